@@ -1,0 +1,1 @@
+//! Placeholder root; see the package's folders.

@@ -1,0 +1,1 @@
+//! Loom models, mutation gate, stall table and history check; see the folder `tests/`.

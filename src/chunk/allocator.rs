@@ -1,0 +1,47 @@
+//! `ChunkAllocator`: the seam between the product and the references it is measured against.
+
+use core::ptr::NonNull;
+
+use crate::chunk::{ChunkError, Run};
+
+/// What every chunk allocator of this crate can do, the product and the references alike.
+///
+/// Tests, benchmarks and fuzz targets are written against this trait. All methods take `&self`
+/// and may be called from any thread at any time. It deals in raw [`Run`]s and is therefore
+/// unsafe to free through; the product's own face is safe.
+pub trait ChunkAllocator: Send + Sync {
+    /// The name in tables: `naive`, `megachunk_dots`, `megachunk`.
+    const NAME: &'static str;
+
+    /// A fresh allocator with nothing in use.
+    fn fresh() -> Self
+    where
+        Self: Sized;
+
+    /// Takes a run of exactly `len` neighbouring chunks (1 to 64) of one mega-chunk.
+    ///
+    /// # Errors
+    /// [`ChunkError`]; nothing has changed then.
+    fn allocate(&self, len: usize) -> Result<Run, ChunkError>;
+
+    /// Gives a run back.
+    ///
+    /// # Errors
+    /// [`ChunkError::NotInUse`] where the allocator can see that the run is not in use; nothing
+    /// has changed then.
+    ///
+    /// # Safety
+    /// `run` came from [`allocate`](Self::allocate) of this allocator, was not given back since,
+    /// and nobody uses its memory from now on.
+    unsafe fn free(&self, run: Run) -> Result<(), ChunkError>;
+
+    /// The first byte of the run's memory: `len * 16 KiB` bytes, readable and writable while the
+    /// run is in use.
+    fn base(&self, run: Run) -> NonNull<u8>;
+
+    /// Chunks in use: exact while no other thread takes or gives.
+    fn in_use(&self) -> usize;
+
+    /// Gives chunks that this thread keeps back for itself to everybody.
+    fn flush(&self) {}
+}

@@ -1,0 +1,35 @@
+//! What can go wrong with chunks, as types.
+
+use crate::chunk::Run;
+
+/// Why a request for chunks, or their return, was refused. Nothing has changed then.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChunkError {
+    /// A run of 0 or of more than 64 chunks was asked for.
+    #[error("a run has 1 to 64 chunks, not {len}")]
+    BadLength {
+        /// The length that was asked for.
+        len: usize,
+    },
+    /// No run of that length is free.
+    #[error("no run of {len} free chunks is left")]
+    Exhausted {
+        /// The length that was asked for.
+        len: usize,
+    },
+    /// The system refused memory.
+    #[error("the system refused memory for mega-chunk {megachunk}: {cause}")]
+    Refused {
+        /// The mega-chunk that was to be committed.
+        megachunk: u32,
+        /// What the system said.
+        cause: String,
+    },
+    /// The chunks are not in use, or the name is stale.
+    #[error("{run:?} is not in use")]
+    NotInUse {
+        /// The name as it was passed.
+        run: Run,
+    },
+}

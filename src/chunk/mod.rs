@@ -1,0 +1,19 @@
+//! The chunk room: 16 KiB chunks in mega-chunks of 64.
+
+mod allocator;
+mod error;
+mod run;
+pub mod reference;
+
+pub use allocator::ChunkAllocator;
+pub use error::ChunkError;
+pub use run::Run;
+
+/// Bytes of a chunk: 16 KiB.
+pub const CHUNK_BYTES: usize = 16 * 1024;
+/// Chunks of a mega-chunk: 64.
+pub const MEGACHUNK_CHUNKS: usize = 64;
+/// Mega-chunks of an allocator: 16,384, so that a full one spans 16 GiB.
+pub const MEGACHUNKS: usize = 16_384;
+/// Chunks of an allocator: 1,048,576.
+pub const CHUNKS: usize = MEGACHUNKS * MEGACHUNK_CHUNKS;

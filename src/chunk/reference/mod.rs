@@ -1,0 +1,1 @@
+//! **References, not the product**: what `MegachunkAllocator` is measured against.

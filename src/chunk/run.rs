@@ -1,0 +1,64 @@
+//! `Run`: the raw name of neighbouring chunks.
+
+use core::fmt;
+
+/// The name of `len` neighbouring chunks of one mega-chunk, beginning at chunk `first`.
+///
+/// A plain value, eight bytes: it owns nothing and keeps nothing alive. The owning handle of safe
+/// code is `Chunks`; a `Run` is what the [`ChunkAllocator`](crate::chunk::ChunkAllocator) seam and
+/// tables use.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Run {
+    first: u32,
+    len: u32,
+}
+
+impl Run {
+    /// The run of `len` chunks from `first`; `None` unless `1 <= len <= 64` and all chunks exist
+    /// and lie in one mega-chunk.
+    #[must_use]
+    pub const fn new(first: u32, len: u32) -> Option<Self> {
+        if len == 0
+            || first as usize >= super::CHUNKS
+            || (first as usize % super::MEGACHUNK_CHUNKS) + len as usize > super::MEGACHUNK_CHUNKS
+        {
+            return None;
+        }
+        Some(Self { first, len })
+    }
+
+    /// The first chunk's number, `0..1_048_576`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn first(self) -> u32 {
+        self.first
+    }
+
+    /// How many chunks: 1 to 64.
+    #[inline(always)]
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a run is never empty")]
+    pub const fn len(self) -> u32 {
+        self.len
+    }
+
+    /// The mega-chunk that the run lies in, `0..16_384`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn megachunk(self) -> u32 {
+        self.first / super::MEGACHUNK_CHUNKS as u32
+    }
+
+    /// The run's bits in its mega-chunk's in-use mask.
+    #[inline(always)]
+    #[must_use]
+    pub const fn mask(self) -> u64 {
+        (u64::MAX >> (64 - self.len)) << (self.first % super::MEGACHUNK_CHUNKS as u32)
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "chunks {}..{}", self.first, self.first + self.len)
+    }
+}

@@ -1,0 +1,80 @@
+//! What can go wrong with an id, as types.
+
+use crate::entity::Entity;
+
+/// No id is left to give: every slot is taken, retired, or kept by another thread.
+///
+/// What "taken" means exactly is each allocator's contract; see there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no entity id is left: all {capacity} slots are taken or retired")]
+pub struct Full {
+    /// The slots that there are in all.
+    pub capacity: usize,
+}
+
+/// Why a handle was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum EntityFault {
+    /// The entity lived once and was destroyed.
+    #[error("it is destroyed")]
+    Destroyed,
+    /// The handle names a version that its slot has not reached: it was never given out.
+    #[error("it was never created")]
+    NeverCreated,
+    /// The index lies beyond the last slot.
+    #[error("its index is out of range")]
+    OutOfRange,
+    /// The entity has a place, where one without was asked for.
+    #[error("it is built already")]
+    AlreadyBuilt,
+}
+
+/// A handle was refused: which, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("entity {entity}: {fault}")]
+pub struct EntityError {
+    /// The handle as it was passed.
+    pub entity: Entity,
+    /// What is wrong with it.
+    pub fault: EntityFault,
+}
+
+impl EntityError {
+    /// `entity` was refused because of `fault`.
+    #[must_use]
+    pub const fn new(entity: Entity, fault: EntityFault) -> Self {
+        Self { entity, fault }
+    }
+}
+
+/// What became of each handle of a batch that was to be destroyed.
+///
+/// Nothing is allocated while every handle is live. `refused` is sorted by position.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use = "a batch may hold stale handles; the report says which"]
+pub struct DestroyReport {
+    /// How many entities this call destroyed.
+    pub destroyed: usize,
+    /// The handles that were refused, each with its position in the slice.
+    pub refused: Vec<(usize, EntityError)>,
+}
+
+impl DestroyReport {
+    /// Whether every handle of the batch was live and is now destroyed.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.refused.is_empty()
+    }
+
+    /// The first refusal as an error, or the number destroyed.
+    ///
+    /// # Errors
+    /// The first handle that was refused.
+    pub fn into_result(self) -> Result<usize, EntityError> {
+        match self.refused.first() {
+            Some(&(_, error)) => Err(error),
+            None => Ok(self.destroyed),
+        }
+    }
+}

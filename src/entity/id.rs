@@ -1,0 +1,119 @@
+//! `Entity`: the handle. Eight bytes, an index and an odd version.
+
+use core::fmt;
+use core::num::NonZeroU32;
+
+/// A generational handle of one entity: an index and the version that the index had when the
+/// entity was created.
+///
+/// Eight bytes; `Option<Entity>` is eight bytes too. The version is odd, always: the all-zero
+/// bit pattern is no entity. A handle is only a name: it stays valid to *hold* for ever, and every
+/// call that takes one says whether the entity behind it still lives.
+///
+/// Ordered by index, then version. Shown as `12v3`.
+///
+/// ```
+/// use megachunk::entity::Entity;
+///
+/// let entity = Entity::try_from_bits(3 << 32 | 12).unwrap();
+/// assert_eq!((entity.index(), entity.version()), (12, 3));
+/// assert_eq!(entity.to_string(), "12v3");
+/// assert_eq!(Entity::try_from_bits(0), None);
+/// assert_eq!(size_of::<Option<Entity>>(), 8);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(C, align(8))]
+pub struct Entity {
+    // In this order: on a little-endian machine the handle's bits are `version << 32 | index`,
+    // which is what the batch paths write.
+    index: u32,
+    version: NonZeroU32,
+}
+
+impl Entity {
+    /// A handle that no allocator ever gives out: its index is out of every range.
+    ///
+    /// For filling an array that is to be overwritten, as in
+    /// [`EntityAllocator::create_slice`](crate::entity::EntityAllocator::create_slice).
+    pub const PLACEHOLDER: Self = Self { index: u32::MAX, version: NonZeroU32::MIN };
+
+    /// A handle from its parts; `None` if `version` is even (no entity has an even version).
+    #[must_use]
+    pub const fn new(index: u32, version: u32) -> Option<Self> {
+        if version & 1 == 0 {
+            return None;
+        }
+        match NonZeroU32::new(version) {
+            Some(version) => Some(Self { index, version }),
+            None => None,
+        }
+    }
+
+    /// A handle from its parts, `version` known to be odd.
+    #[inline(always)]
+    pub(crate) const fn from_parts(index: u32, version: u32) -> Self {
+        debug_assert!(version & 1 == 1);
+        // `| 1` keeps the promise of `NonZeroU32` whatever the caller does, at no cost: the
+        // compiler sees that the value cannot be zero.
+        match NonZeroU32::new(version | 1) {
+            Some(version) => Self { index, version },
+            None => unreachable!(),
+        }
+    }
+
+    /// The slot's number, `0..134_217_728` for a handle that was given out.
+    #[inline(always)]
+    #[must_use]
+    pub const fn index(self) -> u32 {
+        self.index
+    }
+
+    /// The version of the slot while this entity lives; odd.
+    #[inline(always)]
+    #[must_use]
+    pub const fn version(self) -> u32 {
+        self.version.get()
+    }
+
+    /// `version << 32 | index`, for storing or sending.
+    #[inline(always)]
+    #[must_use]
+    pub const fn to_bits(self) -> u64 {
+        (self.version.get() as u64) << 32 | self.index as u64
+    }
+
+    /// The handle that [`to_bits`](Self::to_bits) gave; `None` if the version is even.
+    #[must_use]
+    pub const fn try_from_bits(bits: u64) -> Option<Self> {
+        Self::new(bits as u32, (bits >> 32) as u32)
+    }
+}
+
+impl fmt::Display for Entity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}v{}", self.index, self.version)
+    }
+}
+
+impl fmt::Debug for Entity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for Entity {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.to_bits())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Entity {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bits = u64::deserialize(deserializer)?;
+        Self::try_from_bits(bits).ok_or_else(|| {
+            serde::de::Error::custom(format_args!("{bits:#x} is no entity: its version is even"))
+        })
+    }
+}

@@ -1,0 +1,13 @@
+//! The entity room: generational ids that every thread may create, destroy and look up at any
+//! moment.
+
+mod allocator;
+mod error;
+mod id;
+mod place;
+pub mod reference;
+
+pub use allocator::EntityAllocator;
+pub use error::{DestroyReport, EntityError, EntityFault, Full};
+pub use id::Entity;
+pub use place::Place;

@@ -1,0 +1,73 @@
+//! `Place`: where an entity's data lies, a chunk and a row in it.
+
+use core::fmt;
+
+/// Where an entity's data lies: a 16 KiB chunk (20 bits) and a row in it (12 bits).
+///
+/// Four bytes. Every chunk of the [mega-chunk allocator](crate::chunk) can be named; 2,048 rows of
+/// at least eight bytes fit in 16 KiB, so 12 bits are ample (in a run of several chunks a row
+/// beyond the first 2,048 is named by the chunk that many rows further on).
+///
+/// ```
+/// use megachunk::entity::Place;
+///
+/// let place = Place::new(1_048_575, 17).unwrap();
+/// assert_eq!((place.chunk(), place.row()), (1_048_575, 17));
+/// assert_eq!(Place::new(1 << 20, 0), None);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+pub struct Place(u32);
+
+impl Place {
+    /// Chunks are numbered below this: 1,048,576.
+    pub const CHUNKS: u32 = 1 << 20;
+    /// Rows are numbered below this: 4,095. (4,095 itself would collide with "no place" in the
+    /// last chunk; no chunk has so many rows.)
+    pub const ROWS: u32 = (1 << 12) - 1;
+
+    /// The place of `row` in `chunk`; `None` if either is out of range.
+    #[must_use]
+    pub const fn new(chunk: u32, row: u32) -> Option<Self> {
+        if chunk >= Self::CHUNKS || row >= Self::ROWS {
+            return None;
+        }
+        Some(Self(chunk << 12 | row))
+    }
+
+    /// The chunk's number, below [`CHUNKS`](Self::CHUNKS).
+    #[inline(always)]
+    #[must_use]
+    pub const fn chunk(self) -> u32 {
+        self.0 >> 12
+    }
+
+    /// The row in the chunk, below [`ROWS`](Self::ROWS).
+    #[inline(always)]
+    #[must_use]
+    pub const fn row(self) -> u32 {
+        self.0 & 0xfff
+    }
+
+    /// What the low half of a slot word holds for `place`: the complement, so that "no place" is
+    /// zero and a zero-filled table needs no set-up.
+    #[inline(always)]
+    pub(crate) const fn encode(place: Option<Self>) -> u32 {
+        match place {
+            Some(place) => !place.0,
+            None => 0,
+        }
+    }
+
+    /// The inverse of [`encode`](Self::encode).
+    #[inline(always)]
+    pub(crate) const fn decode(raw: u32) -> Option<Self> {
+        if raw == 0 { None } else { Some(Self(!raw)) }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "chunk {} row {}", self.chunk(), self.row())
+    }
+}

@@ -1,0 +1,1 @@
+//! **References, not the product**: what [`EntityIndex`](crate::entity) is measured against.

@@ -1,0 +1,5 @@
+//! The `megachunk` program.
+
+fn main() -> std::process::ExitCode {
+    megachunk::cli::main()
+}

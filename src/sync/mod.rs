@@ -1,0 +1,38 @@
+//! The sync room: the only place that names `std` or `loom` atomics, cells and threads.
+//!
+//! Every protocol of the crate is written once, with the types of this room. They are
+//!
+//! * `std`'s, in an ordinary build, at no cost;
+//! * `loom`'s under `--cfg loom`, where the [geometry] shrinks too, so that a model checker can
+//!   walk through every interleaving;
+//! * counting ones with the feature `probe`: each access to a shared word is a *step* that can
+//!   be counted and at which a thread can be frozen for ever (see [`probe`]).
+
+pub mod atomic;
+pub mod geometry;
+mod mutex;
+pub mod probe;
+
+pub use mutex::{Mutex, MutexGuard};
+
+#[cfg(loom)]
+pub use loom::{cell::UnsafeCell, sync::Arc, thread};
+
+#[cfg(not(loom))]
+pub use std::{sync::Arc, thread};
+
+#[cfg(not(loom))]
+mod cell;
+#[cfg(not(loom))]
+pub use cell::UnsafeCell;
+
+/// Tells the processor (or the model checker) that this thread waits for another.
+#[inline]
+pub fn spin_wait() {
+    #[cfg(loom)]
+    loom::thread::yield_now();
+    #[cfg(all(not(loom), feature = "probe"))]
+    probe::step();
+    #[cfg(not(loom))]
+    core::hint::spin_loop();
+}

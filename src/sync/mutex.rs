@@ -1,0 +1,70 @@
+//! `Mutex`: for the references only. No protocol of the product takes a lock.
+
+use core::ops::{Deref, DerefMut};
+
+use super::probe;
+
+/// A mutex whose steps the [`probe`] sees: the acquisition, each moment it is held, the release.
+///
+/// A lock that a panicking thread held is taken as it is: the references leave no half-done
+/// state behind a panic.
+#[derive(Debug, Default)]
+pub struct Mutex<T>(Inner<T>);
+
+#[cfg(loom)]
+type Inner<T> = loom::sync::Mutex<T>;
+#[cfg(not(loom))]
+type Inner<T> = std::sync::Mutex<T>;
+
+#[cfg(loom)]
+type InnerGuard<'a, T> = loom::sync::MutexGuard<'a, T>;
+#[cfg(not(loom))]
+type InnerGuard<'a, T> = std::sync::MutexGuard<'a, T>;
+
+/// The right to use what a [`Mutex`] holds, until it is dropped.
+#[derive(Debug)]
+pub struct MutexGuard<'a, T>(InnerGuard<'a, T>);
+
+impl<T> Mutex<T> {
+    /// A mutex that holds `value`.
+    pub fn new(value: T) -> Self {
+        Self(Inner::new(value))
+    }
+
+    /// Waits until no other thread holds the lock, then holds it.
+    #[inline]
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        // The lock word is taken and given back by one read-modify-write each.
+        probe::rmw(core::ptr::from_ref(self).cast(), true);
+        let guard = match self.0.lock() {
+            Ok(guard) => guard,
+            Err(poisoned) => poisoned.into_inner(),
+        };
+        // A step while the lock is held: where a thread that stops blocks everybody.
+        probe::step();
+        MutexGuard(guard)
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl<T> Drop for MutexGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        probe::rmw(core::ptr::from_ref::<T>(&self.0).cast(), true);
+    }
+}

@@ -2,8 +2,8 @@
 
 mod allocator;
 mod error;
-mod run;
 pub mod reference;
+mod run;
 
 pub use allocator::ChunkAllocator;
 pub use error::ChunkError;

@@ -35,7 +35,10 @@ impl Entity {
     ///
     /// For filling an array that is to be overwritten, as in
     /// [`EntityAllocator::create_slice`](crate::entity::EntityAllocator::create_slice).
-    pub const PLACEHOLDER: Self = Self { index: u32::MAX, version: NonZeroU32::MIN };
+    pub const PLACEHOLDER: Self = Self {
+        index: u32::MAX,
+        version: NonZeroU32::MIN,
+    };
 
     /// A handle from its parts; `None` if `version` is even (no entity has an even version).
     #[must_use]

@@ -120,7 +120,11 @@ mod on {
             while !state.frozen && !state.finished {
                 state = self.changed.wait(state).expect("no panic under this lock");
             }
-            if state.frozen { Frozen::Stopped } else { Frozen::Finished }
+            if state.frozen {
+                Frozen::Stopped
+            } else {
+                Frozen::Finished
+            }
         }
 
         /// Lets the frozen thread go on.
@@ -139,7 +143,10 @@ mod on {
         }
 
         fn finish(&self) {
-            self.state.lock().expect("no panic under this lock").finished = true;
+            self.state
+                .lock()
+                .expect("no panic under this lock")
+                .finished = true;
             self.changed.notify_all();
         }
     }

@@ -1,1 +1,11 @@
-//! **References, not the product**: what [`EntityIndex`](crate::entity) is measured against.
+//! **References, not the product**: what `EntityIndex` is measured against.
+//!
+//! * [`Naive`]: one mutex round a free list, as an ordinary program would write it.
+//!
+//! Both keep the same contract through the same [`EntityAllocator`](crate::entity::EntityAllocator)
+//! and pass the same tests. Where a published algorithm has a fault, the reference has it too: its
+//! file lists it, and a test shows it.
+
+mod naive;
+
+pub use naive::Naive;

@@ -1,6 +1,66 @@
-//! The `megachunk` program: bench, replay, check, map.
+//! The `megachunk` program: `bench`, `replay`, `check` and `map`.
+//!
+//! A subcommand is a module with `Args` and `run(&Args) -> Result<(), CliError>`. Results go to
+//! standard output, progress and errors to standard error; an error ends the program with a
+//! non-zero exit code.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub mod bench;
+pub mod check;
+mod error;
+pub mod map;
+pub mod replay;
+
+pub use error::CliError;
+
+/// Measure, replay, check and draw the lock-free entity index and mega-chunk allocator.
+///
+/// Without a subcommand the benchmarks run.
+#[derive(Debug, Parser)]
+#[command(name = "megachunk", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    #[command(flatten)]
+    bench: bench::Args,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Measure every allocator on every workload, side by side.
+    Bench(bench::Args),
+    /// Replay recorded allocation traces on a chosen allocator.
+    Replay(replay::Args),
+    /// Run the models, the stall table, the mutation gate and the history check.
+    Check(check::Args),
+    /// Draw where an allocator places what it gives out.
+    Map(map::Args),
+}
 
 /// Runs the program on the process's arguments.
-pub fn main() -> std::process::ExitCode {
-    std::process::ExitCode::SUCCESS
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        None => bench::run(&cli.bench),
+        Some(Command::Bench(args)) => bench::run(args),
+        Some(Command::Replay(args)) => replay::run(args),
+        Some(Command::Check(args)) => check::run(args),
+        Some(Command::Map(args)) => map::run(args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            let mut cause = std::error::Error::source(&error);
+            while let Some(error) = cause {
+                eprintln!("  caused by: {error}");
+                cause = error.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
 }

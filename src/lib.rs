@@ -7,6 +7,7 @@
 
 pub mod chunk;
 pub mod entity;
+pub mod memory;
 
 pub mod sync;
 

@@ -4,10 +4,12 @@
 mod allocator;
 mod error;
 mod id;
+mod index;
 mod place;
 pub mod reference;
 
 pub use allocator::EntityAllocator;
 pub use error::{DestroyReport, EntityError, EntityFault, Full};
 pub use id::Entity;
+pub use index::{CACHED_IDS, Created, EntityIndex, IndexOptions, Live};
 pub use place::Place;

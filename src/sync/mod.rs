@@ -10,6 +10,8 @@
 
 pub mod atomic;
 pub mod geometry;
+pub(crate) mod local;
+pub(crate) mod mutant;
 mod mutex;
 pub mod probe;
 

@@ -1,0 +1,88 @@
+//! The thread's cache: slots that it has claimed and not used yet.
+//!
+//! Two parts: the unused rest of one claimed word, in index order, and a magazine of slots that
+//! this thread freed, newest first (they are warm). The claim bits of all of them stay set, so
+//! nobody else can have them: at most [`CACHED_IDS`] in all.
+
+use crate::sync::geometry::WORD_BITS;
+
+/// Freed slots that a thread keeps for its next creations.
+#[cfg(not(loom))]
+pub(crate) const MAGAZINE: usize = 48;
+/// Freed slots that a thread keeps for its next creations.
+#[cfg(loom)]
+pub(crate) const MAGAZINE: usize = 1;
+
+/// Ids that one thread can keep from the others at most: a claimed word and a magazine.
+pub const CACHED_IDS: usize = WORD_BITS as usize + MAGAZINE;
+
+/// "No block": the thread has not looked for one yet, or found none.
+pub(crate) const NO_BLOCK: u32 = u32::MAX;
+
+/// One thread's claimed slots.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    /// Slots in the magazine.
+    pub(crate) len: u32,
+    /// The claim word that `mask` belongs to.
+    pub(crate) word: u32,
+    /// Claimed and unused slots of that word.
+    pub(crate) mask: u64,
+    /// The block that this thread takes words from.
+    pub(crate) block: u32,
+    /// This node's number, from 1: marks the block that the thread works in.
+    pub(crate) ordinal: u32,
+    pub(crate) magazine: [u32; MAGAZINE],
+}
+
+impl Cache {
+    /// An empty cache of the thread with this number.
+    pub(crate) const fn new(ordinal: u32) -> Self {
+        Self {
+            len: 0,
+            word: 0,
+            mask: 0,
+            block: NO_BLOCK,
+            ordinal,
+            magazine: [0; MAGAZINE],
+        }
+    }
+
+    /// A claimed slot, or `None` if there is none: then a word must be claimed.
+    #[inline(always)]
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        if self.len > 0 {
+            self.len -= 1;
+            // `min` repeats what always holds, for the compiler: no bounds check.
+            return Some(self.magazine[(self.len as usize).min(MAGAZINE - 1)]);
+        }
+        if self.mask != 0 {
+            let lane = self.mask.trailing_zeros();
+            self.mask &= self.mask - 1;
+            return Some(self.word * WORD_BITS + lane);
+        }
+        None
+    }
+
+    /// Keeps a freed slot; `false` if there is no room.
+    #[inline(always)]
+    pub(crate) fn keep(&mut self, index: u32) -> bool {
+        let len = self.len as usize;
+        if len < MAGAZINE {
+            self.magazine[len] = index;
+            self.len += 1;
+            return true;
+        }
+        false
+    }
+}
+
+/// What everybody may read of a thread's cache.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    /// Entities that this node's threads created less those that they destroyed, modulo 2⁶⁴. Only
+    /// the owner writes it.
+    pub(crate) live: crate::sync::atomic::AtomicU64,
+    /// Slots that this node's threads retired. Only the owner writes it.
+    pub(crate) retired: crate::sync::atomic::AtomicU64,
+}

@@ -1,0 +1,554 @@
+//! The protocol: claim, create, destroy, look up, publish.
+//!
+//! # State
+//! * One *slot word* for each index: version and place (`slot`).
+//! * One *control line* of 64 bytes for each 64 slots: a *claim word*, 1 = taken, the only
+//!   authority on who may use a slot again; and four *group words*, the only authority on who is
+//!   alive (`group`).
+//! * Hints over the claim words (`summary`), and who works in which block: never relied upon.
+//!
+//! All of it is valid when it is all zeros, and is never unmapped before the index is dropped.
+//!
+//! # Operations, each with its linearization point
+//! * claim: `swap(FULL)` on a claim word gives all its free slots to the caller.
+//! * create: the owner of a claim stores the next version in the slot word (that store).
+//! * destroy: a compare-and-swap of the group word flips the phases of up to 16 slots whose versions
+//!   were checked (that compare-and-swap; they die together).
+//! * exists, locate: load the group word, *then* the slot word (if both agree, the first load or
+//!   the creation, whichever is later).
+//! * publish: a compare-and-swap of the slot word that names the version, then a look at the group
+//!   word (the compare-and-swap, if the look finds the entity alive).
+//! * release: `fetch_sub` on the claim word gives slots back.
+//!
+//! # Invariants
+//! 1. A claim bit is cleared only by the thread that owns the slot: the winner of the destroying
+//!    compare-and-swap, or whoever claimed it and did not use it.
+//! 2. A slot word's version is stored only by the owner of the claim, while the slot is dead.
+//! 3. The entity in the slot word is alive iff the slot's phase is its version's (see `group`).
+//! 4. A version is used once: versions of a slot only grow, and the last one retires the slot by
+//!    leaving its claim bit set for ever.
+//!
+//! papers/entity-index.md has the argument; loom-tests/ the models.
+
+use std::io;
+
+use crate::entity::index::cache::{Cache, MAGAZINE, NO_BLOCK, Tally};
+use crate::entity::index::summary::Summary;
+use crate::entity::index::{group, slot};
+use crate::entity::{Entity, EntityError, EntityFault, Full, Place};
+use crate::memory::{Table, ZeroFilled};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::geometry::{
+    BLOCK_SLOTS, BLOCKS, FULL, GROUP_SLOTS, GROUPS_PER_WORD, SLOTS, WORD_BITS, WORDS,
+    WORDS_PER_BLOCK,
+};
+use crate::sync::{mutant, probe};
+
+/// What decides over 64 slots, in one cache line, so that threads that work in different words
+/// never write the same line.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub(crate) struct ControlLine {
+    /// Bit set: the slot is taken (alive, kept in a cache, or retired).
+    pub(crate) taken: AtomicU64,
+    /// See `group`.
+    pub(crate) groups: [AtomicU64; GROUPS_PER_WORD as usize],
+}
+
+// SAFETY: atomics, for which zero is a valid value.
+unsafe impl ZeroFilled for ControlLine {
+    #[cfg(loom)]
+    fn zero() -> Self {
+        Self {
+            taken: AtomicU64::new(0),
+            groups: core::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+}
+
+/// The shared state of an index, without the threads' caches.
+#[derive(Debug)]
+pub(crate) struct Core {
+    slots: Table<AtomicU64>,
+    lines: Table<ControlLine>,
+    summary: Summary,
+    /// For each block the number of the cache that works in it, or 0: a hint that keeps threads
+    /// apart.
+    workers: Table<AtomicU32>,
+    /// Blocks below this have been used; the others have never been touched.
+    opened: AtomicU32,
+    /// Fetch a new block's pages in one call.
+    populate: bool,
+}
+
+impl Core {
+    /// An empty index: address space only.
+    pub(crate) fn new(huge_pages: bool) -> io::Result<Self> {
+        // The staggers keep the tables' first lines in different cache sets.
+        let slots = Table::new(SLOTS as usize, 0)?;
+        let lines = Table::new(WORDS as usize, 5 << 12)?;
+        let huge = huge_pages && advise_huge(&slots) && advise_huge(&lines);
+        Ok(Self {
+            slots,
+            lines,
+            summary: Summary::new(WORDS as usize, 8, 11 << 12)?,
+            workers: Table::new(BLOCKS as usize, 13 << 12)?,
+            opened: AtomicU32::new(0),
+            // A huge page comes in one fault as it is.
+            populate: !huge,
+        })
+    }
+
+    /// Blocks that have been used.
+    pub(crate) fn opened(&self) -> u32 {
+        self.opened.load(Ordering::Acquire)
+    }
+
+    /// The slot word of `index`.
+    ///
+    /// # Safety
+    /// `index < SLOTS`.
+    #[inline(always)]
+    pub(crate) unsafe fn slot(&self, index: u32) -> &AtomicU64 {
+        // SAFETY: the caller's.
+        unsafe { self.slots.get_unchecked(index as usize) }
+    }
+
+    /// The control line of claim word `word`.
+    ///
+    /// # Safety
+    /// `word < WORDS`.
+    #[inline(always)]
+    pub(crate) unsafe fn line(&self, word: u32) -> &ControlLine {
+        // SAFETY: the caller's.
+        unsafe { self.lines.get_unchecked(word as usize) }
+    }
+
+    /// The group word that `index` belongs to.
+    ///
+    /// # Safety
+    /// `index < SLOTS`.
+    #[inline(always)]
+    pub(crate) unsafe fn group(&self, index: u32) -> &AtomicU64 {
+        // SAFETY: the caller's; the group's number is below the groups of a word.
+        unsafe {
+            let line = self.line(index / WORD_BITS);
+            line.groups
+                .get_unchecked((index / GROUP_SLOTS % GROUPS_PER_WORD) as usize)
+        }
+    }
+
+    // --- Looking up -----------------------------------------------------------------------------
+
+    /// The slot word of a living entity; `None` if it does not live. Wait-free: two loads.
+    #[inline(always)]
+    pub(crate) fn living(&self, entity: Entity) -> Option<u64> {
+        let index = entity.index();
+        if index >= SLOTS {
+            return None;
+        }
+        // SAFETY: just checked.
+        let (group, slot) = unsafe { (self.group(index), self.slot(index)) };
+        // The group first: if it is in phase and the slot then holds the version, the entity was
+        // alive when the group was loaded, or was created since.
+        //
+        // Ordering: Acquire pairs with the Release of the destroying compare-and-swap. Who sees a
+        // later version die sees, through it, that the slot moved on: no old version can match.
+        let group_first = !mutant::active("look_up_slot_first");
+        let early = if group_first {
+            0
+        } else {
+            slot.load(Ordering::Acquire)
+        };
+        let phases = group.load(mutant::ordering("look_up_relaxed", Ordering::Acquire));
+        // Ordering: Acquire pairs with the Release in `publish`: the place is seen with what was
+        // written there.
+        let word = if group_first {
+            slot.load(Ordering::Acquire)
+        } else {
+            early
+        };
+        let lives = slot::version(word) == entity.version()
+            && (group::in_phase(phases, index % GROUP_SLOTS, entity.version())
+                || mutant::active("look_up_version_only"));
+        lives.then_some(word)
+    }
+
+    /// What is wrong with a handle that is not alive.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refuse(&self, entity: Entity) -> EntityError {
+        let fault = if entity.index() >= SLOTS {
+            EntityFault::OutOfRange
+        } else {
+            // SAFETY: just checked.
+            let word = unsafe { self.slot(entity.index()) }.load(Ordering::Acquire);
+            // Death is for ever: if the entity lives now, it was created after it was refused.
+            if entity.version() > slot::version(word) || self.living(entity).is_some() {
+                EntityFault::NeverCreated
+            } else {
+                EntityFault::Destroyed
+            }
+        };
+        EntityError::new(entity, fault)
+    }
+
+    /// Sets the place of a living entity; with `only_unplaced`, only if it has none.
+    pub(crate) fn publish(
+        &self,
+        entity: Entity,
+        place: Place,
+        only_unplaced: bool,
+    ) -> Result<(), EntityError> {
+        let index = entity.index();
+        let Some(mut word) = self.living(entity) else {
+            return Err(self.refuse(entity));
+        };
+        let new = slot::pack(entity.version(), Some(place));
+        // SAFETY: a living entity's index is in range.
+        let (group, slot) = unsafe { (self.group(index), self.slot(index)) };
+        loop {
+            if slot::version(word) != entity.version() {
+                return Err(self.refuse(entity));
+            }
+            if only_unplaced && slot::place(word).is_some() {
+                return Err(EntityError::new(entity, EntityFault::AlreadyBuilt));
+            }
+            if mutant::active("publish_by_store") {
+                slot.store(new, Ordering::Release);
+                break;
+            }
+            // Ordering: Release pairs with the Acquire in `living`. The version is part of what is
+            // compared: the place of another entity is never touched.
+            match slot.compare_exchange_weak(word, new, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => word = now,
+            }
+        }
+        // The entity may have died before the place was set. Then nobody saw the place, and nobody
+        // will: the next version starts without one.
+        let phases = group.load(Ordering::Acquire);
+        if group::in_phase(phases, index % GROUP_SLOTS, entity.version())
+            || mutant::active("publish_no_second_look")
+        {
+            Ok(())
+        } else {
+            Err(EntityError::new(entity, EntityFault::Destroyed))
+        }
+    }
+
+    // --- Creating -------------------------------------------------------------------------------
+
+    /// Makes the next entity of a slot that the caller has claimed. No read-modify-write.
+    ///
+    /// # Safety
+    /// `index < SLOTS`.
+    #[inline(always)]
+    pub(crate) unsafe fn create_at(&self, index: u32) -> Entity {
+        // SAFETY: the caller's.
+        let slot = unsafe { self.slot(index) };
+        // Ordering: Relaxed. Nobody but the owner of the claim changes the version, and the claim
+        // was passed on with Release and Acquire.
+        let version = slot::next_version(slot::version(slot.load(Ordering::Relaxed)));
+        // Ordering: Release: whoever sees the entity sees what its creator did before.
+        slot.store(slot::pack(version, None), Ordering::Release);
+        Entity::from_parts(index, version)
+    }
+
+    /// Claims a word with at least one free slot for the cache, whose mask is empty.
+    ///
+    /// Lock-free: an attempt fails only if another thread claimed what this one was after.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refill(&self, cache: &mut Cache) -> Result<(), Full> {
+        debug_assert!(cache.mask == 0);
+        while let Some(word) = self.candidate(cache) {
+            let won = self.claim_word(word);
+            if won != 0 {
+                cache.word = word;
+                cache.mask = won;
+                return Ok(());
+            }
+            probe::failed_claim();
+        }
+        // The hints know of nothing. They can lag: what a stopped thread freed stays hidden until
+        // it goes on. So look at the truth once before saying "full".
+        for word in 0..WORDS {
+            probe::probed(1);
+            // SAFETY: below `WORDS`.
+            if unsafe { self.line(word) }.taken.load(Ordering::Relaxed) != FULL {
+                let won = self.claim_word(word);
+                if won != 0 && !mutant::active("no_full_scan") {
+                    cache.word = word;
+                    cache.mask = won;
+                    return Ok(());
+                }
+            }
+        }
+        Err(Full {
+            capacity: SLOTS as usize,
+        })
+    }
+
+    /// A word that the hints say has a free slot: in the thread's own block, else in a block where
+    /// nobody works, else in a new block, else anywhere.
+    fn candidate(&self, cache: &mut Cache) -> Option<u32> {
+        if cache.block != NO_BLOCK {
+            if let Some(word) = self.find(
+                cache.block * WORDS_PER_BLOCK,
+                (cache.block + 1) * WORDS_PER_BLOCK,
+            ) {
+                return Some(word);
+            }
+            self.leave_block(cache);
+        }
+        let opened = self.opened();
+        let mut from = 0;
+        while let Some(word) = self.find(from, opened * WORDS_PER_BLOCK) {
+            let block = word / WORDS_PER_BLOCK;
+            if self.enter_block(cache, block) {
+                return Some(word);
+            }
+            from = (block + 1) * WORDS_PER_BLOCK;
+        }
+        if let Some(block) = self.open_block() {
+            self.enter_block(cache, block);
+            cache.block = block;
+            return Some(block * WORDS_PER_BLOCK);
+        }
+        self.find(0, WORDS)
+    }
+
+    fn find(&self, from: u32, to: u32) -> Option<u32> {
+        self.summary
+            .find(from as usize, to as usize)
+            .map(|word| word as u32)
+    }
+
+    /// Makes `block` the thread's, unless another thread works there. A hint: two threads may end
+    /// up in one block, which costs speed and nothing else.
+    fn enter_block(&self, cache: &mut Cache, block: u32) -> bool {
+        let worker = self.workers.get(block as usize);
+        if worker.load(Ordering::Relaxed) != 0 {
+            return false;
+        }
+        worker.store(cache.ordinal, Ordering::Relaxed);
+        cache.block = block;
+        true
+    }
+
+    /// The thread does not work in its block any more.
+    pub(crate) fn leave_block(&self, cache: &mut Cache) {
+        if cache.block != NO_BLOCK {
+            let worker = self.workers.get(cache.block as usize);
+            if worker.load(Ordering::Relaxed) == cache.ordinal {
+                worker.store(0, Ordering::Relaxed);
+            }
+            cache.block = NO_BLOCK;
+        }
+    }
+
+    /// The first block that was never used; `None` if there is none.
+    fn open_block(&self) -> Option<u32> {
+        let mut opened = self.opened.load(Ordering::Relaxed);
+        loop {
+            if opened == BLOCKS {
+                return None;
+            }
+            // Ordering: Relaxed. The number is all that is passed on; an unused block is zeros.
+            match self.opened.compare_exchange_weak(
+                opened,
+                opened + 1,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => break,
+                Err(now) => opened = now,
+            }
+        }
+        #[cfg(not(loom))]
+        if self.populate {
+            // One call instead of a fault a page. A refusal means that the pages come singly.
+            let first = (opened * BLOCK_SLOTS) as usize;
+            let _ = self.slots.populate(first..first + BLOCK_SLOTS as usize);
+            let first = (opened * WORDS_PER_BLOCK) as usize;
+            let _ = self.lines.populate(first..first + WORDS_PER_BLOCK as usize);
+        }
+        #[cfg(loom)]
+        let _ = (self.populate, BLOCK_SLOTS);
+        Some(opened)
+    }
+
+    /// Takes all free slots of a word: a mask of those that are the caller's now.
+    pub(crate) fn claim_word(&self, word: u32) -> u64 {
+        // SAFETY: callers pass words below `WORDS`.
+        let taken = unsafe { &self.line(word).taken };
+        // Ordering: Acquire pairs with the Release in `release`: the slots are seen as those who
+        // freed them left them. All in between are read-modify-writes, so one Acquire reaches all.
+        let old = taken.swap(FULL, mutant::ordering("claim_relaxed", Ordering::AcqRel));
+        self.summary
+            .mark_full(word as usize, || taken.load(Ordering::Acquire) == FULL);
+        !old & FULL
+    }
+
+    // --- Destroying -----------------------------------------------------------------------------
+
+    /// Destroys one entity. The slot is the caller's then, who keeps or releases it, unless it has
+    /// retired ([`slot::LAST_VERSION`]).
+    ///
+    /// Lock-free: a retry means that another entity of the group died.
+    #[inline(always)]
+    pub(crate) fn kill(&self, entity: Entity) -> Result<(), EntityError> {
+        let index = entity.index();
+        if index >= SLOTS {
+            return Err(self.refuse(entity));
+        }
+        // SAFETY: just checked.
+        let (group, slot) = unsafe { (self.group(index), self.slot(index)) };
+        let lane = index % GROUP_SLOTS;
+        // Ordering: Acquire, and before the slot is loaded, as in `living`.
+        let mut phases = group.load(mutant::ordering("kill_relaxed", Ordering::Acquire));
+        loop {
+            // Ordering: Relaxed. If this is an old value, the group word that goes with the newer
+            // one was either seen (then the phases differ) or makes the compare-and-swap fail.
+            let version = slot::version(slot.load(Ordering::Relaxed));
+            if version != entity.version()
+                || (!group::in_phase(phases, lane, version)
+                    && !mutant::active("kill_ignores_phase"))
+            {
+                return Err(self.refuse(entity));
+            }
+            let dead = if mutant::active("no_generation") {
+                phases ^ 1 << lane
+            } else {
+                group::after_death(phases, 1 << lane)
+            };
+            // Ordering: Release: whoever sees the death sees what its destroyer had seen of the
+            // slot, so that it never takes the old version for the current one.
+            match group.compare_exchange_weak(
+                phases,
+                dead,
+                mutant::ordering("kill_release", Ordering::AcqRel),
+                Ordering::Acquire,
+            ) {
+                Ok(_) => return Ok(()),
+                Err(now) => {
+                    probe::failed_claim();
+                    phases = now;
+                }
+            }
+        }
+    }
+
+    /// Gives claimed slots of a word back to everybody. Wait-free but for the hint.
+    pub(crate) fn release(&self, word: u32, slots: u64) {
+        if slots == 0 {
+            return;
+        }
+        // SAFETY: callers pass words below `WORDS`.
+        let taken = unsafe { &self.line(word).taken };
+        // The bits are the caller's and set, so nothing is borrowed from others.
+        //
+        // Ordering: Release pairs with the Acquire in `claim_word`.
+        let old = taken.fetch_sub(slots, mutant::ordering("release_relaxed", Ordering::AcqRel));
+        debug_assert!(
+            old & slots == slots,
+            "a slot was released that was not claimed"
+        );
+        if old == FULL {
+            self.summary.mark_open(word as usize);
+        }
+    }
+
+    /// Keeps a freed slot in the cache, or makes room there.
+    #[inline(always)]
+    pub(crate) fn keep(&self, cache: &mut Cache, index: u32) {
+        if !cache.keep(index) {
+            self.spill(cache, index);
+        }
+    }
+
+    /// Gives the freed slot `index` back, with all slots of its word that the magazine holds: slots
+    /// that were freed in order go back by one read-modify-write a word.
+    #[cold]
+    #[inline(never)]
+    fn spill(&self, cache: &mut Cache, index: u32) {
+        let word = index / WORD_BITS;
+        let mut slots = 1_u64 << (index % WORD_BITS);
+        let mut kept = 0;
+        for at in 0..MAGAZINE {
+            let index = cache.magazine[at];
+            if index / WORD_BITS == word {
+                slots |= 1 << (index % WORD_BITS);
+            } else {
+                cache.magazine[kept] = index;
+                kept += 1;
+            }
+        }
+        cache.len = kept as u32;
+        self.stow(cache, word, slots);
+    }
+
+    /// Gives slots of one word back, or keeps them if the cache has no claimed word or this one.
+    #[inline]
+    pub(crate) fn stow(&self, cache: &mut Cache, word: u32, slots: u64) {
+        if cache.mask == 0 {
+            cache.word = word;
+            cache.mask = slots;
+        } else if cache.word == word {
+            cache.mask |= slots;
+        } else {
+            self.release(word, slots);
+        }
+    }
+
+    /// Gives all slots of a cache back.
+    pub(crate) fn flush(&self, cache: &mut Cache) {
+        self.release(cache.word, cache.mask);
+        cache.mask = 0;
+        let magazine = &mut cache.magazine[..cache.len as usize];
+        magazine.sort_unstable();
+        for run in magazine.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS) {
+            let slots = run
+                .iter()
+                .fold(0, |slots, index| slots | 1 << (index % WORD_BITS));
+            self.release(run[0] / WORD_BITS, slots);
+        }
+        cache.len = 0;
+        self.leave_block(cache);
+    }
+}
+
+/// Asks for huge pages; whether the system knows them.
+#[cfg(not(loom))]
+fn advise_huge<T: ZeroFilled>(table: &Table<T>) -> bool {
+    match table.advise_huge() {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::debug!(%error, "no huge pages for the entity index");
+            false
+        }
+    }
+}
+
+#[cfg(loom)]
+fn advise_huge<T: ZeroFilled>(_table: &Table<T>) -> bool {
+    true
+}
+
+impl Tally {
+    /// Counts `created` entities (or, as a two's complement, destroyed ones). Only the owner calls
+    /// it, so a load and a store are enough.
+    #[inline(always)]
+    pub(crate) fn add_live(&self, created: u64) {
+        let live = self.live.load(Ordering::Relaxed);
+        self.live
+            .store(live.wrapping_add(created), Ordering::Relaxed);
+    }
+
+    /// Counts retired slots.
+    pub(crate) fn add_retired(&self, slots: u64) {
+        let retired = self.retired.load(Ordering::Relaxed);
+        self.retired.store(retired + slots, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,107 @@
+//! Iterators: over new entities, over living ones.
+
+use std::vec;
+
+use crate::entity::index::core::Core;
+use crate::entity::index::slot;
+use crate::entity::{Entity, EntityIndex, Full};
+use crate::sync::atomic::Ordering;
+use crate::sync::geometry::{WORD_BITS, WORDS_PER_BLOCK};
+
+/// New entities; see [`EntityIndex::create_iter`].
+#[derive(Debug)]
+pub struct Created<'a> {
+    index: &'a EntityIndex,
+    entities: vec::IntoIter<Entity>,
+}
+
+impl<'a> Created<'a> {
+    pub(crate) fn new(index: &'a EntityIndex, count: usize) -> Result<Self, Full> {
+        let mut entities = Vec::new();
+        index.create_into(&mut entities, count)?;
+        Ok(Self {
+            index,
+            entities: entities.into_iter(),
+        })
+    }
+}
+
+impl Iterator for Created<'_> {
+    type Item = Entity;
+
+    fn next(&mut self) -> Option<Entity> {
+        self.entities.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.entities.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Created<'_> {}
+impl core::iter::FusedIterator for Created<'_> {}
+
+impl Drop for Created<'_> {
+    fn drop(&mut self) {
+        // Handles that nobody was given; a refusal can only mean that somebody guessed one.
+        let _ = self.index.destroy_slice(self.entities.as_slice());
+    }
+}
+
+/// Living entities in index order; see [`EntityIndex::iter`].
+#[derive(Debug)]
+pub struct Live<'a> {
+    core: &'a Core,
+    /// The word whose slots are in `taken`.
+    word: u32,
+    /// Slots of that word that are not looked at yet.
+    taken: u64,
+    /// The next word.
+    next: u32,
+    words: u32,
+}
+
+impl<'a> Live<'a> {
+    pub(crate) fn new(core: &'a Core) -> Self {
+        Self {
+            core,
+            word: 0,
+            taken: 0,
+            next: 0,
+            words: core.opened() * WORDS_PER_BLOCK,
+        }
+    }
+}
+
+impl Iterator for Live<'_> {
+    type Item = Entity;
+
+    fn next(&mut self) -> Option<Entity> {
+        loop {
+            while self.taken != 0 {
+                let lane = self.taken.trailing_zeros();
+                self.taken &= self.taken - 1;
+                let index = self.word * WORD_BITS + lane;
+                // SAFETY: the word is below `WORDS`.
+                let word = unsafe { self.core.slot(index) }.load(Ordering::Acquire);
+                // A slot is free, kept by a thread, or alive: the look-up decides.
+                if let Some(entity) = Entity::new(index, slot::version(word))
+                    && self.core.living(entity).is_some()
+                {
+                    return Some(entity);
+                }
+            }
+            if self.next == self.words {
+                return None;
+            }
+            self.word = self.next;
+            self.next += 1;
+            // SAFETY: below `WORDS`.
+            self.taken = unsafe { self.core.line(self.word) }
+                .taken
+                .load(Ordering::Acquire);
+        }
+    }
+}
+
+impl core::iter::FusedIterator for Live<'_> {}

@@ -1,0 +1,415 @@
+//! `EntityIndex`: the concurrent index of entities.
+
+mod batch;
+mod cache;
+mod core;
+mod group;
+mod iter;
+mod options;
+mod slot;
+mod store;
+mod summary;
+
+use std::io;
+
+use crate::entity::{DestroyReport, Entity, EntityAllocator, EntityError, Full, Place};
+use crate::sync::Arc;
+use crate::sync::atomic::Ordering;
+use crate::sync::geometry::SLOTS;
+use crate::sync::local::{self, Registry};
+
+pub use cache::CACHED_IDS;
+pub use iter::{Created, Live};
+pub use options::IndexOptions;
+
+use cache::{Cache, Tally};
+use core::Core;
+
+/// Creates, destroys and looks up entities from any thread at any moment, without a lock.
+///
+/// Two levels: 16,384 data blocks of 8,192 slots, 134,217,728 entities at once. All methods take
+/// `&self`; clones of an `Arc<EntityIndex>`, or borrows in scoped threads, are how it is shared.
+///
+/// # Promises
+/// * **A dead handle stays dead.** A slot's version grows with every entity and never wraps: a slot
+///   whose versions are used up retires (after 2,147,483,648 entities).
+/// * **Nobody waits.** Creating and destroying are lock-free, looking up is wait-free. A thread that
+///   stops for ever in the middle of a call stops nobody else; it takes the slots of that call
+///   with it, and no more.
+/// * **Destroying is exact.** Of all calls that destroy one entity exactly one succeeds; the others
+///   get an error that names the handle.
+///
+/// # When it is full
+/// [`create`](Self::create) reports [`Full`] only after it looked at every claim word and found no
+/// free slot at the moment it looked. Free slots it cannot have are those that other threads keep
+/// for themselves: at most [`CACHED_IDS`] (112) a thread that has used the index, plus the slots
+/// of calls in progress. A thread gives its own back when it ends and on [`flush`](Self::flush).
+///
+/// # Costs
+/// | operation | progress | read-modify-writes | complexity |
+/// |---|---|---|---|
+/// | create | lock-free | 0 (2 in 64, claiming a word) | O(1), whatever lives |
+/// | create n | lock-free | 2 for 64 | O(n) |
+/// | destroy | lock-free | 1 (2 or 3 when the thread's magazine is full) | O(1) |
+/// | destroy n, in index order | lock-free | 6 for 64 | O(n) |
+/// | exists, locate | wait-free | 0 | two loads |
+/// | publish | lock-free | 1 | O(1) |
+/// | count | wait-free | 0 | O(threads) |
+///
+/// Memory: 9 bytes a slot, and only for blocks in use; an empty index costs no more than a few
+/// pages. With huge pages (the default where the system grants them) it grows by 2 MiB.
+///
+/// ```
+/// use megachunk::entity::{EntityFault, EntityIndex};
+///
+/// let index = EntityIndex::new();
+/// let entity = index.create()?;
+/// assert!(index.exists(entity));
+/// index.destroy(entity)?;
+/// assert_eq!(index.destroy(entity).unwrap_err().fault, EntityFault::Destroyed);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Source of the idea: Unity DOTS' entity store (data blocks, allocation bitmasks, versions). The
+/// protocol is this crate's own: see `papers/entity-index.md`.
+#[derive(Debug)]
+#[doc(alias = "Entities")]
+#[doc(alias = "allocator")]
+pub struct EntityIndex {
+    shared: Arc<Shared>,
+}
+
+/// What threads keep alive while they give their caches back.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    core: Core,
+    registry: Registry<Cache, Tally>,
+    #[cfg(not(loom))]
+    threads: crate::sync::atomic::AtomicU32,
+}
+
+#[cfg(not(loom))]
+impl local::Home for Shared {
+    type Private = Cache;
+    type Public = Tally;
+
+    fn registry(&self) -> &Registry<Cache, Tally> {
+        &self.registry
+    }
+
+    fn new_parts(&self) -> (Cache, Tally) {
+        // Ordering: only uniqueness matters.
+        let ordinal = self.threads.fetch_add(1, Ordering::Relaxed) + 1;
+        (Cache::new(ordinal), Tally::default())
+    }
+
+    fn retire(&self, cache: &mut Cache, _tally: &Tally) {
+        self.core.flush(cache);
+    }
+}
+
+impl EntityIndex {
+    /// How many entities can live at once: 134,217,728.
+    pub const CAPACITY: usize = SLOTS as usize;
+
+    /// An empty index with the default [options](IndexOptions).
+    ///
+    /// # Panics
+    /// If the system has no 1.2 GB of *address space* left; [`IndexOptions::build`] returns the
+    /// error instead. No memory is used yet.
+    #[must_use]
+    pub fn new() -> Self {
+        match IndexOptions::new().build() {
+            Ok(index) => index,
+            Err(error) => panic!("no address space for an entity index: {error}"),
+        }
+    }
+
+    fn with_options(options: &IndexOptions) -> io::Result<Self> {
+        let shared = Shared {
+            core: Core::new(options.huge_pages)?,
+            registry: Registry::new(),
+            #[cfg(not(loom))]
+            threads: crate::sync::atomic::AtomicU32::new(0),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// Runs `access` on this thread's cache. `access` calls nothing that comes back here.
+    #[inline(always)]
+    fn with_cache<R>(&self, access: impl FnOnce(&Core, &mut Cache, &Tally) -> R) -> R {
+        let core = &self.shared.core;
+        #[cfg(not(loom))]
+        // SAFETY: every caller is in this file, and passes a closure that calls nothing but the
+        // core and the batch functions, which do not know of threads' nodes.
+        unsafe {
+            local::with(&self.shared, |cache, tally| access(core, cache, tally))
+        }
+        // Models hold their caches in their own hands; here each call has one for itself.
+        #[cfg(loom)]
+        {
+            let _ = &self.shared.registry;
+            let (mut cache, tally) = (Cache::new(1), Tally::default());
+            let result = access(core, &mut cache, &tally);
+            core.flush(&mut cache);
+            result
+        }
+    }
+
+    /// Creates one entity, without a place. Lock-free; no read-modify-write but one or two in 64.
+    ///
+    /// # Errors
+    /// [`Full`], as [above](Self#when-it-is-full).
+    #[inline]
+    pub fn create(&self) -> Result<Entity, Full> {
+        self.with_cache(|core, cache, tally| {
+            let index = match cache.take() {
+                Some(index) => index,
+                None => {
+                    core.refill(cache)?;
+                    let lane = cache.mask.trailing_zeros();
+                    cache.mask &= cache.mask - 1;
+                    cache.word * crate::sync::geometry::WORD_BITS + lane
+                }
+            };
+            // SAFETY: caches hold indices of slots.
+            let entity = unsafe { core.create_at(index) };
+            tally.add_live(1);
+            Ok(entity)
+        })
+    }
+
+    /// Creates `out.len()` entities in index order as far as possible; all or none. Lock-free.
+    ///
+    /// The entities appear one by one: that is `out.len()` linearization points, not one.
+    ///
+    /// ```
+    /// # use megachunk::entity::{Entity, EntityIndex};
+    /// let index = EntityIndex::new();
+    /// let mut squad = [Entity::PLACEHOLDER; 100];
+    /// index.create_slice(&mut squad)?;
+    /// assert!(squad.iter().all(|&soldier| index.exists(soldier)));
+    /// # Ok::<(), megachunk::entity::Full>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Full`]; then none stays created, and `out` holds handles that are dead.
+    pub fn create_slice(&self, out: &mut [Entity]) -> Result<(), Full> {
+        self.with_cache(|core, cache, tally| batch::create(core, cache, tally, out))
+    }
+
+    /// Appends `count` new entities to `out`; all or none. Lock-free, but for the growing of `out`.
+    ///
+    /// # Errors
+    /// [`Full`]; then `out` is as it was.
+    pub fn create_into(&self, out: &mut Vec<Entity>, count: usize) -> Result<(), Full> {
+        let before = out.len();
+        out.resize(before + count, Entity::PLACEHOLDER);
+        let result = self.create_slice(&mut out[before..]);
+        if result.is_err() {
+            out.truncate(before);
+        }
+        result
+    }
+
+    /// Creates `count` entities, handed out by an iterator; those that it was not asked for are
+    /// destroyed when it is dropped.
+    ///
+    /// ```
+    /// # use megachunk::entity::EntityIndex;
+    /// let index = EntityIndex::new();
+    /// let names = ["ant", "bee"];
+    /// let named: Vec<_> = index.create_iter(names.len())?.zip(names).collect();
+    /// assert_eq!((named.len(), index.count()), (2, 2));
+    /// # Ok::<(), megachunk::entity::Full>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Full`]; then none stays created.
+    pub fn create_iter(&self, count: usize) -> Result<Created<'_>, Full> {
+        Created::new(self, count)
+    }
+
+    /// Reserves an id: an entity that has no place yet, for [`build`](Self::build) to give it one.
+    ///
+    /// The same as [`create`](Self::create), by the name it has where ids come first and data later.
+    ///
+    /// # Errors
+    /// [`Full`], as [above](Self#when-it-is-full).
+    #[inline]
+    pub fn reserve(&self) -> Result<Entity, Full> {
+        self.create()
+    }
+
+    /// Destroys one entity. Lock-free, one read-modify-write.
+    ///
+    /// # Errors
+    /// [`EntityError`] when `entity` is not alive: destroyed before, never created, out of range.
+    #[inline]
+    #[doc(alias = "despawn")]
+    pub fn destroy(&self, entity: Entity) -> Result<(), EntityError> {
+        self.shared.core.kill(entity)?;
+        self.with_cache(|core, cache, tally| {
+            tally.add_live(u64::MAX);
+            if entity.version() == slot::LAST_VERSION && !crate::sync::mutant::active("no_retire") {
+                tally.add_retired(1);
+            } else {
+                core.keep(cache, entity.index());
+            }
+        });
+        Ok(())
+    }
+
+    /// Destroys each of `entities`; handles that are not alive, or stand there twice, are reported
+    /// by position, and the rest is destroyed. Lock-free.
+    ///
+    /// Neighbours in index order die up to 16 at a time by one read-modify-write.
+    pub fn destroy_slice(&self, entities: &[Entity]) -> DestroyReport {
+        self.with_cache(|core, cache, tally| batch::destroy(core, cache, tally, entities))
+    }
+
+    /// Whether `entity` is alive. Wait-free, two loads.
+    #[inline]
+    #[must_use]
+    #[doc(alias = "contains")]
+    pub fn exists(&self, entity: Entity) -> bool {
+        self.shared.core.living(entity).is_some()
+    }
+
+    /// Where `entity` lies; `None` while it has no place. Wait-free, two loads.
+    ///
+    /// Whoever sees a place sees what was written there before it was published.
+    ///
+    /// # Errors
+    /// [`EntityError`] when `entity` is not alive.
+    #[inline]
+    pub fn locate(&self, entity: Entity) -> Result<Option<Place>, EntityError> {
+        match self.shared.core.living(entity) {
+            Some(word) => Ok(slot::place(word)),
+            None => Err(self.shared.core.refuse(entity)),
+        }
+    }
+
+    /// Sets where `entity` lies. Lock-free, one read-modify-write.
+    ///
+    /// # Errors
+    /// [`EntityError`] when `entity` is not alive; then no place is changed.
+    pub fn publish(&self, entity: Entity, place: Place) -> Result<(), EntityError> {
+        self.shared.core.publish(entity, place, false)
+    }
+
+    /// Gives a reserved entity its first place. Lock-free, one read-modify-write.
+    ///
+    /// # Errors
+    /// [`EntityError`] when `entity` is not alive, or has a place already.
+    pub fn build(&self, entity: Entity, place: Place) -> Result<(), EntityError> {
+        self.shared.core.publish(entity, place, true)
+    }
+
+    /// How many entities live. Exact while no thread creates or destroys; else somewhere between.
+    /// Wait-free, O(threads that ever used the index).
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let live = self.shared.registry.nodes().fold(0_u64, |sum, node| {
+            sum.wrapping_add(node.public.live.load(Ordering::Relaxed))
+        });
+        // Seen in the middle of other threads' calls, the sum can be below zero for a moment.
+        live.cast_signed().max(0) as usize
+    }
+
+    /// How many slots have retired: they had as many entities as there are versions.
+    #[must_use]
+    pub fn retired(&self) -> usize {
+        let nodes = self.shared.registry.nodes();
+        nodes
+            .map(|node| node.public.retired.load(Ordering::Relaxed))
+            .sum::<u64>() as usize
+    }
+
+    /// Data blocks that have been used, of 16,384.
+    #[must_use]
+    pub fn blocks(&self) -> usize {
+        self.shared.core.opened() as usize
+    }
+
+    /// The living entities, in index order. Entities that are created or destroyed meanwhile may be
+    /// there or not; all others are. O(blocks in use).
+    #[must_use]
+    pub fn iter(&self) -> Live<'_> {
+        Live::new(&self.shared.core)
+    }
+
+    /// Gives the free slots that this thread keeps to everybody.
+    pub fn flush(&self) {
+        self.with_cache(|core, cache, _| core.flush(cache));
+    }
+}
+
+impl Default for EntityIndex {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<'a> IntoIterator for &'a EntityIndex {
+    type Item = Entity;
+    type IntoIter = Live<'a>;
+
+    fn into_iter(self) -> Live<'a> {
+        self.iter()
+    }
+}
+
+impl EntityAllocator for EntityIndex {
+    const NAME: &'static str = "bitmask";
+
+    fn fresh() -> Self {
+        Self::new()
+    }
+
+    fn capacity(&self) -> usize {
+        Self::CAPACITY
+    }
+
+    #[inline]
+    fn create(&self) -> Result<Entity, Full> {
+        self.create()
+    }
+
+    fn create_slice(&self, out: &mut [Entity]) -> Result<(), Full> {
+        self.create_slice(out)
+    }
+
+    #[inline]
+    fn destroy(&self, entity: Entity) -> Result<(), EntityError> {
+        self.destroy(entity)
+    }
+
+    fn destroy_slice(&self, entities: &[Entity]) -> DestroyReport {
+        self.destroy_slice(entities)
+    }
+
+    #[inline]
+    fn exists(&self, entity: Entity) -> bool {
+        self.exists(entity)
+    }
+
+    #[inline]
+    fn locate(&self, entity: Entity) -> Result<Option<Place>, EntityError> {
+        self.locate(entity)
+    }
+
+    fn publish(&self, entity: Entity, place: Place) -> Result<(), EntityError> {
+        self.publish(entity, place)
+    }
+
+    fn count(&self) -> usize {
+        self.count()
+    }
+
+    fn flush(&self) {
+        self.flush();
+    }
+}

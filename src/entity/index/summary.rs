@@ -1,0 +1,198 @@
+//! The summary: where a claim word with a free bit may be found, in a few loads.
+//!
+//! State: a tree of hint words over the claim words, 64 children a word; a set bit says "full". The
+//! claim words are the truth; a hint may lag.
+//!
+//! Operations: `mark_full` (who filled a child), `mark_open` (who opened a full one), `find`.
+//!
+//! Invariant: once all calls have returned, a set bit stands over a full child. (A clear bit may
+//! stand over a full child: that costs a searcher one look, and it sets the bit.)
+//!
+//! Why no open child stays hidden. The filler sets the bit *and then* looks at the child again; the
+//! opener changes the child *and then* clears the bit, always by a read-modify-write, never "only if
+//! it looks set". Both read-modify-writes hit the same word, so one comes first. If the clearing
+//! comes last, the bit is clear. If the setting comes last, it reads from the clearing (or from a
+//! read-modify-write after it) and with Acquire sees the opened child, and clears. The same holds
+//! a level up, with the hint word as the child.
+//!
+//! A thread that stops for ever between opening a child and clearing its bit hides what lies below
+//! that bit; so before anybody reports "nothing left", the claim words are scanned without hints.
+
+use std::io;
+
+use crate::memory::Table;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::geometry::{FULL, WORD_BITS};
+use crate::sync::{mutant, probe};
+
+const FANOUT: usize = WORD_BITS as usize;
+
+/// The hint words over `leaves` claim words.
+#[derive(Debug)]
+pub(crate) struct Summary {
+    words: Table<AtomicU64>,
+    /// Where each level begins in `words`, the lowest level first.
+    levels: Vec<usize>,
+    /// Words of the top level.
+    top_words: usize,
+}
+
+impl Summary {
+    /// A summary over `leaves` children, none full; `leaves` fills each level but the top.
+    ///
+    /// Levels are added until one has at most `top` words.
+    pub(crate) fn new(leaves: usize, top: usize, stagger: usize) -> io::Result<Self> {
+        let mut levels = Vec::new();
+        let mut total = 0;
+        let mut children = leaves;
+        loop {
+            assert!(
+                children.is_multiple_of(FANOUT),
+                "{children} children do not fill their words"
+            );
+            let words = children / FANOUT;
+            levels.push(total);
+            total += words;
+            if words <= top {
+                let words_table = Table::new(total, stagger)?;
+                return Ok(Self {
+                    words: words_table,
+                    levels,
+                    top_words: words,
+                });
+            }
+            children = words;
+        }
+    }
+
+    #[inline(always)]
+    fn word(&self, level: usize, word: usize) -> &AtomicU64 {
+        self.words.get(self.levels[level] + word)
+    }
+
+    /// Says that leaf `leaf` was found full, unless `still_full` now says otherwise.
+    pub(crate) fn mark_full(&self, leaf: usize, still_full: impl FnOnce() -> bool) {
+        let mut still_full = Some(still_full);
+        let mut child = leaf;
+        for level in 0..self.levels.len() {
+            let bit = 1 << (child % FANOUT);
+            let word = self.word(level, child / FANOUT);
+            // Ordering: AcqRel. Acquire pairs with the Release of the `fetch_and` in `mark_open`,
+            // so that the look below sees the child as its opener left it.
+            let old = word.fetch_or(
+                bit,
+                mutant::ordering("summary_set_relaxed", Ordering::AcqRel),
+            );
+            let still = match still_full.take() {
+                Some(leaf_is_full) => leaf_is_full(),
+                // Ordering: Acquire, to look at the child no earlier than the bit was set.
+                None => self.word(level - 1, child).load(Ordering::Acquire) == FULL,
+            };
+            if !still && !mutant::active("summary_no_recheck") {
+                self.open_from(level, child);
+                return;
+            }
+            if old | bit != FULL {
+                return;
+            }
+            child /= FANOUT;
+        }
+    }
+
+    /// Says that leaf `leaf`, which was full, is not any more. Called by whoever changed it.
+    pub(crate) fn mark_open(&self, leaf: usize) {
+        self.open_from(0, leaf);
+    }
+
+    fn open_from(&self, from: usize, child: usize) {
+        let mut child = child;
+        for level in from..self.levels.len() {
+            let bit = 1 << (child % FANOUT);
+            let word = self.word(level, child / FANOUT);
+            if mutant::active("summary_skip_if_clear") && word.load(Ordering::Acquire) & bit == 0 {
+                return;
+            }
+            // Ordering: AcqRel. Release pairs with the Acquire in `mark_full`: whoever sets the bit
+            // after this sees the child opened. Always a read-modify-write: see the file's head.
+            let old = word.fetch_and(
+                !bit,
+                mutant::ordering("summary_clear_relaxed", Ordering::AcqRel),
+            );
+            if old != FULL || mutant::active("summary_clear_one_level") {
+                return;
+            }
+            child /= FANOUT;
+        }
+    }
+
+    /// The first leaf in `from..to` that is not marked full. Wait-free; a few loads, unless hints
+    /// of different levels disagree.
+    pub(crate) fn find(&self, from: usize, to: usize) -> Option<usize> {
+        let top = self.levels.len() - 1;
+        let mut level = 0;
+        // A child of `level`.
+        let mut child = from;
+        loop {
+            // The first leaf below the child that is looked at.
+            let leaf = child * FANOUT.pow(level as u32);
+            if leaf >= to {
+                return None;
+            }
+            let (word, lane) = (child / FANOUT, child % FANOUT);
+            if level == top && word >= self.top_words {
+                return None;
+            }
+            probe::probed(1);
+            // Ordering: Relaxed, it is a hint.
+            let open = !self.word(level, word).load(Ordering::Relaxed) & (FULL << lane) & FULL;
+            if open != 0 {
+                child = word * FANOUT + open.trailing_zeros() as usize;
+                if level == 0 {
+                    return (child < to).then_some(child);
+                }
+                level -= 1;
+                child *= FANOUT;
+            } else if level < top {
+                level += 1;
+                child = word + 1;
+            } else {
+                child = (word + 1) * FANOUT;
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leaf_marked_full_is_skipped_and_found_again_when_open() {
+        let summary = Summary::new(1 << 18, 64, 0).unwrap();
+        for leaf in 0..10_000 {
+            assert_eq!(summary.find(0, 1 << 18), Some(leaf));
+            summary.mark_full(leaf, || true);
+        }
+        assert_eq!(summary.find(0, 10_000), None);
+        summary.mark_open(4_711);
+        assert_eq!(summary.find(0, 10_000), Some(4_711));
+        assert_eq!(summary.find(4_712, 1 << 18), Some(10_000));
+    }
+
+    #[test]
+    fn a_full_tree_has_no_open_leaf_and_one_opening_shows_at_every_level() {
+        let leaves = 1 << 18;
+        let summary = Summary::new(leaves, 1, 0).unwrap();
+        (0..leaves).for_each(|leaf| summary.mark_full(leaf, || true));
+        assert_eq!(summary.find(0, leaves), None);
+        summary.mark_open(leaves - 1);
+        assert_eq!(summary.find(0, leaves), Some(leaves - 1));
+    }
+
+    #[test]
+    fn a_leaf_that_opened_meanwhile_is_not_marked() {
+        let summary = Summary::new(1 << 12, 64, 0).unwrap();
+        summary.mark_full(3, || false);
+        assert_eq!(summary.find(3, 4), Some(3));
+    }
+}

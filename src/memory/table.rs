@@ -1,0 +1,118 @@
+//! `Table`: a large zero-filled array of atomics that costs memory only where it is touched.
+
+#[cfg(not(loom))]
+use core::marker::PhantomData;
+#[cfg(not(loom))]
+use core::ops::Range;
+use std::io;
+
+#[cfg(not(loom))]
+use super::Reservation;
+
+/// Types that are valid when every byte is zero, and that are never dropped.
+///
+/// # Safety
+/// All-zero bytes are a valid value; the type needs no drop.
+pub(crate) unsafe trait ZeroFilled: Sized + Sync {
+    /// The value with all bytes zero; loom's atomics have to be made one by one.
+    #[cfg(loom)]
+    fn zero() -> Self;
+}
+
+// SAFETY: the integer zero is all-zero bytes.
+unsafe impl ZeroFilled for crate::sync::atomic::AtomicU64 {
+    #[cfg(loom)]
+    fn zero() -> Self {
+        Self::new(0)
+    }
+}
+
+// SAFETY: the integer zero is all-zero bytes.
+unsafe impl ZeroFilled for crate::sync::atomic::AtomicU32 {
+    #[cfg(loom)]
+    fn zero() -> Self {
+        Self::new(0)
+    }
+}
+
+/// `len` values, all zero at first.
+pub(crate) struct Table<T> {
+    #[cfg(not(loom))]
+    memory: Reservation,
+    #[cfg(not(loom))]
+    _values: PhantomData<[T]>,
+    #[cfg(loom)]
+    values: Box<[T]>,
+    len: usize,
+}
+
+impl<T> core::fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Table")
+            .field("len", &self.len)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: ZeroFilled> Table<T> {
+    /// A table of `len` zeros, `stagger` bytes behind a 2 MiB border.
+    pub(crate) fn new(len: usize, stagger: usize) -> io::Result<Self> {
+        const { assert!(!core::mem::needs_drop::<T>() || cfg!(loom)) };
+        #[cfg(not(loom))]
+        {
+            assert!(stagger % align_of::<T>() == 0);
+            let memory = Reservation::new(len * size_of::<T>(), stagger)?;
+            Ok(Self {
+                memory,
+                _values: PhantomData,
+                len,
+            })
+        }
+        #[cfg(loom)]
+        {
+            let _ = stagger;
+            Ok(Self {
+                values: (0..len).map(|_| T::zero()).collect(),
+                len,
+            })
+        }
+    }
+
+    /// The value number `index`.
+    ///
+    /// # Safety
+    /// `index` is below the table's length.
+    #[inline(always)]
+    pub(crate) unsafe fn get_unchecked(&self, index: usize) -> &T {
+        debug_assert!(index < self.len);
+        #[cfg(not(loom))]
+        // SAFETY: `index` is in range, the reservation holds `len` values, aligned, zero-filled at
+        // first, which `ZeroFilled` says is a valid value, and it lives as long as the table.
+        unsafe {
+            self.memory.base().cast::<T>().add(index).as_ref()
+        }
+        #[cfg(loom)]
+        &self.values[index]
+    }
+
+    /// The value number `index`, checked.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> &T {
+        assert!(index < self.len, "entry {index} of a table of {}", self.len);
+        // SAFETY: just checked.
+        unsafe { self.get_unchecked(index) }
+    }
+
+    /// Asks for huge pages, where the system has them.
+    #[cfg(not(loom))]
+    pub(crate) fn advise_huge(&self) -> io::Result<()> {
+        self.memory.advise_huge(0..self.memory.bytes())
+    }
+
+    /// Fetches the pages of the values in `range` in one call.
+    #[cfg(not(loom))]
+    pub(crate) fn populate(&self, range: Range<usize>) -> io::Result<()> {
+        self.memory
+            .populate(range.start * size_of::<T>()..range.end * size_of::<T>())
+    }
+}

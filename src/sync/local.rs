@@ -1,0 +1,307 @@
+//! Per-thread caches of a shared structure, without a lock.
+//!
+//! State: a [`Registry`] is a list of nodes that only grows; each node has a private part, which
+//! only the thread that owns the node touches, and a public part, which everybody may read.
+//!
+//! Operations: `acquire` takes a free node or adds one; `release` gives it back; `with` finds this
+//! thread's node through a thread-local table, at the cost of one load and a compare.
+//!
+//! Invariant: a node is owned by at most one thread. Nodes are freed only with the registry, and a
+//! thread reaches a node only through a registry that it borrows, so a node in use is never freed.
+//!
+//! A thread that ends (also by a panic) gives its nodes back: the structure's [`Home::retire`]
+//! empties the private part first. Thread-local destructors that run later than that, and call the
+//! structure again, take a node for that one call.
+
+#[cfg(not(loom))]
+use core::cell::{Cell, RefCell};
+use core::ptr;
+#[cfg(not(loom))]
+use std::sync::{Arc, Weak};
+
+use super::UnsafeCell;
+use super::atomic::{AtomicPtr, AtomicU32, Ordering};
+use crossbeam_utils::CachePadded;
+
+/// One thread's share of a structure.
+#[derive(Debug)]
+pub(crate) struct Node<C, P> {
+    /// The part that only the owner touches.
+    private: UnsafeCell<C>,
+    /// The part that everybody may read.
+    pub(crate) public: P,
+    owned: AtomicU32,
+    /// Nodes that were in the list when this one was added; never changes afterwards.
+    next: *const CachePadded<Node<C, P>>,
+}
+
+/// All nodes of one structure.
+#[derive(Debug)]
+pub(crate) struct Registry<C, P> {
+    /// Unique in the process and never used again, so that a thread's memory of a node of a
+    /// structure that is gone can never be mistaken for a node of another one.
+    #[cfg(not(loom))]
+    id: u64,
+    head: AtomicPtr<CachePadded<Node<C, P>>>,
+}
+
+// SAFETY: the private parts are touched by their owner only, and change owners by `owned`
+// (Release, Acquire), so they need be `Send`; the public parts are read by everybody.
+unsafe impl<C: Send, P: Send + Sync> Sync for Registry<C, P> {}
+// SAFETY: as above.
+unsafe impl<C: Send, P: Send> Send for Registry<C, P> {}
+
+/// A structure that keeps caches for threads.
+#[cfg(not(loom))]
+pub(crate) trait Home: Send + Sync + 'static {
+    /// The private part of a node.
+    type Private: Send + 'static;
+    /// The public part of a node.
+    type Public: Send + Sync + 'static;
+
+    /// Where the nodes are.
+    fn registry(&self) -> &Registry<Self::Private, Self::Public>;
+
+    /// A new private and public part.
+    fn new_parts(&self) -> (Self::Private, Self::Public);
+
+    /// Takes everything that is of value to others out of the node. Called by the node's owner.
+    fn retire(&self, private: &mut Self::Private, public: &Self::Public);
+}
+
+impl<C, P> Registry<C, P> {
+    /// A registry without nodes.
+    pub(crate) fn new() -> Self {
+        #[cfg(not(loom))]
+        static NEXT_ID: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(1);
+        Self {
+            // Ordering: only uniqueness matters.
+            #[cfg(not(loom))]
+            id: NEXT_ID.fetch_add(1, core::sync::atomic::Ordering::Relaxed),
+            head: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Takes a node that nobody owns, or adds one. Lock-free; O(nodes).
+    pub(crate) fn acquire(&self, parts: impl FnOnce() -> (C, P)) -> &CachePadded<Node<C, P>> {
+        for node in self.nodes() {
+            // Ordering: Acquire pairs with the Release in `release`: what the last owner did to
+            // the private part is seen.
+            if node.owned.load(Ordering::Relaxed) == 0
+                && node
+                    .owned
+                    .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
+            {
+                return node;
+            }
+        }
+        let (private, public) = parts();
+        let mut node = Box::new(CachePadded::new(Node {
+            private: UnsafeCell::new(private),
+            public,
+            owned: AtomicU32::new(1),
+            next: ptr::null(),
+        }));
+        let mut head = self.head.load(Ordering::Acquire);
+        loop {
+            node.next = head;
+            let raw = Box::into_raw(node);
+            // Ordering: Release publishes the node's content to whoever walks the list (Acquire).
+            match self
+                .head
+                .compare_exchange(head, raw, Ordering::AcqRel, Ordering::Acquire)
+            {
+                // SAFETY: in the list now, where nodes live as long as the registry.
+                Ok(_) => return unsafe { &*raw },
+                Err(newer) => {
+                    // SAFETY: from `into_raw` just above, and not in the list.
+                    node = unsafe { Box::from_raw(raw) };
+                    head = newer;
+                }
+            }
+        }
+    }
+
+    /// Gives a node back. The caller owns it and does not touch its private part any more.
+    pub(crate) fn release(&self, node: &CachePadded<Node<C, P>>) {
+        // Ordering: Release pairs with the Acquire in `acquire`.
+        node.owned.store(0, Ordering::Release);
+    }
+
+    /// All nodes that were ever added, owned or not; the newest first.
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = &CachePadded<Node<C, P>>> {
+        let mut next: *const CachePadded<Node<C, P>> = self.head.load(Ordering::Acquire);
+        core::iter::from_fn(move || {
+            // SAFETY: nodes live as long as the registry, and `next` does not change once the node
+            // is in the list; the Acquire load of the head (or of a later one) published it.
+            let node = unsafe { next.as_ref() }?;
+            next = node.next;
+            Some(node)
+        })
+    }
+}
+
+impl<C, P> Drop for Registry<C, P> {
+    fn drop(&mut self) {
+        let mut next = self.head.load(Ordering::Acquire);
+        while !next.is_null() {
+            // SAFETY: every node came from `Box::into_raw`, is in the list once, and `&mut self`
+            // says that nobody uses any.
+            let node = unsafe { Box::from_raw(next) };
+            next = node.next.cast_mut();
+        }
+    }
+}
+
+impl<C, P> Node<C, P> {
+    /// The private part.
+    ///
+    /// # Safety
+    /// The calling thread owns the node, and `access` does not come back here: it calls no code of
+    /// the user and nothing that looks for this thread's node.
+    #[inline(always)]
+    pub(crate) unsafe fn private<R>(&self, access: impl FnOnce(&mut C) -> R) -> R {
+        // SAFETY: the caller owns the node and does not re-enter.
+        self.private
+            .with_mut(|private| access(unsafe { &mut *private }))
+    }
+}
+
+/// Places in the thread's table of nodes used last. Structures whose numbers differ modulo this
+/// do not disturb each other.
+#[cfg(not(loom))]
+const HOT: usize = 8;
+
+#[cfg(not(loom))]
+thread_local! {
+    /// The nodes used last: structure number, node. Needs no destructor, so that reaching it is a
+    /// load relative to the thread pointer and no more.
+    static HOT_NODES: [Cell<(u64, *const ())>; HOT] =
+        const { [const { Cell::new((0, ptr::null())) }; HOT] };
+    /// All nodes that this thread owns; given back when the thread ends.
+    static OWNED_NODES: OwnedNodes = const { OwnedNodes(RefCell::new(Vec::new())) };
+}
+
+/// The nodes of one thread.
+#[cfg(not(loom))]
+struct OwnedNodes(RefCell<Vec<OwnedNode>>);
+
+#[cfg(not(loom))]
+struct OwnedNode {
+    id: u64,
+    node: *const (),
+    home: Weak<dyn RetireNode>,
+}
+
+/// `Home` with its types erased.
+#[cfg(not(loom))]
+trait RetireNode: Send + Sync {
+    /// Empties and releases a node.
+    ///
+    /// # Safety
+    /// `node` is a node of this structure that the calling thread owns and does not use again.
+    unsafe fn retire_node(&self, node: *const ());
+}
+
+#[cfg(not(loom))]
+impl<H: Home> RetireNode for H {
+    unsafe fn retire_node(&self, node: *const ()) {
+        // SAFETY: the caller passes a node of this structure, which lives as long as `self`.
+        let node = unsafe { &*node.cast::<CachePadded<Node<H::Private, H::Public>>>() };
+        // SAFETY: the calling thread owns the node; `retire` is the crate's own code and does not
+        // look for the thread's node.
+        unsafe { node.private(|private| self.retire(private, &node.public)) };
+        self.registry().release(node);
+    }
+}
+
+#[cfg(not(loom))]
+impl Drop for OwnedNodes {
+    fn drop(&mut self) {
+        // From here on this thread finds no node of its own any more.
+        HOT_NODES.with(|hot| hot.iter().for_each(|place| place.set((0, ptr::null()))));
+        for owned in self.0.take() {
+            if let Some(home) = owned.home.upgrade() {
+                // SAFETY: the list holds nodes that this thread acquired, each once, and it has
+                // just been taken away, so nobody finds them again.
+                unsafe { home.retire_node(owned.node) };
+            }
+        }
+    }
+}
+
+/// Calls `access` with this thread's node of `home`, which it gets on the first call.
+///
+/// # Safety
+/// `access` does not come back here with the same structure: it calls no code of the user.
+#[cfg(not(loom))]
+#[inline(always)]
+pub(crate) unsafe fn with<H: Home, R>(
+    home: &Arc<H>,
+    access: impl FnOnce(&mut H::Private, &H::Public) -> R,
+) -> R {
+    let id = home.registry().id;
+    let (found, node) = HOT_NODES.with(|hot| hot[id as usize % HOT].get());
+    if found == id {
+        // SAFETY: the table says that this is a node of the structure with this number, which is
+        // `home`, so it is alive; this thread owns it until its end, where the table is cleared.
+        let node = unsafe { &*node.cast::<CachePadded<Node<H::Private, H::Public>>>() };
+        // SAFETY: owned by this thread; the caller promises not to re-enter.
+        return unsafe { node.private(|private| access(private, &node.public)) };
+    }
+    // SAFETY: as the caller promised.
+    unsafe { with_cold(home, access) }
+}
+
+/// `with`, when the table of nodes used last does not have it.
+///
+/// # Safety
+/// As for `with`.
+#[cfg(not(loom))]
+#[cold]
+#[inline(never)]
+unsafe fn with_cold<H: Home, R>(
+    home: &Arc<H>,
+    access: impl FnOnce(&mut H::Private, &H::Public) -> R,
+) -> R {
+    let id = home.registry().id;
+    let mine = OWNED_NODES.try_with(|owned| {
+        let mut owned = owned.0.borrow_mut();
+        let node = match owned.iter().find(|known| known.id == id) {
+            Some(known) => known.node,
+            None => {
+                // Structures that are gone leave an entry behind; a new one is the moment to tidy.
+                owned.retain(|known| known.home.strong_count() > 0);
+                let node = home.registry().acquire(|| home.new_parts());
+                let node = ptr::from_ref(node).cast::<()>();
+                let home: Arc<dyn RetireNode> = Arc::clone(home) as _;
+                owned.push(OwnedNode {
+                    id,
+                    node,
+                    home: Arc::downgrade(&home),
+                });
+                node
+            }
+        };
+        HOT_NODES.with(|hot| hot[id as usize % HOT].set((id, node)));
+        node
+    });
+    match mine {
+        Ok(node) => {
+            // SAFETY: a node of this structure, which is alive; this thread owns it.
+            let node = unsafe { &*node.cast::<CachePadded<Node<H::Private, H::Public>>>() };
+            // SAFETY: owned by this thread; the caller promises not to re-enter.
+            unsafe { node.private(|private| access(private, &node.public)) }
+        }
+        // The thread is being torn down and its nodes are given back already: a node for this call.
+        Err(_) => {
+            let node = home.registry().acquire(|| home.new_parts());
+            // SAFETY: just acquired; the caller promises not to re-enter.
+            let result = unsafe { node.private(|private| access(private, &node.public)) };
+            // SAFETY: the node is this call's, and not used afterwards.
+            unsafe { home.retire_node(ptr::from_ref(node).cast()) };
+            result
+        }
+    }
+}

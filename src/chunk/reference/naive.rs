@@ -74,6 +74,9 @@ impl Megachunk {
 
     /// The offset of the first `len` neighbouring chunks that are free.
     fn first_fit(&self, len: usize) -> Option<u32> {
+        if self.in_use == u64::MAX {
+            return None;
+        }
         let run = u64::MAX >> (MEGACHUNK_CHUNKS - len);
         (0..=(MEGACHUNK_CHUNKS - len) as u32).find(|offset| self.in_use & (run << offset) == 0)
     }
@@ -103,13 +106,15 @@ impl State {
     }
 
     fn first_fit(&self, len: usize) -> Option<Run> {
-        for (index, megachunk) in self.megachunks.iter().enumerate() {
-            probe::probed(1);
-            if let Some(offset) = megachunk.first_fit(len) {
-                return Run::new((index * MEGACHUNK_CHUNKS) as u32 + offset, len as u32);
-            }
-        }
-        None
+        let fits = |megachunk: &Megachunk| megachunk.first_fit(len);
+        let found = self
+            .megachunks
+            .iter()
+            .enumerate()
+            .find_map(|(index, m)| Some((index, fits(m)?)));
+        probe::probed(found.map_or(self.megachunks.len(), |(index, _)| index + 1) as u64);
+        let (index, offset) = found?;
+        Run::new((index * MEGACHUNK_CHUNKS) as u32 + offset, len as u32)
     }
 
     fn grow(&mut self, len: usize) -> Result<Run, ChunkError> {

@@ -21,17 +21,14 @@ use support::{Dice, Ledger};
 
 /// Instantiates each test for each contender.
 macro_rules! contract {
-    ($contender:ident: $allocator:ty => $tests:tt) => {
-        mod $contender {
+    ($($contender:ident: $allocator:ty),* => $tests:tt) => {
+        $(mod $contender {
             use super::*;
-            contract!(@tests $allocator => $tests);
-        }
+            contract!(@tests $allocator, $tests);
+        })*
     };
-    (@tests $allocator:ty => [$($test:ident),* $(,)?]) => {
+    (@tests $allocator:ty, [$($test:ident),* $(,)?]) => {
         $(#[test] fn $test() { super::$test::<$allocator>(); })*
-    };
-    ($($contender:ident: $allocator:ty),* $(,)? => $tests:tt) => {
-        $(contract!($contender: $allocator => $tests);)*
     };
 }
 

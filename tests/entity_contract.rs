@@ -17,21 +17,24 @@ use std::thread;
 
 use megachunk::entity::reference::{BusyBlock, Naive};
 use megachunk::entity::{
-    DestroyReport, Entity, EntityAllocator, EntityError, EntityFault, Full, Place,
+    DestroyReport, Entity, EntityAllocator, EntityError, EntityFault, EntityIndex, Full, Place,
 };
 use support::{Dice, Ledger};
 
 /// Instantiates each test for each contender.
 macro_rules! contract {
-    ($contender:ident: $allocator:ty => $($test:ident),* $(,)?) => {
-        mod $contender {
+    ($($contender:ident: $allocator:ty),* => $tests:tt) => {
+        $(mod $contender {
             use super::*;
-            $(#[test] fn $test() { super::$test::<$allocator>(); })*
-        }
+            contract!(@tests $allocator, $tests);
+        })*
+    };
+    (@tests $allocator:ty, [$($test:ident),* $(,)?]) => {
+        $(#[test] fn $test() { super::$test::<$allocator>(); })*
     };
 }
 
-contract!(naive: Naive =>
+contract!(naive: Naive, bitmask: EntityIndex => [
     a_created_entity_exists_until_it_is_destroyed,
     destroying_twice_reports_destroyed,
     a_stale_handle_stays_dead_when_its_slot_is_used_again,
@@ -51,11 +54,11 @@ contract!(naive: Naive =>
     of_many_threads_that_destroy_one_handle_one_wins,
     entities_made_by_one_thread_are_destroyed_by_another,
     a_reader_never_sees_another_life_s_place,
-);
+]);
 
 // Without `a_stale_handle_has_no_place_when_its_slot_is_used_again` and
 // `a_reader_never_sees_another_life_s_place` (fault 6).
-contract!(busy_block: BusyBlock =>
+contract!(busy_block: BusyBlock => [
     a_created_entity_exists_until_it_is_destroyed,
     destroying_twice_reports_destroyed,
     a_stale_handle_stays_dead_when_its_slot_is_used_again,
@@ -73,7 +76,7 @@ contract!(busy_block: BusyBlock =>
     threads_never_share_a_live_index,
     of_many_threads_that_destroy_one_handle_one_wins,
     entities_made_by_one_thread_are_destroyed_by_another,
-);
+]);
 
 const THREADS: usize = 4;
 
@@ -539,4 +542,10 @@ fn more_than_there_are_creates_none<A: EntityAllocator>() {
 #[ignore = "fills all 134,217,728 slots: 3 GiB of memory, and slow without optimisation"]
 fn naive_more_than_there_are_creates_none() {
     more_than_there_are_creates_none::<Naive>();
+}
+
+#[test]
+#[ignore = "fills all 134,217,728 slots: 3 GiB of memory, and slow without optimisation"]
+fn bitmask_more_than_there_are_creates_none() {
+    more_than_there_are_creates_none::<EntityIndex>();
 }

@@ -12,7 +12,10 @@ pub mod bench;
 pub mod check;
 mod error;
 pub mod map;
+pub mod measure;
 pub mod replay;
+pub mod report;
+pub mod workload;
 
 pub use error::CliError;
 

@@ -1,15 +1,256 @@
 //! `megachunk bench`: measures every allocator on every workload, side by side.
 
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
 use super::CliError;
+use super::measure::{Cell, Machine, Pool, Span, available_memory, measure_cell};
+use super::report::{Report, Row, Skipped};
+use super::workload::Registry;
 
-/// Measure every allocator on every workload, side by side.
-#[derive(Clone, Debug, clap::Args)]
-pub struct Args {}
+mod args;
+mod plan;
 
-/// Runs the subcommand.
+pub use args::{Args, BadThreads, Threads};
+use plan::{Planned, plan};
+
+/// Runs the subcommand with this crate's contenders.
 ///
 /// # Errors
 /// [`CliError`] with what went wrong.
-pub fn run(_args: &Args) -> Result<(), CliError> {
-    Err(CliError::Failed("bench is not part of this build".into()))
+pub fn run(args: &Args) -> Result<(), CliError> {
+    run_with(args, &Registry::standard())
+}
+
+/// Runs the subcommand with the contenders of `registry`.
+///
+/// # Errors
+/// An argument that means nothing here, a file that cannot be written, or a contender that gave
+/// wrong answers; what could be measured is shown all the same.
+pub fn run_with(args: &Args, registry: &Registry) -> Result<(), CliError> {
+    let threads = args.thread_counts();
+    check_names(args, registry)?;
+    let cells = plan(args, &threads, registry);
+    if cells.is_empty() {
+        return Err(CliError::BadArgument {
+            argument: "--filter".into(),
+            reason: "no row has such a name; `bench --list` shows all".into(),
+        });
+    }
+    if args.list {
+        return list(&cells, registry);
+    }
+    // Before minutes are spent: can the results be kept?
+    let mut json = args.json.as_deref().map(Output::open).transpose()?;
+
+    let report = measure(args, &cells)?;
+
+    if let Some(json) = &mut json {
+        json.write(&report.to_json())?;
+    }
+    print(&report.to_table())?;
+    let failed: Vec<_> = report.skipped.iter().filter(|row| row.failed).collect();
+    match failed.first() {
+        None => Ok(()),
+        Some(first) => Err(CliError::Failed(format!(
+            "{} of the rows failed; the first: {first}",
+            failed.len()
+        ))),
+    }
+}
+
+fn check_names(args: &Args, registry: &Registry) -> Result<(), CliError> {
+    for wanted in &args.contenders {
+        if !registry.names().any(|name| name == wanted) {
+            let mut known: Vec<_> = registry.names().collect();
+            known.dedup();
+            return Err(CliError::BadArgument {
+                argument: "--contenders".into(),
+                reason: format!("there is no `{wanted}`; there are {}", known.join(", ")),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn list(cells: &[Planned<'_>], registry: &Registry) -> Result<(), CliError> {
+    let mut rows: Vec<_> = cells.iter().flat_map(|cell| &cell.rows).collect();
+    rows.dedup();
+    let mut text = String::from("rows:\n");
+    for row in rows {
+        text += &format!("  {row}\n");
+    }
+    text += "contenders:\n";
+    for name in registry.names() {
+        text += &format!("  {name}\n");
+    }
+    print(&text)
+}
+
+fn measure(args: &Args, cells: &[Planned<'_>]) -> Result<Report, CliError> {
+    let most = cells.iter().map(|cell| cell.threads).max().unwrap_or(1);
+    let pool = Pool::start(most).map_err(|error| CliError::BadArgument {
+        argument: "--threads".into(),
+        reason: format!("the system refused so many threads: {error}"),
+    })?;
+    let bar = progress_bar(cells.len());
+    let mut report = Report::new(Machine::here());
+    for cell in cells {
+        bar.set_message(format!("{} on {} threads", cell.rows[0], cell.threads));
+        measure_one(args, &pool, cell, &mut report)?;
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    report.set_ratios();
+    Ok(report)
+}
+
+/// Sets up who takes part in one cell, measures them, and keeps the rows.
+fn measure_one(
+    args: &Args,
+    pool: &Pool<Vec<Span>>,
+    planned: &Planned<'_>,
+    report: &mut Report,
+) -> Result<(), CliError> {
+    let mut skip = |contender: &'static str, why: String, failed: bool| {
+        for row in planned.rows.iter().filter(|row| args.wants(row)) {
+            report.skipped.push(Skipped {
+                section: planned.section,
+                workload: row.clone(),
+                threads: planned.threads,
+                contender,
+                why: why.clone(),
+                failed,
+            });
+        }
+    };
+    let needed = planned.memory * planned.entrants.len() as u64;
+    if let Some(available) = available_memory().filter(|&available| available < needed) {
+        let why = format!(
+            "needs {} GiB of memory; {} GiB are free",
+            needed.div_ceil(1 << 30),
+            available >> 30
+        );
+        planned
+            .entrants
+            .iter()
+            .for_each(|entrant| skip(entrant.name, why.clone(), false));
+        return Ok(());
+    }
+    let mut entrants = Vec::new();
+    let mut subjects = Vec::new();
+    for entrant in &planned.entrants {
+        match (entrant.set_up)() {
+            Ok(subject) => {
+                entrants.push(entrant);
+                subjects.push(subject);
+            }
+            Err(why) => skip(entrant.name, why, false),
+        }
+    }
+    if subjects.is_empty() {
+        return Ok(());
+    }
+    let cell = Cell {
+        threads: planned.threads,
+        phases: planned.rows.len(),
+        subjects,
+    };
+    let outcome = measure_cell(pool, &cell, args.effort())
+        .map_err(|panic| CliError::Failed(panic.to_string()))?;
+    for (entrant, rows) in entrants.iter().zip(&outcome.subjects) {
+        match rows {
+            Err(panic) => skip(entrant.name, panic.to_string(), true),
+            Ok(rows) => {
+                for (name, row) in planned.rows.iter().zip(rows) {
+                    let Some(row) = row.filter(|_| args.wants(name)) else {
+                        continue;
+                    };
+                    report.rows.push(Row {
+                        section: planned.section,
+                        workload: name.clone(),
+                        threads: planned.threads,
+                        contender: entrant.name,
+                        unit: planned.unit,
+                        ns: row.ns,
+                        ratio: BTreeMap::new(),
+                        rmw_per_op: row.rmw_per_op.filter(|_| entrant.is_counted),
+                        failed_claims_per_op: row
+                            .failed_claims_per_op
+                            .filter(|_| entrant.is_counted),
+                        memory_bytes: row.resident,
+                        void: outcome.void,
+                    });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn progress_bar(cells: usize) -> ProgressBar {
+    if !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(cells as u64);
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}");
+    bar.set_style(style.expect("a constant template is right or wrong once and for all"));
+    bar
+}
+
+/// A file for results, opened before anything is measured.
+struct Output<'a> {
+    path: &'a Path,
+    file: File,
+}
+
+impl<'a> Output<'a> {
+    fn open(path: &'a Path) -> Result<Self, CliError> {
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path);
+        match file {
+            Ok(file) => Ok(Self { path, file }),
+            Err(source) => Err(CliError::File {
+                path: path.into(),
+                source,
+            }),
+        }
+    }
+
+    /// A device or a pipe has no length to set.
+    fn empty(&self) -> io::Result<()> {
+        if self.file.metadata()?.is_file() {
+            self.file.set_len(0)
+        } else {
+            Ok(())
+        }
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), CliError> {
+        let written = self
+            .empty()
+            .and_then(|()| self.file.write_all(text.as_bytes()));
+        written.map_err(|source| CliError::File {
+            path: self.path.into(),
+            source,
+        })
+    }
+}
+
+/// Prints to standard output; a reader that went away (as `head` does) is no error.
+fn print(text: &str) -> Result<(), CliError> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CliError::File {
+            path: "standard output".into(),
+            source: error,
+        }),
+        _ => Ok(()),
+    }
 }

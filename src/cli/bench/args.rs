@@ -1,0 +1,152 @@
+//! The arguments of `megachunk bench`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::thread;
+use std::time::Duration;
+
+use regex_lite::Regex;
+
+use crate::cli::measure::Effort;
+
+/// Measure every allocator on every workload, side by side.
+///
+/// All contenders do equal work in one process, in turn; each figure is the median of the
+/// repetitions. Ends in a table.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Measure less often and for less long: the whole run in less than 40 seconds.
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Only the rows whose name matches this regular expression, as `pair` or `^larson$`.
+    #[arg(long, value_name = "REGEX")]
+    pub filter: Option<Regex>,
+
+    /// Numbers of threads: `4` for 1 to 4, or a list as `1,2,8`. Else 1, 2, 4 … up to the
+    /// machine's processors.
+    #[arg(long, value_name = "N")]
+    pub threads: Option<Threads>,
+
+    /// Repetitions of each figure.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub reps: Option<u16>,
+
+    /// Only these contenders, as `naive,bitmask`.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub contenders: Vec<String>,
+
+    /// Write the figures to this file as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Only list the rows and the contenders.
+    #[arg(long)]
+    pub list: bool,
+}
+
+impl Args {
+    /// The numbers of threads to measure on, ascending.
+    #[must_use]
+    pub fn thread_counts(&self) -> Vec<usize> {
+        match &self.threads {
+            Some(Threads(counts)) => counts.clone(),
+            None => up_to(thread::available_parallelism().map_or(1, usize::from)),
+        }
+    }
+
+    /// Whether the row called `name` is wanted.
+    #[must_use]
+    pub fn wants(&self, name: &str) -> bool {
+        self.filter
+            .as_ref()
+            .is_none_or(|filter| filter.is_match(name))
+    }
+
+    /// Whether the contender called `name` is wanted.
+    #[must_use]
+    pub fn wants_contender(&self, name: &str) -> bool {
+        self.contenders.is_empty() || self.contenders.iter().any(|wanted| wanted == name)
+    }
+
+    /// How much is done for one figure.
+    #[must_use]
+    pub fn effort(&self) -> Effort {
+        let (repetitions, target, retries) = if self.quick {
+            (5, Duration::from_micros(2_500), 0)
+        } else {
+            (9, Duration::from_millis(12), 2)
+        };
+        Effort {
+            repetitions: self.reps.map_or(repetitions, usize::from),
+            target,
+            retries,
+        }
+    }
+}
+
+/// All numbers up to four, then their doubles, and the last.
+fn up_to(cores: usize) -> Vec<usize> {
+    let mut counts: Vec<usize> = (1..=cores.min(4)).collect();
+    let mut next = 8;
+    while next < cores {
+        counts.push(next);
+        next *= 2;
+    }
+    if cores > 4 {
+        counts.push(cores);
+    }
+    counts
+}
+
+/// Numbers of threads, as an argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Threads(Vec<usize>);
+
+/// More threads than this are a slip of the finger.
+const MOST_THREADS: usize = 1_024;
+
+/// Why an argument is no number of threads.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("threads are a number from 1 to {MOST_THREADS}, or several with commas between them")]
+pub struct BadThreads;
+
+impl FromStr for Threads {
+    type Err = BadThreads;
+
+    fn from_str(text: &str) -> Result<Self, BadThreads> {
+        let number = |text: &str| match text.trim().parse() {
+            Ok(number @ 1..=MOST_THREADS) => Ok(number),
+            _ => Err(BadThreads),
+        };
+        if !text.contains(',') {
+            return Ok(Self((1..=number(text)?).collect()));
+        }
+        let mut counts = text.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
+        counts.sort_unstable();
+        counts.dedup();
+        Ok(Self(counts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_number_of_threads_means_all_up_to_it() {
+        assert_eq!("3".parse(), Ok(Threads(vec![1, 2, 3])));
+        assert_eq!("8,1, 2,8".parse(), Ok(Threads(vec![1, 2, 8])));
+        for bad in ["0", "", "two", "1,,2", "-1", "1025"] {
+            assert_eq!(bad.parse::<Threads>(), Err(BadThreads), "{bad}");
+        }
+    }
+
+    #[test]
+    fn large_machines_are_measured_at_doubles() {
+        assert_eq!(up_to(1), [1]);
+        assert_eq!(up_to(2), [1, 2]);
+        assert_eq!(up_to(6), [1, 2, 3, 4, 6]);
+        assert_eq!(up_to(24), [1, 2, 3, 4, 8, 16, 24]);
+    }
+}

@@ -1,0 +1,24 @@
+//! How time is taken: honestly, on a machine that others use too.
+//!
+//! One process measures everything. For one *cell*, a workload on a number of threads, every
+//! contender is set up as a [`Subject`]; then the repetitions go round the contenders in turn, so
+//! that a slow minute of the machine hits all of them. The [`Pool`]'s threads live for the whole
+//! run; each stamps its own start and end with its [`Stopwatch`], and a repetition took from the
+//! first start to the last end. Before and after each multi-thread cell the [`Canary`] shows how
+//! many processors the machine really gave; where it gave too few, the cell is void.
+
+mod barrier;
+mod canary;
+mod cell;
+mod figures;
+mod machine;
+mod pool;
+mod stopwatch;
+
+pub use barrier::Barrier;
+pub use canary::Canary;
+pub use cell::{Cell, CellOutcome, CellRow, Effort, Subject, measure_cell};
+pub use figures::Figures;
+pub use machine::{Machine, available_memory, resident_memory};
+pub use pool::{Pool, WorkerPanic};
+pub use stopwatch::{Counted, Span, Stopwatch};

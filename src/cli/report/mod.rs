@@ -1,0 +1,261 @@
+//! The outcome of a run of `bench`, and its three faces: a table, JSON, and an HTML page.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::cli::measure::{Figures, Machine};
+
+mod json;
+mod table;
+
+/// What kind of thing a workload allocates; contenders of different sections never meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Section {
+    /// Entity ids.
+    Ids,
+    /// Chunks of memory.
+    Chunks,
+}
+
+impl Section {
+    /// What it is called in headings.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Ids => "Ids",
+            Self::Chunks => "Chunks",
+        }
+    }
+
+    /// The product of this crate in this section.
+    #[must_use]
+    pub const fn product(self) -> &'static str {
+        match self {
+            Self::Ids => "bitmask",
+            Self::Chunks => "megachunk",
+        }
+    }
+
+    /// The references that the product is compared with in the table.
+    #[must_use]
+    pub const fn references(self) -> [&'static str; 2] {
+        match self {
+            Self::Ids => ["naive", "busy_block"],
+            Self::Chunks => ["naive", "megachunk_dots"],
+        }
+    }
+}
+
+/// One contender on one workload with a number of threads.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// What the workload allocates.
+    #[serde(skip)]
+    pub section: Section,
+    /// The workload, with its phase where several are timed apart.
+    pub workload: String,
+    /// On how many threads.
+    pub threads: usize,
+    /// The contender's name.
+    pub contender: &'static str,
+    /// What `ns` counts, as `ns/id`.
+    pub unit: &'static str,
+    /// Nanoseconds an operation: wall time by the operations of all threads.
+    pub ns: Figures,
+    /// How many times as fast as each contender of the same cell: its median by this one's.
+    pub ratio: BTreeMap<&'static str, f64>,
+    /// Read-modify-writes an operation; only where they were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rmw_per_op: Option<f64>,
+    /// Claims lost to other threads an operation; only where they were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed_claims_per_op: Option<f64>,
+    /// Resident memory that the contender needed; only where the workload asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Whether the machine gave too few processors while it was measured.
+    pub void: bool,
+}
+
+/// A contender that has no figure on a row, and why.
+#[derive(Clone, Debug, Serialize)]
+pub struct Skipped {
+    /// What the workload allocates.
+    #[serde(skip)]
+    pub section: Section,
+    /// The row's name.
+    pub workload: String,
+    /// On how many threads.
+    pub threads: usize,
+    /// The contender's name.
+    pub contender: &'static str,
+    /// Why there is no figure.
+    pub why: String,
+    /// Whether it should have had one.
+    pub failed: bool,
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            workload,
+            threads,
+            contender,
+            why,
+            ..
+        } = self;
+        write!(f, "{workload} on {threads} threads, {contender}: {why}")
+    }
+}
+
+/// Everything that a run found out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// The name and number of this format.
+    pub format: &'static str,
+    /// What the figures were taken on.
+    pub machine: Machine,
+    /// The figures.
+    pub rows: Vec<Row>,
+    /// Where there are none.
+    pub skipped: Vec<Skipped>,
+}
+
+impl Report {
+    /// An empty report of this machine.
+    #[must_use]
+    pub fn new(machine: Machine) -> Self {
+        Self {
+            format: "megachunk-bench 1",
+            machine,
+            rows: Vec::new(),
+            skipped: Vec::new(),
+        }
+    }
+
+    /// Compares the rows of each cell with each other; called once, when all are there.
+    pub fn set_ratios(&mut self) {
+        let medians: Vec<_> = self
+            .rows
+            .iter()
+            .map(|row| {
+                (
+                    row.section,
+                    row.workload.clone(),
+                    row.threads,
+                    row.contender,
+                    row.ns.median,
+                )
+            })
+            .collect();
+        for row in &mut self.rows {
+            let peers = medians.iter().filter(|(section, workload, threads, ..)| {
+                (*section, workload, *threads) == (row.section, &row.workload, row.threads)
+            });
+            row.ratio = peers
+                .filter(|(.., contender, _)| *contender != row.contender)
+                .map(|&(.., contender, median)| (contender, median / row.ns.median))
+                .collect();
+        }
+    }
+
+    /// The contenders of `section`, in the order of their first rows.
+    fn contenders(&self, section: Section) -> Vec<&'static str> {
+        let rows = self.rows.iter().map(|row| (row.section, row.contender));
+        let skipped = self.skipped.iter().map(|row| (row.section, row.contender));
+        let mut names = Vec::new();
+        for (of, name) in rows.chain(skipped) {
+            if of == section && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// The cells' rows of `section`, in the order they were measured: name and threads.
+    fn lines(&self, section: Section) -> Vec<(&str, usize)> {
+        let mut lines = Vec::new();
+        for row in self.rows.iter().filter(|row| row.section == section) {
+            let line = (row.workload.as_str(), row.threads);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        lines
+    }
+
+    /// The row of one contender, if it has one.
+    fn row(&self, section: Section, line: (&str, usize), contender: &str) -> Option<&Row> {
+        self.rows.iter().find(|row| {
+            row.section == section
+                && (row.workload.as_str(), row.threads) == line
+                && row.contender == contender
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(contender: &'static str, threads: usize, median: f64) -> Row {
+        Row {
+            section: Section::Ids,
+            workload: "pair".into(),
+            threads,
+            contender,
+            unit: "ns/life",
+            ns: Figures {
+                min: median,
+                median,
+                max: median,
+            },
+            ratio: BTreeMap::new(),
+            rmw_per_op: None,
+            failed_claims_per_op: None,
+            memory_bytes: None,
+            void: false,
+        }
+    }
+
+    #[test]
+    fn a_ratio_says_how_many_times_as_fast() {
+        let mut report = Report::new(Machine::here());
+        report.rows = vec![
+            row("naive", 1, 10.0),
+            row("bitmask", 1, 4.0),
+            row("naive", 2, 99.0),
+        ];
+        report.set_ratios();
+        assert_eq!(report.rows[1].ratio, BTreeMap::from([("naive", 2.5)]));
+        assert_eq!(report.rows[2].ratio, BTreeMap::new());
+    }
+
+    #[test]
+    fn the_json_has_the_documented_fields_and_no_counts_where_nothing_was_counted() {
+        let mut report = Report::new(Machine::here());
+        report.rows = vec![row("naive", 1, 10.0), row("bitmask", 1, 4.0)];
+        report.set_ratios();
+        let json: serde_json::Value = serde_json::from_str(&report.to_json()).unwrap();
+        assert_eq!(json["format"], "megachunk-bench 1");
+        let row = json["rows"][1].as_object().unwrap();
+        let mut fields: Vec<_> = row.keys().map(String::as_str).collect();
+        fields.sort_unstable();
+        assert_eq!(
+            fields,
+            [
+                "contender",
+                "ns",
+                "ratio",
+                "threads",
+                "unit",
+                "void",
+                "workload"
+            ]
+        );
+        assert_eq!(row["ns"]["median"], 4.0);
+        assert_eq!(row["ratio"]["naive"], 2.5);
+    }
+}

@@ -1,0 +1,108 @@
+//! The report as a table, for people at a terminal.
+
+use comfy_table::{Cell, CellAlignment, Table};
+
+use super::{Report, Row, Section};
+
+impl Report {
+    /// A table for each section: medians of every contender, and how many times as fast as the
+    /// references the product is.
+    #[must_use]
+    pub fn to_table(&self) -> String {
+        let mut text = String::new();
+        for section in [Section::Ids, Section::Chunks] {
+            if self.rows.iter().any(|row| row.section == section) {
+                text += &self.section_table(section);
+            }
+        }
+        text += &self.footnotes();
+        text
+    }
+
+    fn section_table(&self, section: Section) -> String {
+        let contenders = self.contenders(section);
+        let counted = self
+            .rows
+            .iter()
+            .any(|row| row.section == section && row.rmw_per_op.is_some());
+        let mut table = Table::new();
+        table.load_preset("     ─            ");
+        let mut header = vec![section.title().to_owned(), "threads".into()];
+        header.extend(contenders.iter().map(ToString::to_string));
+        header.extend(section.references().map(|name| format!("× {name}")));
+        if counted {
+            header.push("RMW".into());
+        }
+        table.set_header(header);
+        for line in self.lines(section) {
+            let row = |name: &str| self.row(section, line, name);
+            let product = row(section.product());
+            let void = contenders
+                .iter()
+                .filter_map(|name| row(name))
+                .any(|row| row.void);
+            let mut cells = vec![
+                Cell::new(line.0),
+                right(format!("{}{}", line.1, if void { " void" } else { "" })),
+            ];
+            cells.extend(contenders.iter().map(|name| right(ns(row(name)))));
+            cells.extend(section.references().map(|name| {
+                let ratio = product.and_then(|row| row.ratio.get(name));
+                right(ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}")))
+            }));
+            if counted {
+                let count = product.and_then(|row| row.rmw_per_op);
+                cells.push(right(
+                    count.map_or_else(|| "-".into(), |count| format!("{count:.3}")),
+                ));
+            }
+            table.add_row(cells);
+        }
+        format!("{table}\n")
+    }
+
+    fn footnotes(&self) -> String {
+        let mut text = String::from(
+            "\nMedian nanoseconds an operation (wall time by the operations of all threads); \
+             × says how many times as fast as that reference the product is.\n",
+        );
+        if self.rows.iter().any(|row| row.void) {
+            text += "void: the machine gave fewer than 0.9 processors a thread; \
+                     compare nothing with these rows.\n";
+        }
+        if self.machine.probe {
+            text += "This build counts accesses to shared memory: its times are too long.\n";
+        }
+        for (row, bytes) in self
+            .rows
+            .iter()
+            .filter_map(|row| Some((row, row.memory_bytes?)))
+        {
+            let mebibytes = bytes as f64 / f64::from(1 << 20);
+            text += &format!(
+                "{}, {}: {mebibytes:.1} MiB resident\n",
+                row.workload, row.contender
+            );
+        }
+        for skipped in &self.skipped {
+            text += &format!(
+                "{}: {skipped}\n",
+                if skipped.failed { "FAILED" } else { "skipped" }
+            );
+        }
+        text
+    }
+}
+
+fn ns(row: Option<&Row>) -> String {
+    match row.map(|row| row.ns.median) {
+        None => "-".into(),
+        Some(ns) if ns >= 1_000.0 => format!("{ns:.0}"),
+        Some(ns) if ns >= 100.0 => format!("{ns:.1}"),
+        Some(ns) => format!("{ns:.2}"),
+    }
+}
+
+fn right(text: String) -> Cell {
+    Cell::new(text).set_alignment(CellAlignment::Right)
+}

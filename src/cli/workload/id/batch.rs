@@ -1,0 +1,84 @@
+//! `batch_64`, `batch_8192`, `batch_1m`, `cold_1m`: many ids in a call.
+
+use super::{IdContender, IdSession};
+use crate::cli::measure::{Stopwatch, Subject};
+use crate::cli::workload::{Parts, share};
+
+/// Creates ids in batches until the worker holds `held`, then destroys them in the same batches;
+/// the two are timed apart.
+pub(super) struct Batch<C: IdContender> {
+    contender: C,
+    batch: usize,
+    held: Parts<Vec<C::Id>>,
+}
+
+impl<C: IdContender> Batch<C> {
+    /// Batches of `batch`; each worker holds at most 16,384 ids, or one batch.
+    pub(super) fn new(batch: usize, threads: usize) -> Self {
+        let held = (16_384 / batch).max(1) * batch;
+        Self {
+            contender: C::fresh(),
+            batch,
+            held: Parts::new(threads, |_| vec![C::placeholder(); held]),
+        }
+    }
+
+    /// One million ids in one batch, shared out among the workers.
+    pub(super) fn million(threads: usize) -> Self {
+        Self {
+            contender: C::fresh(),
+            batch: super::MILLION,
+            held: Parts::new(threads, |worker| {
+                vec![C::placeholder(); share(super::MILLION, worker, threads)]
+            }),
+        }
+    }
+}
+
+impl<C: IdContender> Subject for Batch<C> {
+    fn repeat(&self, worker: usize, rounds: u64, watch: &mut Stopwatch<'_>) {
+        let mut session = self.contender.session();
+        let mut held = self.held.of(worker);
+        let operations = held.len() as u64;
+        for _ in 0..rounds {
+            watch.time(0, operations, || {
+                for batch in held.chunks_mut(self.batch) {
+                    session.create_slice(batch);
+                }
+            });
+            let died = watch.time(1, operations, || {
+                let batches = held.chunks(self.batch);
+                batches
+                    .map(|batch| session.destroy_slice(batch))
+                    .sum::<usize>()
+            });
+            assert_eq!(died, held.len(), "ids that were created are alive");
+        }
+    }
+}
+
+/// A fresh allocator creates one million ids in one call, page faults and set-up included.
+pub(super) struct Cold<C: IdContender>(Parts<Vec<C::Id>>);
+
+impl<C: IdContender> Cold<C> {
+    pub(super) fn new() -> Self {
+        Self(Parts::new(1, |_| vec![C::placeholder(); super::MILLION]))
+    }
+}
+
+impl<C: IdContender> Subject for Cold<C> {
+    fn repeat(&self, worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
+        let mut out = self.0.of(worker);
+        let contender = watch.time(0, out.len() as u64, || {
+            let contender = C::fresh();
+            contender.session().create_slice(&mut out);
+            contender
+        });
+        let died = contender.session().destroy_slice(&out);
+        assert_eq!(died, out.len(), "ids that were created are alive");
+    }
+
+    fn is_fixed(&self) -> bool {
+        true
+    }
+}

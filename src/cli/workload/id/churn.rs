@@ -1,0 +1,83 @@
+//! `random_destroy_1m`, `recreate_1m`: one million ids destroyed in random order, then as many
+//! created from what that left behind; singly, or in one batch a worker.
+
+use std::sync::Mutex;
+
+use super::{IdContender, IdSession};
+use crate::cli::measure::{Stopwatch, Subject};
+use crate::cli::workload::{Parts, permutation, share};
+
+/// Destroys all ids in random order, then creates them again; the two are timed apart.
+///
+/// Before each repetition the ids of *all* workers are shuffled together, so that neighbours are
+/// destroyed by different threads.
+pub(super) struct Churn<C: IdContender> {
+    contender: C,
+    batches: bool,
+    order: Vec<u32>,
+    /// Room for the ids while they are shuffled.
+    pile: Mutex<Vec<C::Id>>,
+    held: Parts<Vec<C::Id>>,
+}
+
+impl<C: IdContender> Churn<C> {
+    pub(super) const DESTROY: usize = 0;
+    pub(super) const CREATE: usize = 1;
+
+    pub(super) fn new(batches: bool, threads: usize) -> Self {
+        let contender = C::fresh();
+        let mut ids = super::populated(&contender, super::MILLION);
+        let held = Parts::new(threads, |worker| {
+            ids.split_off(ids.len() - share(super::MILLION, worker, threads))
+        });
+        Self {
+            contender,
+            batches,
+            order: permutation(super::MILLION, 1),
+            pile: Mutex::new(Vec::with_capacity(super::MILLION)),
+            held,
+        }
+    }
+}
+
+impl<C: IdContender> Subject for Churn<C> {
+    fn prepare(&self) {
+        let mut pile = self.pile.lock().expect("only this thread uses the pile");
+        pile.clear();
+        for worker in 0..self.held.workers() {
+            pile.extend_from_slice(&self.held.of(worker));
+        }
+        let mut order = self.order.iter();
+        for worker in 0..self.held.workers() {
+            let mut held = self.held.of(worker);
+            for (id, &from) in held.iter_mut().zip(&mut order) {
+                *id = pile[from as usize];
+            }
+        }
+    }
+
+    fn repeat(&self, worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
+        let mut session = self.contender.session();
+        let mut held = self.held.of(worker);
+        let operations = held.len() as u64;
+        let died = watch.time(Self::DESTROY, operations, || {
+            if self.batches {
+                session.destroy_slice(&held)
+            } else {
+                held.iter().filter(|&&id| session.destroy(id)).count()
+            }
+        });
+        assert_eq!(died, held.len(), "each id is destroyed once");
+        watch.time(Self::CREATE, operations, || {
+            if self.batches {
+                session.create_slice(&mut held);
+            } else {
+                held.fill_with(|| session.create());
+            }
+        });
+    }
+
+    fn is_fixed(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,254 @@
+//! The id workloads, and what takes part in them.
+
+use std::sync::Arc;
+
+use crate::cli::measure::Subject;
+
+mod batch;
+mod churn;
+mod contender;
+mod larson;
+mod lookup;
+mod near_full;
+mod pair;
+mod relay;
+mod reserve;
+mod seam;
+
+pub use contender::{Abilities, IdContender, IdSession};
+pub use seam::{Seam, SeamSession};
+
+/// "1m" in the workloads' names.
+const MILLION: usize = 1_000_000;
+
+/// A workload on ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IdWorkload {
+    /// Create one, destroy it; 1,000 others live.
+    Pair,
+    /// The same; one million others live.
+    PairMillion,
+    /// 64 created singly, 64 destroyed singly; 1,000 others live.
+    OneByOne,
+    /// Batches of 64.
+    Batch64,
+    /// Batches of 8,192.
+    Batch8192,
+    /// One million in one batch, warm.
+    BatchMillion,
+    /// One million in one batch, from nothing.
+    ColdMillion,
+    /// One million destroyed in random order and created again, singly.
+    ChurnSingle,
+    /// The same in batches.
+    ChurnBatch,
+    /// Sets of 1,000 whose random members are replaced and which wander between threads.
+    Larson,
+    /// Half of the threads create what the other half destroys.
+    ProducerConsumer,
+    /// One million reserved one by one.
+    ReserveMillion,
+    /// One million handles, half of them dead, asked for in random order.
+    ExistsMillion,
+    /// One million handles located in random order.
+    LocateMillion,
+    /// Ids replaced while all but a few are taken.
+    NearFull,
+}
+
+impl IdWorkload {
+    /// All of them, in the order of the table.
+    pub const ALL: [Self; 15] = [
+        Self::Pair,
+        Self::PairMillion,
+        Self::OneByOne,
+        Self::Batch64,
+        Self::Batch8192,
+        Self::BatchMillion,
+        Self::ColdMillion,
+        Self::ChurnSingle,
+        Self::ChurnBatch,
+        Self::Larson,
+        Self::ProducerConsumer,
+        Self::ReserveMillion,
+        Self::ExistsMillion,
+        Self::LocateMillion,
+        Self::NearFull,
+    ];
+
+    /// The rows that it fills: one for each phase that is timed apart.
+    #[must_use]
+    pub fn rows(self) -> &'static [&'static str] {
+        match self {
+            Self::Pair => &["pair"],
+            Self::PairMillion => &["pair_1m"],
+            Self::OneByOne => &["one_by_one"],
+            Self::Batch64 => &["batch_64/create", "batch_64/destroy"],
+            Self::Batch8192 => &["batch_8192/create", "batch_8192/destroy"],
+            Self::BatchMillion => &["batch_1m/create", "batch_1m/destroy"],
+            Self::ColdMillion => &["cold_1m"],
+            Self::ChurnSingle => &["random_destroy_1m/single", "recreate_1m/single"],
+            Self::ChurnBatch => &["random_destroy_1m/batch", "recreate_1m/batch"],
+            Self::Larson => &["larson"],
+            Self::ProducerConsumer => &["producer_consumer"],
+            Self::ReserveMillion => &["reserve_1m"],
+            Self::ExistsMillion => &["exists_1m"],
+            Self::LocateMillion => &["locate_1m"],
+            Self::NearFull => &["near_full"],
+        }
+    }
+
+    /// What one operation is: an id's whole life, or one id created, destroyed or looked up.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Pair
+            | Self::PairMillion
+            | Self::OneByOne
+            | Self::Larson
+            | Self::ProducerConsumer
+            | Self::NearFull => "ns/life",
+            Self::ExistsMillion | Self::LocateMillion => "ns/lookup",
+            _ => "ns/id",
+        }
+    }
+
+    /// Whether the workload means something on `threads` threads.
+    #[must_use]
+    pub fn runs_on(self, threads: usize) -> bool {
+        match self {
+            Self::ColdMillion => threads == 1,
+            Self::ProducerConsumer => threads.is_multiple_of(2),
+            _ => true,
+        }
+    }
+
+    /// Memory that each contender may need, in bytes, where it is much.
+    #[must_use]
+    pub fn memory(self) -> u64 {
+        match self {
+            // 134 million slots of up to twelve bytes, and a growing table that is copied.
+            Self::NearFull => 3 << 30,
+            _ => 100 << 20,
+        }
+    }
+
+    /// Sets `C` up for the workload on `threads` threads.
+    ///
+    /// # Errors
+    /// Why `C` cannot take part.
+    pub fn set_up<C: IdContender>(self, threads: usize) -> Result<Arc<dyn Subject>, Unsupported> {
+        let able = C::ABILITIES;
+        let needs = |ability: bool, reason: &'static str| {
+            if ability {
+                Ok(())
+            } else {
+                Err(Unsupported(reason))
+            }
+        };
+        let batches = || needs(able.batches, "has no batch calls");
+        Ok(match self {
+            Self::Pair => Arc::new(pair::Pair::<C>::new(1_000)),
+            Self::PairMillion => Arc::new(pair::Pair::<C>::new(MILLION)),
+            Self::OneByOne => Arc::new(pair::OneByOne::<C>::new(1_000)),
+            Self::Batch64 => {
+                batches()?;
+                Arc::new(batch::Batch::<C>::new(64, threads))
+            }
+            Self::Batch8192 => {
+                batches()?;
+                Arc::new(batch::Batch::<C>::new(8_192, threads))
+            }
+            Self::BatchMillion => {
+                batches()?;
+                Arc::new(batch::Batch::<C>::million(threads))
+            }
+            Self::ColdMillion => {
+                batches()?;
+                Arc::new(batch::Cold::<C>::new())
+            }
+            Self::ChurnSingle => Arc::new(churn::Churn::<C>::new(false, threads)),
+            Self::ChurnBatch => {
+                batches()?;
+                Arc::new(churn::Churn::<C>::new(true, threads))
+            }
+            Self::Larson => Arc::new(larson::Larson::<C>::new(threads)),
+            Self::ProducerConsumer => Arc::new(relay::ProducerConsumer::<C>::new(threads)),
+            Self::ReserveMillion => Arc::new(reserve::Reserve::<C>::new(threads)),
+            Self::ExistsMillion => {
+                needs(able.exists, "cannot tell live ids from dead ones")?;
+                Arc::new(lookup::Exists::<C>::new(threads))
+            }
+            Self::LocateMillion => {
+                needs(able.places, "keeps no places")?;
+                Arc::new(lookup::Locate::<C>::new(threads))
+            }
+            Self::NearFull => {
+                batches()?;
+                let limit = able
+                    .limit
+                    .ok_or(Unsupported("has no limit that can be reached"))?;
+                Arc::new(near_full::NearFull::<C>::new(limit, threads))
+            }
+        })
+    }
+}
+
+/// Why a contender does not take part in a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unsupported(pub &'static str);
+
+/// Creates `live` ids in the quickest way that `contender` has, and keeps nothing back.
+fn populated<C: IdContender>(contender: &C, live: usize) -> Vec<C::Id> {
+    let mut session = contender.session();
+    let mut ids = vec![C::placeholder(); live];
+    if C::ABILITIES.batches {
+        session.create_slice(&mut ids);
+    } else {
+        ids.fill_with(|| session.create());
+    }
+    session.flush();
+    ids
+}
+
+/// A contender by its type alone, so that a list can hold several.
+pub trait IdEntrant: Send + Sync {
+    /// The name in tables.
+    fn name(&self) -> &'static str;
+    /// Whether the probe counts everything that it does.
+    fn is_counted(&self) -> bool;
+    /// See [`IdWorkload::set_up`].
+    ///
+    /// # Errors
+    /// Why the contender cannot take part.
+    fn set_up(&self, workload: IdWorkload, threads: usize)
+    -> Result<Arc<dyn Subject>, Unsupported>;
+}
+
+/// The entrant for `C`.
+#[must_use]
+pub fn entrant<C: IdContender>() -> Box<dyn IdEntrant> {
+    struct Entrant<C>(core::marker::PhantomData<fn() -> C>);
+
+    impl<C: IdContender> IdEntrant for Entrant<C> {
+        fn name(&self) -> &'static str {
+            C::NAME
+        }
+
+        fn is_counted(&self) -> bool {
+            C::COUNTED
+        }
+
+        fn set_up(
+            &self,
+            workload: IdWorkload,
+            threads: usize,
+        ) -> Result<Arc<dyn Subject>, Unsupported> {
+            workload.set_up::<C>(threads)
+        }
+    }
+
+    Box::new(Entrant::<C>(core::marker::PhantomData))
+}

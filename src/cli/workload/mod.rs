@@ -1,0 +1,14 @@
+//! The workloads: what is done to the contenders, written once for all of them.
+//!
+//! A workload is generic over its contender, so that the measured loops are compiled for each one
+//! alone. It does equal work for everybody: the same calls in the same (precomputed) order from
+//! the same state, and it checks every answer. `cargo bench` and the program call the same code.
+
+pub mod id;
+mod order;
+mod parts;
+mod registry;
+
+pub use order::{Shuffler, permutation};
+pub use parts::{Parts, share};
+pub use registry::Registry;

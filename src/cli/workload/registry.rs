@@ -1,0 +1,75 @@
+//! `Registry`: who takes part.
+
+use super::id::{self, IdContender, IdEntrant, IdWorkload, Seam};
+use crate::entity::{self, EntityAllocator};
+
+/// Who takes part in which workloads.
+///
+/// The program starts from [`standard`](Self::standard); the package `megachunk-benches` adds
+/// other crates' allocators with its feature `peers`.
+pub struct Registry {
+    ids: Vec<IdEntry>,
+}
+
+struct IdEntry {
+    entrant: Box<dyn IdEntrant>,
+    only: Option<&'static [IdWorkload]>,
+}
+
+impl Registry {
+    /// Nobody.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self { ids: Vec::new() }
+    }
+
+    /// Everybody in this crate: the references first, then the product.
+    #[must_use]
+    pub fn standard() -> Self {
+        let mut registry = Self::empty();
+        registry.add_entity_allocator::<entity::reference::Naive>();
+        registry
+    }
+
+    /// Adds a contender on ids.
+    pub fn add_id_contender<C: IdContender>(&mut self) -> &mut Self {
+        self.ids.push(IdEntry {
+            entrant: id::entrant::<C>(),
+            only: None,
+        });
+        self
+    }
+
+    /// Adds a contender on ids that takes part in some workloads only.
+    pub fn add_id_variant<C: IdContender>(&mut self, only: &'static [IdWorkload]) -> &mut Self {
+        self.ids.push(IdEntry {
+            entrant: id::entrant::<C>(),
+            only: Some(only),
+        });
+        self
+    }
+
+    /// Adds an [`EntityAllocator`] of this crate or of another.
+    pub fn add_entity_allocator<A: EntityAllocator + 'static>(&mut self) -> &mut Self {
+        self.add_id_contender::<Seam<A>>()
+    }
+
+    /// Who takes part in `workload`.
+    pub fn ids(&self, workload: IdWorkload) -> impl Iterator<Item = &dyn IdEntrant> {
+        let entries = self.ids.iter();
+        let taking_part =
+            entries.filter(move |entry| entry.only.is_none_or(|only| only.contains(&workload)));
+        taking_part.map(|entry| &*entry.entrant)
+    }
+
+    /// All names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.ids.iter().map(|entry| entry.entrant.name())
+    }
+}
+
+impl core::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}

@@ -27,7 +27,10 @@ impl Registry {
     #[must_use]
     pub fn standard() -> Self {
         let mut registry = Self::empty();
-        registry.add_entity_allocator::<entity::reference::Naive>();
+        registry
+            .add_entity_allocator::<entity::reference::Naive>()
+            .add_entity_allocator::<entity::reference::BusyBlock>()
+            .add_entity_allocator::<entity::EntityIndex>();
         registry
     }
 

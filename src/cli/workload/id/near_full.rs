@@ -30,10 +30,11 @@ impl<C: IdContender> NearFull<C> {
         let mut sample = Vec::new();
         let wanted = threads * (HOLES + SET);
         let stride = limit / wanted;
-        let mut gulp = vec![C::placeholder(); GULP];
+        let mut gulp = vec![C::placeholder(); GULP.min(limit)];
         let mut taken = 0;
         while taken < limit {
-            let gulp = &mut gulp[..GULP.min(limit - taken)];
+            let most = gulp.len().min(limit - taken);
+            let gulp = &mut gulp[..most];
             session.create_slice(gulp);
             // Every `stride`-th id of all, wherever this gulp begins.
             let skip = taken.next_multiple_of(stride) - taken;

@@ -100,7 +100,7 @@ impl<C: IdContender> Subject for ProducerConsumer<C> {
         let mut session = self.contender.session();
         let belt = &self.belts[worker / 2];
         let parcels = rounds as usize * ROUND;
-        if worker % 2 == 0 {
+        if worker.is_multiple_of(2) {
             // An id is one operation, and it is counted where it ends.
             watch.time(0, 0, || {
                 for _ in 0..parcels {

@@ -13,8 +13,10 @@ pub mod check;
 mod error;
 pub mod map;
 pub mod measure;
+mod output;
 pub mod replay;
 pub mod report;
+pub mod trace;
 pub mod workload;
 
 pub use error::CliError;

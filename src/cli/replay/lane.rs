@@ -1,0 +1,406 @@
+//! `Replay` and `Lane`: a trace made ready to be replayed, one lane a thread.
+//!
+//! The hot loop reads four bytes an event and one of two tables:
+//!
+//! * an object that the thread which created it destroys too (or nobody does) has a *slot* in
+//!   the lane's own table, used again after the destroy, as a program keeps its handles in the
+//!   objects that live;
+//! * an object that another thread destroys has a slot of its own in the [`Exchange`], an array
+//!   of atomic words that all lanes share: the creator publishes the id there, the destroyer waits
+//!   until it is there. No lock, and no order but create before destroy.
+//!
+//! What must hold: nobody waits for ever. Take the earliest event, in the recorded order, that has
+//! not happened: everything that it waits for is earlier, and has. So its thread can go on. If
+//! a thread gives up, it says so in the exchange, and those who wait give up too.
+
+use core::hint;
+use std::sync::{Arc, Barrier};
+use std::time::{Duration, Instant};
+
+use super::{Player, ReplayError, ReplayFault};
+use crate::cli::trace::Trace;
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::thread;
+
+/// Ids on their way from the thread that creates to the one that destroys.
+#[derive(Debug)]
+pub struct Exchange {
+    /// 0: not created yet.
+    ids: Box<[AtomicU64]>,
+    /// Not 0: a thread gave up.
+    stopped: AtomicU32,
+}
+
+impl Exchange {
+    /// Makes the lanes ready to be played (again). Nobody may be playing.
+    pub fn reset(&self) {
+        // Ordering: Relaxed. The threads that read these are started afterwards.
+        for id in &self.ids {
+            id.store(0, Ordering::Relaxed);
+        }
+        self.stopped.store(0, Ordering::Relaxed);
+    }
+
+    /// The id in `slot`, as soon as it is there; `None` if its creator gave up.
+    #[inline]
+    fn wait(&self, slot: usize) -> Option<u64> {
+        // Ordering: Acquire, with the Release in `Lane::play`: what the creator did comes before
+        // what the destroyer does.
+        match self.ids[slot].load(Ordering::Acquire) {
+            0 => self.wait_long(slot),
+            id => Some(id),
+        }
+    }
+
+    #[cold]
+    fn wait_long(&self, slot: usize) -> Option<u64> {
+        let mut spins = 0_u32;
+        loop {
+            let id = self.ids[slot].load(Ordering::Acquire);
+            if id != 0 {
+                return Some(id);
+            }
+            if self.stopped.load(Ordering::Relaxed) != 0 {
+                return None;
+            }
+            // There may be more lanes than cores: after a moment, let the others run.
+            spins += 1;
+            if spins.is_multiple_of(64) {
+                thread::yield_now();
+            } else {
+                hint::spin_loop();
+            }
+        }
+    }
+}
+
+/// Says in the exchange that its thread gave up, if that is how it ends.
+struct StopOnPanic<'a>(&'a Exchange);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stopped.store(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// An event as the hot loop reads it: 30 bits of slot, one for "in the exchange", one for destroy.
+#[derive(Clone, Copy, Debug)]
+struct Move(u32);
+
+impl Move {
+    const CREATE: u32 = 0;
+    const DESTROY: u32 = 1;
+    const CREATE_SHARED: u32 = 2;
+
+    fn new(slot: u32, shared: bool, create: bool) -> Self {
+        debug_assert!(slot < 1 << 30);
+        Self(slot << 2 | u32::from(shared) << 1 | u32::from(!create))
+    }
+}
+
+/// One thread's part of a replay. It can be sent to whatever thread is to play it.
+#[derive(Debug)]
+pub struct Lane {
+    thread: usize,
+    moves: Box<[Move]>,
+    slots: Box<[u64]>,
+    /// The slots whose objects live when the trace ends.
+    survivors: Box<[u32]>,
+    exchange: Arc<Exchange>,
+}
+
+impl Lane {
+    /// How many events the lane has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.moves.len()
+    }
+
+    /// Whether the lane has no event.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.moves.is_empty()
+    }
+
+    /// Plays the lane. All lanes of a replay must be played at once, each by a thread of its own,
+    /// after [`Exchange::reset`]: they wait for one another's objects.
+    ///
+    /// # Errors
+    /// The player's, with the event at which it happened; the other lanes then end with
+    /// [`ReplayFault::Stopped`].
+    #[inline]
+    pub fn play<P: Player>(&mut self, player: &mut P) -> Result<(), ReplayError> {
+        let _stop = StopOnPanic(&self.exchange);
+        for (position, &Move(bits)) in self.moves.iter().enumerate() {
+            let slot = (bits >> 2) as usize;
+            let done = match bits & 3 {
+                Move::CREATE => player.create().map(|id| self.slots[slot] = id),
+                Move::DESTROY => player.destroy(self.slots[slot]),
+                Move::CREATE_SHARED => player
+                    .create()
+                    // Ordering: Release, with the Acquire in `Exchange::wait`.
+                    .map(|id| self.exchange.ids[slot].store(id, Ordering::Release)),
+                _ => match self.exchange.wait(slot) {
+                    Some(id) => player.destroy(id),
+                    None => Err(ReplayFault::Stopped),
+                },
+            };
+            if let Err(fault) = done {
+                self.exchange.stopped.store(1, Ordering::Relaxed);
+                return Err(ReplayError {
+                    thread: self.thread,
+                    event: position + 1,
+                    fault,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The ids of the objects that live when the trace ends, after [`play`](Self::play).
+    pub fn survivors(&self) -> impl Iterator<Item = u64> + '_ {
+        self.survivors.iter().map(|&slot| self.slots[slot as usize])
+    }
+
+    /// Destroys what lives when the trace ends, after [`play`](Self::play).
+    ///
+    /// # Errors
+    /// The player's.
+    pub fn drain<P: Player>(&self, player: &mut P) -> Result<(), ReplayError> {
+        for id in self.survivors() {
+            player.destroy(id).map_err(|fault| ReplayError {
+                thread: self.thread,
+                event: self.moves.len(),
+                fault,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+/// A trace made ready to be replayed, as often as one likes.
+#[derive(Debug)]
+pub struct Replay {
+    lanes: Vec<Lane>,
+    exchange: Arc<Exchange>,
+}
+
+/// What a run of a [`Replay`] took, and the players as it left them.
+#[derive(Debug)]
+pub struct Played<P> {
+    /// From the first thread's first event to the last thread's last.
+    pub time: Duration,
+    /// The players, in the order of the lanes.
+    pub players: Vec<P>,
+}
+
+impl Replay {
+    /// Makes `trace` ready for `threads` threads; 0 means as many as were recorded.
+    ///
+    /// With fewer, recorded thread `t` plays on thread `t % threads`, in the recorded order; on
+    /// one, everything happens in the one order that was recorded. With a multiple, the trace is
+    /// played several times side by side. `None` for any other number.
+    #[must_use]
+    pub fn new(trace: &Trace, threads: usize) -> Option<Self> {
+        let recorded = trace.threads();
+        let threads = if threads == 0 { recorded } else { threads };
+        let copies = threads.div_ceil(recorded);
+        if threads > recorded && !threads.is_multiple_of(recorded) {
+            return None;
+        }
+        let parts = Part::of(trace, threads.min(recorded));
+        let shared = parts.iter().map(|part| part.shared).sum::<u32>();
+        let exchange = Arc::new(Exchange {
+            ids: (0..shared as usize * copies)
+                .map(|_| AtomicU64::new(0))
+                .collect(),
+            stopped: AtomicU32::new(0),
+        });
+        let mut lanes = Vec::with_capacity(threads);
+        for copy in 0..copies as u32 {
+            lanes.extend(parts.iter().enumerate().map(|(number, part)| {
+                Lane {
+                    thread: copy as usize * recorded + number,
+                    moves: part.moves_for_copy(copy * shared).into(),
+                    // Written, not just reserved: page faults are not part of a replay.
+                    slots: (0..part.slots)
+                        .map(hint::black_box)
+                        .map(u64::from)
+                        .collect(),
+                    survivors: part.survivors.clone().into(),
+                    exchange: Arc::clone(&exchange),
+                }
+            }));
+        }
+        Some(Self { lanes, exchange })
+    }
+
+    /// How many threads play.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// How many events all lanes have together.
+    #[must_use]
+    pub fn events(&self) -> usize {
+        self.lanes.iter().map(Lane::len).sum()
+    }
+
+    /// The lanes, for playing them on threads of one's own, and what they share.
+    #[must_use]
+    pub fn into_lanes(self) -> (Vec<Lane>, Arc<Exchange>) {
+        (self.lanes, self.exchange)
+    }
+
+    /// Plays all lanes, each on a thread of its own with its own player. What lives at the end
+    /// stays alive: see [`drain`](Self::drain).
+    ///
+    /// # Errors
+    /// The first player's, in the order of the lanes, that did not merely stop because of another.
+    ///
+    /// # Panics
+    /// Where a player panics, once all threads have ended.
+    pub fn play<P: Player + Send>(
+        &mut self,
+        mut player: impl FnMut() -> P,
+    ) -> Result<Played<P>, ReplayError> {
+        self.exchange.reset();
+        let start_together = Barrier::new(self.lanes.len());
+        let mut outcomes = Vec::with_capacity(self.lanes.len());
+        thread::scope(|scope| {
+            let playing: Vec<_> = self
+                .lanes
+                .iter_mut()
+                .map(|lane| {
+                    let mut player = player();
+                    let start_together = &start_together;
+                    scope.spawn(move || {
+                        start_together.wait();
+                        let started = Instant::now();
+                        let result = lane.play(&mut player);
+                        (started, Instant::now(), result, player)
+                    })
+                })
+                .collect();
+            outcomes.extend(playing.into_iter().map(thread::ScopedJoinHandle::join));
+        });
+        let mut span: Option<(Instant, Instant)> = None;
+        let mut players = Vec::with_capacity(outcomes.len());
+        let mut failure: Option<ReplayError> = None;
+        for outcome in outcomes {
+            let (started, ended, result, player) =
+                outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let (first, last) = span.unwrap_or((started, ended));
+            span = Some((first.min(started), last.max(ended)));
+            players.push(player);
+            if let Err(error) = result
+                && failure.as_ref().is_none_or(ReplayError::is_consequence)
+            {
+                failure = Some(error);
+            }
+        }
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(Played {
+                time: span.map_or(Duration::ZERO, |(first, last)| last - first),
+                players,
+            }),
+        }
+    }
+
+    /// Destroys what lives after a run, each lane's objects through its player.
+    ///
+    /// # Errors
+    /// The first player's.
+    pub fn drain<P: Player>(&self, players: &mut [P]) -> Result<(), ReplayError> {
+        self.lanes
+            .iter()
+            .zip(players)
+            .try_for_each(|(lane, player)| lane.drain(player))
+    }
+
+    /// The ids of the objects that live after a run.
+    pub fn survivors(&self) -> impl Iterator<Item = u64> + '_ {
+        self.lanes.iter().flat_map(Lane::survivors)
+    }
+}
+
+/// A lane before it is copied.
+#[derive(Default)]
+struct Part {
+    moves: Vec<Move>,
+    slots: u32,
+    free: Vec<u32>,
+    survivors: Vec<u32>,
+    /// How many objects this lane creates for others to destroy.
+    shared: u32,
+}
+
+impl Part {
+    /// `trace` for `threads` threads, no more than were recorded.
+    fn of(trace: &Trace, threads: usize) -> Vec<Self> {
+        const NOBODY: u16 = u16::MAX;
+        let mut creator = vec![NOBODY; trace.objects()];
+        let mut destroyer = vec![NOBODY; trace.objects()];
+        for (thread, event) in trace.events() {
+            let end = if event.is_create() {
+                &mut creator
+            } else {
+                &mut destroyer
+            };
+            end[event.object()] = (thread % threads) as u16;
+        }
+        let is_shared =
+            |object: usize| destroyer[object] != NOBODY && destroyer[object] != creator[object];
+
+        let mut parts: Vec<Self> = (0..threads).map(|_| Self::default()).collect();
+        let mut slot_of = vec![0_u32; trace.objects()];
+        let mut shared_slots = 0;
+        for (thread, event) in trace.events() {
+            let part = &mut parts[thread % threads];
+            let slot = &mut slot_of[event.object()];
+            let shared = is_shared(event.object());
+            if event.is_create() {
+                *slot = if shared {
+                    part.shared += 1;
+                    shared_slots += 1;
+                    shared_slots - 1
+                } else {
+                    part.take_slot()
+                };
+            } else if !shared {
+                part.free.push(*slot);
+            }
+            part.moves.push(Move::new(*slot, shared, event.is_create()));
+        }
+        for (object, &slot) in slot_of.iter().enumerate() {
+            if destroyer[object] == NOBODY {
+                parts[usize::from(creator[object])].survivors.push(slot);
+            }
+        }
+        parts
+    }
+
+    /// The slot that was free last: a program's handles stay warm.
+    fn take_slot(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots += 1;
+            self.slots - 1
+        })
+    }
+
+    /// The moves of a copy whose part of the exchange begins at `offset`.
+    fn moves_for_copy(&self, offset: u32) -> Vec<Move> {
+        let shift = |&Move(bits): &Move| {
+            Move(if bits & Move::CREATE_SHARED != 0 {
+                bits + (offset << 2)
+            } else {
+                bits
+            })
+        };
+        self.moves.iter().map(shift).collect()
+    }
+}

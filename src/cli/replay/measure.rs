@@ -1,0 +1,148 @@
+//! Measuring replays: contenders interleaved, an empty replay among them, medians.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{Args, Contender, Reading, Replay};
+use crate::cli::CliError;
+use crate::cli::trace::Trace;
+
+/// Nanoseconds an event, over the repetitions.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Spread {
+    pub(super) min: f64,
+    pub(super) median: f64,
+    pub(super) max: f64,
+}
+
+impl Spread {
+    fn of(mut samples: Vec<f64>) -> Self {
+        samples.sort_unstable_by(f64::total_cmp);
+        let at = |position: usize| samples.get(position).copied().unwrap_or(f64::NAN);
+        Self {
+            min: at(0),
+            median: at(samples.len() / 2),
+            max: at(samples.len().saturating_sub(1)),
+        }
+    }
+
+    fn less(self, cost: f64) -> Self {
+        Self {
+            min: self.min - cost,
+            median: self.median - cost,
+            max: self.max - cost,
+        }
+    }
+}
+
+/// What one allocator did with one trace.
+#[derive(Debug, Serialize)]
+pub(super) struct Row {
+    pub(super) allocator: &'static str,
+    /// The first run, on a fresh allocator, gross.
+    pub(super) first_ns: f64,
+    /// Everything that the replay took.
+    pub(super) gross_ns: Spread,
+    /// Without what reading the events takes.
+    pub(super) net_ns: Spread,
+    /// How many times faster than `naive`, net; absent where `naive` did not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) ratio_to_naive: Option<f64>,
+    pub(super) peak_blocks: usize,
+    pub(super) verified: bool,
+}
+
+/// What all chosen allocators did with one trace.
+#[derive(Debug, Serialize)]
+pub(super) struct Figures {
+    pub(super) trace: String,
+    pub(super) recorded_threads: usize,
+    pub(super) threads: usize,
+    pub(super) events: usize,
+    pub(super) objects: usize,
+    pub(super) peak_live: u64,
+    pub(super) destroyed_by_another_thread: u64,
+    pub(super) reading_ns: Spread,
+    pub(super) rows: Vec<Row>,
+}
+
+/// Replays `trace` on every allocator that `args` choose: verified where asked for, then timed.
+pub(super) fn measure(
+    trace: &Trace,
+    replay: &mut Replay,
+    args: &Args,
+) -> Result<Figures, CliError> {
+    let contenders = args.allocator.contenders();
+    let events = replay.events();
+    let per_event = |time: Duration| time.as_nanos() as f64 / events as f64;
+    let failed = |contender: &dyn Contender| {
+        let name = contender.name();
+        move |error| CliError::Failed(format!("{} on {name}: {error}", trace.name()))
+    };
+
+    let mut first = Vec::with_capacity(contenders.len());
+    let mut blocks = Vec::with_capacity(contenders.len());
+    for contender in &contenders {
+        let contender = contender.as_ref();
+        first.push(per_event(
+            contender.time(replay).map_err(failed(contender))?,
+        ));
+        blocks.push(contender.blocks(replay).map_err(failed(contender))?);
+        if args.verify {
+            contender.verify(replay).map_err(failed(contender))?;
+        }
+    }
+
+    let mut reading = Vec::new();
+    let mut gross = vec![Vec::new(); contenders.len()];
+    for _ in 0..args.repeat {
+        let empty = replay.play(Reading::default);
+        let empty =
+            empty.map_err(|error| CliError::Failed(format!("{}: {error}", trace.name())))?;
+        reading.push(per_event(empty.time));
+        for (contender, samples) in contenders.iter().zip(&mut gross) {
+            let contender = contender.as_ref();
+            samples.push(per_event(
+                contender.time(replay).map_err(failed(contender))?,
+            ));
+        }
+    }
+
+    let reading_ns = Spread::of(reading);
+    let mut rows: Vec<Row> = contenders
+        .iter()
+        .zip(gross)
+        .enumerate()
+        .map(|(position, (contender, samples))| {
+            let gross_ns = Spread::of(samples);
+            Row {
+                allocator: contender.name(),
+                first_ns: first[position],
+                gross_ns,
+                net_ns: gross_ns.less(reading_ns.median),
+                ratio_to_naive: None,
+                peak_blocks: blocks[position],
+                verified: args.verify,
+            }
+        })
+        .collect();
+    if let Some(naive) = rows.iter().find(|row| row.allocator == "naive") {
+        let naive = naive.net_ns.median;
+        for row in &mut rows {
+            row.ratio_to_naive = Some(naive / row.net_ns.median);
+        }
+    }
+    let summary = trace.summary();
+    Ok(Figures {
+        trace: trace.name().to_owned(),
+        recorded_threads: trace.threads(),
+        threads: replay.threads(),
+        events,
+        objects: trace.objects(),
+        peak_live: summary.peak_live,
+        destroyed_by_another_thread: summary.destroyed_by_another_thread,
+        reading_ns,
+        rows,
+    })
+}

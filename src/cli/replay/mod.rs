@@ -1,0 +1,169 @@
+//! `megachunk replay`: replays recorded allocation traces on a chosen allocator.
+//!
+//! [`Replay`] makes a trace ready, a [`Player`] is what each event calls. The benchmarks use
+//! both; the subcommand adds files, tables and JSON.
+
+use std::path::{Path, PathBuf};
+
+use super::CliError;
+use super::output::show;
+use super::trace::Trace;
+
+mod contender;
+mod lane;
+mod measure;
+mod player;
+mod report;
+mod shadow;
+
+pub use contender::{Choice, Contender};
+pub use lane::{Exchange, Lane, Played, Replay};
+pub use player::{Noting, Plain, Player, Reading, ReplayError, ReplayFault};
+pub use shadow::{Shadow, Verifying};
+
+/// Replay recorded allocation traces on a chosen allocator.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Trace files, plain or gzip; without any, the traces that the program carries
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// The allocator to replay on
+    #[arg(long, value_enum, default_value = "all")]
+    allocator: Choice,
+
+    /// Check every answer: no id twice while alive, all returned at the end
+    #[arg(long)]
+    verify: bool,
+
+    /// Threads to replay on [default: as many as were recorded]
+    ///
+    /// With fewer than were recorded, several recorded threads play on one, in the recorded
+    /// order. With a multiple, the trace is played several times side by side.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+
+    /// How often each allocator is timed, after one run to warm up
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    repeat: u16,
+
+    /// Replay only these events; what lives when they begin is created first
+    #[arg(long, value_name = "FROM..TO", value_parser = parse_range)]
+    events: Option<EventRange>,
+
+    /// Write what would be replayed to a trace file, and stop
+    #[arg(short = 'o', long, value_name = "FILE")]
+    save: Option<PathBuf>,
+
+    /// Write the figures to a file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// Positions in a trace, the second one exclusive.
+#[derive(Clone, Copy, Debug)]
+struct EventRange {
+    from: usize,
+    to: usize,
+}
+
+fn parse_range(text: &str) -> Result<EventRange, String> {
+    let (from, to) = text
+        .split_once("..")
+        .ok_or("expected FROM..TO, as in 0..200000")?;
+    let number = |text: &str, default| match text.trim() {
+        "" => Ok(default),
+        digits => digits
+            .replace('_', "")
+            .parse::<usize>()
+            .map_err(|error| error.to_string()),
+    };
+    let range = EventRange {
+        from: number(from, 0)?,
+        to: number(to, usize::MAX)?,
+    };
+    if range.from >= range.to {
+        return Err("the range is empty".to_owned());
+    }
+    Ok(range)
+}
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// [`CliError`] where a file is no trace, or an allocator fails.
+pub fn run(args: &Args) -> Result<(), CliError> {
+    let traces = traces(args)?;
+    if let Some(path) = &args.save {
+        let [trace] = traces.as_slice() else {
+            return Err(bad_argument(
+                "--save",
+                "one trace can be written, not several",
+            ));
+        };
+        return save(trace, path);
+    }
+    let mut measured = Vec::with_capacity(traces.len());
+    for trace in &traces {
+        let threads = usize::from(args.threads.unwrap_or(0));
+        let mut replay = Replay::new(trace, threads).ok_or_else(|| {
+            let recorded = trace.threads();
+            let reason = format!(
+                "{} has {recorded} threads: replay it on 1 to {recorded}, or on a multiple",
+                trace.name()
+            );
+            bad_argument("--threads", &reason)
+        })?;
+        let figures = measure::measure(trace, &mut replay, args)?;
+        show(&report::text(&figures))?;
+        measured.push(figures);
+    }
+    match &args.json {
+        Some(path) => report::write_json(path, &measured),
+        None => Ok(()),
+    }
+}
+
+fn bad_argument(argument: &str, reason: &str) -> CliError {
+    CliError::BadArgument {
+        argument: argument.to_owned(),
+        reason: reason.to_owned(),
+    }
+}
+
+/// What the arguments name: files, or what the program carries; cut to the range if there is one.
+fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
+    let whole: Vec<Trace> = if args.files.is_empty() {
+        Trace::shipped_names().filter_map(Trace::shipped).collect()
+    } else {
+        let load =
+            |path: &PathBuf| Trace::load(path).map_err(|error| CliError::Failed(error.to_string()));
+        args.files.iter().map(load).collect::<Result<_, _>>()?
+    };
+    let Some(EventRange { from, to }) = args.events else {
+        return Ok(whole);
+    };
+    let cut = |trace: &Trace| {
+        trace.window(from..to).ok_or_else(|| {
+            let reason = format!("{} has only {} events", trace.name(), trace.len());
+            bad_argument("--events", &reason)
+        })
+    };
+    whole.iter().map(cut).collect()
+}
+
+fn save(trace: &Trace, path: &Path) -> Result<(), CliError> {
+    trace.save(path).map_err(|source| CliError::File {
+        path: path.to_owned(),
+        source,
+    })?;
+    let summary = trace.summary();
+    show(&format!(
+        "{}: {} events, {} objects, {} live at the peak, {} destroyed by another thread\n",
+        path.display(),
+        summary.events,
+        summary.created,
+        summary.peak_live,
+        summary.destroyed_by_another_thread
+    ))
+}

@@ -1,0 +1,97 @@
+//! What a replay prints and writes.
+
+use std::path::Path;
+
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+
+use super::measure::Figures;
+use crate::cli::CliError;
+
+/// One trace's line and table.
+pub(super) fn text(figures: &Figures) -> String {
+    let threads = match (figures.recorded_threads, figures.threads) {
+        (recorded, threads) if recorded == threads => plural(threads, "thread"),
+        (recorded, threads) => format!("{} for {recorded} recorded", plural(threads, "thread")),
+    };
+    let headline = format!(
+        "{}: {threads}, {} events, {} objects, {} live at the peak, {} destroyed by another \
+         thread; reading the events takes {:.2} ns an event",
+        figures.trace,
+        grouped(figures.events as u64),
+        grouped(figures.objects as u64),
+        grouped(figures.peak_live),
+        grouped(figures.destroyed_by_another_thread),
+        figures.reading_ns.median
+    );
+    let mut table = Table::new();
+    table
+        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+        .set_header([
+            "allocator",
+            "ns/event, net",
+            "min … max",
+            "gross",
+            "first run",
+            "against naive",
+            "peak blocks",
+            "verified",
+        ]);
+    for row in &figures.rows {
+        table.add_row([
+            row.allocator.to_owned(),
+            format!("{:.2}", row.net_ns.median),
+            format!("{:.2} … {:.2}", row.net_ns.min, row.net_ns.max),
+            format!("{:.2}", row.gross_ns.median),
+            format!("{:.2}", row.first_ns),
+            row.ratio_to_naive
+                .map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}×")),
+            grouped(row.peak_blocks as u64),
+            if row.verified { "yes" } else { "–" }.to_owned(),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("{headline}\n{table}\n\n")
+}
+
+fn plural(count: usize, noun: &str) -> String {
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
+}
+
+/// `1234567` as `1,234,567`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Writes all traces' figures.
+pub(super) fn write_json(path: &Path, traces: &[Figures]) -> Result<(), CliError> {
+    #[derive(Serialize)]
+    struct File<'a> {
+        format: &'static str,
+        traces: &'a [Figures],
+    }
+    let written = serde_json::to_string_pretty(&File {
+        format: "megachunk-replay 1",
+        traces,
+    })
+    .map_err(std::io::Error::from)
+    .and_then(|text| std::fs::write(path, text + "\n"));
+    written.map_err(|source| CliError::File {
+        path: path.to_owned(),
+        source,
+    })
+}

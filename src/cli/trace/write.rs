@@ -1,0 +1,54 @@
+//! Writing a trace: the same bytes that [`Trace::from_reader`] reads.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use flate2::{Compression, GzBuilder};
+
+use super::Trace;
+
+impl Trace {
+    /// Writes the trace as text. Reading it gives an equal trace.
+    ///
+    /// # Errors
+    /// What `writer` says.
+    pub fn to_writer(&self, mut writer: impl Write) -> io::Result<()> {
+        let summary = self.summary();
+        writeln!(
+            writer,
+            "# entity-trace 1: one event a line: THREAD OP OBJECT; \
+             OP + creates OBJECT, - destroys it"
+        )?;
+        writeln!(
+            writer,
+            "# threads={} events={} created={} peak_live={} destroyed_by_another_thread={}",
+            summary.threads,
+            summary.events,
+            summary.created,
+            summary.peak_live,
+            summary.destroyed_by_another_thread
+        )?;
+        for (thread, event) in self.events() {
+            let operation = if event.is_create() { '+' } else { '-' };
+            writeln!(writer, "{thread} {operation} {}", event.object())?;
+        }
+        writer.flush()
+    }
+
+    /// Writes the trace to the file `path`, gzip where its name ends in `.gz`. Equal traces give
+    /// equal bytes: no time and no name is stored.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn save(&self, path: &Path) -> io::Result<()> {
+        let file = BufWriter::new(File::create(path)?);
+        if path.extension().is_some_and(|extension| extension == "gz") {
+            let mut gzip = GzBuilder::new().write(file, Compression::best());
+            self.to_writer(&mut gzip)?;
+            gzip.finish()?.flush()
+        } else {
+            self.to_writer(file)
+        }
+    }
+}

@@ -1,1 +1,31 @@
-//! Loom models, mutation gate, stall table and history check; see the folder `tests/`.
+//! Loom models, mutation gate, stall table and history check of megachunk's protocols.
+//!
+//! * `cargo loom` runs every model in `tests/`, one file per protocol;
+//! * `cargo mutation-gate` runs them against each listed fault and fails if one is not found;
+//! * `cargo test -p megachunk-loom-tests` runs the stall table and the history check.
+//!
+//! This library holds what those share: [`model`] for the models, [`history`] for the check,
+
+#[cfg(loom)]
+mod model;
+#[cfg(loom)]
+pub use model::{Bound, model};
+
+#[cfg(not(loom))]
+pub mod history;
+#[cfg(not(loom))]
+mod random;
+
+use std::io::Write;
+
+/// Prints a line past the test harness' capture: what was checked is seen in every run.
+///
+/// # Panics
+/// If standard error is closed.
+pub fn say(line: &str) {
+    // One write a line, so that tests that run side by side do not mix theirs.
+    let line = format!("{line}\n");
+    std::io::stderr()
+        .write_all(line.as_bytes())
+        .expect("standard error can be written");
+}

@@ -11,6 +11,9 @@
 pub mod atomic;
 pub mod geometry;
 pub(crate) mod local;
+#[cfg(any(loom, feature = "probe"))]
+pub mod mutant;
+#[cfg(not(any(loom, feature = "probe")))]
 pub(crate) mod mutant;
 mod mutex;
 pub mod probe;

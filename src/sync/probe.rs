@@ -41,6 +41,7 @@ mod on {
     use core::cell::{Cell, RefCell};
     use core::sync::atomic::{AtomicU64, Ordering};
     use std::sync::{Arc, Condvar, Mutex};
+    use std::time::Duration;
 
     /// What one thread did to shared memory.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,6 +125,22 @@ mod on {
                 Frozen::Stopped
             } else {
                 Frozen::Finished
+            }
+        }
+
+        /// As [`wait`](Self::wait), for `limit` at most; `None` if the thread came to neither, as
+        /// when another thread blocks it.
+        pub fn wait_for(&self, limit: Duration) -> Option<Frozen> {
+            let state = self.state.lock().expect("no panic under this lock");
+            let waiting = |state: &mut GateState| !state.frozen && !state.finished;
+            let (state, timeout) = self
+                .changed
+                .wait_timeout_while(state, limit, waiting)
+                .expect("no panic under this lock");
+            match (timeout.timed_out(), state.frozen) {
+                (true, _) => None,
+                (false, true) => Some(Frozen::Stopped),
+                (false, false) => Some(Frozen::Finished),
             }
         }
 

@@ -1,0 +1,71 @@
+//! `model`: one claim about a protocol, walked through every interleaving that the bound allows.
+//!
+//! Called by every model in `tests/`. What must always hold: a model that was cut short (by
+//! loom's own environment variables) says so in its line, so that no partial run passes for a
+//! whole one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// How many times an execution may take the processor from a thread that could go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// Any number of times: every interleaving is walked.
+    Exhaustive,
+    /// At most so many times.
+    Preemptions(usize),
+}
+
+impl Bound {
+    /// This bound, or the higher one that `MEGACHUNK_LOOM_BOUND` asks for (a number, or
+    /// `exhaustive`).
+    fn raised(self) -> Self {
+        let Ok(wanted) = std::env::var("MEGACHUNK_LOOM_BOUND") else {
+            return self;
+        };
+        match (self, wanted.as_str()) {
+            (Self::Exhaustive, _) | (_, "exhaustive") => Self::Exhaustive,
+            (Self::Preemptions(bound), wanted) => {
+                let wanted = wanted.parse().unwrap_or_else(|_| {
+                    panic!("MEGACHUNK_LOOM_BOUND is a number or `exhaustive`, not `{wanted}`")
+                });
+                Self::Preemptions(bound.max(wanted))
+            }
+        }
+    }
+}
+
+/// Walks through every execution of `body` within `bound`, and prints
+/// `model <name> executions=<n> seconds=<s> bound=<b>` past the test harness' capture.
+///
+/// # Panics
+/// As `body` does in some execution; also on a deadlock, a data race on a cell, a leaked `Arc`.
+pub fn model(name: &str, bound: Bound, body: impl Fn() + Send + Sync + 'static) {
+    let bound = bound.raised();
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = match bound {
+        Bound::Exhaustive => None,
+        Bound::Preemptions(bound) => Some(bound),
+    };
+    builder.max_branches = builder.max_branches.max(20_000);
+    let cut_short = builder.max_duration.is_some() || builder.max_permutations.is_some();
+
+    let executions = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&executions);
+    let start = Instant::now();
+    builder.check(move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        body();
+    });
+    let bound = match bound {
+        Bound::Exhaustive => "exhaustive".to_owned(),
+        Bound::Preemptions(bound) => bound.to_string(),
+    };
+    let note = if cut_short { " CUT-SHORT" } else { "" };
+    crate::say(&format!(
+        "model {name} executions={} seconds={:.2} bound={bound}{note}",
+        executions.load(Ordering::Relaxed),
+        start.elapsed().as_secs_f64(),
+    ));
+}

@@ -60,7 +60,7 @@ impl<T: ZeroFilled> Table<T> {
         const { assert!(!core::mem::needs_drop::<T>() || cfg!(loom)) };
         #[cfg(not(loom))]
         {
-            assert!(stagger % align_of::<T>() == 0);
+            assert!(stagger.is_multiple_of(align_of::<T>()));
             let memory = Reservation::new(len * size_of::<T>(), stagger)?;
             Ok(Self {
                 memory,

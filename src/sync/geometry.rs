@@ -17,9 +17,6 @@ pub const GROUP_SLOTS: u32 = 16;
 #[cfg(loom)]
 pub const GROUP_SLOTS: u32 = 2;
 
-/// Group words that belong to one claim word.
-pub const GROUPS_PER_WORD: u32 = WORD_BITS / GROUP_SLOTS;
-
 /// Slots of a data block.
 #[cfg(not(loom))]
 pub const BLOCK_SLOTS: u32 = 8_192;
@@ -46,6 +43,6 @@ pub const FULL: u64 = u64::MAX >> (64 - WORD_BITS);
 
 const _: () = {
     assert!(WORD_BITS <= 64 && WORD_BITS.is_power_of_two());
-    assert!(WORD_BITS % GROUP_SLOTS == 0 && GROUP_SLOTS <= 16);
-    assert!(BLOCK_SLOTS % WORD_BITS == 0);
+    assert!(WORD_BITS.is_multiple_of(GROUP_SLOTS) && GROUP_SLOTS <= 16);
+    assert!(BLOCK_SLOTS.is_multiple_of(WORD_BITS));
 };

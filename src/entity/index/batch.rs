@@ -2,11 +2,20 @@
 
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::Core;
-use crate::entity::index::{group, slot, store};
+use crate::entity::index::summary::FANOUT;
+use crate::entity::index::wide::{self, Expected};
+use crate::entity::index::{group, scatter, slot};
 use crate::entity::{DestroyReport, Entity, Full};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{GROUP_SLOTS, SLOTS, WORD_BITS};
 use crate::sync::{mutant, probe};
+
+/// From this many entities on, words are claimed in bulk.
+const MANY: usize = 2 * WORD_BITS as usize;
+/// After this many groups of a batch it shows whether neighbours stand side by side.
+const SAMPLE: usize = 32;
+/// A batch without order is sorted by slot if at least this many handles are left.
+const SCATTERED: usize = 1024;
 
 /// Creates `out.len()` entities, or none.
 pub(crate) fn create(
@@ -17,6 +26,13 @@ pub(crate) fn create(
 ) -> Result<(), Full> {
     let mut filled = 0;
     while filled < out.len() {
+        if cache.mask == 0 && out.len() - filled >= MANY {
+            let created = create_in_words(core, cache, &mut out[filled..]);
+            if created > 0 {
+                filled += created;
+                continue;
+            }
+        }
         if cache.mask == 0
             && let Err(full) = core.refill(cache)
         {
@@ -33,6 +49,34 @@ pub(crate) fn create(
     }
     tally.add_live(out.len() as u64);
     Ok(())
+}
+
+/// Takes one word after another below one hint word, as long as all their slots are wanted, and
+/// sets the hints of all of them at once; how many entities were made. None if the hints know of no
+/// free slot.
+fn create_in_words(core: &Core, cache: &mut Cache, out: &mut [Entity]) -> usize {
+    let Some(first) = core.candidate(cache) else {
+        return 0;
+    };
+    let hint_word = first as usize / FANOUT;
+    let mut filled = 0;
+    let mut claimed = 0;
+    for word in first..((hint_word + 1) * FANOUT) as u32 {
+        if out.len() - filled < WORD_BITS as usize {
+            break;
+        }
+        probe::probed(1);
+        if core.is_full(word) {
+            continue;
+        }
+        let slots = core.claim_unmarked(word);
+        claimed |= 1 << (word as usize % FANOUT);
+        filled += create_in_word(core, word, slots, &mut out[filled..]);
+    }
+    if claimed != 0 {
+        core.mark_claimed(hint_word, claimed);
+    }
+    filled
 }
 
 /// The magazine's slots come last: they are for single creations.
@@ -80,7 +124,7 @@ fn create_in_word(core: &Core, word: u32, slots: u64, out: &mut [Entity]) -> usi
     while left != 0 {
         let lane = left.trailing_zeros();
         let run = (left >> lane).trailing_ones();
-        store::create_run(
+        wide::create_run(
             core,
             word * WORD_BITS + lane,
             &mut out[filled..filled + run as usize],
@@ -99,101 +143,220 @@ pub(crate) fn destroy(
     entities: &[Entity],
 ) -> DestroyReport {
     let mut report = DestroyReport::default();
-    // Freed slots of one word, not given back yet.
-    let (mut word, mut freed) = (0, 0);
+    let mut freed = Freed::new(core, cache);
+    let mut groups = 0;
     let mut at = 0;
     while at < entities.len() {
-        let died = kill_group(core, &entities[at..]);
-        if died.count == 0 {
-            report.refused.push((at, core.refuse(entities[at])));
-            at += 1;
-            continue;
+        // Neighbours usually stand side by side. If they turn out not to, sort them by slot.
+        if groups == SAMPLE && at < 2 * SAMPLE && entities.len() - at >= SCATTERED {
+            at += scatter::destroy(core, &mut freed, tally, entities, at, &mut report);
         }
-        let index = entities[at].index();
-        let group_word = index / WORD_BITS;
-        if group_word != word {
-            core.stow(cache, word, freed);
-            (word, freed) = (group_word, 0);
-        }
-        freed |= died.freed << (index / GROUP_SLOTS * GROUP_SLOTS % WORD_BITS);
-        if died.retired > 0 {
-            tally.add_retired(died.retired);
-        }
-        report.destroyed += died.count;
-        at += died.count;
+        let Some(&first) = entities.get(at) else {
+            break;
+        };
+        groups += 1;
+        at += destroy_neighbours(
+            core,
+            &mut freed,
+            tally,
+            first,
+            &entities[at..],
+            at,
+            &mut report,
+        );
     }
-    core.stow(cache, word, freed);
+    freed.finish();
+    report
+        .refused
+        .sort_unstable_by_key(|&(position, _)| position);
     tally.add_live((report.destroyed as u64).wrapping_neg());
     report
 }
 
-/// What died together.
-struct Died {
-    /// Entities, from the first of the slice on; 0 if that one is not alive.
-    count: usize,
-    /// Their slots in the group that can be used again.
-    freed: u64,
-    /// Slots that cannot.
-    retired: u64,
+/// Destroys the first handles of a slice, as many as lie in one group and differ; how many those
+/// are.
+#[inline]
+fn destroy_neighbours(
+    core: &Core,
+    freed: &mut Freed<'_>,
+    tally: &Tally,
+    first: Entity,
+    entities: &[Entity],
+    position: usize,
+    report: &mut DestroyReport,
+) -> usize {
+    if first.index() >= SLOTS {
+        report.refused.push((position, core.refuse(first)));
+        return 1;
+    }
+    let number = first.index() / GROUP_SLOTS;
+    // SAFETY: just checked.
+    let group = unsafe { core.group(first.index()) };
+    // Ordering: as in `Core::kill`; before the slots are looked at.
+    let phases = group.load(Ordering::Acquire);
+    if let Some(seen) = wide::look_at_whole_group(core, entities)
+        && seen.equal == u64::MAX >> (64 - GROUP_SLOTS)
+        && seen.phases == group::phases(phases)
+        && seen.last == 0
+    {
+        let dead = group::after_death(phases, seen.equal);
+        if group
+            .compare_exchange(phases, dead, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+        {
+            report.destroyed += GROUP_SLOTS as usize;
+            freed.add(number, seen.equal);
+            return GROUP_SLOTS as usize;
+        }
+        probe::failed_claim();
+    }
+    let mut expected = Expected::default();
+    let mut count = 0;
+    for entity in entities {
+        let lane = (entity.index() % GROUP_SLOTS) as usize;
+        if entity.index() / GROUP_SLOTS != number || expected[lane] != 0 {
+            break;
+        }
+        expected[lane] = entity.version();
+        count += 1;
+    }
+    let died = kill_expected(core, number, &expected);
+    report.destroyed += died.killed.count_ones() as usize;
+    settle(freed, tally, number, &died);
+    if died.refused != 0 {
+        for (at, &entity) in entities[..count].iter().enumerate() {
+            if died.refused >> (entity.index() % GROUP_SLOTS) & 1 == 1 {
+                report.refused.push((position + at, core.refuse(entity)));
+            }
+        }
+    }
+    count
 }
 
-/// Destroys the first entities of a slice, as many as lie in one group, live, and are different:
-/// one compare-and-swap, so they die together.
+/// What became of the slots of a group; bit `n` is lane `n`.
+pub(crate) struct Died {
+    pub(crate) killed: u64,
+    pub(crate) refused: u64,
+    /// Those of `killed` that have retired.
+    last: u64,
+}
+
+/// Destroys what is alive of the versions expected in a group: one compare-and-swap, so they die
+/// together.
 ///
 /// Lock-free: a retry means that another entity of the group died.
 #[inline]
-fn kill_group(core: &Core, entities: &[Entity]) -> Died {
-    let nothing = Died {
-        count: 0,
-        freed: 0,
-        retired: 0,
-    };
-    let first = entities[0].index();
-    if first >= SLOTS {
-        return nothing;
-    }
-    let number = first / GROUP_SLOTS;
-    // SAFETY: just checked.
-    let group = unsafe { core.group(first) };
+pub(crate) fn kill_expected(core: &Core, number: u32, expected: &Expected) -> Died {
+    // SAFETY: callers pass groups that exist.
+    let group = unsafe { core.group(number * GROUP_SLOTS) };
     // Ordering: as in `Core::kill`.
     let mut phases = group.load(Ordering::Acquire);
     loop {
-        let (mut lanes, mut retired, mut count) = (0_u64, 0_u64, 0);
-        for entity in entities {
-            let index = entity.index();
-            let lane = index % GROUP_SLOTS;
-            if index / GROUP_SLOTS != number || lanes >> lane & 1 == 1 {
-                break;
-            }
-            // SAFETY: in the same group as `first`.
-            let version = slot::version(unsafe { core.slot(index) }.load(Ordering::Relaxed));
-            if version != entity.version() || !group::in_phase(phases, lane, version) {
-                break;
-            }
-            lanes |= 1 << lane;
-            retired |= u64::from(version == slot::LAST_VERSION) << lane;
-            count += 1;
+        let seen = wide::look(core, number, expected);
+        let alive = seen.wanted & seen.equal & !(phases ^ seen.phases);
+        let died = Died {
+            killed: alive,
+            refused: seen.wanted & !alive,
+            last: seen.last & alive,
+        };
+        if alive == 0 {
+            return died;
         }
-        if count == 0 {
-            return nothing;
-        }
-        let dead = group::after_death(phases, lanes);
+        let dead = if mutant::active("batch_no_generation") {
+            phases ^ alive
+        } else {
+            group::after_death(phases, alive)
+        };
         match group.compare_exchange_weak(phases, dead, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => {
-                if mutant::active("batch_reuses_retired") {
-                    retired = 0;
-                }
-                return Died {
-                    count,
-                    freed: lanes & !retired,
-                    retired: retired.count_ones().into(),
-                };
-            }
+            Ok(_) => return died,
             Err(now) => {
                 probe::failed_claim();
                 phases = now;
             }
         }
+    }
+}
+
+/// Passes freed slots on; retired ones stay claimed for ever.
+#[inline]
+pub(crate) fn settle(freed: &mut Freed<'_>, tally: &Tally, number: u32, died: &Died) {
+    if died.last != 0 {
+        tally.add_retired(died.last.count_ones().into());
+    }
+    freed.add(number, died.killed & !died.last);
+}
+
+/// Freed slots on their way back: gathered by claim word, and hints by hint word.
+#[derive(Debug)]
+pub(crate) struct Freed<'a> {
+    core: &'a Core,
+    cache: &'a mut Cache,
+    word: u32,
+    slots: u64,
+    hint_word: usize,
+    opened: u64,
+}
+
+impl<'a> Freed<'a> {
+    fn new(core: &'a Core, cache: &'a mut Cache) -> Self {
+        Self {
+            core,
+            cache,
+            word: 0,
+            slots: 0,
+            hint_word: 0,
+            opened: 0,
+        }
+    }
+
+    /// Adds slots of group `number`, all owned by the caller.
+    #[inline]
+    pub(crate) fn add(&mut self, number: u32, lanes: u64) {
+        let word = number / (WORD_BITS / GROUP_SLOTS);
+        if word != self.word {
+            self.pass_on_word();
+            self.word = word;
+        }
+        self.slots |= lanes << (number * GROUP_SLOTS % WORD_BITS);
+    }
+
+    /// Adds the slot of an entity that the caller has destroyed, unless it has retired.
+    pub(crate) fn add_one(&mut self, entity: Entity, tally: &Tally) {
+        if entity.version() == slot::LAST_VERSION {
+            tally.add_retired(1);
+        } else {
+            self.add(
+                entity.index() / GROUP_SLOTS,
+                1 << (entity.index() % GROUP_SLOTS),
+            );
+        }
+    }
+
+    fn pass_on_word(&mut self) {
+        let slots = core::mem::take(&mut self.slots);
+        if slots == 0 || self.cache.stow(self.word, slots) {
+            return;
+        }
+        if self.core.release_unmarked(self.word, slots) {
+            let hint_word = self.word as usize / FANOUT;
+            if hint_word != self.hint_word {
+                self.pass_on_hints();
+                self.hint_word = hint_word;
+            }
+            self.opened |= 1 << (self.word as usize % FANOUT);
+        }
+    }
+
+    fn pass_on_hints(&mut self) {
+        let opened = core::mem::take(&mut self.opened);
+        if opened != 0 {
+            self.core.mark_released(self.hint_word, opened);
+        }
+    }
+
+    fn finish(mut self) {
+        self.pass_on_word();
+        self.pass_on_hints();
     }
 }
 

@@ -64,6 +64,20 @@ impl Cache {
         None
     }
 
+    /// Keeps freed slots of one word, if no claimed word is in hand or it is this one; else `false`.
+    #[inline]
+    pub(crate) fn stow(&mut self, word: u32, slots: u64) -> bool {
+        if self.mask == 0 {
+            self.word = word;
+            self.mask = slots;
+        } else if self.word == word {
+            self.mask |= slots;
+        } else {
+            return false;
+        }
+        true
+    }
+
     /// Keeps a freed slot; `false` if there is no room.
     #[inline(always)]
     pub(crate) fn keep(&mut self, index: u32) -> bool {

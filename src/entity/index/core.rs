@@ -2,9 +2,8 @@
 //!
 //! # State
 //! * One *slot word* for each index: version and place (`slot`).
-//! * One *control line* of 64 bytes for each 64 slots: a *claim word*, 1 = taken, the only
-//!   authority on who may use a slot again; and four *group words*, the only authority on who is
-//!   alive (`group`).
+//! * One *claim word* for each 64 slots, 1 = taken: the only authority on who may use a slot again.
+//! * One *group word* for each 16 slots: the only authority on who is alive (`group`).
 //! * Hints over the claim words (`summary`), and who works in which block: never relied upon.
 //!
 //! All of it is valid when it is all zeros, and is never unmapped before the index is dropped.
@@ -33,44 +32,22 @@
 use std::io;
 
 use crate::entity::index::cache::{Cache, MAGAZINE, NO_BLOCK, Tally};
-use crate::entity::index::summary::Summary;
-use crate::entity::index::{group, slot};
+use crate::entity::index::summary::{FANOUT, Summary};
+use crate::entity::index::{group, slot, wide};
 use crate::entity::{Entity, EntityError, EntityFault, Full, Place};
 use crate::memory::{Table, ZeroFilled};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::geometry::{
-    BLOCK_SLOTS, BLOCKS, FULL, GROUP_SLOTS, GROUPS_PER_WORD, SLOTS, WORD_BITS, WORDS,
-    WORDS_PER_BLOCK,
+    BLOCK_SLOTS, BLOCKS, FULL, GROUP_SLOTS, SLOTS, WORD_BITS, WORDS, WORDS_PER_BLOCK,
 };
 use crate::sync::{mutant, probe};
-
-/// What decides over 64 slots, in one cache line, so that threads that work in different words
-/// never write the same line.
-#[derive(Debug)]
-#[repr(C, align(64))]
-pub(crate) struct ControlLine {
-    /// Bit set: the slot is taken (alive, kept in a cache, or retired).
-    pub(crate) taken: AtomicU64,
-    /// See `group`.
-    pub(crate) groups: [AtomicU64; GROUPS_PER_WORD as usize],
-}
-
-// SAFETY: atomics, for which zero is a valid value.
-unsafe impl ZeroFilled for ControlLine {
-    #[cfg(loom)]
-    fn zero() -> Self {
-        Self {
-            taken: AtomicU64::new(0),
-            groups: core::array::from_fn(|_| AtomicU64::new(0)),
-        }
-    }
-}
 
 /// The shared state of an index, without the threads' caches.
 #[derive(Debug)]
 pub(crate) struct Core {
     slots: Table<AtomicU64>,
-    lines: Table<ControlLine>,
+    groups: Table<AtomicU64>,
+    claims: Table<AtomicU64>,
     summary: Summary,
     /// For each block the number of the cache that works in it, or 0: a hint that keeps threads
     /// apart.
@@ -79,6 +56,8 @@ pub(crate) struct Core {
     opened: AtomicU32,
     /// Fetch a new block's pages in one call.
     populate: bool,
+    /// The processor has the wide instructions of `wide`.
+    wide: bool,
 }
 
 impl Core {
@@ -86,17 +65,29 @@ impl Core {
     pub(crate) fn new(huge_pages: bool) -> io::Result<Self> {
         // The staggers keep the tables' first lines in different cache sets.
         let slots = Table::new(SLOTS as usize, 0)?;
-        let lines = Table::new(WORDS as usize, 5 << 12)?;
-        let huge = huge_pages && advise_huge(&slots) && advise_huge(&lines);
+        let groups = Table::new((SLOTS / GROUP_SLOTS) as usize, 5 << 12)?;
+        let huge = huge_pages && advise_huge(&slots) && advise_huge(&groups);
         Ok(Self {
             slots,
-            lines,
+            groups,
+            claims: Table::new(WORDS as usize, 7 << 12)?,
             summary: Summary::new(WORDS as usize, 8, 11 << 12)?,
             workers: Table::new(BLOCKS as usize, 13 << 12)?,
             opened: AtomicU32::new(0),
             // A huge page comes in one fault as it is.
             populate: !huge,
+            wide: wide::available(),
         })
+    }
+
+    /// Whether the wide paths may be taken.
+    #[inline(always)]
+    #[cfg_attr(
+        any(not(target_arch = "x86_64"), loom, feature = "probe", miri),
+        expect(dead_code, reason = "only the wide paths ask")
+    )]
+    pub(crate) fn wide(&self) -> bool {
+        self.wide
     }
 
     /// Blocks that have been used.
@@ -114,14 +105,14 @@ impl Core {
         unsafe { self.slots.get_unchecked(index as usize) }
     }
 
-    /// The control line of claim word `word`.
+    /// The claim word number `word`.
     ///
     /// # Safety
     /// `word < WORDS`.
     #[inline(always)]
-    pub(crate) unsafe fn line(&self, word: u32) -> &ControlLine {
+    pub(crate) unsafe fn claims(&self, word: u32) -> &AtomicU64 {
         // SAFETY: the caller's.
-        unsafe { self.lines.get_unchecked(word as usize) }
+        unsafe { self.claims.get_unchecked(word as usize) }
     }
 
     /// The group word that `index` belongs to.
@@ -130,12 +121,8 @@ impl Core {
     /// `index < SLOTS`.
     #[inline(always)]
     pub(crate) unsafe fn group(&self, index: u32) -> &AtomicU64 {
-        // SAFETY: the caller's; the group's number is below the groups of a word.
-        unsafe {
-            let line = self.line(index / WORD_BITS);
-            line.groups
-                .get_unchecked((index / GROUP_SLOTS % GROUPS_PER_WORD) as usize)
-        }
+        // SAFETY: the caller's.
+        unsafe { self.groups.get_unchecked((index / GROUP_SLOTS) as usize) }
     }
 
     // --- Looking up -----------------------------------------------------------------------------
@@ -168,9 +155,11 @@ impl Core {
         } else {
             early
         };
-        let lives = slot::version(word) == entity.version()
-            && (group::in_phase(phases, index % GROUP_SLOTS, entity.version())
-                || mutant::active("look_up_version_only"));
+        // `&`, not `&&`: half of the handles may be dead, and a wrong guess of the processor costs
+        // more than both comparisons.
+        let lives = (slot::version(word) == entity.version())
+            & (group::in_phase(phases, index % GROUP_SLOTS, entity.version())
+                | mutant::active("look_up_version_only"));
         lives.then_some(word)
     }
 
@@ -276,7 +265,7 @@ impl Core {
         for word in 0..WORDS {
             probe::probed(1);
             // SAFETY: below `WORDS`.
-            if unsafe { self.line(word) }.taken.load(Ordering::Relaxed) != FULL {
+            if unsafe { self.claims(word) }.load(Ordering::Relaxed) != FULL {
                 let won = self.claim_word(word);
                 if won != 0 && !mutant::active("no_full_scan") {
                     cache.word = word;
@@ -292,7 +281,7 @@ impl Core {
 
     /// A word that the hints say has a free slot: in the thread's own block, else in a block where
     /// nobody works, else in a new block, else anywhere.
-    fn candidate(&self, cache: &mut Cache) -> Option<u32> {
+    pub(crate) fn candidate(&self, cache: &mut Cache) -> Option<u32> {
         if cache.block != NO_BLOCK {
             if let Some(word) = self.find(
                 cache.block * WORDS_PER_BLOCK,
@@ -371,8 +360,10 @@ impl Core {
             // One call instead of a fault a page. A refusal means that the pages come singly.
             let first = (opened * BLOCK_SLOTS) as usize;
             let _ = self.slots.populate(first..first + BLOCK_SLOTS as usize);
-            let first = (opened * WORDS_PER_BLOCK) as usize;
-            let _ = self.lines.populate(first..first + WORDS_PER_BLOCK as usize);
+            let first = (opened * BLOCK_SLOTS / GROUP_SLOTS) as usize;
+            let _ = self
+                .groups
+                .populate(first..first + (BLOCK_SLOTS / GROUP_SLOTS) as usize);
         }
         #[cfg(loom)]
         let _ = (self.populate, BLOCK_SLOTS);
@@ -381,14 +372,44 @@ impl Core {
 
     /// Takes all free slots of a word: a mask of those that are the caller's now.
     pub(crate) fn claim_word(&self, word: u32) -> u64 {
+        let won = self.claim_unmarked(word);
+        self.summary.mark_full(word as usize, || self.is_full(word));
+        won
+    }
+
+    /// `claim_word` for a caller that sees to the hint itself.
+    #[inline]
+    pub(crate) fn claim_unmarked(&self, word: u32) -> u64 {
         // SAFETY: callers pass words below `WORDS`.
-        let taken = unsafe { &self.line(word).taken };
+        let taken = unsafe { self.claims(word) };
         // Ordering: Acquire pairs with the Release in `release`: the slots are seen as those who
         // freed them left them. All in between are read-modify-writes, so one Acquire reaches all.
         let old = taken.swap(FULL, mutant::ordering("claim_relaxed", Ordering::AcqRel));
-        self.summary
-            .mark_full(word as usize, || taken.load(Ordering::Acquire) == FULL);
         !old & FULL
+    }
+
+    /// Marks claim words that the caller has filled, given as bits of their hint word.
+    pub(crate) fn mark_claimed(&self, hint_word: usize, words: u64) {
+        self.summary.mark_full_many(hint_word, words, |words| {
+            let mut full = words;
+            let mut left = words;
+            while left != 0 {
+                let word = hint_word * FANOUT + left.trailing_zeros() as usize;
+                if !self.is_full(word as u32) {
+                    full &= !(left & left.wrapping_neg());
+                }
+                left &= left - 1;
+            }
+            full
+        });
+    }
+
+    /// Whether no slot of a word is free.
+    #[inline]
+    pub(crate) fn is_full(&self, word: u32) -> bool {
+        // Ordering: Acquire, so that a look after the hint was set is a look after it was set.
+        // SAFETY: callers pass words below `WORDS`.
+        unsafe { self.claims(word) }.load(Ordering::Acquire) == FULL
     }
 
     // --- Destroying -----------------------------------------------------------------------------
@@ -440,27 +461,35 @@ impl Core {
         }
     }
 
-    /// Gives claimed slots of a word back to everybody. Wait-free but for the hint.
+    /// Gives claimed slots of a word back to everybody. Wait-free.
     pub(crate) fn release(&self, word: u32, slots: u64) {
-        if slots == 0 {
-            return;
+        if slots != 0 && self.release_unmarked(word, slots) {
+            self.summary.mark_open(word as usize);
         }
+    }
+
+    /// `release` for a caller that sees to the hint itself: true if the word was full.
+    #[inline]
+    pub(crate) fn release_unmarked(&self, word: u32, slots: u64) -> bool {
         // SAFETY: callers pass words below `WORDS`.
-        let taken = unsafe { &self.line(word).taken };
+        let taken = unsafe { self.claims(word) };
         // The bits are the caller's and set, so nothing is borrowed from others.
         //
-        // Ordering: Release pairs with the Acquire in `claim_word`.
+        // Ordering: Release pairs with the Acquire in `claim_unmarked`.
         let old = taken.fetch_sub(slots, mutant::ordering("release_relaxed", Ordering::AcqRel));
         debug_assert!(
             old & slots == slots,
             "a slot was released that was not claimed"
         );
-        if old == FULL {
-            self.summary.mark_open(word as usize);
-        }
+        old == FULL
     }
 
-    /// Keeps a freed slot in the cache, or makes room there.
+    /// Marks claim words that the caller has opened, given as bits of their hint word.
+    pub(crate) fn mark_released(&self, hint_word: usize, words: u64) {
+        self.summary.mark_open_many(hint_word, words);
+    }
+
+    /// Keeps a freed slot in the cache; if the magazine is full, makes room.
     #[inline(always)]
     pub(crate) fn keep(&self, cache: &mut Cache, index: u32) {
         if !cache.keep(index) {
@@ -468,36 +497,26 @@ impl Core {
         }
     }
 
-    /// Gives the freed slot `index` back, with all slots of its word that the magazine holds: slots
-    /// that were freed in order go back by one read-modify-write a word.
-    #[cold]
+    /// Gives the freed slot `index` back. Slots that are freed in order go back together, by one
+    /// read-modify-write a word: then those of its word in the magazine go with it.
     #[inline(never)]
     fn spill(&self, cache: &mut Cache, index: u32) {
         let word = index / WORD_BITS;
         let mut slots = 1_u64 << (index % WORD_BITS);
-        let mut kept = 0;
-        for at in 0..MAGAZINE {
-            let index = cache.magazine[at];
-            if index / WORD_BITS == word {
-                slots |= 1 << (index % WORD_BITS);
-            } else {
-                cache.magazine[kept] = index;
-                kept += 1;
+        if cache.magazine[MAGAZINE - 1] / WORD_BITS == word {
+            let mut kept = 0;
+            for at in 0..MAGAZINE {
+                let index = cache.magazine[at];
+                if index / WORD_BITS == word {
+                    slots |= 1 << (index % WORD_BITS);
+                } else {
+                    cache.magazine[kept] = index;
+                    kept += 1;
+                }
             }
+            cache.len = kept as u32;
         }
-        cache.len = kept as u32;
-        self.stow(cache, word, slots);
-    }
-
-    /// Gives slots of one word back, or keeps them if the cache has no claimed word or this one.
-    #[inline]
-    pub(crate) fn stow(&self, cache: &mut Cache, word: u32, slots: u64) {
-        if cache.mask == 0 {
-            cache.word = word;
-            cache.mask = slots;
-        } else if cache.word == word {
-            cache.mask |= slots;
-        } else {
+        if !cache.stow(word, slots) {
             self.release(word, slots);
         }
     }

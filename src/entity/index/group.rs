@@ -23,6 +23,12 @@ pub(crate) const fn in_phase(group: u64, lane: u32, version: u32) -> bool {
     ((group >> lane) ^ (version as u64 >> 1)) & 1 == 0
 }
 
+/// The phase bits of the group.
+#[inline(always)]
+pub(crate) const fn phases(group: u64) -> u64 {
+    group & PHASES
+}
+
 /// The word after the slots in `lanes` died.
 #[inline(always)]
 pub(crate) const fn after_death(group: u64, lanes: u64) -> u64 {

@@ -97,9 +97,7 @@ impl Iterator for Live<'_> {
             self.word = self.next;
             self.next += 1;
             // SAFETY: below `WORDS`.
-            self.taken = unsafe { self.core.line(self.word) }
-                .taken
-                .load(Ordering::Acquire);
+            self.taken = unsafe { self.core.claims(self.word) }.load(Ordering::Acquire);
         }
     }
 }

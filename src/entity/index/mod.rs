@@ -6,9 +6,10 @@ mod core;
 mod group;
 mod iter;
 mod options;
+mod scatter;
 mod slot;
-mod store;
 mod summary;
+mod wide;
 
 use std::io;
 

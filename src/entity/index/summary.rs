@@ -25,7 +25,8 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::geometry::{FULL, WORD_BITS};
 use crate::sync::{mutant, probe};
 
-const FANOUT: usize = WORD_BITS as usize;
+/// Children of a hint word.
+pub(crate) const FANOUT: usize = WORD_BITS as usize;
 
 /// The hint words over `leaves` claim words.
 #[derive(Debug)]
@@ -71,56 +72,81 @@ impl Summary {
     }
 
     /// Says that leaf `leaf` was found full, unless `still_full` now says otherwise.
+    #[inline]
     pub(crate) fn mark_full(&self, leaf: usize, still_full: impl FnOnce() -> bool) {
-        let mut still_full = Some(still_full);
-        let mut child = leaf;
-        for level in 0..self.levels.len() {
+        let bit = 1 << (leaf % FANOUT);
+        self.mark_full_many(leaf / FANOUT, bit, |bit| if still_full() { bit } else { 0 });
+    }
+
+    /// Says that `leaves` below hint word `word` were found full, but for those that `still_full`
+    /// now leaves out.
+    pub(crate) fn mark_full_many(
+        &self,
+        word: usize,
+        leaves: u64,
+        still_full: impl FnOnce(u64) -> u64,
+    ) {
+        let old = self.set(0, word, leaves);
+        let opened = leaves & !still_full(leaves);
+        if opened != 0 && !mutant::active("summary_no_recheck") {
+            self.clear(0, word, opened);
+            return;
+        }
+        let (mut child, mut is_full) = (word, old | leaves == FULL);
+        for level in 1..self.levels.len() {
+            if !is_full {
+                return;
+            }
             let bit = 1 << (child % FANOUT);
-            let word = self.word(level, child / FANOUT);
-            // Ordering: AcqRel. Acquire pairs with the Release of the `fetch_and` in `mark_open`,
-            // so that the look below sees the child as its opener left it.
-            let old = word.fetch_or(
-                bit,
-                mutant::ordering("summary_set_relaxed", Ordering::AcqRel),
-            );
-            let still = match still_full.take() {
-                Some(leaf_is_full) => leaf_is_full(),
-                // Ordering: Acquire, to look at the child no earlier than the bit was set.
-                None => self.word(level - 1, child).load(Ordering::Acquire) == FULL,
-            };
-            if !still && !mutant::active("summary_no_recheck") {
-                self.open_from(level, child);
+            let old = self.set(level, child / FANOUT, bit);
+            // Ordering: Acquire, to look at the child no earlier than the bit was set.
+            if self.word(level - 1, child).load(Ordering::Acquire) != FULL
+                && !mutant::active("summary_no_recheck")
+            {
+                self.clear(level, child / FANOUT, bit);
                 return;
             }
-            if old | bit != FULL {
-                return;
-            }
+            is_full = old | bit == FULL;
             child /= FANOUT;
         }
     }
 
     /// Says that leaf `leaf`, which was full, is not any more. Called by whoever changed it.
+    #[inline]
     pub(crate) fn mark_open(&self, leaf: usize) {
-        self.open_from(0, leaf);
+        self.clear(0, leaf / FANOUT, 1 << (leaf % FANOUT));
     }
 
-    fn open_from(&self, from: usize, child: usize) {
-        let mut child = child;
-        for level in from..self.levels.len() {
-            let bit = 1 << (child % FANOUT);
-            let word = self.word(level, child / FANOUT);
-            if mutant::active("summary_skip_if_clear") && word.load(Ordering::Acquire) & bit == 0 {
+    /// Says that `leaves` below hint word `word`, which were full, are not any more.
+    pub(crate) fn mark_open_many(&self, word: usize, leaves: u64) {
+        self.clear(0, word, leaves);
+    }
+
+    /// Sets bits of a hint word; the word before.
+    #[inline(always)]
+    fn set(&self, level: usize, word: usize, bits: u64) -> u64 {
+        // Ordering: AcqRel. Acquire pairs with the Release in `clear`, so that the look that
+        // follows sees the child as its opener left it.
+        let order = mutant::ordering("summary_set_relaxed", Ordering::AcqRel);
+        self.word(level, word).fetch_or(bits, order)
+    }
+
+    /// Clears bits of a hint word, and above it, where it was full.
+    fn clear(&self, level: usize, word: usize, bits: u64) {
+        let (mut child, mut bits) = (word, bits);
+        for level in level..self.levels.len() {
+            let word = self.word(level, child);
+            if mutant::active("summary_skip_if_clear") && word.load(Ordering::Acquire) & bits == 0 {
                 return;
             }
-            // Ordering: AcqRel. Release pairs with the Acquire in `mark_full`: whoever sets the bit
-            // after this sees the child opened. Always a read-modify-write: see the file's head.
-            let old = word.fetch_and(
-                !bit,
-                mutant::ordering("summary_clear_relaxed", Ordering::AcqRel),
-            );
+            // Ordering: AcqRel. Release pairs with the Acquire in `set`: whoever sets a bit after
+            // this sees the child opened. Always a read-modify-write: see the file's head.
+            let order = mutant::ordering("summary_clear_relaxed", Ordering::AcqRel);
+            let old = word.fetch_and(!bits, order);
             if old != FULL || mutant::active("summary_clear_one_level") {
                 return;
             }
+            bits = 1 << (child % FANOUT);
             child /= FANOUT;
         }
     }

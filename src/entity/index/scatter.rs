@@ -1,0 +1,119 @@
+//! Destroying many entities in no order.
+//!
+//! One by one, each would cost a read-modify-write of a line that is not at hand. So the handles are
+//! first laid out by slot, in a table of expected versions, which is writing and no waiting; then
+//! the table is swept group by group, one compare-and-swap for all that die in a group.
+
+use crate::entity::index::batch::{Freed, kill_expected, settle};
+use crate::entity::index::cache::Tally;
+use crate::entity::index::core::Core;
+use crate::entity::index::wide::Expected;
+use crate::entity::{DestroyReport, Entity};
+use crate::sync::geometry::{GROUP_SLOTS, SLOTS};
+
+/// The table is worth its memory if it is at most this many times as long as the batch.
+const SPARSEST: usize = 16;
+
+/// Destroys the entities from position `at` on; how many handles it has seen to: all, or none if
+/// they are spread too thinly.
+///
+/// Takes memory for one version a slot between the lowest and the highest, four bytes each.
+#[cold]
+#[inline(never)]
+pub(crate) fn destroy(
+    core: &Core,
+    freed: &mut Freed<'_>,
+    tally: &Tally,
+    entities: &[Entity],
+    at: usize,
+    report: &mut DestroyReport,
+) -> usize {
+    let handles = &entities[at..];
+    let indices = || handles.iter().map(|entity| entity.index());
+    let lowest = indices().min().unwrap_or(0) / GROUP_SLOTS;
+    let highest = indices().filter(|&index| index < SLOTS).max().unwrap_or(0) / GROUP_SLOTS;
+    let groups = (highest as usize + 1).saturating_sub(lowest as usize);
+    if groups * GROUP_SLOTS as usize > handles.len() * SPARSEST {
+        return 0;
+    }
+    let mut expected = vec![[0; GROUP_SLOTS as usize]; groups];
+    let leftover = lay_out(handles, lowest, &mut expected);
+    let refused = sweep(core, freed, tally, lowest, &expected, report);
+    report_positions(core, entities, at, &refused, report);
+    // What did not fit in the table: a handle whose slot another one had taken, or out of range.
+    for position in leftover {
+        let entity = handles[position];
+        match core.kill(entity) {
+            Ok(()) => {
+                report.destroyed += 1;
+                freed.add_one(entity, tally);
+            }
+            Err(error) => report.refused.push((at + position, error)),
+        }
+    }
+    handles.len()
+}
+
+/// Writes each handle's version to its slot's place in the table; the positions of those that have
+/// none there.
+fn lay_out(handles: &[Entity], lowest: u32, expected: &mut [Expected]) -> Vec<usize> {
+    let table = expected.as_flattened_mut();
+    let mut leftover = Vec::new();
+    for (position, entity) in handles.iter().enumerate() {
+        let place = entity.index().wrapping_sub(lowest * GROUP_SLOTS) as usize;
+        match table.get_mut(place) {
+            Some(version) if *version == 0 => *version = entity.version(),
+            _ => leftover.push(position),
+        }
+    }
+    leftover
+}
+
+/// Destroys what the table expects; the handles that were not alive, in index order.
+fn sweep(
+    core: &Core,
+    freed: &mut Freed<'_>,
+    tally: &Tally,
+    lowest: u32,
+    expected: &[Expected],
+    report: &mut DestroyReport,
+) -> Vec<Entity> {
+    let mut refused = Vec::new();
+    for (number, expected) in (lowest..).zip(expected) {
+        if *expected == Expected::default() {
+            continue;
+        }
+        let died = kill_expected(core, number, expected);
+        report.destroyed += died.killed.count_ones() as usize;
+        settle(freed, tally, number, &died);
+        let mut left = died.refused;
+        while left != 0 {
+            let lane = left.trailing_zeros();
+            left &= left - 1;
+            let index = number * GROUP_SLOTS + lane;
+            refused.push(Entity::from_parts(index, expected[lane as usize]));
+        }
+    }
+    refused
+}
+
+/// Reports refused handles, each at the first position where it stands.
+fn report_positions(
+    core: &Core,
+    entities: &[Entity],
+    at: usize,
+    refused: &[Entity],
+    report: &mut DestroyReport,
+) {
+    if refused.is_empty() {
+        return;
+    }
+    let mut seen = vec![false; refused.len()];
+    for (position, &entity) in entities.iter().enumerate().skip(at) {
+        if let Ok(which) = refused.binary_search(&entity)
+            && !core::mem::replace(&mut seen[which], true)
+        {
+            report.refused.push((position, core.refuse(entity)));
+        }
+    }
+}

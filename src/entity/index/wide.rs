@@ -1,0 +1,381 @@
+//! Several slots at a time: making a run of entities, comparing a group's versions.
+//!
+//! The compiler never joins atomic accesses into wider ones, so on x86-64 with AVX2 they are
+//! written by hand: the arithmetic as intrinsics, each access to a slot word as one instruction of
+//! assembly.
+//!
+//! # Why that is sound
+//! An ordinary Rust access would be a data race: while one thread makes entities in slots that it
+//! has claimed, others may look at those slots (a stale handle) or try a compare-and-swap that names
+//! an old version. Assembly is not bound to Rust's memory model but to the processor's:
+//! * *Stores* are 16 bytes, aligned. Intel and AMD guarantee that `VMOVDQA` of 16 bytes is one atomic
+//!   access on every processor with AVX, and stores are not reordered with older stores, so it does
+//!   what two eight-byte `Release` stores do.
+//! * *Loads* are 32 bytes, which may be done in parts. Only the versions are used, aligned four-byte
+//!   pieces, which no part splits; and loads are not reordered with older loads, so each piece is what
+//!   an `Acquire` load would give. A version that changes meanwhile is caught by the compare-and-swap
+//!   of the group word, as with single loads.
+//!
+//! To the compiler each is an opaque instruction that reads or writes any memory.
+
+use crate::entity::Entity;
+use crate::entity::index::core::Core;
+use crate::entity::index::slot;
+use crate::sync::atomic::Ordering;
+use crate::sync::geometry::GROUP_SLOTS;
+
+/// The versions that a call expects in the slots of a group; 0 where it expects nothing.
+pub(crate) type Expected = [u32; GROUP_SLOTS as usize];
+
+/// What a look at a group's slots found; bit `n` is lane `n`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// Something was expected.
+    pub(crate) wanted: u64,
+    /// The slot has the version that was expected.
+    pub(crate) equal: u64,
+    /// The phase of the version in the slot.
+    pub(crate) phases: u64,
+    /// The version is the slot's last.
+    pub(crate) last: u64,
+}
+
+/// Whether this processor can run the wide paths.
+pub(crate) fn available() -> bool {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+    {
+        std::arch::is_x86_feature_detected!("avx2")
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri))))]
+    false
+}
+
+/// Makes the next entity in each of `out.len()` slots from `first` on, all claimed by the caller
+/// and all of one word.
+#[inline]
+pub(crate) fn create_run(core: &Core, first: u32, out: &mut [Entity]) {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+    if core.wide() && out.len() >= 4 {
+        // SAFETY: `wide` says that the processor has AVX2.
+        return unsafe { avx2::create_run(core, first, out) };
+    }
+    create_singly(core, first, out);
+}
+
+fn create_singly(core: &Core, first: u32, out: &mut [Entity]) {
+    for (index, entity) in (first..).zip(out) {
+        // SAFETY: the run's slots exist.
+        *entity = unsafe { core.create_at(index) };
+    }
+}
+
+/// Compares the versions in the slots of group `number` with what is expected.
+#[inline]
+pub(crate) fn look(core: &Core, number: u32, expected: &Expected) -> Seen {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+    if core.wide() {
+        // SAFETY: `wide` says that the processor has AVX2.
+        return unsafe { avx2::look(core, number, expected) };
+    }
+    let mut seen = Seen::default();
+    for (lane, &expected) in expected.iter().enumerate() {
+        if expected != 0 {
+            // SAFETY: callers pass groups that exist.
+            let slot = unsafe { core.slot(number * GROUP_SLOTS + lane as u32) };
+            // Ordering: Relaxed, as in `Core::kill`.
+            let version = slot::version(slot.load(Ordering::Relaxed));
+            seen.wanted |= 1 << lane;
+            seen.equal |= u64::from(version == expected) << lane;
+            seen.phases |= u64::from(version >> 1 & 1) << lane;
+            seen.last |= u64::from(version == slot::LAST_VERSION) << lane;
+        }
+    }
+    seen
+}
+
+/// If `entities` begins with the handles of a whole group in order: what [`look`] finds for them.
+#[inline]
+pub(crate) fn look_at_whole_group(core: &Core, entities: &[Entity]) -> Option<Seen> {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+    if core.wide() && entities.len() >= GROUP_SLOTS as usize {
+        let first = entities[0].index();
+        if first.is_multiple_of(GROUP_SLOTS) && first < crate::sync::geometry::SLOTS {
+            // SAFETY: `wide` says that the processor has AVX2; the length and the index are checked.
+            let (seen, in_order) = unsafe { avx2::look_at_handles(core, first, entities) };
+            return in_order.then_some(seen);
+        }
+    }
+    let _ = (core, entities);
+    None
+}
+
+#[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+mod avx2 {
+    use core::arch::asm;
+    use core::arch::x86_64::{
+        __m128i, __m256i, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256,
+        _mm256_castps_si256, _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpeq_epi32,
+        _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_movemask_ps, _mm256_or_si256,
+        _mm256_permute4x64_epi64, _mm256_set_epi64x, _mm256_set1_epi32, _mm256_set1_epi64x,
+        _mm256_setr_epi32, _mm256_setzero_si256, _mm256_shuffle_ps, _mm256_slli_epi32,
+        _mm256_storeu_si256,
+    };
+
+    use super::{Core, Entity, Expected, GROUP_SLOTS, Seen, create_singly};
+
+    /// Four slot words. See the file's head.
+    ///
+    /// # Safety
+    /// The four words exist.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn load(words: *const u64) -> __m256i {
+        let loaded;
+        // SAFETY: the caller's; see the file's head for the access.
+        unsafe {
+            asm!(
+                "vmovdqu {loaded}, [{words}]",
+                loaded = out(ymm_reg) loaded,
+                words = in(reg) words,
+                options(nostack, preserves_flags, readonly),
+            );
+        }
+        loaded
+    }
+
+    /// Two slot words, 16-byte aligned. See the file's head.
+    ///
+    /// # Safety
+    /// The two words exist, are aligned, and are claimed by the caller.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn store(words: *mut u64, value: __m128i) {
+        // SAFETY: the caller's; see the file's head for the access.
+        unsafe {
+            asm!(
+                "vmovdqa [{words}], {value}",
+                words = in(reg) words,
+                value = in(xmm_reg) value,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+
+    /// See [`super::create_run`].
+    #[target_feature(enable = "avx2")]
+    pub(super) fn create_run(core: &Core, first: u32, out: &mut [Entity]) {
+        // Stores are of two aligned slots: an odd one at the start is done singly, and so is what
+        // four do not divide at the end.
+        let (head, out) = out.split_at_mut((first & 1) as usize);
+        create_singly(core, first, head);
+        let first = first + head.len() as u32;
+        let (fours, tail) = out.as_chunks_mut::<4>();
+        create_singly(core, first + 4 * fours.len() as u32, tail);
+        if fours.is_empty() {
+            return;
+        }
+        // SAFETY: the run's slots exist.
+        let mut slots = unsafe { core.slot(first) }.as_ptr();
+        let version = _mm256_set1_epi64x(!0 << 32);
+        let one = _mm256_set1_epi64x(1 << 32);
+        let four = _mm256_set1_epi64x(4);
+        let index = i64::from(first);
+        let mut indices = _mm256_set_epi64x(index + 3, index + 2, index + 1, index);
+        for ids in fours {
+            // SAFETY: four slots of the run from here on; `first` is even, and a table begins on a
+            // page, so every second slot is 16-byte aligned; the caller has claimed them all; and
+            // `ids` has room for four handles: the index in the low half, the version above.
+            unsafe {
+                // `+ 1 | 1` in the upper half is the next version; the lower half, no place, is 0.
+                let dead = _mm256_and_si256(load(slots), version);
+                let next = _mm256_or_si256(_mm256_add_epi64(dead, one), one);
+                store(slots, _mm256_castsi256_si128(next));
+                store(slots.add(2), _mm256_extracti128_si256(next, 1));
+                _mm256_storeu_si256(ids.as_mut_ptr().cast(), _mm256_or_si256(next, indices));
+                slots = slots.add(4);
+            }
+            indices = _mm256_add_epi64(indices, four);
+        }
+    }
+
+    /// The upper halves of eight 64-bit words, in order.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn upper_halves(low: __m256i, high: __m256i) -> __m256i {
+        let mixed = _mm256_shuffle_ps::<0xdd>(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high));
+        _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(mixed))
+    }
+
+    /// The lower halves of eight 64-bit words, in order.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn lower_halves(low: __m256i, high: __m256i) -> __m256i {
+        let mixed = _mm256_shuffle_ps::<0x88>(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high));
+        _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(mixed))
+    }
+
+    /// The top bits of eight 32-bit words.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn top_bits(words: __m256i) -> u64 {
+        _mm256_movemask_ps(_mm256_castsi256_ps(words))
+            .cast_unsigned()
+            .into()
+    }
+
+    /// What eight slots hold against what is expected there.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn compare(versions: __m256i, expected: __m256i) -> Seen {
+        Seen {
+            wanted: !top_bits(_mm256_cmpeq_epi32(expected, _mm256_setzero_si256())) & 0xff,
+            equal: top_bits(_mm256_cmpeq_epi32(versions, expected)),
+            // Bit 1 of a version to the top.
+            phases: top_bits(_mm256_slli_epi32::<30>(versions)),
+            last: top_bits(_mm256_cmpeq_epi32(versions, _mm256_set1_epi32(-1))),
+        }
+    }
+
+    #[inline]
+    fn join(low: Seen, high: Seen) -> Seen {
+        Seen {
+            wanted: low.wanted | high.wanted << 8,
+            equal: low.equal | high.equal << 8,
+            phases: low.phases | high.phases << 8,
+            last: low.last | high.last << 8,
+        }
+    }
+
+    /// See [`super::look`].
+    #[target_feature(enable = "avx2")]
+    pub(super) fn look(core: &Core, number: u32, expected: &Expected) -> Seen {
+        // SAFETY: callers pass groups that exist.
+        let slots = unsafe { core.slot(number * GROUP_SLOTS) }.as_ptr();
+        let half = |at: usize| {
+            // SAFETY: a group has 16 slots, and `expected` 16 versions.
+            unsafe {
+                let versions = upper_halves(load(slots.add(at)), load(slots.add(at + 4)));
+                compare(
+                    versions,
+                    _mm256_loadu_si256(expected.as_ptr().add(at).cast()),
+                )
+            }
+        };
+        join(half(0), half(8))
+    }
+
+    /// See [`super::look_at_whole_group`]: what was seen, and whether the handles are in order.
+    ///
+    /// # Safety
+    /// `first` is the first slot of a group that exists, and there are 16 handles.
+    #[target_feature(enable = "avx2")]
+    pub(super) unsafe fn look_at_handles(
+        core: &Core,
+        first: u32,
+        entities: &[Entity],
+    ) -> (Seen, bool) {
+        // SAFETY: the caller's.
+        let slots = unsafe { core.slot(first) }.as_ptr();
+        let handles: *const Entity = entities.as_ptr();
+        let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        let half = |at: usize| {
+            // SAFETY: a group has 16 slots, and the caller passes 16 handles.
+            let (versions, low, high) = unsafe {
+                (
+                    upper_halves(load(slots.add(at)), load(slots.add(at + 4))),
+                    _mm256_loadu_si256(handles.add(at).cast()),
+                    _mm256_loadu_si256(handles.add(at + 4).cast()),
+                )
+            };
+            let base = _mm256_set1_epi32(first.cast_signed() + at as i32);
+            let indices =
+                _mm256_cmpeq_epi32(lower_halves(low, high), _mm256_add_epi32(base, lanes));
+            (
+                compare(versions, upper_halves(low, high)),
+                top_bits(indices),
+            )
+        };
+        let ((low, low_order), (high, high_order)) = (half(0), half(8));
+        (join(low, high), low_order & high_order == 0xff)
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::entity::{EntityIndex, index::Shared};
+
+    fn core(index: &EntityIndex) -> &Core {
+        let shared: &Shared = &index.shared;
+        &shared.core
+    }
+
+    #[test]
+    fn runs_of_every_length_and_start_give_the_next_versions() {
+        let index = EntityIndex::new();
+        let core = core(&index);
+        let mut versions = [0_u32; 64];
+        for len in 0..=40 {
+            for first in 0..=(64 - len) {
+                let mut out = vec![Entity::PLACEHOLDER; len];
+                create_run(core, first as u32, &mut out);
+                for (lane, entity) in (first..).zip(out) {
+                    let expected = slot::next_version(versions[lane]);
+                    assert_eq!(
+                        (entity.index() as usize, entity.version()),
+                        (lane, expected)
+                    );
+                    versions[lane] = expected;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn wide_and_single_looks_see_the_same() {
+        let index = EntityIndex::new();
+        let core = core(&index);
+        let mut group = [Entity::PLACEHOLDER; 16];
+        for round in 0..5_u32 {
+            create_singly(core, round % 3, &mut group[(round % 3) as usize..]);
+            let mut expected = Expected::default();
+            for (lane, entity) in group.iter().enumerate() {
+                if round >> (lane % 3) & 1 == 1 {
+                    expected[lane] = entity.version() + (lane as u32 & 4) / 2;
+                }
+            }
+            let seen = look(core, 0, &expected);
+            for (lane, &expected) in expected.iter().enumerate().filter(|(_, e)| **e != 0) {
+                // SAFETY: lane 0..16 exists.
+                let word = unsafe { core.slot(lane as u32) }.load(Ordering::Relaxed);
+                let version = slot::version(word);
+                assert_eq!(seen.equal >> lane & 1 == 1, version == expected);
+                assert_eq!(seen.phases >> lane & 1, u64::from(version >> 1 & 1));
+                assert_eq!(seen.last >> lane & 1, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_whole_group_is_recognized_only_in_order() {
+        let index = EntityIndex::new();
+        let mut group = [Entity::PLACEHOLDER; 16];
+        create_run(core(&index), 0, &mut group);
+        if !available() {
+            return;
+        }
+        let seen = look_at_whole_group(core(&index), &group).unwrap();
+        assert_eq!(
+            seen,
+            Seen {
+                wanted: 0xffff,
+                equal: 0xffff,
+                phases: 0,
+                last: 0
+            }
+        );
+        group.swap(3, 12);
+        assert_eq!(look_at_whole_group(core(&index), &group), None);
+        assert_eq!(look_at_whole_group(core(&index), &group[1..]), None);
+    }
+}

@@ -59,22 +59,33 @@ fn create_in_words(core: &Core, cache: &mut Cache, out: &mut [Entity]) -> usize 
         return 0;
     };
     let hint_word = first as usize / FANOUT;
-    let mut filled = 0;
+    // All claims before all stores: a read-modify-write waits until the stores before it are done.
+    let mut slots = [0; FANOUT];
     let mut claimed = 0;
+    let mut room = out.len();
     for word in first..((hint_word + 1) * FANOUT) as u32 {
-        if out.len() - filled < WORD_BITS as usize {
+        if room < WORD_BITS as usize {
             break;
         }
         probe::probed(1);
-        if core.is_full(word) {
-            continue;
+        if !core.is_full(word) {
+            let lane = word as usize % FANOUT;
+            slots[lane] = core.claim_unmarked(word);
+            room -= slots[lane].count_ones() as usize;
+            claimed |= 1 << lane;
         }
-        let slots = core.claim_unmarked(word);
-        claimed |= 1 << (word as usize % FANOUT);
-        filled += create_in_word(core, word, slots, &mut out[filled..]);
     }
     if claimed != 0 {
         core.mark_claimed(hint_word, claimed);
+    }
+    let mut filled = 0;
+    for (lane, slots) in slots.into_iter().enumerate() {
+        filled += create_in_word(
+            core,
+            (hint_word * FANOUT + lane) as u32,
+            slots,
+            &mut out[filled..],
+        );
     }
     filled
 }
@@ -154,6 +165,12 @@ pub(crate) fn destroy(
         let Some(&first) = entities.get(at) else {
             break;
         };
+        let died = destroy_word(core, &mut freed, &entities[at..]);
+        if died > 0 {
+            report.destroyed += died;
+            at += died;
+            continue;
+        }
         groups += 1;
         at += destroy_neighbours(
             core,
@@ -173,6 +190,50 @@ pub(crate) fn destroy(
     report
 }
 
+/// Groups of a claim word.
+const WORD_GROUPS: usize = (WORD_BITS / GROUP_SLOTS) as usize;
+/// All lanes of a group.
+const ALL_LANES: u64 = u64::MAX >> (64 - GROUP_SLOTS);
+
+/// Destroys the first handles of a slice if they are those of a whole claim word in order, and all
+/// alive; how many it destroyed. The groups are looked at together before the first dies, because a
+/// read-modify-write holds up the loads that follow.
+#[inline]
+fn destroy_word(core: &Core, freed: &mut Freed<'_>, entities: &[Entity]) -> usize {
+    if !core.wide() || entities.len() < WORD_BITS as usize || entities[0].index() >= SLOTS {
+        return 0;
+    }
+    let first = entities[0].index() / GROUP_SLOTS;
+    // SAFETY: the groups of a claim word that exists, if `first` is its first; else the look says so.
+    let group = |at: usize| unsafe {
+        core.group((first / WORD_GROUPS as u32 * WORD_GROUPS as u32 + at as u32) * GROUP_SLOTS)
+    };
+    // Ordering: as in `Core::kill`; before the slots are looked at.
+    let words: [u64; WORD_GROUPS] = core::array::from_fn(|at| group(at).load(Ordering::Acquire));
+    let Some(phases) = wide::look_at_word(core, entities) else {
+        return 0;
+    };
+    let alive = (0..WORD_GROUPS)
+        .all(|at| group::phases(words[at]) == phases >> (at as u32 * GROUP_SLOTS) & ALL_LANES);
+    if !alive {
+        return 0;
+    }
+    for (at, &word) in words.iter().enumerate() {
+        let dead = group::after_death(word, ALL_LANES);
+        // Ordering: as in `Core::kill`.
+        if group(at)
+            .compare_exchange(word, dead, Ordering::AcqRel, Ordering::Relaxed)
+            .is_err()
+        {
+            // Something died there meanwhile. The rest is for the slower path.
+            probe::failed_claim();
+            return at * GROUP_SLOTS as usize;
+        }
+        freed.add(first + at as u32, ALL_LANES);
+    }
+    WORD_BITS as usize
+}
+
 /// Destroys the first handles of a slice, as many as lie in one group and differ; how many those
 /// are.
 #[inline]
@@ -190,26 +251,6 @@ fn destroy_neighbours(
         return 1;
     }
     let number = first.index() / GROUP_SLOTS;
-    // SAFETY: just checked.
-    let group = unsafe { core.group(first.index()) };
-    // Ordering: as in `Core::kill`; before the slots are looked at.
-    let phases = group.load(Ordering::Acquire);
-    if let Some(seen) = wide::look_at_whole_group(core, entities)
-        && seen.equal == u64::MAX >> (64 - GROUP_SLOTS)
-        && seen.phases == group::phases(phases)
-        && seen.last == 0
-    {
-        let dead = group::after_death(phases, seen.equal);
-        if group
-            .compare_exchange(phases, dead, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok()
-        {
-            report.destroyed += GROUP_SLOTS as usize;
-            freed.add(number, seen.equal);
-            return GROUP_SLOTS as usize;
-        }
-        probe::failed_claim();
-    }
     let mut expected = Expected::default();
     let mut count = 0;
     for entity in entities {

@@ -82,10 +82,6 @@ impl Core {
 
     /// Whether the wide paths may be taken.
     #[inline(always)]
-    #[cfg_attr(
-        any(not(target_arch = "x86_64"), loom, feature = "probe", miri),
-        expect(dead_code, reason = "only the wide paths ask")
-    )]
     pub(crate) fn wide(&self) -> bool {
         self.wide
     }

@@ -93,17 +93,20 @@ pub(crate) fn look(core: &Core, number: u32, expected: &Expected) -> Seen {
     seen
 }
 
-/// If `entities` begins with the handles of a whole group in order: what [`look`] finds for them.
+/// If `entities` begins with the 64 handles of a whole claim word in order, if their versions stand
+/// in the slots, and none is a slot's last: the versions' phases, bit `n` for slot `n`.
+///
+/// Says nothing about who is alive. Always `None` without the wide instructions.
 #[inline]
-pub(crate) fn look_at_whole_group(core: &Core, entities: &[Entity]) -> Option<Seen> {
+pub(crate) fn look_at_word(core: &Core, entities: &[Entity]) -> Option<u64> {
     #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
-    if core.wide() && entities.len() >= GROUP_SLOTS as usize {
-        let first = entities[0].index();
-        if first.is_multiple_of(GROUP_SLOTS) && first < crate::sync::geometry::SLOTS {
-            // SAFETY: `wide` says that the processor has AVX2; the length and the index are checked.
-            let (seen, in_order) = unsafe { avx2::look_at_handles(core, first, entities) };
-            return in_order.then_some(seen);
-        }
+    if core.wide()
+        && let Some(handles) = entities.first_chunk::<64>()
+        && handles[0].index().is_multiple_of(64)
+        && handles[0].index() < crate::sync::geometry::SLOTS
+    {
+        // SAFETY: `wide` says that the processor has AVX2; the first index is checked.
+        return unsafe { avx2::look_at_word(core, handles) };
     }
     let _ = (core, entities);
     None
@@ -114,11 +117,11 @@ mod avx2 {
     use core::arch::asm;
     use core::arch::x86_64::{
         __m128i, __m256i, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256,
-        _mm256_castps_si256, _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmpeq_epi32,
-        _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_movemask_ps, _mm256_or_si256,
-        _mm256_permute4x64_epi64, _mm256_set_epi64x, _mm256_set1_epi32, _mm256_set1_epi64x,
-        _mm256_setr_epi32, _mm256_setzero_si256, _mm256_shuffle_ps, _mm256_slli_epi32,
-        _mm256_storeu_si256,
+        _mm256_andnot_si256, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_castsi256_si128,
+        _mm256_cmpeq_epi32, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_movemask_ps,
+        _mm256_or_si256, _mm256_permute4x64_epi64, _mm256_set_epi64x, _mm256_set1_epi32,
+        _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setzero_si256, _mm256_shuffle_ps,
+        _mm256_slli_epi32, _mm256_storeu_si256,
     };
 
     use super::{Core, Entity, Expected, GROUP_SLOTS, Seen, create_singly};
@@ -264,39 +267,42 @@ mod avx2 {
         join(half(0), half(8))
     }
 
-    /// See [`super::look_at_whole_group`]: what was seen, and whether the handles are in order.
+    /// See [`super::look_at_word`].
     ///
     /// # Safety
-    /// `first` is the first slot of a group that exists, and there are 16 handles.
+    /// The first handle's index is the first of a claim word that exists.
     #[target_feature(enable = "avx2")]
-    pub(super) unsafe fn look_at_handles(
-        core: &Core,
-        first: u32,
-        entities: &[Entity],
-    ) -> (Seen, bool) {
+    pub(super) unsafe fn look_at_word(core: &Core, handles: &[Entity; 64]) -> Option<u64> {
+        let first = handles[0].index();
         // SAFETY: the caller's.
         let slots = unsafe { core.slot(first) }.as_ptr();
-        let handles: *const Entity = entities.as_ptr();
-        let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-        let half = |at: usize| {
-            // SAFETY: a group has 16 slots, and the caller passes 16 handles.
+        let handles: *const __m256i = handles.as_ptr().cast();
+        let last = _mm256_set1_epi32(-1);
+        let mut indices = _mm256_add_epi32(
+            _mm256_set1_epi32(first.cast_signed()),
+            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+        );
+        let mut good = last;
+        let mut phases = 0;
+        for at in (0..64).step_by(8) {
+            // SAFETY: a claim word has 64 slots, and there are 64 handles, four to a load.
             let (versions, low, high) = unsafe {
                 (
                     upper_halves(load(slots.add(at)), load(slots.add(at + 4))),
-                    _mm256_loadu_si256(handles.add(at).cast()),
-                    _mm256_loadu_si256(handles.add(at + 4).cast()),
+                    _mm256_loadu_si256(handles.add(at / 4)),
+                    _mm256_loadu_si256(handles.add(at / 4 + 1)),
                 )
             };
-            let base = _mm256_set1_epi32(first.cast_signed() + at as i32);
-            let indices =
-                _mm256_cmpeq_epi32(lower_halves(low, high), _mm256_add_epi32(base, lanes));
-            (
-                compare(versions, upper_halves(low, high)),
-                top_bits(indices),
-            )
-        };
-        let ((low, low_order), (high, high_order)) = (half(0), half(8));
-        (join(low, high), low_order & high_order == 0xff)
+            let same_index = _mm256_cmpeq_epi32(lower_halves(low, high), indices);
+            let same_version = _mm256_cmpeq_epi32(upper_halves(low, high), versions);
+            let is_last = _mm256_cmpeq_epi32(versions, last);
+            good = _mm256_and_si256(good, _mm256_and_si256(same_index, same_version));
+            good = _mm256_andnot_si256(is_last, good);
+            // Bit 1 of a version to the top.
+            phases |= top_bits(_mm256_slli_epi32::<30>(versions)) << at;
+            indices = _mm256_add_epi32(indices, _mm256_set1_epi32(8));
+        }
+        (top_bits(good) == 0xff).then_some(phases)
     }
 }
 
@@ -357,25 +363,23 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_group_is_recognized_only_in_order() {
+    fn a_whole_word_is_recognized_only_in_order_and_before_its_last_versions() {
         let index = EntityIndex::new();
-        let mut group = [Entity::PLACEHOLDER; 16];
-        create_run(core(&index), 0, &mut group);
+        let mut word = [Entity::PLACEHOLDER; 64];
+        create_run(core(&index), 64, &mut word);
+        create_run(core(&index), 67, &mut word[3..4]);
         if !available() {
             return;
         }
-        let seen = look_at_whole_group(core(&index), &group).unwrap();
-        assert_eq!(
-            seen,
-            Seen {
-                wanted: 0xffff,
-                equal: 0xffff,
-                phases: 0,
-                last: 0
-            }
-        );
-        group.swap(3, 12);
-        assert_eq!(look_at_whole_group(core(&index), &group), None);
-        assert_eq!(look_at_whole_group(core(&index), &group[1..]), None);
+        assert_eq!(look_at_word(core(&index), &word), Some(1 << 3));
+        word.swap(3, 12);
+        assert_eq!(look_at_word(core(&index), &word), None);
+        word.swap(3, 12);
+        assert_eq!(look_at_word(core(&index), &word[1..]), None);
+        let last = slot::pack(slot::LAST_VERSION, None);
+        // SAFETY: slot 64 exists.
+        unsafe { core(&index).slot(64) }.store(last, Ordering::Relaxed);
+        word[0] = Entity::new(64, slot::LAST_VERSION).unwrap();
+        assert_eq!(look_at_word(core(&index), &word), None);
     }
 }

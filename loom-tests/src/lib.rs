@@ -15,6 +15,8 @@ pub use model::{Bound, model};
 pub mod history;
 #[cfg(not(loom))]
 mod random;
+#[cfg(not(loom))]
+pub mod stall;
 
 use std::io::Write;
 

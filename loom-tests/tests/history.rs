@@ -8,8 +8,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use megachunk::entity::EntityAllocator;
 use megachunk::entity::reference::{BusyBlock, Naive};
+use megachunk::entity::{EntityAllocator, EntityIndex};
 use megachunk_loom_tests::history::{Allocators, Program, Record, check};
 use megachunk_loom_tests::say;
 
@@ -78,6 +78,13 @@ fn in_order(mut records: Vec<Record>) -> String {
         .iter()
         .map(|record| format!("  {record}\n"))
         .collect()
+}
+
+#[test]
+fn histories_of_the_entity_index_are_linearizable() {
+    if let Some(violation) = Plan::from_environment(10_000).first_violation::<EntityIndex>() {
+        panic!("{violation}");
+    }
 }
 
 #[test]

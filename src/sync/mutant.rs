@@ -16,10 +16,7 @@ use super::atomic::Ordering;
 /// Every mutant: its name, and what it breaks.
 #[cfg(any(loom, feature = "probe"))]
 pub const MUTANTS: &[(&str, &str)] = &[
-    (
-        "batch_reuses_retired",
-        "a batch gives a slot back although its versions are used up",
-    ),
+    ("batch_no_generation", "as no_generation, in a batch"),
     (
         "claim_relaxed",
         "a claim does not see what the last owner of the slots did",
@@ -65,8 +62,8 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a place is stored, not compared and swapped: it can hit the next owner",
     ),
     (
-        "publish_no_second_look",
-        "a place is published for an entity that died meanwhile",
+        "publish_second_look",
+        "a publish that took effect is refused if the entity died since",
     ),
     (
         "release_relaxed",

@@ -15,8 +15,8 @@
 //!   were checked (that compare-and-swap; they die together).
 //! * exists, locate: load the group word, *then* the slot word (if both agree, the first load or
 //!   the creation, whichever is later).
-//! * publish: a compare-and-swap of the slot word that names the version, then a look at the group
-//!   word (the compare-and-swap, if the look finds the entity alive).
+//! * publish: look the entity up, then a compare-and-swap of the slot word that names the version
+//!   (the compare-and-swap; if the entity died since the look, just before its death).
 //! * release: `fetch_sub` on the claim word gives slots back.
 //!
 //! # Invariants
@@ -191,7 +191,7 @@ impl Core {
         };
         let new = slot::pack(entity.version(), Some(place));
         // SAFETY: a living entity's index is in range.
-        let (group, slot) = unsafe { (self.group(index), self.slot(index)) };
+        let slot = unsafe { self.slot(index) };
         loop {
             if slot::version(word) != entity.version() {
                 return Err(self.refuse(entity));
@@ -210,16 +210,14 @@ impl Core {
                 Err(now) => word = now,
             }
         }
-        // The entity may have died before the place was set. Then nobody saw the place, and nobody
-        // will: the next version starts without one.
-        let phases = group.load(Ordering::Acquire);
-        if group::in_phase(phases, index % GROUP_SLOTS, entity.version())
-            || mutant::active("publish_no_second_look")
-        {
-            Ok(())
-        } else {
-            Err(EntityError::new(entity, EntityFault::Destroyed))
+        // The entity may have died since it was looked up, before the compare-and-swap or after it.
+        // No second look: whoever loaded the group before the death may see the place, so this call
+        // took effect, just before the death, and must not deny it. Nobody who comes later sees the
+        // place, and the next version starts without one.
+        if mutant::active("publish_second_look") && self.living(entity).is_none() {
+            return Err(self.refuse(entity));
         }
+        Ok(())
     }
 
     // --- Creating -------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ use super::Args;
 use crate::cli::measure::Subject;
 use crate::cli::report::Section;
 use crate::cli::workload::Registry;
+use crate::cli::workload::chunk::ChunkWorkload;
 use crate::cli::workload::id::IdWorkload;
 
 /// One cell to measure: a workload on a number of threads.
@@ -39,32 +40,51 @@ type SetUp<'a> = Box<dyn Fn() -> Result<Arc<dyn Subject>, String> + 'a>;
 pub(super) fn plan<'a>(args: &Args, threads: &[usize], registry: &'a Registry) -> Vec<Planned<'a>> {
     let mut cells = Vec::new();
     for workload in IdWorkload::ALL {
-        if !workload.rows().iter().any(|row| args.wants(row)) {
-            continue;
-        }
+        let rows: Vec<_> = workload.rows().iter().map(ToString::to_string).collect();
         for &threads in threads.iter().filter(|&&threads| workload.runs_on(threads)) {
-            let entrants = registry
-                .ids(workload)
-                .filter(|entrant| args.wants_contender(entrant.name()));
+            let entrants = registry.ids(workload).map(|entrant| Entrant {
+                name: entrant.name(),
+                is_counted: entrant.is_counted(),
+                set_up: Box::new(move || {
+                    let subject = entrant.set_up(workload, threads);
+                    subject.map_err(|why| why.to_string())
+                }),
+            });
             cells.push(Planned {
                 section: Section::Ids,
-                rows: workload.rows().iter().map(ToString::to_string).collect(),
+                rows: rows.clone(),
                 unit: workload.unit(),
                 threads,
                 memory: workload.memory(),
-                entrants: entrants
-                    .map(|entrant| Entrant {
-                        name: entrant.name(),
-                        is_counted: entrant.is_counted(),
-                        set_up: Box::new(move || {
-                            entrant
-                                .set_up(workload, threads)
-                                .map_err(|why| why.to_string())
-                        }),
-                    })
-                    .collect(),
+                entrants: entrants.collect(),
             });
         }
     }
+    for workload in ChunkWorkload::ALL {
+        for &threads in threads.iter().filter(|&&threads| workload.runs_on(threads)) {
+            let entrants = registry.chunks().map(|entrant| Entrant {
+                name: entrant.name(),
+                is_counted: true,
+                set_up: Box::new(move || {
+                    let subject = entrant.set_up(workload, threads);
+                    subject.map_err(|why| why.to_string())
+                }),
+            });
+            cells.push(Planned {
+                section: Section::Chunks,
+                rows: workload.rows(),
+                unit: workload.unit(),
+                threads,
+                memory: 256 << 20,
+                entrants: entrants.collect(),
+            });
+        }
+    }
+    cells.retain(|cell| cell.rows.iter().any(|row| args.wants(row)));
+    for cell in &mut cells {
+        cell.entrants
+            .retain(|entrant| args.wants_contender(entrant.name));
+    }
+    cells.retain(|cell| !cell.entrants.is_empty());
     cells
 }

@@ -4,6 +4,7 @@
 //! alone. It does equal work for everybody: the same calls in the same (precomputed) order from
 //! the same state, and it checks every answer. `cargo bench` and the program call the same code.
 
+pub mod chunk;
 pub mod id;
 mod order;
 mod parts;
@@ -12,3 +13,8 @@ mod registry;
 pub use order::{Shuffler, permutation};
 pub use parts::{Parts, share};
 pub use registry::Registry;
+
+/// Why a contender does not take part in a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unsupported(pub &'static str);

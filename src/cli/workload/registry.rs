@@ -1,6 +1,8 @@
 //! `Registry`: who takes part.
 
+use super::chunk::{self, ChunkContender, ChunkEntrant, ChunkSeam};
 use super::id::{self, IdContender, IdEntrant, IdWorkload, Seam};
+use crate::chunk::reference::{MegachunkDots, Naive as NaiveChunks};
 use crate::entity::{self, EntityAllocator};
 
 /// Who takes part in which workloads.
@@ -9,6 +11,7 @@ use crate::entity::{self, EntityAllocator};
 /// other crates' allocators with its feature `peers`.
 pub struct Registry {
     ids: Vec<IdEntry>,
+    chunks: Vec<Box<dyn ChunkEntrant>>,
 }
 
 struct IdEntry {
@@ -20,7 +23,10 @@ impl Registry {
     /// Nobody.
     #[must_use]
     pub fn empty() -> Self {
-        Self { ids: Vec::new() }
+        Self {
+            ids: Vec::new(),
+            chunks: Vec::new(),
+        }
     }
 
     /// Everybody in this crate: the references first, then the product.
@@ -30,7 +36,9 @@ impl Registry {
         registry
             .add_entity_allocator::<entity::reference::Naive>()
             .add_entity_allocator::<entity::reference::BusyBlock>()
-            .add_entity_allocator::<entity::EntityIndex>();
+            .add_entity_allocator::<entity::EntityIndex>()
+            .add_chunk_contender::<ChunkSeam<NaiveChunks, false, false>>()
+            .add_chunk_contender::<ChunkSeam<MegachunkDots, true, true>>();
         registry
     }
 
@@ -57,6 +65,17 @@ impl Registry {
         self.add_id_contender::<Seam<A>>()
     }
 
+    /// Adds a contender on chunks.
+    pub fn add_chunk_contender<C: ChunkContender>(&mut self) -> &mut Self {
+        self.chunks.push(chunk::entrant::<C>());
+        self
+    }
+
+    /// Who takes part in the chunk workloads.
+    pub fn chunks(&self) -> impl Iterator<Item = &dyn ChunkEntrant> {
+        self.chunks.iter().map(|entrant| &**entrant)
+    }
+
     /// Who takes part in `workload`.
     pub fn ids(&self, workload: IdWorkload) -> impl Iterator<Item = &dyn IdEntrant> {
         let entries = self.ids.iter();
@@ -67,7 +86,8 @@ impl Registry {
 
     /// All names, in order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.ids.iter().map(|entry| entry.entrant.name())
+        let ids = self.ids.iter().map(|entry| entry.entrant.name());
+        ids.chain(self.chunks.iter().map(|entrant| entrant.name()))
     }
 }
 

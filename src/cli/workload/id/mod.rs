@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Unsupported;
 use crate::cli::measure::Subject;
 
 mod batch;
@@ -194,11 +195,6 @@ impl IdWorkload {
         })
     }
 }
-
-/// Why a contender does not take part in a workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Unsupported(pub &'static str);
 
 /// Creates `live` ids in the quickest way that `contender` has, and keeps nothing back.
 fn populated<C: IdContender>(contender: &C, live: usize) -> Vec<C::Id> {

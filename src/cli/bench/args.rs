@@ -36,6 +36,10 @@ pub struct Args {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub contenders: Vec<String>,
 
+    /// Replay this trace too, besides those that the program carries; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Vec<PathBuf>,
+
     /// Write the figures to this file as JSON.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -61,6 +65,13 @@ impl Args {
         self.filter
             .as_ref()
             .is_none_or(|filter| filter.is_match(name))
+    }
+
+    /// Whether the filter names `family` outright, and does not just let it through.
+    #[must_use]
+    pub fn asks_for(&self, family: &str) -> bool {
+        let filter = self.filter.as_ref();
+        filter.is_some_and(|filter| filter.as_str().contains(family))
     }
 
     /// Whether the contender called `name` is wanted.

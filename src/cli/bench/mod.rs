@@ -9,7 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::CliError;
 use super::measure::{Cell, Machine, Pool, Span, available_memory, measure_cell};
+use super::output::show;
 use super::report::{Report, Row, Skipped};
+use super::trace::Trace;
 use super::workload::Registry;
 
 mod args;
@@ -32,9 +34,9 @@ pub fn run(args: &Args) -> Result<(), CliError> {
 /// An argument that means nothing here, a file that cannot be written, or a contender that gave
 /// wrong answers; what could be measured is shown all the same.
 pub fn run_with(args: &Args, registry: &Registry) -> Result<(), CliError> {
-    let threads = args.thread_counts();
     check_names(args, registry)?;
-    let cells = plan(args, &threads, registry);
+    let traces = traces(args)?;
+    let cells = plan(args, registry, &traces);
     if cells.is_empty() {
         return Err(CliError::BadArgument {
             argument: "--filter".into(),
@@ -52,7 +54,7 @@ pub fn run_with(args: &Args, registry: &Registry) -> Result<(), CliError> {
     if let Some(json) = &mut json {
         json.write(&report.to_json())?;
     }
-    print(&report.to_table())?;
+    show(&report.to_table())?;
     let failed: Vec<_> = report.skipped.iter().filter(|row| row.failed).collect();
     match failed.first() {
         None => Ok(()),
@@ -61,6 +63,17 @@ pub fn run_with(args: &Args, registry: &Registry) -> Result<(), CliError> {
             failed.len()
         ))),
     }
+}
+
+/// The traces to replay, if any is wanted: reading them takes a moment.
+fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
+    let shipped = Trace::shipped_names().filter(|name| args.wants(&format!("trace:{name}")));
+    let mut traces: Vec<_> = shipped.filter_map(Trace::shipped).collect();
+    for path in &args.trace {
+        let trace = Trace::load(path);
+        traces.push(trace.map_err(|error| CliError::Failed(error.to_string()))?);
+    }
+    Ok(traces)
 }
 
 fn check_names(args: &Args, registry: &Registry) -> Result<(), CliError> {
@@ -88,7 +101,7 @@ fn list(cells: &[Planned<'_>], registry: &Registry) -> Result<(), CliError> {
     for name in registry.names() {
         text += &format!("  {name}\n");
     }
-    print(&text)
+    show(&text)
 }
 
 fn measure(args: &Args, cells: &[Planned<'_>]) -> Result<Report, CliError> {
@@ -128,13 +141,17 @@ fn measure_one(
             });
         }
     };
-    let needed = planned.memory * planned.entrants.len() as u64;
-    if let Some(available) = available_memory().filter(|&available| available < needed) {
-        let why = format!(
-            "needs {} GiB of memory; {} GiB are free",
-            needed.div_ceil(1 << 30),
-            available >> 30
-        );
+    let lacks_memory = available_memory().filter(|&available| available < planned.memory);
+    let why_not = match (planned.skip, lacks_memory) {
+        (Some(why), _) => Some(why.to_owned()),
+        (None, Some(available)) => Some(format!(
+            "needs {} MiB of memory; {} are free",
+            planned.memory >> 20,
+            available >> 20
+        )),
+        (None, None) => None,
+    };
+    if let Some(why) = why_not {
         planned
             .entrants
             .iter()
@@ -149,11 +166,15 @@ fn measure_one(
                 entrants.push(entrant);
                 subjects.push(subject);
             }
-            Err(why) => skip(entrant.name, why, false),
+            Err(why) => skip(entrant.name, why.to_string(), false),
         }
     }
     if subjects.is_empty() {
         return Ok(());
+    }
+    // Last among the subjects; it has no entrant and so no row of its own.
+    if let Some(Ok(overhead)) = planned.overhead.as_ref().map(|set_up| set_up()) {
+        subjects.push(overhead);
     }
     let cell = Cell {
         threads: planned.threads,
@@ -162,11 +183,20 @@ fn measure_one(
     };
     let outcome = measure_cell(pool, &cell, args.effort())
         .map_err(|panic| CliError::Failed(panic.to_string()))?;
+    let overhead = outcome
+        .subjects
+        .get(entrants.len())
+        .and_then(|rows| rows.as_ref().ok());
+    let overhead = |phase: usize| {
+        overhead
+            .and_then(|rows| rows[phase])
+            .map_or(0.0, |row| row.ns.median)
+    };
     for (entrant, rows) in entrants.iter().zip(&outcome.subjects) {
         match rows {
             Err(panic) => skip(entrant.name, panic.to_string(), true),
             Ok(rows) => {
-                for (name, row) in planned.rows.iter().zip(rows) {
+                for (phase, (name, row)) in planned.rows.iter().zip(rows).enumerate() {
                     let Some(row) = row.filter(|_| args.wants(name)) else {
                         continue;
                     };
@@ -176,7 +206,7 @@ fn measure_one(
                         threads: planned.threads,
                         contender: entrant.name,
                         unit: planned.unit,
-                        ns: row.ns,
+                        ns: row.ns.less(overhead(phase)),
                         ratio: BTreeMap::new(),
                         rmw_per_op: row.rmw_per_op.filter(|_| entrant.is_counted),
                         failed_claims_per_op: row
@@ -241,16 +271,5 @@ impl<'a> Output<'a> {
             path: self.path.into(),
             source,
         })
-    }
-}
-
-/// Prints to standard output; a reader that went away (as `head` does) is no error.
-fn print(text: &str) -> Result<(), CliError> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CliError::File {
-            path: "standard output".into(),
-            source: error,
-        }),
-        _ => Ok(()),
     }
 }

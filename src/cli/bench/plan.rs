@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::Args;
 use crate::cli::measure::Subject;
 use crate::cli::report::Section;
-use crate::cli::workload::Registry;
+use crate::cli::trace::Trace;
 use crate::cli::workload::chunk::ChunkWorkload;
-use crate::cli::workload::id::IdWorkload;
+use crate::cli::workload::id::{IdWorkload, rehearsal};
+use crate::cli::workload::{Registry, Unsupported};
 
 /// One cell to measure: a workload on a number of threads.
 pub(super) struct Planned<'a> {
@@ -19,10 +20,14 @@ pub(super) struct Planned<'a> {
     pub unit: &'static str,
     /// On how many threads.
     pub threads: usize,
-    /// Memory that each contender may need.
+    /// Memory that it may need with all entrants set up, in bytes.
     pub memory: u64,
     /// Who takes part.
     pub entrants: Vec<Entrant<'a>>,
+    /// What the figures are net of.
+    pub overhead: Option<SetUp<'a>>,
+    /// Why it is not run all the same.
+    pub skip: Option<&'static str>,
 }
 
 /// One contender of a cell.
@@ -34,57 +39,97 @@ pub(super) struct Entrant<'a> {
     pub set_up: SetUp<'a>,
 }
 
-type SetUp<'a> = Box<dyn Fn() -> Result<Arc<dyn Subject>, String> + 'a>;
+type SetUp<'a> = Box<dyn Fn() -> Result<Arc<dyn Subject>, Unsupported> + 'a>;
 
 /// The cells to measure, in order.
-pub(super) fn plan<'a>(args: &Args, threads: &[usize], registry: &'a Registry) -> Vec<Planned<'a>> {
+pub(super) fn plan<'a>(
+    args: &Args,
+    registry: &'a Registry,
+    traces: &'a [Trace],
+) -> Vec<Planned<'a>> {
     let mut cells = Vec::new();
+    let threads = args.thread_counts();
     for workload in IdWorkload::ALL {
-        let rows: Vec<_> = workload.rows().iter().map(ToString::to_string).collect();
-        for &threads in threads.iter().filter(|&&threads| workload.runs_on(threads)) {
-            let entrants = registry.ids(workload).map(|entrant| Entrant {
-                name: entrant.name(),
-                is_counted: entrant.is_counted(),
-                set_up: Box::new(move || {
-                    let subject = entrant.set_up(workload, threads);
-                    subject.map_err(|why| why.to_string())
-                }),
-            });
-            cells.push(Planned {
-                section: Section::Ids,
-                rows: rows.clone(),
-                unit: workload.unit(),
-                threads,
-                memory: workload.memory(),
-                entrants: entrants.collect(),
-            });
+        if !workload.is_on_request() || args.asks_for(&workload.family()) {
+            let counts = threads.iter().filter(|&&threads| workload.runs_on(threads));
+            cells.extend(counts.map(|&threads| of_ids(args, registry, workload, threads)));
         }
+    }
+    for trace in traces {
+        let fits =
+            |threads: usize| threads <= trace.threads() || threads.is_multiple_of(trace.threads());
+        let counts = threads.iter().filter(|&&threads| fits(threads));
+        cells.extend(counts.map(|&threads| of_trace(registry, trace, threads)));
     }
     for workload in ChunkWorkload::ALL {
-        for &threads in threads.iter().filter(|&&threads| workload.runs_on(threads)) {
-            let entrants = registry.chunks().map(|entrant| Entrant {
-                name: entrant.name(),
-                is_counted: true,
-                set_up: Box::new(move || {
-                    let subject = entrant.set_up(workload, threads);
-                    subject.map_err(|why| why.to_string())
-                }),
-            });
-            cells.push(Planned {
-                section: Section::Chunks,
-                rows: workload.rows(),
-                unit: workload.unit(),
-                threads,
-                memory: 256 << 20,
-                entrants: entrants.collect(),
-            });
-        }
+        let counts = threads.iter().filter(|&&threads| workload.runs_on(threads));
+        cells.extend(counts.map(|&threads| of_chunks(registry, workload, threads)));
     }
-    cells.retain(|cell| cell.rows.iter().any(|row| args.wants(row)));
     for cell in &mut cells {
         cell.entrants
             .retain(|entrant| args.wants_contender(entrant.name));
     }
-    cells.retain(|cell| !cell.entrants.is_empty());
+    cells.retain(|cell| !cell.entrants.is_empty() && cell.rows.iter().any(|row| args.wants(row)));
     cells
+}
+
+fn of_ids<'a>(
+    args: &Args,
+    registry: &'a Registry,
+    workload: IdWorkload,
+    threads: usize,
+) -> Planned<'a> {
+    let entrants = registry.ids(workload).map(|entrant| Entrant {
+        name: entrant.name(),
+        is_counted: entrant.is_counted(),
+        set_up: Box::new(move || entrant.set_up(workload, threads)),
+    });
+    let entrants: Vec<_> = entrants.collect();
+    Planned {
+        section: Section::Ids,
+        rows: workload.rows(),
+        unit: workload.unit(),
+        threads,
+        memory: workload.memory() * entrants.len() as u64 + workload.memory_at_once(),
+        entrants,
+        overhead: None,
+        skip: (args.quick && workload.is_slow()).then_some("takes too long for a quick run"),
+    }
+}
+
+fn of_trace<'a>(registry: &'a Registry, trace: &'a Trace, threads: usize) -> Planned<'a> {
+    let entrants = registry.on_traces().map(|entrant| Entrant {
+        name: entrant.name(),
+        is_counted: entrant.is_counted(),
+        set_up: Box::new(move || entrant.set_up_trace(trace, threads)),
+    });
+    Planned {
+        section: Section::Ids,
+        rows: vec![format!("trace:{}", trace.name())],
+        unit: "ns/event",
+        threads,
+        memory: 0,
+        entrants: entrants.collect(),
+        overhead: Some(Box::new(move || rehearsal(trace, threads))),
+        skip: None,
+    }
+}
+
+fn of_chunks(registry: &Registry, workload: ChunkWorkload, threads: usize) -> Planned<'_> {
+    let entrants = registry.chunks().map(|entrant| Entrant {
+        name: entrant.name(),
+        is_counted: true,
+        set_up: Box::new(move || entrant.set_up(workload, threads)),
+    });
+    let entrants: Vec<_> = entrants.collect();
+    Planned {
+        section: Section::Chunks,
+        rows: workload.rows(),
+        unit: workload.unit(),
+        threads,
+        memory: entrants.len() as u64 * (256 << 20),
+        entrants,
+        overhead: None,
+        skip: None,
+    }
 }

@@ -106,7 +106,11 @@ impl fmt::Display for Skipped {
             why,
             ..
         } = self;
-        write!(f, "{workload} on {threads} threads, {contender}: {why}")
+        let plural = if *threads == 1 { "" } else { "s" };
+        write!(
+            f,
+            "{workload} on {threads} thread{plural}, {contender}: {why}"
+        )
     }
 }
 

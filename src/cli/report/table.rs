@@ -84,13 +84,29 @@ impl Report {
                 row.workload, row.contender
             );
         }
-        for skipped in &self.skipped {
-            text += &format!(
-                "{}: {skipped}\n",
-                if skipped.failed { "FAILED" } else { "skipped" }
-            );
+        for failed in self.skipped.iter().filter(|skipped| skipped.failed) {
+            text += &format!("FAILED: {failed}\n");
+        }
+        for (what, who) in self.skipped_together() {
+            text += &format!("skipped: {what} ({})\n", who.join(", "));
         }
         text
+    }
+}
+
+impl Report {
+    /// Who was skipped for one reason on one row, whatever the number of threads.
+    fn skipped_together(&self) -> Vec<(String, Vec<&'static str>)> {
+        let mut groups: Vec<(String, Vec<_>)> = Vec::new();
+        for skipped in self.skipped.iter().filter(|skipped| !skipped.failed) {
+            let what = format!("{}: {}", skipped.workload, skipped.why);
+            match groups.iter_mut().find(|(known, _)| *known == what) {
+                Some((_, who)) if who.contains(&skipped.contender) => {}
+                Some((_, who)) => who.push(skipped.contender),
+                None => groups.push((what, vec![skipped.contender])),
+            }
+        }
+        groups
     }
 }
 

@@ -4,6 +4,8 @@
 //! alone. It does equal work for everybody: the same calls in the same (precomputed) order from
 //! the same state, and it checks every answer. `cargo bench` and the program call the same code.
 
+use std::borrow::Cow;
+
 pub mod chunk;
 pub mod id;
 mod order;
@@ -15,6 +17,14 @@ pub use parts::{Parts, share};
 pub use registry::Registry;
 
 /// Why a contender does not take part in a workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unsupported(pub &'static str);
+pub struct Unsupported(pub Cow<'static, str>);
+
+impl Unsupported {
+    /// Why, in words that are known beforehand.
+    #[must_use]
+    pub const fn because(why: &'static str) -> Self {
+        Self(Cow::Borrowed(why))
+    }
+}

@@ -1,7 +1,7 @@
 //! `Registry`: who takes part.
 
 use super::chunk::{self, ChunkContender, ChunkEntrant, ChunkSeam};
-use super::id::{self, IdContender, IdEntrant, IdWorkload, Seam};
+use super::id::{self, IdContender, IdEntrant, IdWorkload, Seam, SmallPages, Usual};
 use crate::chunk::reference::{MegachunkDots, Naive as NaiveChunks};
 use crate::entity::{self, EntityAllocator};
 
@@ -37,6 +37,11 @@ impl Registry {
             .add_entity_allocator::<entity::reference::Naive>()
             .add_entity_allocator::<entity::reference::BusyBlock>()
             .add_entity_allocator::<entity::EntityIndex>()
+            .add_id_variant::<Seam<SmallPages>>(&[
+                IdWorkload::ColdMillion,
+                IdWorkload::ExistsMillion,
+                IdWorkload::LocateMillion,
+            ])
             .add_chunk_contender::<ChunkSeam<NaiveChunks, false, false>>()
             .add_chunk_contender::<ChunkSeam<MegachunkDots, true, true>>();
         registry
@@ -62,7 +67,7 @@ impl Registry {
 
     /// Adds an [`EntityAllocator`] of this crate or of another.
     pub fn add_entity_allocator<A: EntityAllocator + 'static>(&mut self) -> &mut Self {
-        self.add_id_contender::<Seam<A>>()
+        self.add_id_contender::<Seam<Usual<A>>>()
     }
 
     /// Adds a contender on chunks.
@@ -74,6 +79,12 @@ impl Registry {
     /// Who takes part in the chunk workloads.
     pub fn chunks(&self) -> impl Iterator<Item = &dyn ChunkEntrant> {
         self.chunks.iter().map(|entrant| &**entrant)
+    }
+
+    /// Who takes part in the replay of traces.
+    pub fn on_traces(&self) -> impl Iterator<Item = &dyn IdEntrant> {
+        let everywhere = self.ids.iter().filter(|entry| entry.only.is_none());
+        everywhere.map(|entry| &*entry.entrant)
     }
 
     /// Who takes part in `workload`.

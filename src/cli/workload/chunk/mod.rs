@@ -96,7 +96,9 @@ impl ChunkWorkload {
     ) -> Result<Arc<dyn Subject>, Unsupported> {
         let fills = || match C::FILLS_QUICKLY {
             true => Ok(()),
-            false => Err(Unsupported("takes minutes to fill 16 GiB chunk by chunk")),
+            false => Err(Unsupported::because(
+                "takes minutes to fill 16 GiB chunk by chunk",
+            )),
         };
         Ok(match self {
             Self::Pair => Arc::new(pair::Pair::<C>::new(1_000)),
@@ -113,7 +115,7 @@ impl ChunkWorkload {
             }
             Self::FirstTouch => Arc::new(memory::FirstTouch::<C>::new(threads)),
             Self::Decommit if !C::GIVES_MEMORY_BACK => {
-                return Err(Unsupported("keeps its memory until it is dropped"));
+                return Err(Unsupported::because("keeps its memory until it is dropped"));
             }
             Self::Decommit => Arc::new(memory::Decommit::<C>::new()),
         })

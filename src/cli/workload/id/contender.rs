@@ -45,6 +45,12 @@ pub trait IdContender: Send + Sync + Sized + 'static {
 
     /// Any handle, to fill arrays with; never passed to the allocator.
     fn placeholder() -> Self::Id;
+
+    /// The handle as a number that is not 0.
+    fn to_bits(id: Self::Id) -> u64;
+
+    /// The handle that [`to_bits`](Self::to_bits) gave.
+    fn from_bits(bits: u64) -> Self::Id;
 }
 
 /// A thread's way to an allocator of ids. No method may leave a failure unseen: it panics or

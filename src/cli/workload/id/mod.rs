@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Unsupported;
 use crate::cli::measure::Subject;
+use crate::cli::trace::Trace;
 
 mod batch;
 mod churn;
@@ -14,10 +15,14 @@ mod near_full;
 mod pair;
 mod relay;
 mod reserve;
+mod scale;
 mod seam;
+#[cfg(feature = "probe")]
+mod stall;
+mod trace;
 
 pub use contender::{Abilities, IdContender, IdSession};
-pub use seam::{Seam, SeamSession};
+pub use seam::{Recipe, Seam, SeamSession, SmallPages, Usual};
 
 /// "1m" in the workloads' names.
 const MILLION: usize = 1_000_000;
@@ -56,11 +61,15 @@ pub enum IdWorkload {
     LocateMillion,
     /// Ids replaced while all but a few are taken.
     NearFull,
+    /// Ids replaced while another thread stands still in the middle of a call.
+    Stall,
+    /// So many created, looked up and destroyed.
+    Scale(usize),
 }
 
 impl IdWorkload {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 21] = [
         Self::Pair,
         Self::PairMillion,
         Self::OneByOne,
@@ -76,12 +85,18 @@ impl IdWorkload {
         Self::ExistsMillion,
         Self::LocateMillion,
         Self::NearFull,
+        Self::Stall,
+        Self::Scale(10_000),
+        Self::Scale(100_000),
+        Self::Scale(1_000_000),
+        Self::Scale(10_000_000),
+        Self::Scale(100_000_000),
     ];
 
     /// The rows that it fills: one for each phase that is timed apart.
     #[must_use]
-    pub fn rows(self) -> &'static [&'static str] {
-        match self {
+    pub fn rows(self) -> Vec<String> {
+        let names: &[&str] = match self {
             Self::Pair => &["pair"],
             Self::PairMillion => &["pair_1m"],
             Self::OneByOne => &["one_by_one"],
@@ -97,7 +112,33 @@ impl IdWorkload {
             Self::ExistsMillion => &["exists_1m"],
             Self::LocateMillion => &["locate_1m"],
             Self::NearFull => &["near_full"],
-        }
+            Self::Stall => &["stall"],
+            Self::Scale(live) => {
+                let phases = ["create", "lookup", "destroy"];
+                return phases.map(|phase| format!("scale/{live}/{phase}")).into();
+            }
+        };
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    /// The first word of its rows' names.
+    #[must_use]
+    pub fn family(self) -> String {
+        let rows = self.rows();
+        let name = rows[0].split('/').next();
+        name.unwrap_or_default().to_owned()
+    }
+
+    /// Whether it is only run when its name is asked for: it takes minutes and gigabytes.
+    #[must_use]
+    pub fn is_on_request(self) -> bool {
+        matches!(self, Self::Scale(_))
+    }
+
+    /// Whether a quick run has no time for it.
+    #[must_use]
+    pub fn is_slow(self) -> bool {
+        self == Self::NearFull
     }
 
     /// What one operation is: an id's whole life, or one id created, destroyed or looked up.
@@ -109,7 +150,8 @@ impl IdWorkload {
             | Self::OneByOne
             | Self::Larson
             | Self::ProducerConsumer
-            | Self::NearFull => "ns/life",
+            | Self::NearFull
+            | Self::Stall => "ns/life",
             Self::ExistsMillion | Self::LocateMillion => "ns/lookup",
             _ => "ns/id",
         }
@@ -119,19 +161,31 @@ impl IdWorkload {
     #[must_use]
     pub fn runs_on(self, threads: usize) -> bool {
         match self {
-            Self::ColdMillion => threads == 1,
+            Self::ColdMillion | Self::Scale(_) => threads == 1,
             Self::ProducerConsumer => threads.is_multiple_of(2),
             _ => true,
         }
     }
 
-    /// Memory that each contender may need, in bytes, where it is much.
+    /// Memory that each contender may need while the others need theirs, in bytes.
     #[must_use]
     pub fn memory(self) -> u64 {
         match self {
             // 134 million slots of up to twelve bytes, and a growing table that is copied.
             Self::NearFull => 3 << 30,
+            // One after the other: see `memory_at_once`.
+            Self::Scale(_) => 0,
             _ => 100 << 20,
+        }
+    }
+
+    /// Memory that one contender at a time may need, in bytes: handles and slots, and a growing
+    /// table that is copied.
+    #[must_use]
+    pub fn memory_at_once(self) -> u64 {
+        match self {
+            Self::Scale(live) => live as u64 * 40,
+            _ => 0,
         }
     }
 
@@ -145,7 +199,7 @@ impl IdWorkload {
             if ability {
                 Ok(())
             } else {
-                Err(Unsupported(reason))
+                Err(Unsupported::because(reason))
             }
         };
         let batches = || needs(able.batches, "has no batch calls");
@@ -189,8 +243,23 @@ impl IdWorkload {
                 batches()?;
                 let limit = able
                     .limit
-                    .ok_or(Unsupported("has no limit that can be reached"))?;
+                    .ok_or(Unsupported::because("has no limit that can be reached"))?;
                 Arc::new(near_full::NearFull::<C>::new(limit, threads))
+            }
+            #[cfg(feature = "probe")]
+            Self::Stall => {
+                needs(
+                    C::COUNTED,
+                    "cannot be frozen: it does not use the sync room",
+                )?;
+                Arc::new(stall::Stall::<C>::new(threads)?)
+            }
+            #[cfg(not(feature = "probe"))]
+            Self::Stall => return Err(Unsupported::because("needs a build with `probe`")),
+            Self::Scale(live) => {
+                batches()?;
+                needs(able.exists, "cannot tell live ids from dead ones")?;
+                Arc::new(scale::Scale::<C>::new(live))
             }
         })
     }
@@ -221,6 +290,19 @@ pub trait IdEntrant: Send + Sync {
     /// Why the contender cannot take part.
     fn set_up(&self, workload: IdWorkload, threads: usize)
     -> Result<Arc<dyn Subject>, Unsupported>;
+    /// Sets the contender up to replay `trace` on `threads` threads.
+    ///
+    /// # Errors
+    /// The trace cannot be divided among so many threads.
+    fn set_up_trace(&self, trace: &Trace, threads: usize) -> Result<Arc<dyn Subject>, Unsupported>;
+}
+
+/// What a replay of `trace` costs without any allocator: to be subtracted.
+///
+/// # Errors
+/// The trace cannot be divided among so many threads.
+pub fn rehearsal(trace: &Trace, threads: usize) -> Result<Arc<dyn Subject>, Unsupported> {
+    Ok(Arc::new(trace::Rehearsal::new(trace, threads)?))
 }
 
 /// The entrant for `C`.
@@ -243,6 +325,14 @@ pub fn entrant<C: IdContender>() -> Box<dyn IdEntrant> {
             threads: usize,
         ) -> Result<Arc<dyn Subject>, Unsupported> {
             workload.set_up::<C>(threads)
+        }
+
+        fn set_up_trace(
+            &self,
+            trace: &Trace,
+            threads: usize,
+        ) -> Result<Arc<dyn Subject>, Unsupported> {
+            Ok(Arc::new(trace::Recorded::<C>::new(trace, threads)?))
         }
     }
 

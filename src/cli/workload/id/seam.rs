@@ -1,22 +1,70 @@
 //! `Seam`: every `EntityAllocator` is a contender.
 
+use core::fmt;
+use core::marker::PhantomData;
+
 use super::{Abilities, IdContender, IdSession};
-use crate::entity::{Entity, EntityAllocator, Place};
+use crate::entity::{Entity, EntityAllocator, EntityIndex, Full, IndexOptions, Place};
 use crate::sync::geometry::SLOTS;
 
-/// An [`EntityAllocator`] as a contender.
+/// How an [`EntityAllocator`] is made, and what it is then called.
+pub trait Recipe: 'static {
+    /// What is made.
+    type Allocator: EntityAllocator + 'static;
+    /// The name in tables.
+    const NAME: &'static str;
+
+    /// A fresh one.
+    fn make() -> Self::Allocator;
+}
+
+/// As the allocator itself has it.
 #[derive(Debug)]
-pub struct Seam<A>(A);
+pub struct Usual<A>(PhantomData<fn() -> A>);
+
+impl<A: EntityAllocator + 'static> Recipe for Usual<A> {
+    type Allocator = A;
+    const NAME: &'static str = A::NAME;
+
+    fn make() -> A {
+        A::fresh()
+    }
+}
+
+/// The product without huge pages: what they are worth, and what it does where there are none.
+#[derive(Debug)]
+pub struct SmallPages;
+
+impl Recipe for SmallPages {
+    type Allocator = EntityIndex;
+    const NAME: &'static str = "bitmask_small_pages";
+
+    fn make() -> EntityIndex {
+        match IndexOptions::new().huge_pages(false).build() {
+            Ok(index) => index,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// An [`EntityAllocator`] as a contender.
+pub struct Seam<R: Recipe>(R::Allocator);
+
+impl<R: Recipe> fmt::Debug for Seam<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Seam").field(&R::NAME).finish()
+    }
+}
 
 /// A thread's way to an [`EntityAllocator`]: a plain reference.
 #[derive(Debug)]
 pub struct SeamSession<'a, A>(&'a A);
 
-impl<A: EntityAllocator + 'static> IdContender for Seam<A> {
+impl<R: Recipe> IdContender for Seam<R> {
     type Id = Entity;
-    type Session<'a> = SeamSession<'a, A>;
+    type Session<'a> = SeamSession<'a, R::Allocator>;
 
-    const NAME: &'static str = A::NAME;
+    const NAME: &'static str = R::NAME;
     const ABILITIES: Abilities = Abilities {
         batches: true,
         exists: true,
@@ -26,15 +74,25 @@ impl<A: EntityAllocator + 'static> IdContender for Seam<A> {
     const COUNTED: bool = true;
 
     fn fresh() -> Self {
-        Self(A::fresh())
+        Self(R::make())
     }
 
-    fn session(&self) -> SeamSession<'_, A> {
+    fn session(&self) -> SeamSession<'_, R::Allocator> {
         SeamSession(&self.0)
     }
 
     fn placeholder() -> Entity {
         Entity::PLACEHOLDER
+    }
+
+    #[inline(always)]
+    fn to_bits(entity: Entity) -> u64 {
+        entity.to_bits()
+    }
+
+    #[inline(always)]
+    fn from_bits(bits: u64) -> Entity {
+        Entity::try_from_bits(bits).expect("the bits of an entity")
     }
 }
 
@@ -88,6 +146,6 @@ impl<A: EntityAllocator> IdSession for SeamSession<'_, A> {
 
 #[cold]
 #[inline(never)]
-fn refused(full: &crate::entity::Full) -> ! {
+fn refused(full: &Full) -> ! {
     panic!("{full}")
 }

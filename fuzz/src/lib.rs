@@ -1,1 +1,0 @@
-//! Placeholder root; see the package's folders.

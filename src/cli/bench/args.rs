@@ -12,7 +12,7 @@ use crate::cli::measure::Effort;
 /// Measure every allocator on every workload, side by side.
 ///
 /// All contenders do equal work in one process, in turn; each figure is the median of the
-/// repetitions. Ends in a table.
+/// repetitions. Ends in a table and a report.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Measure less often and for less long: the whole run in less than 40 seconds.
@@ -43,6 +43,10 @@ pub struct Args {
     /// Write the figures to this file as JSON.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+
+    /// Write the report, a page with plots, to this file.
+    #[arg(long, value_name = "FILE", default_value = "bench-report.html")]
+    pub html: PathBuf,
 
     /// Only list the rows and the contenders.
     #[arg(long)]

@@ -47,6 +47,7 @@ pub fn run_with(args: &Args, registry: &Registry) -> Result<(), CliError> {
         return list(&cells, registry);
     }
     // Before minutes are spent: can the results be kept?
+    let mut html = Output::open(&args.html)?;
     let mut json = args.json.as_deref().map(Output::open).transpose()?;
 
     let report = measure(args, &cells)?;
@@ -54,7 +55,11 @@ pub fn run_with(args: &Args, registry: &Registry) -> Result<(), CliError> {
     if let Some(json) = &mut json {
         json.write(&report.to_json())?;
     }
+    let page = report.to_html();
+    let page = page.map_err(|error| CliError::Failed(error.to_string()))?;
+    html.write(&page)?;
     show(&report.to_table())?;
+    show(&format!("Report: {}\n", args.html.display()))?;
     let failed: Vec<_> = report.skipped.iter().filter(|row| row.failed).collect();
     match failed.first() {
         None => Ok(()),

@@ -7,8 +7,12 @@ use serde::Serialize;
 
 use crate::cli::measure::{Figures, Machine};
 
+mod html;
 mod json;
+mod plot;
 mod table;
+
+pub use plot::PlotError;
 
 /// What kind of thing a workload allocates; contenders of different sections never meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -190,6 +194,20 @@ impl Report {
         lines
     }
 
+    /// Who was skipped for one reason on one row, whatever the number of threads.
+    fn skipped_together(&self) -> Vec<(String, Vec<&'static str>)> {
+        let mut groups: Vec<(String, Vec<_>)> = Vec::new();
+        for skipped in self.skipped.iter().filter(|skipped| !skipped.failed) {
+            let what = format!("{}: {}", skipped.workload, skipped.why);
+            match groups.iter_mut().find(|(known, _)| *known == what) {
+                Some((_, who)) if who.contains(&skipped.contender) => {}
+                Some((_, who)) => who.push(skipped.contender),
+                None => groups.push((what, vec![skipped.contender])),
+            }
+        }
+        groups
+    }
+
     /// The row of one contender, if it has one.
     fn row(&self, section: Section, line: (&str, usize), contender: &str) -> Option<&Row> {
         self.rows.iter().find(|row| {
@@ -235,6 +253,22 @@ mod tests {
         report.set_ratios();
         assert_eq!(report.rows[1].ratio, BTreeMap::from([("naive", 2.5)]));
         assert_eq!(report.rows[2].ratio, BTreeMap::new());
+    }
+
+    #[test]
+    fn the_page_is_whole_and_needs_nothing_from_elsewhere() {
+        let mut report = Report::new(Machine::here());
+        report.rows = vec![row("naive", 1, 10.0), row("bitmask", 1, 4.0)];
+        report.rows[0].workload = "scale/10000/create".into();
+        report.set_ratios();
+        let page = report.to_html().unwrap();
+        assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+        assert_eq!(page.matches("<svg").count(), 2);
+        let namespace = "http://www.w3.org/2000/svg";
+        assert_eq!(
+            page.matches("http").count(),
+            page.matches(namespace).count()
+        );
     }
 
     #[test]

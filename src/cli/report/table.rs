@@ -94,22 +94,6 @@ impl Report {
     }
 }
 
-impl Report {
-    /// Who was skipped for one reason on one row, whatever the number of threads.
-    fn skipped_together(&self) -> Vec<(String, Vec<&'static str>)> {
-        let mut groups: Vec<(String, Vec<_>)> = Vec::new();
-        for skipped in self.skipped.iter().filter(|skipped| !skipped.failed) {
-            let what = format!("{}: {}", skipped.workload, skipped.why);
-            match groups.iter_mut().find(|(known, _)| *known == what) {
-                Some((_, who)) if who.contains(&skipped.contender) => {}
-                Some((_, who)) => who.push(skipped.contender),
-                None => groups.push((what, vec![skipped.contender])),
-            }
-        }
-        groups
-    }
-}
-
 fn ns(row: Option<&Row>) -> String {
     match row.map(|row| row.ns.median) {
         None => "-".into(),

@@ -38,6 +38,30 @@ pub const WORDS: u32 = BLOCKS * WORDS_PER_BLOCK;
 /// Slots of an index: 134,217,728.
 pub const SLOTS: u32 = BLOCKS * BLOCK_SLOTS;
 
+/// Chunks of a mega-chunk.
+#[cfg(not(loom))]
+pub const MEGACHUNK_CHUNKS: u32 = 64;
+/// Chunks of a mega-chunk.
+#[cfg(loom)]
+pub const MEGACHUNK_CHUNKS: u32 = 4;
+
+/// Mega-chunks of an allocator.
+#[cfg(not(loom))]
+pub const MEGACHUNKS: u32 = 16_384;
+/// Mega-chunks of an allocator.
+#[cfg(loom)]
+pub const MEGACHUNKS: u32 = 2;
+
+/// Children of a hint word over mega-chunks.
+#[cfg(not(loom))]
+pub const HINT_FANOUT: u32 = 64;
+/// Children of a hint word over mega-chunks.
+#[cfg(loom)]
+pub const HINT_FANOUT: u32 = 2;
+
+/// An in-use mask with every bit set that is used.
+pub const ALL_CHUNKS: u64 = u64::MAX >> (64 - MEGACHUNK_CHUNKS);
+
 /// A claim or summary word with every bit set that is used.
 pub const FULL: u64 = u64::MAX >> (64 - WORD_BITS);
 

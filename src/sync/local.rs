@@ -13,11 +13,14 @@
 //! empties the private part first. Thread-local destructors that run later than that, and call the
 //! structure again, take a node for that one call.
 
+use core::cell::Cell;
 #[cfg(not(loom))]
-use core::cell::{Cell, RefCell};
+use core::cell::RefCell;
 use core::ptr;
 #[cfg(not(loom))]
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
+
+use super::Arc;
 
 use super::UnsafeCell;
 use super::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -40,7 +43,6 @@ pub(crate) struct Node<C, P> {
 pub(crate) struct Registry<C, P> {
     /// Unique in the process and never used again, so that a thread's memory of a node of a
     /// structure that is gone can never be mistaken for a node of another one.
-    #[cfg(not(loom))]
     id: u64,
     head: AtomicPtr<CachePadded<Node<C, P>>>,
 }
@@ -52,7 +54,6 @@ unsafe impl<C: Send, P: Send + Sync> Sync for Registry<C, P> {}
 unsafe impl<C: Send, P: Send> Send for Registry<C, P> {}
 
 /// A structure that keeps caches for threads.
-#[cfg(not(loom))]
 pub(crate) trait Home: Send + Sync + 'static {
     /// The private part of a node.
     type Private: Send + 'static;
@@ -72,14 +73,17 @@ pub(crate) trait Home: Send + Sync + 'static {
 impl<C, P> Registry<C, P> {
     /// A registry without nodes.
     pub(crate) fn new() -> Self {
-        #[cfg(not(loom))]
         static NEXT_ID: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(1);
         Self {
             // Ordering: only uniqueness matters.
-            #[cfg(not(loom))]
             id: NEXT_ID.fetch_add(1, core::sync::atomic::Ordering::Relaxed),
             head: AtomicPtr::new(ptr::null_mut()),
         }
+    }
+
+    /// The registry's number, unique in the process.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     /// Takes a node that nobody owns, or adds one. Lock-free; O(nodes).
@@ -302,6 +306,77 @@ unsafe fn with_cold<H: Home, R>(
             // SAFETY: the node is this call's, and not used afterwards.
             unsafe { home.retire_node(ptr::from_ref(node).cast()) };
             result
+        }
+    }
+}
+
+#[cfg(loom)]
+pub(crate) use model::{hold, with};
+
+/// Models have no thread that quietly owns a node: a call takes one for itself and empties it, unless
+/// the thread says that it [`hold`](model::hold)s one.
+#[cfg(loom)]
+mod model {
+    use super::{Arc, CachePadded, Cell, Home, Node, ptr};
+
+    loom::thread_local! {
+        /// The node that this thread holds: structure number, node.
+        static HELD: Cell<(u64, *const ())> = Cell::new((0, ptr::null()));
+    }
+
+    /// Calls `access` with the node that this thread holds, or with one for this call.
+    ///
+    /// # Safety
+    /// `access` does not come back here with the same structure.
+    pub(crate) unsafe fn with<H: Home, R>(
+        home: &Arc<H>,
+        access: impl FnOnce(&mut H::Private, &H::Public) -> R,
+    ) -> R {
+        let (id, held) = HELD.with(Cell::get);
+        let holds = id == home.registry().id;
+        let node = if holds {
+            // SAFETY: a node of this structure, which is alive; see `hold`.
+            unsafe { &*held.cast::<CachePadded<Node<H::Private, H::Public>>>() }
+        } else {
+            home.registry().acquire(|| home.new_parts())
+        };
+        // SAFETY: held by this thread, or acquired for this call; the caller does not re-enter.
+        let result = unsafe { node.private(|private| access(private, &node.public)) };
+        if !holds {
+            retire(home, node);
+        }
+        result
+    }
+
+    fn retire<H: Home>(home: &Arc<H>, node: &CachePadded<Node<H::Private, H::Public>>) {
+        // SAFETY: the caller owns the node and does not use it again.
+        unsafe { node.private(|private| home.retire(private, &node.public)) };
+        home.registry().release(node);
+    }
+
+    /// A node in this thread's hands, as an ordinary thread has one: until this is dropped, as when
+    /// the thread ends.
+    #[derive(Debug)]
+    pub(crate) struct Held<H: Home> {
+        home: Arc<H>,
+        node: *const CachePadded<Node<H::Private, H::Public>>,
+    }
+
+    /// Takes a node for this thread.
+    pub(crate) fn hold<H: Home>(home: &Arc<H>) -> Held<H> {
+        let node: *const _ = home.registry().acquire(|| home.new_parts());
+        HELD.with(|held| held.set((home.registry().id, node.cast())));
+        Held {
+            home: Arc::clone(home),
+            node,
+        }
+    }
+
+    impl<H: Home> Drop for Held<H> {
+        fn drop(&mut self) {
+            HELD.with(|held| held.set((0, ptr::null())));
+            // SAFETY: acquired by `hold`, and the structure is kept alive here.
+            retire(&self.home, unsafe { &*self.node });
         }
     }
 }

@@ -85,11 +85,9 @@ pub struct EntityIndex {
 pub(crate) struct Shared {
     core: Core,
     registry: Registry<Cache, Tally>,
-    #[cfg(not(loom))]
     threads: crate::sync::atomic::AtomicU32,
 }
 
-#[cfg(not(loom))]
 impl local::Home for Shared {
     type Private = Cache;
     type Public = Tally;
@@ -130,7 +128,6 @@ impl EntityIndex {
         let shared = Shared {
             core: Core::new(options.huge_pages)?,
             registry: Registry::new(),
-            #[cfg(not(loom))]
             threads: crate::sync::atomic::AtomicU32::new(0),
         };
         Ok(Self {
@@ -142,21 +139,9 @@ impl EntityIndex {
     #[inline(always)]
     fn with_cache<R>(&self, access: impl FnOnce(&Core, &mut Cache, &Tally) -> R) -> R {
         let core = &self.shared.core;
-        #[cfg(not(loom))]
-        // SAFETY: every caller is in this file, and passes a closure that calls nothing but the
-        // core and the batch functions, which do not know of threads' nodes.
-        unsafe {
-            local::with(&self.shared, |cache, tally| access(core, cache, tally))
-        }
-        // Models hold their caches in their own hands; here each call has one for itself.
-        #[cfg(loom)]
-        {
-            let _ = &self.shared.registry;
-            let (mut cache, tally) = (Cache::new(1), Tally::default());
-            let result = access(core, &mut cache, &tally);
-            core.flush(&mut cache);
-            result
-        }
+        // SAFETY: every caller is in this file, and passes a closure that calls nothing but the core
+        // and what belongs to it, which does not know of threads' nodes.
+        unsafe { local::with(&self.shared, |cache, tally| access(core, cache, tally)) }
     }
 
     /// Creates one entity, without a place. Lock-free; no read-modify-write but one or two in 64.
@@ -340,6 +325,14 @@ impl EntityIndex {
     #[must_use]
     pub fn iter(&self) -> Live<'_> {
         Live::new(&self.shared.core)
+    }
+
+    /// For models: makes this thread keep a cache, as an ordinary thread does, until the result is
+    /// dropped, as when the thread ends.
+    #[cfg(loom)]
+    #[must_use]
+    pub fn hold_cache(&self) -> impl Drop + use<> {
+        local::hold(&self.shared)
     }
 
     /// Gives the free slots that this thread keeps to everybody.

@@ -1,0 +1,441 @@
+//! The protocol: take, give back, commit, decommit.
+//!
+//! # State
+//! * One *in-use mask* for each mega-chunk, 1 = taken: the only authority on who may use a chunk.
+//! * One *committed* flag for each: whether its memory is there.
+//! * Hints over the masks (`hints`), and how many committed mega-chunks are empty: never relied upon.
+//!
+//! # Operations, each with its linearization point
+//! * take, mask neither empty nor full: a compare-and-swap that adds the bits.
+//! * take, mask empty: a compare-and-swap 0 → all; commit, if the flag is clear; `fetch_sub` of the
+//!   bits that are not wanted (the first compare-and-swap; the others become free at the `fetch_sub`).
+//! * give back: `fetch_sub` of the bits.
+//! * decommit: a compare-and-swap 0 → all; give the memory back; clear the flag; `swap` to 0.
+//!
+//! # Invariants
+//! 1. Bits are removed only by whoever added them (or holds them by a handle that was passed on).
+//! 2. The flag and the mapping change only while their changer holds all bits. So a mega-chunk with
+//!    some bits set is committed, and stays so while its bits are held.
+//! 3. When a commit fails, the mask is 0 again and the flag clear: nothing has changed.
+//!
+//! While a thread commits or decommits, the others see the mega-chunk as full and go on; a thread
+//! that stops there for ever takes 64 chunks with it, and stops nobody.
+//!
+//! papers/mega-chunk.md has the argument; loom-tests/ the models.
+
+use core::ops::Range;
+use std::io;
+
+use crate::chunk::megachunk::bits::{longest_run, lowest, lowest_run};
+use crate::chunk::megachunk::cache::{BATCH, Cache};
+use crate::chunk::megachunk::hints::{Hints, at, leaves_group};
+use crate::chunk::memory::Memory;
+use crate::chunk::{ChunkError, Run};
+use crate::memory::Table;
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::geometry::{ALL_CHUNKS, MEGACHUNK_CHUNKS, MEGACHUNKS};
+use crate::sync::{mutant, probe};
+
+/// The shared state of an allocator, without the threads' caches.
+#[derive(Debug)]
+pub(crate) struct Core<M> {
+    memory: M,
+    masks: Table<AtomicU64>,
+    /// 1 = committed. Written only by the holder of all 64 bits; anybody may read it for statistics.
+    committed: Table<AtomicU32>,
+    hints: Hints,
+    /// Committed mega-chunks with nothing in use, modulo 2⁶⁴; lags.
+    empty: AtomicU64,
+    /// How many of those are kept for the next request.
+    retain: u64,
+    commits: AtomicU64,
+    decommits: AtomicU64,
+}
+
+/// What an attempt to take chunks of one mega-chunk came to.
+enum Attempt {
+    /// The bits that are the caller's now.
+    Taken(u64),
+    /// No such run; the longest there is.
+    None { longest: u32 },
+}
+
+/// What the statistics are made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Totals {
+    pub(crate) committed: u64,
+    pub(crate) empty: u64,
+    /// Bits set in all masks.
+    pub(crate) taken: u64,
+    /// Free chunks in mega-chunks that are partly in use.
+    pub(crate) free_in_used: u64,
+    /// Of those, the ones in the longest run of their mega-chunk.
+    pub(crate) free_in_longest: u64,
+    pub(crate) commits: u64,
+    pub(crate) decommits: u64,
+}
+
+impl<M: Memory> Core<M> {
+    pub(crate) fn new(memory: M, retain: usize) -> io::Result<Self> {
+        Ok(Self {
+            memory,
+            masks: Table::new(MEGACHUNKS as usize, 3 << 12)?,
+            committed: Table::new(MEGACHUNKS as usize, 19 << 12)?,
+            hints: Hints::new()?,
+            empty: AtomicU64::new(0),
+            retain: retain as u64,
+            commits: AtomicU64::new(0),
+            decommits: AtomicU64::new(0),
+        })
+    }
+
+    pub(crate) fn memory(&self) -> &M {
+        &self.memory
+    }
+
+    pub(crate) fn mask(&self, megachunk: u32) -> &AtomicU64 {
+        self.masks.get(megachunk as usize)
+    }
+
+    // --- Taking ---------------------------------------------------------------------------------
+
+    /// Takes a run of `len` chunks, from the top down: runs and single chunks grow towards each
+    /// other, so that singles do not break up the room for runs.
+    ///
+    /// Lock-free: an attempt fails only if another thread took what this one was after.
+    pub(crate) fn take_run(&self, len: u32) -> Result<Run, ChunkError> {
+        let pick = |mask| lowest_run(mask, len);
+        let found = match self.search(0, len, true, pick)? {
+            Some(found) => Some(found),
+            None => self.search_masks(len, pick)?,
+        };
+        let (megachunk, bits) = found.ok_or(ChunkError::Exhausted { len: len as usize })?;
+        let first = megachunk * MEGACHUNK_CHUNKS + bits.trailing_zeros();
+        Run::new(first, len).ok_or(ChunkError::BadLength { len: len as usize })
+    }
+
+    /// Takes some single chunks for an empty cache, from the bottom up. Lock-free.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn refill(&self, cache: &mut Cache) -> Result<(), ChunkError> {
+        let pick = |mask| Some(lowest(mask, BATCH)).filter(|&bits| bits != 0);
+        // Where the thread was before, then the lowest place there is.
+        let found = match self.take(cache.megachunk, pick)? {
+            Attempt::Taken(bits) => Some((cache.megachunk, bits)),
+            Attempt::None { .. } => match self.search(0, 1, false, pick)? {
+                Some(found) => Some(found),
+                None => self.search_masks(1, pick)?,
+            },
+        };
+        let (megachunk, mut bits) = found.ok_or(ChunkError::Exhausted { len: 1 })?;
+        cache.megachunk = megachunk;
+        while bits != 0 {
+            let highest = 63 - bits.leading_zeros();
+            bits &= !(1 << highest);
+            cache.push(megachunk * MEGACHUNK_CHUNKS + highest);
+        }
+        Ok(())
+    }
+
+    /// Looks where the hints say there may be a run of `len`, and takes what `pick` picks there.
+    fn search(
+        &self,
+        from: u32,
+        len: u32,
+        down: bool,
+        pick: impl Fn(u64) -> Option<u64>,
+    ) -> Result<Option<(u32, u64)>, ChunkError> {
+        let mut next = self.hints.find(from, len, down);
+        while let Some(place) = next {
+            let megachunk = at(place, down);
+            match self.take(megachunk, &pick)? {
+                Attempt::Taken(bits) => return Ok(Some((megachunk, bits))),
+                Attempt::None { longest } => {
+                    self.hints.learn(megachunk, longest, || {
+                        self.mask(megachunk).load(Ordering::Acquire)
+                    });
+                }
+            }
+            next = self.hints.find(place + 1, len, down);
+            if leaves_group(place, next) {
+                self.hints.learn_group(megachunk);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Looks at every mask: hints can lag behind a thread that stopped. Before "exhausted" is said.
+    #[cold]
+    fn search_masks(
+        &self,
+        len: u32,
+        pick: impl Fn(u64) -> Option<u64>,
+    ) -> Result<Option<(u32, u64)>, ChunkError> {
+        if mutant::active("no_mask_scan") {
+            return Ok(None);
+        }
+        for megachunk in 0..MEGACHUNKS {
+            probe::probed(1);
+            let mask = self.mask(megachunk).load(Ordering::Relaxed);
+            if lowest_run(mask, len).is_some()
+                && let Attempt::Taken(bits) = self.take(megachunk, &pick)?
+            {
+                return Ok(Some((megachunk, bits)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes what `pick` picks of a mega-chunk's mask.
+    fn take(
+        &self,
+        megachunk: u32,
+        pick: impl Fn(u64) -> Option<u64>,
+    ) -> Result<Attempt, ChunkError> {
+        let word = self.mask(megachunk);
+        let mut mask = word.load(Ordering::Relaxed);
+        loop {
+            probe::probed(1);
+            let Some(bits) = pick(mask) else {
+                return Ok(Attempt::None {
+                    longest: longest_run(mask),
+                });
+            };
+            let empty = mask == 0;
+            let new = if empty { ALL_CHUNKS } else { mask | bits };
+            // Ordering: Acquire pairs with the Release in `give`, `commit` and `decommit`: the
+            // chunks come as their last user left them, with their mapping.
+            let order = mutant::ordering("take_relaxed", Ordering::AcqRel);
+            match word.compare_exchange_weak(mask, new, order, Ordering::Relaxed) {
+                Ok(_) if empty => {
+                    self.commit(megachunk)?;
+                    // The rest of what was held for the commit.
+                    self.give(megachunk, ALL_CHUNKS & !bits);
+                    return Ok(Attempt::Taken(bits));
+                }
+                Ok(_) => return Ok(Attempt::Taken(bits)),
+                Err(now) => {
+                    probe::failed_claim();
+                    mask = now;
+                }
+            }
+        }
+    }
+
+    /// Makes sure that a mega-chunk's memory is there. The caller holds all its chunks; on an error,
+    /// none any more.
+    fn commit(&self, megachunk: u32) -> Result<(), ChunkError> {
+        let flag = self.committed.get(megachunk as usize);
+        // Ordering: Relaxed. Only holders of all bits write the flag, and the mask passes it on.
+        if flag.load(Ordering::Relaxed) == 1 {
+            self.empty.fetch_sub(1, Ordering::Relaxed);
+            return Ok(());
+        }
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        match self.memory.commit(megachunk) {
+            Ok(()) => {
+                flag.store(1, Ordering::Relaxed);
+                Ok(())
+            }
+            Err(error) => {
+                if mutant::active("failed_commit_clears_own_bit_only") {
+                    self.mask(megachunk).fetch_sub(1, Ordering::AcqRel);
+                } else {
+                    self.reopen(megachunk);
+                }
+                Err(ChunkError::Refused {
+                    megachunk,
+                    cause: error.to_string(),
+                })
+            }
+        }
+    }
+
+    /// Frees all chunks of a mega-chunk that the caller held for its mapping's sake. Others took it
+    /// for full meanwhile, so the hints are cleared.
+    fn reopen(&self, megachunk: u32) {
+        // Ordering: Release pairs with the Acquire in `take`. A read-modify-write, though nobody else
+        // can change a full mask: models of the memory order see it as one chain that way.
+        self.mask(megachunk).swap(0, Ordering::AcqRel);
+        self.hints.clear(megachunk, MEGACHUNK_CHUNKS);
+    }
+
+    // --- Giving back ----------------------------------------------------------------------------
+
+    /// Frees chunks of a mega-chunk, all held by the caller. Wait-free, but for a decommit.
+    pub(crate) fn give(&self, megachunk: u32, bits: u64) {
+        if bits == 0 {
+            return;
+        }
+        // The bits are the caller's and set, so nothing is borrowed from others.
+        //
+        // Ordering: Release pairs with the Acquire in `take`.
+        let order = mutant::ordering("give_relaxed", Ordering::AcqRel);
+        let old = self.mask(megachunk).fetch_sub(bits, order);
+        debug_assert!(
+            old & bits == bits,
+            "chunks were given back that were not held"
+        );
+        let new = old & !bits;
+        let longest = longest_run(new);
+        if longest > longest_run(old) {
+            self.hints.clear(megachunk, longest);
+        }
+        if new == 0 {
+            // It is somebody else's already, perhaps; the count is a hint.
+            let empty = self
+                .empty
+                .fetch_add(1, Ordering::Relaxed)
+                .wrapping_add(1)
+                .cast_signed();
+            if empty > self.retain.cast_signed() {
+                self.give_memory_back(megachunk);
+            }
+        }
+    }
+
+    /// Decommits an empty mega-chunk together with its neighbour, if that is empty too: two make a
+    /// huge page, which is cheap to give back whole and dear to break up.
+    #[cold]
+    fn give_memory_back(&self, megachunk: u32) {
+        let pair = megachunk & !1..(megachunk & !1) + 2;
+        let held = self.hold_empty(pair.clone());
+        if held == pair {
+            self.decommit(held.clone());
+        }
+        held.for_each(|megachunk| self.reopen(megachunk));
+    }
+
+    /// Takes all chunks of the first mega-chunks of a range, as long as they are empty.
+    fn hold_empty(&self, range: Range<u32>) -> Range<u32> {
+        let mut end = range.start;
+        for megachunk in range.clone() {
+            // Ordering: as in `take`.
+            let order = mutant::ordering("hold_relaxed", Ordering::AcqRel);
+            let word = self.mask(megachunk);
+            if word
+                .compare_exchange(0, ALL_CHUNKS, order, Ordering::Relaxed)
+                .is_err()
+            {
+                break;
+            }
+            end = megachunk + 1;
+        }
+        range.start..end
+    }
+
+    /// Gives the memory of neighbouring mega-chunks back, all held by the caller; how many had any.
+    /// If the system refuses, they stay committed.
+    fn decommit(&self, held: Range<u32>) -> u32 {
+        let mut given = 0;
+        let mut start = held.start;
+        // A call for each stretch of committed ones.
+        while start < held.end {
+            let is_committed = |megachunk: &u32| {
+                // Ordering: Relaxed, as in `commit`.
+                self.committed
+                    .get(*megachunk as usize)
+                    .load(Ordering::Relaxed)
+                    == 1
+            };
+            let end = start + (start..held.end).take_while(is_committed).count() as u32;
+            if end == start {
+                start += 1;
+                continue;
+            }
+            self.decommits.fetch_add(1, Ordering::Relaxed);
+            // SAFETY: the caller holds all their chunks, and the flags say that they are committed.
+            if unsafe { self.memory.decommit(start..end) }.is_ok() {
+                for megachunk in start..end {
+                    self.committed
+                        .get(megachunk as usize)
+                        .store(0, Ordering::Relaxed);
+                }
+                self.empty
+                    .fetch_sub(u64::from(end - start), Ordering::Relaxed);
+                given += end - start;
+            }
+            start = end;
+        }
+        given
+    }
+
+    /// Gives the memory of all empty mega-chunks back, many at a time; how many those were.
+    pub(crate) fn trim(&self) -> u32 {
+        let mut given = 0;
+        let mut start = 0;
+        while start < MEGACHUNKS {
+            let is_empty = self.mask(start).load(Ordering::Relaxed) == 0
+                && self.committed.get(start as usize).load(Ordering::Relaxed) == 1;
+            if !is_empty {
+                start += 1;
+                continue;
+            }
+            let held = self.hold_empty(start..MEGACHUNKS.min(start + TRIM));
+            start = held.end.max(start + 1);
+            given += self.decommit(held.clone());
+            held.for_each(|megachunk| self.reopen(megachunk));
+        }
+        given
+    }
+
+    /// Gives a full cache's oldest chunks back, by mega-chunk.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn spill(&self, cache: &mut Cache) {
+        self.give_oldest(cache, BATCH.max(1));
+    }
+
+    /// Gives all chunks of a cache back.
+    pub(crate) fn flush(&self, cache: &mut Cache) {
+        self.give_oldest(cache, cache.len);
+    }
+
+    fn give_oldest(&self, cache: &mut Cache, count: u32) {
+        let oldest = &mut cache.chunks[..count as usize];
+        oldest.sort_unstable();
+        for run in oldest.chunk_by(|a, b| a / MEGACHUNK_CHUNKS == b / MEGACHUNK_CHUNKS) {
+            let bits = run
+                .iter()
+                .fold(0, |bits, chunk| bits | 1 << (chunk % MEGACHUNK_CHUNKS));
+            self.give(run[0] / MEGACHUNK_CHUNKS, bits);
+        }
+        cache
+            .chunks
+            .copy_within(count as usize..cache.len as usize, 0);
+        cache.len -= count;
+    }
+
+    // --- Statistics -----------------------------------------------------------------------------
+
+    pub(crate) fn totals(&self) -> Totals {
+        let mut totals = Totals {
+            committed: 0,
+            empty: 0,
+            taken: 0,
+            free_in_used: 0,
+            free_in_longest: 0,
+            commits: self.commits.load(Ordering::Relaxed),
+            decommits: self.decommits.load(Ordering::Relaxed),
+        };
+        for megachunk in 0..MEGACHUNKS {
+            let mask = self.mask(megachunk).load(Ordering::Relaxed);
+            let committed = self
+                .committed
+                .get(megachunk as usize)
+                .load(Ordering::Relaxed)
+                == 1;
+            totals.committed += u64::from(committed);
+            totals.empty += u64::from(committed && mask == 0);
+            totals.taken += u64::from(mask.count_ones());
+            if mask != 0 {
+                totals.free_in_used += u64::from(MEGACHUNK_CHUNKS - mask.count_ones());
+                totals.free_in_longest += u64::from(longest_run(mask));
+            }
+        }
+        totals
+    }
+}
+
+/// Mega-chunks that `trim` holds at a time, at most: 64 MiB.
+const TRIM: u32 = 64;

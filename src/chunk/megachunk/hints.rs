@@ -1,0 +1,201 @@
+//! The hints: in which mega-chunks a run of a given length may be found.
+//!
+//! State: a tree of words, one for each mega-chunk, one for 64 of those, one for 64 of those again.
+//! Bit `k - 1` set says "no run of `k` free chunks below here". The in-use masks are the truth; a
+//! hint may lag. One bit for each length makes the tree serve single chunks (bit 0 is the classic
+//! "is full") and runs alike.
+//!
+//! Operations: `learn` (a search looked and found no run: it says so for the next one), `clear` (a
+//! free made a longer run), `find`.
+//!
+//! Invariant: once all calls have returned, a set bit tells the truth. Why: as for the entity
+//! index's summary. Who sets a bit looks at the child again afterwards; who made the longer run
+//! clears the bits always, by a read-modify-write, after changing the child; both read-modify-writes
+//! hit one word, so one of them comes last, and either clears or sees.
+//!
+//! Cost: a failed look at a mega-chunk sets its bits, so the next search skips it; it is looked at
+//! again only after a free made a longer run there. So a request for 64 chunks in an allocator where
+//! every second one is taken looks at each mega-chunk once, ever.
+
+use std::io;
+
+use crate::chunk::megachunk::bits::longest_run;
+use crate::memory::Table;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::geometry::{ALL_CHUNKS, HINT_FANOUT, MEGACHUNK_CHUNKS, MEGACHUNKS};
+use crate::sync::{mutant, probe};
+
+/// Bits that a longest run of `longest` proves wrong.
+const fn up_to(longest: u32) -> u64 {
+    if longest == 0 {
+        0
+    } else {
+        u64::MAX >> (64 - longest)
+    }
+}
+
+/// The tree.
+#[derive(Debug)]
+pub(crate) struct Hints {
+    words: Table<AtomicU64>,
+    /// Where each level begins in `words`, and how many words it has; the lowest level first.
+    levels: Vec<(u32, u32)>,
+}
+
+impl Hints {
+    pub(crate) fn new() -> io::Result<Self> {
+        let mut levels = vec![(0, MEGACHUNKS)];
+        let (mut first, mut words) = (MEGACHUNKS, MEGACHUNKS / HINT_FANOUT);
+        while words > 0 {
+            levels.push((first, words));
+            first += words;
+            words /= HINT_FANOUT;
+        }
+        Ok(Self {
+            words: Table::new(first as usize, 17 << 12)?,
+            levels,
+        })
+    }
+
+    fn word(&self, level: usize, at: u32) -> &AtomicU64 {
+        self.words.get((self.levels[level].0 + at) as usize)
+    }
+
+    /// A search found no run longer than `longest` in a mega-chunk. `look` gives its in-use mask now.
+    pub(crate) fn learn(&self, megachunk: u32, longest: u32, look: impl FnOnce() -> u64) {
+        let word = self.word(0, megachunk);
+        // Ordering: Acquire pairs with the Release in `clear`: the look sees what was freed.
+        word.fetch_or(ALL_CHUNKS & !up_to(longest), Ordering::AcqRel);
+        if mutant::active("hints_no_recheck") {
+            return;
+        }
+        let now = longest_run(look());
+        if now > longest {
+            self.clear(megachunk, now);
+        }
+    }
+
+    /// A search found nothing in a whole group of mega-chunks: what all of them say, the word above
+    /// can say.
+    pub(crate) fn learn_group(&self, megachunk: u32) {
+        let mut at = megachunk;
+        for level in 1..self.levels.len() {
+            at /= HINT_FANOUT;
+            let agreed = self.agreed(level, at);
+            if agreed == 0 {
+                return;
+            }
+            // Ordering: as in `learn`; the children are looked at again below.
+            self.word(level, at).fetch_or(agreed, Ordering::AcqRel);
+            if mutant::active("hints_no_group_recheck") {
+                continue;
+            }
+            let wrong = agreed & !self.agreed(level, at);
+            if wrong != 0 {
+                self.clear_above(level, at, wrong);
+                return;
+            }
+        }
+    }
+
+    /// What all children of a word say.
+    fn agreed(&self, level: usize, at: u32) -> u64 {
+        let children = at * HINT_FANOUT..(at + 1) * HINT_FANOUT;
+        children.fold(ALL_CHUNKS, |all, child| {
+            // Ordering: Acquire, so that after a set this is a look after it.
+            all & self.word(level - 1, child).load(Ordering::Acquire)
+        })
+    }
+
+    /// A mega-chunk has a run of `longest` free chunks now. Called by whoever made it.
+    pub(crate) fn clear(&self, megachunk: u32, longest: u32) {
+        self.clear_above(0, megachunk, up_to(longest));
+    }
+
+    fn clear_above(&self, level: usize, at: u32, bits: u64) {
+        let (mut at, mut bits) = (at, bits);
+        for level in level..self.levels.len() {
+            let word = self.word(level, at);
+            if mutant::active("hints_skip_if_clear") && word.load(Ordering::Acquire) & bits == 0 {
+                return;
+            }
+            // Ordering: Release pairs with the Acquire of whoever sets a bit afterwards. Always a
+            // read-modify-write: see the file's head.
+            let old = word.fetch_and(!bits, Ordering::AcqRel);
+            // Above, only bits that stood here can stand.
+            bits &= old;
+            if bits == 0 {
+                return;
+            }
+            at /= HINT_FANOUT;
+        }
+    }
+
+    /// The first place in `from..` whose mega-chunk may have a run of `len`. Places count mega-chunks
+    /// from the bottom, or with `down` from the top. At most a few hundred loads.
+    pub(crate) fn find(&self, from: u32, len: u32, down: bool) -> Option<u32> {
+        let bit = len - 1;
+        let mut place = from;
+        'places: while place < MEGACHUNKS {
+            let megachunk = at(place, down);
+            for level in (0..self.levels.len()).rev() {
+                let span = HINT_FANOUT.pow(level as u32);
+                if place.is_multiple_of(span) {
+                    probe::probed(1);
+                    // Ordering: Relaxed, it is a hint.
+                    let word = self.word(level, megachunk / span).load(Ordering::Relaxed);
+                    if word >> bit & 1 == 1 {
+                        place += span;
+                        continue 'places;
+                    }
+                }
+            }
+            return Some(place);
+        }
+        None
+    }
+}
+
+/// The mega-chunk at a place.
+#[inline]
+pub(crate) fn at(place: u32, down: bool) -> u32 {
+    if down { MEGACHUNKS - 1 - place } else { place }
+}
+
+/// Whether a search that goes on at place `next` has left the group of place `place`.
+pub(crate) fn leaves_group(place: u32, next: Option<u32>) -> bool {
+    next.is_none_or(|next| next / HINT_FANOUT != place / HINT_FANOUT)
+}
+
+const _: () = assert!(MEGACHUNKS.is_multiple_of(HINT_FANOUT) && MEGACHUNK_CHUNKS <= 64);
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_learned_is_skipped_until_it_is_cleared() {
+        let hints = Hints::new().unwrap();
+        for megachunk in 0..MEGACHUNKS {
+            hints.learn(megachunk, 3, || 0b1000_1000);
+            if leaves_group(megachunk, Some(megachunk + 1)) {
+                hints.learn_group(megachunk);
+            }
+        }
+        for down in [false, true] {
+            assert_eq!(hints.find(0, 4, down), Some(0), "the look said 56 are free");
+        }
+        for megachunk in 0..MEGACHUNKS {
+            hints.learn(megachunk, 3, || !0b111);
+            hints.learn_group(megachunk);
+        }
+        for down in [false, true] {
+            assert_eq!(hints.find(0, 4, down), None);
+            assert_eq!(hints.find(0, 3, down), Some(0));
+        }
+        hints.clear(9_000, 5);
+        assert_eq!(hints.find(0, 5, false), Some(9_000));
+        assert_eq!(hints.find(0, 5, true), Some(MEGACHUNKS - 1 - 9_000));
+        assert_eq!(hints.find(0, 6, false), None);
+    }
+}

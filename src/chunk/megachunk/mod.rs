@@ -1,0 +1,444 @@
+//! `MegachunkAllocator`: the concurrent allocator of 16 KiB chunks.
+
+mod bits;
+mod cache;
+mod chunks;
+mod core;
+mod hints;
+mod options;
+mod stats;
+
+use std::io;
+use std::ptr::NonNull;
+
+use crate::chunk::memory::{Memory, SystemMemory};
+use crate::chunk::{ChunkAllocator, ChunkError, MEGACHUNK_CHUNKS, Run};
+use crate::memory::Table;
+use crate::sync::Arc;
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::geometry;
+use crate::sync::local::{self, Registry};
+
+pub use cache::CACHED_CHUNKS;
+pub use chunks::{Chunks, RawChunks};
+pub use options::ChunkOptions;
+pub use stats::ChunkStats;
+
+use cache::{Cache, Tally};
+use core::Core;
+
+/// Gives out 16 KiB chunks, singly or in runs of up to 64 neighbours, to any thread at any moment,
+/// without a lock.
+///
+/// Two levels: 16,384 mega-chunks of 64 chunks, 1,048,576 chunks, 16 GiB. All methods take `&self`.
+///
+/// # Promises
+/// * **No chunk has two owners.** Handles are linear ([`Chunks`]); tickets ([`RawChunks`]) are good
+///   once.
+/// * **Nobody waits.** Taking and giving back are lock-free. A thread that stops for ever while it
+///   commits or gives back memory takes that mega-chunk (or pair) with it, and stops nobody.
+/// * **A refusal changes nothing.** When the system refuses memory, masks, hints and mappings are as
+///   before the call.
+///
+/// # When it is exhausted
+/// [`ChunkError::Exhausted`] comes only after every mask was looked at. Free chunks that it cannot
+/// have are those that other threads keep for themselves, at most [`CACHED_CHUNKS`] (16) a thread
+/// that has used the allocator, and mega-chunks that another thread is committing or giving back at
+/// that moment, 64 chunks a thread.
+///
+/// # Costs
+/// | operation | progress | read-modify-writes | complexity |
+/// |---|---|---|---|
+/// | one chunk, taken or given back | lock-free | 0 (2 in 8) | O(1) |
+/// | a run | lock-free | 1 to 3 | a few hundred loads at most, once the hints have learned |
+/// | `base` | wait-free | 0 | an addition |
+///
+/// Memory: 48 bytes a mega-chunk in use for the tables, and 16 KiB a chunk from the first touch.
+/// Empty mega-chunks are kept up to [`ChunkOptions::retain`] and then given back in pairs (2 MiB);
+/// an empty one whose neighbour is in use is kept until [`trim`](Self::trim).
+///
+/// ```
+/// use megachunk::chunk::MegachunkAllocator;
+///
+/// let allocator = MegachunkAllocator::new();
+/// let chunk = allocator.allocate()?;
+/// let run = allocator.allocate_run(64)?;
+/// assert_eq!((chunk.run().len(), run.run().len(), allocator.in_use()), (1, 64, 65));
+/// drop((chunk, run));
+/// assert_eq!(allocator.in_use(), 0);
+/// # Ok::<(), megachunk::chunk::ChunkError>(())
+/// ```
+///
+/// Source of the idea: Unity DOTS' chunk allocator (mega-chunks, in-use masks). The protocol is this
+/// crate's own: see `papers/mega-chunk.md`.
+#[derive(Debug)]
+pub struct MegachunkAllocator<M: Memory = SystemMemory> {
+    shared: Arc<Shared<M>>,
+}
+
+/// What threads keep alive while they give their caches back.
+#[derive(Debug)]
+pub(crate) struct Shared<M> {
+    core: Core<M>,
+    registry: Registry<Cache, Tally>,
+    /// For each chunk the number of tickets issued and redeemed: odd while one is out.
+    tickets: Table<AtomicU64>,
+}
+
+impl<M: Memory> local::Home for Shared<M> {
+    type Private = Cache;
+    type Public = Tally;
+
+    fn registry(&self) -> &Registry<Cache, Tally> {
+        &self.registry
+    }
+
+    fn new_parts(&self) -> (Cache, Tally) {
+        (Cache::new(), Tally::default())
+    }
+
+    fn retire(&self, cache: &mut Cache, _tally: &Tally) {
+        self.core.flush(cache);
+    }
+}
+
+impl MegachunkAllocator {
+    /// An allocator with nothing in use and the default [options](ChunkOptions).
+    ///
+    /// # Panics
+    /// If the system has no address space left for the tables, half a MiB;
+    /// [`ChunkOptions::build`] returns the error instead.
+    #[must_use]
+    pub fn new() -> Self {
+        match ChunkOptions::new().build() {
+            Ok(allocator) => allocator,
+            Err(error) => panic!("no address space for a chunk allocator: {error}"),
+        }
+    }
+}
+
+impl<M: Memory> MegachunkAllocator<M> {
+    /// Chunks in all: 1,048,576.
+    pub const CAPACITY: usize = crate::chunk::CHUNKS;
+
+    fn with_options(options: &ChunkOptions, memory: M) -> io::Result<Self> {
+        let shared = Shared {
+            core: Core::new(memory, options.retain)?,
+            registry: Registry::new(),
+            tickets: Table::new(crate::chunk::CHUNKS, 23 << 12)?,
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// Runs `access` on this thread's cache. `access` calls nothing that comes back here.
+    #[inline(always)]
+    fn with_cache<R>(&self, access: impl FnOnce(&Core<M>, &mut Cache, &Tally) -> R) -> R {
+        let core = &self.shared.core;
+        // SAFETY: every caller is in this file, and passes a closure that calls nothing but the core
+        // and what belongs to it, which does not know of threads' nodes.
+        unsafe { local::with(&self.shared, |cache, tally| access(core, cache, tally)) }
+    }
+
+    #[inline]
+    fn take(&self, len: usize) -> Result<Run, ChunkError> {
+        self.with_cache(|core, cache, tally| {
+            let run = if len == 1 {
+                let chunk = match cache.pop() {
+                    Some(chunk) => chunk,
+                    None => {
+                        core.refill(cache)?;
+                        cache.pop().ok_or(ChunkError::Exhausted { len })?
+                    }
+                };
+                Run::new(chunk, 1).ok_or(ChunkError::Exhausted { len })?
+            } else {
+                if !(1..=MEGACHUNK_CHUNKS).contains(&len) {
+                    return Err(ChunkError::BadLength { len });
+                }
+                match core.take_run(len as u32) {
+                    // The thread's own cache may hold what is missing.
+                    Err(ChunkError::Exhausted { .. }) if cache.len > 0 => {
+                        core.flush(cache);
+                        core.take_run(len as u32)?
+                    }
+                    result => result?,
+                }
+            };
+            tally.add(len as u64);
+            Ok(run)
+        })
+    }
+
+    /// Gives a run back.
+    ///
+    /// # Safety
+    /// The caller owns the run, and nobody uses its memory from now on.
+    #[inline]
+    unsafe fn give_back(&self, run: Run) {
+        self.with_cache(|core, cache, tally| {
+            tally.add(u64::from(run.len()).wrapping_neg());
+            if run.len() > 1 {
+                core.give(run.megachunk(), run.mask());
+                return;
+            }
+            if !cache.push(run.first()) {
+                core.spill(cache);
+                cache.push(run.first());
+            }
+        });
+    }
+
+    /// Takes one chunk. Lock-free; no read-modify-write but one or two in 8.
+    ///
+    /// # Errors
+    /// [`ChunkError::Exhausted`], as [above](Self#when-it-is-exhausted); [`ChunkError::Refused`] when
+    /// the system has no memory. Nothing has changed then.
+    #[inline]
+    pub fn allocate(&self) -> Result<Chunks<'_, M>, ChunkError> {
+        let run = self.take(1)?;
+        // SAFETY: just taken.
+        Ok(unsafe { Chunks::new(self, run) })
+    }
+
+    /// Takes `len` neighbouring chunks of one mega-chunk, 1 to 64. Lock-free.
+    ///
+    /// # Errors
+    /// As for [`allocate`](Self::allocate), and [`ChunkError::BadLength`].
+    pub fn allocate_run(&self, len: usize) -> Result<Chunks<'_, M>, ChunkError> {
+        let run = self.take(len)?;
+        // SAFETY: just taken.
+        Ok(unsafe { Chunks::new(self, run) })
+    }
+
+    /// Takes `len` neighbouring chunks, or half as many, or a quarter …: the longest of those runs
+    /// that there is. Lock-free.
+    ///
+    /// # Errors
+    /// As for [`allocate_run`](Self::allocate_run); exhausted only if not even one chunk is left.
+    pub fn allocate_up_to(&self, len: usize) -> Result<Chunks<'_, M>, ChunkError> {
+        let mut wanted = len;
+        loop {
+            match self.allocate_run(wanted) {
+                Err(ChunkError::Exhausted { .. }) if wanted > 1 => wanted /= 2,
+                result => return result,
+            }
+        }
+    }
+
+    /// Takes `count` chunks in as few runs as possible, the longest first; all or none. Lock-free.
+    ///
+    /// ```
+    /// # use megachunk::chunk::MegachunkAllocator;
+    /// let allocator = MegachunkAllocator::new();
+    /// let runs = allocator.allocate_many(150)?;
+    /// let lengths: Vec<_> = runs.iter().map(|chunks| chunks.run().len()).collect();
+    /// assert_eq!(lengths, [64, 64, 22]);
+    /// # Ok::<(), megachunk::chunk::ChunkError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`allocate`](Self::allocate).
+    pub fn allocate_many(&self, count: usize) -> Result<Vec<Chunks<'_, M>>, ChunkError> {
+        let mut runs =
+            Vec::with_capacity(count.div_ceil(MEGACHUNK_CHUNKS).min(crate::chunk::CHUNKS));
+        let mut left = count;
+        // No longer run than this is left.
+        let mut longest = MEGACHUNK_CHUNKS;
+        while left > 0 {
+            let wanted = left.min(longest);
+            match self.allocate_run(wanted) {
+                Ok(run) => {
+                    runs.push(run);
+                    left -= wanted;
+                }
+                Err(ChunkError::Exhausted { .. }) if wanted > 1 => longest = wanted - 1,
+                // Those taken so far are given back as `runs` is dropped.
+                Err(ChunkError::Exhausted { .. }) => {
+                    return Err(ChunkError::Exhausted { len: count });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Where a chunk begins: an addition, with reserved memory. For a chunk that is not in use the
+    /// address means nothing.
+    #[inline(always)]
+    #[must_use]
+    pub fn base(&self, chunk: u32) -> NonNull<u8> {
+        assert!(
+            (chunk as usize) < crate::chunk::CHUNKS,
+            "chunk {chunk} is out of range"
+        );
+        self.shared.core.memory().base(chunk)
+    }
+
+    /// Where the chunks' memory comes from.
+    #[must_use]
+    pub fn memory(&self) -> &M {
+        self.shared.core.memory()
+    }
+
+    /// Chunks in use: exact while no thread takes or gives. Wait-free, O(threads that ever used it).
+    #[must_use]
+    pub fn in_use(&self) -> usize {
+        let nodes = self.shared.registry.nodes();
+        let in_use = nodes.fold(0_u64, |sum, node| {
+            sum.wrapping_add(node.public.in_use.load(Ordering::Relaxed))
+        });
+        // Seen in the middle of other threads' calls, the sum can be below zero for a moment.
+        in_use.cast_signed().max(0) as usize
+    }
+
+    /// How the allocator stands. Looks at every mega-chunk: microseconds.
+    #[must_use]
+    pub fn stats(&self) -> ChunkStats {
+        let totals = self.shared.core.totals();
+        let in_use = self.in_use();
+        let broken = totals.free_in_used - totals.free_in_longest;
+        ChunkStats {
+            in_use,
+            cached: (totals.taken as usize).saturating_sub(in_use),
+            committed_megachunks: totals.committed as usize,
+            empty_megachunks: totals.empty as usize,
+            free_in_used: totals.free_in_used as usize,
+            fragmentation: if totals.free_in_used == 0 {
+                0.0
+            } else {
+                broken as f64 / totals.free_in_used as f64
+            },
+            commits: totals.commits,
+            decommits: totals.decommits,
+        }
+    }
+
+    /// The in-use mask of a mega-chunk, bit `n` for its chunk `n`; chunks that a thread keeps for
+    /// itself count as in use.
+    #[must_use]
+    pub fn in_use_mask(&self, megachunk: u32) -> u64 {
+        assert!(
+            megachunk < geometry::MEGACHUNKS,
+            "mega-chunk {megachunk} is out of range"
+        );
+        self.shared.core.mask(megachunk).load(Ordering::Acquire)
+    }
+
+    /// Gives the memory of all empty mega-chunks back, this thread's kept chunks included; how many
+    /// mega-chunks that were.
+    pub fn trim(&self) -> usize {
+        self.with_cache(|core, cache, _| {
+            core.flush(cache);
+            core.trim() as usize
+        })
+    }
+
+    /// For models: makes this thread keep a cache, as an ordinary thread does, until the result is
+    /// dropped, as when the thread ends.
+    #[cfg(loom)]
+    #[must_use]
+    pub fn hold_cache(&self) -> impl Drop + use<M> {
+        local::hold(&self.shared)
+    }
+
+    /// Gives the chunks that this thread keeps for itself to everybody.
+    pub fn flush(&self) {
+        self.with_cache(|core, cache, _| core.flush(cache));
+    }
+
+    /// Turns a ticket back into the owner of its chunks: once. Lock-free, one read-modify-write.
+    ///
+    /// ```
+    /// # use megachunk::chunk::MegachunkAllocator;
+    /// let allocator = MegachunkAllocator::new();
+    /// let ticket = allocator.allocate()?.into_raw();
+    /// assert!(allocator.reclaim(ticket).is_ok());
+    /// assert!(allocator.reclaim(ticket).is_err());
+    /// # Ok::<(), megachunk::chunk::ChunkError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ChunkError::NotInUse`] if the ticket was redeemed before or is another allocator's.
+    pub fn reclaim(&self, raw: RawChunks) -> Result<Chunks<'_, M>, ChunkError> {
+        let ticket = self.shared.tickets.get(raw.run.first() as usize);
+        // Ordering: AcqRel pairs with the Release in `issue_ticket`: what the last owner wrote to
+        // the chunks is seen.
+        if raw.allocator == self.id()
+            && ticket
+                .compare_exchange(
+                    raw.ticket,
+                    raw.ticket + 1,
+                    Ordering::AcqRel,
+                    Ordering::Relaxed,
+                )
+                .is_ok()
+        {
+            // SAFETY: the ticket was issued for an owned run, and only this call redeemed it.
+            return Ok(unsafe { Chunks::new(self, raw.run) });
+        }
+        Err(ChunkError::NotInUse { run: raw.run })
+    }
+
+    /// Issues a ticket for a run that the caller owns and lets go of.
+    fn issue_ticket(&self, run: Run) -> RawChunks {
+        let counter = self.shared.tickets.get(run.first() as usize);
+        // Ordering: Relaxed: only the owner of the chunk issues; none is out, so nobody redeems.
+        let ticket = counter.load(Ordering::Relaxed) + 1;
+        // Ordering: Release pairs with the Acquire in `reclaim`.
+        counter.store(ticket, Ordering::Release);
+        RawChunks {
+            run,
+            ticket,
+            allocator: self.id(),
+        }
+    }
+
+    /// This allocator's number, unique in the process.
+    fn id(&self) -> u64 {
+        self.shared.registry.id()
+    }
+}
+
+impl Default for MegachunkAllocator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ChunkAllocator for MegachunkAllocator {
+    const NAME: &'static str = "megachunk";
+
+    fn fresh() -> Self {
+        Self::new()
+    }
+
+    #[inline]
+    fn allocate(&self, len: usize) -> Result<Run, ChunkError> {
+        self.take(len)
+    }
+
+    #[inline]
+    unsafe fn free(&self, run: Run) -> Result<(), ChunkError> {
+        if self.in_use_mask(run.megachunk()) & run.mask() != run.mask() {
+            return Err(ChunkError::NotInUse { run });
+        }
+        // SAFETY: the caller's.
+        unsafe { self.give_back(run) };
+        Ok(())
+    }
+
+    #[inline]
+    fn base(&self, run: Run) -> NonNull<u8> {
+        self.base(run.first())
+    }
+
+    fn in_use(&self) -> usize {
+        self.in_use()
+    }
+
+    fn flush(&self) {
+        self.flush();
+    }
+}

@@ -1,0 +1,84 @@
+//! `ChunkOptions`: how an allocator gets and keeps its memory.
+
+use std::io;
+
+use crate::chunk::MegachunkAllocator;
+use crate::chunk::memory::{Memory, SystemMemory};
+
+/// How a [`MegachunkAllocator`] gets and keeps its memory.
+///
+/// ```
+/// use megachunk::chunk::ChunkOptions;
+///
+/// let allocator = ChunkOptions::new().huge_pages(false).retain(4).build()?;
+/// # let _: megachunk::chunk::MegachunkAllocator = allocator;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ChunkOptions {
+    huge_pages: bool,
+    populate: bool,
+    pub(crate) retain: usize,
+}
+
+impl ChunkOptions {
+    /// The defaults: huge pages where the system grants them, memory on first touch, 8 empty
+    /// mega-chunks kept.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            huge_pages: true,
+            populate: false,
+            retain: 8,
+        }
+    }
+
+    /// Whether to ask for huge pages (2 MiB). First touch becomes several times faster.
+    #[must_use]
+    pub fn huge_pages(mut self, wanted: bool) -> Self {
+        self.huge_pages = wanted;
+        self
+    }
+
+    /// Whether to fetch a mega-chunk's memory (1 MiB) when it is committed. Then a request fails
+    /// with an error when the system has no memory left, instead of the first touch later.
+    #[must_use]
+    pub fn populate(mut self, wanted: bool) -> Self {
+        self.populate = wanted;
+        self
+    }
+
+    /// How many empty mega-chunks (1 MiB each) are kept for the next request, at least 1: a program
+    /// that frees and takes the last chunk of one again and again does not map and unmap.
+    #[must_use]
+    pub fn retain(mut self, megachunks: usize) -> Self {
+        self.retain = megachunks.max(1);
+        self
+    }
+
+    /// An allocator with nothing in use, over the system's memory.
+    ///
+    /// # Errors
+    /// What the system said, when it has no address space for the tables (half a MiB).
+    pub fn build(&self) -> io::Result<MegachunkAllocator> {
+        #[cfg(not(loom))]
+        let memory = SystemMemory::new(self.huge_pages, self.populate);
+        #[cfg(loom)]
+        let memory = SystemMemory::new();
+        self.build_with(memory)
+    }
+
+    /// An allocator with nothing in use, over `memory`, which sees to pages itself.
+    ///
+    /// # Errors
+    /// What the system said, when it has no address space for the tables (half a MiB).
+    pub fn build_with<M: Memory>(&self, memory: M) -> io::Result<MegachunkAllocator<M>> {
+        MegachunkAllocator::with_options(self, memory)
+    }
+}
+
+impl Default for ChunkOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

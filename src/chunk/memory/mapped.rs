@@ -1,0 +1,101 @@
+//! `MappedMemory`: a mapping for each mega-chunk.
+
+use core::ops::Range;
+use core::ptr::{self, NonNull};
+use std::io;
+
+use super::{MEGACHUNK_BYTES, Memory};
+use crate::chunk::{CHUNK_BYTES, MEGACHUNK_CHUNKS, MEGACHUNKS};
+use crate::memory::Reservation;
+use crate::sync::atomic::{AtomicPtr, Ordering};
+
+/// Maps each mega-chunk when it is committed and unmaps it when it is given back: for systems that
+/// have no 16 GiB of addresses for one process, or that account addresses as memory.
+#[derive(Debug)]
+pub struct MappedMemory {
+    /// For each mega-chunk its mapping, or null.
+    maps: Box<[AtomicPtr<Mapping>]>,
+    huge_pages: bool,
+    populate: bool,
+}
+
+#[derive(Debug)]
+struct Mapping {
+    memory: Reservation,
+}
+
+impl MappedMemory {
+    /// Maps nothing yet.
+    #[must_use]
+    pub fn new(huge_pages: bool, populate: bool) -> Self {
+        let maps = (0..MEGACHUNKS)
+            .map(|_| AtomicPtr::new(ptr::null_mut()))
+            .collect();
+        Self {
+            maps,
+            huge_pages,
+            populate,
+        }
+    }
+}
+
+// SAFETY: a mapping is made by `commit`, lives until `decommit`, and belongs to one mega-chunk.
+unsafe impl Memory for MappedMemory {
+    fn commit(&self, megachunk: u32) -> io::Result<()> {
+        // Mappings that all began on a 2 MiB border would fight for the same cache sets.
+        let stagger = megachunk as usize % 31 * CHUNK_BYTES;
+        let memory = Reservation::new(MEGACHUNK_BYTES, stagger)?;
+        if self.huge_pages {
+            // Advice: without it only speed differs.
+            let _ = memory.advise_huge(0..memory.bytes());
+        }
+        if self.populate {
+            match memory.populate(0..memory.bytes()) {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput
+                    ) => {}
+                result => result?,
+            }
+        }
+        let mapping = Box::into_raw(Box::new(Mapping { memory }));
+        // Ordering: Release pairs with the Acquire in `base`; chunks are handed out after this.
+        let old = self.maps[megachunk as usize].swap(mapping, Ordering::AcqRel);
+        debug_assert!(old.is_null(), "mega-chunk {megachunk} was mapped twice");
+        Ok(())
+    }
+
+    unsafe fn decommit(&self, megachunks: Range<u32>) -> io::Result<()> {
+        for megachunk in megachunks {
+            let mapping = self.maps[megachunk as usize].swap(ptr::null_mut(), Ordering::AcqRel);
+            if !mapping.is_null() {
+                // SAFETY: from `commit`, taken out of the table by this call alone; the caller says
+                // that nobody uses the memory.
+                drop(unsafe { Box::from_raw(mapping) });
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn base(&self, chunk: u32) -> NonNull<u8> {
+        let megachunk = chunk as usize / MEGACHUNK_CHUNKS;
+        let mapping = self.maps[megachunk].load(Ordering::Acquire);
+        if mapping.is_null() {
+            return NonNull::dangling();
+        }
+        // SAFETY: `base` is asked for chunks of committed mega-chunks, whose mapping stays.
+        let start = unsafe { (*mapping).memory.base() };
+        let offset = chunk as usize % MEGACHUNK_CHUNKS * CHUNK_BYTES;
+        // SAFETY: inside the mapping, which is a mega-chunk long.
+        unsafe { start.add(offset) }
+    }
+}
+
+impl Drop for MappedMemory {
+    fn drop(&mut self) {
+        // SAFETY: `&mut self`: nobody uses any chunk any more.
+        let _ = unsafe { self.decommit(0..MEGACHUNKS as u32) };
+    }
+}

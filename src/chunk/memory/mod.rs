@@ -1,0 +1,60 @@
+//! Where the chunks' memory comes from.
+//!
+//! Rule: only who holds all 64 chunks of a mega-chunk may change its mapping. The allocator keeps
+//! it; a `Memory` can therefore use plain tables, and no two calls concern one mega-chunk at once.
+
+mod heap;
+#[cfg(not(loom))]
+mod mapped;
+#[cfg(not(loom))]
+mod reserved;
+#[cfg(not(loom))]
+mod system;
+
+use core::fmt::Debug;
+use core::ops::Range;
+use core::ptr::NonNull;
+use std::io;
+
+pub use heap::HeapMemory;
+#[cfg(not(loom))]
+pub use mapped::MappedMemory;
+#[cfg(not(loom))]
+pub use reserved::ReservedMemory;
+#[cfg(not(loom))]
+pub use system::SystemMemory;
+
+/// What a model checker uses for the system's memory.
+#[cfg(loom)]
+pub type SystemMemory = HeapMemory;
+
+/// Bytes of a mega-chunk.
+pub const MEGACHUNK_BYTES: usize = super::MEGACHUNK_CHUNKS * super::CHUNK_BYTES;
+
+/// A source of memory for mega-chunks.
+///
+/// # Safety
+/// Between a successful [`commit`](Self::commit) of a mega-chunk and its next
+/// [`decommit`](Self::decommit), [`base`](Self::base) gives, for each of its chunks, the same
+/// address of 16 KiB that are readable, writable, aligned to 4 KiB, and part of no other chunk; the
+/// chunks of one mega-chunk lie one behind the other.
+pub unsafe trait Memory: Send + Sync + Debug + 'static {
+    /// Makes a mega-chunk's memory usable. Called by the holder of all its chunks, when it is not
+    /// committed.
+    ///
+    /// # Errors
+    /// What the system said. Nothing has changed then.
+    fn commit(&self, megachunk: u32) -> io::Result<()>;
+
+    /// Gives the memory of neighbouring mega-chunks back.
+    ///
+    /// # Errors
+    /// What the system said. The mega-chunks are committed as before then.
+    ///
+    /// # Safety
+    /// The caller holds all chunks of all of them, they are committed, and nobody uses their memory.
+    unsafe fn decommit(&self, megachunks: Range<u32>) -> io::Result<()>;
+
+    /// Where a chunk of a committed mega-chunk begins. For other chunks the address means nothing.
+    fn base(&self, chunk: u32) -> NonNull<u8>;
+}

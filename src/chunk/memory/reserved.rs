@@ -1,0 +1,74 @@
+//! `ReservedMemory`: 16 GiB of address space, taken once.
+
+use core::ops::Range;
+use core::ptr::NonNull;
+use std::io;
+
+use super::{MEGACHUNK_BYTES, Memory};
+use crate::chunk::{CHUNK_BYTES, MEGACHUNKS};
+use crate::memory::Reservation;
+
+/// One range of addresses for all chunks: a chunk's address is an addition away, committing costs
+/// nothing (or one call, with `populate`), and memory comes on first touch.
+#[derive(Debug)]
+pub struct ReservedMemory {
+    range: Reservation,
+    populate: bool,
+}
+
+impl ReservedMemory {
+    /// Reserves 16 GiB of addresses; no memory.
+    ///
+    /// # Errors
+    /// What the system said, when it has no such range.
+    pub fn new(huge_pages: bool, populate: bool) -> io::Result<Self> {
+        let range = Reservation::new(MEGACHUNKS * MEGACHUNK_BYTES, 0)?;
+        if huge_pages && let Err(error) = range.advise_huge(0..range.bytes()) {
+            tracing::debug!(%error, "no huge pages for chunks");
+        }
+        Ok(Self { range, populate })
+    }
+}
+
+// SAFETY: the range is readable and writable from the start and is never unmapped; chunk `n` is the
+// `n`th 16 KiB of it, which begins on a 2 MiB border.
+unsafe impl Memory for ReservedMemory {
+    fn commit(&self, megachunk: u32) -> io::Result<()> {
+        if !self.populate {
+            return Ok(());
+        }
+        let start = megachunk as usize * MEGACHUNK_BYTES;
+        match self.range.populate(start..start + MEGACHUNK_BYTES) {
+            // A system without that call brings the pages on first touch, as without `populate`.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput
+                ) =>
+            {
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    unsafe fn decommit(&self, megachunks: Range<u32>) -> io::Result<()> {
+        let start = megachunks.start as usize * MEGACHUNK_BYTES;
+        let end = megachunks.end as usize * MEGACHUNK_BYTES;
+        // SAFETY: the caller holds all chunks in the range, and nobody uses their memory.
+        unsafe { self.range.discard(start..end) }
+    }
+
+    #[inline(always)]
+    fn base(&self, chunk: u32) -> NonNull<u8> {
+        debug_assert!((chunk as usize) < crate::chunk::CHUNKS);
+        // Wrapping, so that a number out of range gives a meaningless address, not undefined
+        // behaviour; the trait promises no more for chunks that are not committed.
+        let base = self
+            .range
+            .base()
+            .as_ptr()
+            .wrapping_add(chunk as usize * CHUNK_BYTES);
+        NonNull::new(base).unwrap_or(NonNull::dangling())
+    }
+}

@@ -4,6 +4,9 @@ use std::io::{ErrorKind, Write};
 
 use super::CliError;
 
+/// How tables look on the terminal: a line under the header, nothing else.
+pub(super) const PLAIN_TABLE: &str = "     ─            ";
+
 /// Writes `text` to standard output. Whoever reads it may stop reading (`| head`): no error.
 pub(super) fn show(text: &str) -> Result<(), CliError> {
     let mut output = std::io::stdout().lock();

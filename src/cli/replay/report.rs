@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, Table};
 use serde::Serialize;
 
 use super::measure::Figures;
 use crate::cli::CliError;
+use crate::cli::output::PLAIN_TABLE;
 
 /// One trace's line and table.
 pub(super) fn text(figures: &Figures) -> String {
@@ -25,18 +26,16 @@ pub(super) fn text(figures: &Figures) -> String {
         figures.reading_ns.median
     );
     let mut table = Table::new();
-    table
-        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .set_header([
-            "allocator",
-            "ns/event, net",
-            "min … max",
-            "gross",
-            "first run",
-            "against naive",
-            "peak blocks",
-            "verified",
-        ]);
+    table.load_preset(PLAIN_TABLE).set_header([
+        "allocator",
+        "ns/event, net",
+        "min … max",
+        "gross",
+        "first run",
+        "against naive",
+        "peak blocks",
+        "verified",
+    ]);
     for row in &figures.rows {
         table.add_row([
             row.allocator.to_owned(),

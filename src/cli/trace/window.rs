@@ -14,11 +14,15 @@ impl Trace {
     /// order of their numbers. So the window begins as full as the program was, and everything
     /// after that is what happened; only the holes that earlier events had left are missing.
     /// Objects are numbered anew; threads without an event drop out, and the others close up.
-    /// A range that reaches beyond the end is cut there. `None` if no event is left.
+    /// A range that reaches beyond the end is cut there; `None` if
+    /// no event lies in it.
     #[must_use]
     pub fn window(&self, range: Range<usize>) -> Option<Self> {
         let end = range.end.min(self.len());
-        let start = range.start.min(end);
+        let start = range.start;
+        if start >= end {
+            return None;
+        }
         let mut recorder = Recorder::new(self.objects());
 
         let mut creator_of_live = vec![None; self.objects()];
@@ -33,7 +37,7 @@ impl Trace {
         for (thread, event) in self.events().take(end).skip(start) {
             recorder.push(thread, event.object(), event.is_create());
         }
-        (!recorder.events.is_empty()).then(|| recorder.finish(self.name.clone()))
+        Some(recorder.finish(self.name.clone()))
     }
 }
 

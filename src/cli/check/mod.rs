@@ -1,0 +1,115 @@
+//! `megachunk check`: runs the models, the stall table, the history check and the mutation gate.
+//!
+//! Each is a command of its own that anybody can run (see CONTRIBUTING.md); this subcommand runs
+//! them one after the other through cargo, shows how far they are, and judges: a check that printed
+//! nothing has checked nothing, and fails.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::CliError;
+use super::output::show;
+
+mod finding;
+mod report;
+mod run;
+mod source;
+mod stage;
+
+use run::{Outcome, Progress};
+use stage::Stage;
+
+/// Run the models, the stall table, the mutation gate and the history check.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// Do less of what can be done by halves: fewer freeze points and histories
+    #[arg(long)]
+    quick: bool,
+
+    /// Run only these checks
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "CHECK")]
+    only: Vec<Stage>,
+
+    /// Where the source tree is [default: the one around the current directory]
+    #[arg(long, value_name = "DIR")]
+    source: Option<PathBuf>,
+
+    /// Write what was checked to a file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+
+    /// Write what was checked as Markdown [default: papers/checked.md of the source tree after a
+    /// whole run that passed, nothing after any other]
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+}
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// [`CliError`] where a check fails, or none can be run.
+pub fn run(args: &Args) -> Result<(), CliError> {
+    let root = source::root(args.source.as_deref())?;
+    let mut outcomes = Vec::new();
+    for stage in Stage::ALL {
+        if args.only.is_empty() || args.only.contains(&stage) {
+            outcomes.push(run_stage(stage, args.quick, &root)?);
+        }
+    }
+    show(&report::text(&outcomes))?;
+
+    let failed: Vec<&str> = outcomes
+        .iter()
+        .filter(|outcome| !outcome.problems.is_empty())
+        .map(|outcome| outcome.stage.name())
+        .collect();
+    if let Some(path) = &args.json {
+        let json = report::json(&outcomes, args.quick).map_err(std::io::Error::from);
+        write(path, json.map(|text| text + "\n"))?;
+    }
+    let whole = failed.is_empty() && !args.quick && args.only.is_empty();
+    let by_default = whole.then(|| root.join("papers/checked.md"));
+    if let Some(path) = args.record.as_ref().or(by_default.as_ref()) {
+        write(path, Ok(report::markdown(&outcomes, args.quick)))?;
+    }
+    if failed.is_empty() {
+        Ok(())
+    } else {
+        Err(CliError::Failed(format!("failed: {}", failed.join(", "))))
+    }
+}
+
+fn write(path: &Path, text: std::io::Result<String>) -> Result<(), CliError> {
+    text.and_then(|text| std::fs::write(path, text))
+        .map_err(|source| CliError::File {
+            path: path.to_owned(),
+            source,
+        })
+}
+
+/// Runs one stage; shows a line that changes on a terminal, a line for each finding elsewhere.
+fn run_stage(stage: Stage, quick: bool, root: &Path) -> Result<Outcome, CliError> {
+    let bar = ProgressBar::new_spinner();
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {elapsed} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar.set_prefix(stage.name());
+    bar.enable_steady_tick(Duration::from_millis(120));
+    let on_terminal = std::io::stderr().is_terminal();
+    let mut checked = 0;
+    let outcome = run::run(stage, quick, root, |progress| match progress {
+        Progress::Found(finding, count) => {
+            checked = count;
+            bar.set_message(format!("{count} checked; {}", finding.brief()));
+            if !on_terminal {
+                eprintln!("{}: {}", stage.name(), finding.brief());
+            }
+        }
+        Progress::Said(line) => bar.set_message(format!("{checked} checked; {line}")),
+    });
+    bar.finish_and_clear();
+    outcome
+}

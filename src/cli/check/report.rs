@@ -1,0 +1,173 @@
+//! What `check` shows and writes: tables, JSON, and the record for `papers/`.
+
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+
+use super::finding::Finding;
+use super::run::Outcome;
+use crate::cli::output::PLAIN_TABLE;
+
+/// Everything that was checked, then the summary; for the terminal.
+pub(super) fn text(outcomes: &[Outcome]) -> String {
+    let mut text = String::new();
+    for outcome in outcomes {
+        if !outcome.findings.is_empty() {
+            let _ = writeln!(text, "{}", outcome.stage.name());
+            let _ = writeln!(text, "{}\n", details(outcome, PLAIN_TABLE));
+        }
+    }
+    for outcome in outcomes {
+        if !outcome.problems.is_empty() {
+            let _ = writeln!(text, "{} failed. Its last lines:", outcome.stage.name());
+            for line in &outcome.tail {
+                let _ = writeln!(text, "    {line}");
+            }
+            for problem in &outcome.problems {
+                let _ = writeln!(text, "  {problem}");
+            }
+            text.push('\n');
+        }
+    }
+    let _ = writeln!(text, "{}", summary(outcomes, PLAIN_TABLE));
+    text
+}
+
+/// The same as Markdown, for `papers/`.
+pub(super) fn markdown(outcomes: &[Outcome], quick: bool) -> String {
+    let mut text = format!(
+        "# What was checked\n\n\
+         Written by `megachunk check{}`; do not edit. Times depend on the machine, the number of\n\
+         executions does not.\n\n{}\n",
+        if quick { " --quick" } else { "" },
+        summary(outcomes, presets::ASCII_MARKDOWN)
+    );
+    for outcome in outcomes {
+        let _ = write!(
+            text,
+            "\n## {}\n\n`{}`\n\n{}\n",
+            capitalized(outcome.stage.name()),
+            outcome.command,
+            details(outcome, presets::ASCII_MARKDOWN)
+        );
+    }
+    text
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}
+
+fn table(preset: &str, header: &[&str], right_from: usize) -> Table {
+    let mut table = Table::new();
+    table.load_preset(preset).set_header(header);
+    for column in table.column_iter_mut().skip(right_from) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn summary(outcomes: &[Outcome], preset: &str) -> Table {
+    let mut table = table(preset, &["check", "what it shows", "seconds", "result"], 2);
+    for outcome in outcomes {
+        table.add_row([
+            outcome.stage.name().to_owned(),
+            outcome.stage.summary(&outcome.findings),
+            format!("{:.1}", outcome.took.as_secs_f64()),
+            if outcome.problems.is_empty() {
+                "passed"
+            } else {
+                "FAILED"
+            }
+            .to_owned(),
+        ]);
+    }
+    table
+}
+
+fn details(outcome: &Outcome, preset: &str) -> Table {
+    let header: (&[&str], usize) = match outcome.findings.first() {
+        None | Some(Finding::Model { .. }) => (&["model", "bound", "executions", "seconds"], 2),
+        Some(Finding::Stall { .. }) => (
+            &["allocator", "operation", "freeze points", "of these block"],
+            2,
+        ),
+        Some(Finding::Mutant { .. }) => (&["mutant", "killed by"], 2),
+        Some(Finding::Histories { .. }) => (&["allocator", "histories", "first seed"], 1),
+    };
+    let mut table = table(preset, header.0, header.1);
+    for finding in &outcome.findings {
+        match finding {
+            Finding::Model {
+                name,
+                executions,
+                seconds,
+                bound,
+                ..
+            } => table.add_row([
+                name.clone(),
+                bound.clone().unwrap_or_else(|| "–".to_owned()),
+                executions.to_string(),
+                format!("{seconds:.2}"),
+            ]),
+            Finding::Stall {
+                allocator,
+                operation,
+                points,
+                blocked,
+            } => table.add_row([
+                allocator.clone(),
+                operation.clone(),
+                points.to_string(),
+                blocked.to_string(),
+            ]),
+            Finding::Mutant { name, killed_by } => table.add_row([
+                name.clone(),
+                killed_by.clone().unwrap_or_else(|| "SURVIVED".to_owned()),
+            ]),
+            Finding::Histories {
+                allocator,
+                checked,
+                seed,
+            } => table.add_row([allocator.clone(), checked.to_string(), seed.to_string()]),
+        };
+    }
+    table
+}
+
+/// The outcomes as JSON.
+pub(super) fn json(outcomes: &[Outcome], quick: bool) -> serde_json::Result<String> {
+    #[derive(Serialize)]
+    struct File<'a> {
+        format: &'static str,
+        quick: bool,
+        passed: bool,
+        stages: Vec<Entry<'a>>,
+    }
+    #[derive(Serialize)]
+    struct Entry<'a> {
+        stage: super::Stage,
+        command: &'a str,
+        seconds: f64,
+        passed: bool,
+        problems: &'a [String],
+        findings: &'a [Finding],
+    }
+    let stages = outcomes.iter().map(|outcome| Entry {
+        stage: outcome.stage,
+        command: &outcome.command,
+        seconds: outcome.took.as_secs_f64(),
+        passed: outcome.problems.is_empty(),
+        problems: &outcome.problems,
+        findings: &outcome.findings,
+    });
+    serde_json::to_string_pretty(&File {
+        format: "megachunk-check 1",
+        quick,
+        passed: outcomes.iter().all(|outcome| outcome.problems.is_empty()),
+        stages: stages.collect(),
+    })
+}

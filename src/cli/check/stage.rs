@@ -1,0 +1,295 @@
+//! `Stage`: one of the checks, the command that runs it, and what its findings must show.
+
+use serde::Serialize;
+
+use super::finding::Finding;
+
+/// The check's own package.
+const PACKAGE: &str = "megachunk-loom-tests";
+/// The products' names in the stall table: a thread that stops in them may block nobody.
+const PRODUCTS: [&str; 2] = ["bitmask", "megachunk"];
+/// A reference that must block, or the stall table could not tell.
+const BLOCKS: &str = "busy_block";
+
+/// One of the checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "snake_case")]
+#[value(rename_all = "snake_case")]
+pub(super) enum Stage {
+    /// The loom models: every interleaving within the bound
+    Models,
+    /// The stall table: a thread frozen at every step
+    Stall,
+    /// The history check: random histories, linearized
+    Histories,
+    /// The mutation gate: every fault put in is found
+    Mutants,
+}
+
+impl Stage {
+    /// In the order in which a mistake shows soonest.
+    pub(super) const ALL: [Self; 4] = [Self::Stall, Self::Histories, Self::Models, Self::Mutants];
+
+    /// The name in tables.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Models => "loom models",
+            Self::Stall => "stall table",
+            Self::Histories => "history check",
+            Self::Mutants => "mutation gate",
+        }
+    }
+
+    /// What cargo is told.
+    pub(super) fn arguments(self) -> Vec<&'static str> {
+        let tests = |mut wanted: Vec<&'static str>| {
+            let mut arguments = vec!["test", "--package", PACKAGE, "--no-fail-fast"];
+            arguments.append(&mut wanted);
+            arguments
+        };
+        match self {
+            Self::Models => vec!["loom", "--no-fail-fast"],
+            Self::Mutants => vec!["mutation-gate"],
+            // What a thread leaves behind when it ends is part of the same claim.
+            Self::Stall => tests(vec!["--test", "stall", "--test", "threads"]),
+            Self::Histories => tests(vec!["--test", "history"]),
+        }
+    }
+
+    /// What the environment says in addition, where the whole check does more than the quick one.
+    /// (What else the checks can be told is left to whoever sets it: `MEGACHUNK_LOOM_BOUND`.)
+    pub(super) const fn environment(self, quick: bool) -> &'static [(&'static str, &'static str)] {
+        match (self, quick) {
+            (Self::Histories, true) => &[("MEGACHUNK_HISTORIES", "10000")],
+            (Self::Histories, false) => &[("MEGACHUNK_HISTORIES", "100000")],
+            _ => &[],
+        }
+    }
+
+    /// What `findings` fail to show, in words; nothing where all is well.
+    pub(super) fn problems(self, findings: &[Finding]) -> Vec<String> {
+        let mut problems = Vec::new();
+        if findings.is_empty() {
+            problems.push("nothing was checked: the command printed no result".to_owned());
+        }
+        for finding in findings {
+            match finding {
+                Finding::Model {
+                    name,
+                    cut_short: true,
+                    ..
+                } => problems.push(format!("model {name} was cut short")),
+                Finding::Model {
+                    name,
+                    executions: 0,
+                    ..
+                } => problems.push(format!("model {name} had no execution")),
+                Finding::Mutant {
+                    name,
+                    killed_by: None,
+                } => problems.push(format!("mutant {name} survived: no model finds it")),
+                Finding::Stall {
+                    allocator,
+                    operation,
+                    points,
+                    blocked,
+                } if PRODUCTS.contains(&allocator.as_str()) && *blocked > 0 => {
+                    problems.push(format!(
+                        "{allocator} {operation}: a thread that stops at {blocked} of {points} \
+                         points blocks others"
+                    ));
+                }
+                Finding::Histories {
+                    allocator,
+                    checked: 0,
+                    ..
+                } => problems.push(format!("no history of {allocator} was checked")),
+                _ => {}
+            }
+        }
+        if self == Self::Stall && !findings.is_empty() {
+            problems.extend(stall_problems(findings));
+        }
+        problems
+    }
+
+    /// What `findings` show, on one line.
+    pub(super) fn summary(self, findings: &[Finding]) -> String {
+        match self {
+            Self::Models => {
+                let executions: u64 = findings.iter().map(executions_of).sum();
+                format!("{} models, {executions} executions", findings.len())
+            }
+            Self::Mutants => {
+                let killed = findings.iter().filter(|finding| is_killed(finding)).count();
+                format!("{killed} of {} mutants killed", findings.len())
+            }
+            Self::Stall => {
+                let totals = stall_totals(findings);
+                let total = |(allocator, points, blocked): &(String, u64, u64)| {
+                    format!("{allocator} {blocked} of {points}")
+                };
+                let totals: Vec<String> = totals.iter().map(total).collect();
+                format!("blocked: {}", totals.join(", "))
+            }
+            Self::Histories => {
+                let one = |finding: &Finding| match finding {
+                    Finding::Histories {
+                        allocator, checked, ..
+                    } => Some(format!("{allocator} {checked}")),
+                    _ => None,
+                };
+                let each: Vec<String> = findings.iter().filter_map(one).collect();
+                format!("linearized: {}", each.join(", "))
+            }
+        }
+    }
+}
+
+fn executions_of(finding: &Finding) -> u64 {
+    match finding {
+        Finding::Model { executions, .. } => *executions,
+        _ => 0,
+    }
+}
+
+fn is_killed(finding: &Finding) -> bool {
+    matches!(
+        finding,
+        Finding::Mutant {
+            killed_by: Some(_),
+            ..
+        }
+    )
+}
+
+/// For each allocator, in order of appearance: points and how many of them block.
+fn stall_totals(findings: &[Finding]) -> Vec<(String, u64, u64)> {
+    let mut totals: Vec<(String, u64, u64)> = Vec::new();
+    for finding in findings {
+        if let Finding::Stall {
+            allocator,
+            points,
+            blocked,
+            ..
+        } = finding
+        {
+            match totals.iter_mut().find(|(name, ..)| name == allocator) {
+                Some((_, all, bad)) => {
+                    *all += points;
+                    *bad += blocked;
+                }
+                None => totals.push((allocator.clone(), *points, *blocked)),
+            }
+        }
+    }
+    totals
+}
+
+fn stall_problems(findings: &[Finding]) -> Vec<String> {
+    let totals = stall_totals(findings);
+    let blocked_in = |wanted: &str| {
+        let mut named = totals.iter().filter(|(allocator, ..)| allocator == wanted);
+        named.next().map(|&(_, _, blocked)| blocked)
+    };
+    let mut problems = Vec::new();
+    for product in PRODUCTS {
+        if !totals
+            .iter()
+            .any(|(allocator, points, _)| allocator == product && *points > 0)
+        {
+            problems.push(format!("no operation of {product} was frozen"));
+        }
+    }
+    match blocked_in(BLOCKS) {
+        None => problems.push(format!("the table has no row for {BLOCKS}")),
+        Some(0) => problems.push(format!(
+            "{BLOCKS} blocks nobody: the table cannot tell what blocks from what does not"
+        )),
+        Some(_) => {}
+    }
+    problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(lines: &[&str]) -> Vec<Finding> {
+        let parse = |line: &&str| Finding::parse(line).expect("a finding");
+        lines.iter().map(parse).collect()
+    }
+
+    #[test]
+    fn a_stage_that_found_nothing_has_a_problem() {
+        for stage in Stage::ALL {
+            assert_eq!(stage.problems(&[]).len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_surviving_mutant_is_a_problem() {
+        let mixed = findings(&["mutant a killed by m", "mutant b SURVIVED"]);
+        assert_eq!(
+            Stage::Mutants.problems(&mixed),
+            ["mutant b survived: no model finds it"]
+        );
+        assert!(Stage::Mutants.problems(&mixed[..1]).is_empty());
+        assert_eq!(Stage::Mutants.summary(&mixed), "1 of 2 mutants killed");
+    }
+
+    #[test]
+    fn a_model_that_was_cut_short_is_a_problem() {
+        let cut = findings(&["model m executions=5 seconds=1 CUT-SHORT"]);
+        assert_eq!(Stage::Models.problems(&cut), ["model m was cut short"]);
+    }
+
+    #[test]
+    fn the_stall_table_wants_products_that_never_block_and_a_reference_that_does() {
+        let good = [
+            "stall bitmask create points=9 blocked=0",
+            "stall busy_block create points=7 blocked=2",
+            "stall megachunk alloc points=5 blocked=0",
+        ];
+        assert!(Stage::Stall.problems(&findings(&good)).is_empty());
+        let cases = [
+            (
+                0,
+                "stall bitmask create points=9 blocked=1",
+                "at 1 of 9 points",
+            ),
+            (
+                0,
+                "stall naive create points=9 blocked=1",
+                "no operation of bitmask",
+            ),
+            (
+                0,
+                "stall bitmask create points=0 blocked=0",
+                "no operation of bitmask",
+            ),
+            (
+                1,
+                "stall busy_block create points=7 blocked=0",
+                "blocks nobody",
+            ),
+            (
+                1,
+                "stall naive create points=7 blocked=1",
+                "no row for busy_block",
+            ),
+            (
+                2,
+                "stall naive alloc points=5 blocked=1",
+                "no operation of megachunk",
+            ),
+        ];
+        for (position, line, problem) in cases {
+            let mut lines = good;
+            lines[position] = line;
+            let problems = Stage::Stall.problems(&findings(&lines));
+            assert_eq!(problems.len(), 1, "{problems:?}");
+            assert!(problems[0].contains(problem), "{problems:?}");
+        }
+    }
+}

@@ -43,8 +43,8 @@ use core::Core;
 /// # When it is exhausted
 /// [`ChunkError::Exhausted`] comes only after every mask was looked at. Free chunks that it cannot
 /// have are those that other threads keep for themselves, at most [`CACHED_CHUNKS`] (16) a thread
-/// that has used the allocator, and mega-chunks that another thread is committing or giving back at
-/// that moment, 64 chunks a thread.
+/// that has used the allocator, and mega-chunks that another thread is committing (one) or giving
+/// back (a pair; in [`trim`](Self::trim) up to 64) at that moment.
 ///
 /// # Costs
 /// | operation | progress | read-modify-writes | complexity |

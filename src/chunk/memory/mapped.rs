@@ -13,26 +13,28 @@ use crate::sync::atomic::{AtomicPtr, Ordering};
 /// have no 16 GiB of addresses for one process, or that account addresses as memory.
 #[derive(Debug)]
 pub struct MappedMemory {
-    /// For each mega-chunk its mapping, or null.
-    maps: Box<[AtomicPtr<Mapping>]>,
+    /// For each mega-chunk its mapping, or null. Followed only by `decommit`, which owns it.
+    maps: Box<[AtomicPtr<Reservation>]>,
+    /// For each mega-chunk its first byte, or null. By itself, because anybody may ask for the base
+    /// of a chunk that is just being given back: then a number is read and no mapping followed.
+    starts: Box<[AtomicPtr<u8>]>,
     huge_pages: bool,
     populate: bool,
 }
 
-#[derive(Debug)]
-struct Mapping {
-    memory: Reservation,
+fn nulls<T>() -> Box<[AtomicPtr<T>]> {
+    (0..MEGACHUNKS)
+        .map(|_| AtomicPtr::new(ptr::null_mut()))
+        .collect()
 }
 
 impl MappedMemory {
     /// Maps nothing yet.
     #[must_use]
     pub fn new(huge_pages: bool, populate: bool) -> Self {
-        let maps = (0..MEGACHUNKS)
-            .map(|_| AtomicPtr::new(ptr::null_mut()))
-            .collect();
         Self {
-            maps,
+            maps: nulls(),
+            starts: nulls(),
             huge_pages,
             populate,
         }
@@ -59,8 +61,9 @@ unsafe impl Memory for MappedMemory {
                 result => result?,
             }
         }
-        let mapping = Box::into_raw(Box::new(Mapping { memory }));
         // Ordering: Release pairs with the Acquire in `base`; chunks are handed out after this.
+        self.starts[megachunk as usize].store(memory.base().as_ptr(), Ordering::Release);
+        let mapping = Box::into_raw(Box::new(memory));
         let old = self.maps[megachunk as usize].swap(mapping, Ordering::AcqRel);
         debug_assert!(old.is_null(), "mega-chunk {megachunk} was mapped twice");
         Ok(())
@@ -68,6 +71,7 @@ unsafe impl Memory for MappedMemory {
 
     unsafe fn decommit(&self, megachunks: Range<u32>) -> io::Result<()> {
         for megachunk in megachunks {
+            self.starts[megachunk as usize].store(ptr::null_mut(), Ordering::Release);
             let mapping = self.maps[megachunk as usize].swap(ptr::null_mut(), Ordering::AcqRel);
             if !mapping.is_null() {
                 // SAFETY: from `commit`, taken out of the table by this call alone; the caller says
@@ -80,16 +84,10 @@ unsafe impl Memory for MappedMemory {
 
     #[inline]
     fn base(&self, chunk: u32) -> NonNull<u8> {
-        let megachunk = chunk as usize / MEGACHUNK_CHUNKS;
-        let mapping = self.maps[megachunk].load(Ordering::Acquire);
-        if mapping.is_null() {
-            return NonNull::dangling();
-        }
-        // SAFETY: `base` is asked for chunks of committed mega-chunks, whose mapping stays.
-        let start = unsafe { (*mapping).memory.base() };
+        let start = self.starts[chunk as usize / MEGACHUNK_CHUNKS].load(Ordering::Acquire);
         let offset = chunk as usize % MEGACHUNK_CHUNKS * CHUNK_BYTES;
-        // SAFETY: inside the mapping, which is a mega-chunk long.
-        unsafe { start.add(offset) }
+        // Wrapping: for a chunk that is not committed the address means nothing.
+        NonNull::new(start.wrapping_add(offset)).unwrap_or(NonNull::dangling())
     }
 }
 

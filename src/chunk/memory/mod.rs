@@ -55,6 +55,7 @@ pub unsafe trait Memory: Send + Sync + Debug + 'static {
     /// The caller holds all chunks of all of them, they are committed, and nobody uses their memory.
     unsafe fn decommit(&self, megachunks: Range<u32>) -> io::Result<()>;
 
-    /// Where a chunk of a committed mega-chunk begins. For other chunks the address means nothing.
+    /// Where a chunk of a committed mega-chunk begins. For other chunks the address means nothing, but
+    /// anybody may ask for it at any time.
     fn base(&self, chunk: u32) -> NonNull<u8>;
 }

@@ -20,6 +20,7 @@ pub mod trace;
 pub mod workload;
 
 pub use error::CliError;
+use workload::Registry;
 
 /// Measure, replay, check and draw the lock-free entity index and mega-chunk allocator.
 ///
@@ -48,10 +49,15 @@ enum Command {
 
 /// Runs the program on the process's arguments.
 pub fn main() -> ExitCode {
+    main_with(&Registry::standard())
+}
+
+/// Runs the program on the process's arguments, with the contenders of `registry` in `bench`.
+pub fn main_with(registry: &Registry) -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
-        None => bench::run(&cli.bench),
-        Some(Command::Bench(args)) => bench::run(args),
+        None => bench::run_with(&cli.bench, registry),
+        Some(Command::Bench(args)) => bench::run_with(args, registry),
         Some(Command::Replay(args)) => replay::run(args),
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Map(args)) => map::run(args),

@@ -297,11 +297,34 @@ impl Drop for BreakUp<'_> {
     }
 }
 
+/// What one repetition did in one phase.
 #[derive(Clone, Copy, Debug, Default)]
-struct PhaseTotal {
-    took: Duration,
-    operations: u64,
-    resident: Option<u64>,
+pub struct PhaseTotal {
+    /// The time of its spans, each from its first worker's start to its last worker's end.
+    pub took: Duration,
+    /// The operations of all workers.
+    pub operations: u64,
+    /// The most resident memory noted.
+    pub resident: Option<u64>,
+}
+
+/// One repetition of `rounds` rounds on `threads` workers, outside all tables: what it did in each
+/// of `phases` phases.
+///
+/// # Errors
+/// The contender gave a wrong answer.
+pub fn repeat_once(
+    pool: &Pool<Vec<Span>>,
+    threads: usize,
+    phases: usize,
+    subject: &Arc<dyn Subject>,
+    rounds: u64,
+) -> Result<Vec<PhaseTotal>, WorkerPanic> {
+    let rounds = if subject.is_fixed() { 1 } else { rounds };
+    Ok(phases_of(
+        &run(pool, threads, subject, rounds, false)?,
+        phases,
+    ))
 }
 
 /// Adds up the spans by phase: each span lasted from its first worker's start to its last

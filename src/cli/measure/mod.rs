@@ -17,7 +17,9 @@ mod stopwatch;
 
 pub use barrier::Barrier;
 pub use canary::Canary;
-pub use cell::{Cell, CellOutcome, CellRow, Effort, Subject, measure_cell};
+pub use cell::{
+    Cell, CellOutcome, CellRow, Effort, PhaseTotal, Subject, measure_cell, repeat_once,
+};
 pub use figures::Figures;
 pub use machine::{Machine, available_memory, resident_memory};
 pub use pool::{Pool, WorkerPanic};

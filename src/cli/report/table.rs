@@ -26,7 +26,7 @@ impl Report {
             .iter()
             .any(|row| row.section == section && row.rmw_per_op.is_some());
         let mut table = Table::new();
-        table.load_preset("     ─            ");
+        table.load_preset("     ─             ");
         let mut header = vec![section.title().to_owned(), "threads".into()];
         header.extend(contenders.iter().map(ToString::to_string));
         header.extend(section.references().map(|name| format!("× {name}")));

@@ -86,6 +86,22 @@ impl ChunkWorkload {
         }
     }
 
+    /// Whether `C` takes part.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn admits<C: ChunkContender>(self) -> Result<(), Unsupported> {
+        match self {
+            Self::Alternating | Self::AlternatingRefused if !C::FILLS_QUICKLY => Err(
+                Unsupported::because("takes minutes to fill 16 GiB chunk by chunk"),
+            ),
+            Self::Decommit if !C::GIVES_MEMORY_BACK => {
+                Err(Unsupported::because("keeps its memory until it is dropped"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Sets `C` up for the workload on `threads` threads.
     ///
     /// # Errors
@@ -94,29 +110,15 @@ impl ChunkWorkload {
         self,
         threads: usize,
     ) -> Result<Arc<dyn Subject>, Unsupported> {
-        let fills = || match C::FILLS_QUICKLY {
-            true => Ok(()),
-            false => Err(Unsupported::because(
-                "takes minutes to fill 16 GiB chunk by chunk",
-            )),
-        };
+        self.admits::<C>()?;
         Ok(match self {
             Self::Pair => Arc::new(pair::Pair::<C>::new(1_000)),
             Self::Boundary => Arc::new(pair::Pair::<C>::new(1_024)),
             Self::Batch => Arc::new(pair::Batch::<C>::new(1_000, threads)),
             Self::Runs(taken) => Arc::new(runs::Runs::<C>::new(usize::from(taken), threads)),
-            Self::Alternating => {
-                fills()?;
-                Arc::new(runs::Alternating::<C>::new(true))
-            }
-            Self::AlternatingRefused => {
-                fills()?;
-                Arc::new(runs::Alternating::<C>::new(false))
-            }
+            Self::Alternating => Arc::new(runs::Alternating::<C>::new(true)),
+            Self::AlternatingRefused => Arc::new(runs::Alternating::<C>::new(false)),
             Self::FirstTouch => Arc::new(memory::FirstTouch::<C>::new(threads)),
-            Self::Decommit if !C::GIVES_MEMORY_BACK => {
-                return Err(Unsupported::because("keeps its memory until it is dropped"));
-            }
             Self::Decommit => Arc::new(memory::Decommit::<C>::new()),
         })
     }
@@ -126,6 +128,8 @@ impl ChunkWorkload {
 pub trait ChunkEntrant: Send + Sync {
     /// The name in tables.
     fn name(&self) -> &'static str;
+    /// Whether it can take part in `workload`.
+    fn is_admitted(&self, workload: ChunkWorkload) -> bool;
     /// See [`ChunkWorkload::set_up`].
     ///
     /// # Errors
@@ -145,6 +149,10 @@ pub fn entrant<C: ChunkContender>() -> Box<dyn ChunkEntrant> {
     impl<C: ChunkContender> ChunkEntrant for Entrant<C> {
         fn name(&self) -> &'static str {
             C::NAME
+        }
+
+        fn is_admitted(&self, workload: ChunkWorkload) -> bool {
+            workload.admits::<C>().is_ok()
         }
 
         fn set_up(

@@ -80,6 +80,11 @@ pub trait IdSession {
         self.create()
     }
 
+    /// Gives back an id that was reserved and never built; `false` if it was not alive.
+    fn release(&mut self, id: Self::Id) -> bool {
+        self.destroy(id)
+    }
+
     /// Whether `id` is alive; only called with [`Abilities::exists`].
     fn exists(&mut self, _id: Self::Id) -> bool {
         unreachable!("a contender that says it can tell implements this")

@@ -189,78 +189,65 @@ impl IdWorkload {
         }
     }
 
+    /// Whether a contender that can do so much takes part.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn admits(self, able: Abilities) -> Result<(), Unsupported> {
+        let needs = |ability: bool, otherwise: &'static str| match ability {
+            true => Ok(()),
+            false => Err(Unsupported::because(otherwise)),
+        };
+        let batches = || needs(able.batches, "has no batch calls");
+        let exists = || needs(able.exists, "cannot tell live ids from dead ones");
+        match self {
+            Self::Batch64
+            | Self::Batch8192
+            | Self::BatchMillion
+            | Self::ColdMillion
+            | Self::ChurnBatch => batches(),
+            Self::ExistsMillion => exists(),
+            Self::LocateMillion => needs(able.places, "keeps no places"),
+            Self::NearFull => {
+                batches()?;
+                needs(able.limit.is_some(), "has no limit that can be reached")
+            }
+            Self::Scale(_) => batches().and_then(|()| exists()),
+            Self::Stall => needs(cfg!(feature = "probe"), "needs a build with `probe`"),
+            _ => Ok(()),
+        }
+    }
+
     /// Sets `C` up for the workload on `threads` threads.
     ///
     /// # Errors
     /// Why `C` cannot take part.
     pub fn set_up<C: IdContender>(self, threads: usize) -> Result<Arc<dyn Subject>, Unsupported> {
-        let able = C::ABILITIES;
-        let needs = |ability: bool, reason: &'static str| {
-            if ability {
-                Ok(())
-            } else {
-                Err(Unsupported::because(reason))
-            }
-        };
-        let batches = || needs(able.batches, "has no batch calls");
+        self.admits(C::ABILITIES)?;
         Ok(match self {
             Self::Pair => Arc::new(pair::Pair::<C>::new(1_000)),
             Self::PairMillion => Arc::new(pair::Pair::<C>::new(MILLION)),
             Self::OneByOne => Arc::new(pair::OneByOne::<C>::new(1_000)),
-            Self::Batch64 => {
-                batches()?;
-                Arc::new(batch::Batch::<C>::new(64, threads))
-            }
-            Self::Batch8192 => {
-                batches()?;
-                Arc::new(batch::Batch::<C>::new(8_192, threads))
-            }
-            Self::BatchMillion => {
-                batches()?;
-                Arc::new(batch::Batch::<C>::million(threads))
-            }
-            Self::ColdMillion => {
-                batches()?;
-                Arc::new(batch::Cold::<C>::new())
-            }
+            Self::Batch64 => Arc::new(batch::Batch::<C>::new(64, threads)),
+            Self::Batch8192 => Arc::new(batch::Batch::<C>::new(8_192, threads)),
+            Self::BatchMillion => Arc::new(batch::Batch::<C>::million(threads)),
+            Self::ColdMillion => Arc::new(batch::Cold::<C>::new()),
             Self::ChurnSingle => Arc::new(churn::Churn::<C>::new(false, threads)),
-            Self::ChurnBatch => {
-                batches()?;
-                Arc::new(churn::Churn::<C>::new(true, threads))
-            }
+            Self::ChurnBatch => Arc::new(churn::Churn::<C>::new(true, threads)),
             Self::Larson => Arc::new(larson::Larson::<C>::new(threads)),
             Self::ProducerConsumer => Arc::new(relay::ProducerConsumer::<C>::new(threads)),
             Self::ReserveMillion => Arc::new(reserve::Reserve::<C>::new(threads)),
-            Self::ExistsMillion => {
-                needs(able.exists, "cannot tell live ids from dead ones")?;
-                Arc::new(lookup::Exists::<C>::new(threads))
-            }
-            Self::LocateMillion => {
-                needs(able.places, "keeps no places")?;
-                Arc::new(lookup::Locate::<C>::new(threads))
-            }
+            Self::ExistsMillion => Arc::new(lookup::Exists::<C>::new(threads)),
+            Self::LocateMillion => Arc::new(lookup::Locate::<C>::new(threads)),
             Self::NearFull => {
-                batches()?;
-                let limit = able
-                    .limit
-                    .ok_or(Unsupported::because("has no limit that can be reached"))?;
+                let limit = C::ABILITIES.limit.unwrap_or_default();
                 Arc::new(near_full::NearFull::<C>::new(limit, threads))
             }
+            Self::Scale(live) => Arc::new(scale::Scale::<C>::new(live)),
             #[cfg(feature = "probe")]
-            Self::Stall => {
-                needs(
-                    C::COUNTED,
-                    "cannot be frozen: it does not use the sync room",
-                )?;
-                Arc::new(stall::Stall::<C>::new(threads)?)
-            }
+            Self::Stall => Arc::new(stall::Stall::<C>::new(threads)?),
             #[cfg(not(feature = "probe"))]
-            Self::Stall => return Err(Unsupported::because("needs a build with `probe`")),
-            Self::Scale(live) => {
-                batches()?;
-                needs(able.exists, "cannot tell live ids from dead ones")?;
-                Arc::new(scale::Scale::<C>::new(live))
-            }
+            Self::Stall => unreachable!("admits nobody without `probe`"),
         })
     }
 }
@@ -284,6 +271,8 @@ pub trait IdEntrant: Send + Sync {
     fn name(&self) -> &'static str;
     /// Whether the probe counts everything that it does.
     fn is_counted(&self) -> bool;
+    /// Whether it can take part in `workload`.
+    fn is_admitted(&self, workload: IdWorkload) -> bool;
     /// See [`IdWorkload::set_up`].
     ///
     /// # Errors
@@ -317,6 +306,10 @@ pub fn entrant<C: IdContender>() -> Box<dyn IdEntrant> {
 
         fn is_counted(&self) -> bool {
             C::COUNTED
+        }
+
+        fn is_admitted(&self, workload: IdWorkload) -> bool {
+            workload.admits(C::ABILITIES).is_ok()
         }
 
         fn set_up(

@@ -41,6 +41,11 @@ impl<C: IdContender> Stall<C> {
     /// # Errors
     /// At how many steps they are blocked.
     pub(super) fn new(threads: usize) -> Result<Self, Unsupported> {
+        if !C::COUNTED {
+            return Err(Unsupported::because(
+                "cannot be frozen: it does not use the sync room",
+            ));
+        }
         let contender = Arc::new(C::fresh());
         let mut blocked = 0;
         let mut steps = 0;

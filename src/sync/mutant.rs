@@ -18,6 +18,10 @@ use super::atomic::Ordering;
 pub const MUTANTS: &[(&str, &str)] = &[
     ("batch_no_generation", "as no_generation, in a batch"),
     (
+        "bury_without_second_look",
+        "an entity created while its phase was read is taken for condemned",
+    ),
+    (
         "claim_relaxed",
         "a claim does not see what the last owner of the slots did",
     ),
@@ -34,24 +38,16 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "who sees a death does not see what the destroyer saw",
     ),
     (
-        "look_up_relaxed",
-        "a look-up sees a later death without the version that died",
-    ),
-    (
-        "look_up_slot_first",
-        "a look-up loads the version before the phase",
-    ),
-    (
-        "look_up_version_only",
-        "a look-up does not ask whether the version still lives",
-    ),
-    (
         "no_full_scan",
         "\"full\" is reported on the word of the hints",
     ),
     (
         "no_generation",
         "a death leaves no trace in the group once its bit has flipped back",
+    ),
+    (
+        "no_help",
+        "a condemned entity is refused as dead while look-ups still find it alive",
     ),
     (
         "no_retire",

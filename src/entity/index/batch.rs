@@ -196,8 +196,8 @@ const WORD_GROUPS: usize = (WORD_BITS / GROUP_SLOTS) as usize;
 const ALL_LANES: u64 = u64::MAX >> (64 - GROUP_SLOTS);
 
 /// Destroys the first handles of a slice if they are those of a whole claim word in order, and all
-/// alive; how many it destroyed. The groups are looked at together before the first dies, because a
-/// read-modify-write holds up the loads that follow.
+/// alive; how many it destroyed. All looks, then all compare-and-swaps, then all stores: a
+/// read-modify-write holds up the loads that follow, and waits for the stores before it.
 #[inline]
 fn destroy_word(core: &Core, freed: &mut Freed<'_>, entities: &[Entity]) -> usize {
     if !core.wide() || entities.len() < WORD_BITS as usize || entities[0].index() >= SLOTS {
@@ -218,6 +218,7 @@ fn destroy_word(core: &Core, freed: &mut Freed<'_>, entities: &[Entity]) -> usiz
     if !alive {
         return 0;
     }
+    let mut condemned = 0;
     for (at, &word) in words.iter().enumerate() {
         let dead = group::after_death(word, ALL_LANES);
         // Ordering: as in `Core::kill`.
@@ -225,13 +226,18 @@ fn destroy_word(core: &Core, freed: &mut Freed<'_>, entities: &[Entity]) -> usiz
             .compare_exchange(word, dead, Ordering::AcqRel, Ordering::Relaxed)
             .is_err()
         {
-            // Something died there meanwhile. The rest is for the slower path.
+            // Somebody destroys there too. The rest is for the slower path.
             probe::failed_claim();
-            return at * GROUP_SLOTS as usize;
+            break;
         }
-        freed.add(first + at as u32, ALL_LANES);
+        condemned += 1;
     }
-    WORD_BITS as usize
+    let handles = entities.chunks(GROUP_SLOTS as usize);
+    for (number, handles) in (first..).zip(handles).take(condemned) {
+        wide::bury_handles(core, handles);
+        freed.add(number, ALL_LANES);
+    }
+    condemned * GROUP_SLOTS as usize
 }
 
 /// Destroys the first handles of a slice, as many as lie in one group and differ; how many those
@@ -247,7 +253,7 @@ fn destroy_neighbours(
     report: &mut DestroyReport,
 ) -> usize {
     if first.index() >= SLOTS {
-        report.refused.push((position, core.refuse(first)));
+        destroy_one(core, freed, tally, first, position, report);
         return 1;
     }
     let number = first.index() / GROUP_SLOTS;
@@ -267,16 +273,35 @@ fn destroy_neighbours(
     if died.refused != 0 {
         for (at, &entity) in entities[..count].iter().enumerate() {
             if died.refused >> (entity.index() % GROUP_SLOTS) & 1 == 1 {
-                report.refused.push((position + at, core.refuse(entity)));
+                destroy_one(core, freed, tally, entity, position + at, report);
             }
         }
     }
     count
 }
 
+/// Destroys one handle of a batch, or reports it.
+pub(crate) fn destroy_one(
+    core: &Core,
+    freed: &mut Freed<'_>,
+    tally: &Tally,
+    entity: Entity,
+    position: usize,
+    report: &mut DestroyReport,
+) {
+    match core.kill(entity) {
+        Ok(()) => {
+            report.destroyed += 1;
+            freed.add_one(entity, tally);
+        }
+        Err(error) => report.refused.push((position, error)),
+    }
+}
+
 /// What became of the slots of a group; bit `n` is lane `n`.
 pub(crate) struct Died {
     pub(crate) killed: u64,
+    /// Not alive as it seems: [`destroy_one`] says for certain.
     pub(crate) refused: u64,
     /// Those of `killed` that have retired.
     last: u64,
@@ -309,12 +334,30 @@ pub(crate) fn kill_expected(core: &Core, number: u32, expected: &Expected) -> Di
             group::after_death(phases, alive)
         };
         match group.compare_exchange_weak(phases, dead, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => return died,
+            Ok(_) => {
+                bury(core, number, expected, alive);
+                return died;
+            }
             Err(now) => {
                 probe::failed_claim();
                 phases = now;
             }
         }
+    }
+}
+
+/// Makes slot words of a group even whose entities the caller has condemned.
+#[inline]
+fn bury(core: &Core, number: u32, versions: &Expected, lanes: u64) {
+    if lanes == ALL_LANES {
+        wide::bury_group(core, number, versions);
+        return;
+    }
+    let mut left = lanes;
+    while left != 0 {
+        let lane = left.trailing_zeros();
+        core.bury(number * GROUP_SLOTS + lane, versions[lane as usize]);
+        left &= left - 1;
     }
 }
 

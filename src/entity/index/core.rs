@@ -1,29 +1,30 @@
 //! The protocol: claim, create, destroy, look up, publish.
 //!
 //! # State
-//! * One *slot word* for each index: version and place (`slot`).
+//! * One *slot word* for each index: version and place; odd = alive (`slot`).
 //! * One *claim word* for each 64 slots, 1 = taken: the only authority on who may use a slot again.
-//! * One *group word* for each 16 slots: the only authority on who is alive (`group`).
+//! * One *group word* for each 16 slots: decides who destroys (`group`).
 //! * Hints over the claim words (`summary`), and who works in which block: never relied upon.
 //!
 //! All of it is valid when it is all zeros, and is never unmapped before the index is dropped.
 //!
 //! # Operations, each with its linearization point
 //! * claim: `swap(FULL)` on a claim word gives all its free slots to the caller.
-//! * create: the owner of a claim stores the next version in the slot word (that store).
-//! * destroy: a compare-and-swap of the group word flips the phases of up to 16 slots whose versions
-//!   were checked (that compare-and-swap; they die together).
-//! * exists, locate: load the group word, *then* the slot word (if both agree, the first load or
-//!   the creation, whichever is later).
-//! * publish: look the entity up, then a compare-and-swap of the slot word that names the version
-//!   (the compare-and-swap; if the entity died since the look, just before its death).
+//! * create: the owner of a claim stores the next odd version in the slot word (that store).
+//! * exists, locate: a load of the slot word (that load).
+//! * publish: a compare-and-swap of the slot word that names the version (that compare-and-swap).
+//! * destroy: a compare-and-swap of the group word condemns up to 16 entities whose slot words were
+//!   checked, and thereby says that this call is the one that destroys them; then each slot word is
+//!   stored even (that store, for each). Another call that comes upon a condemned entity makes the slot
+//!   word even itself, before it says that the entity is dead.
 //! * release: `fetch_sub` on the claim word gives slots back.
 //!
 //! # Invariants
-//! 1. A claim bit is cleared only by the thread that owns the slot: the winner of the destroying
-//!    compare-and-swap, or whoever claimed it and did not use it.
-//! 2. A slot word's version is stored only by the owner of the claim, while the slot is dead.
-//! 3. The entity in the slot word is alive iff the slot's phase is its version's (see `group`).
+//! 1. A claim bit is cleared only by the thread that owns the slot: the one that condemned its
+//!    entity, after it stored the slot word, or whoever claimed it and did not use it.
+//! 2. A slot word goes from even to odd only by a store of the owner of the claim.
+//! 3. A slot word goes from odd to even only if its entity is condemned, and an entity that is
+//!    condemned stays so: its slot's phase flips again only after a later version was created.
 //! 4. A version is used once: versions of a slot only grow, and the last one retires the slot by
 //!    leaving its claim bit set for ever.
 //!
@@ -123,40 +124,19 @@ impl Core {
 
     // --- Looking up -----------------------------------------------------------------------------
 
-    /// The slot word of a living entity; `None` if it does not live. Wait-free: two loads.
+    /// The slot word of a living entity; `None` if it does not live. Wait-free: one load.
     #[inline(always)]
     pub(crate) fn living(&self, entity: Entity) -> Option<u64> {
-        let index = entity.index();
-        if index >= SLOTS {
+        if entity.index() >= SLOTS {
             return None;
         }
-        // SAFETY: just checked.
-        let (group, slot) = unsafe { (self.group(index), self.slot(index)) };
-        // The group first: if it is in phase and the slot then holds the version, the entity was
-        // alive when the group was loaded, or was created since.
+        // Ordering: Acquire pairs with the Release in `create_at` and `publish`: the entity and its
+        // place are seen with what was written before.
         //
-        // Ordering: Acquire pairs with the Release of the destroying compare-and-swap. Who sees a
-        // later version die sees, through it, that the slot moved on: no old version can match.
-        let group_first = !mutant::active("look_up_slot_first");
-        let early = if group_first {
-            0
-        } else {
-            slot.load(Ordering::Acquire)
-        };
-        let phases = group.load(mutant::ordering("look_up_relaxed", Ordering::Acquire));
-        // Ordering: Acquire pairs with the Release in `publish`: the place is seen with what was
-        // written there.
-        let word = if group_first {
-            slot.load(Ordering::Acquire)
-        } else {
-            early
-        };
-        // `&`, not `&&`: half of the handles may be dead, and a wrong guess of the processor costs
-        // more than both comparisons.
-        let lives = (slot::version(word) == entity.version())
-            & (group::in_phase(phases, index % GROUP_SLOTS, entity.version())
-                | mutant::active("look_up_version_only"));
-        lives.then_some(word)
+        // SAFETY: just checked.
+        let word = unsafe { self.slot(entity.index()) }.load(Ordering::Acquire);
+        // A handle's version is odd, so a dead slot never matches.
+        (slot::version(word) == entity.version()).then_some(word)
     }
 
     /// What is wrong with a handle that is not alive.
@@ -210,10 +190,7 @@ impl Core {
                 Err(now) => word = now,
             }
         }
-        // The entity may have died since it was looked up, before the compare-and-swap or after it.
-        // No second look: whoever loaded the group before the death may see the place, so this call
-        // took effect, just before the death, and must not deny it. Nobody who comes later sees the
-        // place, and the next version starts without one.
+        // No second look: the call took effect, and must not deny it if the entity has died since.
         if mutant::active("publish_second_look") && self.living(entity).is_none() {
             return Err(self.refuse(entity));
         }
@@ -230,9 +207,9 @@ impl Core {
     pub(crate) unsafe fn create_at(&self, index: u32) -> Entity {
         // SAFETY: the caller's.
         let slot = unsafe { self.slot(index) };
-        // Ordering: Relaxed. Nobody but the owner of the claim changes the version, and the claim
-        // was passed on with Release and Acquire.
-        let version = slot::next_version(slot::version(slot.load(Ordering::Relaxed)));
+        // Ordering: Relaxed. While the slot is dead nobody but the owner of the claim changes the word,
+        // and the claim was passed on with Release and Acquire.
+        let version = slot::version(slot.load(Ordering::Relaxed)) + 1;
         // Ordering: Release: whoever sees the entity sees what its creator did before.
         slot.store(slot::pack(version, None), Ordering::Release);
         Entity::from_parts(index, version)
@@ -421,17 +398,26 @@ impl Core {
         // SAFETY: just checked.
         let (group, slot) = unsafe { (self.group(index), self.slot(index)) };
         let lane = index % GROUP_SLOTS;
-        // Ordering: Acquire, and before the slot is loaded, as in `living`.
+        // The group first: if it is still the same after the slot was looked at, nobody was condemned
+        // in between.
+        //
+        // Ordering: Acquire pairs with the Release of the compare-and-swap below. Who sees a later
+        // version of the slot condemned sees, through it, that the slot has moved on.
         let mut phases = group.load(mutant::ordering("kill_relaxed", Ordering::Acquire));
         loop {
             // Ordering: Relaxed. If this is an old value, the group word that goes with the newer
             // one was either seen (then the phases differ) or makes the compare-and-swap fail.
             let version = slot::version(slot.load(Ordering::Relaxed));
-            if version != entity.version()
-                || (!group::in_phase(phases, lane, version)
-                    && !mutant::active("kill_ignores_phase"))
-            {
+            if version != entity.version() {
                 return Err(self.refuse(entity));
+            }
+            if !group::in_phase(phases, lane, version) && !mutant::active("kill_ignores_phase") {
+                // Condemned, or created after the group was loaded: then look again.
+                phases = match self.bury_condemned(entity) {
+                    None => return Err(EntityError::new(entity, EntityFault::Destroyed)),
+                    Some(phases) => phases,
+                };
+                continue;
             }
             let dead = if mutant::active("no_generation") {
                 phases ^ 1 << lane
@@ -446,13 +432,63 @@ impl Core {
                 mutant::ordering("kill_release", Ordering::AcqRel),
                 Ordering::Acquire,
             ) {
-                Ok(_) => return Ok(()),
+                Ok(_) => {
+                    self.bury(index, version);
+                    return Ok(());
+                }
                 Err(now) => {
                     probe::failed_claim();
                     phases = now;
                 }
             }
         }
+    }
+
+    /// Makes the slot word of an entity even that the caller has condemned.
+    #[inline(always)]
+    pub(crate) fn bury(&self, index: u32, version: u32) {
+        // A plain store: until the caller passes the slot on, others can only change the place of
+        // this version, or store the same.
+        //
+        // Ordering: Release, for whoever learns from the word that the entity is dead.
+        //
+        // SAFETY: the caller looked at the slot.
+        unsafe { self.slot(index) }.store(slot::dead(version), Ordering::Release);
+    }
+
+    /// For an entity whose version was seen in its slot while the slot's phase said that it is
+    /// condemned. If it is: sees to it that the slot word is even, because whoever condemned it may
+    /// have stopped. If it is not, because it was created after the phase was read: the group word.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn bury_condemned(&self, entity: Entity) -> Option<u64> {
+        let index = entity.index();
+        // SAFETY: the caller looked at the slot.
+        let (group, slot) = unsafe { (self.group(index), self.slot(index)) };
+        let mut word = slot.load(Ordering::Acquire);
+        // After the slot: if the phase differs now from that of a version that stood in the slot
+        // before, that version is condemned.
+        //
+        // Ordering: Acquire above keeps this load behind it.
+        let phases = group.load(Ordering::Acquire);
+        if slot::version(word) != entity.version() {
+            return None;
+        }
+        if group::in_phase(phases, index % GROUP_SLOTS, entity.version())
+            && !mutant::active("bury_without_second_look")
+        {
+            return Some(phases);
+        }
+        while slot::version(word) == entity.version() && !mutant::active("no_help") {
+            let dead = slot::dead(entity.version());
+            // Ordering: Release, as in `bury`. A failure means that the place changed, or that the
+            // word is even already.
+            match slot.compare_exchange_weak(word, dead, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => break,
+                Err(now) => word = now,
+            }
+        }
+        None
     }
 
     /// Gives claimed slots of a word back to everybody. Wait-free.

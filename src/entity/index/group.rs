@@ -1,16 +1,16 @@
-//! The group word: which of 16 slots are alive.
+//! The group word: who destroyed which of 16 entities.
 //!
 //! `generation 48 | phases 16`. A slot's *phase* is one bit; an odd version has a phase too, bit 1
 //! of the version, so that the versions 1, 3, 5, 7 … of a slot have the phases 0, 1, 0, 1 …
 //!
-//! Invariant: the entity with the version that stands in the slot word is alive exactly while the
-//! slot's phase bit equals the phase of that version. To destroy is to flip the bit. Then the next
-//! version, whose phase is the other one, is alive as soon as it is stored: to create takes no
-//! read-modify-write at all.
+//! Invariant: the entity with the odd version that stands in the slot word is condemned exactly if
+//! the slot's phase bit is not the phase of that version. To destroy is to flip the bit, for up to 16
+//! entities by one compare-and-swap, and then to make their slot words even. The next version has
+//! the other phase, so creating does not touch the group: it takes no read-modify-write at all.
 //!
 //! Every compare-and-swap that flips bits adds 1 to the generation, so a word never comes back: who
-//! finds the word unchanged knows that nobody destroyed anything in the group meanwhile. A slot
-//! dies at most 2³¹ times before it retires, so a group sees at most 2³⁵ generations of 2⁴⁸.
+//! finds the word unchanged knows that nobody was condemned in the group meanwhile. A slot dies at
+//! most 2³¹ times before it retires, so a group sees at most 2³⁵ generations of 2⁴⁸.
 
 use crate::sync::geometry::GROUP_SLOTS;
 

@@ -36,7 +36,8 @@ use core::Core;
 ///   whose versions are used up retires (after 2,147,483,648 entities).
 /// * **Nobody waits.** Creating and destroying are lock-free, looking up is wait-free. A thread that
 ///   stops for ever in the middle of a call stops nobody else; it takes the slots of that call
-///   with it, and no more.
+///   with it, and no more. (What it was about to destroy may stay alive until another thread tries
+///   to destroy it.)
 /// * **Destroying is exact.** Of all calls that destroy one entity exactly one succeeds; the others
 ///   get an error that names the handle.
 ///
@@ -53,11 +54,11 @@ use core::Core;
 /// | create n | lock-free | 2 for 64 | O(n) |
 /// | destroy | lock-free | 1 (2 or 3 when the thread's magazine is full) | O(1) |
 /// | destroy n, in index order | lock-free | 6 for 64 | O(n) |
-/// | exists, locate | wait-free | 0 | two loads |
+/// | exists, locate | wait-free | 0 | one load |
 /// | publish | lock-free | 1 | O(1) |
 /// | count | wait-free | 0 | O(threads) |
 ///
-/// Memory: 9 bytes a slot, and only for blocks in use; an empty index costs no more than a few
+/// Memory: 8.6 bytes a slot, and only for blocks in use; an empty index costs no more than a few
 /// pages. With huge pages (the default where the system grants them) it grows by 2 MiB.
 ///
 /// ```
@@ -256,7 +257,7 @@ impl EntityIndex {
         self.with_cache(|core, cache, tally| batch::destroy(core, cache, tally, entities))
     }
 
-    /// Whether `entity` is alive. Wait-free, two loads.
+    /// Whether `entity` is alive. Wait-free, one load.
     #[inline]
     #[must_use]
     #[doc(alias = "contains")]
@@ -264,7 +265,7 @@ impl EntityIndex {
         self.shared.core.living(entity).is_some()
     }
 
-    /// Where `entity` lies; `None` while it has no place. Wait-free, two loads.
+    /// Where `entity` lies; `None` while it has no place. Wait-free, one load.
     ///
     /// Whoever sees a place sees what was written there before it was published.
     ///

@@ -4,7 +4,7 @@
 //! first laid out by slot, in a table of expected versions, which is writing and no waiting; then
 //! the table is swept group by group, one compare-and-swap for all that die in a group.
 
-use crate::entity::index::batch::{Freed, kill_expected, settle};
+use crate::entity::index::batch::{Freed, destroy_one, kill_expected, settle};
 use crate::entity::index::cache::Tally;
 use crate::entity::index::core::Core;
 use crate::entity::index::wide::Expected;
@@ -39,17 +39,12 @@ pub(crate) fn destroy(
     let mut expected = vec![[0; GROUP_SLOTS as usize]; groups];
     let leftover = lay_out(handles, lowest, &mut expected);
     let refused = sweep(core, freed, tally, lowest, &expected, report);
-    report_positions(core, entities, at, &refused, report);
+    for position in positions(handles, &refused) {
+        destroy_one(core, freed, tally, handles[position], at + position, report);
+    }
     // What did not fit in the table: a handle whose slot another one had taken, or out of range.
     for position in leftover {
-        let entity = handles[position];
-        match core.kill(entity) {
-            Ok(()) => {
-                report.destroyed += 1;
-                freed.add_one(entity, tally);
-            }
-            Err(error) => report.refused.push((at + position, error)),
-        }
+        destroy_one(core, freed, tally, handles[position], at + position, report);
     }
     handles.len()
 }
@@ -97,23 +92,21 @@ fn sweep(
     refused
 }
 
-/// Reports refused handles, each at the first position where it stands.
-fn report_positions(
-    core: &Core,
-    entities: &[Entity],
-    at: usize,
-    refused: &[Entity],
-    report: &mut DestroyReport,
-) {
-    if refused.is_empty() {
-        return;
+/// The first position of each of `wanted`, which are in order.
+fn positions(handles: &[Entity], wanted: &[Entity]) -> Vec<usize> {
+    if wanted.is_empty() {
+        return Vec::new();
     }
-    let mut seen = vec![false; refused.len()];
-    for (position, &entity) in entities.iter().enumerate().skip(at) {
-        if let Ok(which) = refused.binary_search(&entity)
-            && !core::mem::replace(&mut seen[which], true)
-        {
-            report.refused.push((position, core.refuse(entity)));
-        }
-    }
+    let mut found = vec![false; wanted.len()];
+    let mut first = |&(_, entity): &(usize, &Entity)| {
+        wanted
+            .binary_search(entity)
+            .is_ok_and(|which| !core::mem::replace(&mut found[which], true))
+    };
+    handles
+        .iter()
+        .enumerate()
+        .filter(|handle| first(handle))
+        .map(|(position, _)| position)
+        .collect()
 }

@@ -1,15 +1,18 @@
-//! The slot word: which version an index had last, and where that entity lies.
+//! The slot word: which entity an index has, if any, and where that entity lies.
 //!
-//! `version 32 | place 32`, zero before the first creation. The version is that of the entity
-//! created last, odd, and stays when it dies: whether it lives is the group word's to say. Only
-//! the owner of the slot's claim bit stores a new version; anybody may change the place by a
-//! compare-and-swap that names the version.
+//! `version 32 | place 32`, zero before the first creation. An odd version is that of the living
+//! entity; an even one, with no place, says that the slot's last entity is dead. Looking up is one
+//! load of this word. Versions only grow:
+//!
+//! * even → odd by a store of the owner of the slot's claim bit, who creates;
+//! * odd → even by whoever destroyed the entity, as the group word has it, or by somebody who helps;
+//! * the place changes by a compare-and-swap that names the version.
 
 use crate::entity::Place;
 
-/// The last version that a slot can have. The entity with it is the slot's last: when it dies the
-/// slot retires.
-pub(crate) const LAST_VERSION: u32 = u32::MAX;
+/// The last version that an entity can have: the next odd one would be followed by zero. When it
+/// dies the slot retires.
+pub(crate) const LAST_VERSION: u32 = u32::MAX - 2;
 
 /// The version in a slot word; 0 if nothing was created there yet.
 #[inline(always)]
@@ -29,12 +32,10 @@ pub(crate) const fn pack(version: u32, place: Option<Place>) -> u64 {
     (version as u64) << 32 | Place::encode(place) as u64
 }
 
-/// The version after `version`: 0 → 1 → 3 → 5 …
-///
-/// Never called with the last version: such a slot has retired.
+/// The word of a slot whose entity with this version is dead.
 #[inline(always)]
-pub(crate) const fn next_version(version: u32) -> u32 {
-    version.wrapping_add(1) | 1
+pub(crate) const fn dead(version: u32) -> u64 {
+    (version as u64 + 1) << 32
 }
 
 #[cfg(test)]
@@ -42,10 +43,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_odd_and_grow_by_two_after_the_first() {
-        assert_eq!(next_version(0), 1);
-        assert_eq!(next_version(1), 3);
-        assert_eq!(next_version(LAST_VERSION - 2), LAST_VERSION);
+    fn a_dead_slot_has_an_even_version_and_no_place_and_never_wraps() {
+        assert_eq!((version(dead(1)), place(dead(1))), (2, None));
+        assert_eq!(version(dead(LAST_VERSION)), u32::MAX - 1);
     }
 
     #[test]

@@ -69,6 +69,36 @@ fn create_singly(core: &Core, first: u32, out: &mut [Entity]) {
     }
 }
 
+/// Makes the slot words of a whole group even, whose entities with these versions the caller has
+/// condemned.
+#[inline]
+pub(crate) fn bury_group(core: &Core, number: u32, versions: &Expected) {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+    if core.wide() {
+        // SAFETY: `wide` says that the processor has AVX2.
+        return unsafe { avx2::bury_group(core, number, versions) };
+    }
+    for (lane, &version) in (0..).zip(versions) {
+        core.bury(number * GROUP_SLOTS + lane, version);
+    }
+}
+
+/// Makes the slot words of a whole group even, whose entities the caller has condemned, given by
+/// their handles in order.
+#[inline]
+pub(crate) fn bury_handles(core: &Core, handles: &[Entity]) {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+    if core.wide()
+        && let Some(handles) = handles.first_chunk::<16>()
+    {
+        // SAFETY: `wide` says that the processor has AVX2.
+        return unsafe { avx2::bury_handles(core, handles) };
+    }
+    for handle in handles {
+        core.bury(handle.index(), handle.version());
+    }
+}
+
 /// Compares the versions in the slots of group `number` with what is expected.
 #[inline]
 pub(crate) fn look(core: &Core, number: u32, expected: &Expected) -> Seen {
@@ -116,12 +146,12 @@ pub(crate) fn look_at_word(core: &Core, entities: &[Entity]) -> Option<u64> {
 mod avx2 {
     use core::arch::asm;
     use core::arch::x86_64::{
-        __m128i, __m256i, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256,
+        __m128i, __m256i, _mm_loadu_si128, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256,
         _mm256_andnot_si256, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_castsi256_si128,
-        _mm256_cmpeq_epi32, _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_movemask_ps,
-        _mm256_or_si256, _mm256_permute4x64_epi64, _mm256_set_epi64x, _mm256_set1_epi32,
-        _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setzero_si256, _mm256_shuffle_ps,
-        _mm256_slli_epi32, _mm256_storeu_si256,
+        _mm256_cmpeq_epi32, _mm256_cvtepu32_epi64, _mm256_extracti128_si256, _mm256_loadu_si256,
+        _mm256_movemask_ps, _mm256_or_si256, _mm256_permute4x64_epi64, _mm256_set_epi64x,
+        _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setzero_si256,
+        _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_slli_epi64, _mm256_storeu_si256,
     };
 
     use super::{Core, Entity, Expected, GROUP_SLOTS, Seen, create_singly};
@@ -179,7 +209,6 @@ mod avx2 {
         }
         // SAFETY: the run's slots exist.
         let mut slots = unsafe { core.slot(first) }.as_ptr();
-        let version = _mm256_set1_epi64x(!0 << 32);
         let one = _mm256_set1_epi64x(1 << 32);
         let four = _mm256_set1_epi64x(4);
         let index = i64::from(first);
@@ -189,15 +218,50 @@ mod avx2 {
             // page, so every second slot is 16-byte aligned; the caller has claimed them all; and
             // `ids` has room for four handles: the index in the low half, the version above.
             unsafe {
-                // `+ 1 | 1` in the upper half is the next version; the lower half, no place, is 0.
-                let dead = _mm256_and_si256(load(slots), version);
-                let next = _mm256_or_si256(_mm256_add_epi64(dead, one), one);
+                // Dead slots have an even version above and zero, no place, below.
+                let next = _mm256_add_epi64(load(slots), one);
                 store(slots, _mm256_castsi256_si128(next));
                 store(slots.add(2), _mm256_extracti128_si256(next, 1));
                 _mm256_storeu_si256(ids.as_mut_ptr().cast(), _mm256_or_si256(next, indices));
                 slots = slots.add(4);
             }
             indices = _mm256_add_epi64(indices, four);
+        }
+    }
+
+    /// See [`super::bury_group`].
+    #[target_feature(enable = "avx2")]
+    pub(super) fn bury_group(core: &Core, number: u32, versions: &Expected) {
+        // SAFETY: callers pass groups that exist.
+        let slots = unsafe { core.slot(number * GROUP_SLOTS) }.as_ptr();
+        for (at, versions) in versions.as_chunks::<4>().0.iter().enumerate() {
+            // SAFETY: four versions to load; four slots of the group, which begins on a 16-byte
+            // border, and which the caller has condemned and not passed on.
+            unsafe {
+                let versions = _mm256_cvtepu32_epi64(_mm_loadu_si128(versions.as_ptr().cast()));
+                let dead = _mm256_add_epi64(versions, _mm256_set1_epi64x(1));
+                let dead = _mm256_slli_epi64::<32>(dead);
+                store(slots.add(4 * at), _mm256_castsi256_si128(dead));
+                store(slots.add(4 * at + 2), _mm256_extracti128_si256(dead, 1));
+            }
+        }
+    }
+
+    /// See [`super::bury_handles`].
+    #[target_feature(enable = "avx2")]
+    pub(super) fn bury_handles(core: &Core, handles: &[Entity; 16]) {
+        // SAFETY: callers pass the handles of a group that exists.
+        let slots = unsafe { core.slot(handles[0].index()) }.as_ptr();
+        let version = _mm256_set1_epi64x(!0 << 32);
+        let one = _mm256_set1_epi64x(1 << 32);
+        for (at, handles) in handles.as_chunks::<4>().0.iter().enumerate() {
+            // SAFETY: as in `bury_group`; a handle is its index below and its version above.
+            unsafe {
+                let handles = _mm256_loadu_si256(handles.as_ptr().cast());
+                let dead = _mm256_add_epi64(_mm256_and_si256(handles, version), one);
+                store(slots.add(4 * at), _mm256_castsi256_si128(dead));
+                store(slots.add(4 * at + 2), _mm256_extracti128_si256(dead, 1));
+            }
         }
     }
 
@@ -235,7 +299,10 @@ mod avx2 {
             equal: top_bits(_mm256_cmpeq_epi32(versions, expected)),
             // Bit 1 of a version to the top.
             phases: top_bits(_mm256_slli_epi32::<30>(versions)),
-            last: top_bits(_mm256_cmpeq_epi32(versions, _mm256_set1_epi32(-1))),
+            last: top_bits(_mm256_cmpeq_epi32(
+                versions,
+                _mm256_set1_epi32(super::slot::LAST_VERSION.cast_signed()),
+            )),
         }
     }
 
@@ -277,12 +344,12 @@ mod avx2 {
         // SAFETY: the caller's.
         let slots = unsafe { core.slot(first) }.as_ptr();
         let handles: *const __m256i = handles.as_ptr().cast();
-        let last = _mm256_set1_epi32(-1);
+        let last = _mm256_set1_epi32(super::slot::LAST_VERSION.cast_signed());
         let mut indices = _mm256_add_epi32(
             _mm256_set1_epi32(first.cast_signed()),
             _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
         );
-        let mut good = last;
+        let mut good = _mm256_set1_epi32(-1);
         let mut phases = 0;
         for at in (0..64).step_by(8) {
             // SAFETY: a claim word has 64 slots, and there are 64 handles, four to a load.
@@ -326,15 +393,34 @@ mod tests {
                 let mut out = vec![Entity::PLACEHOLDER; len];
                 create_run(core, first as u32, &mut out);
                 for (lane, entity) in (first..).zip(out) {
-                    let expected = slot::next_version(versions[lane]);
-                    assert_eq!(
-                        (entity.index() as usize, entity.version()),
-                        (lane, expected)
-                    );
-                    versions[lane] = expected;
+                    assert_eq!(entity.index() as usize, lane);
+                    assert_eq!(entity.version(), versions[lane] + 1);
+                    core.bury(entity.index(), entity.version());
+                    versions[lane] += 2;
                 }
             }
         }
+    }
+
+    #[test]
+    fn whole_groups_are_buried_by_version_and_by_handle() {
+        let index = EntityIndex::new();
+        let core = core(&index);
+        let mut group = [Entity::PLACEHOLDER; 16];
+        let dead = |group: &[Entity; 16]| {
+            group.iter().all(|entity| {
+                // SAFETY: slots 32 to 47 exist.
+                let word = unsafe { core.slot(entity.index()) }.load(Ordering::Relaxed);
+                word == slot::dead(entity.version())
+            })
+        };
+        create_run(core, 32, &mut group);
+        bury_group(core, 2, &group.map(Entity::version));
+        assert!(dead(&group));
+        create_run(core, 32, &mut group);
+        assert!(!dead(&group));
+        bury_handles(core, &group);
+        assert!(dead(&group));
     }
 
     #[test]
@@ -343,6 +429,11 @@ mod tests {
         let core = core(&index);
         let mut group = [Entity::PLACEHOLDER; 16];
         for round in 0..5_u32 {
+            for entity in &group[(round % 3) as usize..] {
+                if *entity != Entity::PLACEHOLDER {
+                    core.bury(entity.index(), entity.version());
+                }
+            }
             create_singly(core, round % 3, &mut group[(round % 3) as usize..]);
             let mut expected = Expected::default();
             for (lane, entity) in group.iter().enumerate() {
@@ -367,6 +458,7 @@ mod tests {
         let index = EntityIndex::new();
         let mut word = [Entity::PLACEHOLDER; 64];
         create_run(core(&index), 64, &mut word);
+        core(&index).bury(67, 1);
         create_run(core(&index), 67, &mut word[3..4]);
         if !available() {
             return;

@@ -22,7 +22,7 @@ fn main() {
     for workload in ChunkWorkload::ALL {
         let rows = workload.rows();
         for entrant in registry
-            .chunks()
+            .chunks(workload)
             .filter(|entrant| entrant.is_admitted(workload))
         {
             for &threads in counts.iter().filter(|&&threads| workload.runs_on(threads)) {

@@ -116,7 +116,7 @@ fn of_trace<'a>(registry: &'a Registry, trace: &'a Trace, threads: usize) -> Pla
 }
 
 fn of_chunks(registry: &Registry, workload: ChunkWorkload, threads: usize) -> Planned<'_> {
-    let entrants = registry.chunks().map(|entrant| Entrant {
+    let entrants = registry.chunks(workload).map(|entrant| Entrant {
         name: entrant.name(),
         is_counted: true,
         set_up: Box::new(move || entrant.set_up(workload, threads)),

@@ -1,8 +1,10 @@
 //! `Registry`: who takes part.
 
-use super::chunk::{self, ChunkContender, ChunkEntrant, ChunkSeam};
+use super::chunk::{
+    self, ChunkContender, ChunkEntrant, ChunkSeam, ChunkWorkload, NaiveChunks, ProductChunks,
+    PublishedChunks, SmallPageChunks,
+};
 use super::id::{self, IdContender, IdEntrant, IdWorkload, Seam, SmallPages, Usual};
-use crate::chunk::reference::{MegachunkDots, Naive as NaiveChunks};
 use crate::entity::{self, EntityAllocator};
 
 /// Who takes part in which workloads.
@@ -11,12 +13,17 @@ use crate::entity::{self, EntityAllocator};
 /// other crates' allocators with its feature `peers`.
 pub struct Registry {
     ids: Vec<IdEntry>,
-    chunks: Vec<Box<dyn ChunkEntrant>>,
+    chunks: Vec<ChunkEntry>,
 }
 
 struct IdEntry {
     entrant: Box<dyn IdEntrant>,
     only: Option<&'static [IdWorkload]>,
+}
+
+struct ChunkEntry {
+    entrant: Box<dyn ChunkEntrant>,
+    only: Option<&'static [ChunkWorkload]>,
 }
 
 impl Registry {
@@ -42,8 +49,13 @@ impl Registry {
                 IdWorkload::ExistsMillion,
                 IdWorkload::LocateMillion,
             ])
-            .add_chunk_contender::<ChunkSeam<NaiveChunks, false, false>>()
-            .add_chunk_contender::<ChunkSeam<MegachunkDots, true, true>>();
+            .add_chunk_contender::<ChunkSeam<NaiveChunks>>()
+            .add_chunk_contender::<ChunkSeam<PublishedChunks>>()
+            .add_chunk_contender::<ChunkSeam<ProductChunks>>()
+            .add_chunk_variant::<ChunkSeam<SmallPageChunks>>(&[
+                ChunkWorkload::FirstTouch,
+                ChunkWorkload::Decommit,
+            ]);
         registry
     }
 
@@ -72,13 +84,31 @@ impl Registry {
 
     /// Adds a contender on chunks.
     pub fn add_chunk_contender<C: ChunkContender>(&mut self) -> &mut Self {
-        self.chunks.push(chunk::entrant::<C>());
+        self.chunks.push(ChunkEntry {
+            entrant: chunk::entrant::<C>(),
+            only: None,
+        });
         self
     }
 
-    /// Who takes part in the chunk workloads.
-    pub fn chunks(&self) -> impl Iterator<Item = &dyn ChunkEntrant> {
-        self.chunks.iter().map(|entrant| &**entrant)
+    /// Adds a contender on chunks that takes part in some workloads only.
+    pub fn add_chunk_variant<C: ChunkContender>(
+        &mut self,
+        only: &'static [ChunkWorkload],
+    ) -> &mut Self {
+        self.chunks.push(ChunkEntry {
+            entrant: chunk::entrant::<C>(),
+            only: Some(only),
+        });
+        self
+    }
+
+    /// Who takes part in `workload`.
+    pub fn chunks(&self, workload: ChunkWorkload) -> impl Iterator<Item = &dyn ChunkEntrant> {
+        let entries = self.chunks.iter();
+        let taking_part =
+            entries.filter(move |entry| entry.only.is_none_or(|only| only.contains(&workload)));
+        taking_part.map(|entry| &*entry.entrant)
     }
 
     /// Who takes part in the replay of traces.
@@ -98,7 +128,7 @@ impl Registry {
     /// All names, in order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         let ids = self.ids.iter().map(|entry| entry.entrant.name());
-        ids.chain(self.chunks.iter().map(|entrant| entrant.name()))
+        ids.chain(self.chunks.iter().map(|entry| entry.entrant.name()))
     }
 }
 

@@ -38,15 +38,6 @@ impl<C: ChunkContender> Room<C> {
         self.0.take(len).ok().map(Held)
     }
 
-    /// Takes `count` chunks in runs of the allocator's choice; `spare` is room to work in.
-    pub(super) fn take_many(&self, held: &mut Vec<Held>, spare: &mut Vec<Run>, count: usize) {
-        spare.clear();
-        if let Err(error) = self.0.take_many(spare, count) {
-            refused(&error);
-        }
-        held.extend(spare.drain(..).map(Held));
-    }
-
     /// Gives a run back.
     #[inline(always)]
     pub(super) fn give(&self, held: Held) {

@@ -11,6 +11,9 @@ use crate::cli::workload::{Parts, share};
 const CHUNKS: usize = 4_096;
 
 /// A fresh allocator hands out 4,096 chunks, and each page is written to for the first time.
+///
+/// For the allocator, that is: one that takes its memory from the process's heap, as the naive one
+/// does, may get pages that the heap kept from a repetition before.
 pub(super) struct FirstTouch<C> {
     room: RwLock<Room<C>>,
     held: Parts<Vec<Held>>,

@@ -10,8 +10,12 @@ mod held;
 mod memory;
 mod pair;
 mod runs;
+mod seam;
 
-pub use contender::{ChunkContender, ChunkSeam};
+pub use contender::ChunkContender;
+pub use seam::{
+    ChunkRecipe, ChunkSeam, NaiveChunks, ProductChunks, PublishedChunks, SmallPageChunks,
+};
 
 /// A workload on chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +23,7 @@ pub use contender::{ChunkContender, ChunkSeam};
 pub enum ChunkWorkload {
     /// Take one, give it back; 1,000 others are in use.
     Pair,
-    /// 256 taken, then given back; 1,000 others are in use.
+    /// 256 taken one by one, then given back; 1,000 others are in use.
     Batch,
     /// Runs of 1 to 64 among as many percent taken chunks.
     Runs(u8),

@@ -2,7 +2,6 @@
 
 use super::ChunkContender;
 use super::held::{Held, Room};
-use crate::chunk::Run;
 use crate::cli::measure::{Stopwatch, Subject};
 use crate::cli::workload::Parts;
 
@@ -44,10 +43,10 @@ impl<C: ChunkContender> Subject for Pair<C> {
 /// Chunks of a batch.
 const BATCH: usize = 256;
 
-/// Takes 256 chunks, then gives them back; the two are timed apart.
+/// Takes 256 single chunks, then gives them back; the two are timed apart.
 pub(super) struct Batch<C> {
     room: Room<C>,
-    workers: Parts<(Vec<Held>, Vec<Run>)>,
+    workers: Parts<Vec<Held>>,
     _others: Vec<Held>,
 }
 
@@ -58,9 +57,7 @@ impl<C: ChunkContender> Batch<C> {
         room.flush();
         Self {
             room,
-            workers: Parts::new(threads, |_| {
-                (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH))
-            }),
+            workers: Parts::new(threads, |_| Vec::with_capacity(BATCH)),
             _others: others,
         }
     }
@@ -68,10 +65,11 @@ impl<C: ChunkContender> Batch<C> {
 
 impl<C: ChunkContender> Subject for Batch<C> {
     fn repeat(&self, worker: usize, rounds: u64, watch: &mut Stopwatch<'_>) {
-        let mut part = self.workers.of(worker);
-        let (held, spare) = &mut *part;
+        let mut held = self.workers.of(worker);
         for _ in 0..rounds {
-            watch.time(0, BATCH as u64, || self.room.take_many(held, spare, BATCH));
+            watch.time(0, BATCH as u64, || {
+                held.extend((0..BATCH).map(|_| self.room.take(1)));
+            });
             watch.time(1, BATCH as u64, || {
                 for held in held.drain(..) {
                     self.room.give(held);

@@ -53,6 +53,54 @@ unsafe impl<C: Send, P: Send + Sync> Sync for Registry<C, P> {}
 // SAFETY: as above.
 unsafe impl<C: Send, P: Send> Send for Registry<C, P> {}
 
+/// Says whether the hints may lag behind what a thread has done: set from before it changes what the
+/// hints speak of until the hints follow.
+///
+/// A search that finds nothing by the hints may believe them if no other thread lags. If it misses
+/// one that lags just now, that thread's call is still going on, and the search came first.
+#[derive(Debug, Default)]
+pub(crate) struct Lag(AtomicU32);
+
+/// Hints lag until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Lagged<'a>(&'a AtomicU32);
+
+impl Lag {
+    /// Only the owner of the node calls it, so stores are enough.
+    #[inline]
+    pub(crate) fn begin(&self) -> Lagged<'_> {
+        // Ordering: Relaxed. Whoever sees the change that follows (by Acquire) sees this too, because
+        // the change is a Release; and who does not see the change came first.
+        self.0.store(1, Ordering::Relaxed);
+        Lagged(&self.0)
+    }
+}
+
+impl Drop for Lagged<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // Ordering: Release: who sees that this thread lags no more sees the hints.
+        self.0.store(0, Ordering::Release);
+    }
+}
+
+/// A public part that says whether its owner's hints lag.
+pub(crate) trait Lagging {
+    /// The flag.
+    fn lag(&self) -> &Lag;
+}
+
+impl<C, P: Lagging> Registry<C, P> {
+    /// Whether the hints may lag behind what a thread other than the caller has done. O(nodes).
+    pub(crate) fn someone_lags(&self, own: &P) -> bool {
+        // Ordering: Acquire pairs with the Release in `Lagged`.
+        self.nodes().any(|node| {
+            !ptr::eq(&raw const node.public, own)
+                && node.public.lag().0.load(Ordering::Acquire) == 1
+        })
+    }
+}
+
 /// A structure that keeps caches for threads.
 pub(crate) trait Home: Send + Sync + 'static {
     /// The private part of a node.

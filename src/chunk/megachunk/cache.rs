@@ -1,5 +1,7 @@
 //! The thread's cache: a few chunks that it holds and nobody uses.
 
+use crate::sync::local::{Lag, Lagging};
+
 /// Chunks that one thread can keep from the others at most.
 #[cfg(not(loom))]
 pub const CACHED_CHUNKS: usize = 16;
@@ -57,6 +59,14 @@ pub(crate) struct Tally {
     /// Chunks that this node's threads took less those that they gave back, modulo 2⁶⁴. Only the
     /// owner writes it.
     pub(crate) in_use: crate::sync::atomic::AtomicU64,
+    /// Set while the hints may lag behind what this node's thread has done.
+    pub(crate) lag: Lag,
+}
+
+impl Lagging for Tally {
+    fn lag(&self) -> &Lag {
+        &self.lag
+    }
 }
 
 impl Tally {

@@ -27,14 +27,18 @@ use core::ops::Range;
 use std::io;
 
 use crate::chunk::megachunk::bits::{longest_run, lowest, lowest_run};
-use crate::chunk::megachunk::cache::{BATCH, Cache};
+use crate::chunk::megachunk::cache::{BATCH, Cache, Tally};
 use crate::chunk::megachunk::hints::{Hints, at, leaves_group};
 use crate::chunk::memory::Memory;
 use crate::chunk::{ChunkError, Run};
 use crate::memory::Table;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::geometry::{ALL_CHUNKS, MEGACHUNK_CHUNKS, MEGACHUNKS};
+use crate::sync::local::Registry;
 use crate::sync::{mutant, probe};
+
+/// The threads' caches.
+pub(crate) type Threads = Registry<Cache, Tally>;
 
 /// The shared state of an allocator, without the threads' caches.
 #[derive(Debug)]
@@ -103,11 +107,16 @@ impl<M: Memory> Core<M> {
     /// other, so that singles do not break up the room for runs.
     ///
     /// Lock-free: an attempt fails only if another thread took what this one was after.
-    pub(crate) fn take_run(&self, len: u32) -> Result<Run, ChunkError> {
+    pub(crate) fn take_run(
+        &self,
+        threads: &Threads,
+        tally: &Tally,
+        len: u32,
+    ) -> Result<Run, ChunkError> {
         let pick = |mask| lowest_run(mask, len);
-        let found = match self.search(0, len, true, pick)? {
+        let found = match self.search(tally, len, true, pick)? {
             Some(found) => Some(found),
-            None => self.search_masks(len, pick)?,
+            None => self.search_masks(threads, tally, len, pick)?,
         };
         let (megachunk, bits) = found.ok_or(ChunkError::Exhausted { len: len as usize })?;
         let first = megachunk * MEGACHUNK_CHUNKS + bits.trailing_zeros();
@@ -117,14 +126,19 @@ impl<M: Memory> Core<M> {
     /// Takes some single chunks for an empty cache, from the bottom up. Lock-free.
     #[cold]
     #[inline(never)]
-    pub(crate) fn refill(&self, cache: &mut Cache) -> Result<(), ChunkError> {
+    pub(crate) fn refill(
+        &self,
+        threads: &Threads,
+        cache: &mut Cache,
+        tally: &Tally,
+    ) -> Result<(), ChunkError> {
         let pick = |mask| Some(lowest(mask, BATCH)).filter(|&bits| bits != 0);
         // Where the thread was before, then the lowest place there is.
-        let found = match self.take(cache.megachunk, pick)? {
+        let found = match self.take(tally, cache.megachunk, pick)? {
             Attempt::Taken(bits) => Some((cache.megachunk, bits)),
-            Attempt::None { .. } => match self.search(0, 1, false, pick)? {
+            Attempt::None { .. } => match self.search(tally, 1, false, pick)? {
                 Some(found) => Some(found),
-                None => self.search_masks(1, pick)?,
+                None => self.search_masks(threads, tally, 1, pick)?,
             },
         };
         let (megachunk, mut bits) = found.ok_or(ChunkError::Exhausted { len: 1 })?;
@@ -140,17 +154,18 @@ impl<M: Memory> Core<M> {
     /// Looks where the hints say there may be a run of `len`, and takes what `pick` picks there.
     fn search(
         &self,
-        from: u32,
+        tally: &Tally,
         len: u32,
         down: bool,
         pick: impl Fn(u64) -> Option<u64>,
     ) -> Result<Option<(u32, u64)>, ChunkError> {
-        let mut next = self.hints.find(from, len, down);
+        let mut next = self.hints.find(0, len, down);
         while let Some(place) = next {
             let megachunk = at(place, down);
-            match self.take(megachunk, &pick)? {
+            match self.take(tally, megachunk, &pick)? {
                 Attempt::Taken(bits) => return Ok(Some((megachunk, bits))),
                 Attempt::None { longest } => {
+                    let _lag = tally.lag.begin();
                     self.hints.learn(megachunk, longest, || {
                         self.mask(megachunk).load(Ordering::Acquire)
                     });
@@ -158,27 +173,31 @@ impl<M: Memory> Core<M> {
             }
             next = self.hints.find(place + 1, len, down);
             if leaves_group(place, next) {
+                let _lag = tally.lag.begin();
                 self.hints.learn_group(megachunk);
             }
         }
         Ok(None)
     }
 
-    /// Looks at every mask: hints can lag behind a thread that stopped. Before "exhausted" is said.
+    /// Before "exhausted" is said: looks at every mask, if another thread stands between a change and
+    /// its hint, perhaps for ever. Else the hints have told the truth.
     #[cold]
     fn search_masks(
         &self,
+        threads: &Threads,
+        tally: &Tally,
         len: u32,
         pick: impl Fn(u64) -> Option<u64>,
     ) -> Result<Option<(u32, u64)>, ChunkError> {
-        if mutant::active("no_mask_scan") {
+        if !threads.someone_lags(tally) || mutant::active("no_mask_scan") {
             return Ok(None);
         }
         for megachunk in 0..MEGACHUNKS {
             probe::probed(1);
             let mask = self.mask(megachunk).load(Ordering::Relaxed);
             if lowest_run(mask, len).is_some()
-                && let Attempt::Taken(bits) = self.take(megachunk, &pick)?
+                && let Attempt::Taken(bits) = self.take(tally, megachunk, &pick)?
             {
                 return Ok(Some((megachunk, bits)));
             }
@@ -189,6 +208,7 @@ impl<M: Memory> Core<M> {
     /// Takes what `pick` picks of a mega-chunk's mask.
     fn take(
         &self,
+        tally: &Tally,
         megachunk: u32,
         pick: impl Fn(u64) -> Option<u64>,
     ) -> Result<Attempt, ChunkError> {
@@ -208,9 +228,9 @@ impl<M: Memory> Core<M> {
             let order = mutant::ordering("take_relaxed", Ordering::AcqRel);
             match word.compare_exchange_weak(mask, new, order, Ordering::Relaxed) {
                 Ok(_) if empty => {
-                    self.commit(megachunk)?;
+                    self.commit(tally, megachunk)?;
                     // The rest of what was held for the commit.
-                    self.give(megachunk, ALL_CHUNKS & !bits);
+                    self.give(tally, megachunk, ALL_CHUNKS & !bits);
                     return Ok(Attempt::Taken(bits));
                 }
                 Ok(_) => return Ok(Attempt::Taken(bits)),
@@ -224,7 +244,7 @@ impl<M: Memory> Core<M> {
 
     /// Makes sure that a mega-chunk's memory is there. The caller holds all its chunks; on an error,
     /// none any more.
-    fn commit(&self, megachunk: u32) -> Result<(), ChunkError> {
+    fn commit(&self, tally: &Tally, megachunk: u32) -> Result<(), ChunkError> {
         let flag = self.committed.get(megachunk as usize);
         // Ordering: Relaxed. Only holders of all bits write the flag, and the mask passes it on.
         if flag.load(Ordering::Relaxed) == 1 {
@@ -241,7 +261,7 @@ impl<M: Memory> Core<M> {
                 if mutant::active("failed_commit_clears_own_bit_only") {
                     self.mask(megachunk).fetch_sub(1, Ordering::AcqRel);
                 } else {
-                    self.reopen(megachunk);
+                    self.reopen(tally, megachunk);
                 }
                 Err(ChunkError::Refused {
                     megachunk,
@@ -253,7 +273,8 @@ impl<M: Memory> Core<M> {
 
     /// Frees all chunks of a mega-chunk that the caller held for its mapping's sake. Others took it
     /// for full meanwhile, so the hints are cleared.
-    fn reopen(&self, megachunk: u32) {
+    fn reopen(&self, tally: &Tally, megachunk: u32) {
+        let _lag = tally.lag.begin();
         // Ordering: Release pairs with the Acquire in `take`. A read-modify-write, though nobody else
         // can change a full mask: models of the memory order see it as one chain that way.
         self.mask(megachunk).swap(0, Ordering::AcqRel);
@@ -263,10 +284,11 @@ impl<M: Memory> Core<M> {
     // --- Giving back ----------------------------------------------------------------------------
 
     /// Frees chunks of a mega-chunk, all held by the caller. Wait-free, but for a decommit.
-    pub(crate) fn give(&self, megachunk: u32, bits: u64) {
+    pub(crate) fn give(&self, tally: &Tally, megachunk: u32, bits: u64) {
         if bits == 0 {
             return;
         }
+        let lag = tally.lag.begin();
         // The bits are the caller's and set, so nothing is borrowed from others.
         //
         // Ordering: Release pairs with the Acquire in `take`.
@@ -281,6 +303,7 @@ impl<M: Memory> Core<M> {
         if longest > longest_run(old) {
             self.hints.clear(megachunk, longest);
         }
+        drop(lag);
         if new == 0 {
             // It is somebody else's already, perhaps; the count is a hint.
             let empty = self
@@ -289,7 +312,7 @@ impl<M: Memory> Core<M> {
                 .wrapping_add(1)
                 .cast_signed();
             if empty > self.retain.cast_signed() {
-                self.give_memory_back(megachunk);
+                self.give_memory_back(tally, megachunk);
             }
         }
     }
@@ -297,13 +320,13 @@ impl<M: Memory> Core<M> {
     /// Decommits an empty mega-chunk together with its neighbour, if that is empty too: two make a
     /// huge page, which is cheap to give back whole and dear to break up.
     #[cold]
-    fn give_memory_back(&self, megachunk: u32) {
+    fn give_memory_back(&self, tally: &Tally, megachunk: u32) {
         let pair = megachunk & !1..(megachunk & !1) + 2;
         let held = self.hold_empty(pair.clone());
         if held == pair {
             self.decommit(held.clone());
         }
-        held.for_each(|megachunk| self.reopen(megachunk));
+        held.for_each(|megachunk| self.reopen(tally, megachunk));
     }
 
     /// Takes all chunks of the first mega-chunks of a range, as long as they are empty.
@@ -361,7 +384,7 @@ impl<M: Memory> Core<M> {
     }
 
     /// Gives the memory of all empty mega-chunks back, many at a time; how many those were.
-    pub(crate) fn trim(&self) -> u32 {
+    pub(crate) fn trim(&self, tally: &Tally) -> u32 {
         let mut given = 0;
         let mut start = 0;
         while start < MEGACHUNKS {
@@ -374,7 +397,7 @@ impl<M: Memory> Core<M> {
             let held = self.hold_empty(start..MEGACHUNKS.min(start + TRIM));
             start = held.end.max(start + 1);
             given += self.decommit(held.clone());
-            held.for_each(|megachunk| self.reopen(megachunk));
+            held.for_each(|megachunk| self.reopen(tally, megachunk));
         }
         given
     }
@@ -382,23 +405,23 @@ impl<M: Memory> Core<M> {
     /// Gives a full cache's oldest chunks back, by mega-chunk.
     #[cold]
     #[inline(never)]
-    pub(crate) fn spill(&self, cache: &mut Cache) {
-        self.give_oldest(cache, BATCH.max(1));
+    pub(crate) fn spill(&self, cache: &mut Cache, tally: &Tally) {
+        self.give_oldest(cache, tally, BATCH.max(1));
     }
 
     /// Gives all chunks of a cache back.
-    pub(crate) fn flush(&self, cache: &mut Cache) {
-        self.give_oldest(cache, cache.len);
+    pub(crate) fn flush(&self, cache: &mut Cache, tally: &Tally) {
+        self.give_oldest(cache, tally, cache.len);
     }
 
-    fn give_oldest(&self, cache: &mut Cache, count: u32) {
+    fn give_oldest(&self, cache: &mut Cache, tally: &Tally, count: u32) {
         let oldest = &mut cache.chunks[..count as usize];
         oldest.sort_unstable();
         for run in oldest.chunk_by(|a, b| a / MEGACHUNK_CHUNKS == b / MEGACHUNK_CHUNKS) {
             let bits = run
                 .iter()
                 .fold(0, |bits, chunk| bits | 1 << (chunk % MEGACHUNK_CHUNKS));
-            self.give(run[0] / MEGACHUNK_CHUNKS, bits);
+            self.give(tally, run[0] / MEGACHUNK_CHUNKS, bits);
         }
         cache
             .chunks

@@ -41,8 +41,9 @@ use core::Core;
 ///   before the call.
 ///
 /// # When it is exhausted
-/// [`ChunkError::Exhausted`] comes only after every mask was looked at. Free chunks that it cannot
-/// have are those that other threads keep for themselves, at most [`CACHED_CHUNKS`] (16) a thread
+/// [`ChunkError::Exhausted`] comes when there is no such run that the call could have: by the hints,
+/// or, if a thread stands between a change and its hint, by a look at every mask. Free chunks that it
+/// cannot have are those that other threads keep for themselves, at most [`CACHED_CHUNKS`] (16) a thread
 /// that has used the allocator, and mega-chunks that another thread is committing (one) or giving
 /// back (a pair; in [`trim`](Self::trim) up to 64) at that moment.
 ///
@@ -97,8 +98,8 @@ impl<M: Memory> local::Home for Shared<M> {
         (Cache::new(), Tally::default())
     }
 
-    fn retire(&self, cache: &mut Cache, _tally: &Tally) {
-        self.core.flush(cache);
+    fn retire(&self, cache: &mut Cache, tally: &Tally) {
+        self.core.flush(cache, tally);
     }
 }
 
@@ -143,12 +144,13 @@ impl<M: Memory> MegachunkAllocator<M> {
 
     #[inline]
     fn take(&self, len: usize) -> Result<Run, ChunkError> {
+        let threads = &self.shared.registry;
         self.with_cache(|core, cache, tally| {
             let run = if len == 1 {
                 let chunk = match cache.pop() {
                     Some(chunk) => chunk,
                     None => {
-                        core.refill(cache)?;
+                        core.refill(threads, cache, tally)?;
                         cache.pop().ok_or(ChunkError::Exhausted { len })?
                     }
                 };
@@ -157,11 +159,11 @@ impl<M: Memory> MegachunkAllocator<M> {
                 if !(1..=MEGACHUNK_CHUNKS).contains(&len) {
                     return Err(ChunkError::BadLength { len });
                 }
-                match core.take_run(len as u32) {
+                match core.take_run(threads, tally, len as u32) {
                     // The thread's own cache may hold what is missing.
                     Err(ChunkError::Exhausted { .. }) if cache.len > 0 => {
-                        core.flush(cache);
-                        core.take_run(len as u32)?
+                        core.flush(cache, tally);
+                        core.take_run(threads, tally, len as u32)?
                     }
                     result => result?,
                 }
@@ -180,11 +182,11 @@ impl<M: Memory> MegachunkAllocator<M> {
         self.with_cache(|core, cache, tally| {
             tally.add(u64::from(run.len()).wrapping_neg());
             if run.len() > 1 {
-                core.give(run.megachunk(), run.mask());
+                core.give(tally, run.megachunk(), run.mask());
                 return;
             }
             if !cache.push(run.first()) {
-                core.spill(cache);
+                core.spill(cache, tally);
                 cache.push(run.first());
             }
         });
@@ -329,9 +331,9 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// Gives the memory of all empty mega-chunks back, this thread's kept chunks included; how many
     /// mega-chunks that were.
     pub fn trim(&self) -> usize {
-        self.with_cache(|core, cache, _| {
-            core.flush(cache);
-            core.trim() as usize
+        self.with_cache(|core, cache, tally| {
+            core.flush(cache, tally);
+            core.trim(tally) as usize
         })
     }
 
@@ -345,7 +347,7 @@ impl<M: Memory> MegachunkAllocator<M> {
 
     /// Gives the chunks that this thread keeps for itself to everybody.
     pub fn flush(&self) {
-        self.with_cache(|core, cache, _| core.flush(cache));
+        self.with_cache(|core, cache, tally| core.flush(cache, tally));
     }
 
     /// Turns a ticket back into the owner of its chunks: once. Lock-free, one read-modify-write.

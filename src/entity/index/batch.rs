@@ -1,7 +1,7 @@
 //! Many at once: a word of slots a claim, a group of slots a death.
 
 use crate::entity::index::cache::{Cache, Tally};
-use crate::entity::index::core::Core;
+use crate::entity::index::core::{Core, Threads};
 use crate::entity::index::summary::FANOUT;
 use crate::entity::index::wide::{self, Expected};
 use crate::entity::index::{group, scatter, slot};
@@ -20,6 +20,7 @@ const SCATTERED: usize = 1024;
 /// Creates `out.len()` entities, or none.
 pub(crate) fn create(
     core: &Core,
+    threads: &Threads,
     cache: &mut Cache,
     tally: &Tally,
     out: &mut [Entity],
@@ -27,14 +28,14 @@ pub(crate) fn create(
     let mut filled = 0;
     while filled < out.len() {
         if cache.mask == 0 && out.len() - filled >= MANY {
-            let created = create_in_words(core, cache, &mut out[filled..]);
+            let created = create_in_words(core, cache, tally, &mut out[filled..]);
             if created > 0 {
                 filled += created;
                 continue;
             }
         }
         if cache.mask == 0
-            && let Err(full) = core.refill(cache)
+            && let Err(full) = core.refill(threads, cache, tally)
         {
             filled += create_from_magazine(core, cache, &mut out[filled..]);
             if filled == out.len() {
@@ -45,7 +46,7 @@ pub(crate) fn create(
         }
         let slots = lowest(cache.mask, out.len() - filled);
         cache.mask &= !slots;
-        filled += create_in_word(core, cache.word, slots, &mut out[filled..]);
+        filled += create_in_word::<false>(core, cache.word, slots, &mut out[filled..]);
     }
     tally.add_live(out.len() as u64);
     Ok(())
@@ -54,7 +55,7 @@ pub(crate) fn create(
 /// Takes one word after another below one hint word, as long as all their slots are wanted, and
 /// sets the hints of all of them at once; how many entities were made. None if the hints know of no
 /// free slot.
-fn create_in_words(core: &Core, cache: &mut Cache, out: &mut [Entity]) -> usize {
+fn create_in_words(core: &Core, cache: &mut Cache, tally: &Tally, out: &mut [Entity]) -> usize {
     let Some(first) = core.candidate(cache) else {
         return 0;
     };
@@ -76,11 +77,12 @@ fn create_in_words(core: &Core, cache: &mut Cache, out: &mut [Entity]) -> usize 
         }
     }
     if claimed != 0 {
+        let _lag = tally.lag.begin();
         core.mark_claimed(hint_word, claimed);
     }
     let mut filled = 0;
     for (lane, slots) in slots.into_iter().enumerate() {
-        filled += create_in_word(
+        filled += create_in_word::<true>(
             core,
             (hint_word * FANOUT + lane) as u32,
             slots,
@@ -129,13 +131,18 @@ fn lowest(mask: u64, count: usize) -> u64 {
 }
 
 /// Makes an entity in each of the claimed `slots` of a word, in index order; how many.
-fn create_in_word(core: &Core, word: u32, slots: u64, out: &mut [Entity]) -> usize {
+fn create_in_word<const AHEAD: bool>(
+    core: &Core,
+    word: u32,
+    slots: u64,
+    out: &mut [Entity],
+) -> usize {
     let mut left = slots;
     let mut filled = 0;
     while left != 0 {
         let lane = left.trailing_zeros();
         let run = (left >> lane).trailing_ones();
-        wide::create_run(
+        wide::create_run::<AHEAD>(
             core,
             word * WORD_BITS + lane,
             &mut out[filled..filled + run as usize],
@@ -154,6 +161,8 @@ pub(crate) fn destroy(
     entities: &[Entity],
 ) -> DestroyReport {
     let mut report = DestroyReport::default();
+    // From the first slot given back to the last hint.
+    let _lag = tally.lag.begin();
     let mut freed = Freed::new(core, cache);
     let mut groups = 0;
     let mut at = 0;

@@ -5,6 +5,7 @@
 //! nobody else can have them: at most [`CACHED_IDS`] in all.
 
 use crate::sync::geometry::WORD_BITS;
+use crate::sync::local::{Lag, Lagging};
 
 /// Freed slots that a thread keeps for its next creations.
 #[cfg(not(loom))]
@@ -99,4 +100,12 @@ pub(crate) struct Tally {
     pub(crate) live: crate::sync::atomic::AtomicU64,
     /// Slots that this node's threads retired. Only the owner writes it.
     pub(crate) retired: crate::sync::atomic::AtomicU64,
+    /// Set while the hints may lag behind what this node's thread has done.
+    pub(crate) lag: Lag,
+}
+
+impl Lagging for Tally {
+    fn lag(&self) -> &Lag {
+        &self.lag
+    }
 }

@@ -41,7 +41,11 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::geometry::{
     BLOCK_SLOTS, BLOCKS, FULL, GROUP_SLOTS, SLOTS, WORD_BITS, WORDS, WORDS_PER_BLOCK,
 };
+use crate::sync::local::Registry;
 use crate::sync::{mutant, probe};
+
+/// The threads' caches.
+pub(crate) type Threads = Registry<Cache, Tally>;
 
 /// The shared state of an index, without the threads' caches.
 #[derive(Debug)]
@@ -220,34 +224,45 @@ impl Core {
     /// Lock-free: an attempt fails only if another thread claimed what this one was after.
     #[cold]
     #[inline(never)]
-    pub(crate) fn refill(&self, cache: &mut Cache) -> Result<(), Full> {
+    pub(crate) fn refill(
+        &self,
+        threads: &Threads,
+        cache: &mut Cache,
+        tally: &Tally,
+    ) -> Result<(), Full> {
         debug_assert!(cache.mask == 0);
         while let Some(word) = self.candidate(cache) {
-            let won = self.claim_word(word);
-            if won != 0 {
-                cache.word = word;
-                cache.mask = won;
+            if self.claim_for(cache, tally, word) {
                 return Ok(());
             }
-            probe::failed_claim();
         }
-        // The hints know of nothing. They can lag: what a stopped thread freed stays hidden until
-        // it goes on. So look at the truth once before saying "full".
-        for word in 0..WORDS {
+        // The hints know of nothing. They tell the truth, unless a thread stands between a change and
+        // its hint, perhaps for ever: then look at every claim word before saying "full".
+        let scan = threads.someone_lags(tally) && !mutant::active("no_full_scan");
+        for word in 0..if scan { WORDS } else { 0 } {
             probe::probed(1);
-            // SAFETY: below `WORDS`.
-            if unsafe { self.claims(word) }.load(Ordering::Relaxed) != FULL {
-                let won = self.claim_word(word);
-                if won != 0 && !mutant::active("no_full_scan") {
-                    cache.word = word;
-                    cache.mask = won;
-                    return Ok(());
-                }
+            if !self.is_full(word) && self.claim_for(cache, tally, word) {
+                return Ok(());
             }
         }
         Err(Full {
             capacity: SLOTS as usize,
         })
+    }
+
+    /// Claims a word for the cache; `false` if nothing was left there.
+    fn claim_for(&self, cache: &mut Cache, tally: &Tally, word: u32) -> bool {
+        let won = {
+            let _lag = tally.lag.begin();
+            self.claim_word(word)
+        };
+        if won == 0 {
+            probe::failed_claim();
+            return false;
+        }
+        cache.word = word;
+        cache.mask = won;
+        true
     }
 
     /// A word that the hints say has a free slot: in the thread's own block, else in a block where
@@ -492,7 +507,8 @@ impl Core {
     }
 
     /// Gives claimed slots of a word back to everybody. Wait-free.
-    pub(crate) fn release(&self, word: u32, slots: u64) {
+    pub(crate) fn release(&self, tally: &Tally, word: u32, slots: u64) {
+        let _lag = tally.lag.begin();
         if slots != 0 && self.release_unmarked(word, slots) {
             self.summary.mark_open(word as usize);
         }
@@ -521,16 +537,16 @@ impl Core {
 
     /// Keeps a freed slot in the cache; if the magazine is full, makes room.
     #[inline(always)]
-    pub(crate) fn keep(&self, cache: &mut Cache, index: u32) {
+    pub(crate) fn keep(&self, cache: &mut Cache, tally: &Tally, index: u32) {
         if !cache.keep(index) {
-            self.spill(cache, index);
+            self.spill(cache, tally, index);
         }
     }
 
     /// Gives the freed slot `index` back. Slots that are freed in order go back together, by one
     /// read-modify-write a word: then those of its word in the magazine go with it.
     #[inline(never)]
-    fn spill(&self, cache: &mut Cache, index: u32) {
+    fn spill(&self, cache: &mut Cache, tally: &Tally, index: u32) {
         let word = index / WORD_BITS;
         let mut slots = 1_u64 << (index % WORD_BITS);
         if cache.magazine[MAGAZINE - 1] / WORD_BITS == word {
@@ -547,13 +563,13 @@ impl Core {
             cache.len = kept as u32;
         }
         if !cache.stow(word, slots) {
-            self.release(word, slots);
+            self.release(tally, word, slots);
         }
     }
 
     /// Gives all slots of a cache back.
-    pub(crate) fn flush(&self, cache: &mut Cache) {
-        self.release(cache.word, cache.mask);
+    pub(crate) fn flush(&self, cache: &mut Cache, tally: &Tally) {
+        self.release(tally, cache.word, cache.mask);
         cache.mask = 0;
         let magazine = &mut cache.magazine[..cache.len as usize];
         magazine.sort_unstable();
@@ -561,7 +577,7 @@ impl Core {
             let slots = run
                 .iter()
                 .fold(0, |slots, index| slots | 1 << (index % WORD_BITS));
-            self.release(run[0] / WORD_BITS, slots);
+            self.release(tally, run[0] / WORD_BITS, slots);
         }
         cache.len = 0;
         self.leave_block(cache);

@@ -42,9 +42,10 @@ use core::Core;
 ///   get an error that names the handle.
 ///
 /// # When it is full
-/// [`create`](Self::create) reports [`Full`] only after it looked at every claim word and found no
-/// free slot at the moment it looked. Free slots it cannot have are those that other threads keep
-/// for themselves: at most [`CACHED_IDS`] (112) a thread that has used the index, plus the slots
+/// [`create`](Self::create) reports [`Full`] when the index has no free slot that it could have: by
+/// its hints, or, if a thread stands between a change and its hint, by a look at every claim word
+/// (2,097,152 of them: milliseconds). Free slots it cannot have are those that other threads keep for
+/// themselves: at most [`CACHED_IDS`] (112) a thread that has used the index, plus the slots
 /// of calls in progress. A thread gives its own back when it ends and on [`flush`](Self::flush).
 ///
 /// # Costs
@@ -103,8 +104,8 @@ impl local::Home for Shared {
         (Cache::new(ordinal), Tally::default())
     }
 
-    fn retire(&self, cache: &mut Cache, _tally: &Tally) {
-        self.core.flush(cache);
+    fn retire(&self, cache: &mut Cache, tally: &Tally) {
+        self.core.flush(cache, tally);
     }
 }
 
@@ -155,7 +156,7 @@ impl EntityIndex {
             let index = match cache.take() {
                 Some(index) => index,
                 None => {
-                    core.refill(cache)?;
+                    core.refill(&self.shared.registry, cache, tally)?;
                     let lane = cache.mask.trailing_zeros();
                     cache.mask &= cache.mask - 1;
                     cache.word * crate::sync::geometry::WORD_BITS + lane
@@ -184,7 +185,9 @@ impl EntityIndex {
     /// # Errors
     /// [`Full`]; then none stays created, and `out` holds handles that are dead.
     pub fn create_slice(&self, out: &mut [Entity]) -> Result<(), Full> {
-        self.with_cache(|core, cache, tally| batch::create(core, cache, tally, out))
+        self.with_cache(|core, cache, tally| {
+            batch::create(core, &self.shared.registry, cache, tally, out)
+        })
     }
 
     /// Appends `count` new entities to `out`; all or none. Lock-free, but for the growing of `out`.
@@ -243,7 +246,7 @@ impl EntityIndex {
             if entity.version() == slot::LAST_VERSION && !crate::sync::mutant::active("no_retire") {
                 tally.add_retired(1);
             } else {
-                core.keep(cache, entity.index());
+                core.keep(cache, tally, entity.index());
             }
         });
         Ok(())
@@ -338,7 +341,7 @@ impl EntityIndex {
 
     /// Gives the free slots that this thread keeps to everybody.
     pub fn flush(&self) {
-        self.with_cache(|core, cache, _| core.flush(cache));
+        self.with_cache(|core, cache, tally| core.flush(cache, tally));
     }
 }
 

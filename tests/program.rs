@@ -414,3 +414,116 @@ fn check_says_so_where_there_is_no_cargo() {
         "{said}"
     );
 }
+
+// --- map -----------------------------------------------------------------------------------------
+
+fn map(arguments: &[&str]) -> Output {
+    program()
+        .arg("map")
+        .args(arguments)
+        .env("COLUMNS", "100")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn map_draws_every_allocator_of_ids_and_of_chunks() {
+    let printed = success(&map(&["--workload", "random_destroy", "--size", "20000"]));
+    assert!(printed.starts_with("random_destroy at its end: 30,000 events on 1 thread\n"));
+    for name in ["naive", "busy_block", "bitmask"] {
+        let row = printed.lines().find(|line| line.starts_with(name)).unwrap();
+        assert!(row.contains("10,000 live in 3 blocks"), "{row}");
+    }
+    assert!(printed.contains("0 slots retired"), "{printed}");
+    for name in ["naive", "megachunk_dots", "megachunk"] {
+        let is_row = |line: &&str| line.starts_with(&format!("{name}: ")) && line.contains("run");
+        let row = printed.lines().find(is_row).expect(name);
+        assert!(row.contains("fragmentation"), "{row}");
+    }
+    assert!(
+        !printed.contains('\x1b'),
+        "no colours where nobody sees them"
+    );
+}
+
+#[test]
+fn map_keeps_to_the_width_and_shows_colours_where_they_are_asked_for() {
+    let arguments = ["map", "gcc", "--allocator", "naive", "--color"];
+    for width in [60, 100, 200] {
+        let output = program()
+            .args(arguments)
+            .arg("never")
+            .env("COLUMNS", width.to_string())
+            .output();
+        let printed = success(&output.unwrap());
+        let cells = printed.lines().filter(|line| line.ends_with('%'));
+        let longest = cells.map(|line| line.chars().count()).max().unwrap();
+        assert!(
+            longest <= width && longest > width / 2,
+            "{longest} of {width}"
+        );
+    }
+    let output = program().args(arguments).arg("always").output().unwrap();
+    assert!(success(&output).contains("\x1b[38;5;"));
+}
+
+#[test]
+fn map_shows_where_the_most_is_alive() {
+    let arguments = ["gcc", "--allocator", "bitmask"];
+    let at_the_end = success(&map(&arguments));
+    let at_the_peak = success(&map(&[&arguments[..], &["--at", "peak"]].concat()));
+    assert!(at_the_end.contains("6,314 live"), "{at_the_end}");
+    assert!(at_the_peak.contains("6,315 live"), "{at_the_peak}");
+}
+
+#[test]
+fn map_writes_one_svg_without_scripts_or_links() {
+    let folder = folder("map_svg");
+    let trace = written(&folder, "small.trace", SMALL);
+    let svg = folder.join("small.svg");
+    let files = [trace.to_str().unwrap(), "--svg", svg.to_str().unwrap()];
+    success(&map(&files));
+    let picture = std::fs::read_to_string(&svg).unwrap();
+    assert!(picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+    assert!(picture.trim_end().ends_with("</svg>"));
+    for name in [
+        "naive",
+        "busy_block",
+        "bitmask",
+        "megachunk_dots",
+        "megachunk",
+    ] {
+        assert!(
+            picture.contains(&format!("<tspan class=\"n\">{name}</tspan>")),
+            "{name}"
+        );
+    }
+    for foreign in ["<script", "href", "url(", "@import"] {
+        assert!(!picture.contains(foreign), "{foreign}");
+    }
+    for element in ["svg", "g", "text", "tspan", "style", "title"] {
+        let opened = picture.matches(&format!("<{element} ")).count()
+            + picture.matches(&format!("<{element}>")).count();
+        let closed = picture.matches(&format!("</{element}>")).count();
+        assert_eq!(opened, closed, "{element}");
+    }
+}
+
+#[test]
+fn map_runs_every_workload_and_refuses_an_unknown_trace() {
+    for workload in [
+        "fill",
+        "random_destroy",
+        "recreate",
+        "larson",
+        "producer_consumer",
+    ] {
+        success(&map(&["--workload", workload, "--size", "2"]));
+        success(&map(&["--workload", workload, "--size", "1000"]));
+    }
+    let said = failure(&map(&["perl"]));
+    assert!(
+        said.contains("perl is neither a file nor one of python, gcc, node"),
+        "{said}"
+    );
+}

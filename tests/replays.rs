@@ -22,7 +22,7 @@ fn trace([threads, all, created, peak, foreign]: [u64; 5], events: &str) -> Trac
     Trace::from_reader("a.trace", text.as_bytes()).unwrap()
 }
 
-fn verify_on<A: EntityAllocator>(trace: &Trace, threads: usize) {
+fn verify_on<A: EntityAllocator + 'static>(trace: &Trace, threads: usize) {
     let mut replay = Replay::new(trace, threads).unwrap();
     let allocator = A::fresh();
     // Twice: the second time on an allocator that has been used.

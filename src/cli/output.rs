@@ -21,3 +21,25 @@ pub(super) fn show(text: &str) -> Result<(), CliError> {
         _ => Ok(()),
     }
 }
+
+/// `1 thread`, `12,345 threads`.
+pub(super) fn plural(count: usize, noun: &str) -> String {
+    format!(
+        "{} {noun}{}",
+        grouped(count),
+        if count == 1 { "" } else { "s" }
+    )
+}
+
+/// `1234567` as `1,234,567`.
+pub(super) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}

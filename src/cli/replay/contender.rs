@@ -1,44 +1,20 @@
-//! `Contender`: an allocator that replays are played on, whatever its type, and how one is chosen.
+//! `Contender`: an allocator that replays are played on, whatever its type.
 
+use std::any::Any;
 use std::time::Duration;
 
 use super::{Noting, Plain, Replay, ReplayError, ReplayFault, Shadow, Verifying};
-use crate::entity::reference::{BusyBlock, Naive};
 use crate::entity::{EntityAllocator, EntityIndex};
 
-/// An allocator by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum Choice {
-    /// The reference: one mutex round a free list
-    Naive,
-    /// The reference: the published DOTS algorithm, one busy flag a block
-    BusyBlock,
-    /// The product: the lock-free entity index
-    Bitmask,
-    /// All of them, side by side
-    All,
-}
-
-impl Choice {
-    /// Fresh allocators of this choice.
-    #[must_use]
-    pub fn contenders(self) -> Vec<Box<dyn Contender>> {
-        match self {
-            Self::Naive => vec![fresh::<Naive>()],
-            Self::BusyBlock => vec![fresh::<BusyBlock>()],
-            Self::Bitmask => vec![fresh::<EntityIndex>()],
-            Self::All => vec![
-                fresh::<Naive>(),
-                fresh::<BusyBlock>(),
-                fresh::<EntityIndex>(),
-            ],
-        }
-    }
-}
-
-fn fresh<A: EntityAllocator + 'static>() -> Box<dyn Contender> {
-    Box::new(A::fresh())
+/// Where an allocator has placed what is alive, at the end of a replay.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// The indices that are alive, ascending.
+    pub live: Vec<u32>,
+    /// For each block of 8,192 slots, whether an id of it was ever handed out.
+    pub touched: Vec<bool>,
+    /// Slots that have had all their versions; only the product can tell.
+    pub retired: Option<usize>,
 }
 
 /// What can be done with a trace and an allocator. Each call ends with nothing alive.
@@ -52,12 +28,6 @@ pub trait Contender {
     /// [`ReplayError`] where the allocator fails.
     fn time(&self, replay: &mut Replay) -> Result<Duration, ReplayError>;
 
-    /// Plays the trace; gives the number of blocks of 8,192 slots that ids came from.
-    ///
-    /// # Errors
-    /// [`ReplayError`] where the allocator fails.
-    fn blocks(&self, replay: &mut Replay) -> Result<usize, ReplayError>;
-
     /// Plays the trace and checks every answer: that no index is handed out while it is alive,
     /// that no handle comes back, that what is destroyed is gone, and that all is returned.
     ///
@@ -65,14 +35,14 @@ pub trait Contender {
     /// [`ReplayError`] where the allocator fails or answers wrongly.
     fn verify(&self, replay: &mut Replay) -> Result<(), ReplayError>;
 
-    /// Plays the trace; gives the indices that are alive when it ends, sorted.
+    /// Plays the trace; says where everything lies when it ends.
     ///
     /// # Errors
     /// [`ReplayError`] where the allocator fails.
-    fn survivors(&self, replay: &mut Replay) -> Result<Vec<u32>, ReplayError>;
+    fn placement(&self, replay: &mut Replay) -> Result<Placement, ReplayError>;
 }
 
-impl<A: EntityAllocator> Contender for A {
+impl<A: EntityAllocator + 'static> Contender for A {
     fn name(&self) -> &'static str {
         A::NAME
     }
@@ -81,17 +51,6 @@ impl<A: EntityAllocator> Contender for A {
         let mut played = replay.play(|| Plain(self))?;
         replay.drain(&mut played.players)?;
         Ok(played.time)
-    }
-
-    fn blocks(&self, replay: &mut Replay) -> Result<usize, ReplayError> {
-        let mut played = replay.play(|| Noting::new(self))?;
-        replay.drain(&mut played.players)?;
-        let blocks = played
-            .players
-            .first()
-            .map_or(0, |player| player.touched().len());
-        let touched = |&block: &usize| played.players.iter().any(|player| player.touched()[block]);
-        Ok((0..blocks).filter(touched).count())
     }
 
     fn verify(&self, replay: &mut Replay) -> Result<(), ReplayError> {
@@ -109,11 +68,21 @@ impl<A: EntityAllocator> Contender for A {
         }
     }
 
-    fn survivors(&self, replay: &mut Replay) -> Result<Vec<u32>, ReplayError> {
-        let mut played = replay.play(|| Plain(self))?;
-        let mut indices: Vec<u32> = replay.survivors().map(|id| id as u32).collect();
+    fn placement(&self, replay: &mut Replay) -> Result<Placement, ReplayError> {
+        let mut played = replay.play(|| Noting::new(self))?;
+        let mut live: Vec<u32> = replay.survivors().map(|id| id as u32).collect();
+        live.sort_unstable();
+        let retired = (self as &dyn Any).downcast_ref().map(EntityIndex::retired);
         replay.drain(&mut played.players)?;
-        indices.sort_unstable();
-        Ok(indices)
+        let blocks = played
+            .players
+            .first()
+            .map_or(0, |player| player.touched().len());
+        let touched = |block: usize| played.players.iter().any(|player| player.touched()[block]);
+        Ok(Placement {
+            live,
+            touched: (0..blocks).map(touched).collect(),
+            retired,
+        })
     }
 }

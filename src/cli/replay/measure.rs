@@ -1,5 +1,6 @@
 //! Measuring replays: contenders interleaved, an empty replay among them, medians.
 
+use core::hint;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -73,7 +74,7 @@ pub(super) fn measure(
     replay: &mut Replay,
     args: &Args,
 ) -> Result<Figures, CliError> {
-    let contenders = args.allocator.contenders();
+    let contenders = args.contenders();
     let events = replay.events();
     let per_event = |time: Duration| time.as_nanos() as f64 / events as f64;
     let failed = |contender: &dyn Contender| {
@@ -88,7 +89,8 @@ pub(super) fn measure(
         first.push(per_event(
             contender.time(replay).map_err(failed(contender))?,
         ));
-        blocks.push(contender.blocks(replay).map_err(failed(contender))?);
+        let placement = contender.placement(replay).map_err(failed(contender))?;
+        blocks.push(placement.touched.iter().filter(|&&touched| touched).count());
         if args.verify {
             contender.verify(replay).map_err(failed(contender))?;
         }
@@ -101,6 +103,9 @@ pub(super) fn measure(
         let empty =
             empty.map_err(|error| CliError::Failed(format!("{}: {error}", trace.name())))?;
         reading.push(per_event(empty.time));
+        empty.players.iter().map(Reading::heard).for_each(|heard| {
+            hint::black_box(heard);
+        });
         for (contender, samples) in contenders.iter().zip(&mut gross) {
             let contender = contender.as_ref();
             samples.push(per_event(

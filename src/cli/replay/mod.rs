@@ -5,9 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::builder::PossibleValuesParser;
+
 use super::CliError;
 use super::output::show;
 use super::trace::Trace;
+use super::workload::Registry;
 
 mod contender;
 mod lane;
@@ -16,7 +19,7 @@ mod player;
 mod report;
 mod shadow;
 
-pub use contender::{Choice, Contender};
+pub use contender::{Contender, Placement};
 pub use lane::{Exchange, Lane, Played, Replay};
 pub use player::{Noting, Plain, Player, Reading, ReplayError, ReplayFault};
 pub use shadow::{Shadow, Verifying};
@@ -28,9 +31,9 @@ pub struct Args {
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// The allocator to replay on
-    #[arg(long, value_enum, default_value = "all")]
-    allocator: Choice,
+    /// The allocators to replay on
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "all", value_parser = allocator_names())]
+    allocator: Vec<String>,
 
     /// Check every answer: no id twice while alive, all returned at the end
     #[arg(long)]
@@ -58,6 +61,30 @@ pub struct Args {
     /// Write the figures to a file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+}
+
+/// What `--allocator` may be.
+pub(super) fn allocator_names() -> PossibleValuesParser {
+    let registry = Registry::standard();
+    let names = registry.entity_allocators().map(|(name, _)| name);
+    PossibleValuesParser::new(names.chain(["all"]))
+}
+
+impl Args {
+    /// Fresh allocators of those that were chosen.
+    fn contenders(&self) -> Vec<Box<dyn Contender>> {
+        let chosen = |name| {
+            self.allocator
+                .iter()
+                .any(|wanted| wanted == name || wanted == "all")
+        };
+        let registry = Registry::standard();
+        let allocators = registry.entity_allocators();
+        allocators
+            .filter(|(name, _)| chosen(*name))
+            .map(|(_, fresh)| fresh())
+            .collect()
+    }
 }
 
 /// Positions in a trace, the second one exclusive.

@@ -1,7 +1,6 @@
 //! `Player`: what a replay calls for each event, and the players that need nothing else.
 
-use core::hint;
-
+use crate::chunk::Run;
 use crate::entity::{Entity, EntityAllocator, EntityError, Full};
 
 /// Slots of a block: what an allocator commits at a time.
@@ -82,6 +81,18 @@ pub enum ReplayFault {
         /// What the allocator counts.
         left: usize,
     },
+    /// A chunk allocator had no such run to give, or the system refused the memory.
+    #[error("no run of {len} chunks could be had")]
+    NoRun {
+        /// How many chunks were asked for.
+        len: usize,
+    },
+    /// A run that is in use could not be given back.
+    #[error("{run:?} is in use and was refused")]
+    RunRefused {
+        /// The run.
+        run: Run,
+    },
     /// Another thread of the replay gave up.
     #[error("another thread gave up")]
     Stopped,
@@ -131,19 +142,33 @@ impl<A: EntityAllocator> Player for Plain<'_, A> {
 }
 
 /// Only reads the events: what a replay costs without any allocator.
+///
+/// Hands out numbers and adds up those that come back: two sums, so that neither waits for the
+/// other.
 #[derive(Debug, Default)]
-pub struct Reading(u64);
+pub struct Reading {
+    created: u64,
+    heard: u64,
+}
+
+impl Reading {
+    /// What came back, for the compiler to see that somebody asks.
+    #[must_use]
+    pub const fn heard(&self) -> u64 {
+        self.heard
+    }
+}
 
 impl Player for Reading {
     #[inline(always)]
     fn create(&mut self) -> Result<u64, ReplayFault> {
-        self.0 += 1;
-        Ok(hint::black_box(self.0))
+        self.created += 1;
+        Ok(self.created)
     }
 
     #[inline(always)]
     fn destroy(&mut self, id: u64) -> Result<(), ReplayFault> {
-        hint::black_box(id);
+        self.heard = self.heard.wrapping_add(id);
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::measure::Figures;
 use crate::cli::CliError;
-use crate::cli::output::PLAIN_TABLE;
+use crate::cli::output::{PLAIN_TABLE, grouped, plural};
 
 /// One trace's line and table.
 pub(super) fn text(figures: &Figures) -> String {
@@ -19,10 +19,10 @@ pub(super) fn text(figures: &Figures) -> String {
         "{}: {threads}, {} events, {} objects, {} live at the peak, {} destroyed by another \
          thread; reading the events takes {:.2} ns an event",
         figures.trace,
-        grouped(figures.events as u64),
-        grouped(figures.objects as u64),
-        grouped(figures.peak_live),
-        grouped(figures.destroyed_by_another_thread),
+        grouped(figures.events),
+        grouped(figures.objects),
+        grouped(figures.peak_live as usize),
+        grouped(figures.destroyed_by_another_thread as usize),
         figures.reading_ns.median
     );
     let mut table = Table::new();
@@ -45,7 +45,7 @@ pub(super) fn text(figures: &Figures) -> String {
             format!("{:.2}", row.first_ns),
             row.ratio_to_naive
                 .map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}×")),
-            grouped(row.peak_blocks as u64),
+            grouped(row.peak_blocks),
             if row.verified { "yes" } else { "–" }.to_owned(),
         ]);
     }
@@ -53,27 +53,6 @@ pub(super) fn text(figures: &Figures) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     format!("{headline}\n{table}\n\n")
-}
-
-fn plural(count: usize, noun: &str) -> String {
-    if count == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{count} {noun}s")
-    }
-}
-
-/// `1234567` as `1,234,567`.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Writes all traces' figures.

@@ -19,8 +19,9 @@ mod error;
 mod event;
 mod lines;
 mod parse;
+mod part;
+mod recorder;
 mod shipped;
-mod window;
 mod write;
 
 use std::fs::File;
@@ -29,6 +30,7 @@ use std::path::Path;
 
 pub use error::{TraceError, TraceFault};
 pub use event::Event;
+pub(in crate::cli) use recorder::Recorder;
 
 /// The most threads that a trace may name: 1,024.
 ///

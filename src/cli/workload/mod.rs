@@ -14,7 +14,7 @@ mod registry;
 
 pub use order::{Shuffler, permutation};
 pub use parts::{Parts, share};
-pub use registry::Registry;
+pub use registry::{Named, Registry};
 
 /// Why a contender does not take part in a workload.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,13 @@ use super::chunk::{
     PublishedChunks, SmallPageChunks,
 };
 use super::id::{self, IdContender, IdEntrant, IdWorkload, Seam, SmallPages, Usual};
+use crate::chunk::{self as chunk_room, ChunkAllocator, MegachunkAllocator};
+use crate::cli::map::ChunkSubject;
+use crate::cli::replay::Contender;
 use crate::entity::{self, EntityAllocator};
+
+/// An allocator's name, and how to make a fresh one.
+pub type Named<T> = (&'static str, fn() -> Box<T>);
 
 /// Who takes part in which workloads.
 ///
@@ -14,6 +20,8 @@ use crate::entity::{self, EntityAllocator};
 pub struct Registry {
     ids: Vec<IdEntry>,
     chunks: Vec<ChunkEntry>,
+    entity_allocators: Vec<Named<dyn Contender>>,
+    chunk_allocators: Vec<Named<dyn ChunkSubject>>,
 }
 
 struct IdEntry {
@@ -33,6 +41,8 @@ impl Registry {
         Self {
             ids: Vec::new(),
             chunks: Vec::new(),
+            entity_allocators: Vec::new(),
+            chunk_allocators: Vec::new(),
         }
     }
 
@@ -55,7 +65,10 @@ impl Registry {
             .add_chunk_variant::<ChunkSeam<SmallPageChunks>>(&[
                 ChunkWorkload::FirstTouch,
                 ChunkWorkload::Decommit,
-            ]);
+            ])
+            .add_chunk_allocator::<chunk_room::reference::Naive>()
+            .add_chunk_allocator::<chunk_room::reference::MegachunkDots>()
+            .add_chunk_allocator::<MegachunkAllocator>();
         registry
     }
 
@@ -79,7 +92,26 @@ impl Registry {
 
     /// Adds an [`EntityAllocator`] of this crate or of another.
     pub fn add_entity_allocator<A: EntityAllocator + 'static>(&mut self) -> &mut Self {
+        self.entity_allocators
+            .push((A::NAME, || Box::new(A::fresh())));
         self.add_id_contender::<Seam<Usual<A>>>()
+    }
+
+    /// The [`EntityAllocator`]s by name: what `replay` and `map` run.
+    pub fn entity_allocators(&self) -> impl Iterator<Item = Named<dyn Contender>> {
+        self.entity_allocators.iter().copied()
+    }
+
+    /// Adds a [`ChunkAllocator`] to those that `map` draws.
+    pub fn add_chunk_allocator<A: ChunkAllocator + 'static>(&mut self) -> &mut Self {
+        self.chunk_allocators
+            .push((A::NAME, || Box::new(A::fresh())));
+        self
+    }
+
+    /// The [`ChunkAllocator`]s by name: what `map` draws.
+    pub fn chunk_allocators(&self) -> impl Iterator<Item = Named<dyn ChunkSubject>> {
+        self.chunk_allocators.iter().copied()
     }
 
     /// Adds a contender on chunks.

@@ -1,0 +1,293 @@
+//! `megachunk map`: draws where allocators place what they give out.
+//!
+//! A trace or a made-up workload runs on each contender. What is alive at its end is drawn: the
+//! index as rows of cells, darker the more of a cell's slots are alive; the mega-chunks as strips
+//! or squares of 64 chunks, coloured by the length of the run that each chunk belongs to. The
+//! pictures show only ids and runs that were handed out, so every allocator can be drawn.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use clap::builder::PossibleValuesParser;
+
+use super::CliError;
+use super::output::{grouped, plural, show};
+use super::replay::{Replay, ReplayError};
+use super::trace::Trace;
+use super::workload::Registry;
+
+mod chunks;
+mod index;
+mod shade;
+mod svg;
+mod terminal;
+mod workload;
+
+pub use chunks::{ChunkPlacement, ChunkSubject};
+
+use chunks::{ChunkFigures, ChunkMap};
+use index::{IndexFigures, IndexMap};
+use workload::Workload;
+
+/// Draw where allocators place what they give out.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Args {
+    /// A trace file, or the name of a trace that the program carries (python, gcc, node)
+    #[arg(value_name = "TRACE", conflicts_with = "workload")]
+    trace: Option<PathBuf>,
+
+    /// Run a made-up workload instead of a trace
+    #[arg(long, value_enum)]
+    workload: Option<Workload>,
+
+    /// How many objects the workload is about
+    #[arg(long, value_name = "N", default_value_t = 100_000, requires = "workload", value_parser = clap::value_parser!(u32).range(2..=50_000_000))]
+    size: u32,
+
+    /// What is drawn: the end, or the moment at which the most is alive
+    #[arg(long, value_enum, default_value = "end")]
+    at: Moment,
+
+    /// The allocators to draw, entity and chunk allocators alike
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "all", value_parser = allocator_names())]
+    allocator: Vec<String>,
+
+    /// Threads to run on [default: as many as were recorded]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+
+    /// Let only one in N objects be a run of chunks [default: as many as fit into a picture]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    chunk_share: Option<u32>,
+
+    /// Write the picture to an SVG file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+
+    /// Whether the terminal's picture has colours
+    #[arg(long, value_enum, default_value = "auto")]
+    color: Colour,
+}
+
+/// When a run is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Moment {
+    /// After the last event
+    End,
+    /// When the most objects live
+    Peak,
+}
+
+/// Whether there are colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Colour {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    Always,
+    Never,
+}
+
+/// What is drawn, apart from how.
+#[derive(Debug)]
+struct Picture {
+    title: String,
+    indices: Vec<IndexMap>,
+    chunk_title: Option<String>,
+    chunks: Vec<ChunkMap>,
+}
+
+/// Chunks in use that a picture has room for.
+const PICTURED_CHUNKS: u64 = 6_000;
+
+fn allocator_names() -> PossibleValuesParser {
+    let registry = Registry::standard();
+    let ids = registry.entity_allocators().map(|(name, _)| name);
+    let chunks = registry.chunk_allocators().map(|(name, _)| name);
+    let mut names: Vec<&str> = ids.chain(chunks).chain(["all"]).collect();
+    names.sort_unstable();
+    names.dedup();
+    PossibleValuesParser::new(names)
+}
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// [`CliError`] where the trace cannot be read or an allocator fails.
+pub fn run(args: &Args) -> Result<(), CliError> {
+    let trace = trace(args)?;
+    let picture = picture(args, &trace)?;
+    let canvas = terminal::Canvas {
+        width: width(),
+        colour: match args.color {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => {
+                std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+            }
+        },
+    };
+    show(&terminal::draw(&picture, canvas))?;
+    match &args.svg {
+        Some(path) => std::fs::write(path, svg::draw(&picture)).map_err(|source| CliError::File {
+            path: path.clone(),
+            source,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The terminal's width; where there is none, `COLUMNS`, or 100.
+fn width() -> usize {
+    let terminal = comfy_table::Table::new().width().map(usize::from);
+    let variable = || std::env::var("COLUMNS").ok()?.parse().ok();
+    terminal.or_else(variable).unwrap_or(100)
+}
+
+fn trace(args: &Args) -> Result<Trace, CliError> {
+    let whole = match (&args.trace, args.workload) {
+        (_, Some(workload)) => {
+            let name = clap::ValueEnum::to_possible_value(&workload);
+            let name = name.map_or_else(String::new, |name| name.get_name().to_owned());
+            workload.trace(&name, args.size as usize)
+        }
+        (None, None) => shipped("python").ok_or_else(|| unknown(Path::new("python")))?,
+        (Some(path), None) if path.exists() => {
+            Trace::load(path).map_err(|error| CliError::Failed(error.to_string()))?
+        }
+        (Some(path), None) => path
+            .to_str()
+            .and_then(shipped)
+            .ok_or_else(|| unknown(path))?,
+    };
+    Ok(match args.at {
+        Moment::End => whole,
+        Moment::Peak => whole.window(0..whole.peak_at()).unwrap_or(whole),
+    })
+}
+
+/// The shipped trace `name`, or `trace:name` as the benchmarks call it.
+fn shipped(name: &str) -> Option<Trace> {
+    Trace::shipped(name.strip_prefix("trace:").unwrap_or(name))
+}
+
+fn unknown(path: &Path) -> CliError {
+    let names: Vec<_> = Trace::shipped_names().collect();
+    CliError::BadArgument {
+        argument: "TRACE".to_owned(),
+        reason: format!(
+            "{} is neither a file nor one of {}",
+            path.display(),
+            names.join(", ")
+        ),
+    }
+}
+
+fn picture(args: &Args, trace: &Trace) -> Result<Picture, CliError> {
+    let chosen = |name: &str| {
+        args.allocator
+            .iter()
+            .any(|wanted| wanted == name || wanted == "all")
+    };
+    let failed = |name: &str, error: ReplayError| {
+        CliError::Failed(format!("{} on {name}: {error}", trace.name()))
+    };
+    let registry = Registry::standard();
+    let mut replay = replay(args, trace)?;
+    let threads = replay.threads();
+    let mut indices = Vec::new();
+    for (name, fresh) in registry
+        .entity_allocators()
+        .filter(|(name, _)| chosen(name))
+    {
+        let placement = fresh()
+            .placement(&mut replay)
+            .map_err(|error| failed(name, error))?;
+        indices.push(IndexMap::new(name, placement));
+    }
+
+    let share = share(args, trace);
+    let fewer = trace.share(share);
+    let mut replay = self::replay(args, &fewer)?;
+    let mut chunks = Vec::new();
+    for (name, fresh) in registry.chunk_allocators().filter(|(name, _)| chosen(name)) {
+        let placement = fresh()
+            .placement(&mut replay)
+            .map_err(|error| failed(name, error))?;
+        chunks.push(ChunkMap::new(name, placement));
+    }
+    let summary = trace.summary();
+    let moment = match args.at {
+        Moment::End => "at its end",
+        Moment::Peak => "at its peak",
+    };
+    Ok(Picture {
+        title: format!(
+            "{} {moment}: {} on {}",
+            trace.name(),
+            plural(summary.events as usize, "event"),
+            plural(threads, "thread")
+        ),
+        indices,
+        chunk_title: (!chunks.is_empty()).then(|| match share {
+            1 => format!("{} as runs of chunks", trace.name()),
+            share => format!("{} as runs of chunks: one in {share} objects", trace.name()),
+        }),
+        chunks,
+    })
+}
+
+/// One in how many objects becomes a run of chunks.
+fn share(args: &Args, trace: &Trace) -> usize {
+    let chunks = trace.summary().peak_live * chunks::MEAN_LENGTH as u64;
+    args.chunk_share.map_or_else(
+        || chunks.div_ceil(PICTURED_CHUNKS).max(1) as usize,
+        |share| share as usize,
+    )
+}
+
+fn replay(args: &Args, trace: &Trace) -> Result<Replay, CliError> {
+    // The share of a trace may lack a thread or two: then as many as it has.
+    let wanted = args.threads.map_or(0, usize::from);
+    Replay::new(trace, wanted)
+        .or_else(|| Replay::new(trace, 0))
+        .ok_or_else(|| CliError::BadArgument {
+            argument: "--threads".to_owned(),
+            reason: format!("{} cannot be played on {wanted} threads", trace.name()),
+        })
+}
+
+fn index_caption(figures: &IndexFigures) -> String {
+    let retired = match figures.retired {
+        Some(retired) => format!(", {} retired", plural(retired, "slot")),
+        None => String::new(),
+    };
+    format!(
+        "{} live in {}, {:.1} % full, {}, spread {:.2}×, highest index {}{retired}",
+        grouped(figures.live),
+        plural(figures.blocks, "block"),
+        100.0 * figures.occupancy,
+        plural(figures.holes, "hole"),
+        figures.spread,
+        grouped(figures.highest as usize),
+    )
+}
+
+fn chunk_caption(figures: &ChunkFigures) -> String {
+    let product = figures.stats.map_or_else(String::new, |stats| {
+        format!(
+            ", {} committed ({} empty), {} and {}",
+            plural(stats.committed_megachunks, "mega-chunk"),
+            stats.empty_megachunks,
+            plural(stats.commits as usize, "commit"),
+            plural(stats.decommits as usize, "decommit"),
+        )
+    });
+    format!(
+        "{} in {}, in {}, {:.1} % full, fragmentation {:.2}{product}",
+        plural(figures.in_use, "chunk"),
+        plural(figures.runs, "run"),
+        plural(figures.megachunks, "mega-chunk"),
+        100.0 * figures.occupancy,
+        figures.fragmentation,
+    )
+}

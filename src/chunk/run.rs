@@ -4,14 +4,16 @@ use core::fmt;
 
 /// The name of `len` neighbouring chunks of one mega-chunk, beginning at chunk `first`.
 ///
-/// A plain value, eight bytes: it owns nothing and keeps nothing alive. The owning handle of safe
+/// A plain value, four bytes: it owns nothing and keeps nothing alive. The owning handle of safe
 /// code is `Chunks`; a `Run` is what the [`ChunkAllocator`](crate::chunk::ChunkAllocator) seam and
 /// tables use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Run {
-    first: u32,
-    len: u32,
-}
+pub struct Run(
+    /// `first 26 | len - 1 6`: ordered by the first chunk, and one word to pass about.
+    u32,
+);
+
+const LEN_BITS: u32 = 6;
 
 impl Run {
     /// The run of `len` chunks from `first`; `None` unless `1 <= len <= 64` and all chunks exist
@@ -24,14 +26,14 @@ impl Run {
         {
             return None;
         }
-        Some(Self { first, len })
+        Some(Self(first << LEN_BITS | (len - 1)))
     }
 
     /// The first chunk's number, `0..1_048_576`.
     #[inline(always)]
     #[must_use]
     pub const fn first(self) -> u32 {
-        self.first
+        self.0 >> LEN_BITS
     }
 
     /// How many chunks: 1 to 64.
@@ -39,26 +41,26 @@ impl Run {
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a run is never empty")]
     pub const fn len(self) -> u32 {
-        self.len
+        (self.0 & ((1 << LEN_BITS) - 1)) + 1
     }
 
     /// The mega-chunk that the run lies in, `0..16_384`.
     #[inline(always)]
     #[must_use]
     pub const fn megachunk(self) -> u32 {
-        self.first / super::MEGACHUNK_CHUNKS as u32
+        self.first() / super::MEGACHUNK_CHUNKS as u32
     }
 
     /// The run's bits in its mega-chunk's in-use mask.
     #[inline(always)]
     #[must_use]
     pub const fn mask(self) -> u64 {
-        (u64::MAX >> (64 - self.len)) << (self.first % super::MEGACHUNK_CHUNKS as u32)
+        (u64::MAX >> (64 - self.len())) << (self.first() % super::MEGACHUNK_CHUNKS as u32)
     }
 }
 
 impl fmt::Debug for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "chunks {}..{}", self.first, self.first + self.len)
+        write!(f, "chunks {}..{}", self.first(), self.first() + self.len())
     }
 }

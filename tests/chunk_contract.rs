@@ -15,7 +15,8 @@ use std::thread;
 
 use megachunk::chunk::reference::{MegachunkDots, Naive};
 use megachunk::chunk::{
-    CHUNK_BYTES, CHUNKS, ChunkAllocator, ChunkError, MEGACHUNK_CHUNKS, MEGACHUNKS, Run,
+    CHUNK_BYTES, CHUNKS, ChunkAllocator, ChunkError, MEGACHUNK_CHUNKS, MEGACHUNKS,
+    MegachunkAllocator, Run,
 };
 use support::{Dice, Ledger};
 
@@ -32,7 +33,7 @@ macro_rules! contract {
     };
 }
 
-contract!(naive: Naive, megachunk_dots: MegachunkDots => [
+contract!(naive: Naive, megachunk_dots: MegachunkDots, megachunk_allocator: MegachunkAllocator => [
     a_length_beyond_1_to_64_is_refused,
     runs_of_every_length_lie_in_one_megachunk_and_never_overlap,
     memory_is_writable_and_disjoint,

@@ -38,16 +38,10 @@ use core::ptr::{self, NonNull};
 
 use memmap2::MmapMut;
 
-use crate::chunk::{CHUNK_BYTES, ChunkAllocator, ChunkError, MEGACHUNK_CHUNKS, Run};
+use crate::chunk::{CHUNK_BYTES, ChunkAllocator, ChunkError, MEGACHUNK_CHUNKS, MEGACHUNKS, Run};
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use crate::sync::geometry::{FULL, WORD_BITS};
+use crate::sync::geometry::{ALL_CHUNKS, FULL, WORD_BITS};
 use crate::sync::{UnsafeCell, probe};
-
-#[cfg(not(loom))]
-use crate::chunk::MEGACHUNKS;
-/// Under a model checker: as many as there are data blocks.
-#[cfg(loom)]
-const MEGACHUNKS: usize = crate::sync::geometry::BLOCKS as usize;
 
 /// Whether the system grants memory for this mega-chunk.
 type Grants = dyn Fn(u32) -> bool + Send + Sync;
@@ -120,7 +114,7 @@ impl MegachunkDots {
         let (offset, after) = loop {
             let offset = first_fit(before, len)?;
             let after = before | mask(offset, len);
-            let new = if before == 0 { FULL } else { after };
+            let new = if before == 0 { ALL_CHUNKS } else { after };
             // Ordering: Acquire pairs with the Release of the thread that mapped or unmapped, and
             // of those that freed these chunks before us.
             match in_use.compare_exchange(before, new, Ordering::AcqRel, Ordering::Relaxed) {
@@ -135,7 +129,7 @@ impl MegachunkDots {
             in_use.fetch_and(!mask(offset, len), Ordering::AcqRel);
             return Some(Err(error));
         }
-        if after == FULL {
+        if after == ALL_CHUNKS {
             // Fault 5: no second look at the mask.
             self.hint_of(index)
                 .fetch_or(hint_bit(index), Ordering::AcqRel);
@@ -153,7 +147,7 @@ impl MegachunkDots {
         if !(self.grants)(index as u32) {
             return Err(refused("refused on request".into()));
         }
-        let mut memory = MmapMut::map_anon(WORD_BITS as usize * CHUNK_BYTES)
+        let mut memory = MmapMut::map_anon(MEGACHUNK_CHUNKS * CHUNK_BYTES)
             .map_err(|error| refused(error.to_string()))?;
         let megachunk = &self.megachunks[index];
         // Ordering: Relaxed: who owns a chunk here has acquired the mask that is stored next.
@@ -197,7 +191,7 @@ fn mask(offset: u32, len: u32) -> u64 {
 
 /// Where the first `len` neighbouring zero bits begin.
 fn first_fit(in_use: u64, len: u32) -> Option<u32> {
-    let mut starts = !in_use & FULL;
+    let mut starts = !in_use & ALL_CHUNKS;
     // After each step a bit of `starts` is set if `covered` free chunks begin there.
     let mut covered = 1;
     while covered < len && starts != 0 {
@@ -216,7 +210,7 @@ impl ChunkAllocator for MegachunkDots {
     }
 
     fn allocate(&self, len: usize) -> Result<Run, ChunkError> {
-        if len == 0 || len > WORD_BITS as usize {
+        if len == 0 || len > MEGACHUNK_CHUNKS {
             return Err(ChunkError::BadLength { len });
         }
         let start = self.start();
@@ -242,7 +236,11 @@ impl ChunkAllocator for MegachunkDots {
                 return Err(ChunkError::NotInUse { run });
             }
             let last = before == run.mask();
-            let new = if last { FULL } else { before & !run.mask() };
+            let new = if last {
+                ALL_CHUNKS
+            } else {
+                before & !run.mask()
+            };
             // Ordering: Release pairs with the Acquire of the next owner's claim in `take_in`;
             // Acquire so that the last one out unmaps after all the others' accesses.
             match megachunk.in_use.compare_exchange(

@@ -17,6 +17,7 @@ use core::ptr::NonNull;
 use std::alloc::Layout;
 
 use crate::chunk::{CHUNK_BYTES, ChunkAllocator, ChunkError, MEGACHUNK_CHUNKS, MEGACHUNKS, Run};
+use crate::sync::geometry::ALL_CHUNKS;
 use crate::sync::{Mutex, probe};
 
 /// A heap block that holds the chunks of one mega-chunk.
@@ -74,10 +75,10 @@ impl Megachunk {
 
     /// The offset of the first `len` neighbouring chunks that are free.
     fn first_fit(&self, len: usize) -> Option<u32> {
-        if self.in_use == u64::MAX {
+        if self.in_use == ALL_CHUNKS {
             return None;
         }
-        let run = u64::MAX >> (MEGACHUNK_CHUNKS - len);
+        let run = ALL_CHUNKS >> (MEGACHUNK_CHUNKS - len);
         (0..=(MEGACHUNK_CHUNKS - len) as u32).find(|offset| self.in_use & (run << offset) == 0)
     }
 }

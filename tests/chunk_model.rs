@@ -6,7 +6,8 @@
 #[path = "support/chunk_ops.rs"]
 mod chunk_ops;
 
-use chunk_ops::{ChunkOp, run};
+use chunk_ops::{ChunkOp, Seam, Tickets, run};
+use megachunk::chunk::MegachunkAllocator;
 use megachunk::chunk::reference::{MegachunkDots, Naive};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -25,6 +26,11 @@ fn op() -> impl Strategy<Value = ChunkOp> {
         2 => pick().prop_map(|pick| ChunkOp::FreeAgain { pick }),
         1 => any::<bool>().prop_map(|backwards| ChunkOp::FreeAll { backwards }),
         1 => Just(ChunkOp::Flush),
+        1 => len().prop_map(|len| ChunkOp::AllocateUpTo { len }),
+        1 => any::<u8>().prop_map(|count| ChunkOp::AllocateMany { count }),
+        1 => Just(ChunkOp::Trim),
+        1 => (0..4_u8, 0..4_u8)
+            .prop_map(|(commits, decommits)| ChunkOp::SystemRefuses { commits, decommits }),
     ]
 }
 
@@ -33,11 +39,21 @@ proptest! {
 
     #[test]
     fn naive_agrees_with_the_model(ops in vec(op(), 1..120)) {
-        run::<Naive>(&ops);
+        run::<Seam<Naive, true>>(&ops);
     }
 
     #[test]
     fn megachunk_dots_agrees_with_the_model(ops in vec(op(), 1..120)) {
-        run::<MegachunkDots>(&ops);
+        run::<Seam<MegachunkDots, true>>(&ops);
+    }
+
+    #[test]
+    fn megachunk_agrees_with_the_model(ops in vec(op(), 1..120)) {
+        run::<Seam<MegachunkAllocator, false>>(&ops);
+    }
+
+    #[test]
+    fn tickets_and_a_system_that_refuses_agree_with_the_model(ops in vec(op(), 1..120)) {
+        run::<Tickets>(&ops);
     }
 }

@@ -1,11 +1,12 @@
-//! Fuzzes the chunk allocators: the bytes are operations, the set of chunks in use is the oracle.
+//! Fuzzes `MegachunkAllocator`: the bytes are operations, the set of chunks in use is the oracle.
 //!
 //! Operations and oracle are those of the proptest state machine `tests/chunk_model.rs`; see
-//! `tests/support/chunk_ops.rs`.
+//! `tests/support/chunk_ops.rs`. The system's memory refuses on request, and watches that each
+//! mega-chunk is committed once, given back once, and used in between only.
 //!
 //! Format of an input, and of the seeds in `corpus/chunk_allocator`: operations one after the
-//! other, each a byte that names it (modulo 8, in the order below) and one byte of argument
-//! (`Flush` and `Allocate` of a single chunk have none).
+//! other, each a byte that names it (modulo 12, in the order below) and its arguments, a byte each.
+//! Arguments that are missing at the end are 0.
 
 #![no_main]
 
@@ -13,12 +14,11 @@
 mod chunk_ops;
 
 use arbitrary::{Result, Unstructured};
-use chunk_ops::{ChunkOp, run};
+use chunk_ops::{ChunkOp, Tickets, run};
 use libfuzzer_sys::fuzz_target;
-use megachunk::chunk::reference::MegachunkDots;
 
 /// More operations say nothing that fewer do not, and take longer.
-const MAX_OPS: usize = 200;
+const MAX_OPS: usize = 150;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut bytes = Unstructured::new(bytes);
@@ -26,11 +26,11 @@ fuzz_target!(|bytes: &[u8]| {
     while !bytes.is_empty() && ops.len() < MAX_OPS {
         ops.extend(op(&mut bytes));
     }
-    run::<MegachunkDots>(&ops);
+    run::<Tickets>(&ops);
 });
 
 fn op(bytes: &mut Unstructured<'_>) -> Result<ChunkOp> {
-    Ok(match bytes.arbitrary::<u8>()? % 8 {
+    Ok(match bytes.arbitrary::<u8>()? % 12 {
         0 => ChunkOp::Allocate { len: 1 },
         1 => ChunkOp::Allocate {
             len: bytes.arbitrary()?,
@@ -38,18 +38,29 @@ fn op(bytes: &mut Unstructured<'_>) -> Result<ChunkOp> {
         2 => ChunkOp::AllocateElsewhere {
             len: bytes.arbitrary()?,
         },
-        3 => ChunkOp::Free {
+        3 => ChunkOp::AllocateUpTo {
+            len: bytes.arbitrary()?,
+        },
+        4 => ChunkOp::AllocateMany {
+            count: bytes.arbitrary()?,
+        },
+        5 => ChunkOp::Free {
             pick: bytes.arbitrary()?,
         },
-        4 => ChunkOp::FreeElsewhere {
+        6 => ChunkOp::FreeElsewhere {
             pick: bytes.arbitrary()?,
         },
-        5 => ChunkOp::FreeAgain {
+        7 => ChunkOp::FreeAgain {
             pick: bytes.arbitrary()?,
         },
-        6 => ChunkOp::FreeAll {
+        8 => ChunkOp::FreeAll {
             backwards: bytes.arbitrary()?,
         },
-        _ => ChunkOp::Flush,
+        9 => ChunkOp::Flush,
+        10 => ChunkOp::Trim,
+        _ => ChunkOp::SystemRefuses {
+            commits: bytes.arbitrary()?,
+            decommits: bytes.arbitrary()?,
+        },
     })
 }

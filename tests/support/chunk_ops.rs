@@ -7,6 +7,8 @@
 //! The model is the set of chunks in use. Each run is stamped at both ends of each of its chunks,
 //! and must still hold its stamp when it is given back.
 
+#[path = "chunk_subjects.rs"]
+mod chunk_subjects;
 #[path = "elsewhere.rs"]
 mod elsewhere;
 
@@ -14,8 +16,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use elsewhere::on_some_thread;
-use megachunk::chunk::reference::{MegachunkDots, Naive};
-use megachunk::chunk::{CHUNK_BYTES, ChunkAllocator, ChunkError, Run};
+use megachunk::chunk::{CHUNK_BYTES, ChunkError, Run};
+
+pub(crate) use chunk_subjects::{Seam, Tickets};
+use chunk_subjects::{Seen, Subject};
 
 /// One call. A `pick` is taken modulo the number of runs in use, or given back so far.
 #[derive(Clone, Copy, Debug)]
@@ -24,26 +28,28 @@ pub(crate) enum ChunkOp {
     Allocate { len: u8 },
     /// Takes a run on a thread that ends afterwards.
     AllocateElsewhere { len: u8 },
+    /// Takes the longest run that there is, halving from `len`.
+    AllocateUpTo { len: u8 },
+    /// Takes `count` chunks in some runs.
+    AllocateMany { count: u8 },
     /// Gives a run back.
     Free { pick: u8 },
     /// Gives a run back on a thread that ends afterwards.
     FreeElsewhere { pick: u8 },
-    /// Gives back a run that was given back before, if not all its chunks are in use again.
+    /// Gives back a run that was given back before.
     FreeAgain { pick: u8 },
     /// Gives back all runs, first taken first or last taken first.
     FreeAll { backwards: bool },
     /// Gives what the thread keeps for itself to everybody.
     Flush,
+    /// Gives unused memory back to the system.
+    Trim,
+    /// From now on the system refuses so many requests for memory, and so many returns.
+    SystemRefuses { commits: u8, decommits: u8 },
 }
 
-/// Chunks in use at once at most, so that a run of operations stays within 64 MiB.
-const LIMIT: usize = 4_096;
-
-/// An allocator under test.
-pub(crate) trait Subject: ChunkAllocator {}
-
-impl Subject for Naive {}
-impl Subject for MegachunkDots {}
+/// Chunks in use at once at most, so that a run of operations stays within 16 MiB.
+const LIMIT: usize = 1_024;
 
 /// Runs `ops` on a fresh allocator and on the model.
 ///
@@ -57,24 +63,30 @@ pub(crate) fn run<S: Subject>(ops: &[ChunkOp]) {
         given_back: Vec::new(),
         stamps: 0,
     };
-    for some in ops.chunks(8) {
+    for some in ops.chunks(50) {
         some.iter().for_each(|&op| machine.step(op));
-        // Now and then: an allocator may have to look at all its masks.
-        assert_eq!(
-            machine.subject.in_use(),
-            machine.in_use.len(),
-            "after {some:?}"
-        );
+        // Now and then: they may look at every mask.
+        assert_eq!(machine.subject.in_use(), machine.in_use.len(), "{some:?}");
+        machine.subject.check(&machine.in_use);
     }
     machine.step(ChunkOp::FreeAll { backwards: false });
     assert_eq!(machine.subject.in_use(), 0);
+    machine.step(ChunkOp::Trim);
 }
 
-struct Machine<S> {
+/// A run that was taken: its name for the allocator, and what was written there.
+#[derive(Clone, Copy)]
+struct Held<T> {
+    run: Run,
+    ticket: T,
+    stamp: u64,
+}
+
+struct Machine<S: Subject> {
     subject: S,
     in_use: HashSet<u32>,
-    held: Vec<(Run, u64)>,
-    given_back: Vec<Run>,
+    held: Vec<Held<S::Ticket>>,
+    given_back: Vec<Held<S::Ticket>>,
     stamps: u64,
 }
 
@@ -83,6 +95,8 @@ impl<S: Subject> Machine<S> {
         match op {
             ChunkOp::Allocate { len } => self.allocate(len, false),
             ChunkOp::AllocateElsewhere { len } => self.allocate(len, true),
+            ChunkOp::AllocateUpTo { len } => self.allocate_up_to(len),
+            ChunkOp::AllocateMany { count } => self.allocate_many(count),
             ChunkOp::Free { pick } => self.free_one(pick, false),
             ChunkOp::FreeElsewhere { pick } => self.free_one(pick, true),
             ChunkOp::FreeAgain { pick } => self.free_again(pick),
@@ -91,10 +105,13 @@ impl<S: Subject> Machine<S> {
                 if backwards {
                     held.reverse();
                 }
-                held.into_iter()
-                    .for_each(|(run, stamp)| self.free(run, stamp, false));
+                held.into_iter().for_each(|held| self.free(held, false));
             }
             ChunkOp::Flush => self.subject.flush(),
+            ChunkOp::Trim => self.subject.trim(),
+            ChunkOp::SystemRefuses { commits, decommits } => {
+                self.subject.refuse(commits.into(), decommits.into());
+            }
         }
     }
 
@@ -102,19 +119,64 @@ impl<S: Subject> Machine<S> {
         if self.in_use.len() + len as usize > LIMIT {
             return;
         }
-        let run = match on_some_thread(elsewhere, || self.subject.allocate(len as usize)) {
-            Ok(run) => run,
-            Err(ChunkError::BadLength { len: refused }) if !(1..=64).contains(&len) => {
-                return assert_eq!(refused, len as usize);
-            }
-            Err(error) => panic!("{len} chunks were refused: {error}"),
+        let refusals = self.subject.refusals_left();
+        let before = if refusals > 0 && !elsewhere {
+            self.subject.masks()
+        } else {
+            Vec::new()
         };
-        assert_eq!(run.len(), u32::from(len));
-        assert_eq!(
-            Run::new(run.first(), run.len()),
-            Some(run),
-            "{run:?} is a valid run"
-        );
+        match on_some_thread(elsewhere, || self.subject.take(len as usize)) {
+            Ok((run, ticket)) => {
+                assert_eq!(run.len(), u32::from(len));
+                self.taken(run, ticket);
+            }
+            Err(ChunkError::Refused { .. }) if self.subject.refusals_left() < refusals => {
+                if !elsewhere {
+                    assert_eq!(self.subject.masks(), before, "a refusal changed a mask");
+                }
+            }
+            Err(error) => assert_bad_length(len, &error),
+        }
+    }
+
+    fn allocate_up_to(&mut self, len: u8) {
+        if self.in_use.len() + len as usize > LIMIT {
+            return;
+        }
+        let refusals = self.subject.refusals_left();
+        match self.subject.take_up_to(len as usize) {
+            // So few are in use that a run of the whole length is left somewhere.
+            Ok((run, ticket)) => {
+                assert_eq!(run.len(), u32::from(len));
+                self.taken(run, ticket);
+            }
+            Err(ChunkError::Refused { .. }) if self.subject.refusals_left() < refusals => {}
+            Err(error) => assert_bad_length(len, &error),
+        }
+    }
+
+    fn allocate_many(&mut self, count: u8) {
+        if self.in_use.len() + count as usize > LIMIT {
+            return;
+        }
+        let refusals = self.subject.refusals_left();
+        match self.subject.take_many(count as usize) {
+            Ok(runs) => {
+                let all: usize = runs.iter().map(|(run, _)| run.len() as usize).sum();
+                assert_eq!(all, count as usize);
+                runs.into_iter()
+                    .for_each(|(run, ticket)| self.taken(run, ticket));
+            }
+            Err(ChunkError::Refused { .. }) if self.subject.refusals_left() < refusals => {
+                assert_eq!(self.subject.in_use(), self.in_use.len(), "some stay taken");
+            }
+            Err(error) => panic!("{count} chunks were refused: {error}"),
+        }
+    }
+
+    /// Enters a run that the allocator gave out.
+    fn taken(&mut self, run: Run, ticket: S::Ticket) {
+        assert_eq!(Run::new(run.first(), run.len()), Some(run), "a valid run");
         for chunk in chunks(run) {
             assert!(
                 self.in_use.insert(chunk),
@@ -122,44 +184,46 @@ impl<S: Subject> Machine<S> {
             );
         }
         self.stamps += 1;
+        let stamp = self.stamps;
         for word in self.words(run) {
             // SAFETY: the word lies in memory of a run in use, which is the machine's own.
-            unsafe { word.write(self.stamps) };
+            unsafe { word.write(stamp) };
         }
-        self.held.push((run, self.stamps));
+        self.held.push(Held { run, ticket, stamp });
     }
 
     fn free_one(&mut self, pick: u8, elsewhere: bool) {
         if let Some(at) = (pick as usize).checked_rem(self.held.len()) {
-            let (run, stamp) = self.held.swap_remove(at);
-            self.free(run, stamp, elsewhere);
+            let held = self.held.swap_remove(at);
+            self.free(held, elsewhere);
         }
     }
 
-    fn free(&mut self, run: Run, stamp: u64, elsewhere: bool) {
+    fn free(&mut self, held: Held<S::Ticket>, elsewhere: bool) {
+        let Held { run, ticket, stamp } = held;
         for word in self.words(run) {
-            // SAFETY: the word lies in memory of a run in use, and `allocate` has written it.
-            let held = unsafe { word.read() };
-            assert_eq!(held, stamp, "somebody wrote into {run:?}");
+            // SAFETY: the word lies in memory of a run in use, and `taken` has written it.
+            let found = unsafe { word.read() };
+            assert_eq!(found, stamp, "somebody wrote into {run:?}");
         }
-        // SAFETY: the run is in use, and `held` named it once.
-        let result = on_some_thread(elsewhere, || unsafe { self.subject.free(run) });
+        let result = on_some_thread(elsewhere, || self.subject.give(ticket));
         result.unwrap_or_else(|error| panic!("{run:?} was not taken back: {error}"));
         chunks(run).for_each(|chunk| assert!(self.in_use.remove(&chunk)));
-        self.given_back.push(run);
+        self.given_back.push(held);
     }
 
     fn free_again(&mut self, pick: u8) {
         let Some(at) = (pick as usize).checked_rem(self.given_back.len()) else {
             return;
         };
-        let run = self.given_back[at];
-        if chunks(run).all(|chunk| self.in_use.contains(&chunk)) {
-            return;
+        let Held { run, ticket, .. } = self.given_back[at];
+        let reused = chunks(run).all(|chunk| self.in_use.contains(&chunk));
+        match S::SECOND_FREE_IS {
+            Seen::Always => {}
+            Seen::WhileFree if !reused => {}
+            _ => return,
         }
-        // SAFETY: nobody uses the memory by this name. At least one of the chunks is not in use,
-        // which the allocator is to see and to refuse.
-        let result = unsafe { self.subject.free(run) };
+        let result = self.subject.give(ticket);
         assert!(
             matches!(result, Err(ChunkError::NotInUse { run: refused }) if refused == run),
             "{run:?} was taken back twice"
@@ -171,14 +235,21 @@ impl<S: Subject> Machine<S> {
         let base = self.subject.base(run).as_ptr();
         (0..run.len() as usize).flat_map(move |chunk| {
             let first = base.wrapping_add(chunk * CHUNK_BYTES);
-            [
-                first.cast(),
-                first.wrapping_add(CHUNK_BYTES - size_of::<u64>()).cast(),
-            ]
+            let last = first.wrapping_add(CHUNK_BYTES - size_of::<u64>());
+            [first.cast(), last.cast()]
         })
     }
 }
 
 fn chunks(run: Run) -> Range<u32> {
     run.first()..run.first() + run.len()
+}
+
+/// No error is right for a length that there is, while the system refuses nothing.
+fn assert_bad_length(len: u8, error: &ChunkError) {
+    let said = matches!(error, ChunkError::BadLength { len: said } if *said == len as usize);
+    assert!(
+        said && !(1..=64).contains(&len),
+        "{len} chunks were refused: {error}"
+    );
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::{IdContender, IdSession};
 use crate::cli::measure::{Stopwatch, Subject};
 use crate::cli::workload::{Parts, Unsupported};
+use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::probe::{Frozen, Gate, freeze_at};
 
 /// Ids that each worker holds and replaces. They come from where the frozen thread's come from.
@@ -16,6 +17,9 @@ const SET: usize = 500;
 const ROUND: usize = 256;
 /// If they do not get through a set in this time, they are blocked: it takes them microseconds.
 const PATIENCE: Duration = Duration::from_millis(300);
+/// After this time the frozen thread is let go, so that a contender that blocks after all is
+/// reported, and does not hang the program.
+const RESCUE: Duration = Duration::from_secs(10);
 /// A victim's operation has fewer steps than this, or never ends.
 const MOST_STEPS: u64 = 10_000;
 
@@ -50,11 +54,13 @@ impl<C: IdContender> Stall<C> {
         let mut blocked = 0;
         let mut steps = 0;
         while steps < MOST_STEPS {
+            // Before the other stops: what is destroyed meanwhile lies beside what it works on.
+            let member = Member::new(&*contender);
             let victim = Victim::freeze(&contender, steps);
             if victim.fared == Frozen::Finished {
                 break;
             }
-            blocked += u64::from(!goes_on(&contender, &victim));
+            blocked += u64::from(!goes_on(&contender, member, &victim));
             steps += 1;
         }
         if blocked > 0 {
@@ -62,10 +68,7 @@ impl<C: IdContender> Stall<C> {
                 format!("blocks the others at {blocked} of {steps} steps").into(),
             ));
         }
-        let workers = Parts::new(threads, |_| Member {
-            set: super::populated(&*contender, SET),
-            next: 0,
-        });
+        let workers = Parts::new(threads, |_| Member::new(&*contender));
         Ok(Self {
             contender,
             workers,
@@ -92,10 +95,23 @@ impl<C: IdContender> Subject for Stall<C> {
         let lives = rounds as usize * ROUND;
         let died = watch.time(0, lives as u64, || member.replace(&mut session, lives));
         assert_eq!(died, lives, "members of a set are alive");
+        let victim = self.victim.lock().expect("only the main thread freezes");
+        let was_rescued = victim.as_ref().is_some_and(Victim::was_let_go);
+        assert!(
+            !was_rescued,
+            "the others were blocked until the frozen thread was let go"
+        );
     }
 }
 
 impl<I: Copy> Member<I> {
+    fn new<C: IdContender<Id = I>>(contender: &C) -> Self {
+        Self {
+            set: super::populated(contender, SET),
+            next: 0,
+        }
+    }
+
     fn replace(&mut self, session: &mut impl IdSession<Id = I>, count: usize) -> usize {
         let mut died = 0;
         for _ in 0..count {
@@ -109,14 +125,10 @@ impl<I: Copy> Member<I> {
 }
 
 /// Whether another thread gets through its work while `victim` stands still.
-fn goes_on<C: IdContender>(contender: &Arc<C>, victim: &Victim) -> bool {
+fn goes_on<C: IdContender>(contender: &Arc<C>, mut member: Member<C::Id>, victim: &Victim) -> bool {
     let (done, is_done) = mpsc::channel();
     let contender = Arc::clone(contender);
     let other = thread::spawn(move || {
-        let mut member = Member {
-            set: super::populated(&*contender, SET),
-            next: 0,
-        };
         let mut session = contender.session();
         member.replace(&mut session, SET);
         for id in member.set {
@@ -131,11 +143,16 @@ fn goes_on<C: IdContender>(contender: &Arc<C>, victim: &Victim) -> bool {
     went_on
 }
 
-/// A thread that stands before a step of a create or a destroy, until it is dropped.
+/// A thread that stands before a step of a create or a destroy, until it is dropped, or for so
+/// long that whoever waits for it must be blocked.
 struct Victim {
     gate: Arc<Gate>,
     fared: Frozen,
     thread: Option<JoinHandle<()>>,
+    /// Dropped, it tells the rescuer that there is no need.
+    no_need: Option<mpsc::Sender<()>>,
+    rescuer: Option<JoinHandle<()>>,
+    let_go: Arc<AtomicU32>,
 }
 
 impl Victim {
@@ -150,19 +167,44 @@ impl Victim {
                 session.destroy(id);
             });
         });
+        let fared = gate.wait();
+        let (no_need, need) = mpsc::channel();
+        let let_go = Arc::new(AtomicU32::new(0));
+        let rescuer = thread::spawn({
+            let (gate, let_go) = (Arc::clone(&gate), Arc::clone(&let_go));
+            move || {
+                if need.recv_timeout(RESCUE) == Err(RecvTimeoutError::Timeout) {
+                    // Ordering: Relaxed: read after the gate's lock has been seen, or too early
+                    // to matter.
+                    let_go.store(1, Ordering::Relaxed);
+                    gate.open();
+                }
+            }
+        });
         Self {
-            fared: gate.wait(),
             gate,
+            fared,
             thread: Some(thread),
+            no_need: Some(no_need),
+            rescuer: Some(rescuer),
+            let_go,
         }
+    }
+
+    fn was_let_go(&self) -> bool {
+        self.let_go.load(Ordering::Relaxed) != 0
     }
 }
 
 impl Drop for Victim {
     fn drop(&mut self) {
         self.gate.open();
-        if let Some(thread) = self.thread.take() {
-            // Its answers are not what is measured.
+        self.no_need = None;
+        // Their answers are not what is measured.
+        for thread in [self.thread.take(), self.rescuer.take()]
+            .into_iter()
+            .flatten()
+        {
             let _ = thread.join();
         }
     }

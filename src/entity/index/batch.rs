@@ -56,7 +56,7 @@ pub(crate) fn create(
 /// sets the hints of all of them at once; how many entities were made. None if the hints know of no
 /// free slot.
 fn create_in_words(core: &Core, cache: &mut Cache, tally: &Tally, out: &mut [Entity]) -> usize {
-    let Some(first) = core.candidate(cache) else {
+    let Some(first) = core.candidate(cache, tally) else {
         return 0;
     };
     let hint_word = first as usize / FANOUT;
@@ -71,14 +71,13 @@ fn create_in_words(core: &Core, cache: &mut Cache, tally: &Tally, out: &mut [Ent
         probe::probed(1);
         if !core.is_full(word) {
             let lane = word as usize % FANOUT;
-            slots[lane] = core.claim_unmarked(word);
+            slots[lane] = core.claim_word(word);
             room -= slots[lane].count_ones() as usize;
             claimed |= 1 << lane;
         }
     }
     if claimed != 0 {
-        let _lag = tally.lag.begin();
-        core.mark_claimed(hint_word, claimed);
+        core.mark_later(cache, tally, hint_word, claimed);
     }
     let mut filled = 0;
     for (lane, slots) in slots.into_iter().enumerate() {

@@ -31,6 +31,11 @@ pub(crate) struct Cache {
     pub(crate) mask: u64,
     /// The block that this thread takes words from.
     pub(crate) block: u32,
+    /// The hint word that `unmarked` belongs to.
+    pub(crate) hint_word: u32,
+    /// Claim words that this thread has filled and whose hints it has not set yet: it sets them
+    /// together. (Until then others may look at a full word in vain.)
+    pub(crate) unmarked: u64,
     /// This node's number, from 1: marks the block that the thread works in.
     pub(crate) ordinal: u32,
     pub(crate) magazine: [u32; MAGAZINE],
@@ -44,6 +49,8 @@ impl Cache {
             word: 0,
             mask: 0,
             block: NO_BLOCK,
+            hint_word: 0,
+            unmarked: 0,
             ordinal,
             magazine: [0; MAGAZINE],
         }

@@ -231,7 +231,7 @@ impl Core {
         tally: &Tally,
     ) -> Result<(), Full> {
         debug_assert!(cache.mask == 0);
-        while let Some(word) = self.candidate(cache) {
+        while let Some(word) = self.candidate(cache, tally) {
             if self.claim_for(cache, tally, word) {
                 return Ok(());
             }
@@ -252,27 +252,73 @@ impl Core {
 
     /// Claims a word for the cache; `false` if nothing was left there.
     fn claim_for(&self, cache: &mut Cache, tally: &Tally, word: u32) -> bool {
-        let won = {
-            let _lag = tally.lag.begin();
+        let won = if self.is_full(word) {
+            0
+        } else {
             self.claim_word(word)
         };
+        self.mark_later(
+            cache,
+            tally,
+            word as usize / FANOUT,
+            1 << (word as usize % FANOUT),
+        );
         if won == 0 {
             probe::failed_claim();
             return false;
         }
+        wide::fetch(self, word);
         cache.word = word;
         cache.mask = won;
         true
     }
 
+    /// Notes that the caller has filled words, given as bits of their hint word.
+    #[inline]
+    pub(crate) fn mark_later(
+        &self,
+        cache: &mut Cache,
+        tally: &Tally,
+        hint_word: usize,
+        words: u64,
+    ) {
+        if hint_word as u32 != cache.hint_word {
+            self.mark_now(cache, tally);
+            cache.hint_word = hint_word as u32;
+        }
+        cache.unmarked |= words;
+    }
+
+    /// Sets the hints of the words that were noted.
+    pub(crate) fn mark_now(&self, cache: &mut Cache, tally: &Tally) {
+        let words = core::mem::take(&mut cache.unmarked);
+        if words != 0 {
+            let _lag = tally.lag.begin();
+            self.mark_claimed(cache.hint_word as usize, words);
+        }
+    }
+
+    /// The next word of the hint word that the thread works in.
+    #[inline]
+    fn next_of_hint_word(&self, cache: &Cache) -> Option<u32> {
+        let behind = u64::MAX >> cache.unmarked.leading_zeros();
+        let closed = self.summary.leaves(cache.hint_word as usize) | behind;
+        let open = !closed & FULL;
+        (open != 0).then(|| cache.hint_word * FANOUT as u32 + open.trailing_zeros())
+    }
+
     /// A word that the hints say has a free slot: in the thread's own block, else in a block where
     /// nobody works, else in a new block, else anywhere.
-    pub(crate) fn candidate(&self, cache: &mut Cache) -> Option<u32> {
+    pub(crate) fn candidate(&self, cache: &mut Cache, tally: &Tally) -> Option<u32> {
+        if cache.unmarked != 0 {
+            if let Some(word) = self.next_of_hint_word(cache) {
+                return Some(word);
+            }
+            self.mark_now(cache, tally);
+        }
         if cache.block != NO_BLOCK {
-            if let Some(word) = self.find(
-                cache.block * WORDS_PER_BLOCK,
-                (cache.block + 1) * WORDS_PER_BLOCK,
-            ) {
+            let first = cache.block * WORDS_PER_BLOCK;
+            if let Some(word) = self.find(first, first + WORDS_PER_BLOCK) {
                 return Some(word);
             }
             self.leave_block(cache);
@@ -356,16 +402,10 @@ impl Core {
         Some(opened)
     }
 
-    /// Takes all free slots of a word: a mask of those that are the caller's now.
-    pub(crate) fn claim_word(&self, word: u32) -> u64 {
-        let won = self.claim_unmarked(word);
-        self.summary.mark_full(word as usize, || self.is_full(word));
-        won
-    }
-
-    /// `claim_word` for a caller that sees to the hint itself.
+    /// Takes all free slots of a word: a mask of those that are the caller's now. The caller sees to
+    /// the hint.
     #[inline]
-    pub(crate) fn claim_unmarked(&self, word: u32) -> u64 {
+    pub(crate) fn claim_word(&self, word: u32) -> u64 {
         // SAFETY: callers pass words below `WORDS`.
         let taken = unsafe { self.claims(word) };
         // Ordering: Acquire pairs with the Release in `release`: the slots are seen as those who
@@ -521,7 +561,7 @@ impl Core {
         let taken = unsafe { self.claims(word) };
         // The bits are the caller's and set, so nothing is borrowed from others.
         //
-        // Ordering: Release pairs with the Acquire in `claim_unmarked`.
+        // Ordering: Release pairs with the Acquire in `claim_word`.
         let old = taken.fetch_sub(slots, mutant::ordering("release_relaxed", Ordering::AcqRel));
         debug_assert!(
             old & slots == slots,
@@ -580,6 +620,7 @@ impl Core {
             self.release(tally, run[0] / WORD_BITS, slots);
         }
         cache.len = 0;
+        self.mark_now(cache, tally);
         self.leave_block(cache);
     }
 }

@@ -3,7 +3,7 @@
 //! State: a tree of hint words over the claim words, 64 children a word; a set bit says "full". The
 //! claim words are the truth; a hint may lag.
 //!
-//! Operations: `mark_full` (who filled a child), `mark_open` (who opened a full one), `find`.
+//! Operations: `mark_full_many` (who filled children), `mark_open` (who opened a full one), `find`.
 //!
 //! Invariant: once all calls have returned, a set bit stands over a full child. (A clear bit may
 //! stand over a full child: that costs a searcher one look, and it sets the bit.)
@@ -71,8 +71,16 @@ impl Summary {
         self.words.get(self.levels[level] + word)
     }
 
-    /// Says that leaf `leaf` was found full, unless `still_full` now says otherwise.
+    /// The hints of the leaves below hint word `word`: a set bit is a full leaf.
     #[inline]
+    pub(crate) fn leaves(&self, word: usize) -> u64 {
+        probe::probed(1);
+        // Ordering: Relaxed, it is a hint.
+        self.word(0, word).load(Ordering::Relaxed)
+    }
+
+    /// Says that leaf `leaf` was found full, unless `still_full` now says otherwise.
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn mark_full(&self, leaf: usize, still_full: impl FnOnce() -> bool) {
         let bit = 1 << (leaf % FANOUT);
         self.mark_full_many(leaf / FANOUT, bit, |bit| if still_full() { bit } else { 0 });

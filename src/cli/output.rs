@@ -2,10 +2,19 @@
 
 use std::io::{ErrorKind, Write};
 
+use comfy_table::{Table, TableComponent, presets};
+
 use super::CliError;
 
-/// How tables look on the terminal: a line under the header, nothing else.
-pub(super) const PLAIN_TABLE: &str = "     ─            ";
+/// A table as the terminal shows it: a line under the header, nothing else.
+pub(super) fn plain_table() -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_style(TableComponent::HeaderLines, '─')
+        .set_style(TableComponent::MiddleHeaderIntersections, '─');
+    table
+}
 
 /// Writes `text` to standard output. Whoever reads it may stop reading (`| head`): no error.
 pub(super) fn show(text: &str) -> Result<(), CliError> {

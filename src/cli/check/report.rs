@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::finding::Finding;
 use super::run::Outcome;
-use crate::cli::output::PLAIN_TABLE;
+use crate::cli::output::plain_table;
 
 /// Everything that was checked, then the summary; for the terminal.
 pub(super) fn text(outcomes: &[Outcome]) -> String {
@@ -15,7 +15,7 @@ pub(super) fn text(outcomes: &[Outcome]) -> String {
     for outcome in outcomes {
         if !outcome.findings.is_empty() {
             let _ = writeln!(text, "{}", outcome.stage.name());
-            let _ = writeln!(text, "{}\n", details(outcome, PLAIN_TABLE));
+            let _ = writeln!(text, "{}\n", details(outcome, plain_table()));
         }
     }
     for outcome in outcomes {
@@ -30,7 +30,7 @@ pub(super) fn text(outcomes: &[Outcome]) -> String {
             text.push('\n');
         }
     }
-    let _ = writeln!(text, "{}", summary(outcomes, PLAIN_TABLE));
+    let _ = writeln!(text, "{}", summary(outcomes, plain_table()));
     text
 }
 
@@ -41,7 +41,7 @@ pub(super) fn markdown(outcomes: &[Outcome], quick: bool) -> String {
          Written by `megachunk check{}`; do not edit. Times depend on the machine, the number of\n\
          executions does not.\n\n{}\n",
         if quick { " --quick" } else { "" },
-        summary(outcomes, presets::ASCII_MARKDOWN)
+        summary(outcomes, markdown_table())
     );
     for outcome in outcomes {
         let _ = write!(
@@ -49,7 +49,7 @@ pub(super) fn markdown(outcomes: &[Outcome], quick: bool) -> String {
             "\n## {}\n\n`{}`\n\n{}\n",
             capitalized(outcome.stage.name()),
             outcome.command,
-            details(outcome, presets::ASCII_MARKDOWN)
+            details(outcome, markdown_table())
         );
     }
     text
@@ -61,17 +61,22 @@ fn capitalized(text: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-fn table(preset: &str, header: &[&str], right_from: usize) -> Table {
+fn markdown_table() -> Table {
     let mut table = Table::new();
-    table.load_preset(preset).set_header(header);
+    table.load_preset(presets::ASCII_MARKDOWN);
+    table
+}
+
+fn with_header(mut table: Table, header: &[&str], right_from: usize) -> Table {
+    table.set_header(header);
     for column in table.column_iter_mut().skip(right_from) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     table
 }
 
-fn summary(outcomes: &[Outcome], preset: &str) -> Table {
-    let mut table = table(preset, &["check", "what it shows", "seconds", "result"], 2);
+fn summary(outcomes: &[Outcome], table: Table) -> Table {
+    let mut table = with_header(table, &["check", "what it shows", "seconds", "result"], 2);
     for outcome in outcomes {
         table.add_row([
             outcome.stage.name().to_owned(),
@@ -88,7 +93,7 @@ fn summary(outcomes: &[Outcome], preset: &str) -> Table {
     table
 }
 
-fn details(outcome: &Outcome, preset: &str) -> Table {
+fn details(outcome: &Outcome, table: Table) -> Table {
     let header: (&[&str], usize) = match outcome.findings.first() {
         None | Some(Finding::Model { .. }) => (&["model", "bound", "executions", "seconds"], 2),
         Some(Finding::Stall { .. }) => (
@@ -98,7 +103,7 @@ fn details(outcome: &Outcome, preset: &str) -> Table {
         Some(Finding::Mutant { .. }) => (&["mutant", "killed by"], 2),
         Some(Finding::Histories { .. }) => (&["allocator", "histories", "first seed"], 1),
     };
-    let mut table = table(preset, header.0, header.1);
+    let mut table = with_header(table, header.0, header.1);
     for finding in &outcome.findings {
         match finding {
             Finding::Model {

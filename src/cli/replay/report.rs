@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use comfy_table::{CellAlignment, Table};
+use comfy_table::CellAlignment;
 use serde::Serialize;
 
 use super::measure::Figures;
 use crate::cli::CliError;
-use crate::cli::output::{PLAIN_TABLE, grouped, plural};
+use crate::cli::output::{grouped, plain_table, plural};
 
 /// One trace's line and table.
 pub(super) fn text(figures: &Figures) -> String {
@@ -25,8 +25,8 @@ pub(super) fn text(figures: &Figures) -> String {
         grouped(figures.destroyed_by_another_thread as usize),
         figures.reading_ns.median
     );
-    let mut table = Table::new();
-    table.load_preset(PLAIN_TABLE).set_header([
+    let mut table = plain_table();
+    table.set_header([
         "allocator",
         "ns/event, net",
         "min … max",

@@ -88,7 +88,7 @@ impl Args {
     #[must_use]
     pub fn effort(&self) -> Effort {
         let (repetitions, target, retries) = if self.quick {
-            (5, Duration::from_micros(2_500), 0)
+            (5, Duration::from_millis(4), 0)
         } else {
             (9, Duration::from_millis(12), 2)
         };

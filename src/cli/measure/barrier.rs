@@ -17,6 +17,9 @@ pub struct Barrier {
     round: AtomicUsize,
 }
 
+/// What a worker says that panics only because another did.
+pub(super) const ANOTHER_PANICKED: &str = "another worker panicked";
+
 /// `round` has this value once a worker panicked; nobody waits any more.
 const BROKEN: usize = usize::MAX;
 
@@ -41,7 +44,7 @@ impl Barrier {
         }
         // Ordering: Acquire pairs with the Release of the last arrival of the round before.
         let round = self.round.load(Ordering::Acquire);
-        assert!(round != BROKEN, "another worker panicked");
+        assert!(round != BROKEN, "{ANOTHER_PANICKED}");
         // Ordering: AcqRel, so that the last to arrive has seen what all others did before.
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.arrived.store(0, Ordering::Relaxed);
@@ -56,7 +59,7 @@ impl Barrier {
         loop {
             // Ordering: Acquire pairs with the Release above.
             let now = self.round.load(Ordering::Acquire);
-            assert!(now != BROKEN, "another worker panicked");
+            assert!(now != BROKEN, "{ANOTHER_PANICKED}");
             if now != round {
                 return;
             }

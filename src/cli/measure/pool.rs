@@ -4,6 +4,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
+use super::barrier::ANOTHER_PANICKED;
+
 /// What every worker does in one repetition, told its number.
 type Job<R> = Arc<dyn Fn(usize) -> R + Send + Sync>;
 
@@ -45,7 +47,7 @@ impl<R: Send + 'static> Pool<R> {
     /// Runs `job` on the first `threads` workers at once; their results in their order.
     ///
     /// # Errors
-    /// The first panic; all workers have ended the job then too.
+    /// The first panic that was not just another's echo; all workers have ended the job then too.
     ///
     /// # Panics
     /// If `threads` is more than the pool has.
@@ -61,7 +63,12 @@ impl<R: Send + 'static> Pool<R> {
             .iter()
             .map(|worker| worker.results.recv().expect("a worker answers each job"))
             .collect();
-        results.into_iter().collect()
+        let panics = || results.iter().filter_map(|result| result.as_ref().err());
+        let cause = panics().find(|panic| panic.0 != ANOTHER_PANICKED);
+        match cause.or_else(|| panics().next()) {
+            Some(panic) => Err(panic.clone()),
+            None => Ok(results.into_iter().flatten().collect()),
+        }
     }
 }
 

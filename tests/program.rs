@@ -382,6 +382,36 @@ fn check_fails_where_one_check_fails_and_still_runs_the_others() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn check_fuzzes_each_target_where_it_is_asked_to() {
+    // Here the script stands for rustup: it says what a fuzzer says at its end.
+    let script = r#"echo "$*"; echo "stat::number_of_executed_units: 77" >&2"#;
+    let (folder, rustup) = staged("check_fuzz", script);
+    std::fs::rename(&rustup, folder.join("rustup")).unwrap();
+    std::fs::create_dir_all(folder.join("fuzz/fuzz_targets")).unwrap();
+    for target in ["entity_index", "trace_file"] {
+        written(&folder, &format!("fuzz/fuzz_targets/{target}.rs"), "");
+    }
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let json = folder.join("check.json");
+    let output = program()
+        .args(["check", "--only", "fuzz", "--fuzz", "3", "--json"])
+        .arg(&json)
+        .env("CARGO_MANIFEST_DIR", &folder)
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    assert!(success(&output).contains("2 targets, 154 executions"));
+    let figures: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(
+        figures["stages"][0]["commands"][1],
+        "cargo +nightly fuzz run trace_file target/fuzz-found/trace_file \
+         fuzz/corpus/trace_file -- -max_total_time=3 -print_final_stats=1"
+    );
+}
+
 #[test]
 fn check_says_so_where_there_is_no_source_tree() {
     // Outside every source tree: the folder for temporary files of the tests lies in one.
@@ -410,7 +440,7 @@ fn check_says_so_where_there_is_no_cargo() {
     let (folder, _) = staged("check_no_cargo", "");
     let said = failure(&check(&folder, &folder.join("no-cargo-here"), &[]));
     assert!(
-        said.contains("cargo cannot be started as") && said.contains("Rust toolchain"),
+        said.contains("cannot be started: ") && said.contains("Rust toolchain"),
         "{said}"
     );
 }

@@ -11,6 +11,8 @@
 //! histories <allocator> checked=<n> seed=<s>
 //! ```
 //!
+//! and a fuzzer, as its last words, `stat::number_of_executed_units: <n>`.
+//!
 //! A line that is not exactly of such a shape is no finding: what is not understood must not
 //! count as checked.
 
@@ -49,13 +51,19 @@ pub(super) enum Finding {
         checked: u64,
         seed: u64,
     },
+    /// Inputs that a fuzz target has run without a complaint.
+    Fuzzed { target: String, executions: u64 },
 }
 
 impl Finding {
-    /// What `line` says, if it is a finding.
-    pub(super) fn parse(line: &str) -> Option<Self> {
+    /// What `line` says, if it is a finding, of a command that is about `subject`.
+    pub(super) fn parse(line: &str, subject: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match *words.as_slice() {
+            ["stat::number_of_executed_units:", executions] => Some(Self::Fuzzed {
+                target: subject.to_owned(),
+                executions: executions.parse().ok()?,
+            }),
             ["model", name, ref facts @ ..] => Some(Self::Model {
                 name: name.to_owned(),
                 executions: fact(facts, "executions")?,
@@ -109,6 +117,7 @@ impl Finding {
             Self::Histories {
                 allocator, checked, ..
             } => format!("{allocator}: {checked} histories"),
+            Self::Fuzzed { target, executions } => format!("{target}: {executions} executions"),
         }
     }
 }
@@ -123,10 +132,14 @@ fn fact<T: std::str::FromStr>(facts: &[&str], name: &str) -> Option<T> {
 mod tests {
     use super::*;
 
+    fn parse(line: &str) -> Option<Finding> {
+        Finding::parse(line, "entity_index")
+    }
+
     #[test]
     fn every_shape_of_line_is_understood() {
         assert_eq!(
-            Finding::parse("model two_claims executions=81 seconds=0.02 bound=exhaustive"),
+            parse("model two_claims executions=81 seconds=0.02 bound=exhaustive"),
             Some(Finding::Model {
                 name: "two_claims".into(),
                 executions: 81,
@@ -136,7 +149,7 @@ mod tests {
             })
         );
         assert_eq!(
-            Finding::parse("stall bitmask        create_64      points=31 blocked=0 steps=99"),
+            parse("stall bitmask        create_64      points=31 blocked=0 steps=99"),
             Some(Finding::Stall {
                 allocator: "bitmask".into(),
                 operation: "create_64".into(),
@@ -145,32 +158,39 @@ mod tests {
             })
         );
         assert_eq!(
-            Finding::parse("mutant claim_relaxed killed by claims_do_not_overlap"),
+            parse("mutant claim_relaxed killed by claims_do_not_overlap"),
             Some(Finding::Mutant {
                 name: "claim_relaxed".into(),
                 killed_by: Some("claims_do_not_overlap".into()),
             })
         );
         assert_eq!(
-            Finding::parse("mutant no_retire SURVIVED"),
+            parse("mutant no_retire SURVIVED"),
             Some(Finding::Mutant {
                 name: "no_retire".into(),
                 killed_by: None,
             })
         );
         assert_eq!(
-            Finding::parse("histories naive checked=2000 seed=17"),
+            parse("histories naive checked=2000 seed=17"),
             Some(Finding::Histories {
                 allocator: "naive".into(),
                 checked: 2_000,
                 seed: 17,
             })
         );
+        assert_eq!(
+            parse("stat::number_of_executed_units: 36669"),
+            Some(Finding::Fuzzed {
+                target: "entity_index".into(),
+                executions: 36_669,
+            })
+        );
     }
 
     #[test]
     fn a_model_that_was_cut_short_says_so() {
-        let finding = Finding::parse("model m executions=5 seconds=1.0 bound=2 CUT-SHORT");
+        let finding = parse("model m executions=5 seconds=1.0 bound=2 CUT-SHORT");
         assert!(matches!(
             finding,
             Some(Finding::Model {
@@ -197,8 +217,10 @@ mod tests {
             "histories busy_block violation found: a stale handle is located, as published",
             "test result: ok. 3 passed",
             "the model m executions=1 seconds=1",
+            "stat::average_exec_per_sec:     293",
+            "stat::number_of_executed_units: none",
         ] {
-            assert_eq!(Finding::parse(line), None, "{line:?}");
+            assert_eq!(parse(line), None, "{line:?}");
         }
     }
 }

@@ -13,6 +13,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::CliError;
 use super::output::show;
 
+mod command;
 mod finding;
 mod report;
 mod run;
@@ -33,6 +34,10 @@ pub struct Args {
     #[arg(long, value_enum, value_delimiter = ',', value_name = "CHECK")]
     only: Vec<Stage>,
 
+    /// Fuzz each target for so long as well [default: 30 with --only fuzz]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    fuzz: Option<u32>,
+
     /// Where the source tree is [default: the one around the current directory]
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,
@@ -47,6 +52,16 @@ pub struct Args {
     record: Option<PathBuf>,
 }
 
+impl Args {
+    fn wants(&self, stage: Stage) -> bool {
+        if self.only.is_empty() {
+            stage != Stage::Fuzz || self.fuzz.is_some()
+        } else {
+            self.only.contains(&stage)
+        }
+    }
+}
+
 /// Runs the subcommand.
 ///
 /// # Errors
@@ -55,8 +70,8 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     let root = source::root(args.source.as_deref())?;
     let mut outcomes = Vec::new();
     for stage in Stage::ALL {
-        if args.only.is_empty() || args.only.contains(&stage) {
-            outcomes.push(run_stage(stage, args.quick, &root)?);
+        if args.wants(stage) {
+            outcomes.push(run_stage(stage, args, &root)?);
         }
     }
     show(&report::text(&outcomes))?;
@@ -91,7 +106,7 @@ fn write(path: &Path, text: std::io::Result<String>) -> Result<(), CliError> {
 }
 
 /// Runs one stage; shows a line that changes on a terminal, a line for each finding elsewhere.
-fn run_stage(stage: Stage, quick: bool, root: &Path) -> Result<Outcome, CliError> {
+fn run_stage(stage: Stage, args: &Args, root: &Path) -> Result<Outcome, CliError> {
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {elapsed} {wide_msg}") {
         bar.set_style(style);
@@ -100,7 +115,7 @@ fn run_stage(stage: Stage, quick: bool, root: &Path) -> Result<Outcome, CliError
     bar.enable_steady_tick(Duration::from_millis(120));
     let on_terminal = std::io::stderr().is_terminal();
     let mut checked = 0;
-    let outcome = run::run(stage, quick, root, |progress| match progress {
+    let outcome = run::run(stage, args, root, |progress| match progress {
         Progress::Found(finding, count) => {
             checked = count;
             bar.set_message(format!("{count} checked; {}", finding.brief()));

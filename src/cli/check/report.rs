@@ -38,17 +38,17 @@ pub(super) fn text(outcomes: &[Outcome]) -> String {
 pub(super) fn markdown(outcomes: &[Outcome], quick: bool) -> String {
     let mut text = format!(
         "# What was checked\n\n\
-         Written by `megachunk check{}`; do not edit. Times depend on the machine, the number of\n\
-         executions does not.\n\n{}\n",
+         Written by `megachunk check{}`; do not edit. Times and the executions of the fuzz targets\n\
+         depend on the machine; the executions of the models do not.\n\n{}\n",
         if quick { " --quick" } else { "" },
         summary(outcomes, markdown_table())
     );
     for outcome in outcomes {
         let _ = write!(
             text,
-            "\n## {}\n\n`{}`\n\n{}\n",
+            "\n## {}\n\n    {}\n\n{}\n",
             capitalized(outcome.stage.name()),
-            outcome.command,
+            outcome.commands.join("\n    "),
             details(outcome, markdown_table())
         );
     }
@@ -102,6 +102,7 @@ fn details(outcome: &Outcome, table: Table) -> Table {
         ),
         Some(Finding::Mutant { .. }) => (&["mutant", "killed by"], 2),
         Some(Finding::Histories { .. }) => (&["allocator", "histories", "first seed"], 1),
+        Some(Finding::Fuzzed { .. }) => (&["target", "executions"], 1),
     };
     let mut table = with_header(table, header.0, header.1);
     for finding in &outcome.findings {
@@ -138,6 +139,9 @@ fn details(outcome: &Outcome, table: Table) -> Table {
                 checked,
                 seed,
             } => table.add_row([allocator.clone(), checked.to_string(), seed.to_string()]),
+            Finding::Fuzzed { target, executions } => {
+                table.add_row([target.clone(), executions.to_string()])
+            }
         };
     }
     table
@@ -155,7 +159,7 @@ pub(super) fn json(outcomes: &[Outcome], quick: bool) -> serde_json::Result<Stri
     #[derive(Serialize)]
     struct Entry<'a> {
         stage: super::Stage,
-        command: &'a str,
+        commands: &'a [String],
         seconds: f64,
         passed: bool,
         problems: &'a [String],
@@ -163,7 +167,7 @@ pub(super) fn json(outcomes: &[Outcome], quick: bool) -> serde_json::Result<Stri
     }
     let stages = outcomes.iter().map(|outcome| Entry {
         stage: outcome.stage,
-        command: &outcome.command,
+        commands: &outcome.commands,
         seconds: outcome.took.as_secs_f64(),
         passed: outcome.problems.is_empty(),
         problems: &outcome.problems,

@@ -1,13 +1,15 @@
-//! Running a stage: cargo as a subprocess, its lines read as they come.
+//! Running a stage: its commands as subprocesses, their lines read as they come.
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::Args;
+use super::command::Invocation;
 use super::finding::Finding;
 use super::stage::Stage;
 use crate::cli::CliError;
@@ -19,8 +21,8 @@ const KEPT: usize = 60;
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) stage: Stage,
-    /// The command, as one would type it.
-    pub(super) command: String,
+    /// The commands, as one would type them.
+    pub(super) commands: Vec<String>,
     pub(super) took: Duration,
     pub(super) findings: Vec<Finding>,
     /// Why it failed; nothing where it passed.
@@ -37,82 +39,79 @@ pub(super) enum Progress<'a> {
     Said(&'a str),
 }
 
-/// Runs `stage` in the source tree `root`; tells `progress` of each line.
+/// Runs all commands of `stage` in the source tree `root`; tells `progress` of each line.
 ///
 /// # Errors
-/// [`CliError`] where cargo cannot be started. That the stage fails is an outcome, no error.
+/// [`CliError`] where a command cannot be started. That the stage fails is an outcome, no error.
 pub(super) fn run(
     stage: Stage,
-    quick: bool,
+    args: &Args,
     root: &Path,
     mut progress: impl FnMut(Progress<'_>),
 ) -> Result<Outcome, CliError> {
-    let cargo = super::source::cargo();
     let started = Instant::now();
-    let spawned = Command::new(&cargo)
-        .args(stage.arguments())
-        .envs(stage.environment(quick).iter().copied())
-        // This program may itself have been built under flags that would hide `--cfg loom`.
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env("CARGO_TERM_COLOR", "never")
-        .env("CARGO_TERM_PROGRESS_WHEN", "never")
-        .current_dir(root)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = spawned.map_err(|cause| {
-        CliError::Failed(format!(
-            "cargo cannot be started as {}: {cause}; check needs a Rust toolchain",
-            cargo.display()
-        ))
-    })?;
-
-    let mut findings = Vec::new();
-    let mut tail = VecDeque::with_capacity(KEPT);
-    for line in lines(&mut child) {
-        if let Some(finding) = Finding::parse(&line) {
-            findings.push(finding);
-            progress(Progress::Found(
-                &findings[findings.len() - 1],
-                findings.len(),
-            ));
-        } else if !line.trim().is_empty() {
-            progress(Progress::Said(line.trim()));
-            if tail.len() == KEPT {
-                tail.pop_front();
-            }
-            tail.push_back(line);
-        }
-    }
-    let status = child.wait().map_err(|cause| {
-        CliError::Failed(format!("{} cannot be waited for: {cause}", stage.name()))
-    })?;
-
-    let mut problems = stage.problems(&findings);
-    if !status.success() {
-        problems.push(format!("the command ended with {status}"));
-    }
-    Ok(Outcome {
+    let mut outcome = Outcome {
         stage,
-        command: typed(stage, quick),
-        took: started.elapsed(),
-        findings,
-        problems,
-        tail,
-    })
+        commands: Vec::new(),
+        took: Duration::ZERO,
+        findings: Vec::new(),
+        problems: Vec::new(),
+        tail: VecDeque::with_capacity(KEPT),
+    };
+    for invocation in Invocation::all(stage, args, root)? {
+        outcome.run(&invocation, root, &mut progress)?;
+    }
+    outcome.problems.extend(stage.problems(&outcome.findings));
+    outcome.took = started.elapsed();
+    Ok(outcome)
 }
 
-/// The command as one would type it.
-fn typed(stage: Stage, quick: bool) -> String {
-    let variables = stage.environment(quick).iter();
-    let mut words: Vec<String> = variables
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect();
-    words.push("cargo".to_owned());
-    words.extend(stage.arguments().iter().map(ToString::to_string));
-    words.join(" ")
+impl Outcome {
+    fn run(
+        &mut self,
+        invocation: &Invocation,
+        root: &Path,
+        progress: &mut impl FnMut(Progress<'_>),
+    ) -> Result<(), CliError> {
+        let typed = invocation.typed();
+        let cannot = |what: &str, cause: io::Error| {
+            let needs = "check needs a Rust toolchain, and rustup's nightly one to fuzz";
+            CliError::Failed(format!("`{typed}` cannot be {what}: {cause}; {needs}"))
+        };
+        let mut child = invocation
+            .command(root)
+            .and_then(|mut command| {
+                command
+                    .stdin(Stdio::null())
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped())
+                    .spawn()
+            })
+            .map_err(|cause| cannot("started", cause))?;
+        let before = self.findings.len();
+        for line in lines(&mut child) {
+            if let Some(finding) = Finding::parse(&line, &invocation.subject) {
+                progress(Progress::Found(&finding, self.findings.len() + 1));
+                self.findings.push(finding);
+            } else if !line.trim().is_empty() {
+                progress(Progress::Said(line.trim()));
+                if self.tail.len() == KEPT {
+                    self.tail.pop_front();
+                }
+                self.tail.push_back(line);
+            }
+        }
+        let status = child.wait().map_err(|cause| cannot("waited for", cause))?;
+        if self.findings.len() == before {
+            self.problems
+                .push(format!("nothing was checked: `{typed}` printed no result"));
+        }
+        if !status.success() {
+            self.problems.push(format!("`{typed}` ended with {status}"));
+        }
+        self.commands.push(typed);
+        Ok(())
+    }
 }
 
 /// What `child` prints to either stream, line by line, until both end. Bytes that are not UTF-8

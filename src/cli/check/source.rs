@@ -1,6 +1,5 @@
-//! Where the source tree is, and where cargo is: `check` builds and runs what is there.
+//! Where the source tree is: `check` builds and runs what is there.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::cli::CliError;
@@ -41,9 +40,4 @@ pub(super) fn root(given: Option<&Path>) -> Result<PathBuf, CliError> {
 
 fn is_root(folder: &Path) -> bool {
     folder.join("Cargo.toml").is_file() && folder.join("loom-tests/Cargo.toml").is_file()
-}
-
-/// Cargo: the one that runs this program, or the one in the path.
-pub(super) fn cargo() -> OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

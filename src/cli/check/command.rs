@@ -1,0 +1,149 @@
+//! `Invocation`: the commands behind each check, as anybody could type them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::Args;
+use super::stage::Stage;
+use crate::cli::CliError;
+
+/// The checks' own package.
+const PACKAGE: &str = "megachunk-loom-tests";
+/// How long each target is fuzzed where nobody says.
+const FUZZ_SECONDS: u32 = 30;
+
+/// A command that checks something.
+#[derive(Clone, Debug)]
+pub(super) struct Invocation {
+    /// What it is about, where its output does not say: the fuzz target.
+    pub(super) subject: String,
+    /// Run by rustup's nightly toolchain instead of the cargo that runs this program.
+    nightly: bool,
+    arguments: Vec<String>,
+    variables: Vec<(&'static str, String)>,
+}
+
+impl Invocation {
+    fn cargo(arguments: &[&str]) -> Self {
+        Self {
+            subject: String::new(),
+            nightly: false,
+            arguments: arguments.iter().map(ToString::to_string).collect(),
+            variables: Vec::new(),
+        }
+    }
+
+    /// The commands of `stage`, one at least.
+    ///
+    /// What a run is told apart from this is left to the environment: `MEGACHUNK_LOOM_BOUND`.
+    pub(super) fn all(stage: Stage, args: &Args, root: &Path) -> Result<Vec<Self>, CliError> {
+        let tests = |files: &[&str]| {
+            let mut test = Self::cargo(&["test", "--package", PACKAGE, "--no-fail-fast"]);
+            for file in files {
+                test.arguments
+                    .extend(["--test".to_owned(), (*file).to_owned()]);
+            }
+            test
+        };
+        Ok(match stage {
+            Stage::Models => vec![Self::cargo(&["loom", "--no-fail-fast"])],
+            Stage::Mutants => vec![Self::cargo(&["mutation-gate"])],
+            // What a thread leaves behind when it ends is part of the same claim.
+            Stage::Stall => vec![tests(&["stall", "threads"])],
+            Stage::Histories => {
+                let histories = if args.quick { "10000" } else { "100000" };
+                let mut test = tests(&["history"]);
+                test.variables
+                    .push(("MEGACHUNK_HISTORIES", histories.to_owned()));
+                vec![test]
+            }
+            Stage::Fuzz => {
+                let seconds = args.fuzz.unwrap_or(FUZZ_SECONDS);
+                let targets = fuzz_targets(root)?;
+                targets
+                    .iter()
+                    .map(|target| Self::fuzz(target, seconds))
+                    .collect()
+            }
+        })
+    }
+
+    fn fuzz(target: &str, seconds: u32) -> Self {
+        let corpus = format!("fuzz/corpus/{target}");
+        // New inputs go to the first folder, so that the corpus in the tree stays as it is.
+        let found = format!("target/fuzz-found/{target}");
+        let time = format!("-max_total_time={seconds}");
+        let fuzz = ["fuzz", "run", target, &found, &corpus, "--", &time];
+        Self {
+            subject: target.to_owned(),
+            nightly: true,
+            ..Self::cargo(&[&fuzz[..], &["-print_final_stats=1"]].concat())
+        }
+    }
+
+    /// The command as one would type it.
+    pub(super) fn typed(&self) -> String {
+        let variables = self.variables.iter();
+        let mut words: Vec<String> = variables
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        words.push("cargo".to_owned());
+        words.extend(self.nightly.then(|| "+nightly".to_owned()));
+        words.extend_from_slice(&self.arguments);
+        words.join(" ")
+    }
+
+    /// The command as it is run in the source tree `root`.
+    ///
+    /// # Errors
+    /// Where the folder that a fuzzer writes to cannot be made.
+    pub(super) fn command(&self, root: &Path) -> std::io::Result<Command> {
+        let mut command = if self.nightly {
+            std::fs::create_dir_all(root.join("target/fuzz-found").join(&self.subject))?;
+            // `CARGO` is the cargo of one toolchain: it does not know the word `+nightly`.
+            let mut command = Command::new("rustup");
+            command
+                .args(["run", "nightly", "cargo"])
+                .env_remove("CARGO")
+                .env_remove("RUSTC");
+            command
+        } else {
+            Command::new(cargo())
+        };
+        command
+            .args(&self.arguments)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            // This program may itself have been built under flags that would hide `--cfg loom`.
+            .env_remove("RUSTFLAGS")
+            .env_remove("CARGO_ENCODED_RUSTFLAGS")
+            .env("CARGO_TERM_COLOR", "never")
+            .env("CARGO_TERM_PROGRESS_WHEN", "never")
+            .current_dir(root);
+        Ok(command)
+    }
+}
+
+/// Cargo: the one that runs this program, or the one in the path.
+fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+/// The fuzz targets of the source tree: a file is a target.
+fn fuzz_targets(root: &Path) -> Result<Vec<String>, CliError> {
+    let folder = root.join("fuzz/fuzz_targets");
+    let cannot_read = |source| CliError::File {
+        path: folder.clone(),
+        source,
+    };
+    let entries = std::fs::read_dir(&folder).map_err(cannot_read)?;
+    let files: Vec<PathBuf> = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .map_err(cannot_read)?;
+    let is_source = |file: &&PathBuf| file.extension().is_some_and(|extension| extension == "rs");
+    let stem = |file: &PathBuf| file.file_stem()?.to_str().map(str::to_owned);
+    let mut targets: Vec<String> = files.iter().filter(is_source).filter_map(stem).collect();
+    targets.sort_unstable();
+    Ok(targets)
+}

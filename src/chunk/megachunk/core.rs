@@ -114,11 +114,7 @@ impl<M: Memory> Core<M> {
         len: u32,
     ) -> Result<Run, ChunkError> {
         let pick = |mask| lowest_run(mask, len);
-        let found = match self.search(tally, len, true, pick)? {
-            Some(found) => Some(found),
-            None => self.search_masks(threads, tally, len, pick)?,
-        };
-        let (megachunk, bits) = found.ok_or(ChunkError::Exhausted { len: len as usize })?;
+        let (megachunk, bits) = self.find_and_take(threads, tally, len, None, pick)?;
         let first = megachunk * MEGACHUNK_CHUNKS + bits.trailing_zeros();
         Run::new(first, len).ok_or(ChunkError::BadLength { len: len as usize })
     }
@@ -133,15 +129,8 @@ impl<M: Memory> Core<M> {
         tally: &Tally,
     ) -> Result<(), ChunkError> {
         let pick = |mask| Some(lowest(mask, BATCH)).filter(|&bits| bits != 0);
-        // Where the thread was before, then the lowest place there is.
-        let found = match self.take(tally, cache.megachunk, pick)? {
-            Attempt::Taken(bits) => Some((cache.megachunk, bits)),
-            Attempt::None { .. } => match self.search(tally, 1, false, pick)? {
-                Some(found) => Some(found),
-                None => self.search_masks(threads, tally, 1, pick)?,
-            },
-        };
-        let (megachunk, mut bits) = found.ok_or(ChunkError::Exhausted { len: 1 })?;
+        let before = Some(cache.megachunk);
+        let (megachunk, mut bits) = self.find_and_take(threads, tally, 1, before, pick)?;
         cache.megachunk = megachunk;
         while bits != 0 {
             let highest = 63 - bits.leading_zeros();
@@ -149,6 +138,57 @@ impl<M: Memory> Core<M> {
             cache.push(megachunk * MEGACHUNK_CHUNKS + highest);
         }
         Ok(())
+    }
+
+    /// Takes what `pick` picks: single chunks where the thread was `before`, or else the lowest; runs
+    /// the highest. If the system refuses memory for it, elsewhere, where memory is.
+    fn find_and_take(
+        &self,
+        threads: &Threads,
+        tally: &Tally,
+        len: u32,
+        before: Option<u32>,
+        pick: impl Fn(u64) -> Option<u64> + Copy,
+    ) -> Result<(u32, u64), ChunkError> {
+        let found = match before.map(|megachunk| (megachunk, self.take(tally, megachunk, pick))) {
+            Some((megachunk, Ok(Attempt::Taken(bits)))) => return Ok((megachunk, bits)),
+            Some((_, Err(refused))) => Err(refused),
+            _ => self.search(tally, len, before.is_none(), pick),
+        };
+        let found = match found {
+            Ok(None) => self.search_masks(threads, tally, len, pick),
+            found => found,
+        };
+        match found {
+            Ok(Some(found)) => Ok(found),
+            Ok(None) => Err(ChunkError::Exhausted { len: len as usize }),
+            Err(refused) => self.take_committed(tally, len, pick).ok_or(refused),
+        }
+    }
+
+    /// Takes what `pick` picks where the memory is there already.
+    #[cold]
+    fn take_committed(
+        &self,
+        tally: &Tally,
+        len: u32,
+        pick: impl Fn(u64) -> Option<u64> + Copy,
+    ) -> Option<(u32, u64)> {
+        for megachunk in 0..MEGACHUNKS {
+            let mask = self.mask(megachunk).load(Ordering::Relaxed);
+            let committed = self
+                .committed
+                .get(megachunk as usize)
+                .load(Ordering::Relaxed)
+                == 1;
+            if committed
+                && lowest_run(mask, len).is_some()
+                && let Ok(Attempt::Taken(bits)) = self.take(tally, megachunk, pick)
+            {
+                return Some((megachunk, bits));
+            }
+        }
+        None
     }
 
     /// Looks where the hints say there may be a run of `len`, and takes what `pick` picks there.
@@ -311,22 +351,37 @@ impl<M: Memory> Core<M> {
                 .fetch_add(1, Ordering::Relaxed)
                 .wrapping_add(1)
                 .cast_signed();
-            if empty > self.retain.cast_signed() {
-                self.give_memory_back(tally, megachunk);
+            let surplus = empty - self.retain.cast_signed();
+            if surplus > SLACK {
+                self.give_memory_back(tally, megachunk, surplus as u32);
             }
         }
     }
 
-    /// Decommits an empty mega-chunk together with its neighbour, if that is empty too: two make a
-    /// huge page, which is cheap to give back whole and dear to break up.
+    /// Decommits an empty mega-chunk and neighbours that are empty too, about `surplus` of them, and
+    /// only whole pairs: two make a huge page, which is cheap to give back whole and dear to break up.
     #[cold]
-    fn give_memory_back(&self, tally: &Tally, megachunk: u32) {
-        let pair = megachunk & !1..(megachunk & !1) + 2;
-        let held = self.hold_empty(pair.clone());
-        if held == pair {
-            self.decommit(held.clone());
+    fn give_memory_back(&self, tally: &Tally, megachunk: u32, surplus: u32) {
+        let most = surplus.next_multiple_of(2).min(TRIM);
+        let held = self.hold_empty(megachunk..megachunk + 1);
+        if held.is_empty() {
+            return;
         }
-        held.for_each(|megachunk| self.reopen(tally, megachunk));
+        let (mut start, mut end) = (held.start, held.end);
+        while start > 0 && end - start < most && !self.hold_empty(start - 1..start).is_empty() {
+            start -= 1;
+        }
+        while end < MEGACHUNKS && end - start < most {
+            if self.hold_empty(end..end + 1).is_empty() {
+                break;
+            }
+            end += 1;
+        }
+        let pairs = start.next_multiple_of(2)..end / 2 * 2;
+        if pairs.start < pairs.end {
+            self.decommit(pairs);
+        }
+        (start..end).for_each(|megachunk| self.reopen(tally, megachunk));
     }
 
     /// Takes all chunks of the first mega-chunks of a range, as long as they are empty.
@@ -460,5 +515,12 @@ impl<M: Memory> Core<M> {
     }
 }
 
-/// Mega-chunks that `trim` holds at a time, at most: 64 MiB.
+/// Mega-chunks that are held at a time to give their memory back, at most: 64 MiB.
 const TRIM: u32 = 64;
+
+/// Empty mega-chunks beyond those to be kept, before any are given back: a few at a time cost fewer
+/// calls than each by itself.
+#[cfg(not(loom))]
+const SLACK: i64 = 8;
+#[cfg(loom)]
+const SLACK: i64 = 0;

@@ -37,8 +37,8 @@ use core::Core;
 ///   once.
 /// * **Nobody waits.** Taking and giving back are lock-free. A thread that stops for ever while it
 ///   commits or gives back memory takes that mega-chunk (or pair) with it, and stops nobody.
-/// * **A refusal changes nothing.** When the system refuses memory, masks, hints and mappings are as
-///   before the call.
+/// * **A refusal changes nothing.** When the system refuses memory, the call is served from memory
+///   that is there; if that cannot be, masks, hints and mappings are as before the call.
 ///
 /// # When it is exhausted
 /// [`ChunkError::Exhausted`] comes when there is no such run that the call could have: by the hints,
@@ -55,8 +55,8 @@ use core::Core;
 /// | `base` | wait-free | 0 | an addition |
 ///
 /// Memory: 48 bytes a mega-chunk in use for the tables, and 16 KiB a chunk from the first touch.
-/// Empty mega-chunks are kept up to [`ChunkOptions::retain`] and then given back in pairs (2 MiB);
-/// an empty one whose neighbour is in use is kept until [`trim`](Self::trim).
+/// Empty mega-chunks are kept up to [`ChunkOptions::retain`] and eight more, and then given back in
+/// pairs (2 MiB); an empty one whose neighbour is in use is kept until [`trim`](Self::trim).
 ///
 /// ```
 /// use megachunk::chunk::MegachunkAllocator;

@@ -1,0 +1,180 @@
+//! Where chunks' memory comes from, and what happens when the system has none.
+//!
+//! Properties: a refusal is served from memory that is there, or changes nothing; memory that was
+//! given back is not touched and comes back; without 16 GiB of addresses there is another way.
+
+use std::io;
+use std::ops::Range;
+use std::process::Command;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use megachunk::chunk::memory::{HeapMemory, Memory, SystemMemory};
+use megachunk::chunk::{CHUNK_BYTES, ChunkError, ChunkOptions, Chunks, MegachunkAllocator};
+
+/// Heap memory for so many mega-chunks and no more.
+#[derive(Debug)]
+struct Scarce {
+    heap: HeapMemory,
+    left: AtomicU32,
+}
+
+impl Scarce {
+    fn allocator(megachunks: u32) -> MegachunkAllocator<Self> {
+        let memory = Self {
+            heap: HeapMemory::new(),
+            left: AtomicU32::new(megachunks),
+        };
+        ChunkOptions::new().build_with(memory).unwrap()
+    }
+}
+
+// SAFETY: `HeapMemory` keeps the promise; a refusal commits nothing.
+unsafe impl Memory for Scarce {
+    fn commit(&self, megachunk: u32) -> io::Result<()> {
+        let take = |left: u32| left.checked_sub(1);
+        match self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+        {
+            Ok(_) => self.heap.commit(megachunk),
+            Err(_) => Err(io::ErrorKind::OutOfMemory.into()),
+        }
+    }
+
+    unsafe fn decommit(&self, megachunks: Range<u32>) -> io::Result<()> {
+        self.left
+            .fetch_add(megachunks.len() as u32, Ordering::Relaxed);
+        // SAFETY: the caller's.
+        unsafe { self.heap.decommit(megachunks) }
+    }
+
+    fn base(&self, chunk: u32) -> NonNull<u8> {
+        self.heap.base(chunk)
+    }
+}
+
+fn fill<M: Memory>(chunks: &mut Chunks<'_, M>, byte: u8) {
+    chunks
+        .as_uninit()
+        .iter_mut()
+        .step_by(CHUNK_BYTES / 4)
+        .for_each(|at| _ = at.write(byte));
+}
+
+#[test]
+fn a_run_that_the_system_has_no_memory_for_comes_from_memory_that_is_there() {
+    let allocator = Scarce::allocator(1);
+    let single = allocator.allocate().unwrap();
+    let run = allocator.allocate_run(2).unwrap();
+    assert_eq!(run.run().megachunk(), single.run().megachunk());
+}
+
+#[test]
+fn all_chunks_of_the_memory_there_is_can_be_had_singly() {
+    let allocator = Scarce::allocator(3);
+    let mut chunks: Vec<_> = (0..3 * 64).map(|_| allocator.allocate().unwrap()).collect();
+    chunks
+        .iter_mut()
+        .zip(0..)
+        .for_each(|(chunk, byte)| fill(chunk, byte));
+    assert!(matches!(
+        allocator.allocate(),
+        Err(ChunkError::Refused { .. })
+    ));
+    assert_eq!(allocator.in_use(), 3 * 64);
+    chunks.pop();
+    assert!(allocator.allocate().is_ok());
+}
+
+#[test]
+fn a_refusal_changes_nothing_whichever_commit_fails() {
+    for commits in 0..6 {
+        let allocator = Scarce::allocator(commits);
+        let held: Vec<_> = (0..commits)
+            .map(|_| allocator.allocate_run(64).unwrap())
+            .collect();
+        let before = allocator.stats();
+        for len in [1, 2, 63, 64] {
+            assert!(matches!(
+                allocator.allocate_run(len),
+                Err(ChunkError::Refused { .. })
+            ));
+        }
+        assert!(matches!(
+            allocator.allocate_many(200),
+            Err(ChunkError::Refused { .. })
+        ));
+        let after = allocator.stats();
+        assert_eq!((after.in_use, after.cached), (before.in_use, before.cached));
+        assert_eq!(after.committed_megachunks, before.committed_megachunks);
+        drop(held);
+        assert_eq!(allocator.in_use(), 0);
+    }
+}
+
+#[test]
+fn memory_given_back_is_had_again() {
+    let allocator = Scarce::allocator(40);
+    for round in 0..4 {
+        let mut runs: Vec<_> = (0..40)
+            .map(|_| allocator.allocate_run(64).unwrap())
+            .collect();
+        runs.iter_mut().for_each(|run| fill(run, round));
+        drop(runs);
+        let stats = allocator.stats();
+        assert!(stats.empty_megachunks <= 8 + 8 + 1, "{stats:?}");
+        assert_eq!(stats.committed_megachunks, stats.empty_megachunks);
+    }
+    allocator.trim();
+    assert_eq!(allocator.stats().committed_megachunks, 0);
+}
+
+#[test]
+fn the_boundary_of_a_megachunk_costs_no_calls_to_the_system() {
+    let allocator = MegachunkAllocator::new();
+    let _full = allocator.allocate_run(64).unwrap();
+    drop(allocator.allocate_run(3).unwrap());
+    let before = allocator.stats();
+    for _ in 0..1_000 {
+        drop(allocator.allocate_run(3).unwrap());
+    }
+    let after = allocator.stats();
+    assert_eq!(
+        (after.commits, after.decommits),
+        (before.commits, before.decommits)
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn without_16_gib_of_addresses_each_megachunk_is_mapped_by_itself() {
+    let this = std::env::current_exe().unwrap();
+    let script = "ulimit -v 8000000 && exec \"$0\" --exact --ignored with_few_addresses";
+    let output = Command::new("sh")
+        .arg("-c")
+        .arg(script)
+        .arg(this)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}"
+    );
+}
+
+#[test]
+#[ignore = "run by the test above, in a process with a limit"]
+fn with_few_addresses() {
+    let allocator = MegachunkAllocator::new();
+    assert!(matches!(allocator.memory(), SystemMemory::Mapped(_)));
+    let mut runs: Vec<_> = (1..=64)
+        .map(|len| allocator.allocate_run(len).unwrap())
+        .collect();
+    runs.iter_mut()
+        .zip(0..)
+        .for_each(|(run, byte)| fill(run, byte));
+    drop(runs);
+    assert_eq!(allocator.in_use(), 0);
+}

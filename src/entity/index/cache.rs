@@ -72,6 +72,12 @@ impl Cache {
         None
     }
 
+    /// How many slots it holds.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn held(&self) -> usize {
+        (self.len + self.mask.count_ones()) as usize
+    }
+
     /// Keeps freed slots of one word, if no claimed word is in hand or it is this one; else `false`.
     #[inline]
     pub(crate) fn stow(&mut self, word: u32, slots: u64) -> bool {

@@ -9,6 +9,8 @@ mod options;
 mod scatter;
 mod slot;
 mod summary;
+#[cfg(all(test, not(loom)))]
+mod tests;
 mod wide;
 
 use std::io;

@@ -1,0 +1,131 @@
+//! What only a look inside can show: the end of a slot's versions, caches, helping.
+
+use super::group;
+use super::slot::{self, LAST_VERSION};
+use super::{CACHED_IDS, EntityIndex};
+use crate::entity::{Entity, EntityFault};
+use crate::sync::atomic::Ordering;
+use crate::sync::geometry::GROUP_SLOTS;
+
+/// An index whose slots `0..count` have used up all versions but the last, with the last ones alive.
+fn at_the_end(count: u32) -> (EntityIndex, Vec<Entity>) {
+    let index = EntityIndex::new();
+    let mut entities = Vec::new();
+    index.create_into(&mut entities, count as usize).unwrap();
+    for entity in &mut entities {
+        // SAFETY: the slot exists.
+        let word = unsafe { index.shared.core.slot(entity.index()) };
+        word.store(slot::pack(LAST_VERSION, None), Ordering::Relaxed);
+        // The slot's phase must be the version's; both are 0, as for version 1.
+        assert!(group::in_phase(0, 0, LAST_VERSION));
+        *entity = Entity::new(entity.index(), LAST_VERSION).unwrap();
+    }
+    (index, entities)
+}
+
+fn nothing_lives_again(index: &EntityIndex, retired: &[Entity]) {
+    assert_eq!((index.count(), index.retired()), (0, retired.len()));
+    for &entity in retired {
+        assert!(!index.exists(entity));
+        assert_eq!(
+            index.destroy(entity).unwrap_err().fault,
+            EntityFault::Destroyed
+        );
+    }
+    let mut fresh = Vec::new();
+    index.create_into(&mut fresh, 20_000).unwrap();
+    assert!(
+        fresh
+            .iter()
+            .all(|entity| entity.index() as usize >= retired.len())
+    );
+}
+
+#[test]
+fn a_slot_retires_before_its_version_wraps() {
+    let (index, entities) = at_the_end(3);
+    entities
+        .iter()
+        .for_each(|&entity| index.destroy(entity).unwrap());
+    nothing_lives_again(&index, &entities);
+}
+
+#[test]
+fn slots_retire_in_batches_in_order() {
+    let (index, entities) = at_the_end(200);
+    assert!(index.destroy_slice(&entities).is_clean());
+    nothing_lives_again(&index, &entities);
+}
+
+#[test]
+fn slots_retire_in_batches_without_order() {
+    let (index, entities) = at_the_end(8_000);
+    let mut shuffled = entities.clone();
+    (1..shuffled.len()).for_each(|at| shuffled.swap(at, at * 7_919 % (at + 1)));
+    assert!(index.destroy_slice(&shuffled).is_clean());
+    nothing_lives_again(&index, &entities);
+}
+
+#[test]
+fn a_thread_keeps_no_more_ids_than_it_may() {
+    let index = EntityIndex::new();
+    let mut entities = Vec::new();
+    index.create_into(&mut entities, 10_000).unwrap();
+    for entity in entities.drain(..).rev().step_by(3) {
+        index.destroy(entity).unwrap();
+        let (core, kept) = (
+            &index.shared.core,
+            index.with_cache(|_, cache, _| cache.held()),
+        );
+        assert!(kept <= CACHED_IDS, "{kept} ids are kept");
+        assert!(core.opened() <= 2);
+    }
+    index.flush();
+    assert_eq!(index.with_cache(|_, cache, _| cache.held()), 0);
+}
+
+#[test]
+fn a_condemned_entity_is_dead_once_somebody_was_told_so() {
+    let index = EntityIndex::new();
+    let entity = index.create().unwrap();
+    // A destroyer won, and stopped before it made the slot word even.
+    // SAFETY: the slot exists.
+    let deaths = unsafe { index.shared.core.group(entity.index()) };
+    let word = deaths.load(Ordering::Relaxed);
+    deaths.store(
+        group::after_death(word, 1 << (entity.index() % GROUP_SLOTS)),
+        Ordering::Relaxed,
+    );
+    assert!(index.exists(entity), "nobody was told yet");
+    assert_eq!(
+        index.destroy(entity).unwrap_err().fault,
+        EntityFault::Destroyed
+    );
+    assert!(!index.exists(entity));
+}
+
+#[test]
+fn what_a_thread_kept_is_everybodys_when_it_ends_or_panics() {
+    let index = EntityIndex::new();
+    let taken = |index: &EntityIndex| {
+        let count = |word| {
+            // SAFETY: the word exists.
+            let claims = unsafe { index.shared.core.claims(word) };
+            claims.load(Ordering::Relaxed).count_ones()
+        };
+        (0..256).map(count).sum::<u32>()
+    };
+    for panics in [false, true] {
+        let outcome = std::thread::scope(|scope| {
+            let index = &index;
+            let thread = scope.spawn(move || {
+                let entity = index.create().unwrap();
+                index.destroy(entity).unwrap();
+                assert!(!panics, "as planned");
+            });
+            thread.join()
+        });
+        assert_eq!(outcome.is_err(), panics);
+        assert_eq!((index.count(), taken(&index)), (0, 0));
+    }
+}

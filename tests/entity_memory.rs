@@ -1,0 +1,41 @@
+//! What an entity index costs: memory only where it is used. One test, so that nothing else in the
+//! process takes memory meanwhile.
+
+#![cfg(target_os = "linux")]
+
+use megachunk::entity::{EntityIndex, IndexOptions};
+
+/// Resident memory of this process in bytes.
+fn resident() -> usize {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
+#[test]
+fn an_empty_index_costs_next_to_nothing_and_a_block_what_it_holds() {
+    // Whatever the first index loads or allocates once is not the index's.
+    drop(EntityIndex::new());
+    resident();
+
+    let before = resident();
+    let index = IndexOptions::new().huge_pages(false).build().unwrap();
+    let empty = resident() - before;
+    assert!(empty < 64 << 10, "an empty index costs {empty} bytes");
+
+    let entity = index.create().unwrap();
+    let one = resident() - before;
+    assert!(
+        one < 256 << 10,
+        "an index with one entity costs {one} bytes"
+    );
+
+    let mut entities = Vec::with_capacity(1_000_000);
+    let before = resident();
+    index.create_into(&mut entities, 1_000_000).unwrap();
+    let million = resident() - before - entities.capacity() * 8;
+    assert!(
+        million < 9_500_000,
+        "a million entities cost {million} bytes"
+    );
+    assert!(index.exists(entity));
+}

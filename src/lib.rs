@@ -1,15 +1,50 @@
-//! Lock-free concurrent entity index and mega-chunk allocator.
+//! Lock-free concurrent entity index and mega-chunk allocator, model-checked.
 //!
-//! * [`entity`]: `EntityIndex`, 134,217,728 generational ids that any thread may create, destroy
-//!   and look up at any moment without a lock.
-//! * [`chunk`]: `MegachunkAllocator`, 1,048,576 chunks of 16 KiB that any thread may take and
-//!   give back, singly or in contiguous runs of up to 64.
+//! * [`EntityIndex`]: 134,217,728 generational ids that any thread may create, destroy and look up
+//!   at any moment without a lock. A handle that is dead stays dead for ever.
+//! * [`MegachunkAllocator`]: 1,048,576 chunks of 16 KiB that any thread may take and give back,
+//!   singly or in contiguous runs of up to 64.
+//!
+//! Both stand alone. The rooms of the crate, from the ground up:
+//!
+//! | room | what it holds |
+//! |---|---|
+//! | [`sync`] | atomics, cells and threads: `std`'s, a model checker's, or counting ones ([`sync::probe`]) |
+//! | [`memory`] | address space that costs nothing until it is touched |
+//! | [`entity`] | [`Entity`], [`EntityIndex`], the [`EntityAllocator`](entity::EntityAllocator) seam and, behind it, [references](entity::reference) to measure against |
+//! | [`chunk`] | [`MegachunkAllocator`], its [memory](chunk::memory), the [`ChunkAllocator`](chunk::ChunkAllocator) seam and [references](chunk::reference) |
+#![cfg_attr(
+    feature = "cli",
+    doc = "| [`cli`] | the `megachunk` program and the workloads it shares with the benches |"
+)]
+//!
+//! # Features
+//! * `serde`: serialization of [`Entity`], [`Place`](entity::Place) and the statistics.
+//! * `probe`: counts read-modify-writes and lets a test freeze a thread at any step; slow.
+//! * `cli`: the program.
+//!
+//! # Where the arguments are
+//! `papers/entity-index.md` and `papers/mega-chunk.md` tell each protocol's state, orderings,
+//! linearization points and proof sketch, and what was checked how.
 
 pub mod chunk;
 pub mod entity;
 pub mod memory;
-
 pub mod sync;
 
 #[cfg(feature = "cli")]
 pub mod cli;
+
+pub use chunk::{Chunks, MegachunkAllocator};
+pub use entity::{Entity, EntityIndex};
+
+/// What most programs need: `use megachunk::prelude::*;`.
+pub mod prelude {
+    pub use crate::chunk::{CHUNK_BYTES, ChunkError, Chunks, MegachunkAllocator, RawChunks};
+    pub use crate::entity::{Entity, EntityError, EntityFault, EntityIndex, Full, Place};
+}
+
+/// The README's examples, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -34,10 +34,10 @@ pub(super) struct Bar {
 /// Pixels of a bar and the gap below it.
 const BAR: u32 = 18;
 /// Pixels for the labels.
-const LABELS: u32 = 190;
+const LABELS: u32 = 210;
 /// Pixels for all the rest of a plot's height.
 const FRAME: u32 = 58;
-const WIDTH: u32 = 560;
+const WIDTH: u32 = 580;
 /// Pixels for the figures behind the bars.
 const VALUES: u32 = 52;
 const FONT: &str = "sans-serif";

@@ -267,7 +267,6 @@ impl Core {
             probe::failed_claim();
             return false;
         }
-        wide::fetch(self, word);
         cache.word = word;
         cache.mask = won;
         true

@@ -99,23 +99,6 @@ pub(crate) fn bury_handles(core: &Core, handles: &[Entity]) {
     }
 }
 
-/// Fetches the slot words of a claim word, and of the next one, for writing: they are used next, one
-/// after the other.
-#[inline]
-pub(crate) fn fetch(core: &Core, word: u32) {
-    #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
-    {
-        use core::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        // SAFETY: callers pass words that exist.
-        let slots = unsafe { core.slot(word * 64) }.as_ptr();
-        for line in 0..16 {
-            // SAFETY: a prefetch may name any address; SSE is part of x86-64.
-            unsafe { _mm_prefetch::<_MM_HINT_ET0>(slots.wrapping_byte_add(64 * line).cast()) };
-        }
-    }
-    let _ = (core, word);
-}
-
 /// Compares the versions in the slots of group `number` with what is expected.
 #[inline]
 pub(crate) fn look(core: &Core, number: u32, expected: &Expected) -> Seen {

@@ -23,7 +23,7 @@ use std::sync::Weak;
 use super::Arc;
 
 use super::UnsafeCell;
-use super::atomic::{AtomicPtr, AtomicU32, Ordering};
+use super::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use crossbeam_utils::CachePadded;
 
 /// One thread's share of a structure.
@@ -53,26 +53,34 @@ unsafe impl<C: Send, P: Send + Sync> Sync for Registry<C, P> {}
 // SAFETY: as above.
 unsafe impl<C: Send, P: Send> Send for Registry<C, P> {}
 
-/// Says whether the hints may lag behind what a thread has done: set from before it changes what the
-/// hints speak of until the hints follow.
+/// Counts the moments at which hints begin and cease to lag behind what a thread has done: odd from
+/// before the thread changes what the hints speak of until the hints follow.
 ///
-/// A search that finds nothing by the hints may believe them if no other thread lags. If it misses
-/// one that lags just now, that thread's call is still going on, and the search came first.
+/// A search that finds nothing by the hints may believe them if no other thread's count was odd when
+/// it began, and none has changed when it ends: then no hint that it saw was in the making. A flag
+/// would not do: a thread may set a wrong hint, be believed, and take it back before it is asked.
 #[derive(Debug, Default)]
-pub(crate) struct Lag(AtomicU32);
+pub(crate) struct Lag(AtomicU64);
 
 /// Hints lag until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Lagged<'a>(&'a AtomicU32);
+pub(crate) struct Lagged<'a>(&'a Lag);
 
 impl Lag {
-    /// Only the owner of the node calls it, so stores are enough.
+    /// Only the owner of the node calls it, and not while its hints lag already.
     #[inline]
     pub(crate) fn begin(&self) -> Lagged<'_> {
         // Ordering: Relaxed. Whoever sees the change that follows (by Acquire) sees this too, because
         // the change is a Release; and who does not see the change came first.
-        self.0.store(1, Ordering::Relaxed);
-        Lagged(&self.0)
+        self.count(Ordering::Relaxed);
+        Lagged(self)
+    }
+
+    /// One on. Only the owner writes, so a load and a store are enough.
+    #[inline]
+    fn count(&self, order: Ordering) {
+        let count = self.0.load(Ordering::Relaxed);
+        self.0.store(count + 1, order);
     }
 }
 
@@ -80,24 +88,31 @@ impl Drop for Lagged<'_> {
     #[inline]
     fn drop(&mut self) {
         // Ordering: Release: who sees that this thread lags no more sees the hints.
-        self.0.store(0, Ordering::Release);
+        self.0.count(Ordering::Release);
     }
 }
 
 /// A public part that says whether its owner's hints lag.
 pub(crate) trait Lagging {
-    /// The flag.
+    /// The count.
     fn lag(&self) -> &Lag;
 }
 
 impl<C, P: Lagging> Registry<C, P> {
-    /// Whether the hints may lag behind what a thread other than the caller has done. O(nodes).
-    pub(crate) fn someone_lags(&self, own: &P) -> bool {
-        // Ordering: Acquire pairs with the Release in `Lagged`.
-        self.nodes().any(|node| {
-            !ptr::eq(&raw const node.public, own)
-                && node.public.lag().0.load(Ordering::Acquire) == 1
-        })
+    /// `None` if the hints may lag behind what a thread other than the caller has done; else a number
+    /// that is another one as soon as any of them has lagged again. O(nodes).
+    pub(crate) fn quiet(&self, own: &P) -> Option<u64> {
+        // Ordering: this fence pairs with the Release of the read-modify-writes that set the hints: the
+        // search before has seen a hint by a Relaxed load, and must now see that its setter lags. (On
+        // x86-64 it is no instruction.)
+        fence(Ordering::Acquire);
+        self.nodes()
+            .filter(|node| !ptr::eq(&raw const node.public, own))
+            .try_fold(0_u64, |sum, node| {
+                // Ordering: Acquire pairs with the Release in `Lagged`.
+                let count = node.public.lag().0.load(Ordering::Acquire);
+                (count % 2 == 0).then(|| sum.wrapping_add(count))
+            })
     }
 }
 

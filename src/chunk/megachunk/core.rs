@@ -37,6 +37,9 @@ use crate::sync::geometry::{ALL_CHUNKS, MEGACHUNK_CHUNKS, MEGACHUNKS};
 use crate::sync::local::Registry;
 use crate::sync::{mutant, probe};
 
+/// Searches by hints that may be crossed by other threads' changes before every mask is looked at.
+const QUIET_TRIES: usize = 3;
+
 /// The threads' caches.
 pub(crate) type Threads = Registry<Cache, Tally>;
 
@@ -153,11 +156,7 @@ impl<M: Memory> Core<M> {
         let found = match before.map(|megachunk| (megachunk, self.take(tally, megachunk, pick))) {
             Some((megachunk, Ok(Attempt::Taken(bits)))) => return Ok((megachunk, bits)),
             Some((_, Err(refused))) => Err(refused),
-            _ => self.search(tally, len, before.is_none(), pick),
-        };
-        let found = match found {
-            Ok(None) => self.search_masks(threads, tally, len, pick),
-            found => found,
+            _ => self.search_surely(threads, tally, len, before.is_none(), pick),
         };
         match found {
             Ok(Some(found)) => Ok(found),
@@ -220,17 +219,43 @@ impl<M: Memory> Core<M> {
         Ok(None)
     }
 
-    /// Before "exhausted" is said: looks at every mask, if another thread stands between a change and
-    /// its hint, perhaps for ever. Else the hints have told the truth.
-    #[cold]
-    fn search_masks(
+    /// `search`, and before it says that there is nothing: once more, until no other thread's change
+    /// of the hints crossed it. If one stands between a change and its hint, perhaps for ever, every
+    /// mask is looked at.
+    fn search_surely(
         &self,
         threads: &Threads,
         tally: &Tally,
         len: u32,
+        down: bool,
         pick: impl Fn(u64) -> Option<u64>,
     ) -> Result<Option<(u32, u64)>, ChunkError> {
-        if !threads.someone_lags(tally) || mutant::active("no_mask_scan") {
+        let found = self.search(tally, len, down, &pick)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+        for _ in 0..QUIET_TRIES {
+            let quiet = threads.quiet(tally);
+            if quiet.is_none() {
+                break;
+            }
+            let found = self.search(tally, len, down, &pick)?;
+            if found.is_some() || threads.quiet(tally) == quiet {
+                return Ok(found);
+            }
+        }
+        self.search_masks(tally, len, pick)
+    }
+
+    /// Looks at every mask.
+    #[cold]
+    fn search_masks(
+        &self,
+        tally: &Tally,
+        len: u32,
+        pick: impl Fn(u64) -> Option<u64>,
+    ) -> Result<Option<(u32, u64)>, ChunkError> {
+        if mutant::active("no_mask_scan") {
             return Ok(None);
         }
         for megachunk in 0..MEGACHUNKS {

@@ -36,16 +36,17 @@ use core::Core;
 /// * **No chunk has two owners.** Handles are linear ([`Chunks`]); tickets ([`RawChunks`]) are good
 ///   once.
 /// * **Nobody waits.** Taking and giving back are lock-free. A thread that stops for ever while it
-///   commits or gives back memory takes that mega-chunk (or pair) with it, and stops nobody.
+///   commits or gives back memory takes those mega-chunks with it, and stops nobody.
 /// * **A refusal changes nothing.** When the system refuses memory, the call is served from memory
 ///   that is there; if that cannot be, masks, hints and mappings are as before the call.
 ///
 /// # When it is exhausted
-/// [`ChunkError::Exhausted`] comes when there is no such run that the call could have: by the hints,
-/// or, if a thread stands between a change and its hint, by a look at every mask. Free chunks that it
-/// cannot have are those that other threads keep for themselves, at most [`CACHED_CHUNKS`] (16) a thread
-/// that has used the allocator, and mega-chunks that another thread is committing (one) or giving
-/// back (a pair; in [`trim`](Self::trim) up to 64) at that moment.
+/// [`ChunkError::Exhausted`] comes when the call has found no such run that it could have. It finds every
+/// run of chunks that were given back before the call began and that nobody has taken since: by the hints,
+/// or, if other threads' changes crossed the search, by a look at every mask. Free chunks that it cannot
+/// have are those that other threads keep for themselves, at most [`CACHED_CHUNKS`] (16) a thread that has
+/// used the allocator, and mega-chunks that another thread is committing (one) or giving back (up to 64)
+/// at that moment.
 ///
 /// # Costs
 /// | operation | progress | read-modify-writes | complexity |

@@ -47,6 +47,9 @@ use crate::sync::{mutant, probe};
 /// The threads' caches.
 pub(crate) type Threads = Registry<Cache, Tally>;
 
+/// Searches by hints that may be crossed by other threads' changes before every word is looked at.
+const QUIET_TRIES: usize = 3;
+
 /// The shared state of an index, without the threads' caches.
 #[derive(Debug)]
 pub(crate) struct Core {
@@ -231,23 +234,49 @@ impl Core {
         tally: &Tally,
     ) -> Result<(), Full> {
         debug_assert!(cache.mask == 0);
-        while let Some(word) = self.candidate(cache, tally) {
-            if self.claim_for(cache, tally, word) {
+        let full = Full {
+            capacity: SLOTS as usize,
+        };
+        if self.claim_hinted(cache, tally) {
+            return Ok(());
+        }
+        // The hints know of nothing. They tell the truth, unless a thread stood between a change and
+        // its hint meanwhile, or stands there for ever: then look at every claim word before saying
+        // "full".
+        for _ in 0..QUIET_TRIES {
+            let quiet = threads.quiet(tally);
+            if quiet.is_none() {
+                break;
+            }
+            if self.claim_hinted(cache, tally) {
                 return Ok(());
             }
+            if threads.quiet(tally) == quiet {
+                return Err(full);
+            }
         }
-        // The hints know of nothing. They tell the truth, unless a thread stands between a change and
-        // its hint, perhaps for ever: then look at every claim word before saying "full".
-        let scan = threads.someone_lags(tally) && !mutant::active("no_full_scan");
-        for word in 0..if scan { WORDS } else { 0 } {
+        let words = if mutant::active("no_full_scan") {
+            0
+        } else {
+            WORDS
+        };
+        for word in 0..words {
             probe::probed(1);
             if !self.is_full(word) && self.claim_for(cache, tally, word) {
                 return Ok(());
             }
         }
-        Err(Full {
-            capacity: SLOTS as usize,
-        })
+        Err(full)
+    }
+
+    /// Claims a word where the hints say that one has a free slot; `false` if they know of none.
+    fn claim_hinted(&self, cache: &mut Cache, tally: &Tally) -> bool {
+        while let Some(word) = self.candidate(cache, tally) {
+            if self.claim_for(cache, tally, word) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Claims a word for the cache; `false` if nothing was left there.

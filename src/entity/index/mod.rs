@@ -35,7 +35,7 @@ use core::Core;
 ///
 /// # Promises
 /// * **A dead handle stays dead.** A slot's version grows with every entity and never wraps: a slot
-///   whose versions are used up retires (after 2,147,483,648 entities).
+///   whose versions are used up retires (after 2,147,483,647 entities).
 /// * **Nobody waits.** Creating and destroying are lock-free, looking up is wait-free. A thread that
 ///   stops for ever in the middle of a call stops nobody else; it takes the slots of that call
 ///   with it, and no more. (What it was about to destroy may stay alive until another thread tries
@@ -44,11 +44,12 @@ use core::Core;
 ///   get an error that names the handle.
 ///
 /// # When it is full
-/// [`create`](Self::create) reports [`Full`] when the index has no free slot that it could have: by
-/// its hints, or, if a thread stands between a change and its hint, by a look at every claim word
-/// (2,097,152 of them: milliseconds). Free slots it cannot have are those that other threads keep for
-/// themselves: at most [`CACHED_IDS`] (112) a thread that has used the index, plus the slots
-/// of calls in progress. A thread gives its own back when it ends and on [`flush`](Self::flush).
+/// [`create`](Self::create) reports [`Full`] when it has found no free slot that it could have. It finds
+/// every slot that was given back before the call began and that nobody has taken since: by its hints,
+/// or, if other threads' changes crossed the search, by a look at every claim word (2,097,152 of them:
+/// milliseconds). Free slots it cannot have are those that other threads keep for themselves: at most
+/// [`CACHED_IDS`] (112) a thread that has used the index, plus the slots of calls in progress. A thread
+/// gives its own back when it ends and on [`flush`](Self::flush).
 ///
 /// # Costs
 /// | operation | progress | read-modify-writes | complexity |

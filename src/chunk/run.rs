@@ -29,6 +29,13 @@ impl Run {
         Some(Self(first << LEN_BITS | (len - 1)))
     }
 
+    /// The run of one chunk, whose number is known to be in range.
+    #[inline(always)]
+    pub(crate) const fn single(chunk: u32) -> Self {
+        debug_assert!((chunk as usize) < super::CHUNKS);
+        Self(chunk << LEN_BITS)
+    }
+
     /// The first chunk's number, `0..1_048_576`.
     #[inline(always)]
     #[must_use]

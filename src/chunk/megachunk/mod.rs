@@ -143,23 +143,37 @@ impl<M: Memory> MegachunkAllocator<M> {
         unsafe { local::with(&self.shared, |cache, tally| access(core, cache, tally)) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&self, len: usize) -> Result<Run, ChunkError> {
+        if len == 1 {
+            let kept = self.with_cache(|_, cache, tally| {
+                let chunk = cache.pop()?;
+                tally.add(1);
+                Some(chunk)
+            });
+            if let Some(chunk) = kept {
+                return Ok(Run::single(chunk));
+            }
+        }
+        self.take_shared(len)
+    }
+
+    /// `take`, when the thread's cache does not have it.
+    #[cold]
+    #[inline(never)]
+    fn take_shared(&self, len: usize) -> Result<Run, ChunkError> {
+        if !(1..=MEGACHUNK_CHUNKS).contains(&len) {
+            return Err(ChunkError::BadLength { len });
+        }
         let threads = &self.shared.registry;
         self.with_cache(|core, cache, tally| {
             let run = if len == 1 {
-                let chunk = match cache.pop() {
-                    Some(chunk) => chunk,
-                    None => {
-                        core.refill(threads, cache, tally)?;
-                        cache.pop().ok_or(ChunkError::Exhausted { len })?
-                    }
-                };
-                Run::new(chunk, 1).ok_or(ChunkError::Exhausted { len })?
+                core.refill(threads, cache, tally)?;
+                cache
+                    .pop()
+                    .map(Run::single)
+                    .ok_or(ChunkError::Exhausted { len })?
             } else {
-                if !(1..=MEGACHUNK_CHUNKS).contains(&len) {
-                    return Err(ChunkError::BadLength { len });
-                }
                 match core.take_run(threads, tally, len as u32) {
                     // The thread's own cache may hold what is missing.
                     Err(ChunkError::Exhausted { .. }) if cache.len > 0 => {
@@ -178,15 +192,32 @@ impl<M: Memory> MegachunkAllocator<M> {
     ///
     /// # Safety
     /// The caller owns the run, and nobody uses its memory from now on.
-    #[inline]
+    #[inline(always)]
     unsafe fn give_back(&self, run: Run) {
+        let kept = run.len() == 1
+            && self.with_cache(|_, cache, tally| {
+                let kept = cache.push(run.first());
+                tally.add(u64::from(kept).wrapping_neg());
+                kept
+            });
+        if !kept {
+            // SAFETY: the caller's.
+            unsafe { self.give_back_shared(run) };
+        }
+    }
+
+    /// `give_back`, when the thread's cache has no room.
+    ///
+    /// # Safety
+    /// As for `give_back`.
+    #[cold]
+    #[inline(never)]
+    unsafe fn give_back_shared(&self, run: Run) {
         self.with_cache(|core, cache, tally| {
             tally.add(u64::from(run.len()).wrapping_neg());
             if run.len() > 1 {
                 core.give(tally, run.megachunk(), run.mask());
-                return;
-            }
-            if !cache.push(run.first()) {
+            } else {
                 core.spill(cache, tally);
                 cache.push(run.first());
             }

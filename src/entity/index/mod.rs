@@ -155,21 +155,25 @@ impl EntityIndex {
     /// [`Full`], as [above](Self#when-it-is-full).
     #[inline]
     pub fn create(&self) -> Result<Entity, Full> {
-        self.with_cache(|core, cache, tally| {
-            let index = match cache.take() {
-                Some(index) => index,
-                None => {
-                    core.refill(&self.shared.registry, cache, tally)?;
-                    let lane = cache.mask.trailing_zeros();
-                    cache.mask &= cache.mask - 1;
-                    cache.word * crate::sync::geometry::WORD_BITS + lane
-                }
-            };
-            // SAFETY: caches hold indices of slots.
-            let entity = unsafe { core.create_at(index) };
+        let created = self.with_cache(|core, cache, tally| {
+            let index = cache.take()?;
             tally.add_live(1);
-            Ok(entity)
-        })
+            // SAFETY: caches hold indices of slots.
+            Some(unsafe { core.create_at(index) })
+        });
+        match created {
+            Some(entity) => Ok(entity),
+            None => self.create_shared(),
+        }
+    }
+
+    /// `create`, when the thread's cache is empty.
+    #[cold]
+    #[inline(never)]
+    fn create_shared(&self) -> Result<Entity, Full> {
+        let mut entity = [Entity::PLACEHOLDER];
+        self.create_slice(&mut entity)?;
+        Ok(entity[0])
     }
 
     /// Creates `out.len()` entities in index order as far as possible; all or none. Lock-free.

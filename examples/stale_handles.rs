@@ -35,15 +35,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("destroy: {error}");
 
     // A handle from elsewhere: a save file, the network, another index.
-    let foreign = Entity::try_from_bits(9_999 << 32 | u64::from(target.index()))
+    let invented = Entity::try_from_bits(9_999 << 32 | u64::from(target.index()))
         .ok_or("an entity's version is odd")?;
-    let error = index.locate(foreign).unwrap_err();
+    let error = index.locate(invented).unwrap_err();
     println!("locate:  {error}");
     assert_eq!(error.fault, EntityFault::NeverCreated);
 
     // In a batch, each refused handle is reported by its position, and the rest is destroyed.
     let alive = index.create()?;
-    let report = index.destroy_slice(&[target, alive, foreign, alive]);
+    let report = index.destroy_slice(&[target, alive, invented, alive]);
     for (position, error) in &report.refused {
         println!("batch:   position {position}: {error}");
     }

@@ -18,6 +18,9 @@
     doc = "| [`cli`] | the `megachunk` program and the workloads it shares with the benches |"
 )]
 //!
+//! [`sync`] and [`memory`] are public for the models and benches of this repository, and may change in
+//! any version.
+//!
 //! # Features
 //! * `serde`: serialization of [`Entity`], [`Place`](entity::Place) and the statistics.
 //! * `probe`: counts read-modify-writes and lets a test freeze a thread at any step; slow.
@@ -26,6 +29,9 @@
 //! # Where the arguments are
 //! `papers/entity-index.md` and `papers/mega-chunk.md` tell each protocol's state, orderings,
 //! linearization points and proof sketch, and what was checked how.
+
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("megachunk needs a 64-bit target: an index and 16 GiB of chunks are addresses");
 
 pub mod chunk;
 pub mod entity;

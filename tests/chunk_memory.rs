@@ -31,13 +31,14 @@ impl Scarce {
 
 // SAFETY: `HeapMemory` keeps the promise; a refusal commits nothing.
 unsafe impl Memory for Scarce {
-    fn commit(&self, megachunk: u32) -> io::Result<()> {
+    unsafe fn commit(&self, megachunk: u32) -> io::Result<()> {
         let take = |left: u32| left.checked_sub(1);
         match self
             .left
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
         {
-            Ok(_) => self.heap.commit(megachunk),
+            // SAFETY: the caller's.
+            Ok(_) => unsafe { self.heap.commit(megachunk) },
             Err(_) => Err(io::ErrorKind::OutOfMemory.into()),
         }
     }
@@ -144,6 +145,71 @@ fn the_boundary_of_a_megachunk_costs_no_calls_to_the_system() {
         (after.commits, after.decommits),
         (before.commits, before.decommits)
     );
+}
+
+#[test]
+fn a_run_that_comes_and_goes_above_kept_memory_costs_no_calls_to_the_system() {
+    let allocator = MegachunkAllocator::new();
+    let chunks: Vec<_> = (0..16 * 64)
+        .map(|_| allocator.allocate().unwrap())
+        .collect();
+    drop(chunks);
+    allocator.flush();
+    // The run has a mega-chunk of its own at the other end; what is given back must be others.
+    drop(allocator.allocate_run(2).unwrap());
+    let before = allocator.stats();
+    for _ in 0..1_000 {
+        drop(allocator.allocate_run(2).unwrap());
+    }
+    let after = allocator.stats();
+    assert_eq!(
+        (after.commits, after.decommits),
+        (before.commits, before.decommits)
+    );
+}
+
+#[test]
+fn each_pair_that_becomes_empty_is_given_back_whichever_half_comes_last() {
+    let allocator = ChunkOptions::new().build().unwrap();
+    let mut runs: Vec<_> = (0..400)
+        .map(|_| Some(allocator.allocate_run(64).unwrap()))
+        .collect();
+    for odd_first in [false, true] {
+        for pair in runs.as_chunks_mut::<2>().0.iter_mut().step_by(33) {
+            pair[usize::from(odd_first)] = None;
+            pair[usize::from(!odd_first)] = None;
+        }
+        assert!(
+            allocator.stats().empty_megachunks <= 16,
+            "{:?}",
+            allocator.stats()
+        );
+        for run in runs.iter_mut().filter(|run| run.is_none()) {
+            *run = Some(allocator.allocate_run(64).unwrap());
+        }
+    }
+}
+
+#[test]
+fn all_empty_memory_is_kept_on_request() {
+    let allocator = ChunkOptions::new().retain(usize::MAX).build().unwrap();
+    let runs: Vec<_> = (0..64)
+        .map(|_| allocator.allocate_run(64).unwrap())
+        .collect();
+    drop(runs);
+    let stats = allocator.stats();
+    assert_eq!((stats.empty_megachunks, stats.decommits), (64, 0));
+}
+
+#[test]
+fn a_ticket_is_good_once_and_only_where_it_was_issued() {
+    let (mine, other) = (MegachunkAllocator::new(), MegachunkAllocator::new());
+    let ticket = mine.allocate_run(3).unwrap().into_raw();
+    let foreign = other.reclaim(ticket).map(Chunks::into_raw).unwrap_err();
+    assert!(matches!(foreign, ChunkError::ForeignTicket { .. }));
+    drop(mine.reclaim(ticket).unwrap());
+    let stale = mine.reclaim(ticket).map(Chunks::into_raw).unwrap_err();
+    assert!(matches!(stale, ChunkError::StaleTicket { .. }));
 }
 
 #[test]

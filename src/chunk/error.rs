@@ -1,9 +1,11 @@
 //! What can go wrong with chunks, as types.
 
+use std::io;
+
 use crate::chunk::Run;
 
 /// Why a request for chunks, or their return, was refused. Nothing has changed then.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChunkError {
     /// A run of 0 or of more than 64 chunks was asked for.
@@ -19,17 +21,29 @@ pub enum ChunkError {
         len: usize,
     },
     /// The system refused memory.
-    #[error("the system refused memory for mega-chunk {megachunk}: {cause}")]
+    #[error("the system refused memory for mega-chunk {megachunk}: {kind}")]
     Refused {
         /// The mega-chunk that was to be committed.
         megachunk: u32,
-        /// What the system said.
-        cause: String,
+        /// What kind of error the system gave.
+        kind: io::ErrorKind,
     },
-    /// The chunks are not in use, or the name is stale.
-    #[error("{run:?} is not in use")]
+    /// The chunks are not in use.
+    #[error("{run}: not in use")]
     NotInUse {
         /// The name as it was passed.
+        run: Run,
+    },
+    /// The ticket was redeemed before.
+    #[error("{run}: this ticket was redeemed before")]
+    StaleTicket {
+        /// The chunks that the ticket was for.
+        run: Run,
+    },
+    /// The ticket is another allocator's.
+    #[error("{run}: this ticket is another allocator's")]
+    ForeignTicket {
+        /// The chunks that the ticket was for.
         run: Run,
     },
 }

@@ -6,7 +6,7 @@ use crate::entity::Entity;
 ///
 /// What "taken" means exactly is each allocator's contract; see there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no entity id is left: all {capacity} slots are taken or retired")]
+#[error("no entity id is left: all {capacity} slots are taken, retired, or kept by other threads")]
 pub struct Full {
     /// The slots that there are in all.
     pub capacity: usize,

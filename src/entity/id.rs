@@ -10,7 +10,11 @@ use core::num::NonZeroU32;
 /// bit pattern is no entity. A handle is only a name: it stays valid to *hold* for ever, and every
 /// call that takes one says whether the entity behind it still lives.
 ///
-/// Ordered by index, then version. Shown as `12v3`.
+/// A handle means something only to the index that made it (and to those that share it): two indices
+/// both begin with `0v1`.
+///
+/// Ordered by index, then version. Shown as `12v3`. With the feature `serde` it is the number
+/// [`to_bits`](Self::to_bits), up to 2⁶⁴.
 ///
 /// ```
 /// use megachunk::entity::Entity;
@@ -89,6 +93,12 @@ impl Entity {
     #[must_use]
     pub const fn try_from_bits(bits: u64) -> Option<Self> {
         Self::new(bits as u32, (bits >> 32) as u32)
+    }
+}
+
+impl From<Entity> for u64 {
+    fn from(entity: Entity) -> Self {
+        entity.to_bits()
     }
 }
 

@@ -16,11 +16,6 @@ use core::fmt;
 /// assert_eq!(Place::new(1 << 20, 0), None);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(transparent)
-)]
 pub struct Place(u32);
 
 impl Place {
@@ -70,8 +65,53 @@ impl Place {
     }
 }
 
+#[cfg(feature = "serde")]
+impl serde::Serialize for Place {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(self.0)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Place {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let place = Self(u32::deserialize(deserializer)?);
+        Self::new(place.chunk(), place.row()).ok_or_else(|| {
+            serde::de::Error::custom(format_args!(
+                "row {} of a chunk is out of range",
+                place.row()
+            ))
+        })
+    }
+}
+
 impl fmt::Debug for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "chunk {} row {}", self.chunk(), self.row())
+    }
+}
+
+#[cfg(all(test, feature = "cli"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_back_and_one_out_of_range_is_refused() {
+        let place = Place::new(Place::CHUNKS - 1, Place::ROWS - 1).unwrap();
+        let text = serde_json::to_string(&place).unwrap();
+        assert_eq!(serde_json::from_str::<Place>(&text).unwrap(), place);
+        let error = serde_json::from_str::<Place>(&u32::MAX.to_string()).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("row 4095 of a chunk is out of range"),
+            "{error}"
+        );
     }
 }

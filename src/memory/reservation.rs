@@ -32,10 +32,11 @@ impl Reservation {
     /// # Errors
     /// What the system said, when it has no such range.
     pub fn new(bytes: usize, stagger: usize) -> io::Result<Self> {
-        let map = MmapOptions::new()
-            .len(bytes + stagger + HUGE_PAGE_BYTES)
-            .no_reserve_swap()
-            .map_anon()?;
+        let whole = bytes
+            .checked_add(stagger)
+            .and_then(|bytes| bytes.checked_add(HUGE_PAGE_BYTES))
+            .ok_or(io::ErrorKind::InvalidInput)?;
+        let map = MmapOptions::new().len(whole).no_reserve_swap().map_anon()?;
         let map = MmapRaw::from(map);
         let start = map.as_mut_ptr();
         let to_border = start.align_offset(HUGE_PAGE_BYTES);
@@ -144,7 +145,7 @@ impl Reservation {
             "{range:?} of {self:?}"
         );
         // Any page size of Linux divides 64 KiB; ranges smaller than that are not worth a call.
-        const PAGE: usize = 4096;
+        const PAGE: usize = 64 << 10;
         let base = self.base.as_ptr().addr();
         let start = (base + range.start).next_multiple_of(PAGE);
         let end = (base + range.end) / PAGE * PAGE;

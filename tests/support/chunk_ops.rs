@@ -225,7 +225,7 @@ impl<S: Subject> Machine<S> {
         }
         let result = self.subject.give(ticket);
         assert!(
-            matches!(result, Err(ChunkError::NotInUse { run: refused }) if refused == run),
+            matches!(result, Err(ChunkError::NotInUse { run: refused } | ChunkError::StaleTicket { run: refused }) if refused == run),
             "{run:?} was taken back twice"
         );
     }

@@ -255,12 +255,13 @@ fn count_down(counter: &AtomicU32) -> bool {
 
 // SAFETY: every call that succeeds goes to the system's memory, which keeps the promise.
 unsafe impl Memory for Watched {
-    fn commit(&self, megachunk: u32) -> io::Result<()> {
+    unsafe fn commit(&self, megachunk: u32) -> io::Result<()> {
         self.asked_for.lock().unwrap().insert(megachunk);
         if count_down(&self.refuse_commits) {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        self.system.commit(megachunk)?;
+        // SAFETY: the caller's.
+        unsafe { self.system.commit(megachunk) }?;
         let before = self.committed[megachunk as usize].swap(true, Ordering::Relaxed);
         assert!(!before, "mega-chunk {megachunk} was committed twice");
         Ok(())

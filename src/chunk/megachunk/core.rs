@@ -55,6 +55,8 @@ pub(crate) struct Core<M> {
     empty: AtomicU64,
     /// How many of those are kept for the next request.
     retain: u64,
+    /// Above this many, some are given back.
+    limit: AtomicU64,
     commits: AtomicU64,
     decommits: AtomicU64,
 }
@@ -90,7 +92,8 @@ impl<M: Memory> Core<M> {
             committed: Table::new(MEGACHUNKS as usize, 19 << 12)?,
             hints: Hints::new()?,
             empty: AtomicU64::new(0),
-            retain: retain as u64,
+            retain: retain.min(MEGACHUNKS as usize) as u64,
+            limit: AtomicU64::new(retain.min(MEGACHUNKS as usize) as u64 + SLACK),
             commits: AtomicU64::new(0),
             decommits: AtomicU64::new(0),
         })
@@ -317,22 +320,25 @@ impl<M: Memory> Core<M> {
             return Ok(());
         }
         self.commits.fetch_add(1, Ordering::Relaxed);
-        match self.memory.commit(megachunk) {
+        // Also if the memory breaks its promise not to unwind.
+        let undo = Undo(|| {
+            if mutant::active("failed_commit_clears_own_bit_only") {
+                self.mask(megachunk).fetch_sub(1, Ordering::AcqRel);
+            } else {
+                self.reopen(tally, megachunk);
+            }
+        });
+        // SAFETY: the caller holds all chunks, and the flag says that they are not committed.
+        match unsafe { self.memory.commit(megachunk) } {
             Ok(()) => {
+                core::mem::forget(undo);
                 flag.store(1, Ordering::Relaxed);
                 Ok(())
             }
-            Err(error) => {
-                if mutant::active("failed_commit_clears_own_bit_only") {
-                    self.mask(megachunk).fetch_sub(1, Ordering::AcqRel);
-                } else {
-                    self.reopen(tally, megachunk);
-                }
-                Err(ChunkError::Refused {
-                    megachunk,
-                    cause: error.to_string(),
-                })
-            }
+            Err(error) => Err(ChunkError::Refused {
+                megachunk,
+                kind: error.kind(),
+            }),
         }
     }
 
@@ -376,37 +382,77 @@ impl<M: Memory> Core<M> {
                 .fetch_add(1, Ordering::Relaxed)
                 .wrapping_add(1)
                 .cast_signed();
-            let surplus = empty - self.retain.cast_signed();
-            if surplus > SLACK {
-                self.give_memory_back(tally, megachunk, surplus as u32);
+            if empty > self.limit.load(Ordering::Relaxed).cast_signed() {
+                self.give_memory_back(tally, megachunk);
             }
         }
     }
 
-    /// Decommits an empty mega-chunk and neighbours that are empty too, about `surplus` of them, and
-    /// only whole pairs: two make a huge page, which is cheap to give back whole and dear to break up.
+    /// Gives the memory of empty mega-chunks back until as many are left as are to be kept: in pairs,
+    /// because two make a huge page, which is cheap to give back whole and dear to break up; and first
+    /// others than the one just emptied, which is likely to be wanted next.
     #[cold]
-    fn give_memory_back(&self, tally: &Tally, megachunk: u32, surplus: u32) {
-        let most = surplus.next_multiple_of(2).min(TRIM);
-        let held = self.hold_empty(megachunk..megachunk + 1);
-        if held.is_empty() {
-            return;
-        }
-        let (mut start, mut end) = (held.start, held.end);
-        while start > 0 && end - start < most && !self.hold_empty(start - 1..start).is_empty() {
-            start -= 1;
-        }
-        while end < MEGACHUNKS && end - start < most {
-            if self.hold_empty(end..end + 1).is_empty() {
-                break;
+    fn give_memory_back(&self, tally: &Tally, just_emptied: u32) {
+        let mut pair = 0;
+        while pair < MEGACHUNKS && self.surplus() > 0 {
+            // Neighbouring pairs go in one call.
+            let start = pair;
+            while pair < MEGACHUNKS
+                && u64::from(pair - start) < self.surplus().min(TRIM.into())
+                && pair != just_emptied & !1
+                && self.is_empty_pair(pair)
+            {
+                pair += 2;
             }
-            end += 1;
+            if pair > start {
+                self.hold_and_decommit(tally, start..pair);
+            } else {
+                pair += 2;
+            }
         }
-        let pairs = start.next_multiple_of(2)..end / 2 * 2;
-        if pairs.start < pairs.end {
-            self.decommit(pairs);
+        let own = just_emptied & !1;
+        if self.surplus() > 0 && self.is_empty_pair(own) {
+            self.hold_and_decommit(tally, own..own + 2);
         }
-        (start..end).for_each(|megachunk| self.reopen(tally, megachunk));
+        // Empty ones whose neighbour is in use stay. So that the next call does not look at all of them
+        // again in vain, it comes only after as many more.
+        let left = self
+            .empty
+            .load(Ordering::Relaxed)
+            .cast_signed()
+            .max(0)
+            .cast_unsigned();
+        self.limit
+            .store(left.max(self.retain) + SLACK, Ordering::Relaxed);
+    }
+
+    /// Empty mega-chunks beyond those that are to be kept.
+    fn surplus(&self) -> u64 {
+        let empty = self.empty.load(Ordering::Relaxed).cast_signed();
+        (empty - self.retain.cast_signed()).max(0).cast_unsigned()
+    }
+
+    /// Whether nothing is in use in two mega-chunks, and at least one has memory to give back.
+    fn is_empty_pair(&self, pair: u32) -> bool {
+        let pair = pair..pair + 2;
+        pair.clone()
+            .all(|megachunk| self.mask(megachunk).load(Ordering::Relaxed) == 0)
+            && pair.clone().any(|megachunk| {
+                self.committed
+                    .get(megachunk as usize)
+                    .load(Ordering::Relaxed)
+                    == 1
+            })
+    }
+
+    /// Holds the first whole pairs of a range that are empty, and gives their memory back.
+    fn hold_and_decommit(&self, tally: &Tally, pairs: Range<u32>) {
+        let held = self.hold_empty(pairs);
+        let whole = held.start..held.end & !1;
+        if !whole.is_empty() {
+            self.decommit(whole);
+        }
+        held.for_each(|megachunk| self.reopen(tally, megachunk));
     }
 
     /// Takes all chunks of the first mega-chunks of a range, as long as they are empty.
@@ -495,7 +541,14 @@ impl<M: Memory> Core<M> {
     }
 
     fn give_oldest(&self, cache: &mut Cache, tally: &Tally, count: u32) {
-        let oldest = &mut cache.chunks[..count as usize];
+        // Out of the cache before the first is given back: memory that breaks its promise not to unwind
+        // must not leave a chunk in both places.
+        let mut oldest = cache.chunks;
+        let oldest = &mut oldest[..count as usize];
+        cache
+            .chunks
+            .copy_within(count as usize..cache.len as usize, 0);
+        cache.len -= count;
         oldest.sort_unstable();
         for run in oldest.chunk_by(|a, b| a / MEGACHUNK_CHUNKS == b / MEGACHUNK_CHUNKS) {
             let bits = run
@@ -503,10 +556,6 @@ impl<M: Memory> Core<M> {
                 .fold(0, |bits, chunk| bits | 1 << (chunk % MEGACHUNK_CHUNKS));
             self.give(tally, run[0] / MEGACHUNK_CHUNKS, bits);
         }
-        cache
-            .chunks
-            .copy_within(count as usize..cache.len as usize, 0);
-        cache.len -= count;
     }
 
     // --- Statistics -----------------------------------------------------------------------------
@@ -540,12 +589,21 @@ impl<M: Memory> Core<M> {
     }
 }
 
+/// Does something when it is dropped, unless it is forgotten.
+struct Undo<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for Undo<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
 /// Mega-chunks that are held at a time to give their memory back, at most: 64 MiB.
 const TRIM: u32 = 64;
 
 /// Empty mega-chunks beyond those to be kept, before any are given back: a few at a time cost fewer
 /// calls than each by itself.
 #[cfg(not(loom))]
-const SLACK: i64 = 8;
+const SLACK: u64 = 8;
 #[cfg(loom)]
-const SLACK: i64 = 0;
+const SLACK: u64 = 0;

@@ -108,7 +108,7 @@ impl MegachunkAllocator {
     /// An allocator with nothing in use and the default [options](ChunkOptions).
     ///
     /// # Panics
-    /// If the system has no address space left for the tables, half a MiB;
+    /// If the system has no address space left for the tables, 20 MiB;
     /// [`ChunkOptions::build`] returns the error instead.
     #[must_use]
     pub fn new() -> Self {
@@ -299,7 +299,10 @@ impl<M: Memory> MegachunkAllocator<M> {
     }
 
     /// Where a chunk begins: an addition, with reserved memory. For a chunk that is not in use the
-    /// address means nothing.
+    /// address means nothing. Wait-free.
+    ///
+    /// # Panics
+    /// If there is no such chunk.
     #[inline(always)]
     #[must_use]
     pub fn base(&self, chunk: u32) -> NonNull<u8> {
@@ -316,7 +319,8 @@ impl<M: Memory> MegachunkAllocator<M> {
         self.shared.core.memory()
     }
 
-    /// Chunks in use: exact while no thread takes or gives. Wait-free, O(threads that ever used it).
+    /// Chunks in use: exact while no thread takes or gives, else an estimate. Wait-free, O(threads that
+    /// used it at one time).
     #[must_use]
     pub fn in_use(&self) -> usize {
         let nodes = self.shared.registry.nodes();
@@ -324,7 +328,7 @@ impl<M: Memory> MegachunkAllocator<M> {
             sum.wrapping_add(node.public.in_use.load(Ordering::Relaxed))
         });
         // Seen in the middle of other threads' calls, the sum can be below zero for a moment.
-        in_use.cast_signed().max(0) as usize
+        (in_use.cast_signed().max(0) as usize).min(Self::CAPACITY)
     }
 
     /// How the allocator stands. Looks at every mega-chunk: microseconds.
@@ -350,7 +354,10 @@ impl<M: Memory> MegachunkAllocator<M> {
     }
 
     /// The in-use mask of a mega-chunk, bit `n` for its chunk `n`; chunks that a thread keeps for
-    /// itself count as in use.
+    /// itself count as in use. Wait-free.
+    ///
+    /// # Panics
+    /// If there is no such mega-chunk.
     #[must_use]
     pub fn in_use_mask(&self, megachunk: u32) -> u64 {
         assert!(
@@ -394,25 +401,28 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// ```
     ///
     /// # Errors
-    /// [`ChunkError::NotInUse`] if the ticket was redeemed before or is another allocator's.
+    /// [`ChunkError::StaleTicket`] if it was redeemed before, [`ChunkError::ForeignTicket`] if it is
+    /// another allocator's.
     pub fn reclaim(&self, raw: RawChunks) -> Result<Chunks<'_, M>, ChunkError> {
         let ticket = self.shared.tickets.get(raw.run.first() as usize);
         // Ordering: AcqRel pairs with the Release in `issue_ticket`: what the last owner wrote to
         // the chunks is seen.
-        if raw.allocator == self.id()
-            && ticket
-                .compare_exchange(
-                    raw.ticket,
-                    raw.ticket + 1,
-                    Ordering::AcqRel,
-                    Ordering::Relaxed,
-                )
-                .is_ok()
+        if raw.allocator != self.id() {
+            return Err(ChunkError::ForeignTicket { run: raw.run });
+        }
+        if ticket
+            .compare_exchange(
+                raw.ticket,
+                raw.ticket + 1,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            )
+            .is_ok()
         {
             // SAFETY: the ticket was issued for an owned run, and only this call redeemed it.
             return Ok(unsafe { Chunks::new(self, raw.run) });
         }
-        Err(ChunkError::NotInUse { run: raw.run })
+        Err(ChunkError::StaleTicket { run: raw.run })
     }
 
     /// Issues a ticket for a run that the caller owns and lets go of.

@@ -59,7 +59,7 @@ impl ChunkOptions {
     /// An allocator with nothing in use, over the system's memory.
     ///
     /// # Errors
-    /// What the system said, when it has no address space for the tables (half a MiB).
+    /// What the system said, when it has no address space for the tables (20 MiB).
     pub fn build(&self) -> io::Result<MegachunkAllocator> {
         #[cfg(not(loom))]
         let memory = SystemMemory::new(self.huge_pages, self.populate);
@@ -71,7 +71,7 @@ impl ChunkOptions {
     /// An allocator with nothing in use, over `memory`, which sees to pages itself.
     ///
     /// # Errors
-    /// What the system said, when it has no address space for the tables (half a MiB).
+    /// What the system said, when it has no address space for the tables (20 MiB).
     pub fn build_with<M: Memory>(&self, memory: M) -> io::Result<MegachunkAllocator<M>> {
         MegachunkAllocator::with_options(self, memory)
     }

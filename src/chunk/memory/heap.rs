@@ -42,7 +42,7 @@ impl Default for HeapMemory {
 
 // SAFETY: a block is taken by `commit`, lives until `decommit`, and belongs to one mega-chunk.
 unsafe impl Memory for HeapMemory {
-    fn commit(&self, megachunk: u32) -> io::Result<()> {
+    unsafe fn commit(&self, megachunk: u32) -> io::Result<()> {
         // SAFETY: the layout has a size.
         let block = unsafe { alloc_zeroed(LAYOUT) };
         if block.is_null() {

@@ -43,7 +43,7 @@ impl MappedMemory {
 
 // SAFETY: a mapping is made by `commit`, lives until `decommit`, and belongs to one mega-chunk.
 unsafe impl Memory for MappedMemory {
-    fn commit(&self, megachunk: u32) -> io::Result<()> {
+    unsafe fn commit(&self, megachunk: u32) -> io::Result<()> {
         // Mappings that all began on a 2 MiB border would fight for the same cache sets.
         let stagger = megachunk as usize % 31 * CHUNK_BYTES;
         let memory = Reservation::new(MEGACHUNK_BYTES, stagger)?;
@@ -53,11 +53,7 @@ unsafe impl Memory for MappedMemory {
         }
         if self.populate {
             match memory.populate(0..memory.bytes()) {
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput
-                    ) => {}
+                Err(error) if super::reserved::is_unsupported(&error) => {}
                 result => result?,
             }
         }

@@ -38,13 +38,19 @@ pub const MEGACHUNK_BYTES: usize = super::MEGACHUNK_CHUNKS * super::CHUNK_BYTES;
 /// [`decommit`](Self::decommit), [`base`](Self::base) gives, for each of its chunks, the same
 /// address of 16 KiB that are readable, writable, aligned to 4 KiB, and part of no other chunk; the
 /// chunks of one mega-chunk lie one behind the other.
+///
+/// `commit` and `decommit` run in the middle of a call of the allocator: they, and whatever their
+/// error does when it is dropped, do not call an allocator over this memory, and do not unwind. (If
+/// `decommit` unwinds all the same, its mega-chunks are lost; nothing worse.)
 pub unsafe trait Memory: Send + Sync + Debug + 'static {
-    /// Makes a mega-chunk's memory usable. Called by the holder of all its chunks, when it is not
-    /// committed.
+    /// Makes a mega-chunk's memory usable.
     ///
     /// # Errors
     /// What the system said. Nothing has changed then.
-    fn commit(&self, megachunk: u32) -> io::Result<()>;
+    ///
+    /// # Safety
+    /// The caller holds all chunks of the mega-chunk, and it is not committed.
+    unsafe fn commit(&self, megachunk: u32) -> io::Result<()>;
 
     /// Gives the memory of neighbouring mega-chunks back.
     ///

@@ -30,25 +30,33 @@ impl ReservedMemory {
     }
 }
 
+/// Whether a system says that it has no such call.
+pub(super) fn is_unsupported(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput
+    )
+}
+
 // SAFETY: the range is readable and writable from the start and is never unmapped; chunk `n` is the
 // `n`th 16 KiB of it, which begins on a 2 MiB border.
 unsafe impl Memory for ReservedMemory {
-    fn commit(&self, megachunk: u32) -> io::Result<()> {
+    unsafe fn commit(&self, megachunk: u32) -> io::Result<()> {
         if !self.populate {
             return Ok(());
         }
         let start = megachunk as usize * MEGACHUNK_BYTES;
-        match self.range.populate(start..start + MEGACHUNK_BYTES) {
+        let range = start..start + MEGACHUNK_BYTES;
+        match self.range.populate(range.clone()) {
             // A system without that call brings the pages on first touch, as without `populate`.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput
-                ) =>
-            {
-                Ok(())
+            Err(error) if is_unsupported(&error) => Ok(()),
+            Err(error) => {
+                // Some pages may have come.
+                // SAFETY: the caller holds all chunks of the mega-chunk, and nobody has used it yet.
+                let _ = unsafe { self.range.discard(range) };
+                Err(error)
             }
-            result => result,
+            Ok(()) => Ok(()),
         }
     }
 

@@ -33,10 +33,13 @@ impl SystemMemory {
 
 // SAFETY: each call goes to the one variant there is, which keeps the promise.
 unsafe impl Memory for SystemMemory {
-    fn commit(&self, megachunk: u32) -> io::Result<()> {
-        match self {
-            Self::Reserved(memory) => memory.commit(megachunk),
-            Self::Mapped(memory) => memory.commit(megachunk),
+    unsafe fn commit(&self, megachunk: u32) -> io::Result<()> {
+        // SAFETY: the caller's.
+        unsafe {
+            match self {
+                Self::Reserved(memory) => memory.commit(megachunk),
+                Self::Mapped(memory) => memory.commit(megachunk),
+            }
         }
     }
 

@@ -140,15 +140,15 @@ impl MegachunkDots {
     /// Maps the memory of a busy mega-chunk, then stores its true mask.
     #[cold]
     fn map(&self, index: usize, after: u64) -> Result<(), ChunkError> {
-        let refused = |cause| ChunkError::Refused {
+        let refused = |kind| ChunkError::Refused {
             megachunk: index as u32,
-            cause,
+            kind,
         };
         if !(self.grants)(index as u32) {
-            return Err(refused("refused on request".into()));
+            return Err(refused(std::io::ErrorKind::OutOfMemory));
         }
         let mut memory = MmapMut::map_anon(MEGACHUNK_CHUNKS * CHUNK_BYTES)
-            .map_err(|error| refused(error.to_string()))?;
+            .map_err(|error| refused(error.kind()))?;
         let megachunk = &self.megachunks[index];
         // Ordering: Relaxed: who owns a chunk here has acquired the mask that is stored next.
         megachunk.base.store(memory.as_mut_ptr(), Ordering::Relaxed);

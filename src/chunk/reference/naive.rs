@@ -68,7 +68,7 @@ impl Megachunk {
             Some(memory) => Ok(Self { in_use: 0, memory }),
             None => Err(ChunkError::Refused {
                 megachunk: index,
-                cause: "out of memory".into(),
+                kind: std::io::ErrorKind::OutOfMemory,
             }),
         }
     }

@@ -204,6 +204,42 @@ impl Core {
         Ok(())
     }
 
+    /// Changes the place of a living entity, if it is `from`; else says what it is.
+    pub(crate) fn relocate(
+        &self,
+        entity: Entity,
+        from: Option<Place>,
+        to: Option<Place>,
+    ) -> Result<Result<(), Option<Place>>, EntityError> {
+        if self.living(entity).is_none() {
+            return Err(self.refuse(entity));
+        }
+        let old = slot::pack(entity.version(), from);
+        let new = slot::pack(entity.version(), to);
+        // Ordering: as in `publish`; Acquire, because the caller may go on with what it finds.
+        //
+        // SAFETY: a living entity's index is in range.
+        let slot = unsafe { self.slot(entity.index()) };
+        match slot.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => Ok(Ok(())),
+            Err(now) if slot::version(now) == entity.version() => Ok(Err(slot::place(now))),
+            Err(_) => Err(self.refuse(entity)),
+        }
+    }
+
+    /// The living entity of a slot.
+    pub(crate) fn at(&self, index: u32) -> Option<Entity> {
+        if index >= SLOTS {
+            return None;
+        }
+        // Ordering: Acquire, as in `living`.
+        //
+        // SAFETY: just checked.
+        let word = unsafe { self.slot(index) }.load(Ordering::Acquire);
+        // A dead slot's version is even, and no handle has one.
+        Entity::new(index, slot::version(word))
+    }
+
     // --- Creating -------------------------------------------------------------------------------
 
     /// Makes the next entity of a slot that the caller has claimed. No read-modify-write.

@@ -3,7 +3,6 @@
 use std::vec;
 
 use crate::entity::index::core::Core;
-use crate::entity::index::slot;
 use crate::entity::{Entity, EntityIndex, Full};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{WORD_BITS, WORDS_PER_BLOCK};
@@ -82,12 +81,8 @@ impl Iterator for Live<'_> {
                 let lane = self.taken.trailing_zeros();
                 self.taken &= self.taken - 1;
                 let index = self.word * WORD_BITS + lane;
-                // SAFETY: the word is below `WORDS`.
-                let word = unsafe { self.core.slot(index) }.load(Ordering::Acquire);
-                // A slot is free, kept by a thread, or alive: the look-up decides.
-                if let Some(entity) = Entity::new(index, slot::version(word))
-                    && self.core.living(entity).is_some()
-                {
+                // A slot is free, kept by a thread, or alive: the look says.
+                if let Some(entity) = self.core.at(index) {
                     return Some(entity);
                 }
             }

@@ -190,11 +190,15 @@ impl EntityIndex {
     /// ```
     ///
     /// # Errors
-    /// [`Full`]; then none stays created, and `out` holds handles that are dead.
+    /// [`Full`]; then none stays created, and `out` is filled with [`Entity::PLACEHOLDER`].
     pub fn create_slice(&self, out: &mut [Entity]) -> Result<(), Full> {
-        self.with_cache(|core, cache, tally| {
+        let created = self.with_cache(|core, cache, tally| {
             batch::create(core, &self.shared.registry, cache, tally, out)
-        })
+        });
+        if created.is_err() {
+            out.fill(Entity::PLACEHOLDER);
+        }
+        created
     }
 
     /// Appends `count` new entities to `out`; all or none. Lock-free, but for the growing of `out`.
@@ -202,6 +206,11 @@ impl EntityIndex {
     /// # Errors
     /// [`Full`]; then `out` is as it was.
     pub fn create_into(&self, out: &mut Vec<Entity>, count: usize) -> Result<(), Full> {
+        if count > Self::CAPACITY {
+            return Err(Full {
+                capacity: Self::CAPACITY,
+            });
+        }
         let before = out.len();
         out.resize(before + count, Entity::PLACEHOLDER);
         let result = self.create_slice(&mut out[before..]);
@@ -297,6 +306,31 @@ impl EntityIndex {
         self.shared.core.publish(entity, place, false)
     }
 
+    /// Changes where `entity` lies from one place to another, if nobody else has changed it meanwhile:
+    /// what a move needs that races with other moves. Lock-free, one read-modify-write.
+    ///
+    /// ```
+    /// # use megachunk::entity::{EntityIndex, Place};
+    /// let index = EntityIndex::new();
+    /// let (entity, here, there) = (index.create()?, Place::new(1, 0), Place::new(2, 0));
+    /// assert_eq!(index.relocate(entity, None, here)?, Ok(()));
+    /// assert_eq!(index.relocate(entity, None, there)?, Err(here), "it is not there any more");
+    /// assert_eq!(index.relocate(entity, here, None)?, Ok(()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`EntityError`] when `entity` is not alive; inside, the place that it has, when that is not
+    /// `from`. No place is changed then.
+    pub fn relocate(
+        &self,
+        entity: Entity,
+        from: Option<Place>,
+        to: Option<Place>,
+    ) -> Result<Result<(), Option<Place>>, EntityError> {
+        self.shared.core.relocate(entity, from, to)
+    }
+
     /// Gives a reserved entity its first place. Lock-free, one read-modify-write.
     ///
     /// # Errors
@@ -305,15 +339,27 @@ impl EntityIndex {
         self.shared.core.publish(entity, place, true)
     }
 
-    /// How many entities live. Exact while no thread creates or destroys; else somewhere between.
-    /// Wait-free, O(threads that ever used the index).
+    /// How many entities live: exact while no thread creates or destroys, else an estimate. Wait-free,
+    /// O(threads that used the index at one time).
     #[must_use]
     pub fn count(&self) -> usize {
         let live = self.shared.registry.nodes().fold(0_u64, |sum, node| {
             sum.wrapping_add(node.public.live.load(Ordering::Relaxed))
         });
         // Seen in the middle of other threads' calls, the sum can be below zero for a moment.
-        live.cast_signed().max(0) as usize
+        (live.cast_signed().max(0) as usize).min(Self::CAPACITY)
+    }
+
+    /// Whether no entity lives; as exact as [`count`](Self::count).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+
+    /// The living entity of a slot, if it has one. Wait-free, one load.
+    #[must_use]
+    pub fn at(&self, index: u32) -> Option<Entity> {
+        self.shared.core.at(index)
     }
 
     /// How many slots have retired: they had as many entities as there are versions.

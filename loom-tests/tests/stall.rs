@@ -9,6 +9,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use megachunk::chunk::MegachunkAllocator;
 use megachunk::chunk::reference::{MegachunkDots, Naive as NaiveChunks};
 use megachunk::entity::EntityIndex;
 use megachunk::entity::reference::{BusyBlock, Naive};
@@ -86,4 +87,9 @@ fn a_thread_that_stops_in_naive_chunks_blocks_others() {
 fn a_thread_that_stops_in_megachunk_dots_blocks_nobody() {
     // The published mask algorithm is lock-free, for all its other faults.
     assert_eq!(blocked(&table::<Chunks<MegachunkDots>>(PRODUCT)), 0);
+}
+
+#[test]
+fn a_thread_that_stops_in_the_megachunk_allocator_blocks_nobody() {
+    assert_eq!(blocked(&table::<Chunks<MegachunkAllocator>>(PRODUCT)), 0);
 }

@@ -2,7 +2,7 @@
 //! step of it.
 //!
 //! With the feature `probe`, every access to an atomic of the [sync room](crate::sync) is a
-//! *step* of the thread that makes it. [`measure`] counts what a closure does; [`freeze_at`] stops
+//! *step* of the thread that makes it. `measure` counts what a closure does; `freeze_at` stops
 //! the calling thread just before a step, as if the system had taken the processor away for ever,
 //! until the test lets it go. Without the feature, everything here compiles to nothing.
 //!

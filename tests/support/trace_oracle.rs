@@ -28,6 +28,10 @@ pub(crate) fn read(text: &[u8]) -> Option<Vec<Event>> {
     if lines.len() < 2 || lines.iter().any(|line| line.len() >= LONGEST_LINE) {
         return None;
     }
+    // A line may end as it does on Windows.
+    for line in &mut lines {
+        *line = line.strip_suffix(b"\r").unwrap_or(line);
+    }
     let events = lines.split_off(2);
     if lines[0] != b"# entity-trace 1" && !lines[0].starts_with(b"# entity-trace 1:") {
         return None;

@@ -59,6 +59,9 @@ pub enum TraceFault {
     /// The gzip stream ends before its end.
     #[error("the gzip data is cut short: the file is truncated")]
     GzipCutShort,
+    /// The gzip stream is whole, but it is not all.
+    #[error("there is unexpected data after the end of the gzip data")]
+    GzipFollowed,
     /// The gzip stream's bytes are wrong.
     #[error("the gzip data is damaged: {0}")]
     GzipDamaged(io::Error),

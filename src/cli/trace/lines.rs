@@ -2,8 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Chain, Cursor, Read};
 
-use flate2::bufread::MultiGzDecoder;
-
+use super::members::Members;
 use super::{TraceError, TraceFault};
 
 /// The longest line that is read, its end included. An event takes 17 bytes at most, the format
@@ -17,7 +16,7 @@ type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
 enum Source<R: Read> {
     Plain(BufReader<Whole<R>>),
-    Gzip(Box<BufReader<MultiGzDecoder<BufReader<Whole<R>>>>>),
+    Gzip(Box<BufReader<Members<BufReader<Whole<R>>>>>),
 }
 
 /// Reads a stream line by line into one buffer; knows which line it is at.
@@ -37,8 +36,8 @@ impl<'a, R: Read> Lines<'a, R> {
         let empty = magic.is_empty();
         let whole = Cursor::new(magic).chain(reader);
         let source = if gzip {
-            let decoder = MultiGzDecoder::new(BufReader::with_capacity(1 << 16, whole));
-            Source::Gzip(Box::new(BufReader::with_capacity(1 << 16, decoder)))
+            let members = Members::new(BufReader::with_capacity(1 << 16, whole));
+            Source::Gzip(Box::new(BufReader::with_capacity(1 << 16, members)))
         } else {
             Source::Plain(BufReader::with_capacity(1 << 16, whole))
         };
@@ -55,7 +54,7 @@ impl<'a, R: Read> Lines<'a, R> {
         }
     }
 
-    /// The next line without its end; `None` at the end of the stream.
+    /// The next line without its end, `\n` or `\r\n`; `None` at the end of the stream.
     pub(super) fn advance(&mut self) -> Result<Option<&[u8]>, TraceError> {
         self.line.clear();
         let limit = MAX_LINE as u64;
@@ -68,7 +67,7 @@ impl<'a, R: Read> Lines<'a, R> {
             return Err(self.read_fault(error));
         }
         match self.line.pop() {
-            Some(b'\n') => Ok(Some(&self.line)),
+            Some(b'\n') => Ok(Some(self.line.strip_suffix(b"\r").unwrap_or(&self.line))),
             Some(_) if self.line.len() + 1 == MAX_LINE => {
                 Err(self.fault(TraceFault::LineTooLong { limit: MAX_LINE }))
             }
@@ -98,6 +97,7 @@ impl<'a, R: Read> Lines<'a, R> {
     #[cold]
     fn read_fault(&self, error: io::Error) -> TraceError {
         let fault = match (&self.source, error.kind()) {
+            (Source::Gzip(source), _) if source.get_ref().is_followed() => TraceFault::GzipFollowed,
             (Source::Gzip(_), io::ErrorKind::UnexpectedEof) => TraceFault::GzipCutShort,
             (Source::Gzip(_), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
                 TraceFault::GzipDamaged(error)

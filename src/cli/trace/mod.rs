@@ -18,6 +18,7 @@
 mod error;
 mod event;
 mod lines;
+mod members;
 mod parse;
 mod part;
 mod recorder;

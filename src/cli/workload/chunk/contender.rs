@@ -15,6 +15,8 @@ pub trait ChunkContender: Send + Sync + Sized + 'static {
     const FILLS_QUICKLY: bool;
     /// Whether it gives memory back to the system while it lives.
     const GIVES_MEMORY_BACK: bool;
+    /// Whether a fresh one may get memory from the process's heap that others had touched before.
+    const TAKES_FROM_HEAP: bool;
 
     /// A fresh allocator with nothing in use.
     fn fresh() -> Self;

@@ -12,8 +12,8 @@ const CHUNKS: usize = 4_096;
 
 /// A fresh allocator hands out 4,096 chunks, and each page is written to for the first time.
 ///
-/// For the allocator, that is: one that takes its memory from the process's heap, as the naive one
-/// does, may get pages that the heap kept from a repetition before.
+/// Only for allocators that take fresh memory from the system: the process's heap, where the naive
+/// one takes its own, keeps pages that earlier repetitions touched, and that is less work.
 pub(super) struct FirstTouch<C> {
     room: RwLock<Room<C>>,
     held: Parts<Vec<Held>>,

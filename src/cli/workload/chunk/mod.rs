@@ -99,6 +99,10 @@ impl ChunkWorkload {
             Self::Alternating | Self::AlternatingRefused if !C::FILLS_QUICKLY => Err(
                 Unsupported::because("takes minutes to fill 16 GiB chunk by chunk"),
             ),
+            Self::FirstTouch if C::TAKES_FROM_HEAP => Err(Unsupported::because(
+                "takes its memory from the heap, which keeps pages that earlier repetitions \
+                 touched",
+            )),
             Self::Decommit if !C::GIVES_MEMORY_BACK => {
                 Err(Unsupported::because("keeps its memory until it is dropped"))
             }

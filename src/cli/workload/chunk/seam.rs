@@ -17,6 +17,8 @@ pub trait ChunkRecipe: 'static {
     const FILLS_QUICKLY: bool = true;
     /// See [`ChunkContender::GIVES_MEMORY_BACK`].
     const GIVES_MEMORY_BACK: bool = true;
+    /// See [`ChunkContender::TAKES_FROM_HEAP`].
+    const TAKES_FROM_HEAP: bool = false;
 
     /// A fresh one.
     fn make() -> Self::Allocator {
@@ -35,6 +37,7 @@ impl ChunkRecipe for NaiveChunks {
     type Allocator = Naive;
     const FILLS_QUICKLY: bool = false;
     const GIVES_MEMORY_BACK: bool = false;
+    const TAKES_FROM_HEAP: bool = true;
 }
 
 /// The published algorithm: it gives a mega-chunk's memory back with its last chunk.
@@ -90,6 +93,7 @@ impl<R: ChunkRecipe> ChunkContender for ChunkSeam<R> {
     const NAME: &'static str = R::NAME;
     const FILLS_QUICKLY: bool = R::FILLS_QUICKLY;
     const GIVES_MEMORY_BACK: bool = R::GIVES_MEMORY_BACK;
+    const TAKES_FROM_HEAP: bool = R::TAKES_FROM_HEAP;
 
     fn fresh() -> Self {
         Self(R::make())

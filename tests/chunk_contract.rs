@@ -138,7 +138,7 @@ fn what_is_given_back_is_taken_again<A: ChunkAllocator>() {
     let ledger = Ledger::new(CHUNKS);
     let mut dice = Dice::new(2);
     let mut held = Vec::new();
-    for round in 0..20_000 {
+    for round in 0..10_000 {
         if held.len() < 40 && dice.below(2) == 0 {
             let run = allocator.allocate(1 + dice.below(64)).unwrap();
             chunks(run).for_each(|chunk| ledger.take(chunk));

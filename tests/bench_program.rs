@@ -50,9 +50,17 @@ fn a_run_ends_in_a_table_a_report_and_json() {
     ] {
         assert!(table.contains(word), "{word} is missing in\n{table}");
     }
+    let progress = text(&output.stderr);
+    let first = progress.lines().next().unwrap();
+    assert!(first.starts_with("[1/"), "{first}");
     assert!(
-        text(&output.stderr).is_empty(),
-        "no progress where nobody looks"
+        first.contains("] pair on 1 thread, ns/life: naive "),
+        "{first}"
+    );
+    let last = progress.lines().last().unwrap();
+    assert!(
+        last.contains("] boundary on ") && last.contains("megachunk "),
+        "{last}"
     );
 
     let json = fs::read_to_string(folder.join("out.json")).unwrap();
@@ -113,7 +121,8 @@ fn bad_arguments_are_refused_by_name() {
         (&["--reps", "0"], "--reps"),
         (
             &["--contenders", "slow"],
-            "there is no `slow`; there are naive",
+            "there is no `slow`; there are naive, busy_block, bitmask, bitmask_small_pages (ids), \
+             naive, megachunk_dots, megachunk, megachunk_small_pages (chunks)",
         ),
         (
             &["--json", "missing/out.json", "--filter", "^pair$"],
@@ -126,21 +135,48 @@ fn bad_arguments_are_refused_by_name() {
         let said = text(&output.stderr);
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
+    let left = fs::read_dir(&folder).unwrap().count();
+    assert_eq!(left, 0, "what is refused leaves no file");
+}
+
+#[test]
+fn json_can_go_to_standard_output() {
+    let folder = folder("bench_json_output");
+    let arguments = "--quick --reps 1 --threads 1 --filter ^pair$ --json -";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let output = megachunk(&folder, &arguments);
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["format"], "megachunk-bench 1");
+    assert!(said.contains("Report: bench-report.html"), "{said}");
+    assert!(!folder.join("-").exists());
+
+    let output = megachunk(&folder, &[&arguments[..], &["--html", "-"]].concat());
+    assert!(text(&output.stderr).contains("only one result can go to standard output"));
 }
 
 #[test]
 fn the_list_names_rows_and_contenders_and_measures_nothing() {
     let folder = folder("bench_list");
-    let output = megachunk(&folder, &["bench", "--list"]);
+    let output = megachunk(&folder, &["bench", "--list", "--threads", "2"]);
     assert!(output.status.success());
     let list = text(&output.stdout);
-    for word in [
-        "batch_8192/destroy",
-        "trace:node",
-        "runs/alternating",
-        "busy_block",
+    let (ids, others) = list.split_once("Chunks:\n").unwrap();
+    let (chunks, contenders) = others.split_once("Contenders on ids: ").unwrap();
+    for (part, row, threads) in [
+        (ids, "batch_8192/destroy", "1, 2 threads"),
+        (ids, "trace:node", "1, 2 threads"),
+        (chunks, "runs/alternating", "1 thread"),
+        (chunks, "chunk_pair", "1, 2 threads"),
     ] {
-        assert!(list.lines().any(|line| line.trim() == word), "{word}");
+        let mut lines = part.lines().map(str::trim).filter_map(|line| {
+            let (name, threads) = line.split_once("  ")?;
+            (name == row).then_some(threads.trim())
+        });
+        assert_eq!(lines.next(), Some(threads), "{row}");
+        assert_eq!(lines.next(), None, "{row} comes once");
     }
+    assert!(contenders.starts_with("naive, busy_block, bitmask"));
     assert!(!folder.join("bench-report.html").exists());
 }

@@ -1,55 +1,21 @@
-//! The program as one calls it: what it prints, what it writes, and how it fails.
+//! `megachunk replay` and `megachunk map` as one calls them: what they print, what they write, and
+//! how they fail.
 #![cfg(feature = "cli")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+#[path = "support/program.rs"]
+mod support;
+
+use std::process::Output;
+
+#[cfg(unix)]
+use support::closed;
+use support::{failure, folder, program, success, text, written};
 
 const FORMAT: &str = "# entity-trace 1: one event a line\n";
 /// Two threads; object 0 crosses from one to the other, object 1 survives.
 const SMALL: &str = "# entity-trace 1: one event a line\n\
     # threads=2 events=5 created=3 peak_live=2 destroyed_by_another_thread=1\n\
     0 + 0\n0 + 1\n1 - 0\n1 + 2\n1 - 2\n";
-
-/// A folder of its own for each test, empty.
-fn folder(test: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
-    if folder.exists() {
-        std::fs::remove_dir_all(&folder).unwrap();
-    }
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
-fn written(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-    let path = folder.join(name);
-    std::fs::write(&path, bytes).unwrap();
-    path
-}
-
-fn program() -> Command {
-    let mut program = Command::new(env!("CARGO_BIN_EXE_megachunk"));
-    // Errors are compared; a backtrace is no part of them.
-    program.env_remove("RUST_BACKTRACE").env_remove("RUST_LOG");
-    program
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("the program prints UTF-8")
-}
-
-/// What the program printed, which must have ended well.
-#[track_caller]
-fn success(output: &Output) -> String {
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    text(&output.stdout)
-}
-
-/// What the program said on standard error, which must have ended with exit code 1.
-#[track_caller]
-fn failure(output: &Output) -> String {
-    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
-    text(&output.stderr)
-}
 
 // --- replay --------------------------------------------------------------------------------------
 
@@ -130,6 +96,46 @@ fn replay_writes_its_figures_as_json() {
         assert!(row["peak_blocks"].as_u64().unwrap() >= 1);
         assert_eq!(row["verified"], false);
     }
+}
+
+#[test]
+fn replay_writes_json_to_standard_output_and_its_tables_beside_it() {
+    let folder = folder("replay_json_output");
+    let path = written(&folder, "small.trace", SMALL);
+    let output = program()
+        .args(["replay", "--repeat", "1", "--json", "-"])
+        .arg(&path)
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let figures: serde_json::Value = serde_json::from_str(&success(&output)).unwrap();
+    assert_eq!(figures["format"], "megachunk-replay 1");
+    assert!(text(&output.stderr).starts_with("small: 2 threads, 5 events"));
+    assert!(!folder.join("-").exists());
+
+    let output = program()
+        .args(["replay", "--save", "-"])
+        .arg(&path)
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    assert!(success(&output).ends_with("0 + 0\n0 + 1\n1 - 0\n1 + 2\n1 - 2\n"));
+    assert!(!folder.join("-").exists());
+}
+
+#[test]
+fn one_object_has_no_plural() {
+    let folder = folder("replay_one_object");
+    let one = format!(
+        "{FORMAT}# threads=1 events=1 created=1 peak_live=1 destroyed_by_another_thread=0\n0 + 0\n"
+    );
+    let path = written(&folder, "one.trace", one);
+    let output = program()
+        .args(["replay", "--repeat", "1"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert!(success(&output).starts_with("one: 1 thread, 1 event, 1 object, 1 live"));
 }
 
 #[test]
@@ -233,216 +239,18 @@ fn a_wrong_argument_is_explained_and_ends_the_program_with_another_code() {
 #[cfg(unix)]
 #[test]
 fn whoever_reads_the_output_may_stop_reading() {
+    let folder = folder("stop_reading");
+    let path = written(&folder, "small.trace", SMALL);
     let mut child = program()
         .args(["replay", "--allocator", "bitmask", "--repeat", "1"])
-        .stdout(std::process::Stdio::piped())
+        .arg(&path)
+        .stdout(closed())
         .stderr(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
     let output = child.wait_with_output().unwrap();
-    assert_eq!(
-        (output.status.code(), text(&output.stderr)),
-        (Some(0), String::new())
-    );
-}
-
-// --- check ---------------------------------------------------------------------------------------
-
-/// A source tree with nothing in it, and a cargo that says what `script` makes it say.
-#[cfg(unix)]
-fn staged(test: &str, script: &str) -> (PathBuf, PathBuf) {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = folder(test);
-    std::fs::create_dir_all(folder.join("loom-tests")).unwrap();
-    std::fs::create_dir_all(folder.join("papers")).unwrap();
-    written(&folder, "Cargo.toml", "");
-    written(&folder, "loom-tests/Cargo.toml", "");
-    let cargo = written(&folder, "cargo", format!("#!/bin/sh\n{script}"));
-    std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
-    (folder, cargo)
-}
-
-/// What a cargo prints in a tree in which all is well, on both streams.
-#[cfg(unix)]
-const ALL_IS_WELL: &str = r#"
-case "$*" in
-  loom*) echo "model claims executions=81 seconds=0.1 bound=exhaustive" >&2 ;;
-  mutation-gate*) echo "mutant claim_relaxed killed by claims" ;;
-  *stall*)
-    echo "   Compiling megachunk" >&2
-    echo "stall bitmask create points=9 blocked=0" >&2
-    echo "stall megachunk alloc points=4 blocked=0" >&2
-    echo "stall busy_block create points=7 blocked=3" >&2 ;;
-  *history*) echo "histories bitmask checked=$MEGACHUNK_HISTORIES seed=1" >&2 ;;
-esac
-"#;
-
-#[cfg(unix)]
-fn check(folder: &Path, cargo: &Path, arguments: &[&str]) -> Output {
-    program()
-        .arg("check")
-        .args(arguments)
-        .env("CARGO", cargo)
-        .env("CARGO_MANIFEST_DIR", folder)
-        .current_dir(folder)
-        .output()
-        .unwrap()
-}
-
-#[cfg(unix)]
-#[test]
-fn check_runs_every_check_and_prints_one_summary() {
-    let (folder, cargo) = staged("check_all", ALL_IS_WELL);
-    let json = folder.join("check.json");
-    let output = check(&folder, &cargo, &["--json", json.to_str().unwrap()]);
-    let printed = success(&output);
-    for expected in [
-        "1 models, 81 executions",
-        "1 of 1 mutants killed",
-        "bitmask 0 of 9, megachunk 0 of 4, busy_block 3 of 7",
-        "linearized: bitmask 100000",
-    ] {
-        assert!(printed.contains(expected), "{printed}");
-    }
-    assert!(text(&output.stderr).contains("loom models: claims: 81 executions"));
-
-    let figures: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
-    assert_eq!(
-        (&figures["format"], &figures["passed"]),
-        (&"megachunk-check 1".into(), &true.into())
-    );
-    assert_eq!(figures["stages"].as_array().unwrap().len(), 4);
-    let record = std::fs::read_to_string(folder.join("papers/checked.md")).unwrap();
-    assert!(
-        record.contains("| claims | exhaustive |         81 |"),
-        "{record}"
-    );
-}
-
-#[cfg(unix)]
-#[test]
-fn check_quick_does_less_and_records_nothing() {
-    let (folder, cargo) = staged("check_quick", ALL_IS_WELL);
-    let printed = success(&check(&folder, &cargo, &["--quick"]));
-    assert!(printed.contains("linearized: bitmask 10000 "), "{printed}");
-    assert!(!folder.join("papers/checked.md").exists());
-}
-
-#[cfg(unix)]
-#[test]
-fn check_runs_only_what_is_asked_for() {
-    let (folder, cargo) = staged("check_only", ALL_IS_WELL);
-    let printed = success(&check(&folder, &cargo, &["--only", "models,histories"]));
-    assert!(
-        printed.contains("loom models") && printed.contains("history check"),
-        "{printed}"
-    );
-    assert!(
-        !printed.contains("stall table") && !printed.contains("mutation gate"),
-        "{printed}"
-    );
-    assert!(!folder.join("papers/checked.md").exists());
-}
-
-#[cfg(unix)]
-#[test]
-fn check_fails_where_one_check_fails_and_still_runs_the_others() {
-    for (test, script, expected) in [
-        (
-            "check_fails_code",
-            "echo 'error: could not compile' >&2; exit 101",
-            "exit status: 101",
-        ),
-        ("check_fails_silent", "exit 0", "nothing was checked"),
-        (
-            "check_fails_mutant",
-            r#"case "$*" in mutation-gate*) echo "mutant no_retire SURVIVED" ;; esac"#,
-            "mutant no_retire survived",
-        ),
-        (
-            "check_fails_stall",
-            r#"case "$*" in *stall*) echo "stall bitmask create points=9 blocked=1" ;; esac"#,
-            "a thread that stops at 1 of 9 points blocks others",
-        ),
-    ] {
-        let (folder, cargo) = staged(test, script);
-        let output = check(&folder, &cargo, &[]);
-        let said = failure(&output);
-        let last = said.lines().last().unwrap();
-        assert!(
-            last.starts_with("error: failed: ") && last.contains("loom models"),
-            "{said}"
-        );
-        let printed = text(&output.stdout);
-        assert!(printed.contains(expected), "{printed}");
-        assert_eq!(printed.matches("FAILED").count(), 4, "{printed}");
-        assert!(!folder.join("papers/checked.md").exists());
-    }
-}
-
-#[cfg(unix)]
-#[test]
-fn check_fuzzes_each_target_where_it_is_asked_to() {
-    // Here the script stands for rustup: it says what a fuzzer says at its end.
-    let script = r#"echo "$*"; echo "stat::number_of_executed_units: 77" >&2"#;
-    let (folder, rustup) = staged("check_fuzz", script);
-    std::fs::rename(&rustup, folder.join("rustup")).unwrap();
-    std::fs::create_dir_all(folder.join("fuzz/fuzz_targets")).unwrap();
-    for target in ["entity_index", "trace_file"] {
-        written(&folder, &format!("fuzz/fuzz_targets/{target}.rs"), "");
-    }
-    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
-    let json = folder.join("check.json");
-    let output = program()
-        .args(["check", "--only", "fuzz", "--fuzz", "3", "--json"])
-        .arg(&json)
-        .env("CARGO_MANIFEST_DIR", &folder)
-        .env("PATH", path)
-        .output()
-        .unwrap();
-    assert!(success(&output).contains("2 targets, 154 executions"));
-    let figures: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
-    assert_eq!(
-        figures["stages"][0]["commands"][1],
-        "cargo +nightly fuzz run trace_file target/fuzz-found/trace_file \
-         fuzz/corpus/trace_file -- -max_total_time=3 -print_final_stats=1"
-    );
-}
-
-#[test]
-fn check_says_so_where_there_is_no_source_tree() {
-    // Outside every source tree: the folder for temporary files of the tests lies in one.
-    let output = program()
-        .arg("check")
-        .env_remove("CARGO_MANIFEST_DIR")
-        .current_dir(std::env::temp_dir())
-        .output()
-        .unwrap();
-    let said = failure(&output);
-    assert!(
-        said.contains("there is none here: run it in a clone of megachunk"),
-        "{said}"
-    );
-    let output = program()
-        .args(["check", "--source"])
-        .arg(std::env::temp_dir())
-        .output()
-        .unwrap();
-    assert!(failure(&output).contains("is no source tree of megachunk"));
-}
-
-#[cfg(unix)]
-#[test]
-fn check_says_so_where_there_is_no_cargo() {
-    let (folder, _) = staged("check_no_cargo", "");
-    let said = failure(&check(&folder, &folder.join("no-cargo-here"), &[]));
-    assert!(
-        said.contains("cannot be started: ") && said.contains("Rust toolchain"),
-        "{said}"
-    );
+    assert_eq!(text(&output.stderr), "");
 }
 
 // --- map -----------------------------------------------------------------------------------------

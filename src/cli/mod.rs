@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 
 pub mod bench;
 pub mod check;
+mod destination;
 mod error;
 pub mod map;
 pub mod measure;
@@ -65,12 +66,13 @@ pub fn main_with(registry: &Registry) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
+            let mut text = format!("error: {error}\n");
             let mut cause = std::error::Error::source(&error);
             while let Some(error) = cause {
-                eprintln!("  caused by: {error}");
+                text += &format!("  caused by: {error}\n");
                 cause = error.source();
             }
+            output::tell(&text);
             ExitCode::FAILURE
         }
     }

@@ -1,4 +1,4 @@
-//! Standard output, as a program should use it.
+//! Standard output and standard error, as a program should use them: whoever reads them may stop.
 
 use std::io::{ErrorKind, Write};
 
@@ -18,17 +18,25 @@ pub(super) fn plain_table() -> Table {
 
 /// Writes `text` to standard output. Whoever reads it may stop reading (`| head`): no error.
 pub(super) fn show(text: &str) -> Result<(), CliError> {
+    show_bytes(text.as_bytes())
+}
+
+/// [`show`] for what need not be text.
+pub(super) fn show_bytes(bytes: &[u8]) -> Result<(), CliError> {
     let mut output = std::io::stdout().lock();
-    match output
-        .write_all(text.as_bytes())
-        .and_then(|()| output.flush())
-    {
+    match output.write_all(bytes).and_then(|()| output.flush()) {
         Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(CliError::File {
             path: "standard output".into(),
             source,
         }),
         _ => Ok(()),
     }
+}
+
+/// Writes `text` to standard error, where nobody is left to be told if that fails.
+pub(super) fn tell(text: &str) {
+    let mut output = std::io::stderr().lock();
+    let _ = output.write_all(text.as_bytes());
 }
 
 /// `1 thread`, `12,345 threads`.
@@ -51,4 +59,26 @@ pub(super) fn grouped(number: usize) -> String {
         text.push(digit);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_drawn_with_a_line_under_its_header_and_no_other() {
+        let mut table = plain_table();
+        table.set_header(["a", "b"]).add_row(["1", "2"]);
+        let text = table.to_string();
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert!(lines[1].chars().all(|one| one == '─'), "{text}");
+        assert!(!text.contains(['+', '|', '-']), "{text}");
+    }
+
+    #[test]
+    fn one_has_no_plural() {
+        assert_eq!(plural(1, "object"), "1 object");
+        assert_eq!(plural(1_234, "object"), "1,234 objects");
+    }
 }

@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub trace: Vec<PathBuf>,
 
-    /// Write the figures to this file as JSON.
+    /// Write the figures to this file as JSON (`-`: standard output).
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 

@@ -1,24 +1,23 @@
 //! `megachunk bench`: measures every allocator on every workload, side by side.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, IsTerminal, Write};
-use std::path::Path;
-
-use indicatif::{ProgressBar, ProgressStyle};
 
 use super::CliError;
+use super::destination::{Destination, Screen, is_standard_output};
 use super::measure::{Cell, Machine, Pool, Span, available_memory, measure_cell};
-use super::output::show;
 use super::report::{Report, Row, Skipped};
 use super::trace::Trace;
 use super::workload::Registry;
 
 mod args;
+mod list;
 mod plan;
+mod progress;
 
 pub use args::{Args, BadThreads, Threads};
+use list::{check_names, list};
 use plan::{Planned, plan};
+use progress::Progress;
 
 /// Runs the subcommand with this crate's contenders.
 ///
@@ -44,22 +43,28 @@ pub fn run_with(args: &Args, registry: &Registry) -> Result<(), CliError> {
         });
     }
     if args.list {
-        return list(&cells, registry);
+        return list(args, &cells, registry);
     }
     // Before minutes are spent: can the results be kept?
-    let mut html = Output::open(&args.html)?;
-    let mut json = args.json.as_deref().map(Output::open).transpose()?;
+    let files = [args.json.as_deref(), Some(args.html.as_path())];
+    let files = Destination::open_all(files)?;
+    let screen = Screen::beside(&files);
+    let [json, html] = files;
 
     let report = measure(args, &cells)?;
 
-    if let Some(json) = &mut json {
+    if let Some(json) = json {
         json.write(&report.to_json())?;
     }
     let page = report.to_html();
     let page = page.map_err(|error| CliError::Failed(error.to_string()))?;
-    html.write(&page)?;
-    show(&report.to_table())?;
-    show(&format!("Report: {}\n", args.html.display()))?;
+    if let Some(html) = html {
+        html.write(&page)?;
+    }
+    screen.show(&report.to_table())?;
+    if !is_standard_output(&args.html) {
+        screen.show(&format!("Report: {}\n", args.html.display()))?;
+    }
     let failed: Vec<_> = report.skipped.iter().filter(|row| row.failed).collect();
     match failed.first() {
         None => Ok(()),
@@ -81,48 +86,21 @@ fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
     Ok(traces)
 }
 
-fn check_names(args: &Args, registry: &Registry) -> Result<(), CliError> {
-    for wanted in &args.contenders {
-        if !registry.names().any(|name| name == wanted) {
-            let mut known: Vec<_> = registry.names().collect();
-            known.dedup();
-            return Err(CliError::BadArgument {
-                argument: "--contenders".into(),
-                reason: format!("there is no `{wanted}`; there are {}", known.join(", ")),
-            });
-        }
-    }
-    Ok(())
-}
-
-fn list(cells: &[Planned<'_>], registry: &Registry) -> Result<(), CliError> {
-    let mut rows: Vec<_> = cells.iter().flat_map(|cell| &cell.rows).collect();
-    rows.dedup();
-    let mut text = String::from("rows:\n");
-    for row in rows {
-        text += &format!("  {row}\n");
-    }
-    text += "contenders:\n";
-    for name in registry.names() {
-        text += &format!("  {name}\n");
-    }
-    show(&text)
-}
-
 fn measure(args: &Args, cells: &[Planned<'_>]) -> Result<Report, CliError> {
     let most = cells.iter().map(|cell| cell.threads).max().unwrap_or(1);
     let pool = Pool::start(most).map_err(|error| CliError::BadArgument {
         argument: "--threads".into(),
         reason: format!("the system refused so many threads: {error}"),
     })?;
-    let bar = progress_bar(cells.len());
+    let mut progress = Progress::start(cells.len());
     let mut report = Report::new(Machine::here());
     for cell in cells {
-        bar.set_message(format!("{} on {} threads", cell.rows[0], cell.threads));
+        progress.begin(cell);
+        let (rows, skipped) = (report.rows.len(), report.skipped.len());
         measure_one(args, &pool, cell, &mut report)?;
-        bar.inc(1);
+        progress.end(cell, &report.rows[rows..], &report.skipped[skipped..]);
     }
-    bar.finish_and_clear();
+    progress.finish();
     report.set_ratios();
     Ok(report)
 }
@@ -226,56 +204,4 @@ fn measure_one(
         }
     }
     Ok(())
-}
-
-fn progress_bar(cells: usize) -> ProgressBar {
-    if !io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(cells as u64);
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}");
-    bar.set_style(style.expect("a constant template is right or wrong once and for all"));
-    bar
-}
-
-/// A file for results, opened before anything is measured.
-struct Output<'a> {
-    path: &'a Path,
-    file: File,
-}
-
-impl<'a> Output<'a> {
-    fn open(path: &'a Path) -> Result<Self, CliError> {
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path);
-        match file {
-            Ok(file) => Ok(Self { path, file }),
-            Err(source) => Err(CliError::File {
-                path: path.into(),
-                source,
-            }),
-        }
-    }
-
-    /// A device or a pipe has no length to set.
-    fn empty(&self) -> io::Result<()> {
-        if self.file.metadata()?.is_file() {
-            self.file.set_len(0)
-        } else {
-            Ok(())
-        }
-    }
-
-    fn write(&mut self, text: &str) -> Result<(), CliError> {
-        let written = self
-            .empty()
-            .and_then(|()| self.file.write_all(text.as_bytes()));
-        written.map_err(|source| CliError::File {
-            path: self.path.into(),
-            source,
-        })
-    }
 }

@@ -18,6 +18,8 @@
 
 use serde::Serialize;
 
+use crate::cli::output::plural;
+
 /// One thing that was checked, and what came out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -99,7 +101,7 @@ impl Finding {
         match self {
             Self::Model {
                 name, executions, ..
-            } => format!("{name}: {executions} executions"),
+            } => format!("{name}: {}", plural(*executions as usize, "execution")),
             Self::Stall {
                 allocator,
                 operation,
@@ -117,7 +119,9 @@ impl Finding {
             Self::Histories {
                 allocator, checked, ..
             } => format!("{allocator}: {checked} histories"),
-            Self::Fuzzed { target, executions } => format!("{target}: {executions} executions"),
+            Self::Fuzzed { target, executions } => {
+                format!("{target}: {}", plural(*executions as usize, "execution"))
+            }
         }
     }
 }

@@ -11,7 +11,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::CliError;
-use super::output::show;
+use super::destination::{Destination, Screen};
+use super::output::tell;
 
 mod command;
 mod finding;
@@ -42,7 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,
 
-    /// Write what was checked to a file
+    /// Write what was checked to a file (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
@@ -68,41 +69,41 @@ impl Args {
 /// [`CliError`] where a check fails, or none can be run.
 pub fn run(args: &Args) -> Result<(), CliError> {
     let root = source::root(args.source.as_deref())?;
+    // Before minutes are spent: can the results be kept?
+    let files = Destination::open_all([args.json.as_deref(), args.record.as_deref()])?;
+    let screen = Screen::beside(&files);
     let mut outcomes = Vec::new();
     for stage in Stage::ALL {
         if args.wants(stage) {
             outcomes.push(run_stage(stage, args, &root)?);
         }
     }
-    show(&report::text(&outcomes))?;
+    screen.show(&report::text(&outcomes))?;
 
     let failed: Vec<&str> = outcomes
         .iter()
         .filter(|outcome| !outcome.problems.is_empty())
         .map(|outcome| outcome.stage.name())
         .collect();
-    if let Some(path) = &args.json {
-        let json = report::json(&outcomes, args.quick).map_err(std::io::Error::from);
-        write(path, json.map(|text| text + "\n"))?;
+    let [json, record] = files;
+    if let Some(json) = json {
+        let text = report::json(&outcomes, args.quick);
+        json.write(&(text.map_err(|error| CliError::Failed(error.to_string()))? + "\n"))?;
     }
     let whole = failed.is_empty() && !args.quick && args.only.is_empty();
-    let by_default = whole.then(|| root.join("papers/checked.md"));
-    if let Some(path) = args.record.as_ref().or(by_default.as_ref()) {
-        write(path, Ok(report::markdown(&outcomes, args.quick)))?;
+    let by_default = root.join("papers/checked.md");
+    let [record] = match record {
+        None if whole => Destination::open_all([Some(by_default.as_path())])?,
+        asked_for => [asked_for],
+    };
+    if let Some(record) = record {
+        record.write(&report::markdown(&outcomes, args.quick))?;
     }
     if failed.is_empty() {
         Ok(())
     } else {
         Err(CliError::Failed(format!("failed: {}", failed.join(", "))))
     }
-}
-
-fn write(path: &Path, text: std::io::Result<String>) -> Result<(), CliError> {
-    text.and_then(|text| std::fs::write(path, text))
-        .map_err(|source| CliError::File {
-            path: path.to_owned(),
-            source,
-        })
 }
 
 /// Runs one stage; shows a line that changes on a terminal, a line for each finding elsewhere.
@@ -120,7 +121,7 @@ fn run_stage(stage: Stage, args: &Args, root: &Path) -> Result<Outcome, CliError
             checked = count;
             bar.set_message(format!("{count} checked; {}", finding.brief()));
             if !on_terminal {
-                eprintln!("{}: {}", stage.name(), finding.brief());
+                tell(&format!("{}: {}\n", stage.name(), finding.brief()));
             }
         }
         Progress::Said(line) => bar.set_message(format!("{checked} checked; {line}")),

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::finding::Finding;
+use crate::cli::output::plural;
 
 /// The products' names in the stall table: a thread that stops in them may block nobody.
 const PRODUCTS: [&str; 2] = ["bitmask", "megachunk"];
@@ -101,7 +102,11 @@ impl Stage {
         match self {
             Self::Models => {
                 let executions: u64 = findings.iter().map(executions_of).sum();
-                format!("{} models, {executions} executions", findings.len())
+                format!(
+                    "{}, {}",
+                    plural(findings.len(), "model"),
+                    of_executions(executions)
+                )
             }
             Self::Mutants => {
                 let killed = findings.iter().filter(|finding| is_killed(finding)).count();
@@ -127,10 +132,18 @@ impl Stage {
             }
             Self::Fuzz => {
                 let executions: u64 = findings.iter().map(executions_of).sum();
-                format!("{} targets, {executions} executions", findings.len())
+                format!(
+                    "{}, {}",
+                    plural(findings.len(), "target"),
+                    of_executions(executions)
+                )
             }
         }
     }
+}
+
+fn of_executions(count: u64) -> String {
+    plural(count as usize, "execution")
 }
 
 fn executions_of(finding: &Finding) -> u64 {

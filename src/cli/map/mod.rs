@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 
 use super::CliError;
-use super::output::{grouped, plural, show};
+use super::destination::{Destination, Screen};
+use super::output::{grouped, plural};
 use super::replay::{Replay, ReplayError};
 use super::trace::Trace;
 use super::workload::Registry;
@@ -60,7 +61,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     chunk_share: Option<u32>,
 
-    /// Write the picture to an SVG file
+    /// Write the picture to an SVG file (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
 
@@ -114,6 +115,8 @@ fn allocator_names() -> PossibleValuesParser {
 /// # Errors
 /// [`CliError`] where the trace cannot be read or an allocator fails.
 pub fn run(args: &Args) -> Result<(), CliError> {
+    let files = Destination::open_all([args.svg.as_deref()])?;
+    let screen = Screen::beside(&files);
     let trace = trace(args)?;
     let picture = picture(args, &trace)?;
     let canvas = terminal::Canvas {
@@ -126,12 +129,10 @@ pub fn run(args: &Args) -> Result<(), CliError> {
             }
         },
     };
-    show(&terminal::draw(&picture, canvas))?;
-    match &args.svg {
-        Some(path) => std::fs::write(path, svg::draw(&picture)).map_err(|source| CliError::File {
-            path: path.clone(),
-            source,
-        }),
+    screen.show(&terminal::draw(&picture, canvas))?;
+    let [svg] = files;
+    match svg {
+        Some(file) => file.write(&svg::draw(&picture)),
         None => Ok(()),
     }
 }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 
 use super::CliError;
-use super::output::show;
+use super::destination::{Destination, Screen, is_standard_output};
+use super::output::{plural, show_bytes};
 use super::trace::Trace;
 use super::workload::Registry;
 
@@ -54,11 +55,11 @@ pub struct Args {
     #[arg(long, value_name = "FROM..TO", value_parser = parse_range)]
     events: Option<EventRange>,
 
-    /// Write what would be replayed to a trace file, and stop
+    /// Write what would be replayed to a trace file, and stop (`-`: standard output)
     #[arg(short = 'o', long, value_name = "FILE")]
     save: Option<PathBuf>,
 
-    /// Write the figures to a file
+    /// Write the figures to a file (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -130,6 +131,8 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         };
         return save(trace, path);
     }
+    let files = Destination::open_all([args.json.as_deref()])?;
+    let screen = Screen::beside(&files);
     let mut measured = Vec::with_capacity(traces.len());
     for trace in &traces {
         let threads = usize::from(args.threads.unwrap_or(0));
@@ -142,11 +145,12 @@ pub fn run(args: &Args) -> Result<(), CliError> {
             bad_argument("--threads", &reason)
         })?;
         let figures = measure::measure(trace, &mut replay, args)?;
-        show(&report::text(&figures))?;
+        screen.show(&report::text(&figures))?;
         measured.push(figures);
     }
-    match &args.json {
-        Some(path) => report::write_json(path, &measured),
+    let [json] = files;
+    match json {
+        Some(json) => json.write(&report::json(&measured)?),
         None => Ok(()),
     }
 }
@@ -180,16 +184,29 @@ fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
 }
 
 fn save(trace: &Trace, path: &Path) -> Result<(), CliError> {
-    trace.save(path).map_err(|source| CliError::File {
+    let failed = |source| CliError::File {
         path: path.to_owned(),
         source,
-    })?;
+    };
+    let screen = if is_standard_output(path) {
+        let mut text = Vec::new();
+        trace.to_writer(&mut text).map_err(failed)?;
+        show_bytes(&text)?;
+        Screen::Error
+    } else {
+        trace.save(path).map_err(failed)?;
+        Screen::Output
+    };
     let summary = trace.summary();
-    show(&format!(
-        "{}: {} events, {} objects, {} live at the peak, {} destroyed by another thread\n",
-        path.display(),
-        summary.events,
-        summary.created,
+    screen.show(&format!(
+        "{}: {}, {}, {} live at the peak, {} destroyed by another thread\n",
+        if screen == Screen::Error {
+            trace.name().into()
+        } else {
+            path.display().to_string()
+        },
+        plural(summary.events as usize, "event"),
+        plural(summary.created as usize, "object"),
         summary.peak_live,
         summary.destroyed_by_another_thread
     ))

@@ -1,7 +1,5 @@
 //! What a replay prints and writes.
 
-use std::path::Path;
-
 use comfy_table::CellAlignment;
 use serde::Serialize;
 
@@ -16,11 +14,11 @@ pub(super) fn text(figures: &Figures) -> String {
         (recorded, threads) => format!("{} for {recorded} recorded", plural(threads, "thread")),
     };
     let headline = format!(
-        "{}: {threads}, {} events, {} objects, {} live at the peak, {} destroyed by another \
+        "{}: {threads}, {}, {}, {} live at the peak, {} destroyed by another \
          thread; reading the events takes {:.2} ns an event",
         figures.trace,
-        grouped(figures.events),
-        grouped(figures.objects),
+        plural(figures.events, "event"),
+        plural(figures.objects, "object"),
         grouped(figures.peak_live as usize),
         grouped(figures.destroyed_by_another_thread as usize),
         figures.reading_ns.median
@@ -55,21 +53,19 @@ pub(super) fn text(figures: &Figures) -> String {
     format!("{headline}\n{table}\n\n")
 }
 
-/// Writes all traces' figures.
-pub(super) fn write_json(path: &Path, traces: &[Figures]) -> Result<(), CliError> {
+/// All traces' figures as JSON.
+pub(super) fn json(traces: &[Figures]) -> Result<String, CliError> {
     #[derive(Serialize)]
     struct File<'a> {
         format: &'static str,
         traces: &'a [Figures],
     }
-    let written = serde_json::to_string_pretty(&File {
+    let file = File {
         format: "megachunk-replay 1",
         traces,
-    })
-    .map_err(std::io::Error::from)
-    .and_then(|text| std::fs::write(path, text + "\n"));
-    written.map_err(|source| CliError::File {
-        path: path.to_owned(),
-        source,
-    })
+    };
+    match serde_json::to_string_pretty(&file) {
+        Ok(text) => Ok(text + "\n"),
+        Err(error) => Err(CliError::Failed(error.to_string())),
+    }
 }

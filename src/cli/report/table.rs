@@ -1,8 +1,9 @@
 //! The report as a table, for people at a terminal.
 
-use comfy_table::{Cell, CellAlignment, Table};
+use comfy_table::{Cell, CellAlignment};
 
 use super::{Report, Row, Section};
+use crate::cli::output::plain_table;
 
 impl Report {
     /// A table for each section: medians of every contender, and how many times as fast as the
@@ -25,8 +26,7 @@ impl Report {
             .rows
             .iter()
             .any(|row| row.section == section && row.rmw_per_op.is_some());
-        let mut table = Table::new();
-        table.load_preset("     ─             ");
+        let mut table = plain_table();
         let mut header = vec![section.title().to_owned(), "threads".into()];
         header.extend(contenders.iter().map(ToString::to_string));
         header.extend(section.references().map(|name| format!("× {name}")));

@@ -157,10 +157,19 @@ impl Registry {
         taking_part.map(|entry| &*entry.entrant)
     }
 
-    /// All names, in order.
+    /// The names of those who take part in workloads on ids, in order.
+    pub fn id_names(&self) -> impl Iterator<Item = &'static str> {
+        self.ids.iter().map(|entry| entry.entrant.name())
+    }
+
+    /// The names of those who take part in workloads on chunks, in order.
+    pub fn chunk_names(&self) -> impl Iterator<Item = &'static str> {
+        self.chunks.iter().map(|entry| entry.entrant.name())
+    }
+
+    /// All names, in order: a name that ids and chunks share comes twice.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        let ids = self.ids.iter().map(|entry| entry.entrant.name());
-        ids.chain(self.chunks.iter().map(|entry| entry.entrant.name()))
+        self.id_names().chain(self.chunk_names())
     }
 }
 

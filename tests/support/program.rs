@@ -1,0 +1,53 @@
+//! The program as one calls it, for the tests of its subcommands.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of its own for each test, empty.
+pub(crate) fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+pub(crate) fn written(folder: &Path, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+pub(crate) fn program() -> Command {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_megachunk"));
+    // Errors are compared; a backtrace is no part of them.
+    program.env_remove("RUST_BACKTRACE").env_remove("RUST_LOG");
+    program
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("the program prints UTF-8")
+}
+
+/// What the program printed, which must have ended well.
+#[track_caller]
+pub(crate) fn success(output: &Output) -> String {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// What the program said on standard error, which must have ended with exit code 1.
+#[track_caller]
+pub(crate) fn failure(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    text(&output.stderr)
+}
+
+/// A pipe that nobody reads.
+#[cfg(unix)]
+pub(crate) fn closed() -> std::process::Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}

@@ -11,5 +11,7 @@ pub mod reference;
 pub use allocator::EntityAllocator;
 pub use error::{DestroyReport, EntityError, EntityFault, Full};
 pub use id::Entity;
+#[cfg(loom)]
+pub use index::model;
 pub use index::{CACHED_IDS, Created, EntityIndex, IndexOptions, Live};
 pub use place::Place;

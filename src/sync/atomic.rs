@@ -3,7 +3,9 @@
 pub use core::sync::atomic::Ordering;
 
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence};
+pub use super::modelled::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize};
+#[cfg(loom)]
+pub use loom::sync::atomic::fence;
 
 #[cfg(all(not(loom), not(feature = "probe")))]
 pub use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, fence};
@@ -38,6 +40,11 @@ mod probed {
 
                 fn address(&self) -> *const u8 {
                     core::ptr::from_ref(self).cast()
+                }
+
+                /// See the standard type. Accesses through the pointer are not probed.
+                pub const fn as_ptr(&self) -> *mut $int {
+                    self.0.as_ptr()
                 }
 
                 /// See the standard type.

@@ -24,6 +24,7 @@ use super::Arc;
 
 use super::UnsafeCell;
 use super::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
+use super::mutant;
 use crossbeam_utils::CachePadded;
 
 /// One thread's share of a structure.
@@ -72,7 +73,9 @@ impl Lag {
     pub(crate) fn begin(&self) -> Lagged<'_> {
         // Ordering: Relaxed. Whoever sees the change that follows (by Acquire) sees this too, because
         // the change is a Release; and who does not see the change came first.
-        self.count(Ordering::Relaxed);
+        if !mutant::active("lag_not_said") {
+            self.count(Ordering::Relaxed);
+        }
         Lagged(self)
     }
 
@@ -88,7 +91,9 @@ impl Drop for Lagged<'_> {
     #[inline]
     fn drop(&mut self) {
         // Ordering: Release: who sees that this thread lags no more sees the hints.
-        self.0.count(Ordering::Release);
+        if !mutant::active("lag_not_said") {
+            self.0.count(Ordering::Release);
+        }
     }
 }
 
@@ -105,7 +110,9 @@ impl<C, P: Lagging> Registry<C, P> {
         // Ordering: this fence pairs with the Release of the read-modify-writes that set the hints: the
         // search before has seen a hint by a Relaxed load, and must now see that its setter lags. (On
         // x86-64 it is no instruction.)
-        fence(Ordering::Acquire);
+        if !mutant::active("quiet_no_fence") {
+            fence(Ordering::Acquire);
+        }
         self.nodes()
             .filter(|node| !ptr::eq(&raw const node.public, own))
             .try_fold(0_u64, |sum, node| {
@@ -157,7 +164,12 @@ impl<C, P> Registry<C, P> {
             if node.owned.load(Ordering::Relaxed) == 0
                 && node
                     .owned
-                    .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
+                    .compare_exchange(
+                        0,
+                        1,
+                        mutant::ordering("node_acquire_relaxed", Ordering::Acquire),
+                        Ordering::Relaxed,
+                    )
                     .is_ok()
             {
                 return node;
@@ -193,7 +205,10 @@ impl<C, P> Registry<C, P> {
     /// Gives a node back. The caller owns it and does not touch its private part any more.
     pub(crate) fn release(&self, node: &CachePadded<Node<C, P>>) {
         // Ordering: Release pairs with the Acquire in `acquire`.
-        node.owned.store(0, Ordering::Release);
+        node.owned.store(
+            0,
+            mutant::ordering("node_release_relaxed", Ordering::Release),
+        );
     }
 
     /// All nodes that were ever added, owned or not; the newest first.
@@ -418,26 +433,38 @@ mod model {
     }
 
     /// A node in this thread's hands, as an ordinary thread has one: until this is dropped, as when
-    /// the thread ends.
+    /// the thread ends. It may be sent to another thread before it is used.
     #[derive(Debug)]
     pub(crate) struct Held<H: Home> {
         home: Arc<H>,
         node: *const CachePadded<Node<H::Private, H::Public>>,
     }
 
-    /// Takes a node for this thread.
+    /// Takes a node for a thread.
     pub(crate) fn hold<H: Home>(home: &Arc<H>) -> Held<H> {
-        let node: *const _ = home.registry().acquire(|| home.new_parts());
-        HELD.with(|held| held.set((home.registry().id, node.cast())));
         Held {
             home: Arc::clone(home),
-            node,
+            node: home.registry().acquire(|| home.new_parts()),
+        }
+    }
+
+    // SAFETY: a node has no tie to a thread but that one thread uses it at a time, as the one that
+    // owns this does.
+    unsafe impl<H: Home> Send for Held<H> {}
+
+    impl<H: Home> super::super::model::ThreadCache for Held<H> {
+        fn adopt(&self) {
+            HELD.with(|held| held.set((self.home.registry().id, self.node.cast())));
         }
     }
 
     impl<H: Home> Drop for Held<H> {
         fn drop(&mut self) {
-            HELD.with(|held| held.set((0, ptr::null())));
+            HELD.with(|held| {
+                if held.get().1 == self.node.cast() {
+                    held.set((0, ptr::null()));
+                }
+            });
             // SAFETY: acquired by `hold`, and the structure is kept alive here.
             retire(&self.home, unsafe { &*self.node });
         }

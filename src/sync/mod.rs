@@ -11,6 +11,10 @@
 pub mod atomic;
 pub mod geometry;
 pub(crate) mod local;
+#[cfg(loom)]
+pub mod model;
+#[cfg(loom)]
+mod modelled;
 #[cfg(any(loom, feature = "probe"))]
 pub mod mutant;
 #[cfg(not(any(loom, feature = "probe")))]

@@ -17,17 +17,27 @@
 //! ```
 
 #[cfg(all(feature = "probe", not(loom)))]
-pub use on::{Counts, Frozen, Gate, freeze_at, measure};
+pub use on::{Counts, Frozen, Gate, freeze_at, measure, narrow};
 #[cfg(all(feature = "probe", not(loom)))]
-pub(crate) use on::{after_rmw, before_rmw, failed_claim, probed, rmw, step, store};
+pub(crate) use on::{after_rmw, before_rmw, failed_claim, is_narrow, probed, rmw, step, store};
 
 #[cfg(not(all(feature = "probe", not(loom))))]
 pub(crate) use off::{failed_claim, probed, rmw, step};
+#[cfg(not(any(feature = "probe", loom)))]
+pub(crate) use off::{is_narrow, store};
 
 #[cfg(not(all(feature = "probe", not(loom))))]
 mod off {
     #[inline(always)]
     pub(crate) fn step() {}
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(crate) fn store(_address: *const u8) {}
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(crate) fn is_narrow() -> bool {
+        false
+    }
     #[inline(always)]
     pub(crate) fn rmw(_address: *const u8, _won: bool) {}
     #[inline(always)]
@@ -62,7 +72,22 @@ mod on {
         static COUNTS: Cell<Counts> = const { Cell::new(Counts {
             steps: 0, rmw: 0, failed_claims: 0, words_probed: 0, owner_changes: 0,
         }) };
+        static NARROW: Cell<bool> = const { Cell::new(false) };
         static FREEZE: RefCell<Option<(u64, Arc<Gate>)>> = const { RefCell::new(None) };
+    }
+
+    /// What is built on this thread by `build` does without instructions that access several words at
+    /// once, so that tests can check both ways on one processor.
+    pub fn narrow<R>(build: impl FnOnce() -> R) -> R {
+        let before = NARROW.replace(true);
+        let built = build();
+        NARROW.set(before);
+        built
+    }
+
+    /// Whether [`narrow`] is in force.
+    pub(crate) fn is_narrow() -> bool {
+        NARROW.get()
     }
 
     /// Counts what `work` does on this thread.

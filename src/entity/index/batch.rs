@@ -46,6 +46,9 @@ pub(crate) fn create(
         }
         let slots = lowest(cache.mask, out.len() - filled);
         cache.mask &= !slots;
+        if mutant::active("batch_forgets_surplus") {
+            cache.mask = 0;
+        }
         filled += create_in_word::<false>(core, cache.word, slots, &mut out[filled..]);
     }
     tally.add_live(out.len() as u64);
@@ -108,6 +111,9 @@ fn create_from_magazine(core: &Core, cache: &mut Cache, out: &mut [Entity]) -> u
 #[cold]
 fn give_back(core: &Core, cache: &mut Cache, tally: &Tally, created: &[Entity]) {
     tally.add_live(created.len() as u64);
+    if mutant::active("failed_batch_keeps_ids") {
+        return;
+    }
     let _ = destroy(core, cache, tally, created);
 }
 
@@ -223,7 +229,7 @@ fn destroy_word(core: &Core, freed: &mut Freed<'_>, entities: &[Entity]) -> usiz
     };
     let alive = (0..WORD_GROUPS)
         .all(|at| group::phases(words[at]) == phases >> (at as u32 * GROUP_SLOTS) & ALL_LANES);
-    if !alive {
+    if !alive && !mutant::active("word_ignores_phase") {
         return 0;
     }
     let mut condemned = 0;
@@ -324,7 +330,7 @@ pub(crate) fn kill_expected(core: &Core, number: u32, expected: &Expected) -> Di
     // SAFETY: callers pass groups that exist.
     let group = unsafe { core.group(number * GROUP_SLOTS) };
     // Ordering: as in `Core::kill`.
-    let mut phases = group.load(Ordering::Acquire);
+    let mut phases = group.load(mutant::ordering("batch_relaxed", Ordering::Acquire));
     loop {
         let seen = wide::look(core, number, expected);
         let alive = seen.wanted & seen.equal & !(phases ^ seen.phases);
@@ -375,7 +381,12 @@ pub(crate) fn settle(freed: &mut Freed<'_>, tally: &Tally, number: u32, died: &D
     if died.last != 0 {
         tally.add_retired(died.last.count_ones().into());
     }
-    freed.add(number, died.killed & !died.last);
+    let last = if mutant::active("batch_no_retire") {
+        0
+    } else {
+        died.last
+    };
+    freed.add(number, died.killed & !last);
 }
 
 /// Freed slots on their way back: gathered by claim word, and hints by hint word.

@@ -142,6 +142,12 @@ impl Core {
         //
         // SAFETY: just checked.
         let word = unsafe { self.slot(entity.index()) }.load(Ordering::Acquire);
+        if mutant::active("look_up_by_claim") {
+            // SAFETY: just checked.
+            let claims = unsafe { self.claims(entity.index() / WORD_BITS) };
+            let taken = claims.load(Ordering::Acquire) >> (entity.index() % WORD_BITS) & 1 == 1;
+            return taken.then_some(word);
+        }
         // A handle's version is odd, so a dead slot never matches.
         (slot::version(word) == entity.version()).then_some(word)
     }
@@ -192,7 +198,8 @@ impl Core {
             }
             // Ordering: Release pairs with the Acquire in `living`. The version is part of what is
             // compared: the place of another entity is never touched.
-            match slot.compare_exchange_weak(word, new, Ordering::Release, Ordering::Relaxed) {
+            let order = mutant::ordering("publish_relaxed", Ordering::Release);
+            match slot.compare_exchange_weak(word, new, order, Ordering::Relaxed) {
                 Ok(_) => break,
                 Err(now) => word = now,
             }
@@ -254,7 +261,8 @@ impl Core {
         // and the claim was passed on with Release and Acquire.
         let version = slot::version(slot.load(Ordering::Relaxed)) + 1;
         // Ordering: Release: whoever sees the entity sees what its creator did before.
-        slot.store(slot::pack(version, None), Ordering::Release);
+        let order = mutant::ordering("create_relaxed", Ordering::Release);
+        slot.store(slot::pack(version, None), order);
         Entity::from_parts(index, version)
     }
 
@@ -287,7 +295,7 @@ impl Core {
             if self.claim_hinted(cache, tally) {
                 return Ok(());
             }
-            if threads.quiet(tally) == quiet {
+            if threads.quiet(tally) == quiet || mutant::active("quiet_not_compared") {
                 return Err(full);
             }
         }
@@ -475,6 +483,9 @@ impl Core {
         // Ordering: Acquire pairs with the Release in `release`: the slots are seen as those who
         // freed them left them. All in between are read-modify-writes, so one Acquire reaches all.
         let old = taken.swap(FULL, mutant::ordering("claim_relaxed", Ordering::AcqRel));
+        if mutant::active("claim_takes_all") {
+            return FULL;
+        }
         !old & FULL
     }
 
@@ -527,7 +538,7 @@ impl Core {
             // Ordering: Relaxed. If this is an old value, the group word that goes with the newer
             // one was either seen (then the phases differ) or makes the compare-and-swap fail.
             let version = slot::version(slot.load(Ordering::Relaxed));
-            if version != entity.version() {
+            if version != entity.version() && !mutant::active("kill_ignores_version") {
                 return Err(self.refuse(entity));
             }
             if !group::in_phase(phases, lane, version) && !mutant::active("kill_ignores_phase") {
@@ -552,9 +563,13 @@ impl Core {
                 Ordering::Acquire,
             ) {
                 Ok(_) => {
+                    if mutant::active("kill_without_bury") {
+                        return Ok(());
+                    }
                     self.bury(index, version);
                     return Ok(());
                 }
+                Err(_) if mutant::active("kill_takes_loss_for_win") => return Ok(()),
                 Err(now) => {
                     probe::failed_claim();
                     phases = now;
@@ -675,6 +690,9 @@ impl Core {
     pub(crate) fn flush(&self, cache: &mut Cache, tally: &Tally) {
         self.release(tally, cache.word, cache.mask);
         cache.mask = 0;
+        if mutant::active("flush_forgets_magazine") {
+            cache.len = 0;
+        }
         let magazine = &mut cache.magazine[..cache.len as usize];
         magazine.sort_unstable();
         for run in magazine.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS) {

@@ -5,6 +5,8 @@ mod cache;
 mod core;
 mod group;
 mod iter;
+#[cfg(loom)]
+pub mod model;
 mod options;
 mod scatter;
 mod slot;
@@ -384,11 +386,11 @@ impl EntityIndex {
         Live::new(&self.shared.core)
     }
 
-    /// For models: makes this thread keep a cache, as an ordinary thread does, until the result is
-    /// dropped, as when the thread ends.
+    /// For models: a cache, which some thread adopts. (A thread without one works with an empty cache,
+    /// and gives it back, in each call.)
     #[cfg(loom)]
     #[must_use]
-    pub fn hold_cache(&self) -> impl Drop + use<> {
+    pub fn thread_cache(&self) -> impl crate::sync::model::ThreadCache + 'static + use<> {
         local::hold(&self.shared)
     }
 

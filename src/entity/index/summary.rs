@@ -80,7 +80,7 @@ impl Summary {
     }
 
     /// Says that leaf `leaf` was found full, unless `still_full` now says otherwise.
-    #[cfg(all(test, not(loom)))]
+    #[cfg(any(test, loom))]
     pub(crate) fn mark_full(&self, leaf: usize, still_full: impl FnOnce() -> bool) {
         let bit = 1 << (leaf % FANOUT);
         self.mark_full_many(leaf / FANOUT, bit, |bit| if still_full() { bit } else { 0 });

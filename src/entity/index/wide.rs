@@ -23,6 +23,8 @@ use crate::entity::index::core::Core;
 use crate::entity::index::slot;
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::GROUP_SLOTS;
+#[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+use crate::sync::probe;
 
 /// The versions that a call expects in the slots of a group; 0 where it expects nothing.
 pub(crate) type Expected = [u32; GROUP_SLOTS as usize];
@@ -40,21 +42,24 @@ pub(crate) struct Seen {
     pub(crate) last: u64,
 }
 
-/// Whether this processor can run the wide paths.
+/// Whether the wide paths may be taken: this processor can, and no test asked for the others.
 pub(crate) fn available() -> bool {
-    #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     {
-        std::arch::is_x86_feature_detected!("avx2")
+        std::arch::is_x86_feature_detected!("avx2") && !probe::is_narrow()
     }
-    #[cfg(not(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri))))]
-    false
+    // Models take the wide paths too, word by word.
+    #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
+    {
+        cfg!(loom)
+    }
 }
 
 /// Makes the next entity in each of `out.len()` slots from `first` on, all claimed by the caller
 /// and all of one word. With `AHEAD`, the slots and handles behind the run come next.
 #[inline]
 pub(crate) fn create_run<const AHEAD: bool>(core: &Core, first: u32, out: &mut [Entity]) {
-    #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     if core.wide() && out.len() >= 4 {
         // SAFETY: `wide` says that the processor has AVX2.
         return unsafe { avx2::create_run::<AHEAD>(core, first, out) };
@@ -73,7 +78,7 @@ fn create_singly(core: &Core, first: u32, out: &mut [Entity]) {
 /// condemned.
 #[inline]
 pub(crate) fn bury_group(core: &Core, number: u32, versions: &Expected) {
-    #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     if core.wide() {
         // SAFETY: `wide` says that the processor has AVX2.
         return unsafe { avx2::bury_group(core, number, versions) };
@@ -87,7 +92,7 @@ pub(crate) fn bury_group(core: &Core, number: u32, versions: &Expected) {
 /// their handles in order.
 #[inline]
 pub(crate) fn bury_handles(core: &Core, handles: &[Entity]) {
-    #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     if core.wide()
         && let Some(handles) = handles.first_chunk::<16>()
     {
@@ -102,7 +107,7 @@ pub(crate) fn bury_handles(core: &Core, handles: &[Entity]) {
 /// Compares the versions in the slots of group `number` with what is expected.
 #[inline]
 pub(crate) fn look(core: &Core, number: u32, expected: &Expected) -> Seen {
-    #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     if core.wide() {
         // SAFETY: `wide` says that the processor has AVX2.
         return unsafe { avx2::look(core, number, expected) };
@@ -129,7 +134,7 @@ pub(crate) fn look(core: &Core, number: u32, expected: &Expected) -> Seen {
 /// Says nothing about who is alive. Always `None` without the wide instructions.
 #[inline]
 pub(crate) fn look_at_word(core: &Core, entities: &[Entity]) -> Option<u64> {
-    #[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     if core.wide()
         && let Some(handles) = entities.first_chunk::<64>()
         && handles[0].index().is_multiple_of(64)
@@ -138,11 +143,36 @@ pub(crate) fn look_at_word(core: &Core, entities: &[Entity]) -> Option<u64> {
         // SAFETY: `wide` says that the processor has AVX2; the first index is checked.
         return unsafe { avx2::look_at_word(core, handles) };
     }
+    #[cfg(loom)]
+    if core.wide() {
+        return look_at_word_singly(core, entities);
+    }
     let _ = (core, entities);
     None
 }
 
-#[cfg(all(target_arch = "x86_64", not(loom), not(feature = "probe"), not(miri)))]
+/// [`look_at_word`], slot by slot: what the wide instructions do, in steps that a model sees.
+#[cfg(loom)]
+fn look_at_word_singly(core: &Core, entities: &[Entity]) -> Option<u64> {
+    use crate::sync::geometry::WORD_BITS;
+
+    let first = entities.first()?.index();
+    let mut phases = 0;
+    for (lane, entity) in (0..WORD_BITS).zip(entities.get(..WORD_BITS as usize)?) {
+        if !first.is_multiple_of(WORD_BITS) || entity.index() != first + lane {
+            return None;
+        }
+        // SAFETY: the caller checked the first index; a claim word has `WORD_BITS` slots.
+        let version = slot::version(unsafe { core.slot(first + lane) }.load(Ordering::Relaxed));
+        if version != entity.version() || version == slot::LAST_VERSION {
+            return None;
+        }
+        phases |= u64::from(version >> 1 & 1) << lane;
+    }
+    Some(phases)
+}
+
+#[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
 mod avx2 {
     use core::arch::asm;
     use core::arch::x86_64::{
@@ -155,7 +185,7 @@ mod avx2 {
         _mm256_slli_epi64, _mm256_storeu_si256,
     };
 
-    use super::{Core, Entity, Expected, GROUP_SLOTS, Seen, create_singly};
+    use super::{Core, Entity, Expected, GROUP_SLOTS, Seen, create_singly, probe};
 
     /// How far ahead of a long batch memory is fetched, in bytes.
     const DISTANCE: usize = 2048;
@@ -167,6 +197,7 @@ mod avx2 {
     #[inline]
     #[target_feature(enable = "avx2")]
     unsafe fn load(words: *const u64) -> __m256i {
+        probe::step();
         let loaded;
         // SAFETY: the caller's; see the file's head for the access.
         unsafe {
@@ -187,6 +218,7 @@ mod avx2 {
     #[inline]
     #[target_feature(enable = "avx2")]
     unsafe fn store(words: *mut u64, value: __m128i) {
+        probe::store(words.cast());
         // SAFETY: the caller's; see the file's head for the access.
         unsafe {
             asm!(

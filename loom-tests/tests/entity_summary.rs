@@ -1,0 +1,207 @@
+//! The hint tree over the claim words: no open word stays hidden, at two and at three levels.
+//!
+//! The model holds the words that the hints speak of: 1 = full, 0 = open. Who fills one marks it full,
+//! who opens one marks it open, as the index does.
+#![cfg(loom)]
+
+use loom::sync::Arc;
+use loom::thread;
+use megachunk::entity::model::HintTree;
+use megachunk::sync::atomic::{AtomicU64, Ordering};
+use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::model;
+
+/// Words that can be full, and the hints over them.
+struct Words {
+    words: Vec<AtomicU64>,
+    hints: HintTree,
+}
+
+impl Words {
+    /// `count` words, all full but those in `open`.
+    fn all_full_but(count: usize, open: &[usize]) -> Arc<Self> {
+        let words = Self {
+            words: (0..count).map(|_| AtomicU64::new(0)).collect(),
+            hints: HintTree::new(count),
+        };
+        for word in (0..count).filter(|word| !open.contains(word)) {
+            words.fill(word);
+        }
+        Arc::new(words)
+    }
+
+    fn fill(&self, word: usize) -> bool {
+        let was_open = self.words[word].swap(1, Ordering::AcqRel) == 0;
+        self.hints
+            .mark_full(word, || self.words[word].load(Ordering::Acquire) == 1);
+        was_open
+    }
+
+    fn open(&self, word: usize) {
+        if self.words[word].fetch_and(0, Ordering::AcqRel) == 1 {
+            self.hints.mark_open(word);
+        }
+    }
+
+    /// Once all calls have returned: every open word can be found, and the hints do not lie.
+    fn check(&self) {
+        let count = self.words.len();
+        for word in 0..count {
+            let open = self.words[word].load(Ordering::Acquire) == 0;
+            let found = self.hints.find(word, word + 1) == Some(word);
+            assert!(found || !open, "word {word} is open and hidden");
+        }
+    }
+}
+
+#[test]
+fn a_word_filled_and_opened_is_not_hidden_at_two_levels() {
+    model(
+        "a_word_filled_and_opened_is_not_hidden_at_two_levels",
+        Exhaustive,
+        || {
+            let words = Words::all_full_but(4, &[0]);
+            let opener = thread::spawn({
+                let words = Arc::clone(&words);
+                move || words.open(0)
+            });
+            words.fill(0);
+            opener.join().expect("no panic");
+            words.check();
+        },
+    );
+}
+
+#[test]
+fn the_last_word_filled_while_its_neighbour_opens_hides_nothing_at_two_levels() {
+    model(
+        "the_last_word_filled_while_its_neighbour_opens_hides_nothing_at_two_levels",
+        Exhaustive,
+        || {
+            let words = Words::all_full_but(4, &[0]);
+            let opener = thread::spawn({
+                let words = Arc::clone(&words);
+                move || words.open(1)
+            });
+            words.fill(0);
+            opener.join().expect("no panic");
+            words.check();
+        },
+    );
+}
+
+#[test]
+fn two_openers_hide_nothing_at_two_levels() {
+    model("two_openers_hide_nothing_at_two_levels", Exhaustive, || {
+        let words = Words::all_full_but(4, &[]);
+        let opener = thread::spawn({
+            let words = Arc::clone(&words);
+            move || words.open(0)
+        });
+        words.open(1);
+        opener.join().expect("no panic");
+        words.check();
+    });
+}
+
+#[test]
+fn two_fillers_and_an_opener_hide_nothing_at_two_levels() {
+    model(
+        "two_fillers_and_an_opener_hide_nothing_at_two_levels",
+        Preemptions(2),
+        || {
+            let words = Words::all_full_but(4, &[0]);
+            let opener = thread::spawn({
+                let words = Arc::clone(&words);
+                move || words.open(0)
+            });
+            let filler = thread::spawn({
+                let words = Arc::clone(&words);
+                move || words.fill(0)
+            });
+            words.fill(0);
+            opener.join().expect("no panic");
+            filler.join().expect("no panic");
+            words.check();
+        },
+    );
+}
+
+#[test]
+fn a_word_that_fills_opens_and_fills_hides_nothing_at_two_levels() {
+    model(
+        "a_word_that_fills_opens_and_fills_hides_nothing_at_two_levels",
+        Preemptions(2),
+        || {
+            let words = Words::all_full_but(4, &[]);
+            let other = thread::spawn({
+                let words = Arc::clone(&words);
+                move || {
+                    words.open(0);
+                    words.fill(0);
+                }
+            });
+            words.open(0);
+            words.fill(1);
+            words.open(1);
+            other.join().expect("no panic");
+            words.check();
+        },
+    );
+}
+
+#[test]
+fn a_word_filled_and_opened_is_not_hidden_at_three_levels() {
+    model(
+        "a_word_filled_and_opened_is_not_hidden_at_three_levels",
+        Exhaustive,
+        || {
+            let words = Words::all_full_but(8, &[0]);
+            let opener = thread::spawn({
+                let words = Arc::clone(&words);
+                move || words.open(0)
+            });
+            words.fill(0);
+            opener.join().expect("no panic");
+            words.check();
+        },
+    );
+}
+
+#[test]
+fn a_word_opened_in_another_branch_is_not_hidden_at_three_levels() {
+    model(
+        "a_word_opened_in_another_branch_is_not_hidden_at_three_levels",
+        Exhaustive,
+        || {
+            let words = Words::all_full_but(8, &[0]);
+            let opener = thread::spawn({
+                let words = Arc::clone(&words);
+                move || words.open(3)
+            });
+            words.fill(0);
+            opener.join().expect("no panic");
+            words.check();
+        },
+    );
+}
+
+#[test]
+fn two_openers_and_a_filler_hide_nothing_at_three_levels() {
+    model(
+        "two_openers_and_a_filler_hide_nothing_at_three_levels",
+        Preemptions(2),
+        || {
+            let words = Words::all_full_but(8, &[0]);
+            let openers = [1, 2].map(|word| {
+                let words = Arc::clone(&words);
+                thread::spawn(move || words.open(word))
+            });
+            words.fill(0);
+            for opener in openers {
+                opener.join().expect("no panic");
+            }
+            words.check();
+        },
+    );
+}

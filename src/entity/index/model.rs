@@ -1,0 +1,60 @@
+//! What loom models need of the index and an ordinary user does not: slots with a past, and the hint
+//! tree alone. Exists under `cfg(loom)` only.
+
+use super::slot;
+use super::summary::Summary;
+use crate::entity::EntityIndex;
+use crate::sync::atomic::Ordering;
+use crate::sync::geometry::GROUP_SLOTS;
+
+/// The last version that an entity can have.
+pub const LAST_VERSION: u32 = slot::LAST_VERSION;
+
+/// Gives slot `index`, in which nothing was ever created, a past: its next entity has `version`.
+///
+/// # Panics
+/// If the slot is not fresh, or `version` even.
+pub fn age(entities: &EntityIndex, index: u32, version: u32) {
+    assert!(version % 2 == 1, "entities have odd versions");
+    let core = &entities.shared.core;
+    // SAFETY: models pass slots that exist.
+    let (group, word) = unsafe { (core.group(index), core.slot(index)) };
+    assert_eq!(word.load(Ordering::Relaxed), 0, "the slot is fresh");
+    word.store(slot::dead(version - 2), Ordering::Relaxed);
+    let phase = u64::from(version >> 1 & 1);
+    group.fetch_or(phase << (index % GROUP_SLOTS), Ordering::Relaxed);
+}
+
+/// The hint tree alone, over words that the model has in its own hands.
+#[derive(Debug)]
+pub struct HintTree(Summary);
+
+impl HintTree {
+    /// A tree over `leaves` children with one word at its top.
+    ///
+    /// # Panics
+    /// If there is no memory.
+    #[must_use]
+    pub fn new(leaves: usize) -> Self {
+        match Summary::new(leaves, 1, 0) {
+            Ok(summary) => Self(summary),
+            Err(error) => panic!("no memory for a hint tree: {error}"),
+        }
+    }
+
+    /// Says that leaf `leaf` was found full, unless `still_full` now says otherwise.
+    pub fn mark_full(&self, leaf: usize, still_full: impl FnOnce() -> bool) {
+        self.0.mark_full(leaf, still_full);
+    }
+
+    /// Says that leaf `leaf`, which was full, is not any more.
+    pub fn mark_open(&self, leaf: usize) {
+        self.0.mark_open(leaf);
+    }
+
+    /// The first leaf in `from..to` that is not marked full.
+    #[must_use]
+    pub fn find(&self, from: usize, to: usize) -> Option<usize> {
+        self.0.find(from, to)
+    }
+}

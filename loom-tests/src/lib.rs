@@ -14,6 +14,8 @@ mod model;
 pub use model::{Bound, model};
 
 #[cfg(not(loom))]
+pub mod gate;
+#[cfg(not(loom))]
 pub mod history;
 #[cfg(not(loom))]
 mod random;

@@ -90,7 +90,7 @@ fn a_slot_that_passes_through_three_threads_has_the_next_version() {
     // The destroyer is neither the creator nor the next owner.
     model(
         "a_slot_that_passes_through_three_threads_has_the_next_version",
-        Preemptions(2),
+        Preemptions(1),
         || {
             let (index, entities) = all_taken_but(&[]);
             let in_hand: Box<dyn ThreadCache> = Box::new(index.thread_cache());

@@ -1,0 +1,95 @@
+//! The mutation gate's work; `bin/mutation-gate.rs` says what it shows.
+
+mod expected;
+mod models;
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::time::Instant;
+
+use megachunk::sync::mutant::MUTANTS;
+
+use expected::EXPECTED;
+use models::{Models, Outcome, Test};
+
+/// Runs the gate for the mutants named, or for all; how many survived.
+///
+/// # Errors
+/// If the models cannot be built or run, or a name is no mutant's.
+pub fn run(wanted: &[String]) -> io::Result<usize> {
+    for name in wanted {
+        if !MUTANTS.iter().any(|(mutant, _)| mutant == name) {
+            return Err(io::Error::other(format!("there is no mutant `{name}`")));
+        }
+    }
+    let models = Models::build()?;
+    let mut gate = Gate {
+        models,
+        sound: HashMap::new(),
+    };
+    let start = Instant::now();
+    let (mut killed, mut survived) = (0, 0);
+    for &(name, breaks) in MUTANTS {
+        if !wanted.is_empty() && !wanted.iter().any(|wanted| wanted == name) {
+            continue;
+        }
+        let line = match gate.killer(name)? {
+            Some((test, said)) => {
+                killed += 1;
+                format!("mutant {name} killed by {test} ({said})")
+            }
+            None => {
+                survived += 1;
+                format!("mutant {name} SURVIVED ({breaks})")
+            }
+        };
+        writeln!(io::stdout(), "{line}")?;
+    }
+    let seconds = start.elapsed().as_secs();
+    writeln!(
+        io::stdout(),
+        "mutants killed={killed} survived={survived} seconds={seconds}"
+    )?;
+    Ok(survived)
+}
+
+struct Gate {
+    models: Models,
+    /// Whether a model passes without a mutant, as far as it was asked.
+    sound: HashMap<Test, bool>,
+}
+
+impl Gate {
+    /// The first model that fails with the mutant and passes without, and what it said.
+    fn killer(&mut self, mutant: &str) -> io::Result<Option<(Test, String)>> {
+        let expected = EXPECTED.iter().find(|(name, _)| *name == mutant);
+        let first = expected.and_then(|(_, model)| self.models.find(model));
+        let others: Vec<Test> = self
+            .models
+            .tests()
+            .filter(|test| Some(*test) != first.as_ref())
+            .cloned()
+            .collect();
+        for test in first.into_iter().chain(others) {
+            if let Outcome::Failed(said) = self.models.run(&test, Some(mutant))?
+                && self.is_sound(&test)?
+            {
+                return Ok(Some((test, said)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_sound(&mut self, test: &Test) -> io::Result<bool> {
+        if let Some(sound) = self.sound.get(test) {
+            return Ok(*sound);
+        }
+        let outcome = self.models.run(test, None)?;
+        if let Outcome::Failed(said) = &outcome {
+            writeln!(io::stdout(), "{test} fails without a mutant: {said}")?;
+        }
+        let sound = outcome == Outcome::Passed;
+        self.sound.insert(test.clone(), sound);
+        Ok(sound)
+    }
+}

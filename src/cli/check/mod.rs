@@ -27,7 +27,7 @@ use stage::Stage;
 /// Run the models, the stall table, the mutation gate and the history check.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Do less of what can be done by halves: fewer freeze points and histories
+    /// Fewer histories, and no mutation gate
     #[arg(long)]
     quick: bool,
 
@@ -56,7 +56,12 @@ pub struct Args {
 impl Args {
     fn wants(&self, stage: Stage) -> bool {
         if self.only.is_empty() {
-            stage != Stage::Fuzz || self.fuzz.is_some()
+            match stage {
+                Stage::Fuzz => self.fuzz.is_some(),
+                // Each mutant is a run of many models: not quick.
+                Stage::Mutants => !self.quick,
+                _ => true,
+            }
         } else {
             self.only.contains(&stage)
         }

@@ -61,8 +61,7 @@ impl Cache {
     pub(crate) fn take(&mut self) -> Option<u32> {
         if self.len > 0 {
             self.len -= 1;
-            // `min` repeats what always holds, for the compiler: no bounds check.
-            return Some(self.magazine[(self.len as usize).min(MAGAZINE - 1)]);
+            return self.magazine.get(self.len as usize).copied();
         }
         if self.mask != 0 {
             let lane = self.mask.trailing_zeros();

@@ -7,6 +7,8 @@
 //! This library holds what those share: `model` for the models, `history` for the check,
 
 #[cfg(loom)]
+pub mod chunks;
+#[cfg(loom)]
 pub mod entities;
 #[cfg(loom)]
 mod model;

@@ -376,11 +376,11 @@ impl<M: Memory> MegachunkAllocator<M> {
         })
     }
 
-    /// For models: makes this thread keep a cache, as an ordinary thread does, until the result is
-    /// dropped, as when the thread ends.
+    /// For models: a cache, which some thread adopts. (A thread without one works with an empty cache,
+    /// and gives it back, in each call.)
     #[cfg(loom)]
     #[must_use]
-    pub fn hold_cache(&self) -> impl Drop + use<M> {
+    pub fn thread_cache(&self) -> impl crate::sync::model::ThreadCache + 'static + use<M> {
         local::hold(&self.shared)
     }
 

@@ -1,0 +1,78 @@
+//! Hints: they never keep a search from a run that is free.
+//!
+//! Everything is taken at first; a search that finds nothing writes that down while another thread
+//! gives a run back. The run is taken last: no search has yet written down that it is taken.
+#![cfg(loom)]
+
+use megachunk::chunk::MEGACHUNK_CHUNKS;
+use megachunk_loom_tests::Bound::Preemptions;
+use megachunk_loom_tests::chunks::{fresh, give_ticket, hold_cache, keep, spawn, ticket};
+use megachunk_loom_tests::model;
+
+#[test]
+fn a_run_given_back_while_a_search_learned_is_found_again() {
+    model(
+        "a_run_given_back_while_a_search_learned_is_found_again",
+        Preemptions(3),
+        || {
+            let allocator = fresh();
+            let _cache = hold_cache(&allocator);
+            assert!(keep(&allocator, MEGACHUNK_CHUNKS));
+            let run = ticket(&allocator, MEGACHUNK_CHUNKS);
+            let other = spawn(&allocator, move |allocator| give_ticket(allocator, run));
+            let early = keep(&allocator, MEGACHUNK_CHUNKS);
+            other.join();
+            assert!(
+                early != keep(&allocator, MEGACHUNK_CHUNKS),
+                "the hints hide a run that is free"
+            );
+        },
+    );
+}
+
+#[test]
+fn a_run_that_two_frees_make_is_found_again() {
+    model(
+        "a_run_that_two_frees_make_is_found_again",
+        Preemptions(2),
+        || {
+            let allocator = fresh();
+            let _cache = hold_cache(&allocator);
+            assert!(keep(&allocator, MEGACHUNK_CHUNKS));
+            let [low, high] = [(); 2].map(|()| ticket(&allocator, 2));
+            let other = spawn(&allocator, move |allocator| {
+                give_ticket(allocator, low);
+                keep(allocator, MEGACHUNK_CHUNKS)
+            });
+            give_ticket(&allocator, high);
+            let early = other.join();
+            assert!(
+                early != keep(&allocator, MEGACHUNK_CHUNKS),
+                "the hints hide a run that is free"
+            );
+        },
+    );
+}
+
+#[test]
+fn exhausted_is_never_said_while_a_completed_free_left_room() {
+    model(
+        "exhausted_is_never_said_while_a_completed_free_left_room",
+        Preemptions(3),
+        || {
+            let allocator = fresh();
+            let _cache = hold_cache(&allocator);
+            assert!(keep(&allocator, MEGACHUNK_CHUNKS));
+            let run = ticket(&allocator, 2);
+            assert!(keep(&allocator, 2));
+            // Asks for more than there will be, so that it takes nothing and only learns.
+            let learner = spawn(&allocator, |allocator| keep(allocator, MEGACHUNK_CHUNKS));
+            give_ticket(&allocator, run);
+            assert!(
+                keep(&allocator, 2),
+                "a thread does not find what it gave back itself"
+            );
+            assert!(!learner.join());
+        },
+    );
+}

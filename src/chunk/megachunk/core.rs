@@ -38,7 +38,7 @@ use crate::sync::local::Registry;
 use crate::sync::{mutant, probe};
 
 /// Searches by hints that may be crossed by other threads' changes before every mask is looked at.
-const QUIET_TRIES: usize = 3;
+const QUIET_TRIES: usize = if cfg!(loom) { 1 } else { 3 };
 
 /// The threads' caches.
 pub(crate) type Threads = Registry<Cache, Tally>;
@@ -243,7 +243,10 @@ impl<M: Memory> Core<M> {
                 break;
             }
             let found = self.search(tally, len, down, &pick)?;
-            if found.is_some() || threads.quiet(tally) == quiet {
+            if found.is_some()
+                || threads.quiet(tally) == quiet
+                || mutant::active("quiet_not_compared")
+            {
                 return Ok(found);
             }
         }
@@ -295,6 +298,11 @@ impl<M: Memory> Core<M> {
             // chunks come as their last user left them, with their mapping.
             let order = mutant::ordering("take_relaxed", Ordering::AcqRel);
             match word.compare_exchange_weak(mask, new, order, Ordering::Relaxed) {
+                Ok(_) if empty && mutant::active("commit_late") => {
+                    self.give(tally, megachunk, ALL_CHUNKS & !bits);
+                    self.commit(tally, megachunk)?;
+                    return Ok(Attempt::Taken(bits));
+                }
                 Ok(_) if empty => {
                     self.commit(tally, megachunk)?;
                     // The rest of what was held for the commit.
@@ -371,7 +379,7 @@ impl<M: Memory> Core<M> {
         );
         let new = old & !bits;
         let longest = longest_run(new);
-        if longest > longest_run(old) {
+        if longest > longest_run(old) && !mutant::active("free_unchecked_hint") {
             self.hints.clear(megachunk, longest);
         }
         drop(lag);
@@ -462,9 +470,11 @@ impl<M: Memory> Core<M> {
             // Ordering: as in `take`.
             let order = mutant::ordering("hold_relaxed", Ordering::AcqRel);
             let word = self.mask(megachunk);
-            if word
-                .compare_exchange(0, ALL_CHUNKS, order, Ordering::Relaxed)
-                .is_err()
+            let unheld = mutant::active("decommit_unheld") && word.load(Ordering::Acquire) == 0;
+            if !unheld
+                && word
+                    .compare_exchange(0, ALL_CHUNKS, order, Ordering::Relaxed)
+                    .is_err()
             {
                 break;
             }
@@ -495,7 +505,8 @@ impl<M: Memory> Core<M> {
             self.decommits.fetch_add(1, Ordering::Relaxed);
             // SAFETY: the caller holds all their chunks, and the flags say that they are committed.
             if unsafe { self.memory.decommit(start..end) }.is_ok() {
-                for megachunk in start..end {
+                let keeps_flag = mutant::active("decommit_keeps_flag");
+                for megachunk in start..if keeps_flag { start } else { end } {
                     self.committed
                         .get(megachunk as usize)
                         .store(0, Ordering::Relaxed);
@@ -522,6 +533,12 @@ impl<M: Memory> Core<M> {
             }
             let held = self.hold_empty(start..MEGACHUNKS.min(start + TRIM));
             start = held.end.max(start + 1);
+            if mutant::active("decommit_early") {
+                held.clone()
+                    .for_each(|megachunk| self.reopen(tally, megachunk));
+                given += self.decommit(held);
+                continue;
+            }
             given += self.decommit(held.clone());
             held.for_each(|megachunk| self.reopen(tally, megachunk));
         }

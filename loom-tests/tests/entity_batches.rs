@@ -144,6 +144,32 @@ fn a_stale_backward_batch_never_hits_the_next_owner_of_the_same_phase() {
 }
 
 #[test]
+fn a_stale_batch_never_hits_a_later_owner_when_all_die_in_batches() {
+    model(
+        "a_stale_batch_never_hits_a_later_owner_when_all_die_in_batches",
+        Preemptions(2),
+        || {
+            let (index, [first, second], _cache) = with_a_word();
+            let other = spawn(&index, move |index| index.destroy_slice(&[first]).destroyed);
+            let mine = index.destroy_slice(&[first]).destroyed;
+            if mine == 1 {
+                let later = index.create().expect("not full");
+                assert!(index.destroy_slice(&[later]).is_clean());
+                let last = index.create().expect("not full");
+                assert_eq!(last.index(), first.index());
+                assert_eq!(other.join(), 0, "one entity was destroyed twice");
+                assert!(
+                    index.exists(last) && index.exists(second),
+                    "killed by a stale handle"
+                );
+            } else {
+                assert_eq!(other.join(), 1);
+            }
+        },
+    );
+}
+
+#[test]
 fn a_batch_of_dead_handles_is_refused_whatever_their_slots_do() {
     model(
         "a_batch_of_dead_handles_is_refused_whatever_their_slots_do",

@@ -186,6 +186,60 @@ fn full_is_not_said_when_a_claimer_lags() {
     );
 }
 
+/// A cache whose thread has claimed the one free slot of word 0 and not yet set the word's hint.
+fn with_late_hint(index: &EntityIndex) -> (Box<dyn ThreadCache>, Entity) {
+    let late: Box<dyn ThreadCache> = Box::new(index.thread_cache());
+    late.adopt();
+    let entity = index.create().expect("slot 0 is free");
+    assert_eq!(entity.index(), 0);
+    (late, entity)
+}
+
+#[test]
+fn full_is_not_said_because_of_a_late_hint() {
+    // The other thread sets the hint of a word that has been opened since, looks again, and clears it.
+    model(
+        "full_is_not_said_because_of_a_late_hint",
+        Exhaustive,
+        || {
+            let (index, entities) = all_taken_but(&[0]);
+            let (late, _) = with_late_hint(&index);
+            let other = spawn_with(late, &index, EntityIndex::flush);
+            let cache = index.thread_cache();
+            cache.adopt();
+            index.destroy(entities[1]).expect("nobody else destroys it");
+            index.flush();
+            index.create().expect("this thread has released a slot");
+            other.join();
+        },
+    );
+}
+
+#[test]
+fn full_is_not_said_because_of_two_late_hints() {
+    model(
+        "full_is_not_said_because_of_two_late_hints",
+        Preemptions(2),
+        || {
+            let (index, entities) = all_taken_but(&[0]);
+            let (first, entity) = with_late_hint(&index);
+            let cache = index.thread_cache();
+            cache.adopt();
+            index.destroy(entity).expect("it lives");
+            index.flush();
+            let (second, _) = with_late_hint(&index);
+            let others = [first, second].map(|late| spawn_with(late, &index, EntityIndex::flush));
+            cache.adopt();
+            index.destroy(entities[1]).expect("nobody else destroys it");
+            index.flush();
+            index.create().expect("this thread has released a slot");
+            for other in others {
+                other.join();
+            }
+        },
+    );
+}
+
 #[test]
 fn two_batches_share_no_slot() {
     model("two_batches_share_no_slot", Preemptions(2), || {

@@ -97,9 +97,13 @@ impl Models {
         self.tests.iter()
     }
 
-    /// The model of this name.
+    /// The model of this name: `<file>::<model>`.
     pub(super) fn find(&self, name: &str) -> Option<Test> {
-        self.tests.iter().find(|test| test.name == name).cloned()
+        let named = |test: &&Test| {
+            let rest = name.strip_prefix(&test.file);
+            rest.and_then(|rest| rest.strip_prefix("::")) == Some(&test.name)
+        };
+        self.tests.iter().find(named).cloned()
     }
 
     /// Runs one model, with a mutant or without.

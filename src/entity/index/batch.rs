@@ -49,7 +49,7 @@ pub(crate) fn create(
         if mutant::active("batch_forgets_surplus") {
             cache.mask = 0;
         }
-        filled += create_in_word::<false>(core, cache.word, slots, &mut out[filled..]);
+        filled += create_in_word(core, cache.word, slots, &mut out[filled..]);
     }
     tally.add_live(out.len() as u64);
     Ok(())
@@ -84,7 +84,7 @@ fn create_in_words(core: &Core, cache: &mut Cache, tally: &Tally, out: &mut [Ent
     }
     let mut filled = 0;
     for (lane, slots) in slots.into_iter().enumerate() {
-        filled += create_in_word::<true>(
+        filled += create_in_word(
             core,
             (hint_word * FANOUT + lane) as u32,
             slots,
@@ -136,18 +136,13 @@ fn lowest(mask: u64, count: usize) -> u64 {
 }
 
 /// Makes an entity in each of the claimed `slots` of a word, in index order; how many.
-fn create_in_word<const AHEAD: bool>(
-    core: &Core,
-    word: u32,
-    slots: u64,
-    out: &mut [Entity],
-) -> usize {
+fn create_in_word(core: &Core, word: u32, slots: u64, out: &mut [Entity]) -> usize {
     let mut left = slots;
     let mut filled = 0;
     while left != 0 {
         let lane = left.trailing_zeros();
         let run = (left >> lane).trailing_ones();
-        wide::create_run::<AHEAD>(
+        wide::create_run(
             core,
             word * WORD_BITS + lane,
             &mut out[filled..filled + run as usize],

@@ -56,13 +56,13 @@ pub(crate) fn available() -> bool {
 }
 
 /// Makes the next entity in each of `out.len()` slots from `first` on, all claimed by the caller
-/// and all of one word. With `AHEAD`, the slots and handles behind the run come next.
+/// and all of one word. Fetches what lies behind the run: batches usually go on there.
 #[inline]
-pub(crate) fn create_run<const AHEAD: bool>(core: &Core, first: u32, out: &mut [Entity]) {
+pub(crate) fn create_run(core: &Core, first: u32, out: &mut [Entity]) {
     #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     if core.wide() && out.len() >= 4 {
         // SAFETY: `wide` says that the processor has AVX2.
-        return unsafe { avx2::create_run::<AHEAD>(core, first, out) };
+        return unsafe { avx2::create_run(core, first, out) };
     }
     create_singly(core, first, out);
 }
@@ -187,7 +187,7 @@ mod avx2 {
 
     use super::{Core, Entity, Expected, GROUP_SLOTS, Seen, create_singly, probe};
 
-    /// How far ahead of a long batch memory is fetched, in bytes.
+    /// How far ahead of a run memory is fetched, in bytes.
     const DISTANCE: usize = 2048;
 
     /// Four slot words. See the file's head.
@@ -232,7 +232,7 @@ mod avx2 {
 
     /// See [`super::create_run`].
     #[target_feature(enable = "avx2")]
-    pub(super) fn create_run<const AHEAD: bool>(core: &Core, first: u32, out: &mut [Entity]) {
+    pub(super) fn create_run(core: &Core, first: u32, out: &mut [Entity]) {
         // Stores are of two aligned slots: an odd one at the start is done singly, and so is what
         // four do not divide at the end.
         let (head, out) = out.split_at_mut((first & 1) as usize);
@@ -250,12 +250,10 @@ mod avx2 {
         let index = i64::from(first);
         let mut indices = _mm256_set_epi64x(index + 3, index + 2, index + 1, index);
         for ids in fours {
-            if AHEAD {
-                // Both are written once and in order; the processor's own prefetcher stops at each
-                // page and fetches for reading.
-                _mm_prefetch::<_MM_HINT_ET0>(slots.wrapping_byte_add(DISTANCE).cast());
-                _mm_prefetch::<_MM_HINT_ET0>(ids.as_ptr().wrapping_byte_add(DISTANCE).cast());
-            }
+            // Both are written once and in order, by this call or the next one; the processor's own
+            // prefetcher stops at each page and fetches for reading.
+            _mm_prefetch::<_MM_HINT_ET0>(slots.wrapping_byte_add(DISTANCE).cast());
+            _mm_prefetch::<_MM_HINT_ET0>(ids.as_ptr().wrapping_byte_add(DISTANCE).cast());
             // SAFETY: four slots of the run from here on; `first` is even, and a table begins on a
             // page, so every second slot is 16-byte aligned; the caller has claimed them all; and
             // `ids` has room for four handles: the index in the low half, the version above.
@@ -433,7 +431,7 @@ mod tests {
         for len in 0..=40 {
             for first in 0..=(64 - len) {
                 let mut out = vec![Entity::PLACEHOLDER; len];
-                create_run::<false>(core, first as u32, &mut out);
+                create_run(core, first as u32, &mut out);
                 for (lane, entity) in (first..).zip(out) {
                     assert_eq!(entity.index() as usize, lane);
                     assert_eq!(entity.version(), versions[lane] + 1);
@@ -456,10 +454,10 @@ mod tests {
                 word == slot::dead(entity.version())
             })
         };
-        create_run::<false>(core, 32, &mut group);
+        create_run(core, 32, &mut group);
         bury_group(core, 2, &group.map(Entity::version));
         assert!(dead(&group));
-        create_run::<false>(core, 32, &mut group);
+        create_run(core, 32, &mut group);
         assert!(!dead(&group));
         bury_handles(core, &group);
         assert!(dead(&group));
@@ -499,9 +497,9 @@ mod tests {
     fn a_whole_word_is_recognized_only_in_order_and_before_its_last_versions() {
         let index = EntityIndex::new();
         let mut word = [Entity::PLACEHOLDER; 64];
-        create_run::<false>(core(&index), 64, &mut word);
+        create_run(core(&index), 64, &mut word);
         core(&index).bury(67, 1);
-        create_run::<false>(core(&index), 67, &mut word[3..4]);
+        create_run(core(&index), 67, &mut word[3..4]);
         if !available() {
             return;
         }

@@ -35,6 +35,7 @@ compile_error!("megachunk needs a 64-bit target: an index and 16 GiB of chunks a
 
 pub mod chunk;
 pub mod entity;
+pub mod fragment;
 pub mod memory;
 pub mod sync;
 

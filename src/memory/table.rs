@@ -35,6 +35,15 @@ unsafe impl ZeroFilled for crate::sync::atomic::AtomicU32 {
     }
 }
 
+// SAFETY: the null pointer is all-zero bytes. What it points to is the affair of whoever stores it; for
+// other threads to read it, it must be `Sync`.
+unsafe impl<T: Sync> ZeroFilled for crate::sync::atomic::AtomicPtr<T> {
+    #[cfg(loom)]
+    fn zero() -> Self {
+        Self::new(core::ptr::null_mut())
+    }
+}
+
 /// `len` values, all zero at first.
 pub(crate) struct Table<T> {
     #[cfg(not(loom))]

@@ -1,0 +1,249 @@
+//! `FragmentInfo`: what is known of a fragment without its type.
+
+use core::alloc::Layout;
+use core::any::{TypeId, type_name};
+use core::fmt;
+use std::sync::OnceLock;
+
+use crate::fragment::{Fragment, FragmentKind, SharedFragment};
+
+/// A fragment's number in its registry: below 65,535, in the order of registration.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FragmentId(u16);
+
+impl FragmentId {
+    /// The fragment with this number. Of use for tests and tables: a number that no registry gave out
+    /// is refused wherever it is passed.
+    #[must_use]
+    pub const fn from_number(number: u16) -> Self {
+        Self(number)
+    }
+
+    /// The number.
+    #[inline(always)]
+    #[must_use]
+    pub const fn number(self) -> u16 {
+        self.0
+    }
+}
+
+impl fmt::Debug for FragmentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// Drops `count` values that lie one behind the other.
+pub type DropValues = unsafe fn(values: *mut u8, count: usize);
+/// Clones the value at `from` to `to`, which holds none.
+pub type CloneValue = unsafe fn(from: *const u8, to: *mut u8);
+
+/// Compares and hashes shared values.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SharedOps {
+    pub(crate) equal: unsafe fn(*const u8, *const u8) -> bool,
+    pub(crate) hash: unsafe fn(*const u8) -> u64,
+}
+
+/// What can be asked for later than at the registration.
+#[derive(Debug, Default)]
+struct Extras {
+    clone: OnceLock<CloneValue>,
+    plain: OnceLock<()>,
+    enableable: OnceLock<()>,
+}
+
+/// What is known of a fragment: its name, role and size, and how to drop its values.
+#[derive(Debug)]
+pub struct FragmentInfo {
+    id: FragmentId,
+    name: Box<str>,
+    kind: FragmentKind,
+    layout: Layout,
+    drop: Option<DropValues>,
+    /// The type, in its role (`Shared<T>` for a shared `T`); `None` if it was defined at run time.
+    role: Option<TypeId>,
+    shared: Option<SharedOps>,
+    extras: Extras,
+}
+
+/// A fragment that is to be registered: all but its number.
+#[derive(Debug)]
+pub(crate) struct FragmentDraft {
+    pub(crate) name: Box<str>,
+    pub(crate) kind: FragmentKind,
+    pub(crate) layout: Layout,
+    pub(crate) drop: Option<DropValues>,
+    pub(crate) role: Option<TypeId>,
+    pub(crate) shared: Option<SharedOps>,
+    pub(crate) clone: Option<CloneValue>,
+}
+
+impl FragmentDraft {
+    /// `T` in the role that `R` names.
+    fn of<R: 'static, T: Fragment>(kind: FragmentKind) -> Self {
+        Self {
+            name: type_name::<T>().into(),
+            kind,
+            layout: Layout::new::<T>(),
+            drop: core::mem::needs_drop::<T>().then_some(drop_values::<T>),
+            role: Some(TypeId::of::<R>()),
+            shared: None,
+            clone: None,
+        }
+    }
+
+    /// `T` as a fragment of its own, or a tag.
+    pub(crate) fn fragment<T: Fragment>() -> Self {
+        let kind = if size_of::<T>() == 0 {
+            FragmentKind::Tag
+        } else {
+            FragmentKind::Fragment
+        };
+        Self::of::<T, T>(kind)
+    }
+
+    /// `T` as a chunk fragment.
+    pub(crate) fn chunk<T: Fragment + Clone>() -> Self {
+        Self {
+            clone: Some(clone_value::<T>),
+            ..Self::of::<crate::fragment::PerChunk<T>, T>(FragmentKind::Chunk)
+        }
+    }
+
+    /// `T` as a shared fragment.
+    pub(crate) fn shared<T: SharedFragment>() -> Self {
+        Self {
+            shared: Some(shared_ops::<T>()),
+            ..Self::of::<crate::fragment::Shared<T>, T>(FragmentKind::Shared)
+        }
+    }
+
+    /// `T` as a const shared fragment.
+    pub(crate) fn const_shared<T: SharedFragment>() -> Self {
+        Self {
+            shared: Some(shared_ops::<T>()),
+            ..Self::of::<crate::fragment::ConstShared<T>, T>(FragmentKind::ConstShared)
+        }
+    }
+
+    /// The fragment with its number.
+    pub(crate) fn numbered(self, number: u16) -> FragmentInfo {
+        let extras = Extras::default();
+        if let Some(clone) = self.clone {
+            let _ = extras.clone.set(clone);
+        }
+        FragmentInfo {
+            id: FragmentId(number),
+            name: self.name,
+            kind: self.kind,
+            layout: self.layout,
+            drop: self.drop,
+            role: self.role,
+            shared: self.shared,
+            extras,
+        }
+    }
+}
+
+unsafe fn drop_values<T>(values: *mut u8, count: usize) {
+    // SAFETY: the caller passes `count` values of this type.
+    unsafe { core::ptr::slice_from_raw_parts_mut(values.cast::<T>(), count).drop_in_place() };
+}
+
+unsafe fn clone_value<T: Clone>(from: *const u8, to: *mut u8) {
+    // SAFETY: the caller passes a value of this type, and room for one.
+    unsafe { to.cast::<T>().write((*from.cast::<T>()).clone()) };
+}
+
+fn shared_ops<T: SharedFragment>() -> SharedOps {
+    unsafe fn equal<T: Eq>(a: *const u8, b: *const u8) -> bool {
+        // SAFETY: the caller passes two values of this type.
+        unsafe { *a.cast::<T>() == *b.cast::<T>() }
+    }
+    unsafe fn hash<T: core::hash::Hash>(value: *const u8) -> u64 {
+        use core::hash::Hasher;
+        // Without a random seed: the same program does the same in every run.
+        let mut hasher = std::hash::DefaultHasher::new();
+        // SAFETY: the caller passes a value of this type.
+        unsafe { &*value.cast::<T>() }.hash(&mut hasher);
+        hasher.finish()
+    }
+    SharedOps {
+        equal: equal::<T>,
+        hash: hash::<T>,
+    }
+}
+
+impl FragmentInfo {
+    /// The fragment's number.
+    #[inline(always)]
+    #[must_use]
+    pub fn id(&self) -> FragmentId {
+        self.id
+    }
+
+    /// The type's name, or the one that it was defined with.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The role.
+    #[must_use]
+    pub fn kind(&self) -> FragmentKind {
+        self.kind
+    }
+
+    /// Size and alignment of a value, in bytes.
+    #[inline(always)]
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// How values are dropped; `None` if they need not be.
+    #[inline(always)]
+    #[must_use]
+    pub fn drop_values(&self) -> Option<DropValues> {
+        self.drop
+    }
+
+    /// How a value is cloned; `None` unless that was [registered](crate::fragment::FragmentRegistry::register_clone).
+    #[must_use]
+    pub fn clone_value(&self) -> Option<CloneValue> {
+        self.extras.clone.get().copied()
+    }
+
+    /// Whether its values are plain data, which may be hashed and saved byte by byte.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.extras.plain.get().is_some()
+    }
+
+    /// Whether it can be switched off and on for each entity.
+    #[must_use]
+    pub fn is_enableable(&self) -> bool {
+        self.extras.enableable.get().is_some()
+    }
+
+    pub(crate) fn role(&self) -> Option<TypeId> {
+        self.role
+    }
+
+    pub(crate) fn shared_ops(&self) -> Option<SharedOps> {
+        self.shared
+    }
+
+    pub(crate) fn set_clone<T: Clone>(&self) {
+        let _ = self.extras.clone.set(clone_value::<T>);
+    }
+
+    pub(crate) fn set_plain(&self) {
+        let _ = self.extras.plain.set(());
+    }
+
+    pub(crate) fn set_enableable(&self) {
+        let _ = self.extras.enableable.set(());
+    }
+}

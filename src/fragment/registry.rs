@@ -1,0 +1,406 @@
+//! `FragmentRegistry`: types and definitions → numbers.
+//!
+//! # State
+//! * `infos`: number → fragment, or null. Written once, before the number is told to anybody.
+//! * `roles`: a hash table of open addressing, type (in its role) → fragment, or null. An entry is
+//!   set once, by a compare-and-swap from null, and never changes.
+//! * `next`: the next number. A number can be lost (two threads register one type at once, the loser
+//!   throws his away); it is then never given out.
+//!
+//! Looking up is wait-free in practice (a probe or two), registering is lock-free. Nothing is ever
+//! taken out before the registry is dropped, so a reference to a fragment lives as long as that.
+
+use core::any::TypeId;
+use core::hash::{Hash, Hasher};
+use core::ptr;
+use std::io;
+
+use crate::fragment::info::FragmentDraft;
+use crate::fragment::{
+    CloneValue, DropValues, Fragment, FragmentError, FragmentId, FragmentInfo, FragmentKind, Plain,
+    SharedFragment,
+};
+use crate::memory::Table;
+use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// Fragments that a registry can hold.
+const CAPACITY: usize = if cfg!(loom) { 4 } else { 65_535 };
+/// Entries of the hash table: at most half of them are used.
+const ENTRIES: usize = if cfg!(loom) { 8 } else { 1 << 17 };
+
+/// All fragments that a family of worlds knows, each with its number.
+///
+/// Registering the same type again gives the same number. Any thread may register and look up at any
+/// moment, without a lock. 65,535 fragments at most; memory only for those that there are.
+///
+/// ```
+/// use megachunk::fragment::{FragmentKind, FragmentRegistry};
+///
+/// let registry = FragmentRegistry::new();
+/// let speed = registry.register::<f32>()?;
+/// assert_eq!(registry.register::<f32>()?.id(), speed.id());
+/// assert_eq!((speed.kind(), speed.layout().size()), (FragmentKind::Fragment, 4));
+/// # Ok::<(), megachunk::fragment::FragmentError>(())
+/// ```
+pub struct FragmentRegistry {
+    infos: Table<AtomicPtr<FragmentInfo>>,
+    roles: Table<AtomicPtr<FragmentInfo>>,
+    next: AtomicU32,
+}
+
+/// A fragment that is defined at run time, by a tool or a script.
+#[derive(Clone, Copy, Debug)]
+pub struct FragmentDefinition<'a> {
+    /// What it is called: in errors, and to [find](FragmentRegistry::find) it.
+    pub name: &'a str,
+    /// Size and alignment of a value. Of size zero it is a tag.
+    pub layout: core::alloc::Layout,
+    /// How values are dropped, if they need be.
+    pub drop: Option<DropValues>,
+    /// How a value is cloned, if it can be.
+    pub clone: Option<CloneValue>,
+}
+
+impl FragmentRegistry {
+    /// A registry without fragments.
+    ///
+    /// # Panics
+    /// If the system has no 2 MiB of address space left.
+    #[must_use]
+    pub fn new() -> Self {
+        match Self::try_new() {
+            Ok(registry) => registry,
+            Err(error) => panic!("no address space for a fragment registry: {error}"),
+        }
+    }
+
+    /// A registry without fragments.
+    ///
+    /// # Errors
+    /// What the system said, if it has no address space left.
+    pub fn try_new() -> io::Result<Self> {
+        Ok(Self {
+            infos: Table::new(CAPACITY, 0)?,
+            roles: Table::new(ENTRIES, 3 << 12)?,
+            next: AtomicU32::new(0),
+        })
+    }
+
+    /// The fragment, or tag, of a type.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    #[inline]
+    pub fn register<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
+        match self.by_role(TypeId::of::<T>()) {
+            Some(info) => Ok(info),
+            None => self.add(FragmentDraft::fragment::<T>()),
+        }
+    }
+
+    /// The chunk fragment of a type.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_chunk<T: Fragment + Clone>(&self) -> Result<&FragmentInfo, FragmentError> {
+        self.add(FragmentDraft::chunk::<T>())
+    }
+
+    /// The shared fragment of a type.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_shared<T: SharedFragment>(&self) -> Result<&FragmentInfo, FragmentError> {
+        self.add(FragmentDraft::shared::<T>())
+    }
+
+    /// The const shared fragment of a type.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_const_shared<T: SharedFragment>(&self) -> Result<&FragmentInfo, FragmentError> {
+        self.add(FragmentDraft::const_shared::<T>())
+    }
+
+    /// The fragment of a type whose values can be cloned with their entity.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_clone<T: Fragment + Clone>(&self) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register::<T>()?;
+        info.set_clone::<T>();
+        Ok(info)
+    }
+
+    /// The fragment of a type whose values are plain data: they can be cloned, hashed and saved byte
+    /// by byte.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_plain<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register_clone::<T>()?;
+        info.set_plain();
+        Ok(info)
+    }
+
+    /// The fragment of a type that can be switched off and on for each entity without a move. Archetypes
+    /// that were made before with this fragment do not know of it: call it first.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_enableable<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register::<T>()?;
+        info.set_enableable();
+        Ok(info)
+    }
+
+    /// Defines a fragment that no type stands for; a new one with each call.
+    ///
+    /// # Errors
+    /// [`FragmentError::NameTaken`], [`FragmentError::TooMany`].
+    ///
+    /// # Safety
+    /// The functions of the definition do what [`DropValues`] and [`CloneValue`] say, for values of the
+    /// layout, from any thread.
+    pub unsafe fn define(
+        &self,
+        definition: FragmentDefinition<'_>,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        if self.find(definition.name).is_some() {
+            return Err(FragmentError::NameTaken {
+                name: definition.name.into(),
+            });
+        }
+        let kind = if definition.layout.size() == 0 {
+            FragmentKind::Tag
+        } else {
+            FragmentKind::Fragment
+        };
+        self.number(FragmentDraft {
+            name: definition.name.into(),
+            kind,
+            layout: definition.layout.pad_to_align(),
+            drop: definition.drop,
+            role: None,
+            shared: None,
+            clone: definition.clone,
+        })
+    }
+
+    /// The fragment with this number.
+    #[must_use]
+    pub fn get(&self, id: FragmentId) -> Option<&FragmentInfo> {
+        let at = usize::from(id.number());
+        if at >= CAPACITY {
+            return None;
+        }
+        // Ordering: Acquire pairs with the Release in `number`.
+        let info = self.infos.get(at).load(Ordering::Acquire);
+        // SAFETY: null, or a fragment that lives as long as the registry.
+        unsafe { info.as_ref() }
+    }
+
+    /// The first fragment with this name. O(fragments).
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&FragmentInfo> {
+        self.iter().find(|info| info.name() == name)
+    }
+
+    /// The fragment of a type, in the role of a fragment or tag, if it is registered.
+    #[inline]
+    #[must_use]
+    pub fn of<T: Fragment>(&self) -> Option<&FragmentInfo> {
+        self.by_role(TypeId::of::<T>())
+    }
+
+    /// The fragment of a type in the role that `R` names: `PerChunk<T>`, `Shared<T>`,
+    /// `ConstShared<T>`, or `T` itself.
+    #[inline]
+    pub(crate) fn of_role<R: 'static>(&self) -> Option<&FragmentInfo> {
+        self.by_role(TypeId::of::<R>())
+    }
+
+    /// All fragments, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = &FragmentInfo> {
+        // Ordering: Relaxed: `get` sees to the rest.
+        let numbers = self.next.load(Ordering::Relaxed).min(CAPACITY as u32);
+        (0..numbers as u16).filter_map(|number| self.get(FragmentId::from_number(number)))
+    }
+
+    #[inline]
+    fn by_role(&self, role: TypeId) -> Option<&FragmentInfo> {
+        let mut at = first_entry(role);
+        loop {
+            // Ordering: Acquire pairs with the Release in `add`.
+            let info = self.roles.get(at).load(Ordering::Acquire);
+            // SAFETY: null, or a fragment that lives as long as the registry.
+            let info = unsafe { info.as_ref() }?;
+            if info.role() == Some(role) {
+                return Some(info);
+            }
+            at = (at + 1) % ENTRIES;
+        }
+    }
+
+    /// The fragment of a draft that a type stands for: the one that is registered, or a new one.
+    #[cold]
+    fn add(&self, draft: FragmentDraft) -> Result<&FragmentInfo, FragmentError> {
+        let role = draft.role.expect("a type stands for the draft");
+        if let Some(info) = self.by_role(role) {
+            return Ok(info);
+        }
+        let new = self.number(draft)?;
+        let mut at = first_entry(role);
+        loop {
+            // Ordering: Release publishes the fragment to `by_role`; Acquire to read the one that is there.
+            match self.roles.get(at).compare_exchange(
+                ptr::null_mut(),
+                ptr::from_ref(new).cast_mut(),
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => return Ok(new),
+                Err(there) => {
+                    // SAFETY: not null, so a fragment that lives as long as the registry.
+                    let there = unsafe { &*there };
+                    if there.role() == Some(role) {
+                        // Another thread was faster. Nobody was told of our number; it stays unused.
+                        return Ok(there);
+                    }
+                    at = (at + 1) % ENTRIES;
+                }
+            }
+        }
+    }
+
+    /// Gives a draft the next number.
+    fn number(&self, draft: FragmentDraft) -> Result<&FragmentInfo, FragmentError> {
+        // Ordering: only uniqueness matters. Beyond the capacity the counter stays where it is but for
+        // threads that ask at the same moment.
+        if self.next.load(Ordering::Relaxed) as usize >= CAPACITY {
+            return Err(FragmentError::TooMany { limit: CAPACITY });
+        }
+        let number = self.next.fetch_add(1, Ordering::Relaxed) as usize;
+        if number >= CAPACITY {
+            return Err(FragmentError::TooMany { limit: CAPACITY });
+        }
+        let info = Box::into_raw(Box::new(draft.numbered(number as u16)));
+        // Ordering: Release pairs with the Acquire in `get`.
+        self.infos.get(number).store(info, Ordering::Release);
+        // SAFETY: from a box; it is freed with the registry only.
+        Ok(unsafe { &*info })
+    }
+}
+
+/// Where the search for a type begins.
+#[inline]
+fn first_entry(role: TypeId) -> usize {
+    /// A type's number is a hash already: take it as it comes.
+    struct Bits(u64);
+    impl Hasher for Bits {
+        fn write(&mut self, bytes: &[u8]) {
+            for &byte in bytes {
+                self.0 = (self.0 << 8 | u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            }
+        }
+        fn write_u64(&mut self, bits: u64) {
+            self.0 ^= bits;
+        }
+        fn finish(&self) -> u64 {
+            self.0
+        }
+    }
+    let mut bits = Bits(0);
+    role.hash(&mut bits);
+    bits.finish() as usize % ENTRIES
+}
+
+impl Drop for FragmentRegistry {
+    fn drop(&mut self) {
+        let numbers = self.next.load(Ordering::Acquire).min(CAPACITY as u32);
+        for number in 0..numbers as usize {
+            let info = self.infos.get(number).load(Ordering::Acquire);
+            if !info.is_null() {
+                // SAFETY: every fragment came from `Box::into_raw`, stands in `infos` once, and `&mut
+                // self` says that nobody uses any.
+                drop(unsafe { Box::from_raw(info) });
+            }
+        }
+    }
+}
+
+impl Default for FragmentRegistry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl core::fmt::Debug for FragmentRegistry {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_map()
+            .entries(self.iter().map(|info| (info.id(), info.name())))
+            .finish()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::fragment::{PerChunk, Shared};
+
+    #[test]
+    fn a_type_has_one_number_for_each_role() {
+        let registry = FragmentRegistry::new();
+        let plain = registry.register::<u64>().unwrap().id();
+        let chunk = registry.register_chunk::<u64>().unwrap().id();
+        let shared = registry.register_shared::<u64>().unwrap().id();
+        let constant = registry.register_const_shared::<u64>().unwrap().id();
+        let all = [plain, chunk, shared, constant];
+        assert_eq!(all.map(FragmentId::number), [0, 1, 2, 3]);
+        assert_eq!(registry.of::<u64>().unwrap().id(), plain);
+        assert_eq!(registry.of_role::<PerChunk<u64>>().unwrap().id(), chunk);
+        assert_eq!(registry.of_role::<Shared<u64>>().unwrap().id(), shared);
+        assert_eq!(registry.get(shared).unwrap().kind(), FragmentKind::Shared);
+    }
+
+    #[test]
+    fn many_threads_that_register_one_type_agree_on_it() {
+        for _ in 0..50 {
+            let registry = FragmentRegistry::new();
+            let ids: Vec<_> = crate::sync::thread::scope(|scope| {
+                let threads: Vec<_> = (0..4)
+                    .map(|_| scope.spawn(|| registry.register::<String>().unwrap().id()))
+                    .collect();
+                threads.into_iter().map(|t| t.join().unwrap()).collect()
+            });
+            assert!(ids.windows(2).all(|pair| pair[0] == pair[1]));
+        }
+    }
+
+    #[test]
+    fn four_thousand_fragments_can_be_defined_and_found_by_name() {
+        let registry = FragmentRegistry::new();
+        for number in 0..4_096_u16 {
+            let name = format!("health of part {number}");
+            let definition = FragmentDefinition {
+                name: &name,
+                layout: core::alloc::Layout::new::<u32>(),
+                drop: None,
+                clone: None,
+            };
+            // SAFETY: no functions.
+            let info = unsafe { registry.define(definition) }.unwrap();
+            assert_eq!(info.id().number(), number);
+        }
+        assert_eq!(registry.find("health of part 4000").unwrap().id().number(), 4_000);
+        let taken = FragmentDefinition {
+            name: "health of part 7",
+            layout: core::alloc::Layout::new::<u32>(),
+            drop: None,
+            clone: None,
+        };
+        // SAFETY: no functions.
+        let error = unsafe { registry.define(taken) }.unwrap_err();
+        assert!(error.to_string().contains("health of part 7"));
+    }
+}

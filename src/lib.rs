@@ -33,11 +33,15 @@
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("megachunk needs a 64-bit target: an index and 16 GiB of chunks are addresses");
 
+#[cfg(not(loom))]
+pub mod archetype;
 pub mod chunk;
 pub mod entity;
 pub mod fragment;
 pub mod memory;
 pub mod sync;
+#[cfg(not(loom))]
+pub mod world;
 
 #[cfg(feature = "cli")]
 pub mod cli;
@@ -48,6 +52,9 @@ pub use entity::{Entity, EntityIndex};
 /// What most programs need: `use megachunk::prelude::*;`.
 pub mod prelude {
     pub use crate::chunk::{CHUNK_BYTES, ChunkError, Chunks, MegachunkAllocator, RawChunks};
+    #[cfg(not(loom))]
+    pub use crate::world::{Universe, World, WorldError};
+    pub use crate::fragment::Bundle;
     pub use crate::entity::{Entity, EntityError, EntityFault, EntityIndex, Full, Place};
 }
 

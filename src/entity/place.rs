@@ -34,6 +34,13 @@ impl Place {
         Some(Self(chunk << 12 | row))
     }
 
+    /// The place of `row` in `chunk`, both known to be in range.
+    #[inline(always)]
+    pub(crate) const fn within(chunk: u32, row: u32) -> Self {
+        debug_assert!(chunk < Self::CHUNKS && row < Self::ROWS);
+        Self(chunk << 12 | row)
+    }
+
     /// The chunk's number, below [`CHUNKS`](Self::CHUNKS).
     #[inline(always)]
     #[must_use]

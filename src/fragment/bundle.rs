@@ -1,6 +1,8 @@
 //! `Bundle`: the fragments of one entity, as a tuple.
 
-use crate::fragment::{Fragment, FragmentError, FragmentId, FragmentRegistry};
+use crate::fragment::{
+    Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, SharedFragment, Value,
+};
 
 /// Fragments and tags that are put into an entity together: a tuple of up to 16 values.
 ///
@@ -15,8 +17,10 @@ use crate::fragment::{Fragment, FragmentError, FragmentId, FragmentRegistry};
     note = "a bundle is a tuple of 1 to 16 fragments; a single one is `(fragment,)`"
 )]
 pub unsafe trait Bundle: Send + Sync + Sized + 'static {
-    /// How many values it holds.
+    /// How many values it holds that lie in columns: those come first in `ids`.
     const LEN: usize;
+    /// Whether it also holds values for chunks or shared ones, for [`take_values`](Self::take_values).
+    const HAS_VALUES: bool = false;
 
     /// The fragments in the order of the tuple, appended to `ids`.
     ///
@@ -30,7 +34,125 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     /// `columns` points to [`LEN`](Self::LEN) columns of the right types; each has a row `row`, which
     /// holds no value.
     unsafe fn write(self, columns: *const *mut u8, row: usize);
+
+    /// Moves the values out that do not lie in columns. Called once, before [`write`](Self::write).
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    fn take_values(
+        &mut self,
+        registry: &FragmentRegistry,
+        sink: &mut dyn FnMut(&FragmentInfo, Value),
+    ) -> Result<(), FragmentError> {
+        let _ = (registry, sink);
+        Ok(())
+    }
+
+    /// The bundle and a shared value: the entity will lie among those that have an equal one.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(PartialEq, Eq, Hash, Debug)]
+    /// struct Team(u8);
+    /// let mut world = World::new();
+    /// let ant = world.create((1.0_f32,).shared(Team(3)))?;
+    /// assert_eq!(world.shared::<Team>(ant)?, &Team(3));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    fn shared<T: SharedFragment>(self, value: T) -> WithShared<Self, T> {
+        WithShared {
+            bundle: self,
+            value: Some(value),
+        }
+    }
+
+    /// The bundle and a shared value that can not be changed.
+    fn const_shared<T: SharedFragment>(self, value: T) -> WithConstShared<Self, T> {
+        WithConstShared {
+            bundle: self,
+            value: Some(value),
+        }
+    }
+
+    /// The bundle and a chunk fragment. `template` is what the chunks of a new archetype begin with; one
+    /// that is there already keeps its own.
+    fn per_chunk<T: Fragment + Clone>(self, template: T) -> WithPerChunk<Self, T> {
+        WithPerChunk {
+            bundle: self,
+            value: Some(template),
+        }
+    }
 }
+
+/// A bundle with a shared value: see [`Bundle::shared`].
+#[derive(Debug)]
+pub struct WithShared<B, T> {
+    bundle: B,
+    value: Option<T>,
+}
+
+/// A bundle with a const shared value: see [`Bundle::const_shared`].
+#[derive(Debug)]
+pub struct WithConstShared<B, T> {
+    bundle: B,
+    value: Option<T>,
+}
+
+/// A bundle with a chunk fragment: see [`Bundle::per_chunk`].
+#[derive(Debug)]
+pub struct WithPerChunk<B, T> {
+    bundle: B,
+    value: Option<T>,
+}
+
+// The three differ in nothing but how their value is registered.
+macro_rules! with_value {
+    ($with:ident, $bound:path, $register:ident) => {
+        // SAFETY: the inner bundle's `ids` come first, and `write` is its own; the value is moved out by
+        // `take_values` or dropped with `self`.
+        unsafe impl<B: Bundle, T: $bound> Bundle for $with<B, T>
+        where
+            T: Fragment,
+        {
+            const LEN: usize = B::LEN;
+            const HAS_VALUES: bool = true;
+
+            fn ids(
+                registry: &FragmentRegistry,
+                ids: &mut Vec<FragmentId>,
+            ) -> Result<(), FragmentError> {
+                B::ids(registry, ids)?;
+                ids.push(registry.$register::<T>()?.id());
+                Ok(())
+            }
+
+            unsafe fn write(self, columns: *const *mut u8, row: usize) {
+                // SAFETY: the caller's.
+                unsafe { self.bundle.write(columns, row) };
+            }
+
+            fn take_values(
+                &mut self,
+                registry: &FragmentRegistry,
+                sink: &mut dyn FnMut(&FragmentInfo, Value),
+            ) -> Result<(), FragmentError> {
+                self.bundle.take_values(registry, sink)?;
+                let info = registry.$register::<T>()?;
+                if let Some(value) = self.value.take() {
+                    let value = core::mem::ManuallyDrop::new(value);
+                    // SAFETY: a value of this fragment, which is not used or dropped again.
+                    sink(info, unsafe { Value::take(info, (&raw const value).cast()) });
+                }
+                Ok(())
+            }
+        }
+    };
+}
+
+with_value!(WithShared, SharedFragment, register_shared);
+with_value!(WithConstShared, SharedFragment, register_const_shared);
+with_value!(WithPerChunk, Clone, register_chunk);
 
 macro_rules! bundle {
     ($count:literal: $($type:ident $at:tt),*) => {

@@ -9,16 +9,17 @@ mod bundle;
 mod error;
 mod info;
 mod kind;
+pub(crate) mod panic;
 mod plain;
 mod registry;
 mod set;
+mod value;
 
-pub use bundle::Bundle;
+pub use bundle::{Bundle, WithConstShared, WithPerChunk, WithShared};
 pub use error::FragmentError;
 pub use info::{CloneValue, DropValues, FragmentId, FragmentInfo};
 pub use kind::{ConstShared, Fragment, FragmentKind, PerChunk, Shared, SharedFragment};
 pub use plain::Plain;
 pub use registry::{FragmentDefinition, FragmentRegistry};
 pub use set::FragmentSet;
-
-pub(crate) use info::SharedOps;
+pub use value::Value;

@@ -143,8 +143,9 @@ impl<M: Memory> MegachunkAllocator<M> {
         unsafe { local::with(&self.shared, |cache, tally| access(core, cache, tally)) }
     }
 
+    /// Takes a run, which the caller owns then.
     #[inline(always)]
-    fn take(&self, len: usize) -> Result<Run, ChunkError> {
+    pub(crate) fn take(&self, len: usize) -> Result<Run, ChunkError> {
         if len == 1 {
             let kept = self.with_cache(|_, cache, tally| {
                 let chunk = cache.pop()?;
@@ -193,7 +194,7 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// # Safety
     /// The caller owns the run, and nobody uses its memory from now on.
     #[inline(always)]
-    unsafe fn give_back(&self, run: Run) {
+    pub(crate) unsafe fn give_back(&self, run: Run) {
         let kept = run.len() == 1
             && self.with_cache(|_, cache, tally| {
                 let kept = cache.push(run.first());

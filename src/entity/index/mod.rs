@@ -8,6 +8,7 @@ mod iter;
 #[cfg(loom)]
 pub mod model;
 mod options;
+mod placed;
 mod scatter;
 mod slot;
 mod summary;

@@ -1,0 +1,365 @@
+//! `Archetype`: one composition, and the chunks of all entities that have it.
+//!
+//! Must hold between calls:
+//! * every chunk's rows below its `len` are whole, the others empty (see [`Chunk`]);
+//! * a chunk stands in its group's open list exactly if it has room;
+//! * `entities` is the sum of all `len`;
+//! * the directory names this archetype and the chunk's position for each of the chunk's numbers.
+
+use std::collections::HashMap;
+
+use crate::archetype::chunk::{Chunk, NOT_OPEN};
+use crate::archetype::column::{Column, copy_value};
+use crate::archetype::edge::Edges;
+use crate::chunk::ChunkError;
+use crate::entity::Entity;
+use crate::fragment::panic::{Panicked, note};
+use crate::fragment::{FragmentId, FragmentSet};
+use crate::archetype::universe::Universe;
+
+/// A value that lies in a chunk once.
+#[derive(Debug)]
+pub(crate) struct ChunkValue {
+    pub(crate) id: FragmentId,
+    pub(crate) offset: u32,
+    pub(crate) size: u32,
+    /// What a new chunk begins with.
+    pub(crate) template: crate::fragment::Value,
+}
+
+/// The bits of an enableable fragment: set where it is enabled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EnabledBits {
+    pub(crate) id: FragmentId,
+    pub(crate) offset: u32,
+}
+
+/// The number of a shared value in its world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SharedId(pub(crate) u32);
+
+/// A combination of shared values, and those of its chunks that have room.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// One value for each of the archetype's shared fragments.
+    pub(crate) key: Box<[SharedId]>,
+    pub(crate) open: Vec<u32>,
+    /// Chunks that it has in all.
+    pub(crate) chunks: u32,
+}
+
+/// Everything about one composition.
+#[derive(Debug)]
+pub(crate) struct Archetype {
+    pub(crate) chunks: Vec<Chunk>,
+    pub(crate) capacity: u32,
+    /// 16 KiB chunks in a chunk of this archetype.
+    pub(crate) run: u32,
+    pub(crate) number: u32,
+    pub(crate) columns: Box<[Column]>,
+    /// The numbers of `columns`, in order.
+    pub(crate) column_ids: Box<[FragmentId]>,
+    pub(crate) needs_drop: bool,
+    pub(crate) entities: usize,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) group_of: HashMap<Box<[SharedId]>, u32>,
+    /// Groups without chunks, to be used again.
+    pub(crate) idle_groups: Vec<u32>,
+    /// Keys of groups that have gone, whose shared values the world has not let go yet.
+    pub(crate) retired_keys: Vec<Box<[SharedId]>>,
+    /// All fragments, in the order of their numbers.
+    pub(crate) ids: Box<[FragmentId]>,
+    pub(crate) set: FragmentSet,
+    /// Shared and const shared fragments, in the order of their numbers: of what group keys are made.
+    pub(crate) shared: Box<[FragmentId]>,
+    pub(crate) chunk_values: Box<[ChunkValue]>,
+    pub(crate) enabled: Box<[EnabledBits]>,
+    pub(crate) edges: Edges,
+}
+
+/// Where a row is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// The chunk's position in its archetype.
+    pub(crate) chunk: u32,
+    pub(crate) row: u32,
+}
+
+impl Archetype {
+    /// The column of a fragment; `None` if it is not there, or a tag.
+    #[inline]
+    pub(crate) fn column_of(&self, id: FragmentId) -> Option<usize> {
+        self.column_ids.iter().position(|&column| column == id)
+    }
+
+    /// Which of the shared values of a group is this fragment's.
+    pub(crate) fn shared_at(&self, id: FragmentId) -> Option<usize> {
+        self.shared.iter().position(|&shared| shared == id)
+    }
+
+    /// The enabled bits of a fragment, if it has them.
+    pub(crate) fn enabled_of(&self, id: FragmentId) -> Option<EnabledBits> {
+        self.enabled.iter().find(|bits| bits.id == id).copied()
+    }
+
+    /// A chunk of the group with room for an entity at least: its position.
+    #[inline(always)]
+    pub(crate) fn chunk_with_room(
+        &mut self,
+        universe: &Universe,
+        world: u16,
+        group: u32,
+    ) -> Result<u32, ChunkError> {
+        match self.groups[group as usize].open.last() {
+            Some(&chunk) => Ok(chunk),
+            None => self.add_chunk(universe, world, group),
+        }
+    }
+
+    /// Adds a chunk without entities, open.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn add_chunk(
+        &mut self,
+        universe: &Universe,
+        world: u16,
+        group: u32,
+    ) -> Result<u32, ChunkError> {
+        // Room for what follows, so that nothing fails once the chunk is taken.
+        self.chunks.reserve(1);
+        self.groups[group as usize].open.reserve(1);
+        let run = universe.take_chunk(self.run)?;
+        let base = universe.base(run);
+        let position = self.chunks.len() as u32;
+        let chunk = Chunk::new(base, run, group, self.columns.len());
+        for value in &self.chunk_values {
+            // SAFETY: the layout has room for the value there, and the chunk is new.
+            unsafe { value.template.clone_to(chunk.array(value.offset)) };
+        }
+        self.chunks.push(chunk);
+        universe.enter(run, world, self.number, position);
+        self.groups[group as usize].chunks += 1;
+        self.open(position);
+        Ok(position)
+    }
+
+    /// Puts a chunk into its group's list of those with room.
+    pub(crate) fn open(&mut self, position: u32) {
+        let chunk = &mut self.chunks[position as usize];
+        let open = &mut self.groups[chunk.group as usize].open;
+        debug_assert!(chunk.open_at == NOT_OPEN);
+        chunk.open_at = open.len() as u32;
+        open.push(position);
+    }
+
+    /// Takes a chunk out of its group's list of those with room.
+    pub(crate) fn close(&mut self, position: u32) {
+        let chunk = &mut self.chunks[position as usize];
+        let at = core::mem::replace(&mut chunk.open_at, NOT_OPEN) as usize;
+        let open = &mut self.groups[chunk.group as usize].open;
+        open.swap_remove(at);
+        if let Some(&moved) = open.get(at) {
+            self.chunks[moved as usize].open_at = at as u32;
+        }
+    }
+
+    /// Notes that `count` rows at the end of an open chunk have been filled.
+    #[inline(always)]
+    pub(crate) fn grown(&mut self, position: u32, count: u32, version: u32) {
+        let capacity = self.capacity;
+        let chunk = &mut self.chunks[position as usize];
+        if !self.enabled.is_empty() {
+            let (first, bits) = (chunk.len, &self.enabled);
+            for bits in bits {
+                // SAFETY: rows of the chunk, which the caller has to himself.
+                unsafe { set_bits(chunk.array(bits.offset), first, count) };
+            }
+        }
+        chunk.len += count;
+        chunk.filled(version);
+        self.entities += count as usize;
+        if chunk.len == capacity {
+            self.close(position);
+        }
+    }
+
+    /// Drops the values of a row. What a value's `drop` panics with comes back; all others are dropped.
+    ///
+    /// # Safety
+    /// The row holds values, which nobody uses any more.
+    pub(crate) unsafe fn drop_row(&self, row: Row) -> Panicked {
+        let mut panicked = None;
+        if self.needs_drop {
+            let chunk = &self.chunks[row.chunk as usize];
+            for column in &self.columns {
+                if let Some(drop) = column.drop {
+                    let value = chunk
+                        .array(column.offset)
+                        .wrapping_add(row.row as usize * column.size as usize);
+                    // SAFETY: the caller's.
+                    note(&mut panicked, || unsafe { drop(value, 1) });
+                }
+            }
+        }
+        panicked
+    }
+
+    /// Drops the values of neighbouring rows, column by column.
+    ///
+    /// # Safety
+    /// The rows hold values, which nobody uses any more.
+    pub(crate) unsafe fn drop_rows(&self, position: u32, first: u32, count: u32) -> Panicked {
+        let mut panicked = None;
+        if self.needs_drop && count > 0 {
+            let chunk = &self.chunks[position as usize];
+            for column in &self.columns {
+                if let Some(drop) = column.drop {
+                    let size = column.size as usize;
+                    let mut value = chunk.array(column.offset).wrapping_add(first as usize * size);
+                    // A slice whose element panics goes on with the others; only a second panic
+                    // would end the program.
+                    for _ in 0..count {
+                        // SAFETY: the caller's.
+                        note(&mut panicked, || unsafe { drop(value, 1) });
+                        value = value.wrapping_add(size);
+                    }
+                }
+            }
+        }
+        panicked
+    }
+
+    /// Fills the hole that a row leaves, whose values are gone, with the last row of its chunk; the
+    /// entity that lies there now. Gives the chunk back if it is empty and not wanted.
+    #[inline]
+    pub(crate) fn close_row(
+        &mut self,
+        universe: &Universe,
+        world: u16,
+        row: Row,
+        version: u32,
+    ) -> Option<Entity> {
+        let capacity = self.capacity;
+        let chunk = &mut self.chunks[row.chunk as usize];
+        let last = chunk.len - 1;
+        let moved = (row.row != last).then(|| {
+            for column in &self.columns {
+                let array = chunk.array(column.offset);
+                let size = column.size as usize;
+                // SAFETY: two rows of the column, which differ; the last one's value moves.
+                unsafe {
+                    copy_value(
+                        array.add(last as usize * size),
+                        array.add(row.row as usize * size),
+                        column.size,
+                    );
+                }
+            }
+            for bits in &self.enabled {
+                let array = chunk.array(bits.offset);
+                // SAFETY: two rows of the chunk.
+                unsafe { write_bit(array, row.row, read_bit(array, last)) };
+            }
+            // SAFETY: both rows have a handle.
+            unsafe {
+                let handle = *chunk.handles().add(last as usize);
+                *chunk.handles().add(row.row as usize) = handle;
+                handle
+            }
+        });
+        chunk.len = last;
+        chunk.order_version = version;
+        self.entities -= 1;
+        if last + 1 == capacity {
+            self.open(row.chunk);
+        }
+        if last == 0 {
+            self.emptied(universe, world, row.chunk);
+        }
+        if let Some(moved) = moved {
+            universe.place(moved, self.chunks[row.chunk as usize].run, row.row);
+        }
+        moved
+    }
+
+    /// Decides what becomes of a chunk that has no entities: it stays if it is the only one of its
+    /// archetype with room, so that one entity that comes and goes costs no chunk.
+    pub(crate) fn emptied(&mut self, universe: &Universe, world: u16, position: u32) {
+        let group = self.chunks[position as usize].group as usize;
+        if !self.shared.is_empty() || self.groups[group].open.len() > 1 {
+            self.release_chunk(universe, world, position);
+        }
+    }
+
+    /// Gives a chunk without entities back.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn release_chunk(&mut self, universe: &Universe, world: u16, position: u32) {
+        if self.chunks[position as usize].open_at != NOT_OPEN {
+            self.close(position);
+        }
+        let chunk = self.chunks.swap_remove(position as usize);
+        debug_assert!(chunk.len == 0);
+        for value in &self.chunk_values {
+            // SAFETY: every chunk holds one, and this one is given back.
+            if unsafe { value.template.drop_at(chunk.array(value.offset)) }.is_some() {
+                // In the middle of a change there is nobody to give it to.
+                tracing::error!("the drop of a chunk fragment panicked; the panic ends here");
+            }
+        }
+        let group = &mut self.groups[chunk.group as usize];
+        group.chunks -= 1;
+        if group.chunks == 0 && !self.shared.is_empty() {
+            self.group_of.remove(&group.key);
+            self.retired_keys.push(core::mem::take(&mut group.key));
+            self.idle_groups.push(chunk.group);
+        }
+        if let Some(moved) = self.chunks.get(position as usize) {
+            universe.enter(moved.run, world, self.number, position);
+            if moved.open_at != NOT_OPEN {
+                self.groups[moved.group as usize].open[moved.open_at as usize] = position;
+            }
+        }
+        universe.leave(chunk.run);
+        // SAFETY: the chunk was this archetype's, holds no values, and is forgotten here.
+        unsafe { universe.give_chunk(chunk.run) };
+    }
+
+    /// Gives all chunks without entities back; how many.
+    pub(crate) fn trim(&mut self, universe: &Universe, world: u16) -> usize {
+        let before = self.chunks.len();
+        for position in (0..before as u32).rev() {
+            if self.chunks[position as usize].len == 0 {
+                self.release_chunk(universe, world, position);
+            }
+        }
+        before - self.chunks.len()
+    }
+}
+
+/// # Safety
+/// `bits` holds a word for each 64 rows up to `row`, and nobody else uses it.
+#[inline]
+pub(crate) unsafe fn read_bit(bits: *const u8, row: u32) -> bool {
+    // SAFETY: the caller's.
+    let word = unsafe { *bits.cast::<u64>().add(row as usize / 64) };
+    word >> (row % 64) & 1 == 1
+}
+
+/// # Safety
+/// As for [`read_bit`].
+#[inline]
+pub(crate) unsafe fn write_bit(bits: *mut u8, row: u32, to: bool) {
+    // SAFETY: the caller's.
+    let word = unsafe { &mut *bits.cast::<u64>().add(row as usize / 64) };
+    *word = *word & !(1 << (row % 64)) | u64::from(to) << (row % 64);
+}
+
+/// # Safety
+/// As for [`read_bit`].
+pub(crate) unsafe fn set_bits(bits: *mut u8, first: u32, count: u32) {
+    for row in first..first + count {
+        // SAFETY: the caller's.
+        unsafe { write_bit(bits, row, true) };
+    }
+}

@@ -1,0 +1,141 @@
+//! `Chunk`: one chunk of an archetype, and what is known of it outside its memory.
+
+use core::ptr::NonNull;
+
+use crate::chunk::Run;
+use crate::entity::Entity;
+use crate::sync::atomic::{AtomicU32, Ordering};
+
+/// Versions that a chunk keeps without a heap allocation.
+const INLINE: usize = 4;
+/// "In no list of chunks with room."
+pub(crate) const NOT_OPEN: u32 = u32::MAX;
+
+/// A chunk: handles and columns in its memory, counts and versions here. 64 bytes.
+///
+/// Must hold: rows below `len` have a handle and a value in every column; rows from there on hold none.
+#[derive(Debug)]
+#[repr(align(64))]
+pub(crate) struct Chunk {
+    pub(crate) base: NonNull<u8>,
+    /// Entities in it.
+    pub(crate) len: u32,
+    pub(crate) run: Run,
+    /// Which combination of shared values it belongs to.
+    pub(crate) group: u32,
+    /// Where it stands in its group's list of chunks with room, or [`NOT_OPEN`].
+    pub(crate) open_at: u32,
+    /// When entities last came, went or changed rows.
+    pub(crate) order_version: u32,
+    /// When entities last came: all their values were new then.
+    pub(crate) filled_version: u32,
+    /// When each column was last lent for writing.
+    inline: [AtomicU32; INLINE],
+    more: Box<[AtomicU32]>,
+}
+
+// SAFETY: the memory is the chunk's own, and values in it are `Send + Sync`, whose fragments all are;
+// who may touch it when is the affair of the world that owns the chunk.
+unsafe impl Send for Chunk {}
+// SAFETY: as above.
+unsafe impl Sync for Chunk {}
+
+impl Chunk {
+    /// A chunk without entities, with `columns` columns.
+    pub(crate) fn new(base: NonNull<u8>, run: Run, group: u32, columns: usize) -> Self {
+        Self {
+            base,
+            len: 0,
+            run,
+            group,
+            open_at: NOT_OPEN,
+            order_version: 0,
+            filled_version: 0,
+            inline: [const { AtomicU32::new(0) }; INLINE],
+            more: (INLINE..columns).map(|_| AtomicU32::new(0)).collect(),
+        }
+    }
+
+    /// The array that begins at `offset`.
+    #[inline(always)]
+    pub(crate) fn array(&self, offset: u32) -> *mut u8 {
+        self.base.as_ptr().wrapping_add(offset as usize)
+    }
+
+    /// The handles.
+    #[inline(always)]
+    pub(crate) fn handles(&self) -> *mut Entity {
+        self.base.as_ptr().cast()
+    }
+
+    /// The handles of the entities in it.
+    #[inline]
+    pub(crate) fn entities(&self) -> &[Entity] {
+        // SAFETY: rows below `len` have a handle; handles change only through `&mut` of the world.
+        unsafe { core::slice::from_raw_parts(self.handles(), self.len as usize) }
+    }
+
+    #[inline]
+    fn version_of(&self, column: usize) -> &AtomicU32 {
+        match self.inline.get(column) {
+            Some(version) => version,
+            None => &self.more[column - INLINE],
+        }
+    }
+
+    /// When a column was last lent for writing, or got new values.
+    #[inline]
+    pub(crate) fn version(&self, column: usize) -> u32 {
+        // Ordering: Relaxed. Whoever runs beside the writer may see the old or the new version; later
+        // readers are ordered by whatever ordered them after the writer.
+        let written = self.version_of(column).load(Ordering::Relaxed);
+        newer(written, self.filled_version)
+    }
+
+    /// Notes that a column is lent for writing.
+    #[inline]
+    pub(crate) fn touch(&self, column: usize, version: u32) {
+        // Ordering: as in `version`.
+        self.version_of(column).store(version, Ordering::Relaxed);
+    }
+
+    /// Notes that entities came.
+    #[inline(always)]
+    pub(crate) fn filled(&mut self, version: u32) {
+        self.filled_version = version;
+        self.order_version = version;
+    }
+
+    /// All versions as those of a chunk whose values are all new.
+    pub(crate) fn reset(&mut self, version: u32) {
+        self.filled(version);
+    }
+}
+
+/// The later of two versions, which may wrap: of two that are less than half the range apart.
+#[inline(always)]
+pub(crate) const fn newer(a: u32, b: u32) -> u32 {
+    if is_newer(a, b) { a } else { b }
+}
+
+/// Whether version `a` is later than `b`, across a wrap.
+#[inline(always)]
+pub(crate) const fn is_newer(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b).cast_signed() > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chunk_record_is_one_cache_line() {
+        assert_eq!(size_of::<Chunk>(), 64);
+    }
+
+    #[test]
+    fn versions_are_compared_across_the_wrap() {
+        assert!(is_newer(1, u32::MAX) && !is_newer(u32::MAX, 1) && !is_newer(5, 5));
+        assert_eq!(newer(u32::MAX, 3), 3);
+    }
+}

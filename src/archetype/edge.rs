@@ -1,0 +1,101 @@
+//! `Edge`: what it takes to move an entity from one archetype to another.
+
+use crate::archetype::Column;
+use crate::archetype::archetype::Archetype;
+
+/// What a move is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Change {
+    /// The fragments of the bundle with this number come.
+    Add(u32),
+    /// The fragments of the bundle with this number go.
+    Remove(u32),
+    /// The fragments of the first bundle go, those of the second come.
+    Swap(u32, u32),
+}
+
+/// A column that both archetypes have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carry {
+    pub(crate) from: u32,
+    pub(crate) to: u32,
+    pub(crate) size: u32,
+}
+
+/// The way from one archetype to another.
+#[derive(Debug)]
+pub(crate) struct Edge {
+    /// The archetype at the other end; the same one if nothing changes but values.
+    pub(crate) target: u32,
+    /// Columns whose values move.
+    pub(crate) carried: Box<[Carry]>,
+    /// Columns of the source whose values end: taken away, or replaced.
+    pub(crate) ended: Box<[Column]>,
+    /// For a bundle that comes: where each of its values goes, in its order.
+    pub(crate) offsets: Box<[u32]>,
+    /// Enabled bits that both have: from, to.
+    pub(crate) bits: Box<[(u32, u32)]>,
+    /// Some value that ends must be dropped.
+    pub(crate) ends_drop: bool,
+}
+
+impl Edge {
+    /// The way from `source` to `target`, on which the fragments in `offsets` (of the target) get new
+    /// values: `replaced` says which columns those are.
+    pub(crate) fn new(
+        source: &Archetype,
+        target: &Archetype,
+        offsets: Box<[u32]>,
+        replaced: impl Fn(&Column) -> bool,
+    ) -> Self {
+        let (mut carried, mut ended) = (Vec::new(), Vec::new());
+        for column in &source.columns {
+            match target.column_of(column.id) {
+                Some(at) if !replaced(column) => carried.push(Carry {
+                    from: column.offset,
+                    to: target.columns[at].offset,
+                    size: column.size,
+                }),
+                _ => ended.push(*column),
+            }
+        }
+        let bits = source.enabled.iter().filter_map(|bits| {
+            let there = target.enabled_of(bits.id)?;
+            Some((bits.offset, there.offset))
+        });
+        Self {
+            target: target.number,
+            carried: carried.into(),
+            ends_drop: ended.iter().any(|column| column.drop.is_some()),
+            bits: bits.collect(),
+            ended: ended.into(),
+            offsets,
+        }
+    }
+}
+
+/// The edges of an archetype that have been walked.
+#[derive(Debug, Default)]
+pub(crate) struct Edges(Vec<(Change, std::sync::Arc<Edge>)>);
+
+impl Edges {
+    /// The edge for a change, if it is known. The one that was asked for last is found at once.
+    #[inline]
+    pub(crate) fn get(&mut self, change: Change) -> Option<&std::sync::Arc<Edge>> {
+        if self.0.first().is_none_or(|(first, _)| *first != change) {
+            let at = self.0.iter().position(|(known, _)| *known == change)?;
+            self.0.swap(0, at);
+        }
+        self.0.first().map(|(_, edge)| edge)
+    }
+
+    /// Remembers an edge.
+    pub(crate) fn insert(&mut self, change: Change, edge: std::sync::Arc<Edge>) {
+        self.0.push((change, edge));
+    }
+
+    /// Forgets all edges.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}

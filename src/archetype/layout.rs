@@ -1,0 +1,275 @@
+//! `ChunkLayout`: where what lies in a chunk.
+
+use core::alloc::Layout;
+
+use crate::chunk::CHUNK_BYTES;
+use crate::entity::Entity;
+use crate::fragment::FragmentError;
+
+/// Arrays begin on a cache line.
+const LINE: usize = 64;
+/// The largest alignment that a chunk of any memory has.
+pub const MAX_ALIGN: usize = 4_096;
+
+/// What a chunk is to hold for each entity, or once.
+#[derive(Clone, Debug)]
+pub struct Content<'a> {
+    /// Its name, for errors and for the order of what is of one size.
+    pub name: &'a str,
+    /// Size and alignment of one value.
+    pub layout: Layout,
+}
+
+/// Where what lies in a chunk: the handles first, then an array for each fragment.
+///
+/// ```
+/// use core::alloc::Layout;
+/// use megachunk::archetype::{ChunkLayout, Content};
+///
+/// let position = Content { name: "Position", layout: Layout::new::<[f32; 3]>() };
+/// let layout = ChunkLayout::new(16_384, &[position])?;
+/// assert_eq!((layout.capacity(), layout.offsets()), (818, &[6_592][..]));
+/// # Ok::<(), megachunk::fragment::FragmentError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChunkLayout {
+    bytes: usize,
+    capacity: usize,
+    offsets: Box<[usize]>,
+    extra: Box<[usize]>,
+}
+
+impl ChunkLayout {
+    /// The layout with the most entities for which all arrays, each aligned to 64 bytes or to what its
+    /// type asks for, fit in `bytes` (a multiple of 16 KiB).
+    ///
+    /// # Errors
+    /// [`FragmentError::TooLarge`] if not even one entity fits, [`FragmentError::TooAligned`] beyond 4,096.
+    pub fn new(bytes: usize, fragments: &[Content<'_>]) -> Result<Self, FragmentError> {
+        Self::with_extra(bytes, fragments, &[], &[])
+    }
+
+    /// The same, with a bit an entity for each of `enableable` fragments, and values `once` a chunk.
+    pub(crate) fn with_extra(
+        bytes: usize,
+        fragments: &[Content<'_>],
+        enableable: &[usize],
+        once: &[Content<'_>],
+    ) -> Result<Self, FragmentError> {
+        for content in fragments.iter().chain(once) {
+            if content.layout.align() > MAX_ALIGN {
+                return Err(FragmentError::TooAligned {
+                    name: content.name.into(),
+                    align: content.layout.align(),
+                    limit: MAX_ALIGN,
+                });
+            }
+        }
+        let order = by_size(fragments);
+        let per_entity: usize =
+            size_of::<Entity>() + fragments.iter().map(|f| f.layout.size()).sum::<usize>();
+        let mut capacity = bytes / per_entity;
+        loop {
+            if capacity == 0 {
+                return Err(too_large(bytes, fragments, once, per_entity));
+            }
+            let mut offsets = vec![0; fragments.len()];
+            let mut end = capacity * size_of::<Entity>();
+            for &at in &order {
+                let layout = fragments[at].layout;
+                end = end.next_multiple_of(layout.align().max(LINE));
+                offsets[at] = end;
+                end += capacity * layout.size();
+            }
+            let mut extra = Vec::with_capacity(enableable.len() + once.len());
+            for _ in enableable {
+                end = end.next_multiple_of(size_of::<u64>());
+                extra.push(end);
+                end += capacity.div_ceil(64) * size_of::<u64>();
+            }
+            for content in once {
+                end = end.next_multiple_of(content.layout.align());
+                extra.push(end);
+                end += content.layout.size();
+            }
+            if end <= bytes {
+                return Ok(Self {
+                    bytes,
+                    capacity,
+                    offsets: offsets.into(),
+                    extra: extra.into(),
+                });
+            }
+            // What is over, at the price of an entity each, but one at least.
+            capacity -= ((end - bytes) / per_entity).clamp(1, capacity);
+        }
+    }
+
+    /// Mass' rule: ⌊(bytes − Σ alignments) / (8 + Σ sizes)⌋ entities; the handles first, then each array
+    /// at the next address of its alignment, by size descending and then by name.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn mass(bytes: usize, fragments: &[Content<'_>]) -> Result<Self, FragmentError> {
+        let per_entity: usize =
+            size_of::<Entity>() + fragments.iter().map(|f| f.layout.size()).sum::<usize>();
+        let padding: usize = fragments.iter().map(|f| f.layout.align()).sum();
+        let capacity = bytes.saturating_sub(padding) / per_entity;
+        if capacity == 0 {
+            return Err(too_large(bytes, fragments, &[], per_entity));
+        }
+        let mut offsets = vec![0; fragments.len()];
+        let mut end = capacity * size_of::<Entity>();
+        for at in by_size(fragments) {
+            let layout = fragments[at].layout;
+            end = end.next_multiple_of(layout.align());
+            offsets[at] = end;
+            end += capacity * layout.size();
+        }
+        Ok(Self {
+            bytes,
+            capacity,
+            offsets: offsets.into(),
+            extra: Box::default(),
+        })
+    }
+
+    /// Bytes of a chunk.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Entities that a chunk holds.
+    #[inline(always)]
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Where each fragment's array begins, in the order in which they were passed.
+    #[must_use]
+    pub fn offsets(&self) -> &[usize] {
+        &self.offsets
+    }
+
+    /// Where the bits of the enableable fragments begin, and then each value that stands there once.
+    pub(crate) fn extra(&self) -> &[usize] {
+        &self.extra
+    }
+
+    /// The fewest 16 KiB chunks in which an entity of these fragments fits well: one, or more where one
+    /// would hold fewer than eight entities.
+    pub(crate) fn chunks_for(fragments: &[Content<'_>]) -> usize {
+        let per_entity: usize =
+            size_of::<Entity>() + fragments.iter().map(|f| f.layout.size()).sum::<usize>();
+        let aligned: usize = fragments.iter().map(|f| f.layout.align().max(LINE)).sum();
+        let wanted = (8 * per_entity + aligned).div_ceil(CHUNK_BYTES);
+        wanted.clamp(1, crate::chunk::MEGACHUNK_CHUNKS)
+    }
+}
+
+/// The fragments by size descending, then by name.
+fn by_size(fragments: &[Content<'_>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..fragments.len()).collect();
+    order.sort_by(|&a, &b| {
+        let (a, b) = (&fragments[a], &fragments[b]);
+        b.layout
+            .size()
+            .cmp(&a.layout.size())
+            .then_with(|| a.name.cmp(b.name))
+    });
+    order
+}
+
+fn too_large(
+    bytes: usize,
+    fragments: &[Content<'_>],
+    once: &[Content<'_>],
+    per_entity: usize,
+) -> FragmentError {
+    let largest = fragments
+        .iter()
+        .chain(once)
+        .max_by_key(|content| content.layout.size());
+    FragmentError::TooLarge {
+        name: largest.map_or("", |content| content.name).into(),
+        size: per_entity + once.iter().map(|c| c.layout.size()).sum::<usize>(),
+        align: largest.map_or(1, |content| content.layout.align()),
+        limit: bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(size: usize, align: usize) -> Content<'static> {
+        Content {
+            name: "fragment",
+            layout: Layout::from_size_align(size, align).unwrap(),
+        }
+    }
+
+    /// STACK.md's table: the sizes and alignments, then capacity and offsets in 128 KiB and 64 KiB.
+    #[test]
+    fn the_mass_layout_table() {
+        let (word, vector, byte) = (content(4, 4), content(12, 4), content(1, 1));
+        let matrix = content(48, 16);
+        let table: [(&[Content<'_>], _, &[usize], _, &[usize]); 3] = [
+            (&[word.clone()], 10_922, &[87_376], 5_461, &[43_688]),
+            (
+                &[word.clone(), word.clone()],
+                8_191,
+                &[65_528, 98_292],
+                4_095,
+                &[32_760, 49_140],
+            ),
+            (
+                &[matrix, vector, byte],
+                1_899,
+                &[15_200, 106_352, 129_140],
+                949,
+                &[7_600, 53_152, 64_540],
+            ),
+        ];
+        for (fragments, large, large_offsets, small, small_offsets) in table {
+            let layout = ChunkLayout::mass(131_072, fragments).unwrap();
+            assert_eq!((layout.capacity(), layout.offsets()), (large, large_offsets));
+            let layout = ChunkLayout::mass(65_536, fragments).unwrap();
+            assert_eq!((layout.capacity(), layout.offsets()), (small, small_offsets));
+        }
+    }
+
+    #[test]
+    fn arrays_begin_on_cache_lines_and_never_overlap_and_one_more_would_not_fit() {
+        for bytes in [16_384, 65_536, 1 << 20] {
+            for sizes in [&[(4, 4)][..], &[(64, 16), (12, 4), (12, 4), (1, 1)], &[(0, 1), (24, 8)]] {
+                let fragments: Vec<_> = sizes.iter().map(|&(s, a)| content(s, a)).collect();
+                let layout = ChunkLayout::with_extra(bytes, &fragments, &[0], &[content(40, 8)]).unwrap();
+                let mut spans = vec![(0, layout.capacity() * 8)];
+                for (fragment, &offset) in fragments.iter().zip(layout.offsets()) {
+                    assert_eq!(offset % 64, 0);
+                    spans.push((offset, offset + layout.capacity() * fragment.layout.size()));
+                }
+                spans.push((layout.extra()[0], layout.extra()[0] + layout.capacity().div_ceil(64) * 8));
+                spans.push((layout.extra()[1], layout.extra()[1] + 40));
+                spans.sort_unstable();
+                assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+                assert!(spans.last().unwrap().1 <= bytes);
+                let per_entity = 8 + sizes.iter().map(|&(s, _)| s).sum::<usize>();
+                let slack = 64 * (sizes.len() + 2) + 40 + 8 + 2 * per_entity;
+                assert!(bytes - layout.capacity() * per_entity <= slack + layout.capacity() / 8);
+            }
+        }
+    }
+
+    #[test]
+    fn a_fragment_that_is_too_large_or_too_aligned_is_named_with_the_limit() {
+        let error = ChunkLayout::new(16_384, &[content(20_000, 8)]).unwrap_err();
+        assert!(error.to_string().contains("16384"), "{error}");
+        let error = ChunkLayout::new(16_384, &[content(8_192, 8_192)]).unwrap_err();
+        assert!(error.to_string().contains("4096"), "{error}");
+        assert_eq!(ChunkLayout::new(16_384, &[content(4_096, 4_096)]).unwrap().capacity(), 2);
+    }
+}

@@ -1,0 +1,27 @@
+//! The archetype room: compositions, the layout of their chunks, and the chunks themselves.
+//!
+//! An *archetype* is a set of fragments. All entities that have exactly this set lie in its chunks:
+//! the handles first, then one array a fragment ([`ChunkLayout`]). Rows are dense: who leaves is
+//! replaced by the last entity of the same chunk. An *edge* is what it takes to move an entity from one
+//! archetype to another, computed once.
+//!
+//! The [`Universe`] is what stands under several worlds: the entity index, the mega-chunk allocator, the
+//! registry of fragments, and the directory that says whose a chunk is.
+
+#[expect(clippy::module_inception, reason = "the noun of the room")]
+mod archetype;
+mod chunk;
+mod column;
+mod edge;
+mod layout;
+pub(crate) mod universe;
+
+pub use layout::{ChunkLayout, Content, MAX_ALIGN};
+pub use universe::Universe;
+
+pub(crate) use archetype::{
+    Archetype, ChunkValue, EnabledBits, Group, Row, SharedId, read_bit, write_bit,
+};
+pub(crate) use chunk::{Chunk, is_newer};
+pub(crate) use column::{Column, copy_value};
+pub(crate) use edge::{Change, Edge, Edges};

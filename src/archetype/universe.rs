@@ -1,0 +1,294 @@
+//! `Universe`: what several worlds share: ids, chunks, the numbers of fragments, and who owns which chunk.
+
+use core::ptr::NonNull;
+use std::io;
+
+use crate::chunk::{ChunkError, ChunkOptions, MegachunkAllocator, Run};
+use crate::entity::{DestroyReport, Entity, EntityIndex, Full, IndexOptions, Place};
+use crate::fragment::FragmentRegistry;
+use crate::memory::Table;
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// Rows that one 16 KiB chunk's number can name.
+pub(crate) const ROWS_PER_CHUNK: u32 = 2_048;
+/// Archetypes that a world can have.
+pub(crate) const ARCHETYPES: usize = 1 << 20;
+const ARCHETYPE_BITS: u32 = 20;
+const POSITION_BITS: u32 = 22;
+const SUB_BITS: u32 = 6;
+/// Worlds that a universe can have at one time.
+const WORLDS: usize = u16::MAX as usize;
+
+/// What worlds share that can exchange entities: the entity index, the chunks, the registry of
+/// fragments.
+///
+/// Ids are unique over all its worlds. All methods take `&self`; any thread may call them at any time,
+/// without a lock. Worlds keep it alive by an `Arc`.
+///
+/// ```
+/// use std::sync::Arc;
+/// use megachunk::world::{Universe, World};
+///
+/// let universe = Arc::new(Universe::new());
+/// let (mut land, mut sea) = (World::of(&universe)?, World::of(&universe)?);
+/// let (crab, fish) = (land.create((1_u8,))?, sea.create((2_u8,))?);
+/// assert_ne!(crab, fish);
+/// assert!(land.exists(crab) && !land.exists(fish));
+/// # Ok::<(), megachunk::world::WorldError>(())
+/// ```
+#[derive(Debug)]
+pub struct Universe {
+    index: EntityIndex,
+    chunks: MegachunkAllocator,
+    registry: FragmentRegistry,
+    /// Chunk number → whose it is: `world + 1 16 | archetype 20 | position 22 | which of its run 6`.
+    owners: Table<AtomicU64>,
+    /// A bit for each world number in use.
+    worlds: Table<AtomicU64>,
+}
+
+/// Whose a chunk is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) world: u16,
+    pub(crate) archetype: u32,
+    /// The chunk's position in its archetype.
+    pub(crate) position: u32,
+    /// Which of the run's chunks this is.
+    pub(crate) sub: u32,
+}
+
+impl Universe {
+    /// A universe without worlds, with the default options.
+    ///
+    /// # Panics
+    /// If the system has no address space left; [`with`](Self::with) returns the error instead.
+    #[must_use]
+    pub fn new() -> Self {
+        match Self::with(&IndexOptions::new(), &ChunkOptions::new()) {
+            Ok(universe) => universe,
+            Err(error) => panic!("no address space for a universe: {error}"),
+        }
+    }
+
+    /// A universe whose index and allocator have these options.
+    ///
+    /// # Errors
+    /// What the system said, if it has no address space left.
+    pub fn with(index: &IndexOptions, chunks: &ChunkOptions) -> io::Result<Self> {
+        Ok(Self {
+            index: index.build()?,
+            chunks: chunks.build()?,
+            registry: FragmentRegistry::try_new()?,
+            owners: Table::new(crate::chunk::CHUNKS, 9 << 12)?,
+            worlds: Table::new(WORLDS.div_ceil(64), 0)?,
+        })
+    }
+
+    /// The fragments of all its worlds.
+    #[inline(always)]
+    #[must_use]
+    pub fn registry(&self) -> &FragmentRegistry {
+        &self.registry
+    }
+
+    /// Whether an entity lives, in whatever world, or is reserved. Wait-free, one load.
+    #[inline]
+    #[must_use]
+    pub fn exists(&self, entity: Entity) -> bool {
+        self.index.exists(entity)
+    }
+
+    /// Reserves an id, which any of its worlds may build. Lock-free.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn reserve(&self) -> Result<Entity, Full> {
+        self.index.reserve()
+    }
+
+    /// Reserves an id for each place of `out`; all or none. Lock-free.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn reserve_slice(&self, out: &mut [Entity]) -> Result<(), Full> {
+        self.index.create_slice(out)
+    }
+
+    /// Entities of all its worlds, reserved ones included: exact while nothing changes.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.index.count()
+    }
+
+    /// How the chunks stand.
+    #[must_use]
+    pub fn chunk_stats(&self) -> crate::chunk::ChunkStats {
+        self.chunks.stats()
+    }
+
+    /// Gives memory of empty mega-chunks back to the system; how many mega-chunks.
+    pub fn trim(&self) -> usize {
+        self.chunks.trim()
+    }
+
+    pub(crate) fn index(&self) -> &EntityIndex {
+        &self.index
+    }
+
+    /// A number for a new world; `None` if there are 65,535 worlds. Lock-free.
+    pub(crate) fn add_world(&self) -> Option<u16> {
+        for at in 0..WORLDS.div_ceil(64) {
+            let word = self.worlds.get(at);
+            let mut taken = word.load(Ordering::Relaxed);
+            while taken != u64::MAX {
+                let bit = taken.trailing_ones();
+                let number = at * 64 + bit as usize;
+                if number >= WORLDS {
+                    return None;
+                }
+                // Ordering: Acquire pairs with the Release in `remove_world`.
+                match word.compare_exchange_weak(
+                    taken,
+                    taken | 1 << bit,
+                    Ordering::Acquire,
+                    Ordering::Relaxed,
+                ) {
+                    Ok(_) => return Some(number as u16),
+                    Err(now) => taken = now,
+                }
+            }
+        }
+        None
+    }
+
+    /// Gives a world's number back, which has no chunks any more.
+    pub(crate) fn remove_world(&self, world: u16) {
+        let bit = 1 << (world % 64);
+        // Ordering: Release pairs with the Acquire in `add_world`.
+        self.worlds
+            .get(usize::from(world) / 64)
+            .fetch_and(!bit, Ordering::Release);
+    }
+
+    /// Takes a run of chunks.
+    pub(crate) fn take_chunk(&self, len: u32) -> Result<Run, ChunkError> {
+        self.chunks.take(len as usize)
+    }
+
+    /// Gives a run back.
+    ///
+    /// # Safety
+    /// The caller took it, and uses it no more.
+    pub(crate) unsafe fn give_chunk(&self, run: Run) {
+        // SAFETY: the caller's.
+        unsafe { self.chunks.give_back(run) };
+    }
+
+    /// Where a run begins.
+    #[inline(always)]
+    pub(crate) fn base(&self, run: Run) -> NonNull<u8> {
+        self.chunks.base(run.first())
+    }
+
+    /// Says whose a run is.
+    pub(crate) fn enter(&self, run: Run, world: u16, archetype: u32, position: u32) {
+        for sub in 0..run.len() {
+            let owner = (u64::from(world) + 1) << (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)
+                | u64::from(archetype) << (POSITION_BITS + SUB_BITS)
+                | u64::from(position) << SUB_BITS
+                | u64::from(sub);
+            // Ordering: Relaxed. Only the owner, through `&mut` of its world, relies on what it says;
+            // to other worlds it says only "not yours", which it does before and after.
+            self.owners
+                .get((run.first() + sub) as usize)
+                .store(owner, Ordering::Relaxed);
+        }
+    }
+
+    /// Says that a run is nobody's.
+    pub(crate) fn leave(&self, run: Run) {
+        for sub in 0..run.len() {
+            self.owners
+                .get((run.first() + sub) as usize)
+                .store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whose a chunk is.
+    #[inline(always)]
+    pub(crate) fn owner(&self, place: Place) -> Option<Owner> {
+        // Ordering: as in `enter`.
+        //
+        // SAFETY: a place's chunk is below the number of chunks.
+        let owner = unsafe { self.owners.get_unchecked(place.chunk() as usize) }
+            .load(Ordering::Relaxed);
+        let world = (owner >> (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)) as u32;
+        Some(Owner {
+            world: world.checked_sub(1)? as u16,
+            archetype: (owner >> (POSITION_BITS + SUB_BITS)) as u32 & ((1 << ARCHETYPE_BITS) - 1),
+            position: (owner >> SUB_BITS) as u32 & ((1 << POSITION_BITS) - 1),
+            sub: owner as u32 & ((1 << SUB_BITS) - 1),
+        })
+    }
+
+    /// Creates an entity that lies in a row.
+    #[inline(always)]
+    pub(crate) fn create_in(&self, run: Run, row: u32) -> Result<Entity, Full> {
+        self.index.create_placed(place(run, row))
+    }
+
+    /// Creates entities that lie in neighbouring rows, and writes their handles; all or none.
+    ///
+    /// # Safety
+    /// Room for `count` handles at `handles`.
+    pub(crate) unsafe fn create_rows(
+        &self,
+        handles: *mut Entity,
+        run: Run,
+        first: u32,
+        count: u32,
+    ) -> Result<(), Full> {
+        // SAFETY: room for `count` handles, all of which are written before they are read.
+        let handles = unsafe {
+            for at in 0..count as usize {
+                handles.add(at).write(Entity::PLACEHOLDER);
+            }
+            core::slice::from_raw_parts_mut(handles, count as usize)
+        };
+        self.index.create_slice(handles)?;
+        for (&mut entity, row) in handles.iter_mut().zip(first..) {
+            self.index.set_place(entity, place(run, row));
+        }
+        Ok(())
+    }
+
+    /// Says that an entity of the calling world lies in a row now.
+    #[inline(always)]
+    pub(crate) fn place(&self, entity: Entity, run: Run, row: u32) {
+        self.index.set_place(entity, place(run, row));
+    }
+
+    /// Destroys an entity of the calling world, or one whose place the caller has made its own.
+    #[inline(always)]
+    pub(crate) fn kill(&self, entity: Entity) {
+        self.index.destroy_owned(entity);
+    }
+
+    /// Destroys entities of the calling world.
+    pub(crate) fn kill_slice(&self, entities: &[Entity]) -> DestroyReport {
+        self.index.destroy_slice(entities)
+    }
+}
+
+/// The place of a row of a run.
+#[inline(always)]
+pub(crate) fn place(run: Run, row: u32) -> Place {
+    Place::within(run.first() + row / ROWS_PER_CHUNK, row % ROWS_PER_CHUNK)
+}
+
+impl Default for Universe {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,73 @@
+//! What a world does with the ids of its own entities: it creates them where they lie, and moves them.
+
+use crate::entity::index::slot;
+use crate::entity::{Entity, EntityIndex, Full, Place};
+use crate::sync::atomic::Ordering;
+
+impl EntityIndex {
+    /// Creates an entity that has a place from the beginning. Lock-free; no read-modify-write but one or
+    /// two in 64.
+    #[inline(always)]
+    pub(crate) fn create_placed(&self, place: Place) -> Result<Entity, Full> {
+        let created = self.with_cache(|core, cache, tally| {
+            let index = cache.take()?;
+            tally.add_live(1);
+            // SAFETY: caches hold indices of slots.
+            let slot = unsafe { core.slot(index) };
+            // Ordering: as in `Core::create_at`.
+            let version = slot::version(slot.load(Ordering::Relaxed)) + 1;
+            slot.store(slot::pack(version, Some(place)), Ordering::Release);
+            Some(Entity::from_parts(index, version))
+        });
+        match created {
+            Some(entity) => Ok(entity),
+            None => {
+                let entity = self.create_shared()?;
+                self.set_place(entity, place);
+                Ok(entity)
+            }
+        }
+    }
+
+    /// Sets the place of an entity that nobody else changes or destroys meanwhile: one that lies in a
+    /// world, which the caller has to itself. Wait-free, one store.
+    #[inline(always)]
+    pub(crate) fn set_place(&self, entity: Entity, place: Place) {
+        debug_assert!(self.exists(entity));
+        if (entity.index() as usize) < Self::CAPACITY {
+            // SAFETY: just checked.
+            let slot = unsafe { self.shared.core.slot(entity.index()) };
+            // Ordering: Release, as in `Core::publish`. A plain store: the version is the one that
+            // stands there, because nobody but the caller may change it.
+            slot.store(slot::pack(entity.version(), Some(place)), Ordering::Release);
+        }
+    }
+
+    /// Destroys an entity that nobody else destroys, changes or builds meanwhile: one that lies in a world,
+    /// which the caller has to itself, or one that the caller has claimed by its place. Wait-free, no
+    /// read-modify-write but two in 64.
+    ///
+    /// No compare-and-swap of the group word says who destroys, because nobody competes. So the slot's
+    /// phase there stays as it is, and the slot's next entity must have the same one: the version in
+    /// between is skipped.
+    #[inline(always)]
+    pub(crate) fn destroy_owned(&self, entity: Entity) {
+        debug_assert!(self.exists(entity));
+        if entity.version() > slot::LAST_VERSION - 4 {
+            // The last versions of a slot go the usual way.
+            let _ = self.destroy(entity);
+            return;
+        }
+        if entity.index() as usize >= Self::CAPACITY {
+            return;
+        }
+        // SAFETY: just checked.
+        let slot = unsafe { self.shared.core.slot(entity.index()) };
+        // Ordering: Release, as in `Core::bury`.
+        slot.store(slot::dead(entity.version() + 2), Ordering::Release);
+        self.with_cache(|core, cache, tally| {
+            tally.add_live(u64::MAX);
+            core.keep(cache, tally, entity.index());
+        });
+    }
+}

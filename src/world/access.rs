@@ -1,0 +1,284 @@
+//! Fragments of one entity: read, written, switched.
+
+use crate::archetype::{Archetype, Row, write_bit};
+use crate::entity::Entity;
+use crate::fragment::{
+    ConstShared, Fragment, FragmentError, FragmentId, FragmentInfo, PerChunk, Shared,
+    SharedFragment,
+};
+use crate::world::{World, WorldError};
+
+impl World {
+    /// A fragment of an entity. O(1).
+    ///
+    /// # Errors
+    /// The handle is refused; [`WorldError::Missing`].
+    #[inline]
+    pub fn get<T: Fragment>(&self, entity: Entity) -> Result<&T, WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        match self.value_of::<T>(archetype, row) {
+            // SAFETY: a value of this type, lent as long as the world is.
+            Some((value, _)) => Ok(unsafe { &*value }),
+            None => Err(missing::<T>(entity)),
+        }
+    }
+
+    /// A fragment of an entity, to change. O(1).
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get).
+    #[inline]
+    pub fn get_mut<T: Fragment>(&mut self, entity: Entity) -> Result<&mut T, WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        match self.value_of::<T>(archetype, row) {
+            Some((value, column)) => {
+                let chunk = &self.archetypes[archetype as usize].chunks[row.chunk as usize];
+                if size_of::<T>() > 0 {
+                    chunk.touch(column, self.version());
+                }
+                // SAFETY: as in `get`, and `&mut self` lends nothing else meanwhile.
+                Ok(unsafe { &mut *value })
+            }
+            None => Err(missing::<T>(entity)),
+        }
+    }
+
+    /// A fragment of an entity, if the entity lives and has it. O(1).
+    #[inline]
+    #[must_use]
+    pub fn find_fragment<T: Fragment>(&self, entity: Entity) -> Option<&T> {
+        self.get(entity).ok()
+    }
+
+    /// Whether an entity has a fragment or tag. O(1).
+    ///
+    /// # Errors
+    /// The handle is refused.
+    pub fn has<T: Fragment>(&self, entity: Entity) -> Result<bool, WorldError> {
+        let (archetype, _) = self.find(entity)?;
+        Ok(self.has_role::<T>(archetype))
+    }
+
+    /// Where the value of a fragment lies, and which column that is.
+    #[inline(always)]
+    fn value_of<T: Fragment>(&self, archetype: u32, row: Row) -> Option<(*mut T, usize)> {
+        let id = self.universe.registry().of::<T>()?.id();
+        let data = &self.archetypes[archetype as usize];
+        if size_of::<T>() == 0 {
+            return data
+                .set
+                .contains(id)
+                .then(|| (core::ptr::NonNull::<T>::dangling().as_ptr(), 0));
+        }
+        let column = data.column_of(id)?;
+        let array = data.chunks[row.chunk as usize].array(data.columns[column].offset);
+        Some((array.cast::<T>().wrapping_add(row.row as usize), column))
+    }
+
+    fn has_role<R: 'static>(&self, archetype: u32) -> bool {
+        let id = self.universe.registry().of_role::<R>().map(FragmentInfo::id);
+        id.is_some_and(|id| self.archetypes[archetype as usize].set.contains(id))
+    }
+
+    /// The shared value of an entity. O(1).
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get).
+    pub fn shared<T: SharedFragment>(&self, entity: Entity) -> Result<&T, WorldError> {
+        self.shared_in_role::<Shared<T>, T>(entity)
+    }
+
+    /// The const shared value of an entity. O(1).
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get).
+    pub fn const_shared<T: SharedFragment>(&self, entity: Entity) -> Result<&T, WorldError> {
+        self.shared_in_role::<ConstShared<T>, T>(entity)
+    }
+
+    fn shared_in_role<R: 'static, T: Fragment>(&self, entity: Entity) -> Result<&T, WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        let data = &self.archetypes[archetype as usize];
+        let id = self.universe.registry().of_role::<R>().map(FragmentInfo::id);
+        match id.and_then(|id| data.shared_at(id)) {
+            Some(at) => {
+                let group = data.chunks[row.chunk as usize].group;
+                let value = self.shared.get(data.groups[group as usize].key[at]);
+                // SAFETY: a value of this type; shared values do not change while the world is lent.
+                Ok(unsafe { &*value.cast::<T>() })
+            }
+            None => Err(missing::<T>(entity)),
+        }
+    }
+
+    /// The fragment of the chunk that an entity lies in. O(1).
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get).
+    pub fn chunk_fragment<T: Fragment>(&self, entity: Entity) -> Result<&T, WorldError> {
+        let value = self.chunk_value::<T>(entity)?;
+        // SAFETY: a value of this type, lent as long as the world is.
+        Ok(unsafe { &*value })
+    }
+
+    /// The fragment of the chunk that an entity lies in, to change. O(1).
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get).
+    pub fn chunk_fragment_mut<T: Fragment>(&mut self, entity: Entity) -> Result<&mut T, WorldError> {
+        let value = self.chunk_value::<T>(entity)?;
+        // SAFETY: as above, and `&mut self` lends nothing else meanwhile.
+        Ok(unsafe { &mut *value })
+    }
+
+    fn chunk_value<T: Fragment>(&self, entity: Entity) -> Result<*mut T, WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        let data = &self.archetypes[archetype as usize];
+        let id = self.universe.registry().of_role::<PerChunk<T>>().map(FragmentInfo::id);
+        match data.chunk_values.iter().find(|value| Some(value.id) == id) {
+            Some(value) => Ok(data.chunks[row.chunk as usize].array(value.offset).cast()),
+            None => Err(missing::<T>(entity)),
+        }
+    }
+
+    /// Switches a fragment of an entity off or on, without a move: queries that ask for it pass by
+    /// entities where it is off. O(1).
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get); [`WorldError::NotEnableable`].
+    pub fn set_enabled<T: Fragment>(
+        &mut self,
+        entity: Entity,
+        enabled: bool,
+    ) -> Result<(), WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        let (data, offset) = self.enabled_bits::<T>(archetype, entity)?;
+        // SAFETY: a row of the chunk, and `&mut self`.
+        unsafe { write_bit(data.chunks[row.chunk as usize].array(offset), row.row, enabled) };
+        Ok(())
+    }
+
+    /// Whether a fragment of an entity is switched on. O(1).
+    ///
+    /// # Errors
+    /// As for [`set_enabled`](Self::set_enabled).
+    pub fn is_enabled<T: Fragment>(&self, entity: Entity) -> Result<bool, WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        let (data, offset) = self.enabled_bits::<T>(archetype, entity)?;
+        let bits = data.chunks[row.chunk as usize].array(offset);
+        // SAFETY: a row of the chunk.
+        Ok(unsafe { crate::archetype::read_bit(bits, row.row) })
+    }
+
+    fn enabled_bits<T: Fragment>(
+        &self,
+        archetype: u32,
+        entity: Entity,
+    ) -> Result<(&Archetype, u32), WorldError> {
+        let data = &self.archetypes[archetype as usize];
+        let info = self.universe.registry().of::<T>();
+        let Some(info) = info.filter(|info| data.set.contains(info.id())) else {
+            return Err(missing::<T>(entity));
+        };
+        match data.enabled_of(info.id()) {
+            Some(bits) => Ok((data, bits.offset)),
+            None => Err(WorldError::NotEnableable {
+                name: info.name().into(),
+            }),
+        }
+    }
+
+    /// The fragments of an entity, in the order of their numbers.
+    ///
+    /// # Errors
+    /// The handle is refused.
+    pub fn fragments(
+        &self,
+        entity: Entity,
+    ) -> Result<impl Iterator<Item = &FragmentInfo>, WorldError> {
+        let (archetype, _) = self.find(entity)?;
+        let ids = self.archetypes[archetype as usize].ids.iter();
+        Ok(ids.filter_map(|&id| self.universe.registry().get(id)))
+    }
+
+    /// Clones an entity: a new one with clones of all fragments, the same shared values, and its own bits.
+    ///
+    /// # Errors
+    /// The handle is refused; [`WorldError::NotCloneable`] names the fragment for which
+    /// [`register_clone`](crate::fragment::FragmentRegistry::register_clone) was not called; no id or
+    /// memory is left.
+    ///
+    /// # Panics
+    /// If a `clone` panics; then there is no new entity.
+    pub fn clone_entity(&mut self, entity: Entity) -> Result<Entity, WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        let data = &self.archetypes[archetype as usize];
+        let registry = self.universe.registry();
+        let mut clones = Vec::with_capacity(data.columns.len());
+        for column in &data.columns {
+            let info = registry
+                .get(column.id)
+                .ok_or(FragmentError::Unknown { id: column.id })?;
+            let clone = info.clone_value().ok_or_else(|| WorldError::NotCloneable {
+                name: info.name().into(),
+            })?;
+            clones.push((column.offset, column.size, clone, column.drop));
+        }
+        let group = data.chunks[row.chunk as usize].group;
+        let to = self.room(archetype, group)?;
+        let data = &self.archetypes[archetype as usize];
+        let from_chunk = &data.chunks[row.chunk as usize];
+        let to_chunk = &data.chunks[to.chunk as usize];
+        // Drops the clones that are made if a later one panics.
+        struct Made<'a>(Vec<(*mut u8, crate::fragment::DropValues)>, &'a mut bool);
+        impl Drop for Made<'_> {
+            fn drop(&mut self) {
+                if !*self.1 {
+                    for (value, drop) in self.0.drain(..) {
+                        // SAFETY: a clone that no entity has.
+                        crate::fragment::panic::note(&mut None, || unsafe { drop(value, 1) });
+                    }
+                }
+            }
+        }
+        let mut whole = false;
+        let mut made = Made(Vec::with_capacity(clones.len()), &mut whole);
+        for (offset, size, clone, drop) in clones {
+            let from = from_chunk.array(offset).wrapping_add(row.row as usize * size as usize);
+            let there = to_chunk.array(offset).wrapping_add(to.row as usize * size as usize);
+            // SAFETY: a value, and an empty row for its clone.
+            unsafe { clone(from, there) };
+            made.0.extend(drop.map(|drop| (there, drop)));
+        }
+        let new = self.universe.create_in(to_chunk.run, to.row)?;
+        *made.1 = true;
+        core::mem::drop(made);
+        // SAFETY: the row behind the last.
+        unsafe { to_chunk.handles().add(to.row as usize).write(new) };
+        let version = self.version();
+        let data = &mut self.archetypes[archetype as usize];
+        data.grown(to.chunk, 1, version);
+        for bits in &data.enabled {
+            // SAFETY: rows of both chunks.
+            unsafe {
+                let from = data.chunks[row.chunk as usize].array(bits.offset);
+                let enabled = crate::archetype::read_bit(from, row.row);
+                write_bit(data.chunks[to.chunk as usize].array(bits.offset), to.row, enabled);
+            }
+        }
+        Ok(new)
+    }
+
+    /// The number of a fragment, registered if it was not.
+    pub(crate) fn id_of<T: Fragment>(&self) -> Result<FragmentId, FragmentError> {
+        Ok(self.universe.registry().register::<T>()?.id())
+    }
+}
+
+#[cold]
+fn missing<T>(entity: Entity) -> WorldError {
+    WorldError::Missing {
+        entity,
+        name: core::any::type_name::<T>().into(),
+    }
+}

@@ -1,0 +1,104 @@
+//! `Bundles`: what a world knows of each bundle type that it has met.
+
+use core::any::TypeId;
+use core::hash::{BuildHasherDefault, Hasher};
+use std::collections::HashMap;
+
+use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentRegistry};
+
+/// "Not made yet."
+pub(crate) const NO_ARCHETYPE: u32 = u32::MAX;
+
+/// A bundle's fragments, and where entities go that are created from it.
+#[derive(Debug)]
+pub(crate) struct BundleInfo {
+    /// In the order of the tuple.
+    pub(crate) ids: Box<[FragmentId]>,
+    /// In the order of their numbers.
+    pub(crate) sorted: Box<[FragmentId]>,
+    /// The archetype of exactly these fragments, or [`NO_ARCHETYPE`].
+    pub(crate) archetype: u32,
+    /// Where each value goes in a chunk of that archetype, in the order of the tuple.
+    pub(crate) offsets: Box<[u32]>,
+}
+
+/// Bundle types → numbers → what is known.
+#[derive(Debug, Default)]
+pub(crate) struct Bundles {
+    numbers: HashMap<TypeId, u32, BuildHasherDefault<TypeHasher>>,
+    pub(crate) infos: Vec<BundleInfo>,
+    /// The type that was asked for last: most calls ask for the same again.
+    last: Option<(TypeId, u32)>,
+}
+
+/// A type's number is a hash already.
+#[derive(Debug, Default)]
+pub(crate) struct TypeHasher(u64);
+
+impl Hasher for TypeHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 << 8 | u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        }
+    }
+
+    fn write_u64(&mut self, bits: u64) {
+        self.0 = bits;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+impl Bundles {
+    /// The number of a bundle type.
+    #[inline]
+    pub(crate) fn number<B: Bundle>(
+        &mut self,
+        registry: &FragmentRegistry,
+    ) -> Result<u32, FragmentError> {
+        let id = TypeId::of::<B>();
+        match self.last {
+            Some((last, number)) if last == id => Ok(number),
+            _ => self.look_up::<B>(registry),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up<B: Bundle>(&mut self, registry: &FragmentRegistry) -> Result<u32, FragmentError> {
+        let id = TypeId::of::<B>();
+        let number = match self.numbers.get(&id) {
+            Some(&number) => number,
+            None => {
+                let mut ids = Vec::with_capacity(B::LEN);
+                B::ids(registry, &mut ids)?;
+                let mut sorted = ids.clone();
+                sorted.sort_unstable();
+                if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+                    let name = registry.get(pair[0]).map_or("", |info| info.name());
+                    return Err(FragmentError::Twice { name: name.into() });
+                }
+                let number = self.infos.len() as u32;
+                self.infos.push(BundleInfo {
+                    ids: ids.into(),
+                    sorted: sorted.into(),
+                    archetype: NO_ARCHETYPE,
+                    offsets: Box::default(),
+                });
+                self.numbers.insert(id, number);
+                number
+            }
+        };
+        self.last = Some((id, number));
+        Ok(number)
+    }
+
+    /// Forgets which archetypes entities go to, because some are gone.
+    pub(crate) fn forget_archetypes(&mut self) {
+        for info in &mut self.infos {
+            info.archetype = NO_ARCHETYPE;
+        }
+    }
+}

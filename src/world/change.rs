@@ -1,0 +1,456 @@
+//! Entities change their composition: fragments come, go, are replaced.
+
+use std::sync::Arc;
+
+use crate::archetype::{Archetype, Change, Edge, Row, SharedId, copy_value, read_bit, write_bit};
+use crate::entity::Entity;
+use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::fragment::{Bundle, SharedFragment, Value};
+use crate::world::create::columns;
+use crate::world::destroy::SliceReport;
+use crate::world::{World, WorldError};
+
+impl World {
+    /// Gives an entity fragments, in one move. A fragment that it has already gets the new value, and if
+    /// it has all of them the entity does not move. O(fragments of the entity).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1.0_f32,))?;
+    /// world.add(ant, (2.0_f32, "busy"))?;
+    /// assert_eq!((world.get::<f32>(ant)?, world.get::<&str>(ant)?), (&2.0, &"busy"));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The handle is refused; a fragment stands there twice or is too large; no memory is left. The
+    /// bundle is dropped then.
+    ///
+    /// # Panics
+    /// If the `drop` of a value that is replaced panics; the new values are in place then.
+    #[inline]
+    #[doc(alias = "insert")]
+    pub fn add<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        if B::HAS_VALUES {
+            return self.add_with_values(entity, bundle);
+        }
+        let number = self.bundles.number::<B>(self.universe.registry())?;
+        let edge = self.edge_for(archetype, Change::Add(number))?;
+        resume(self.add_along(archetype, row, entity, &edge, bundle)?);
+        Ok(())
+    }
+
+    /// Adds a bundle along its edge; what replaced values' drops panicked with.
+    #[inline(always)]
+    fn add_along<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        entity: Entity,
+        edge: &Edge,
+        bundle: B,
+    ) -> Result<Panicked, WorldError> {
+        if edge.target == archetype {
+            return Ok(self.replace(archetype, row, edge, bundle));
+        }
+        let group = self.same_group(archetype, row.chunk, edge.target);
+        let to = self.room(edge.target, group)?;
+        let version = self.version();
+        let (source, target) = two(&mut self.archetypes, archetype, edge.target);
+        carry(source, row, target, to, edge);
+        let chunk = &target.chunks[to.chunk as usize];
+        let columns = columns::<B>(chunk, &edge.offsets);
+        // SAFETY: the columns have such a row, where nothing was carried to.
+        unsafe { bundle.write(columns.as_ptr(), to.row as usize) };
+        let panicked = end(source, row, edge);
+        self.settle_move(archetype, row, edge, to, entity, version);
+        Ok(panicked)
+    }
+
+    /// Gives an entity new values of fragments that it has.
+    #[inline]
+    fn replace<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        edge: &Edge,
+        bundle: B,
+    ) -> Panicked {
+        let version = self.version();
+        let data = &self.archetypes[archetype as usize];
+        let panicked = end(data, row, edge);
+        let chunk = &data.chunks[row.chunk as usize];
+        for column in &edge.ended {
+            if let Some(at) = data.column_of(column.id) {
+                chunk.touch(at, version);
+            }
+        }
+        let columns = columns::<B>(chunk, &edge.offsets);
+        // SAFETY: the old values have just ended.
+        unsafe { bundle.write(columns.as_ptr(), row.row as usize) };
+        panicked
+    }
+
+    /// Takes fragments away from an entity, in one move, and drops them: those of `B` that it has. `false`
+    /// if it has none of them. O(fragments of the entity).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1.0_f32, "busy"))?;
+    /// assert!(world.remove::<(&str,)>(ant)?);
+    /// assert!(!world.remove::<(&str,)>(ant)?);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The handle is refused, or no memory is left.
+    ///
+    /// # Panics
+    /// If the `drop` of a value panics; the fragments are gone then.
+    #[inline]
+    pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<bool, WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        let number = self.bundles.number::<B>(self.universe.registry())?;
+        let edge = self.edge_for(archetype, Change::Remove(number))?;
+        if edge.target == archetype {
+            return Ok(false);
+        }
+        resume(self.remove_along(archetype, row, entity, &edge)?);
+        Ok(true)
+    }
+
+    #[inline(always)]
+    fn remove_along(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        entity: Entity,
+        edge: &Edge,
+    ) -> Result<Panicked, WorldError> {
+        let group = self.same_group(archetype, row.chunk, edge.target);
+        let to = self.room(edge.target, group)?;
+        let version = self.version();
+        let (source, target) = two(&mut self.archetypes, archetype, edge.target);
+        carry(source, row, target, to, edge);
+        let panicked = end(source, row, edge);
+        self.settle_move(archetype, row, edge, to, entity, version);
+        Ok(panicked)
+    }
+
+    /// The second half of a move: the entity lies in its new row, and its old one closes.
+    #[inline(always)]
+    fn settle_move(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        edge: &Edge,
+        to: Row,
+        entity: Entity,
+        version: u32,
+    ) {
+        let target = &mut self.archetypes[edge.target as usize];
+        let chunk = &target.chunks[to.chunk as usize];
+        // SAFETY: the row behind the last.
+        unsafe { chunk.handles().add(to.row as usize).write(entity) };
+        self.universe.place(entity, chunk.run, to.row);
+        target.grown(to.chunk, 1, version);
+        if !edge.bits.is_empty() {
+            self.carry_bits(archetype, row, edge, to);
+        }
+        let source = &mut self.archetypes[archetype as usize];
+        source.close_row(&self.universe, self.number, row, version);
+        self.settle_groups(archetype);
+    }
+
+    #[cold]
+    fn carry_bits(&mut self, archetype: u32, row: Row, edge: &Edge, to: Row) {
+        let (source, target) = two(&mut self.archetypes, archetype, edge.target);
+        let (from_chunk, to_chunk) = (
+            &source.chunks[row.chunk as usize],
+            &target.chunks[to.chunk as usize],
+        );
+        for &(from, there) in &edge.bits {
+            // SAFETY: rows of both chunks.
+            unsafe {
+                let enabled = read_bit(from_chunk.array(from), row.row);
+                write_bit(to_chunk.array(there), to.row, enabled);
+            }
+        }
+    }
+
+    /// The group of `target` that has the shared values of a chunk of `source`, as far as both know them.
+    #[inline(always)]
+    fn same_group(&mut self, source: u32, chunk: u32, target: u32) -> u32 {
+        if self.archetypes[target as usize].shared.is_empty() {
+            return 0;
+        }
+        self.shared_group(source, chunk, target, &[])
+    }
+
+    /// The group of `target` with the shared values of a chunk of `source`, but for those that are given.
+    #[cold]
+    fn shared_group(
+        &mut self,
+        source: u32,
+        chunk: u32,
+        target: u32,
+        given: &[(crate::fragment::FragmentId, SharedId)],
+    ) -> u32 {
+        let from = &self.archetypes[source as usize];
+        let key_of = &from.groups[from.chunks[chunk as usize].group as usize].key;
+        let ids = &self.archetypes[target as usize].shared;
+        let key: Vec<SharedId> = ids
+            .iter()
+            .map(|id| {
+                let given = given.iter().find(|(known, _)| known == id);
+                match given {
+                    Some(&(_, value)) => value,
+                    None => match from.shared_at(*id) {
+                        Some(at) => key_of[at],
+                        None => unreachable!("a shared fragment comes with a value"),
+                    },
+                }
+            })
+            .collect();
+        self.group_of(target, &key)
+    }
+
+    #[cold]
+    fn add_with_values<B: Bundle>(
+        &mut self,
+        entity: Entity,
+        mut bundle: B,
+    ) -> Result<(), WorldError> {
+        let mut values: Vec<Value> = Vec::new();
+        let registry = self.universe.registry();
+        bundle.take_values(registry, &mut |_, value| values.push(value))?;
+        let number = self.bundles.number::<B>(registry)?;
+        let mut shared = Vec::new();
+        for value in values {
+            let id = value.id();
+            match registry.get(id) {
+                Some(info) if info.shared_ops().is_some() => {
+                    shared.push((id, self.shared.intern(info, value)));
+                }
+                _ => {
+                    self.templates.entry(id).or_insert(value);
+                }
+            }
+        }
+        let result = self.add_shared(entity, number, &shared, bundle);
+        for &(_, value) in &shared {
+            self.shared.release_unused(value);
+        }
+        resume(result?);
+        Ok(())
+    }
+
+    fn add_shared<B: Bundle>(
+        &mut self,
+        entity: Entity,
+        number: u32,
+        shared: &[(crate::fragment::FragmentId, SharedId)],
+        bundle: B,
+    ) -> Result<Panicked, WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        let edge = self.edge_for(archetype, Change::Add(number))?;
+        let group = if self.archetypes[edge.target as usize].shared.is_empty() {
+            0
+        } else {
+            self.shared_group(archetype, row.chunk, edge.target, shared)
+        };
+        let here = self.archetypes[archetype as usize].chunks[row.chunk as usize].group;
+        if edge.target == archetype {
+            let panicked = self.replace(archetype, row, &edge, bundle);
+            if group != here {
+                self.move_to_group(archetype, row, entity, group)?;
+            }
+            return Ok(panicked);
+        }
+        let to = self.room(edge.target, group)?;
+        let version = self.version();
+        let (source, target) = two(&mut self.archetypes, archetype, edge.target);
+        carry(source, row, target, to, &edge);
+        let columns = columns::<B>(&target.chunks[to.chunk as usize], &edge.offsets);
+        // SAFETY: the columns have such a row, where nothing was carried to.
+        unsafe { bundle.write(columns.as_ptr(), to.row as usize) };
+        let panicked = end(source, row, &edge);
+        self.settle_move(archetype, row, &edge, to, entity, version);
+        Ok(panicked)
+    }
+
+    /// Moves an entity to another group of its archetype.
+    fn move_to_group(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        entity: Entity,
+        group: u32,
+    ) -> Result<(), WorldError> {
+        let to = self.room(archetype, group)?;
+        let version = self.version();
+        let data = &mut self.archetypes[archetype as usize];
+        let (from_chunk, to_chunk) = (
+            &data.chunks[row.chunk as usize],
+            &data.chunks[to.chunk as usize],
+        );
+        for column in &data.columns {
+            let size = column.size as usize;
+            // SAFETY: rows of two chunks; the value moves.
+            unsafe {
+                copy_value(
+                    from_chunk.array(column.offset).add(row.row as usize * size),
+                    to_chunk.array(column.offset).add(to.row as usize * size),
+                    column.size,
+                );
+            }
+        }
+        // SAFETY: the row behind the last.
+        unsafe { to_chunk.handles().add(to.row as usize).write(entity) };
+        self.universe.place(entity, to_chunk.run, to.row);
+        data.grown(to.chunk, 1, version);
+        for bits in &data.enabled {
+            let (from_chunk, to_chunk) = (
+                &data.chunks[row.chunk as usize],
+                &data.chunks[to.chunk as usize],
+            );
+            // SAFETY: rows of both chunks.
+            unsafe {
+                let enabled = read_bit(from_chunk.array(bits.offset), row.row);
+                write_bit(to_chunk.array(bits.offset), to.row, enabled);
+            }
+        }
+        data.close_row(&self.universe, self.number, row, version);
+        self.settle_groups(archetype);
+        Ok(())
+    }
+
+    /// Changes a shared value of an entity: it moves to a chunk of those that have an equal one. The
+    /// entity gets the fragment if it does not have it.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    pub fn set_shared<T: SharedFragment>(
+        &mut self,
+        entity: Entity,
+        value: T,
+    ) -> Result<(), WorldError> {
+        self.add(entity, ().shared(value))
+    }
+
+    /// Gives each entity of a slice a bundle; handles that are refused are reported by position.
+    ///
+    /// # Panics
+    /// As for [`add`](Self::add), and if `bundle` panics: the entities before are done then.
+    pub fn add_slice<B: Bundle>(
+        &mut self,
+        entities: &[Entity],
+        mut bundle: impl FnMut(usize) -> B,
+    ) -> SliceReport {
+        let mut report = SliceReport::default();
+        for (position, &entity) in entities.iter().enumerate() {
+            match self.add(entity, bundle(position)) {
+                Ok(()) => report.done += 1,
+                Err(error) => report.refused.push((position, error)),
+            }
+        }
+        report
+    }
+
+    /// Takes fragments away from each entity of a slice; handles that are refused are reported by
+    /// position. Those that have none of them count as not done.
+    pub fn remove_slice<B: Bundle>(&mut self, entities: &[Entity]) -> SliceReport {
+        let mut report = SliceReport::default();
+        for (position, &entity) in entities.iter().enumerate() {
+            match self.remove::<B>(entity) {
+                Ok(changed) => report.done += usize::from(changed),
+                Err(error) => report.refused.push((position, error)),
+            }
+        }
+        report
+    }
+
+    /// Takes the fragments of `Gone` away and gives `Come`, in one move. What swapping tags is.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    pub fn swap<Gone: Bundle, Come: Bundle>(
+        &mut self,
+        entity: Entity,
+        come: Come,
+    ) -> Result<(), WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        let edge = self.swap_edge::<Gone, Come>(archetype)?;
+        resume(self.add_along(archetype, row, entity, &edge, come)?);
+        Ok(())
+    }
+
+    fn swap_edge<Gone: Bundle, Come: Bundle>(
+        &mut self,
+        archetype: u32,
+    ) -> Result<Arc<Edge>, WorldError> {
+        let registry = self.universe.registry();
+        let gone = self.bundles.number::<Gone>(registry)?;
+        let come = self.bundles.number::<Come>(registry)?;
+        let change = Change::Swap(gone, come);
+        match self.archetypes[archetype as usize].edges.get(change) {
+            Some(edge) => Ok(Arc::clone(edge)),
+            None => self.add_edge(archetype, change),
+        }
+    }
+}
+
+/// Two archetypes at once.
+#[inline(always)]
+pub(crate) fn two(
+    archetypes: &mut [Archetype],
+    a: u32,
+    b: u32,
+) -> (&mut Archetype, &mut Archetype) {
+    match archetypes.get_disjoint_mut([a as usize, b as usize]) {
+        Ok([a, b]) => (a, b),
+        Err(_) => unreachable!("two archetypes that there are, and that differ"),
+    }
+}
+
+/// Moves the values that both archetypes have from one row to another.
+#[inline(always)]
+fn carry(source: &Archetype, row: Row, target: &Archetype, to: Row, edge: &Edge) {
+    let from_chunk = &source.chunks[row.chunk as usize];
+    let to_chunk = &target.chunks[to.chunk as usize];
+    for carry in &edge.carried {
+        let size = carry.size as usize;
+        // SAFETY: rows of columns of this size, of two chunks; the source's row will be closed.
+        unsafe {
+            copy_value(
+                from_chunk.array(carry.from).add(row.row as usize * size),
+                to_chunk.array(carry.to).add(to.row as usize * size),
+                carry.size,
+            );
+        }
+    }
+}
+
+/// Drops the values of a row that do not go along an edge.
+#[inline(always)]
+fn end(source: &Archetype, row: Row, edge: &Edge) -> Panicked {
+    let mut panicked = None;
+    if edge.ends_drop {
+        let chunk = &source.chunks[row.chunk as usize];
+        for column in &edge.ended {
+            if let Some(drop) = column.drop {
+                let value = chunk
+                    .array(column.offset)
+                    .wrapping_add(row.row as usize * column.size as usize);
+                // SAFETY: a value of the row, which is replaced or goes with it.
+                note(&mut panicked, || unsafe { drop(value, 1) });
+            }
+        }
+    }
+    first(panicked, None)
+}

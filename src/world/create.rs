@@ -1,0 +1,461 @@
+//! Entities come: one by one, in batches, reserved first.
+
+use crate::archetype::universe::place;
+use crate::archetype::{Row, SharedId};
+use crate::entity::{Entity, EntityFault, Place};
+use crate::fragment::panic::{Panicked, resume};
+use crate::fragment::{Bundle, FragmentId, Value};
+use crate::world::{World, WorldError};
+
+/// The place of a reserved entity that is being released: nobody can build it any more.
+pub(crate) const LEAVING: Place = Place::within(Place::CHUNKS - 1, Place::ROWS - 1);
+
+/// Columns that a bundle can have.
+const COLUMNS: usize = 16;
+
+impl World {
+    /// Creates an entity with these fragments. O(fragments).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let entity = world.create(("ant", 0.5_f32))?;
+    /// assert_eq!(world.get::<f32>(entity)?, &0.5);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A fragment that stands there twice or is too large, no id or no memory left.
+    #[inline]
+    #[doc(alias = "spawn")]
+    pub fn create<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {
+        if B::HAS_VALUES {
+            return self.create_with_values(bundle);
+        }
+        let number = self.bundle::<B>()?;
+        let archetype = self.bundles.infos[number].archetype;
+        let row = self.room(archetype, 0)?;
+        let run = self.archetypes[archetype as usize].chunks[row.chunk as usize].run;
+        let entity = self.universe.create_in(run, row.row)?;
+        // SAFETY: the row is empty, and the offsets are the archetype's.
+        unsafe { self.fill::<B>(archetype, row, entity, number, bundle) };
+        Ok(entity)
+    }
+
+    /// An empty row at the end of a chunk of the group.
+    #[inline(always)]
+    pub(crate) fn room(&mut self, archetype: u32, group: u32) -> Result<Row, WorldError> {
+        let archetype = &mut self.archetypes[archetype as usize];
+        let chunk = archetype.chunk_with_room(&self.universe, self.number, group)?;
+        let row = archetype.chunks[chunk as usize].len;
+        Ok(Row { chunk, row })
+    }
+
+    /// Fills an empty row at the end of a chunk.
+    ///
+    /// # Safety
+    /// The row is the one behind the last, and the bundle's offsets are this archetype's.
+    #[inline(always)]
+    unsafe fn fill<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        entity: Entity,
+        number: usize,
+        bundle: B,
+    ) {
+        let version = self.version();
+        let archetype = &mut self.archetypes[archetype as usize];
+        let chunk = &archetype.chunks[row.chunk as usize];
+        let columns = columns::<B>(chunk, &self.bundles.infos[number].offsets);
+        // SAFETY: the columns have such a row, which is empty.
+        unsafe {
+            bundle.write(columns.as_ptr(), row.row as usize);
+            chunk.handles().add(row.row as usize).write(entity);
+        }
+        archetype.grown(row.chunk, 1, version);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn create_with_values<B: Bundle>(&mut self, mut bundle: B) -> Result<Entity, WorldError> {
+        let (number, archetype, group) = self.prepare_values(&mut bundle)?;
+        let row = self.room(archetype, group)?;
+        let run = self.archetypes[archetype as usize].chunks[row.chunk as usize].run;
+        let entity = match self.universe.create_in(run, row.row) {
+            Ok(entity) => entity,
+            Err(full) => {
+                self.abandon(archetype, row.chunk);
+                return Err(full.into());
+            }
+        };
+        // SAFETY: the row is empty, and the offsets are the archetype's.
+        unsafe { self.fill::<B>(archetype, row, entity, number, bundle) };
+        Ok(entity)
+    }
+
+    /// Lets an empty chunk of a group go that nothing came into after all.
+    fn abandon(&mut self, archetype: u32, chunk: u32) {
+        let data = &mut self.archetypes[archetype as usize];
+        if data.chunks[chunk as usize].len == 0 {
+            data.emptied(&self.universe, self.number, chunk);
+        }
+        self.settle_groups(archetype);
+    }
+
+    /// Takes the values out of a bundle that are not for columns; its number, archetype and group.
+    fn prepare_values<B: Bundle>(
+        &mut self,
+        bundle: &mut B,
+    ) -> Result<(usize, u32, u32), WorldError> {
+        let mut values: Vec<(FragmentId, Value)> = Vec::new();
+        bundle.take_values(self.universe.registry(), &mut |info, value| {
+            values.push((info.id(), value));
+        })?;
+        let registry = self.universe.registry();
+        let mut shared: Vec<(FragmentId, SharedId)> = Vec::new();
+        for (id, value) in values {
+            match registry.get(id) {
+                Some(info) if info.shared_ops().is_some() => {
+                    shared.push((id, self.shared.intern(info, value)));
+                }
+                _ => {
+                    self.templates.entry(id).or_insert(value);
+                }
+            }
+        }
+        shared.sort_unstable();
+        let key: Vec<SharedId> = shared.iter().map(|&(_, value)| value).collect();
+        let number = match self.bundle::<B>() {
+            Ok(number) => number,
+            Err(error) => {
+                key.iter().for_each(|&value| self.shared.release_unused(value));
+                return Err(error);
+            }
+        };
+        let archetype = self.bundles.infos[number].archetype;
+        let group = if key.is_empty() {
+            0
+        } else {
+            self.group_of(archetype, &key)
+        };
+        Ok((number, archetype, group))
+    }
+
+    /// Creates an entity for each bundle, in order. O(entities × fragments); handles are made a chunk at a
+    /// time.
+    ///
+    /// All or none: if ids or memory run out, or if the iterator panics, those that were made are gone
+    /// again.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ants = world.create_batch((0..1_000).map(|n| (n as f32, [0_u8; 3])))?;
+    /// assert_eq!(ants.len(), 1_000);
+    /// let seventh = ants.iter(&world).nth(6).unwrap();
+    /// assert_eq!(world.get::<f32>(seventh)?, &6.0);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create).
+    #[doc(alias = "spawn_batch")]
+    pub fn create_batch<I>(&mut self, bundles: I) -> Result<Batch, WorldError>
+    where
+        I: IntoIterator,
+        I::Item: Bundle,
+    {
+        let mut bundles = bundles.into_iter();
+        if <I::Item as Bundle>::HAS_VALUES {
+            return self.create_batch_with_values(bundles);
+        }
+        let number = self.bundle::<I::Item>()?;
+        let archetype = self.bundles.infos[number].archetype;
+        let mut unfinished = Unfinished {
+            world: self,
+            batch: Batch {
+                archetype,
+                spans: Vec::new(),
+            },
+            rows: None,
+        };
+        loop {
+            let world = &mut *unfinished.world;
+            // A chunk is taken only for an entity that comes.
+            let Some(first) = bundles.next() else { break };
+            let row = world.room(archetype, 0)?;
+            unfinished.rows = Some((row, 0));
+            let data = &unfinished.world.archetypes[archetype as usize];
+            let chunk = &data.chunks[row.chunk as usize];
+            let capacity = data.capacity;
+            let columns = columns::<I::Item>(chunk, &unfinished.world.bundles.infos[number].offsets);
+            let mut at = row.row;
+            // SAFETY: the columns have rows up to the capacity, empty from `at` on.
+            unsafe { first.write(columns.as_ptr(), at as usize) };
+            at += 1;
+            unfinished.rows = Some((row, 1));
+            while at < capacity {
+                let Some(bundle) = bundles.next() else { break };
+                // SAFETY: as above.
+                unsafe { bundle.write(columns.as_ptr(), at as usize) };
+                at += 1;
+                unfinished.rows = Some((row, at - row.row));
+            }
+            unfinished.commit(row, at - row.row)?;
+        }
+        Ok(unfinished.finish())
+    }
+
+    /// Bundles whose shared values may differ: one by one.
+    fn create_batch_with_values<B: Bundle>(
+        &mut self,
+        bundles: impl Iterator<Item = B>,
+    ) -> Result<Batch, WorldError> {
+        let mut batch = Singles {
+            world: self,
+            entities: Vec::new(),
+        };
+        for bundle in bundles {
+            let entity = batch.world.create(bundle)?;
+            batch.entities.push(entity);
+        }
+        Ok(batch.finish())
+    }
+
+    /// Reserves an id, for [`build`](Self::build). Any thread, lock-free.
+    ///
+    /// # Errors
+    /// [`WorldError::Full`].
+    pub fn reserve(&self) -> Result<Entity, WorldError> {
+        Ok(self.universe.reserve()?)
+    }
+
+    /// Gives a reserved entity its fragments.
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create); [`WorldError::AlreadyBuilt`] if it is built, here or in another
+    /// world.
+    pub fn build<B: Bundle>(&mut self, entity: Entity, mut bundle: B) -> Result<(), WorldError> {
+        if self.universe.index().locate(entity)?.is_some() {
+            return Err(WorldError::AlreadyBuilt { entity });
+        }
+        let (number, archetype, group) = if B::HAS_VALUES {
+            self.prepare_values(&mut bundle)?
+        } else {
+            let number = self.bundle::<B>()?;
+            (number, self.bundles.infos[number].archetype, 0)
+        };
+        let row = self.room(archetype, group)?;
+        let run = self.archetypes[archetype as usize].chunks[row.chunk as usize].run;
+        // Another world may build it at this moment.
+        if let Err(error) = self.universe.index().build(entity, place(run, row.row)) {
+            self.abandon(archetype, row.chunk);
+            return Err(match error.fault {
+                EntityFault::AlreadyBuilt => WorldError::AlreadyBuilt { entity },
+                _ => error.into(),
+            });
+        }
+        // SAFETY: the row is empty, and the offsets are the archetype's.
+        unsafe { self.fill::<B>(archetype, row, entity, number, bundle) };
+        Ok(())
+    }
+
+    /// Gives a reserved id back, which was not built. Any thread, lock-free.
+    ///
+    /// # Errors
+    /// [`WorldError::AlreadyBuilt`] if it is built: then [`destroy`](Self::destroy) it in its world.
+    pub fn release(&self, entity: Entity) -> Result<(), WorldError> {
+        // So that nobody builds it while it dies.
+        match self.universe.index().relocate(entity, None, Some(LEAVING))? {
+            Ok(()) => {
+                self.universe.kill(entity);
+                Ok(())
+            }
+            Err(_) => Err(WorldError::AlreadyBuilt { entity }),
+        }
+    }
+
+    /// Whether the entity lives in this world, or is reserved. Wait-free.
+    #[inline]
+    #[must_use]
+    pub fn exists(&self, entity: Entity) -> bool {
+        match self.find(entity) {
+            Ok(_) => true,
+            Err(WorldError::NotBuilt { .. }) => true,
+            Err(_) => false,
+        }
+    }
+
+    /// Whether the entity lives in this world, with an archetype. Wait-free.
+    #[inline]
+    #[must_use]
+    pub fn is_built(&self, entity: Entity) -> bool {
+        self.find(entity).is_ok()
+    }
+}
+
+/// The columns of a chunk that a bundle's values go to.
+#[inline(always)]
+pub(crate) fn columns<B: Bundle>(
+    chunk: &crate::archetype::Chunk,
+    offsets: &[u32],
+) -> [*mut u8; COLUMNS] {
+    const { assert!(B::LEN <= COLUMNS) };
+    let mut columns = [core::ptr::null_mut(); COLUMNS];
+    for (column, &offset) in columns.iter_mut().zip(offsets).take(B::LEN) {
+        *column = chunk.array(offset);
+    }
+    columns
+}
+
+/// The entities that one call has created, in order. Names only: it keeps nothing alive.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    archetype: u32,
+    spans: Vec<Span>,
+}
+
+/// Neighbouring rows, or single entities.
+#[derive(Clone, Debug)]
+enum Span {
+    Rows { chunk: u32, first: u32, count: u32 },
+    Entities(Vec<Entity>),
+}
+
+impl Batch {
+    /// How many entities were created.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let lengths = self.spans.iter().map(|span| match span {
+            Span::Rows { count, .. } => *count as usize,
+            Span::Entities(entities) => entities.len(),
+        });
+        lengths.sum()
+    }
+
+    /// Whether none was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The handles, in the order of the bundles. Ask before the world changes again: it reads them from
+    /// the rows where they were created.
+    pub fn iter<'w>(&'w self, world: &'w World) -> impl Iterator<Item = Entity> + 'w {
+        let archetype = world.archetypes.get(self.archetype as usize);
+        self.spans.iter().flat_map(move |span| -> &'w [Entity] {
+            match span {
+                Span::Entities(entities) => entities,
+                &Span::Rows {
+                    chunk,
+                    first,
+                    count,
+                } => {
+                    let chunk = archetype.and_then(|data| data.chunks.get(chunk as usize));
+                    chunk
+                        .and_then(|c| c.entities().get(first as usize..(first + count) as usize))
+                        .unwrap_or(&[])
+                }
+            }
+        })
+        .copied()
+    }
+}
+
+/// A batch in the making; if it is dropped, its entities go again.
+struct Unfinished<'w> {
+    world: &'w mut World,
+    batch: Batch,
+    /// Rows behind the end of a chunk that hold values and have no entities yet.
+    rows: Option<(Row, u32)>,
+}
+
+impl Unfinished<'_> {
+    /// Makes entities of the rows that were written last.
+    fn commit(&mut self, row: Row, count: u32) -> Result<(), WorldError> {
+        let version = self.world.version();
+        let archetype = &mut self.world.archetypes[self.batch.archetype as usize];
+        let chunk = &archetype.chunks[row.chunk as usize];
+        // SAFETY: rows of the chunk.
+        unsafe {
+            let handles = chunk.handles().add(row.row as usize);
+            let universe = &self.world.universe;
+            universe.create_rows(handles, chunk.run, row.row, count)?;
+        }
+        archetype.grown(row.chunk, count, version);
+        self.rows = None;
+        self.batch.spans.push(Span::Rows {
+            chunk: row.chunk,
+            first: row.row,
+            count,
+        });
+        Ok(())
+    }
+
+    fn finish(mut self) -> Batch {
+        let batch = Batch {
+            archetype: self.batch.archetype,
+            spans: core::mem::take(&mut self.batch.spans),
+        };
+        // Nothing is left to undo.
+        self.rows = None;
+        batch
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        let mut panicked: Panicked = None;
+        let archetype = self.batch.archetype;
+        if let Some((row, count)) = self.rows.take() {
+            let data = &self.world.archetypes[archetype as usize];
+            // SAFETY: values without entities, which nobody has seen.
+            panicked = unsafe { data.drop_rows(row.chunk, row.row, count) };
+            self.world.abandon(archetype, row.chunk);
+        }
+        // From the end, so that rows that are still to go do not move.
+        for span in core::mem::take(&mut self.batch.spans).into_iter().rev() {
+            if let Span::Rows {
+                chunk,
+                first,
+                count,
+            } = span
+            {
+                for row in (first..first + count).rev() {
+                    let more = self.world.destroy_row(archetype, Row { chunk, row });
+                    panicked = panicked.or(more);
+                }
+            }
+        }
+        if !std::thread::panicking() {
+            resume(panicked);
+        }
+    }
+}
+
+/// A batch of single entities in the making; if it is dropped, they go again.
+struct Singles<'w> {
+    world: &'w mut World,
+    entities: Vec<Entity>,
+}
+
+impl Singles<'_> {
+    fn finish(mut self) -> Batch {
+        Batch {
+            archetype: 0,
+            spans: vec![Span::Entities(core::mem::take(&mut self.entities))],
+        }
+    }
+}
+
+impl Drop for Singles<'_> {
+    fn drop(&mut self) {
+        for entity in core::mem::take(&mut self.entities) {
+            // Its own, just made.
+            let _ = self.world.destroy(entity);
+        }
+    }
+}

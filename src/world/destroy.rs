@@ -1,0 +1,173 @@
+//! Entities go: one by one, in slices, all of them.
+
+use crate::archetype::Row;
+use crate::entity::{DestroyReport, Entity, EntityError, EntityFault};
+use crate::fragment::panic::{Panicked, first, resume};
+use crate::world::{World, WorldError};
+
+/// What became of each handle of a slice.
+#[derive(Debug, Default)]
+#[must_use = "a slice may hold stale handles; the report says which"]
+pub struct SliceReport {
+    /// How many entities were changed or destroyed.
+    pub done: usize,
+    /// The handles that were refused, each with its position in the slice, in order.
+    pub refused: Vec<(usize, WorldError)>,
+}
+
+impl SliceReport {
+    /// Whether no handle was refused.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.refused.is_empty()
+    }
+
+    /// How many were done, or the first refusal.
+    ///
+    /// # Errors
+    /// Why the first handle was refused.
+    pub fn into_result(self) -> Result<usize, WorldError> {
+        match self.refused.into_iter().next() {
+            Some((_, error)) => Err(error),
+            None => Ok(self.done),
+        }
+    }
+}
+
+impl World {
+    /// Destroys an entity and drops its fragments. O(fragments). A reserved entity is released.
+    ///
+    /// # Errors
+    /// [`WorldError::Entity`] if it does not live, [`WorldError::Elsewhere`].
+    ///
+    /// # Panics
+    /// If a fragment's `drop` panics; the entity is gone then, and its other fragments are dropped.
+    #[inline]
+    #[doc(alias = "despawn")]
+    pub fn destroy(&mut self, entity: Entity) -> Result<(), WorldError> {
+        match self.find(entity) {
+            Ok((archetype, row)) => {
+                resume(self.destroy_row(archetype, row));
+                Ok(())
+            }
+            Err(WorldError::NotBuilt { .. }) => self.release(entity),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Destroys the entity of a row.
+    #[inline(always)]
+    pub(crate) fn destroy_row(&mut self, archetype: u32, row: Row) -> Panicked {
+        let version = self.version();
+        let data = &mut self.archetypes[archetype as usize];
+        // SAFETY: a row of the chunk, which has a handle.
+        let entity = unsafe { *data.chunks[row.chunk as usize].handles().add(row.row as usize) };
+        // SAFETY: the row's values end with its entity.
+        let panicked = unsafe { data.drop_row(row) };
+        self.universe.kill(entity);
+        data.close_row(&self.universe, self.number, row, version);
+        self.settle_groups(archetype);
+        panicked
+    }
+
+    /// Destroys each of `entities` that lives in this world, or is reserved; the others are reported by
+    /// position: stale ones, those that stand there twice, those of other worlds.
+    ///
+    /// # Panics
+    /// If a fragment's `drop` panics; all entities of the slice are gone then.
+    pub fn destroy_slice(&mut self, entities: &[Entity]) -> SliceReport {
+        let mut report = SliceReport::default();
+        let mut panicked = None;
+        for (position, &entity) in entities.iter().enumerate() {
+            match self.find(entity) {
+                Ok((archetype, row)) => {
+                    let more = self.destroy_row(archetype, row);
+                    panicked = first(panicked, more);
+                    report.done += 1;
+                }
+                Err(WorldError::NotBuilt { .. }) => match self.release(entity) {
+                    Ok(()) => report.done += 1,
+                    Err(error) => report.refused.push((position, error)),
+                },
+                Err(error) => report.refused.push((position, error)),
+            }
+        }
+        resume(panicked);
+        report
+    }
+
+    /// Destroys all entities of this world; compositions and reserved entities stay. O(entities), chunk by
+    /// chunk; how many there were.
+    ///
+    /// # Panics
+    /// If a fragment's `drop` panics; all entities are gone then.
+    pub fn clear(&mut self) -> usize {
+        let count = self.count();
+        resume(self.clear_quietly());
+        count
+    }
+
+    /// Destroys all entities; what their fragments' drops panicked with.
+    pub(crate) fn clear_quietly(&mut self) -> Panicked {
+        let mut panicked = None;
+        for archetype in 0..self.archetypes.len() as u32 {
+            panicked = first(panicked, self.clear_archetype(archetype));
+        }
+        panicked
+    }
+
+    /// Destroys all entities of an archetype.
+    pub(crate) fn clear_archetype(&mut self, archetype: u32) -> Panicked {
+        let mut panicked = None;
+        // From the end: chunks that go leave the others where they are.
+        for chunk in (0..self.archetypes[archetype as usize].chunks.len() as u32).rev() {
+            panicked = first(panicked, self.clear_chunk(archetype, chunk));
+        }
+        self.settle_groups(archetype);
+        panicked
+    }
+
+    /// Destroys all entities of a chunk, and gives it back unless it is wanted.
+    pub(crate) fn clear_chunk(&mut self, archetype: u32, chunk: u32) -> Panicked {
+        let version = self.version();
+        let data = &mut self.archetypes[archetype as usize];
+        let count = data.chunks[chunk as usize].len;
+        if count == 0 {
+            return None;
+        }
+        // SAFETY: all rows, whose values end with their entities.
+        let panicked = unsafe { data.drop_rows(chunk, 0, count) };
+        let killed = self.universe.kill_slice(data.chunks[chunk as usize].entities());
+        debug_assert!(killed.is_clean(), "the entities of rows live");
+        let record = &mut data.chunks[chunk as usize];
+        record.len = 0;
+        record.order_version = version;
+        data.entities -= count as usize;
+        if count == data.capacity {
+            data.open(chunk);
+        }
+        data.emptied(&self.universe, self.number, chunk);
+        panicked
+    }
+
+    /// Gives the memory of empty chunks back; how many chunks.
+    pub fn trim(&mut self) -> usize {
+        let archetypes = self.archetypes.iter_mut();
+        archetypes.map(|data| data.trim(&self.universe, self.number)).sum()
+    }
+}
+
+impl From<DestroyReport> for SliceReport {
+    fn from(report: DestroyReport) -> Self {
+        let refused = report.refused.into_iter();
+        Self {
+            done: report.destroyed,
+            refused: refused.map(|(at, error)| (at, error.into())).collect(),
+        }
+    }
+}
+
+/// The error for a handle whose entity is gone.
+pub(crate) fn destroyed(entity: Entity) -> WorldError {
+    EntityError::new(entity, EntityFault::Destroyed).into()
+}

@@ -1,0 +1,85 @@
+//! What can go wrong with a world, as a type.
+
+use crate::chunk::ChunkError;
+use crate::entity::{Entity, EntityError, Full};
+use crate::fragment::FragmentError;
+
+/// A call of a world was refused; nothing has changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorldError {
+    /// A handle was refused: its entity is destroyed, or was never created.
+    #[error(transparent)]
+    Entity(#[from] EntityError),
+    /// The entity is reserved: it has an id and nothing else yet.
+    #[error("entity {entity}: it is reserved, and not built yet")]
+    NotBuilt {
+        /// The handle.
+        entity: Entity,
+    },
+    /// The entity is built, where one that is only reserved was asked for.
+    #[error("entity {entity}: it is built already")]
+    AlreadyBuilt {
+        /// The handle.
+        entity: Entity,
+    },
+    /// The entity lives in another world of the same universe.
+    #[error("entity {entity}: it lives in another world")]
+    Elsewhere {
+        /// The handle.
+        entity: Entity,
+    },
+    /// The entity does not have a fragment.
+    #[error("entity {entity}: it has no {name}")]
+    Missing {
+        /// The handle.
+        entity: Entity,
+        /// The fragment's name.
+        name: Box<str>,
+    },
+    /// A fragment was refused.
+    #[error(transparent)]
+    Fragment(#[from] FragmentError),
+    /// A fragment cannot be cloned.
+    #[error("{name} cannot be cloned: register it with `register_clone`")]
+    NotCloneable {
+        /// Its name.
+        name: Box<str>,
+    },
+    /// A fragment cannot be switched off and on.
+    #[error("{name} cannot be switched off: register it with `register_enableable` before its first use")]
+    NotEnableable {
+        /// Its name.
+        name: Box<str>,
+    },
+    /// No id is left.
+    #[error(transparent)]
+    Full(#[from] Full),
+    /// No chunk is left, or the system has no memory.
+    #[error(transparent)]
+    Chunk(#[from] ChunkError),
+    /// The system refused address space.
+    #[error("no address space for a world: {0}")]
+    Io(#[from] std::io::Error),
+    /// The universe has as many worlds as it can.
+    #[error("the universe has 65,535 worlds, which is the limit")]
+    TooManyWorlds,
+    /// The world has as many archetypes as it can.
+    #[error("the world has 1,048,576 archetypes, which is the limit")]
+    TooManyArchetypes,
+}
+
+impl WorldError {
+    /// The entity that the error is about, if it is about one.
+    #[must_use]
+    pub fn entity(&self) -> Option<Entity> {
+        match self {
+            Self::Entity(error) => Some(error.entity),
+            Self::NotBuilt { entity }
+            | Self::AlreadyBuilt { entity }
+            | Self::Elsewhere { entity }
+            | Self::Missing { entity, .. } => Some(*entity),
+            _ => None,
+        }
+    }
+}

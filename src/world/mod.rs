@@ -1,0 +1,221 @@
+//! The world room: entities with fragments.
+//!
+//! A [`World`] owns archetypes, and they own chunks. It creates and destroys entities, changes their
+//! composition, and lends their fragments. Several worlds can stand on one [`Universe`]: then ids are
+//! unique over all of them.
+
+mod access;
+mod bundles;
+mod change;
+mod compose;
+mod create;
+mod destroy;
+mod error;
+mod shared_values;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub use crate::archetype::Universe;
+pub use create::Batch;
+pub use destroy::SliceReport;
+pub use error::WorldError;
+
+use crate::archetype::{Archetype, Row};
+use crate::entity::{Entity, EntityError, EntityFault};
+use crate::fragment::{FragmentId, FragmentRegistry, Value};
+use crate::sync::atomic::{AtomicU32, Ordering};
+use bundles::Bundles;
+use shared_values::SharedValues;
+
+/// Entities and their fragments.
+///
+/// `&mut World` changes at once; `&World` reads, from any number of threads. Every call that takes a
+/// handle says whether the entity still lives ([`WorldError`]); a call that is refused has changed
+/// nothing.
+///
+/// | operation | complexity |
+/// |---|---|
+/// | create, destroy | O(fragments of the entity) |
+/// | add, remove | O(fragments that move) |
+/// | get | O(1): three dependent loads, and a search among the fragments of the archetype |
+/// | set a value of a fragment that is there | O(1) |
+///
+/// Memory: eight bytes and the fragments' sizes an entity in the chunks, 8.6 bytes in the index; chunks of
+/// 16 KiB, of which an archetype keeps an empty one.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// #[derive(Debug, PartialEq)]
+/// struct Position(f32, f32);
+/// struct Asleep;
+///
+/// let mut world = World::new();
+/// let ant = world.create((Position(1.0, 2.0), Asleep))?;
+/// world.remove::<(Asleep,)>(ant)?;
+/// world.get_mut::<Position>(ant)?.0 = 3.0;
+/// assert_eq!(world.get::<Position>(ant)?, &Position(3.0, 2.0));
+/// world.destroy(ant)?;
+/// assert!(world.get::<Position>(ant).is_err());
+/// # Ok::<(), WorldError>(())
+/// ```
+///
+/// Sources: Unity DOTS' entity manager (chunks, versions), Unreal Mass' (compositions, shared
+/// fragments).
+#[derive(Debug)]
+#[doc(alias = "EntityManager")]
+pub struct World {
+    pub(crate) universe: Arc<Universe>,
+    /// Its number in the universe.
+    pub(crate) number: u16,
+    pub(crate) archetypes: Vec<Archetype>,
+    pub(crate) by_composition: HashMap<Box<[FragmentId]>, u32>,
+    /// Fragment number → the archetypes that have it, in the order of their numbers.
+    pub(crate) having: Vec<Vec<u32>>,
+    pub(crate) bundles: Bundles,
+    pub(crate) shared: SharedValues,
+    /// What chunk fragments begin with in new archetypes.
+    pub(crate) templates: HashMap<FragmentId, Value>,
+    /// The version of the last query that ran. What is changed now gets the next one.
+    pub(crate) version: AtomicU32,
+    /// 16 KiB chunks that a chunk of a new archetype has at least.
+    pub(crate) chunks_per_chunk: usize,
+}
+
+impl World {
+    /// An empty world in a universe of its own.
+    ///
+    /// # Panics
+    /// If the system has no address space left; [`of`](Self::of) a universe that you made returns the
+    /// error instead.
+    #[must_use]
+    pub fn new() -> Self {
+        match Self::of(&Arc::new(Universe::new())) {
+            Ok(world) => world,
+            Err(error) => panic!("no world: {error}"),
+        }
+    }
+
+    /// An empty world in this universe.
+    ///
+    /// # Errors
+    /// [`WorldError::TooManyWorlds`].
+    pub fn of(universe: &Arc<Universe>) -> Result<Self, WorldError> {
+        let number = universe.add_world().ok_or(WorldError::TooManyWorlds)?;
+        Ok(Self {
+            universe: Arc::clone(universe),
+            number,
+            archetypes: Vec::new(),
+            by_composition: HashMap::new(),
+            having: Vec::new(),
+            bundles: Bundles::default(),
+            shared: SharedValues::default(),
+            templates: HashMap::new(),
+            version: AtomicU32::new(0),
+            chunks_per_chunk: 1,
+        })
+    }
+
+    /// The universe that it stands in.
+    #[must_use]
+    pub fn universe(&self) -> &Arc<Universe> {
+        &self.universe
+    }
+
+    /// The fragments that its universe knows.
+    #[must_use]
+    pub fn registry(&self) -> &FragmentRegistry {
+        self.universe.registry()
+    }
+
+    /// Entities that live in this world, without reserved ones. O(archetypes).
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.archetypes.iter().map(|archetype| archetype.entities).sum()
+    }
+
+    /// Whether no entity lives in this world. O(archetypes).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+
+    /// Compositions that have been met.
+    #[must_use]
+    pub fn archetype_count(&self) -> usize {
+        self.archetypes.len()
+    }
+
+    /// How many 16 KiB chunks (1 to 64) a chunk of a composition has that is met from now on, at least:
+    /// one, as DOTS has it, unless you say otherwise; eight are Mass' 128 KiB. Long chunks are read a
+    /// little faster, short ones waste less on rare compositions.
+    ///
+    /// # Panics
+    /// If `chunks` is not between 1 and 64.
+    pub fn set_chunk_size(&mut self, chunks: usize) {
+        assert!(
+            (1..=crate::chunk::MEGACHUNK_CHUNKS).contains(&chunks),
+            "a chunk has 1 to 64 times 16 KiB, not {chunks}"
+        );
+        self.chunks_per_chunk = chunks;
+    }
+
+    /// The version that changes get which are made now. It grows with each query that runs, and wraps.
+    #[inline]
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        // Ordering: Relaxed: a counter. Who compares versions is ordered by the borrow of the world.
+        self.version.load(Ordering::Relaxed).wrapping_add(1)
+    }
+
+    /// Where an entity of this world lies.
+    #[inline(always)]
+    pub(crate) fn find(&self, entity: Entity) -> Result<(u32, Row), WorldError> {
+        let place = self.universe.index().locate(entity)?;
+        let owner = place.and_then(|place| Some((place, self.universe.owner(place)?)));
+        match owner {
+            Some((place, owner))
+                if owner.world == self.number
+                    && place.row() < crate::archetype::universe::ROWS_PER_CHUNK =>
+            {
+                let row = owner.sub * crate::archetype::universe::ROWS_PER_CHUNK + place.row();
+                let chunk = owner.position;
+                Ok((owner.archetype, Row { chunk, row }))
+            }
+            _ => Err(self.refuse(entity)),
+        }
+    }
+
+    /// Why an entity that lives is not in this world.
+    #[cold]
+    fn refuse(&self, entity: Entity) -> WorldError {
+        match self.universe.index().locate(entity) {
+            Err(error) => error.into(),
+            Ok(None) => WorldError::NotBuilt { entity },
+            Ok(Some(place)) if place == create::LEAVING => {
+                EntityError::new(entity, EntityFault::Destroyed).into()
+            }
+            Ok(Some(_)) => WorldError::Elsewhere { entity },
+        }
+    }
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let panicked = self.clear_quietly();
+        for archetype in &mut self.archetypes {
+            archetype.trim(&self.universe, self.number);
+        }
+        self.universe.remove_world(self.number);
+        if !std::thread::panicking() {
+            crate::fragment::panic::resume(panicked);
+        }
+    }
+}

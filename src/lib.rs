@@ -1,11 +1,12 @@
-//! Lock-free concurrent entity index and mega-chunk allocator, model-checked.
+//! An entity component store on a lock-free entity index and a mega-chunk allocator, both model-checked.
 //!
+//! * [`World`](world::World): entities with fragments, in chunks, queried a chunk at a time.
 //! * [`EntityIndex`]: 134,217,728 generational ids that any thread may create, destroy and look up
 //!   at any moment without a lock. A handle that is dead stays dead for ever.
 //! * [`MegachunkAllocator`]: 1,048,576 chunks of 16 KiB that any thread may take and give back,
 //!   singly or in contiguous runs of up to 64.
 //!
-//! Both stand alone. The rooms of the crate, from the ground up:
+//! The last two stand alone. The rooms of the crate, from the ground up:
 //!
 //! | room | what it holds |
 //! |---|---|
@@ -13,6 +14,10 @@
 //! | [`memory`] | address space that costs nothing until it is touched |
 //! | [`entity`] | [`Entity`], [`EntityIndex`], the [`EntityAllocator`](entity::EntityAllocator) seam and, behind it, [references](entity::reference) to measure against |
 //! | [`chunk`] | [`MegachunkAllocator`], its [memory](chunk::memory), the [`ChunkAllocator`](chunk::ChunkAllocator) seam and [references](chunk::reference) |
+//! | [`fragment`] | what entities are made of: [registry](fragment::FragmentRegistry), [sets](fragment::FragmentSet), [bundles](fragment::Bundle) |
+//! | [`archetype`] | compositions, the [layout](archetype::ChunkLayout) of their chunks, the [`Universe`](archetype::Universe) under several worlds |
+//! | [`world`] | [`World`](world::World): creates, destroys, changes, lends |
+//! | [`query`] | [`Query`](query::Query): what is lent of which entities |
 #![cfg_attr(
     feature = "cli",
     doc = "| [`cli`] | the `megachunk` program and the workloads it shares with the benches |"
@@ -39,6 +44,8 @@ pub mod chunk;
 pub mod entity;
 pub mod fragment;
 pub mod memory;
+#[cfg(not(loom))]
+pub mod query;
 pub mod sync;
 #[cfg(not(loom))]
 pub mod world;
@@ -52,10 +59,12 @@ pub use entity::{Entity, EntityIndex};
 /// What most programs need: `use megachunk::prelude::*;`.
 pub mod prelude {
     pub use crate::chunk::{CHUNK_BYTES, ChunkError, Chunks, MegachunkAllocator, RawChunks};
+    pub use crate::entity::{Entity, EntityError, EntityFault, EntityIndex, Full, Place};
+    pub use crate::fragment::{Bundle, ConstShared, PerChunk, Shared};
+    #[cfg(not(loom))]
+    pub use crate::query::{Any, Changed, Has, Query, QueryError, With, Without};
     #[cfg(not(loom))]
     pub use crate::world::{Universe, World, WorldError};
-    pub use crate::fragment::Bundle;
-    pub use crate::entity::{Entity, EntityError, EntityFault, EntityIndex, Full, Place};
 }
 
 /// The README's examples, run as tests.

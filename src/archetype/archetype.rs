@@ -11,18 +11,17 @@ use std::collections::HashMap;
 use crate::archetype::chunk::{Chunk, NOT_OPEN};
 use crate::archetype::column::{Column, copy_value};
 use crate::archetype::edge::Edges;
+use crate::archetype::universe::Universe;
 use crate::chunk::ChunkError;
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, note};
 use crate::fragment::{FragmentId, FragmentSet};
-use crate::archetype::universe::Universe;
 
 /// A value that lies in a chunk once.
 #[derive(Debug)]
 pub(crate) struct ChunkValue {
     pub(crate) id: FragmentId,
     pub(crate) offset: u32,
-    pub(crate) size: u32,
     /// What a new chunk begins with.
     pub(crate) template: crate::fragment::Value,
 }
@@ -215,7 +214,9 @@ impl Archetype {
             for column in &self.columns {
                 if let Some(drop) = column.drop {
                     let size = column.size as usize;
-                    let mut value = chunk.array(column.offset).wrapping_add(first as usize * size);
+                    let mut value = chunk
+                        .array(column.offset)
+                        .wrapping_add(first as usize * size);
                     // A slice whose element panics goes on with the others; only a second panic
                     // would end the program.
                     for _ in 0..count {

@@ -105,11 +105,6 @@ impl Chunk {
         self.filled_version = version;
         self.order_version = version;
     }
-
-    /// All versions as those of a chunk whose values are all new.
-    pub(crate) fn reset(&mut self, version: u32) {
-        self.filled(version);
-    }
 }
 
 /// The later of two versions, which may wrap: of two that are less than half the range apart.

@@ -23,11 +23,21 @@ pub(crate) unsafe fn copy_value(from: *const u8, to: *mut u8, size: u32) {
     // SAFETY: the caller's; each arm moves as many bytes as `size` says.
     unsafe {
         match size {
-            4 => to.cast::<[u8; 4]>().write_unaligned(from.cast::<[u8; 4]>().read_unaligned()),
-            8 => to.cast::<[u8; 8]>().write_unaligned(from.cast::<[u8; 8]>().read_unaligned()),
-            12 => to.cast::<[u8; 12]>().write_unaligned(from.cast::<[u8; 12]>().read_unaligned()),
-            16 => to.cast::<[u8; 16]>().write_unaligned(from.cast::<[u8; 16]>().read_unaligned()),
-            64 => to.cast::<[u8; 64]>().write_unaligned(from.cast::<[u8; 64]>().read_unaligned()),
+            4 => to
+                .cast::<[u8; 4]>()
+                .write_unaligned(from.cast::<[u8; 4]>().read_unaligned()),
+            8 => to
+                .cast::<[u8; 8]>()
+                .write_unaligned(from.cast::<[u8; 8]>().read_unaligned()),
+            12 => to
+                .cast::<[u8; 12]>()
+                .write_unaligned(from.cast::<[u8; 12]>().read_unaligned()),
+            16 => to
+                .cast::<[u8; 16]>()
+                .write_unaligned(from.cast::<[u8; 16]>().read_unaligned()),
+            64 => to
+                .cast::<[u8; 64]>()
+                .write_unaligned(from.cast::<[u8; 64]>().read_unaligned()),
             _ => from.copy_to_nonoverlapping(to, size as usize),
         }
     }

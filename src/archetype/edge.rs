@@ -93,9 +93,4 @@ impl Edges {
     pub(crate) fn insert(&mut self, change: Change, edge: std::sync::Arc<Edge>) {
         self.0.push((change, edge));
     }
-
-    /// Forgets all edges.
-    pub(crate) fn clear(&mut self) {
-        self.0.clear();
-    }
 }

@@ -221,8 +221,8 @@ impl Universe {
         // Ordering: as in `enter`.
         //
         // SAFETY: a place's chunk is below the number of chunks.
-        let owner = unsafe { self.owners.get_unchecked(place.chunk() as usize) }
-            .load(Ordering::Relaxed);
+        let owner =
+            unsafe { self.owners.get_unchecked(place.chunk() as usize) }.load(Ordering::Relaxed);
         let world = (owner >> (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)) as u32;
         Some(Owner {
             world: world.checked_sub(1)? as u16,

@@ -142,7 +142,9 @@ macro_rules! with_value {
                 if let Some(value) = self.value.take() {
                     let value = core::mem::ManuallyDrop::new(value);
                     // SAFETY: a value of this fragment, which is not used or dropped again.
-                    sink(info, unsafe { Value::take(info, (&raw const value).cast()) });
+                    sink(info, unsafe {
+                        Value::take(info, (&raw const value).cast())
+                    });
                 }
                 Ok(())
             }

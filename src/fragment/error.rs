@@ -25,7 +25,9 @@ pub enum FragmentError {
         name: Box<str>,
     },
     /// A fragment does not fit in a chunk, even alone.
-    #[error("{name} takes {size} bytes an entity, aligned to {align}: a chunk of {limit} bytes cannot hold it")]
+    #[error(
+        "{name} takes {size} bytes an entity, aligned to {align}: a chunk of {limit} bytes cannot hold it"
+    )]
     TooLarge {
         /// The name of the largest fragment.
         name: Box<str>,

@@ -392,7 +392,10 @@ mod tests {
             let info = unsafe { registry.define(definition) }.unwrap();
             assert_eq!(info.id().number(), number);
         }
-        assert_eq!(registry.find("health of part 4000").unwrap().id().number(), 4_000);
+        assert_eq!(
+            registry.find("health of part 4000").unwrap().id().number(),
+            4_000
+        );
         let taken = FragmentDefinition {
             name: "health of part 7",
             layout: core::alloc::Layout::new::<u32>(),

@@ -164,7 +164,10 @@ mod tests {
     use super::*;
 
     fn set(numbers: &[u16]) -> FragmentSet {
-        numbers.iter().map(|&n| FragmentId::from_number(n)).collect()
+        numbers
+            .iter()
+            .map(|&n| FragmentId::from_number(n))
+            .collect()
     }
 
     #[test]

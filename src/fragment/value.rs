@@ -98,15 +98,6 @@ impl Value {
         }
         panicked
     }
-
-    /// Gives the value away: whoever takes it from the memory must do so before `self` ends.
-    ///
-    /// # Safety
-    /// The value is moved out by `take`, all of it.
-    pub(crate) unsafe fn move_out(mut self, take: impl FnOnce(*mut u8)) {
-        self.drop = None;
-        take(self.memory.as_ptr());
-    }
 }
 
 fn allocate(layout: Layout) -> NonNull<u8> {

@@ -3,8 +3,7 @@
 use crate::archetype::{Archetype, Row, write_bit};
 use crate::entity::Entity;
 use crate::fragment::{
-    ConstShared, Fragment, FragmentError, FragmentId, FragmentInfo, PerChunk, Shared,
-    SharedFragment,
+    ConstShared, Fragment, FragmentError, FragmentInfo, PerChunk, Shared, SharedFragment,
 };
 use crate::world::{World, WorldError};
 
@@ -76,7 +75,11 @@ impl World {
     }
 
     fn has_role<R: 'static>(&self, archetype: u32) -> bool {
-        let id = self.universe.registry().of_role::<R>().map(FragmentInfo::id);
+        let id = self
+            .universe
+            .registry()
+            .of_role::<R>()
+            .map(FragmentInfo::id);
         id.is_some_and(|id| self.archetypes[archetype as usize].set.contains(id))
     }
 
@@ -99,7 +102,11 @@ impl World {
     fn shared_in_role<R: 'static, T: Fragment>(&self, entity: Entity) -> Result<&T, WorldError> {
         let (archetype, row) = self.find(entity)?;
         let data = &self.archetypes[archetype as usize];
-        let id = self.universe.registry().of_role::<R>().map(FragmentInfo::id);
+        let id = self
+            .universe
+            .registry()
+            .of_role::<R>()
+            .map(FragmentInfo::id);
         match id.and_then(|id| data.shared_at(id)) {
             Some(at) => {
                 let group = data.chunks[row.chunk as usize].group;
@@ -125,7 +132,10 @@ impl World {
     ///
     /// # Errors
     /// As for [`get`](Self::get).
-    pub fn chunk_fragment_mut<T: Fragment>(&mut self, entity: Entity) -> Result<&mut T, WorldError> {
+    pub fn chunk_fragment_mut<T: Fragment>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<&mut T, WorldError> {
         let value = self.chunk_value::<T>(entity)?;
         // SAFETY: as above, and `&mut self` lends nothing else meanwhile.
         Ok(unsafe { &mut *value })
@@ -134,7 +144,11 @@ impl World {
     fn chunk_value<T: Fragment>(&self, entity: Entity) -> Result<*mut T, WorldError> {
         let (archetype, row) = self.find(entity)?;
         let data = &self.archetypes[archetype as usize];
-        let id = self.universe.registry().of_role::<PerChunk<T>>().map(FragmentInfo::id);
+        let id = self
+            .universe
+            .registry()
+            .of_role::<PerChunk<T>>()
+            .map(FragmentInfo::id);
         match data.chunk_values.iter().find(|value| Some(value.id) == id) {
             Some(value) => Ok(data.chunks[row.chunk as usize].array(value.offset).cast()),
             None => Err(missing::<T>(entity)),
@@ -154,7 +168,13 @@ impl World {
         let (archetype, row) = self.find(entity)?;
         let (data, offset) = self.enabled_bits::<T>(archetype, entity)?;
         // SAFETY: a row of the chunk, and `&mut self`.
-        unsafe { write_bit(data.chunks[row.chunk as usize].array(offset), row.row, enabled) };
+        unsafe {
+            write_bit(
+                data.chunks[row.chunk as usize].array(offset),
+                row.row,
+                enabled,
+            )
+        };
         Ok(())
     }
 
@@ -244,8 +264,12 @@ impl World {
         let mut whole = false;
         let mut made = Made(Vec::with_capacity(clones.len()), &mut whole);
         for (offset, size, clone, drop) in clones {
-            let from = from_chunk.array(offset).wrapping_add(row.row as usize * size as usize);
-            let there = to_chunk.array(offset).wrapping_add(to.row as usize * size as usize);
+            let from = from_chunk
+                .array(offset)
+                .wrapping_add(row.row as usize * size as usize);
+            let there = to_chunk
+                .array(offset)
+                .wrapping_add(to.row as usize * size as usize);
             // SAFETY: a value, and an empty row for its clone.
             unsafe { clone(from, there) };
             made.0.extend(drop.map(|drop| (there, drop)));
@@ -263,15 +287,14 @@ impl World {
             unsafe {
                 let from = data.chunks[row.chunk as usize].array(bits.offset);
                 let enabled = crate::archetype::read_bit(from, row.row);
-                write_bit(data.chunks[to.chunk as usize].array(bits.offset), to.row, enabled);
+                write_bit(
+                    data.chunks[to.chunk as usize].array(bits.offset),
+                    to.row,
+                    enabled,
+                );
             }
         }
         Ok(new)
-    }
-
-    /// The number of a fragment, registered if it was not.
-    pub(crate) fn id_of<T: Fragment>(&self) -> Result<FragmentId, FragmentError> {
-        Ok(self.universe.registry().register::<T>()?.id())
     }
 }
 

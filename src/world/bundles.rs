@@ -94,11 +94,4 @@ impl Bundles {
         self.last = Some((id, number));
         Ok(number)
     }
-
-    /// Forgets which archetypes entities go to, because some are gone.
-    pub(crate) fn forget_archetypes(&mut self) {
-        for info in &mut self.infos {
-            info.archetype = NO_ARCHETYPE;
-        }
-    }
 }

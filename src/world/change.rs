@@ -72,13 +72,7 @@ impl World {
 
     /// Gives an entity new values of fragments that it has.
     #[inline]
-    fn replace<B: Bundle>(
-        &mut self,
-        archetype: u32,
-        row: Row,
-        edge: &Edge,
-        bundle: B,
-    ) -> Panicked {
+    fn replace<B: Bundle>(&mut self, archetype: u32, row: Row, edge: &Edge, bundle: B) -> Panicked {
         let version = self.version();
         let data = &self.archetypes[archetype as usize];
         let panicked = end(data, row, edge);

@@ -44,7 +44,9 @@ impl World {
             .map(|info| info.id())
             .collect();
         let numbers: Vec<usize> = (0..enableable.len()).collect();
-        let mut run = self.chunks_per_chunk.max(ChunkLayout::chunks_for(&contents));
+        let mut run = self
+            .chunks_per_chunk
+            .max(ChunkLayout::chunks_for(&contents));
         let layout = loop {
             let bytes = run * CHUNK_BYTES;
             match ChunkLayout::with_extra(bytes, &contents, &numbers, &once_contents) {
@@ -64,20 +66,24 @@ impl World {
             .collect();
         let (bits, values) = layout.extra().split_at(enableable.len());
         let chunk_values = once.iter().zip(values).map(|(info, &offset)| {
-            let template = self.templates.get(&info.id()).ok_or_else(|| {
-                FragmentError::Unknown { id: info.id() }
-            })?;
+            let template = self
+                .templates
+                .get(&info.id())
+                .ok_or_else(|| FragmentError::Unknown { id: info.id() })?;
             Ok(ChunkValue {
                 id: info.id(),
                 offset: offset as u32,
-                size: info.layout().size() as u32,
                 template: template.duplicate(),
             })
         });
         let shared = |info: &&FragmentInfo| {
-            matches!(info.kind(), FragmentKind::Shared | FragmentKind::ConstShared)
+            matches!(
+                info.kind(),
+                FragmentKind::Shared | FragmentKind::ConstShared
+            )
         };
-        let shared: Box<[FragmentId]> = infos.iter().filter(|i| shared(i)).map(|i| i.id()).collect();
+        let shared: Box<[FragmentId]> =
+            infos.iter().filter(|i| shared(i)).map(|i| i.id()).collect();
         let number = self.archetypes.len() as u32;
         let mut archetype = Archetype {
             chunks: Vec::new(),
@@ -172,7 +178,11 @@ impl World {
     }
 
     #[cold]
-    pub(crate) fn add_edge(&mut self, source: u32, change: Change) -> Result<Arc<Edge>, WorldError> {
+    pub(crate) fn add_edge(
+        &mut self,
+        source: u32,
+        change: Change,
+    ) -> Result<Arc<Edge>, WorldError> {
         let mut ids: Vec<FragmentId> = self.archetypes[source as usize].ids.to_vec();
         let (gone, come) = match change {
             Change::Add(come) => (None, Some(come)),

@@ -130,7 +130,8 @@ impl World {
         let number = match self.bundle::<B>() {
             Ok(number) => number,
             Err(error) => {
-                key.iter().for_each(|&value| self.shared.release_unused(value));
+                key.iter()
+                    .for_each(|&value| self.shared.release_unused(value));
                 return Err(error);
             }
         };
@@ -191,7 +192,8 @@ impl World {
             let data = &unfinished.world.archetypes[archetype as usize];
             let chunk = &data.chunks[row.chunk as usize];
             let capacity = data.capacity;
-            let columns = columns::<I::Item>(chunk, &unfinished.world.bundles.infos[number].offsets);
+            let columns =
+                columns::<I::Item>(chunk, &unfinished.world.bundles.infos[number].offsets);
             let mut at = row.row;
             // SAFETY: the columns have rows up to the capacity, empty from `at` on.
             unsafe { first.write(columns.as_ptr(), at as usize) };
@@ -269,7 +271,11 @@ impl World {
     /// [`WorldError::AlreadyBuilt`] if it is built: then [`destroy`](Self::destroy) it in its world.
     pub fn release(&self, entity: Entity) -> Result<(), WorldError> {
         // So that nobody builds it while it dies.
-        match self.universe.index().relocate(entity, None, Some(LEAVING))? {
+        match self
+            .universe
+            .index()
+            .relocate(entity, None, Some(LEAVING))?
+        {
             Ok(()) => {
                 self.universe.kill(entity);
                 Ok(())
@@ -346,22 +352,26 @@ impl Batch {
     /// the rows where they were created.
     pub fn iter<'w>(&'w self, world: &'w World) -> impl Iterator<Item = Entity> + 'w {
         let archetype = world.archetypes.get(self.archetype as usize);
-        self.spans.iter().flat_map(move |span| -> &'w [Entity] {
-            match span {
-                Span::Entities(entities) => entities,
-                &Span::Rows {
-                    chunk,
-                    first,
-                    count,
-                } => {
-                    let chunk = archetype.and_then(|data| data.chunks.get(chunk as usize));
-                    chunk
-                        .and_then(|c| c.entities().get(first as usize..(first + count) as usize))
-                        .unwrap_or(&[])
+        self.spans
+            .iter()
+            .flat_map(move |span| -> &'w [Entity] {
+                match span {
+                    Span::Entities(entities) => entities,
+                    &Span::Rows {
+                        chunk,
+                        first,
+                        count,
+                    } => {
+                        let chunk = archetype.and_then(|data| data.chunks.get(chunk as usize));
+                        chunk
+                            .and_then(|c| {
+                                c.entities().get(first as usize..(first + count) as usize)
+                            })
+                            .unwrap_or(&[])
+                    }
                 }
-            }
-        })
-        .copied()
+            })
+            .copied()
     }
 }
 

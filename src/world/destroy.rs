@@ -1,7 +1,7 @@
 //! Entities go: one by one, in slices, all of them.
 
 use crate::archetype::Row;
-use crate::entity::{DestroyReport, Entity, EntityError, EntityFault};
+use crate::entity::{DestroyReport, Entity};
 use crate::fragment::panic::{Panicked, first, resume};
 use crate::world::{World, WorldError};
 
@@ -61,7 +61,11 @@ impl World {
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
         // SAFETY: a row of the chunk, which has a handle.
-        let entity = unsafe { *data.chunks[row.chunk as usize].handles().add(row.row as usize) };
+        let entity = unsafe {
+            *data.chunks[row.chunk as usize]
+                .handles()
+                .add(row.row as usize)
+        };
         // SAFETY: the row's values end with its entity.
         let panicked = unsafe { data.drop_row(row) };
         self.universe.kill(entity);
@@ -137,7 +141,9 @@ impl World {
         }
         // SAFETY: all rows, whose values end with their entities.
         let panicked = unsafe { data.drop_rows(chunk, 0, count) };
-        let killed = self.universe.kill_slice(data.chunks[chunk as usize].entities());
+        let killed = self
+            .universe
+            .kill_slice(data.chunks[chunk as usize].entities());
         debug_assert!(killed.is_clean(), "the entities of rows live");
         let record = &mut data.chunks[chunk as usize];
         record.len = 0;
@@ -153,7 +159,9 @@ impl World {
     /// Gives the memory of empty chunks back; how many chunks.
     pub fn trim(&mut self) -> usize {
         let archetypes = self.archetypes.iter_mut();
-        archetypes.map(|data| data.trim(&self.universe, self.number)).sum()
+        archetypes
+            .map(|data| data.trim(&self.universe, self.number))
+            .sum()
     }
 }
 
@@ -165,9 +173,4 @@ impl From<DestroyReport> for SliceReport {
             refused: refused.map(|(at, error)| (at, error.into())).collect(),
         }
     }
-}
-
-/// The error for a handle whose entity is gone.
-pub(crate) fn destroyed(entity: Entity) -> WorldError {
-    EntityError::new(entity, EntityFault::Destroyed).into()
 }

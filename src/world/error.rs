@@ -47,7 +47,9 @@ pub enum WorldError {
         name: Box<str>,
     },
     /// A fragment cannot be switched off and on.
-    #[error("{name} cannot be switched off: register it with `register_enableable` before its first use")]
+    #[error(
+        "{name} cannot be switched off: register it with `register_enableable` before its first use"
+    )]
     NotEnableable {
         /// Its name.
         name: Box<str>,

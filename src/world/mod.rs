@@ -81,6 +81,15 @@ pub struct World {
     pub(crate) version: AtomicU32,
     /// 16 KiB chunks that a chunk of a new archetype has at least.
     pub(crate) chunks_per_chunk: usize,
+    /// Unique in the process, and another one after archetypes went: what queries know is of this one.
+    pub(crate) identity: u64,
+}
+
+/// A number that no world had before.
+pub(crate) fn new_identity() -> u64 {
+    static NEXT: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(1);
+    // Ordering: only uniqueness matters.
+    NEXT.fetch_add(1, core::sync::atomic::Ordering::Relaxed)
 }
 
 impl World {
@@ -114,7 +123,14 @@ impl World {
             templates: HashMap::new(),
             version: AtomicU32::new(0),
             chunks_per_chunk: 1,
+            identity: new_identity(),
         })
+    }
+
+    /// What queries remember it by.
+    #[inline]
+    pub(crate) fn identity(&self) -> u64 {
+        self.identity
     }
 
     /// The universe that it stands in.
@@ -132,7 +148,10 @@ impl World {
     /// Entities that live in this world, without reserved ones. O(archetypes).
     #[must_use]
     pub fn count(&self) -> usize {
-        self.archetypes.iter().map(|archetype| archetype.entities).sum()
+        self.archetypes
+            .iter()
+            .map(|archetype| archetype.entities)
+            .sum()
     }
 
     /// Whether no entity lives in this world. O(archetypes).

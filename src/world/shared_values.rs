@@ -98,9 +98,4 @@ impl SharedValues {
             self.free.push(id.0);
         }
     }
-
-    /// How many values there are.
-    pub(crate) fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
 }

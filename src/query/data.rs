@@ -1,0 +1,508 @@
+//! `QueryData`: what a query lends of each entity.
+
+use core::ptr;
+
+use crate::entity::Entity;
+use crate::fragment::{
+    ConstShared, Fragment, FragmentId, FragmentRegistry, PerChunk, Shared, SharedFragment,
+};
+use crate::query::{Access, ArchetypeView, ChunkView, QueryError, Requirements};
+
+/// "Not there."
+const ABSENT: u32 = u32::MAX;
+
+/// What a query lends of each entity: `&T`, `&mut T`, `Option<&T>`, `Option<&mut T>`, [`Entity`],
+/// [`Has<T>`], [`Shared<T>`](crate::fragment::Shared), [`ConstShared<T>`](crate::fragment::ConstShared),
+/// [`PerChunk<T>`](crate::fragment::PerChunk), and tuples of up to 12 of these.
+///
+/// # Safety
+/// `require` says all that is lent; `fetch`, `item` and `slices` lend that and nothing else.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is nothing that a query can lend",
+    note = "fragments are lent as `&T` or `&mut T`; tags are asked for with the filter `With<T>`"
+)]
+pub unsafe trait QueryData {
+    /// What is lent of one entity.
+    type Item<'w>;
+    /// What is lent of a chunk's entities, as slices.
+    type Slices<'w>;
+    /// The fragments' numbers.
+    #[doc(hidden)]
+    type Ids: Clone + Send + Sync;
+    /// Where they lie in the chunks of an archetype.
+    #[doc(hidden)]
+    type Columns: Copy + Send + Sync;
+    /// Where they lie in a chunk.
+    #[doc(hidden)]
+    type Fetch<'w>: Copy;
+
+    /// Says what is lent.
+    ///
+    /// # Errors
+    /// Fragments that cannot be registered.
+    #[doc(hidden)]
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<Self::Ids, QueryError>;
+
+    /// Finds the fragments in an archetype that meets the requirements.
+    #[doc(hidden)]
+    fn columns(ids: &Self::Ids, archetype: ArchetypeView<'_>) -> Self::Columns;
+
+    /// Finds them in a chunk.
+    #[doc(hidden)]
+    fn fetch<'w>(columns: Self::Columns, chunk: ChunkView<'w>) -> Self::Fetch<'w>;
+
+    /// Lends a row.
+    ///
+    /// # Safety
+    /// The row is below the chunk's length; nobody has what is lent in a way that conflicts.
+    #[doc(hidden)]
+    unsafe fn item<'w>(fetch: Self::Fetch<'w>, row: usize) -> Self::Item<'w>;
+
+    /// Lends the first `len` rows.
+    ///
+    /// # Safety
+    /// As for `item`, for all of them.
+    #[doc(hidden)]
+    unsafe fn slices<'w>(fetch: Self::Fetch<'w>, len: usize) -> Self::Slices<'w>;
+}
+
+/// Query data that writes nothing: such queries need only `&World`.
+///
+/// # Safety
+/// No access for writing.
+pub unsafe trait ReadOnly: QueryData {}
+
+/// Query data that says whether an entity has a fragment or tag, without asking for it.
+#[derive(Debug)]
+pub struct Has<T>(
+    core::marker::PhantomData<fn() -> T>,
+    core::convert::Infallible,
+);
+
+/// The array of `T` in a chunk, or one address where all values of size zero are.
+#[inline(always)]
+fn array<T>(chunk: ChunkView<'_>, offset: u32) -> *mut T {
+    if size_of::<T>() == 0 {
+        ptr::dangling_mut()
+    } else {
+        chunk.chunk.array(offset).cast()
+    }
+}
+
+/// Column and offset of a fragment in an archetype; both [`ABSENT`] if it is not there.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct At {
+    column: u32,
+    offset: u32,
+}
+
+fn at(id: FragmentId, archetype: ArchetypeView<'_>) -> At {
+    match archetype.0.column_of(id) {
+        Some(column) => At {
+            column: column as u32,
+            offset: archetype.0.columns[column].offset,
+        },
+        // A tag that is there: any offset will do.
+        None if archetype.0.set.contains(id) => At {
+            column: ABSENT,
+            offset: 0,
+        },
+        None => At {
+            column: ABSENT,
+            offset: ABSENT,
+        },
+    }
+}
+
+#[inline(always)]
+fn touch(at: At, chunk: ChunkView<'_>) {
+    if at.column != ABSENT {
+        chunk.chunk.touch(at.column as usize, chunk.version);
+    }
+}
+
+// SAFETY: asks to read the fragment, and lends it to be read.
+unsafe impl<T: Fragment> QueryData for &T {
+    type Item<'w> = &'w T;
+    type Slices<'w> = &'w [T];
+    type Ids = FragmentId;
+    type Columns = u32;
+    type Fetch<'w> = *const T;
+
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<FragmentId, QueryError> {
+        let id = registry.register::<T>()?.id();
+        requirements.all(id, Access::Read);
+        Ok(id)
+    }
+
+    fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> u32 {
+        at(id, archetype).offset
+    }
+
+    #[inline(always)]
+    fn fetch<'w>(offset: u32, chunk: ChunkView<'w>) -> *const T {
+        array::<T>(chunk, offset)
+    }
+
+    #[inline(always)]
+    unsafe fn item<'w>(array: *const T, row: usize) -> &'w T {
+        // SAFETY: the caller's.
+        unsafe { &*array.add(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn slices<'w>(array: *const T, len: usize) -> &'w [T] {
+        // SAFETY: the caller's.
+        unsafe { core::slice::from_raw_parts(array, len) }
+    }
+}
+// SAFETY: reads.
+unsafe impl<T: Fragment> ReadOnly for &T {}
+
+// SAFETY: asks to write the fragment, and lends it to be written.
+unsafe impl<T: Fragment> QueryData for &mut T {
+    type Item<'w> = &'w mut T;
+    type Slices<'w> = &'w mut [T];
+    type Ids = FragmentId;
+    type Columns = At;
+    type Fetch<'w> = *mut T;
+
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<FragmentId, QueryError> {
+        let id = registry.register::<T>()?.id();
+        requirements.all(id, Access::Write);
+        Ok(id)
+    }
+
+    fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> At {
+        at(id, archetype)
+    }
+
+    #[inline(always)]
+    fn fetch<'w>(at: At, chunk: ChunkView<'w>) -> *mut T {
+        touch(at, chunk);
+        array::<T>(chunk, at.offset)
+    }
+
+    #[inline(always)]
+    unsafe fn item<'w>(array: *mut T, row: usize) -> &'w mut T {
+        // SAFETY: the caller's.
+        unsafe { &mut *array.add(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn slices<'w>(array: *mut T, len: usize) -> &'w mut [T] {
+        // SAFETY: the caller's.
+        unsafe { core::slice::from_raw_parts_mut(array, len) }
+    }
+}
+
+// SAFETY: may read the fragment, and lends it to be read.
+unsafe impl<T: Fragment> QueryData for Option<&T> {
+    type Item<'w> = Option<&'w T>;
+    type Slices<'w> = Option<&'w [T]>;
+    type Ids = FragmentId;
+    type Columns = At;
+    type Fetch<'w> = Option<*const T>;
+
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<FragmentId, QueryError> {
+        let id = registry.register::<T>()?.id();
+        requirements.optional(id, Access::Read);
+        Ok(id)
+    }
+
+    fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> At {
+        at(id, archetype)
+    }
+
+    #[inline(always)]
+    fn fetch<'w>(at: At, chunk: ChunkView<'w>) -> Option<*const T> {
+        (at.offset != ABSENT).then(|| array::<T>(chunk, at.offset).cast_const())
+    }
+
+    #[inline(always)]
+    unsafe fn item<'w>(array: Option<*const T>, row: usize) -> Option<&'w T> {
+        // SAFETY: the caller's.
+        array.map(|array| unsafe { &*array.add(row) })
+    }
+
+    #[inline(always)]
+    unsafe fn slices<'w>(array: Option<*const T>, len: usize) -> Option<&'w [T]> {
+        // SAFETY: the caller's.
+        array.map(|array| unsafe { core::slice::from_raw_parts(array, len) })
+    }
+}
+// SAFETY: reads.
+unsafe impl<T: Fragment> ReadOnly for Option<&T> {}
+
+// SAFETY: may write the fragment, and lends it to be written.
+unsafe impl<T: Fragment> QueryData for Option<&mut T> {
+    type Item<'w> = Option<&'w mut T>;
+    type Slices<'w> = Option<&'w mut [T]>;
+    type Ids = FragmentId;
+    type Columns = At;
+    type Fetch<'w> = Option<*mut T>;
+
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<FragmentId, QueryError> {
+        let id = registry.register::<T>()?.id();
+        requirements.optional(id, Access::Write);
+        Ok(id)
+    }
+
+    fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> At {
+        at(id, archetype)
+    }
+
+    #[inline(always)]
+    fn fetch<'w>(at: At, chunk: ChunkView<'w>) -> Option<*mut T> {
+        touch(at, chunk);
+        (at.offset != ABSENT).then(|| array::<T>(chunk, at.offset))
+    }
+
+    #[inline(always)]
+    unsafe fn item<'w>(array: Option<*mut T>, row: usize) -> Option<&'w mut T> {
+        // SAFETY: the caller's.
+        array.map(|array| unsafe { &mut *array.add(row) })
+    }
+
+    #[inline(always)]
+    unsafe fn slices<'w>(array: Option<*mut T>, len: usize) -> Option<&'w mut [T]> {
+        // SAFETY: the caller's.
+        array.map(|array| unsafe { core::slice::from_raw_parts_mut(array, len) })
+    }
+}
+
+// SAFETY: lends handles, which change only through `&mut` of the world.
+unsafe impl QueryData for Entity {
+    type Item<'w> = Entity;
+    type Slices<'w> = &'w [Entity];
+    type Ids = ();
+    type Columns = ();
+    type Fetch<'w> = *const Entity;
+
+    fn require(_: &FragmentRegistry, _: &mut Requirements) -> Result<(), QueryError> {
+        Ok(())
+    }
+
+    fn columns((): &(), _: ArchetypeView<'_>) {}
+
+    #[inline(always)]
+    fn fetch<'w>((): (), chunk: ChunkView<'w>) -> *const Entity {
+        chunk.chunk.handles()
+    }
+
+    #[inline(always)]
+    unsafe fn item<'w>(handles: Self::Fetch<'w>, row: usize) -> Self::Item<'w> {
+        // SAFETY: the caller's.
+        unsafe { *handles.add(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn slices<'w>(handles: *const Entity, len: usize) -> &'w [Entity] {
+        // SAFETY: the caller's.
+        unsafe { core::slice::from_raw_parts(handles, len) }
+    }
+}
+// SAFETY: reads.
+unsafe impl ReadOnly for Entity {}
+
+// SAFETY: lends nothing.
+unsafe impl<T: Fragment> QueryData for Has<T> {
+    type Item<'w> = bool;
+    type Slices<'w> = bool;
+    type Ids = FragmentId;
+    type Columns = bool;
+    type Fetch<'w> = bool;
+
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<FragmentId, QueryError> {
+        let id = registry.register::<T>()?.id();
+        requirements.optional(id, Access::None);
+        Ok(id)
+    }
+
+    fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> bool {
+        archetype.0.set.contains(id)
+    }
+
+    #[inline(always)]
+    fn fetch<'w>(has: bool, _: ChunkView<'w>) -> bool {
+        has
+    }
+
+    #[inline(always)]
+    unsafe fn item<'w>(has: Self::Fetch<'w>, _: usize) -> Self::Item<'w> {
+        has
+    }
+
+    #[inline(always)]
+    unsafe fn slices<'w>(has: Self::Fetch<'w>, _: usize) -> Self::Slices<'w> {
+        has
+    }
+}
+// SAFETY: reads nothing.
+unsafe impl<T: Fragment> ReadOnly for Has<T> {}
+
+// The two kinds of shared fragment differ in nothing but how they are registered.
+macro_rules! shared {
+    ($role:ident, $register:ident) => {
+        // SAFETY: lends a shared value, which does not change while the world is lent.
+        unsafe impl<T: SharedFragment> QueryData for $role<T> {
+            type Item<'w> = &'w T;
+            type Slices<'w> = &'w T;
+            type Ids = FragmentId;
+            type Columns = u32;
+            type Fetch<'w> = &'w T;
+
+            fn require(
+                registry: &FragmentRegistry,
+                requirements: &mut Requirements,
+            ) -> Result<FragmentId, QueryError> {
+                let id = registry.$register::<T>()?.id();
+                requirements.all(id, Access::Read);
+                Ok(id)
+            }
+
+            fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> u32 {
+                archetype.0.shared_at(id).map_or(ABSENT, |at| at as u32)
+            }
+
+            #[inline(always)]
+            fn fetch<'w>(at: u32, chunk: ChunkView<'w>) -> &'w T {
+                chunk.shared_value(at as usize)
+            }
+
+            #[inline(always)]
+            unsafe fn item<'w>(value: Self::Fetch<'w>, _: usize) -> Self::Item<'w> {
+                value
+            }
+
+            #[inline(always)]
+            unsafe fn slices<'w>(value: Self::Fetch<'w>, _: usize) -> Self::Slices<'w> {
+                value
+            }
+        }
+        // SAFETY: reads.
+        unsafe impl<T: SharedFragment> ReadOnly for $role<T> {}
+    };
+}
+
+shared!(Shared, register_shared);
+shared!(ConstShared, register_const_shared);
+
+// SAFETY: lends a chunk's value to be read; it is written only through `&mut` of the world.
+unsafe impl<T: Fragment + Clone> QueryData for PerChunk<T> {
+    type Item<'w> = &'w T;
+    type Slices<'w> = &'w T;
+    type Ids = FragmentId;
+    type Columns = u32;
+    type Fetch<'w> = &'w T;
+
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<FragmentId, QueryError> {
+        let id = registry.register_chunk::<T>()?.id();
+        requirements.all(id, Access::Read);
+        Ok(id)
+    }
+
+    fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> u32 {
+        let mut values = archetype.0.chunk_values.iter();
+        values
+            .find(|value| value.id == id)
+            .map_or(ABSENT, |value| value.offset)
+    }
+
+    #[inline(always)]
+    fn fetch<'w>(offset: u32, chunk: ChunkView<'w>) -> &'w T {
+        // SAFETY: every chunk of the archetype holds a value of this type there.
+        unsafe { &*array::<T>(chunk, offset) }
+    }
+
+    #[inline(always)]
+    unsafe fn item<'w>(value: Self::Fetch<'w>, _: usize) -> Self::Item<'w> {
+        value
+    }
+
+    #[inline(always)]
+    unsafe fn slices<'w>(value: Self::Fetch<'w>, _: usize) -> Self::Slices<'w> {
+        value
+    }
+}
+// SAFETY: reads.
+unsafe impl<T: Fragment + Clone> ReadOnly for PerChunk<T> {}
+
+macro_rules! tuple {
+    ($($data:ident $at:tt),*) => {
+        // SAFETY: each part says what it lends, and lends that; conflicts between parts are found when the
+        // query is built.
+        unsafe impl<$($data: QueryData),*> QueryData for ($($data,)*) {
+            type Item<'w> = ($($data::Item<'w>,)*);
+            type Slices<'w> = ($($data::Slices<'w>,)*);
+            type Ids = ($($data::Ids,)*);
+            type Columns = ($($data::Columns,)*);
+            type Fetch<'w> = ($($data::Fetch<'w>,)*);
+
+            fn require(
+                registry: &FragmentRegistry,
+                requirements: &mut Requirements,
+            ) -> Result<Self::Ids, QueryError> {
+                Ok(($($data::require(registry, requirements)?,)*))
+            }
+
+            fn columns(ids: &Self::Ids, archetype: ArchetypeView<'_>) -> Self::Columns {
+                ($($data::columns(&ids.$at, archetype),)*)
+            }
+
+            #[inline(always)]
+            fn fetch<'w>(columns: Self::Columns, chunk: ChunkView<'w>) -> Self::Fetch<'w> {
+                ($($data::fetch(columns.$at, chunk),)*)
+            }
+
+            #[inline(always)]
+            unsafe fn item<'w>(fetch: Self::Fetch<'w>, row: usize) -> Self::Item<'w> {
+                // SAFETY: the caller's.
+                ($(unsafe { $data::item(fetch.$at, row) },)*)
+            }
+
+            #[inline(always)]
+            unsafe fn slices<'w>(fetch: Self::Fetch<'w>, len: usize) -> Self::Slices<'w> {
+                // SAFETY: the caller's.
+                ($(unsafe { $data::slices(fetch.$at, len) },)*)
+            }
+        }
+        // SAFETY: no part writes.
+        unsafe impl<$($data: ReadOnly),*> ReadOnly for ($($data,)*) {}
+    };
+}
+
+tuple!(A 0);
+tuple!(A 0, B 1);
+tuple!(A 0, B 1, C 2);
+tuple!(A 0, B 1, C 2, D 3);
+tuple!(A 0, B 1, C 2, D 3, E 4);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);

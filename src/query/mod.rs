@@ -1,0 +1,23 @@
+//! The query room: what is lent of which entities.
+//!
+//! A [`Query`] says what it lends ([`QueryData`]) of which entities ([`QueryFilter`]). It keeps the archetypes
+//! that match, and looks only at those that have come since. Run on a world it lends entity by entity,
+//! or chunk by chunk as slices, on one thread or on many.
+//!
+//! What is lent to be written is lent once: a query that takes a fragment twice, one of them to write, is
+//! an error when it is built, and a run borrows the whole world.
+
+mod data;
+mod error;
+mod filter;
+#[expect(clippy::module_inception, reason = "the noun of the room")]
+mod query;
+mod requirements;
+mod view;
+
+pub use data::{Has, QueryData, ReadOnly};
+pub use error::QueryError;
+pub use filter::{Any, Changed, Moved, QueryFilter, With, Without};
+pub use query::{Query, QueryIter, QueryOnce, QueryRun};
+pub use requirements::{Access, Requirements};
+pub use view::{ArchetypeView, ChunkView};

@@ -1,0 +1,153 @@
+//! `Requirements`: what a query asks of an archetype, and what it does with the fragments.
+
+use crate::archetype::Archetype;
+use crate::fragment::{FragmentId, FragmentRegistry, FragmentSet};
+use crate::query::QueryError;
+
+/// What a query asks of an archetype, and what it does with the fragments.
+#[derive(Clone, Debug, Default)]
+pub struct Requirements {
+    /// Must be there.
+    all: FragmentSet,
+    /// Of each of these sets one must be there at least.
+    any: Vec<FragmentSet>,
+    /// Must not be there, or be switched off.
+    none: FragmentSet,
+    /// May be there.
+    optional: FragmentSet,
+    reads: FragmentSet,
+    writes: FragmentSet,
+    /// The first mistake, kept until the query is built.
+    mistake: Option<Mistake>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Mistake {
+    Conflict(FragmentId),
+    Contradiction(FragmentId),
+}
+
+/// What is done with a fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Only its presence matters.
+    None,
+    /// Values are read.
+    Read,
+    /// Values are written.
+    Write,
+}
+
+impl Requirements {
+    /// Nothing: every archetype matches.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The fragment must be there.
+    pub fn all(&mut self, id: FragmentId, access: Access) {
+        self.all.insert(id);
+        self.access(id, access);
+    }
+
+    /// The fragment may be there.
+    pub fn optional(&mut self, id: FragmentId, access: Access) {
+        self.optional.insert(id);
+        self.access(id, access);
+    }
+
+    /// The fragment must not be there, or be switched off.
+    pub fn none(&mut self, id: FragmentId) {
+        self.none.insert(id);
+    }
+
+    /// One of these must be there at least.
+    pub fn any(&mut self, ids: FragmentSet) {
+        self.any.push(ids);
+    }
+
+    fn access(&mut self, id: FragmentId, access: Access) {
+        let twice = match access {
+            Access::None => false,
+            Access::Read => {
+                self.reads.insert(id);
+                self.writes.contains(id)
+            }
+            Access::Write => !self.writes.insert(id) || self.reads.contains(id),
+        };
+        if twice {
+            self.mistake.get_or_insert(Mistake::Conflict(id));
+        }
+    }
+
+    /// The fragments that must be there.
+    #[must_use]
+    pub fn required(&self) -> &FragmentSet {
+        &self.all
+    }
+
+    /// The fragments that are excluded.
+    #[must_use]
+    pub fn excluded(&self) -> &FragmentSet {
+        &self.none
+    }
+
+    /// The fragments that are read.
+    #[must_use]
+    pub fn reads(&self) -> &FragmentSet {
+        &self.reads
+    }
+
+    /// The fragments that are written.
+    #[must_use]
+    pub fn writes(&self) -> &FragmentSet {
+        &self.writes
+    }
+
+    /// Whether they make sense.
+    pub(crate) fn check(&self, registry: &FragmentRegistry) -> Result<(), QueryError> {
+        let contradiction = self.all.iter().find(|&id| self.none.contains(id));
+        let mistake = self.mistake.or(contradiction.map(Mistake::Contradiction));
+        let name = |id| registry.get(id).map_or("", |info| info.name()).into();
+        match mistake {
+            None => Ok(()),
+            Some(Mistake::Conflict(id)) => Err(QueryError::Conflict { name: name(id) }),
+            Some(Mistake::Contradiction(id)) => Err(QueryError::Contradiction { name: name(id) }),
+        }
+    }
+
+    /// Whether an archetype meets them.
+    #[inline]
+    pub(crate) fn met_by(&self, archetype: &Archetype) -> bool {
+        self.all.is_subset(&archetype.set)
+            && (!self.none.intersects(&archetype.set)
+                || self
+                    .none
+                    .iter()
+                    .filter(|&id| archetype.set.contains(id))
+                    .all(|id| archetype.enabled_of(id).is_some()))
+            && self.any.iter().all(|set| set.intersects(&archetype.set))
+    }
+
+    /// The bits of an archetype's chunks that decide row by row, and whether they must be clear.
+    pub(crate) fn masks(&self, archetype: &Archetype) -> Box<[Mask]> {
+        let bits = archetype.enabled.iter();
+        bits.filter_map(|bits| {
+            let inverted = self.none.contains(bits.id);
+            (inverted || self.all.contains(bits.id)).then_some(Mask {
+                offset: bits.offset,
+                inverted,
+            })
+        })
+        .collect()
+    }
+}
+
+/// Enabled bits that decide which rows a query sees.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mask {
+    pub(crate) offset: u32,
+    /// Rows whose bit is clear, instead of set.
+    pub(crate) inverted: bool,
+}

@@ -1,0 +1,92 @@
+//! `ChunkView`: what a query shows of a chunk beside the columns it lends.
+
+use crate::archetype::{Archetype, Chunk};
+use crate::entity::Entity;
+use crate::fragment::{Fragment, FragmentInfo, PerChunk, Shared, SharedFragment};
+use crate::world::World;
+
+/// A composition, as query parameters see it.
+#[derive(Clone, Copy, Debug)]
+pub struct ArchetypeView<'w>(pub(crate) &'w Archetype);
+
+/// A chunk: its entities, shared values, chunk fragments and versions.
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkView<'w> {
+    pub(crate) world: &'w World,
+    pub(crate) archetype: &'w Archetype,
+    pub(crate) chunk: &'w Chunk,
+    /// The version that writes get.
+    pub(crate) version: u32,
+    /// The version at which the query ran before.
+    pub(crate) since: u32,
+}
+
+impl<'w> ChunkView<'w> {
+    /// The entities, in the order of their rows.
+    #[must_use]
+    pub fn entities(&self) -> &'w [Entity] {
+        self.chunk.entities()
+    }
+
+    /// How many entities.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.chunk.len as usize
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.chunk.len == 0
+    }
+
+    /// Whether its entities have a fragment or tag.
+    #[must_use]
+    pub fn has<T: Fragment>(&self) -> bool {
+        let id = self.world.registry().of::<T>().map(FragmentInfo::id);
+        id.is_some_and(|id| self.archetype.set.contains(id))
+    }
+
+    /// The shared value of its entities.
+    #[must_use]
+    pub fn shared<T: SharedFragment>(&self) -> Option<&'w T> {
+        let id = self.world.registry().of_role::<Shared<T>>()?.id();
+        let at = self.archetype.shared_at(id)?;
+        Some(self.shared_value(at))
+    }
+
+    pub(crate) fn shared_value<T>(&self, at: usize) -> &'w T {
+        let group = &self.archetype.groups[self.chunk.group as usize];
+        // SAFETY: callers pass the position of a shared fragment of this type; shared values do not
+        // change while the world is lent.
+        unsafe { &*self.world.shared.get(group.key[at]).cast::<T>() }
+    }
+
+    /// Its chunk fragment.
+    #[must_use]
+    pub fn chunk_fragment<T: Fragment>(&self) -> Option<&'w T> {
+        let id = self.world.registry().of_role::<PerChunk<T>>()?.id();
+        let value = self
+            .archetype
+            .chunk_values
+            .iter()
+            .find(|value| value.id == id)?;
+        // SAFETY: every chunk holds a value of this type there. Nobody has it to write: that takes `&mut`
+        // of the world.
+        Some(unsafe { &*self.chunk.array(value.offset).cast::<T>() })
+    }
+
+    /// The version at which entities last came, went, or changed rows.
+    #[must_use]
+    pub fn order_version(&self) -> u32 {
+        self.chunk.order_version
+    }
+
+    /// The version at which a fragment was last lent for writing here, or got new values.
+    #[must_use]
+    pub fn change_version<T: Fragment>(&self) -> Option<u32> {
+        let id = self.world.registry().of::<T>()?.id();
+        let column = self.archetype.column_of(id)?;
+        Some(self.chunk.version(column))
+    }
+}

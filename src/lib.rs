@@ -42,6 +42,7 @@ compile_error!("megachunk needs a 64-bit target: an index and 16 GiB of chunks a
 pub mod archetype;
 pub mod chunk;
 pub mod entity;
+#[cfg(not(loom))]
 pub mod fragment;
 pub mod memory;
 #[cfg(not(loom))]
@@ -60,6 +61,7 @@ pub use entity::{Entity, EntityIndex};
 pub mod prelude {
     pub use crate::chunk::{CHUNK_BYTES, ChunkError, Chunks, MegachunkAllocator, RawChunks};
     pub use crate::entity::{Entity, EntityError, EntityFault, EntityIndex, Full, Place};
+    #[cfg(not(loom))]
     pub use crate::fragment::{Bundle, ConstShared, PerChunk, Shared};
     #[cfg(not(loom))]
     pub use crate::query::{Any, Changed, Has, Query, QueryError, With, Without};

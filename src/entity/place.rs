@@ -35,6 +35,7 @@ impl Place {
     }
 
     /// The place of `row` in `chunk`, both known to be in range.
+    #[cfg(not(loom))]
     #[inline(always)]
     pub(crate) const fn within(chunk: u32, row: u32) -> Self {
         debug_assert!(chunk < Self::CHUNKS && row < Self::ROWS);

@@ -8,6 +8,7 @@ mod iter;
 #[cfg(loom)]
 pub mod model;
 mod options;
+#[cfg(not(loom))]
 mod placed;
 mod scatter;
 mod slot;

@@ -27,7 +27,7 @@ use stage::Stage;
 /// Run the models, the stall table, the mutation gate and the history check.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Fewer histories, and no mutation gate
+    /// Fewer histories
     #[arg(long)]
     quick: bool,
 
@@ -58,8 +58,6 @@ impl Args {
         if self.only.is_empty() {
             match stage {
                 Stage::Fuzz => self.fuzz.is_some(),
-                // Each mutant is a run of many models: not quick.
-                Stage::Mutants => !self.quick,
                 _ => true,
             }
         } else {

@@ -68,6 +68,10 @@ pub(crate) struct Core {
     wide: bool,
 }
 
+/// Blocks whose group words are fetched at a time, 64 KiB of them, where slots come by huge pages.
+#[cfg(not(loom))]
+const GROUPS_FETCHED: u32 = 16;
+
 impl Core {
     /// An empty index: address space only.
     pub(crate) fn new(huge_pages: bool) -> io::Result<Self> {
@@ -460,14 +464,28 @@ impl Core {
             }
         }
         #[cfg(not(loom))]
-        if self.populate {
-            // One call instead of a fault a page. A refusal means that the pages come singly.
-            let first = (opened * BLOCK_SLOTS) as usize;
-            let _ = self.slots.populate(first..first + BLOCK_SLOTS as usize);
-            let first = (opened * BLOCK_SLOTS / GROUP_SLOTS) as usize;
-            let _ = self
-                .groups
-                .populate(first..first + (BLOCK_SLOTS / GROUP_SLOTS) as usize);
+        {
+            let slots = (opened * BLOCK_SLOTS) as usize;
+            let groups = (opened * BLOCK_SLOTS / GROUP_SLOTS) as usize;
+            if self.populate {
+                // One call instead of a fault a page. A refusal means that the pages come singly.
+                let _ = self.slots.populate(slots..slots + BLOCK_SLOTS as usize);
+                let end = groups + (BLOCK_SLOTS / GROUP_SLOTS) as usize;
+                let _ = self.groups.populate(groups..end);
+            } else {
+                // A page that is read first comes twice: as the one that all zeros share, and again
+                // when it is written to. So it is written to first. (Not by `fetch_or(0)`, which
+                // compilers take for a load.)
+                let claims = (opened * WORDS_PER_BLOCK) as usize;
+                for first in [self.slots.get(slots), self.claims.get(claims)] {
+                    let _ = first.compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
+                }
+                // The groups of the first million slots lie before the first border of a huge page.
+                if opened.is_multiple_of(GROUPS_FETCHED) {
+                    let end = (opened + GROUPS_FETCHED) * BLOCK_SLOTS / GROUP_SLOTS;
+                    let _ = self.groups.populate(groups..end as usize);
+                }
+            }
         }
         #[cfg(loom)]
         let _ = (self.populate, BLOCK_SLOTS);

@@ -126,6 +126,8 @@ fn who_claims_a_slot_after_its_death_finds_it() {
         || {
             let (index, entities) = all_taken_but(&[]);
             let entity = entities[5];
+            let cache = index.thread_cache();
+            cache.adopt();
             let other = spawn(&index, move |index| {
                 index.destroy(entity).expect("nobody else destroys it");
                 index.flush();

@@ -4,7 +4,8 @@
 //! * `cargo mutation-gate` runs them against each listed fault and fails if one is not found;
 //! * `cargo test -p megachunk-loom-tests` runs the stall table and the history check.
 //!
-//! This library holds what those share: `model` for the models, `history` for the check,
+//! This library holds what those share: `model` for the models, `history` for the check, `stall` for the
+//! table, `gate` for the mutants.
 
 #[cfg(loom)]
 pub mod chunks;

@@ -1,6 +1,6 @@
 //! Runs of free chunks in an in-use mask.
 
-use crate::sync::geometry::{ALL_CHUNKS, MEGACHUNK_CHUNKS};
+use crate::sync::geometry::ALL_CHUNKS;
 
 /// The free chunks of an in-use mask.
 #[inline(always)]
@@ -35,38 +35,45 @@ pub(crate) const fn lowest_run(mask: u64, len: u32) -> Option<u64> {
 
 /// How long the longest run of free chunks is.
 ///
-/// Doubling, then halving: the length's bits from the highest down.
+/// Doubling, then halving: the length's bits from the highest down. Without a branch that depends on the
+/// mask, because nobody could predict it.
 #[inline]
 pub(crate) const fn longest_run(mask: u64) -> u32 {
     let all = free(mask);
-    if all == ALL_CHUNKS {
-        return MEGACHUNK_CHUNKS;
-    }
-    if all == 0 {
-        return 0;
-    }
     // `runs[i]`: starts of runs of at least 2^i.
-    let mut runs = [all; 7];
-    let mut top = 0;
-    while top < 5 {
-        let next = runs[top] & (runs[top] >> (1 << top));
-        if next == 0 {
-            break;
-        }
-        top += 1;
-        runs[top] = next;
+    let mut runs = [all; 6];
+    let mut power = 1;
+    while power < 6 {
+        runs[power] = runs[power - 1] & (runs[power - 1] >> (1 << (power - 1)));
+        power += 1;
     }
-    let mut bits = runs[top];
-    let mut len = 1 << top;
-    while top > 0 {
-        top -= 1;
-        let longer = bits & (runs[top] >> len);
-        if longer != 0 {
-            bits = longer;
-            len += 1 << top;
-        }
+    // Starts of runs of at least `len`: of none, every bit is one.
+    let (mut bits, mut len) = (u64::MAX, 0);
+    while power > 0 {
+        power -= 1;
+        let longer = bits & (runs[power] >> len);
+        let found = (longer != 0) as u32;
+        // `longer` or `bits`.
+        bits ^= (bits ^ longer) & (found as u64).wrapping_neg();
+        len += found << power;
     }
-    len
+    // 63 is the most that the powers come to.
+    len + (all == u64::MAX) as u32
+}
+
+/// How long the longest run of free chunks is that some of `bits` lie in, which are free; or a longer one
+/// that there is.
+#[inline]
+pub(crate) const fn run_round(mask: u64, bits: u64) -> u32 {
+    let (low, high) = (bits.trailing_zeros(), 63 - bits.leading_zeros());
+    if bits.wrapping_add(1 << low) & bits != 0 {
+        // No neighbours.
+        return longest_run(mask);
+    }
+    let all = free(mask);
+    let upwards = (all >> low).trailing_ones();
+    let downwards = (all << (63 - high)).leading_ones();
+    upwards + downwards - (high - low + 1)
 }
 
 /// The `count` lowest free chunks, or all of them, as a mask.
@@ -120,6 +127,13 @@ mod tests {
                 slow_run(mask, len),
                 "{mask:#x} {len}"
             );
+            if let Some(bits) = slow_run(mask, len) {
+                let round = run_round(mask, bits);
+                assert!((len..=slow_longest(mask)).contains(&round));
+                let rest = mask | bits;
+                let grown = slow_longest(mask) > slow_longest(rest);
+                assert!(!grown || round == slow_longest(mask), "{mask:#x} {len}");
+            }
         }
         assert_eq!((longest_run(0), longest_run(u64::MAX)), (64, 0));
     }

@@ -1,5 +1,6 @@
 //! The thread's cache: a few chunks that it holds and nobody uses.
 
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::local::{Lag, Lagging};
 
 /// Chunks that one thread can keep from the others at most.
@@ -12,52 +13,100 @@ pub const CACHED_CHUNKS: usize = 2;
 /// Chunks that are taken at a time when the cache is empty, or given back when it is full.
 pub(crate) const BATCH: u32 = CACHED_CHUNKS as u32 / 2;
 
-/// One thread's chunks, the one given back last on top. Their in-use bits stay set.
+/// Chunks in the cache's array; one more is in the hand.
+pub(crate) const KEPT: usize = CACHED_CHUNKS - 1;
+
+/// The part of one thread's cache that only the thread touches. The in-use bits of what it keeps stay
+/// set.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    pub(crate) len: u32,
     /// The mega-chunk that this thread took chunks from last: where it looks first.
     pub(crate) megachunk: u32,
-    pub(crate) chunks: [u32; CACHED_CHUNKS],
+    /// The chunks below the one in the hand, the newest last; `Tally::kept` says how many.
+    pub(crate) chunks: [u32; KEPT],
 }
 
 impl Cache {
     pub(crate) const fn new() -> Self {
         Self {
-            len: 0,
             megachunk: 0,
-            chunks: [0; CACHED_CHUNKS],
+            chunks: [0; KEPT],
         }
     }
 
+    /// The chunk that was given back last. Wait-free.
     #[inline(always)]
-    pub(crate) fn pop(&mut self) -> Option<u32> {
-        if self.len == 0 {
-            return None;
+    pub(crate) fn pop(&self, tally: &Tally) -> Option<u32> {
+        let hand = tally.hand.load(Ordering::Relaxed);
+        if hand != 0 {
+            tally.hand.store(0, Ordering::Relaxed);
+            return Some(hand - 1);
         }
-        self.len -= 1;
-        self.chunks.get(self.len as usize).copied()
+        let below = tally.kept.load(Ordering::Relaxed).checked_sub(1)?;
+        let chunk = *self.chunks.get(below as usize)?;
+        tally.kept.store(below, Ordering::Relaxed);
+        Some(chunk)
     }
 
-    /// Keeps a chunk; `false` if there is no room.
+    /// Keeps a chunk; `false` if there is no room. Wait-free.
     #[inline(always)]
-    pub(crate) fn push(&mut self, chunk: u32) -> bool {
-        let len = self.len as usize;
-        if len < CACHED_CHUNKS {
-            self.chunks[len] = chunk;
-            self.len += 1;
-            return true;
+    pub(crate) fn push(&mut self, tally: &Tally, chunk: u32) -> bool {
+        let hand = tally.hand.load(Ordering::Relaxed);
+        if hand != 0 && !self.push_below(tally, hand - 1) {
+            return false;
         }
-        false
+        tally.hand.store(chunk + 1, Ordering::Relaxed);
+        true
+    }
+
+    /// Keeps a chunk below the one in the hand; `false` if there is no room.
+    #[inline(always)]
+    pub(crate) fn push_below(&mut self, tally: &Tally, chunk: u32) -> bool {
+        let kept = tally.kept.load(Ordering::Relaxed);
+        let Some(place) = self.chunks.get_mut(kept as usize) else {
+            return false;
+        };
+        *place = chunk;
+        tally.kept.store(kept + 1, Ordering::Relaxed);
+        true
+    }
+
+    /// Takes the oldest chunks out of a full cache.
+    pub(crate) fn take_oldest(&mut self, tally: &Tally) -> [u32; BATCH as usize] {
+        debug_assert_eq!(tally.cached() as usize, CACHED_CHUNKS);
+        let oldest = core::array::from_fn(|at| self.chunks[at]);
+        self.chunks.copy_within(BATCH as usize.., 0);
+        tally.kept.store(KEPT as u32 - BATCH, Ordering::Relaxed);
+        oldest
+    }
+
+    /// Takes all chunks out; how many there are.
+    pub(crate) fn take_all(&mut self, tally: &Tally, all: &mut [u32; CACHED_CHUNKS]) -> usize {
+        all[..KEPT].copy_from_slice(&self.chunks);
+        let kept = tally.kept.load(Ordering::Relaxed) as usize;
+        tally.kept.store(0, Ordering::Relaxed);
+        let hand = tally.hand.load(Ordering::Relaxed);
+        if hand == 0 {
+            return kept;
+        }
+        tally.hand.store(0, Ordering::Relaxed);
+        all[kept] = hand - 1;
+        kept + 1
     }
 }
 
-/// What everybody may read of a thread's cache.
+/// What everybody may read of a thread's cache. Only the thread writes it, so loads and stores are
+/// enough.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    /// Chunks that this node's threads took less those that they gave back, modulo 2⁶⁴. Only the
-    /// owner writes it.
-    pub(crate) in_use: crate::sync::atomic::AtomicU64,
+    /// The chunk given back last, and 1; 0 = none. By itself, so that to take and give one chunk again
+    /// and again is two stores that do not wait for each other.
+    hand: AtomicU32,
+    /// Chunks in the cache's array.
+    kept: AtomicU32,
+    /// Chunks that this node's threads took from the masks less those that they gave back there, modulo
+    /// 2⁶⁴.
+    taken: AtomicU64,
     /// Set while the hints may lag behind what this node's thread has done.
     pub(crate) lag: Lag,
 }
@@ -69,13 +118,58 @@ impl Lagging for Tally {
 }
 
 impl Tally {
-    /// Counts chunks taken (or, as a two's complement, given back). Only the owner calls it, so a
-    /// load and a store are enough.
-    #[inline(always)]
-    pub(crate) fn add(&self, chunks: u64) {
-        use crate::sync::atomic::Ordering;
-        let in_use = self.in_use.load(Ordering::Relaxed);
-        self.in_use
-            .store(in_use.wrapping_add(chunks), Ordering::Relaxed);
+    /// Counts chunks taken from the masks.
+    #[inline]
+    pub(crate) fn took(&self, chunks: u32) {
+        self.add(chunks.into());
+    }
+
+    /// Counts chunks given back to the masks.
+    #[inline]
+    pub(crate) fn gave(&self, chunks: u32) {
+        self.add(u64::from(chunks).wrapping_neg());
+    }
+
+    fn add(&self, chunks: u64) {
+        let taken = self.taken.load(Ordering::Relaxed);
+        self.taken
+            .store(taken.wrapping_add(chunks), Ordering::Relaxed);
+    }
+
+    /// Chunks that the thread keeps for itself.
+    pub(crate) fn cached(&self) -> u32 {
+        self.kept.load(Ordering::Relaxed) + u32::from(self.hand.load(Ordering::Relaxed) != 0)
+    }
+
+    /// Chunks taken and not kept, modulo 2⁶⁴: the sum over all nodes is what is in use.
+    pub(crate) fn in_use(&self) -> u64 {
+        let taken = self.taken.load(Ordering::Relaxed);
+        taken.wrapping_sub(self.cached().into())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_come_back_newest_first_and_leave_oldest_first() {
+        let (mut cache, tally) = (Cache::new(), Tally::default());
+        let all: Vec<u32> = (0..CACHED_CHUNKS as u32).collect();
+        assert!(all.iter().all(|&chunk| cache.push(&tally, chunk)));
+        assert!(!cache.push(&tally, 99), "it is full");
+        assert_eq!(tally.cached() as usize, CACHED_CHUNKS);
+
+        let batch = BATCH as usize;
+        assert_eq!(cache.take_oldest(&tally)[..], all[..batch]);
+        assert_eq!(cache.pop(&tally), Some(CACHED_CHUNKS as u32 - 1));
+        assert_eq!(cache.pop(&tally), Some(CACHED_CHUNKS as u32 - 2));
+        assert!(cache.push(&tally, 77));
+
+        let mut left = [0; CACHED_CHUNKS];
+        let count = cache.take_all(&tally, &mut left);
+        assert_eq!(left[..count - 1], all[batch..CACHED_CHUNKS - 2]);
+        assert_eq!((left[count - 1], cache.pop(&tally)), (77, None));
+        assert_eq!(tally.cached(), 0);
     }
 }

@@ -26,8 +26,8 @@
 use core::ops::Range;
 use std::io;
 
-use crate::chunk::megachunk::bits::{longest_run, lowest, lowest_run};
-use crate::chunk::megachunk::cache::{BATCH, Cache, Tally};
+use crate::chunk::megachunk::bits::{longest_run, lowest, lowest_run, run_round};
+use crate::chunk::megachunk::cache::{BATCH, CACHED_CHUNKS, Cache, Tally};
 use crate::chunk::megachunk::hints::{Hints, at, leaves_group};
 use crate::chunk::memory::Memory;
 use crate::chunk::{ChunkError, Run};
@@ -51,6 +51,10 @@ pub(crate) struct Core<M> {
     /// 1 = committed. Written only by the holder of all 64 bits; anybody may read it for statistics.
     committed: Table<AtomicU32>,
     hints: Hints,
+    /// One for each group of mega-chunks, not 0 once one of them was committed: who looks at all memory
+    /// looks no further. Models do without, and look everywhere.
+    #[cfg(not(loom))]
+    touched: Vec<AtomicU32>,
     /// Committed mega-chunks with nothing in use, modulo 2⁶⁴; lags.
     empty: AtomicU64,
     /// How many of those are kept for the next request.
@@ -91,6 +95,8 @@ impl<M: Memory> Core<M> {
             masks: Table::new(MEGACHUNKS as usize, 3 << 12)?,
             committed: Table::new(MEGACHUNKS as usize, 19 << 12)?,
             hints: Hints::new()?,
+            #[cfg(not(loom))]
+            touched: (0..MEGACHUNKS / GROUP).map(|_| AtomicU32::new(0)).collect(),
             empty: AtomicU64::new(0),
             retain: retain.min(MEGACHUNKS as usize) as u64,
             limit: AtomicU64::new(retain.min(MEGACHUNKS as usize) as u64 + SLACK),
@@ -121,11 +127,13 @@ impl<M: Memory> Core<M> {
     ) -> Result<Run, ChunkError> {
         let pick = |mask| lowest_run(mask, len);
         let (megachunk, bits) = self.find_and_take(threads, tally, len, None, pick)?;
+        tally.took(len);
         let first = megachunk * MEGACHUNK_CHUNKS + bits.trailing_zeros();
         Run::new(first, len).ok_or(ChunkError::BadLength { len: len as usize })
     }
 
-    /// Takes some single chunks for an empty cache, from the bottom up. Lock-free.
+    /// Takes some single chunks, of which an empty cache gets all but the one returned, from the bottom
+    /// up. Lock-free.
     #[cold]
     #[inline(never)]
     pub(crate) fn refill(
@@ -133,17 +141,19 @@ impl<M: Memory> Core<M> {
         threads: &Threads,
         cache: &mut Cache,
         tally: &Tally,
-    ) -> Result<(), ChunkError> {
+    ) -> Result<u32, ChunkError> {
         let pick = |mask| Some(lowest(mask, BATCH)).filter(|&bits| bits != 0);
         let before = Some(cache.megachunk);
-        let (megachunk, mut bits) = self.find_and_take(threads, tally, 1, before, pick)?;
+        let (megachunk, bits) = self.find_and_take(threads, tally, 1, before, pick)?;
+        tally.took(bits.count_ones());
         cache.megachunk = megachunk;
-        while bits != 0 {
-            let highest = 63 - bits.leading_zeros();
-            bits &= !(1 << highest);
-            cache.push(megachunk * MEGACHUNK_CHUNKS + highest);
+        let mut rest = bits & (bits - 1);
+        while rest != 0 {
+            let highest = 63 - rest.leading_zeros();
+            rest &= !(1 << highest);
+            cache.push_below(tally, megachunk * MEGACHUNK_CHUNKS + highest);
         }
-        Ok(())
+        Ok(megachunk * MEGACHUNK_CHUNKS + bits.trailing_zeros())
     }
 
     /// Takes what `pick` picks: single chunks where the thread was `before`, or else the lowest; runs
@@ -176,7 +186,7 @@ impl<M: Memory> Core<M> {
         len: u32,
         pick: impl Fn(u64) -> Option<u64> + Copy,
     ) -> Option<(u32, u64)> {
-        for megachunk in 0..MEGACHUNKS {
+        for megachunk in self.touched().flatten() {
             let mask = self.mask(megachunk).load(Ordering::Relaxed);
             let committed = self
                 .committed
@@ -328,6 +338,9 @@ impl<M: Memory> Core<M> {
             return Ok(());
         }
         self.commits.fetch_add(1, Ordering::Relaxed);
+        // Ordering: Relaxed. The mask passes it on, with the chunks.
+        #[cfg(not(loom))]
+        self.touched[(megachunk / GROUP) as usize].store(1, Ordering::Relaxed);
         // Also if the memory breaks its promise not to unwind.
         let undo = Undo(|| {
             if mutant::active("failed_commit_clears_own_bit_only") {
@@ -348,6 +361,15 @@ impl<M: Memory> Core<M> {
                 kind: error.kind(),
             }),
         }
+    }
+
+    /// The mega-chunks that may have been committed, by group.
+    fn touched(&self) -> impl Iterator<Item = Range<u32>> {
+        let groups = 0..MEGACHUNKS / GROUP;
+        #[cfg(not(loom))]
+        let groups =
+            groups.filter(|&group| self.touched[group as usize].load(Ordering::Relaxed) == 1);
+        groups.map(|group| group * GROUP..(group + 1) * GROUP)
     }
 
     /// Frees all chunks of a mega-chunk that the caller held for its mapping's sake. Others took it
@@ -378,9 +400,9 @@ impl<M: Memory> Core<M> {
             "chunks were given back that were not held"
         );
         let new = old & !bits;
-        let longest = longest_run(new);
-        if longest > longest_run(old) && !mutant::active("free_unchecked_hint") {
-            self.hints.clear(megachunk, longest);
+        // Always, also where a longer run was there before: to know that costs more than the change.
+        if !mutant::active("free_unchecked_hint") {
+            self.hints.clear(megachunk, run_round(new, bits));
         }
         drop(lag);
         if new == 0 {
@@ -401,21 +423,23 @@ impl<M: Memory> Core<M> {
     /// others than the one just emptied, which is likely to be wanted next.
     #[cold]
     fn give_memory_back(&self, tally: &Tally, just_emptied: u32) {
-        let mut pair = 0;
-        while pair < MEGACHUNKS && self.surplus() > 0 {
-            // Neighbouring pairs go in one call.
-            let start = pair;
-            while pair < MEGACHUNKS
-                && u64::from(pair - start) < self.surplus().min(TRIM.into())
-                && pair != just_emptied & !1
-                && self.is_empty_pair(pair)
-            {
-                pair += 2;
-            }
-            if pair > start {
-                self.hold_and_decommit(tally, start..pair);
-            } else {
-                pair += 2;
+        for group in self.touched() {
+            let mut pair = group.start;
+            while pair < group.end && self.surplus() > 0 {
+                // Neighbouring pairs go in one call.
+                let start = pair;
+                while pair < group.end
+                    && u64::from(pair - start) < self.surplus()
+                    && pair != just_emptied & !1
+                    && self.is_empty_pair(pair)
+                {
+                    pair += 2;
+                }
+                if pair > start {
+                    self.hold_and_decommit(tally, start..pair);
+                } else {
+                    pair += 2;
+                }
             }
         }
         let own = just_emptied & !1;
@@ -523,55 +547,64 @@ impl<M: Memory> Core<M> {
     /// Gives the memory of all empty mega-chunks back, many at a time; how many those were.
     pub(crate) fn trim(&self, tally: &Tally) -> u32 {
         let mut given = 0;
-        let mut start = 0;
-        while start < MEGACHUNKS {
-            let is_empty = self.mask(start).load(Ordering::Relaxed) == 0
-                && self.committed.get(start as usize).load(Ordering::Relaxed) == 1;
-            if !is_empty {
-                start += 1;
-                continue;
+        for group in self.touched() {
+            let mut start = group.start;
+            while start < group.end {
+                let is_empty = self.mask(start).load(Ordering::Relaxed) == 0
+                    && self.committed.get(start as usize).load(Ordering::Relaxed) == 1;
+                if !is_empty {
+                    start += 1;
+                    continue;
+                }
+                let held = self.hold_empty(start..group.end);
+                start = held.end.max(start + 1);
+                if mutant::active("decommit_early") {
+                    held.clone()
+                        .for_each(|megachunk| self.reopen(tally, megachunk));
+                    given += self.decommit(held);
+                    continue;
+                }
+                given += self.decommit(held.clone());
+                held.for_each(|megachunk| self.reopen(tally, megachunk));
             }
-            let held = self.hold_empty(start..MEGACHUNKS.min(start + TRIM));
-            start = held.end.max(start + 1);
-            if mutant::active("decommit_early") {
-                held.clone()
-                    .for_each(|megachunk| self.reopen(tally, megachunk));
-                given += self.decommit(held);
-                continue;
-            }
-            given += self.decommit(held.clone());
-            held.for_each(|megachunk| self.reopen(tally, megachunk));
         }
         given
     }
 
-    /// Gives a full cache's oldest chunks back, by mega-chunk.
+    /// Gives a full cache's oldest chunks back.
     #[cold]
     #[inline(never)]
     pub(crate) fn spill(&self, cache: &mut Cache, tally: &Tally) {
-        self.give_oldest(cache, tally, BATCH.max(1));
+        let mut oldest = cache.take_oldest(tally);
+        self.give_each(tally, &mut oldest);
     }
 
     /// Gives all chunks of a cache back.
     pub(crate) fn flush(&self, cache: &mut Cache, tally: &Tally) {
-        self.give_oldest(cache, tally, cache.len);
+        let mut all = [0; CACHED_CHUNKS];
+        let count = cache.take_all(tally, &mut all);
+        self.give_each(tally, &mut all[..count]);
     }
 
-    fn give_oldest(&self, cache: &mut Cache, tally: &Tally, count: u32) {
-        // Out of the cache before the first is given back: memory that breaks its promise not to unwind
-        // must not leave a chunk in both places.
-        let mut oldest = cache.chunks;
-        let oldest = &mut oldest[..count as usize];
-        cache
-            .chunks
-            .copy_within(count as usize..cache.len as usize, 0);
-        cache.len -= count;
-        oldest.sort_unstable();
-        for run in oldest.chunk_by(|a, b| a / MEGACHUNK_CHUNKS == b / MEGACHUNK_CHUNKS) {
-            let bits = run
-                .iter()
-                .fold(0, |bits, chunk| bits | 1 << (chunk % MEGACHUNK_CHUNKS));
-            self.give(tally, run[0] / MEGACHUNK_CHUNKS, bits);
+    /// Gives single chunks back, by mega-chunk. They are out of the cache already: memory that breaks
+    /// its promise not to unwind must not leave one in both places.
+    fn give_each(&self, tally: &Tally, chunks: &mut [u32]) {
+        let mut left = chunks.len();
+        while left > 0 {
+            let megachunk = chunks[0] / MEGACHUNK_CHUNKS;
+            let (mut bits, mut others) = (0_u64, 0);
+            for at in 0..left {
+                let chunk = chunks[at];
+                if chunk / MEGACHUNK_CHUNKS == megachunk {
+                    bits |= 1 << (chunk % MEGACHUNK_CHUNKS);
+                } else {
+                    chunks[others] = chunk;
+                    others += 1;
+                }
+            }
+            tally.gave(bits.count_ones());
+            self.give(tally, megachunk, bits);
+            left = others;
         }
     }
 
@@ -587,7 +620,7 @@ impl<M: Memory> Core<M> {
             commits: self.commits.load(Ordering::Relaxed),
             decommits: self.decommits.load(Ordering::Relaxed),
         };
-        for megachunk in 0..MEGACHUNKS {
+        for megachunk in self.touched().flatten() {
             let mask = self.mask(megachunk).load(Ordering::Relaxed);
             let committed = self
                 .committed
@@ -615,8 +648,11 @@ impl<F: FnMut()> Drop for Undo<F> {
     }
 }
 
-/// Mega-chunks that are held at a time to give their memory back, at most: 64 MiB.
-const TRIM: u32 = 64;
+/// Mega-chunks of a group: as many are held at a time to give their memory back, at most, 64 MiB.
+#[cfg(not(loom))]
+const GROUP: u32 = 64;
+#[cfg(loom)]
+const GROUP: u32 = MEGACHUNKS;
 
 /// Empty mega-chunks beyond those to be kept, before any are given back: a few at a time cost fewer
 /// calls than each by itself.

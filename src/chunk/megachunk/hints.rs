@@ -133,26 +133,43 @@ impl Hints {
 
     /// The first place in `from..` whose mega-chunk may have a run of `len`. Places count mega-chunks
     /// from the bottom, or with `down` from the top. At most a few hundred loads.
+    #[inline]
     pub(crate) fn find(&self, from: u32, len: u32, down: bool) -> Option<u32> {
-        let bit = len - 1;
+        let bit = 1 << (len - 1);
         let mut place = from;
-        'places: while place < MEGACHUNKS {
-            let megachunk = at(place, down);
-            for level in (0..self.levels.len()).rev() {
-                let span = HINT_FANOUT.pow(level as u32);
-                if place.is_multiple_of(span) {
-                    probe::probed(1);
-                    // Ordering: Relaxed, it is a hint.
-                    let word = self.word(level, megachunk / span).load(Ordering::Relaxed);
-                    if word >> bit & 1 == 1 {
-                        place += span;
-                        continue 'places;
-                    }
+        while place < MEGACHUNKS {
+            if place.is_multiple_of(HINT_FANOUT) {
+                let skipped = self.skip(place, bit, down);
+                if skipped > 0 {
+                    place += skipped;
+                    continue;
                 }
             }
-            return Some(place);
+            if !self.says(0, at(place, down), bit) {
+                return Some(place);
+            }
+            place += 1;
         }
         None
+    }
+
+    /// How many mega-chunks from a place on, the first of its group, the levels above say to skip.
+    fn skip(&self, place: u32, bit: u64, down: bool) -> u32 {
+        for level in (1..self.levels.len()).rev() {
+            let span = HINT_FANOUT.pow(level as u32);
+            if place.is_multiple_of(span) && self.says(level, at(place, down) / span, bit) {
+                return span;
+            }
+        }
+        0
+    }
+
+    /// Whether a word has the bit.
+    #[inline]
+    fn says(&self, level: usize, at: u32, bit: u64) -> bool {
+        probe::probed(1);
+        // Ordering: Relaxed, it is a hint.
+        self.word(level, at).load(Ordering::Relaxed) & bit != 0
     }
 }
 

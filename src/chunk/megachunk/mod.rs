@@ -147,11 +147,7 @@ impl<M: Memory> MegachunkAllocator<M> {
     #[inline(always)]
     pub(crate) fn take(&self, len: usize) -> Result<Run, ChunkError> {
         if len == 1 {
-            let kept = self.with_cache(|_, cache, tally| {
-                let chunk = cache.pop()?;
-                tally.add(1);
-                Some(chunk)
-            });
+            let kept = self.with_cache(|_, cache, tally| cache.pop(tally));
             if let Some(chunk) = kept {
                 return Ok(Run::single(chunk));
             }
@@ -168,24 +164,17 @@ impl<M: Memory> MegachunkAllocator<M> {
         }
         let threads = &self.shared.registry;
         self.with_cache(|core, cache, tally| {
-            let run = if len == 1 {
-                core.refill(threads, cache, tally)?;
-                cache
-                    .pop()
-                    .map(Run::single)
-                    .ok_or(ChunkError::Exhausted { len })?
-            } else {
-                match core.take_run(threads, tally, len as u32) {
-                    // The thread's own cache may hold what is missing.
-                    Err(ChunkError::Exhausted { .. }) if cache.len > 0 => {
-                        core.flush(cache, tally);
-                        core.take_run(threads, tally, len as u32)?
-                    }
-                    result => result?,
+            if len == 1 {
+                return core.refill(threads, cache, tally).map(Run::single);
+            }
+            match core.take_run(threads, tally, len as u32) {
+                // The thread's own cache may hold what is missing.
+                Err(ChunkError::Exhausted { .. }) if tally.cached() > 0 => {
+                    core.flush(cache, tally);
+                    core.take_run(threads, tally, len as u32)
                 }
-            };
-            tally.add(len as u64);
-            Ok(run)
+                result => result,
+            }
         })
     }
 
@@ -195,12 +184,8 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// The caller owns the run, and nobody uses its memory from now on.
     #[inline(always)]
     pub(crate) unsafe fn give_back(&self, run: Run) {
-        let kept = run.len() == 1
-            && self.with_cache(|_, cache, tally| {
-                let kept = cache.push(run.first());
-                tally.add(u64::from(kept).wrapping_neg());
-                kept
-            });
+        let kept =
+            run.len() == 1 && self.with_cache(|_, cache, tally| cache.push(tally, run.first()));
         if !kept {
             // SAFETY: the caller's.
             unsafe { self.give_back_shared(run) };
@@ -215,12 +200,12 @@ impl<M: Memory> MegachunkAllocator<M> {
     #[inline(never)]
     unsafe fn give_back_shared(&self, run: Run) {
         self.with_cache(|core, cache, tally| {
-            tally.add(u64::from(run.len()).wrapping_neg());
             if run.len() > 1 {
+                tally.gave(run.len());
                 core.give(tally, run.megachunk(), run.mask());
             } else {
                 core.spill(cache, tally);
-                cache.push(run.first());
+                cache.push(tally, run.first());
             }
         });
     }
@@ -325,9 +310,7 @@ impl<M: Memory> MegachunkAllocator<M> {
     #[must_use]
     pub fn in_use(&self) -> usize {
         let nodes = self.shared.registry.nodes();
-        let in_use = nodes.fold(0_u64, |sum, node| {
-            sum.wrapping_add(node.public.in_use.load(Ordering::Relaxed))
-        });
+        let in_use = nodes.fold(0_u64, |sum, node| sum.wrapping_add(node.public.in_use()));
         // Seen in the middle of other threads' calls, the sum can be below zero for a moment.
         (in_use.cast_signed().max(0) as usize).min(Self::CAPACITY)
     }
@@ -459,12 +442,12 @@ impl ChunkAllocator for MegachunkAllocator {
         Self::new()
     }
 
-    #[inline]
+    #[inline(always)]
     fn allocate(&self, len: usize) -> Result<Run, ChunkError> {
         self.take(len)
     }
 
-    #[inline]
+    #[inline(always)]
     unsafe fn free(&self, run: Run) -> Result<(), ChunkError> {
         if self.in_use_mask(run.megachunk()) & run.mask() != run.mask() {
             return Err(ChunkError::NotInUse { run });

@@ -2,8 +2,9 @@
 #![cfg(feature = "cli")]
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// A folder of the test's own, empty.
 fn folder(test: &str) -> PathBuf {
@@ -179,4 +180,27 @@ fn the_list_names_rows_and_contenders_and_measures_nothing() {
     }
     assert!(contenders.starts_with("naive, busy_block, bitmask"));
     assert!(!folder.join("bench-report.html").exists());
+}
+
+#[test]
+fn a_run_that_is_interrupted_leaves_no_empty_report() {
+    let folder = folder("bench_interrupted");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_megachunk"))
+        .current_dir(&folder)
+        .args(["--quick", "--filter", "^(pair|boundary|chunk_pair)$"])
+        .args(["--json", "out.json"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    let mut progress = BufReader::new(run.stderr.take().unwrap());
+    progress.read_line(&mut first).unwrap();
+    assert!(first.starts_with("[1/"), "{first}");
+
+    run.kill().unwrap();
+    run.wait().unwrap();
+
+    let left = fs::read_dir(&folder).unwrap().count();
+    assert_eq!(left, 0, "files that nothing was written to");
 }

@@ -1,7 +1,8 @@
 //! `Destination`: where a subcommand's results go, opened before anybody works for them.
 //!
 //! A file, or standard output where the path is `-`. What must hold: a file that is there keeps its
-//! contents until the results are written; one that was not there is gone again if they never are.
+//! contents until the results are written; one that was not there is there only once they are, also if
+//! the program is ended before.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -19,10 +20,16 @@ pub(super) fn is_standard_output(path: &Path) -> bool {
 #[derive(Debug)]
 pub(super) struct Destination<'a> {
     path: &'a Path,
-    /// `None` is standard output.
-    file: Option<File>,
-    /// The file was made here, and nothing was written to it yet.
-    is_new: bool,
+    target: Target,
+}
+
+#[derive(Debug)]
+enum Target {
+    Output,
+    /// A file that was there.
+    Existing(File),
+    /// There is no such file, and it could be made a moment ago.
+    New,
 }
 
 impl<'a> Destination<'a> {
@@ -42,67 +49,55 @@ impl<'a> Destination<'a> {
         }
         let mut opened = [const { None }; N];
         for (destination, path) in opened.iter_mut().zip(paths) {
-            // Where one fails, those before it are dropped, and so taken away.
             *destination = path.map(Self::open).transpose()?;
         }
         Ok(opened)
     }
 
     fn open(path: &'a Path) -> Result<Self, CliError> {
-        if is_standard_output(path) {
-            return Ok(Self {
-                path,
-                file: None,
-                is_new: false,
-            });
-        }
-        let mut options = OpenOptions::new();
-        options.write(true);
-        let (file, is_new) = match options.create_new(true).open(path) {
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                let there = options.create_new(false).create(true).truncate(false);
-                (there.open(path), false)
-            }
-            made => (made, true),
+        let cannot_write = |source| CliError::File {
+            path: path.into(),
+            source,
         };
-        match file {
-            Ok(file) => Ok(Self {
-                path,
-                file: Some(file),
-                is_new,
-            }),
-            Err(source) => Err(CliError::File {
-                path: path.into(),
-                source,
-            }),
-        }
+        let target = if is_standard_output(path) {
+            Target::Output
+        } else {
+            match File::create_new(path) {
+                Ok(file) => {
+                    drop(file);
+                    fs::remove_file(path).map_err(cannot_write)?;
+                    Target::New
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    // `create`, because a link that leads nowhere exists too.
+                    let mut options = OpenOptions::new();
+                    let file = options.write(true).create(true).truncate(false).open(path);
+                    Target::Existing(file.map_err(cannot_write)?)
+                }
+                Err(error) => return Err(cannot_write(error)),
+            }
+        };
+        Ok(Self { path, target })
     }
 
     /// Replaces what is there with `text`.
-    pub(super) fn write(mut self, text: &str) -> Result<(), CliError> {
-        self.is_new = false;
-        let Some(file) = &mut self.file else {
-            return show(text);
+    pub(super) fn write(self, text: &str) -> Result<(), CliError> {
+        let written = match self.target {
+            Target::Output => return show(text),
+            Target::New => fs::write(self.path, text),
+            Target::Existing(mut file) => {
+                // A device or a pipe has no length to set.
+                let emptied = file.metadata().and_then(|what| match what.is_file() {
+                    true => file.set_len(0),
+                    false => Ok(()),
+                });
+                emptied.and_then(|()| file.write_all(text.as_bytes()))
+            }
         };
-        // A device or a pipe has no length to set.
-        let emptied = file.metadata().and_then(|what| match what.is_file() {
-            true => file.set_len(0),
-            false => Ok(()),
-        });
-        let written = emptied.and_then(|()| file.write_all(text.as_bytes()));
         written.map_err(|source| CliError::File {
             path: self.path.into(),
             source,
         })
-    }
-}
-
-impl Drop for Destination<'_> {
-    fn drop(&mut self) {
-        if self.is_new {
-            // Who cannot be told of a failure here loses nothing but an empty file's absence.
-            let _ = fs::remove_file(self.path);
-        }
     }
 }
 
@@ -121,7 +116,7 @@ impl Screen {
         results: impl IntoIterator<Item = &'a Option<Destination<'a>>>,
     ) -> Self {
         let mut results = results.into_iter().flatten();
-        if results.any(|result| result.file.is_none()) {
+        if results.any(|result| matches!(result.target, Target::Output)) {
             Self::Error
         } else {
             Self::Output

@@ -59,6 +59,15 @@ use core::Core;
 /// Empty mega-chunks are kept up to [`ChunkOptions::retain`] and eight more, and then given back in
 /// pairs (2 MiB); an empty one whose neighbour is in use is kept until [`trim`](Self::trim).
 ///
+/// # Threads, forks, allocators, signals
+/// * A thread finds its own cache through a table of 8 places. Allocators and indices whose numbers (they are counted
+///   as they are made) are equal modulo 8 share a place: a thread that uses two of them in turn
+///   pays a search of its list of caches each time, tens of nanoseconds.
+/// * In the child of a `fork`, the allocator is a copy, and only the calling thread is there: what other threads kept
+///   for themselves, or were in the middle of, stays taken in the copy.
+/// * A thread's first call takes memory from the global allocator, so an allocator of chunks cannot serve one; and no
+///   method may be called from a signal handler.
+///
 /// ```
 /// use megachunk::chunk::MegachunkAllocator;
 ///

@@ -50,6 +50,9 @@ impl ChunkOptions {
 
     /// How many empty mega-chunks (1 MiB each) are kept for the next request, at least 1: a program
     /// that frees and takes the last chunk of one again and again does not map and unmap.
+    ///
+    /// About how many: memory goes back only when there are eight more, and in pairs of neighbours
+    /// (2 MiB, a huge page). So there can be one fewer than asked for afterwards: with 1, none.
     #[must_use]
     pub fn retain(mut self, megachunks: usize) -> Self {
         self.retain = megachunks.max(1);

@@ -24,7 +24,7 @@ const PRODUCT: Effort = Effort {
 };
 /// For what does block: waited for at each blocked point.
 const REFERENCE: Effort = Effort {
-    patience: Duration::from_millis(250),
+    patience: Duration::from_millis(100),
     most_points: 12,
 };
 

@@ -158,6 +158,24 @@ fn json_can_go_to_standard_output() {
 }
 
 #[test]
+fn worlds_have_a_table_of_their_own() {
+    let folder = folder("ecs_list");
+    let output = megachunk(&folder, &["ecs", "--list", "--threads", "2"]);
+    assert!(output.status.success());
+    let list = text(&output.stdout);
+    let (rows, contenders) = list.split_once("Contenders on worlds: ").unwrap();
+    assert!(rows.starts_with("Worlds:\n"));
+    for row in ["simple_insert", "despawn_half/batch", "iterate_10m"] {
+        assert!(rows.contains(row), "{row}");
+    }
+    assert!(contenders.contains("limit"));
+    let output = megachunk(&folder, &["bench", "--list"]);
+    assert!(!text(&output.stdout).contains("simple_insert"));
+    let output = megachunk(&folder, &["ecs", "--contenders", "naive"]);
+    assert!(text(&output.stderr).contains("there is no `naive`"));
+}
+
+#[test]
 fn the_list_names_rows_and_contenders_and_measures_nothing() {
     let folder = folder("bench_list");
     let output = megachunk(&folder, &["bench", "--list", "--threads", "2"]);

@@ -11,6 +11,7 @@ use megachunk::cli::measure::{Pool, Span, Subject, WorkerPanic, repeat_once};
 use megachunk::cli::trace::Trace;
 use megachunk::cli::workload::Registry;
 use megachunk::cli::workload::chunk::ChunkWorkload;
+use megachunk::cli::workload::ecs::{EcsWorkload, Size};
 use megachunk::cli::workload::id::{Abilities, IdContender, IdSession, IdWorkload, rehearsal};
 
 /// Two repetitions, of which the second finds what the first left.
@@ -69,6 +70,26 @@ fn every_contender_gets_through_every_id_workload() {
             for threads in counts {
                 let subject = entrant.set_up(workload, threads).unwrap();
                 run(&pool, threads, rows, &subject);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_contender_gets_through_every_workload_on_worlds() {
+    let registry = Registry::standard();
+    let pool = Pool::start(2).unwrap();
+    for workload in EcsWorkload::ALL {
+        let rows = workload.rows().len();
+        let admitted = registry
+            .worlds()
+            .filter(|entrant| entrant.is_admitted(workload));
+        for entrant in admitted {
+            for threads in [1, 2] {
+                if workload.runs_on(threads) {
+                    let subject = entrant.set_up(workload, threads, Size::Small).unwrap();
+                    run(&pool, threads, rows, &subject);
+                }
             }
         }
     }

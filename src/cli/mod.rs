@@ -1,4 +1,4 @@
-//! The `megachunk` program: `bench`, `replay`, `check` and `map`.
+//! The `megachunk` program: `bench`, `ecs`, `replay`, `check` and `map`.
 //!
 //! A subcommand is a module with `Args` and `run(&Args) -> Result<(), CliError>`. Results go to
 //! standard output, progress and errors to standard error; an error ends the program with a
@@ -40,6 +40,8 @@ struct Cli {
 enum Command {
     /// Measure every allocator on every workload, side by side.
     Bench(bench::Args),
+    /// Measure the world and other entity component stores, side by side.
+    Ecs(bench::Args),
     /// Replay recorded allocation traces on a chosen allocator.
     Replay(replay::Args),
     /// Run the models, the stall table, the mutation gate and the history check.
@@ -53,12 +55,14 @@ pub fn main() -> ExitCode {
     main_with(&Registry::standard())
 }
 
-/// Runs the program on the process's arguments, with the contenders of `registry` in `bench`.
+/// Runs the program on the process's arguments, with the contenders of `registry` in `bench` and
+/// `ecs`.
 pub fn main_with(registry: &Registry) -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
         None => bench::run_with(&cli.bench, registry),
         Some(Command::Bench(args)) => bench::run_with(args, registry),
+        Some(Command::Ecs(args)) => bench::run_worlds(args, registry),
         Some(Command::Replay(args)) => replay::run(args),
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Map(args)) => map::run(args),

@@ -1,4 +1,4 @@
-//! What there is to measure, by name: rows and contenders, of ids and of chunks apart.
+//! What there is to measure, by name: rows and contenders, of each section apart.
 
 use super::{Args, Planned};
 use crate::cli::CliError;
@@ -7,14 +7,23 @@ use crate::cli::report::Section;
 use crate::cli::workload::Registry;
 
 /// Refuses contenders that nobody is.
-pub(super) fn check_names(args: &Args, registry: &Registry) -> Result<(), CliError> {
+pub(super) fn check_names(
+    args: &Args,
+    registry: &Registry,
+    sections: &[Section],
+) -> Result<(), CliError> {
     for wanted in &args.contenders {
-        if !registry.names().any(|name| name == wanted) {
-            let [ids, chunks] =
-                [Section::Ids, Section::Chunks].map(|section| names(registry, section).join(", "));
+        let mut all = sections.iter().flat_map(|&of| names(registry, of));
+        if !all.any(|name| name == wanted) {
+            let there_are = sections.iter().map(|&section| {
+                let names = names(registry, section).join(", ");
+                format!("{names} ({})", section.title().to_lowercase())
+            });
+            let there_are: Vec<_> = there_are.collect();
+            let there_are = there_are.join(", ");
             return Err(CliError::BadArgument {
                 argument: "--contenders".into(),
-                reason: format!("there is no `{wanted}`; there are {ids} (ids), {chunks} (chunks)"),
+                reason: format!("there is no `{wanted}`; there are {there_are}"),
             });
         }
     }
@@ -26,9 +35,10 @@ pub(super) fn list(
     args: &Args,
     cells: &[Planned<'_>],
     registry: &Registry,
+    sections: &[Section],
 ) -> Result<(), CliError> {
     let mut text = String::new();
-    for section in [Section::Ids, Section::Chunks] {
+    for &section in sections {
         let rows = rows(args, cells, section);
         if rows.is_empty() {
             continue;
@@ -41,7 +51,7 @@ pub(super) fn list(
             text += &format!("  {name:width$}  {} thread{plural}\n", threads.join(", "));
         }
     }
-    for section in [Section::Ids, Section::Chunks] {
+    for &section in sections {
         let names = names(registry, section).join(", ");
         text += &format!(
             "Contenders on {}: {names}\n",
@@ -56,6 +66,7 @@ fn names(registry: &Registry, section: Section) -> Vec<&'static str> {
     let all: Vec<_> = match section {
         Section::Ids => registry.id_names().collect(),
         Section::Chunks => registry.chunk_names().collect(),
+        Section::Worlds => registry.world_names().collect(),
     };
     let mut names = Vec::with_capacity(all.len());
     for name in all {

@@ -1,11 +1,12 @@
-//! `megachunk bench`: measures every allocator on every workload, side by side.
+//! `megachunk bench` and `megachunk ecs`: measure every allocator, or every entity component
+//! store, on every workload, side by side.
 
 use std::collections::BTreeMap;
 
 use super::CliError;
 use super::destination::{Destination, Screen, is_standard_output};
 use super::measure::{Cell, Machine, Pool, Span, available_memory, measure_cell};
-use super::report::{Report, Row, Skipped};
+use super::report::{Report, Row, Section, Skipped};
 use super::trace::Trace;
 use super::workload::Registry;
 
@@ -33,9 +34,25 @@ pub fn run(args: &Args) -> Result<(), CliError> {
 /// An argument that means nothing here, a file that cannot be written, or a contender that gave
 /// wrong answers; what could be measured is shown all the same.
 pub fn run_with(args: &Args, registry: &Registry) -> Result<(), CliError> {
-    check_names(args, registry)?;
-    let traces = traces(args)?;
-    let cells = plan(args, registry, &traces);
+    run_sections(args, registry, &[Section::Ids, Section::Chunks])
+}
+
+/// Runs the workloads on worlds, with the contenders of `registry`.
+///
+/// # Errors
+/// As [`run_with`].
+pub fn run_worlds(args: &Args, registry: &Registry) -> Result<(), CliError> {
+    run_sections(args, registry, &[Section::Worlds])
+}
+
+fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Result<(), CliError> {
+    check_names(args, registry, sections)?;
+    let traces = if sections.contains(&Section::Ids) {
+        traces(args)?
+    } else {
+        Vec::new()
+    };
+    let cells = plan(args, registry, sections, &traces);
     if cells.is_empty() {
         return Err(CliError::BadArgument {
             argument: "--filter".into(),
@@ -43,7 +60,7 @@ pub fn run_with(args: &Args, registry: &Registry) -> Result<(), CliError> {
         });
     }
     if args.list {
-        return list(args, &cells, registry);
+        return list(args, &cells, registry, sections);
     }
     // Before minutes are spent: can the results be kept?
     let files = [args.json.as_deref(), Some(args.html.as_path())];

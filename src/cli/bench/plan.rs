@@ -7,12 +7,13 @@ use crate::cli::measure::Subject;
 use crate::cli::report::Section;
 use crate::cli::trace::Trace;
 use crate::cli::workload::chunk::ChunkWorkload;
+use crate::cli::workload::ecs::{EcsWorkload, Size};
 use crate::cli::workload::id::{IdWorkload, rehearsal};
 use crate::cli::workload::{Registry, Unsupported};
 
 /// One cell to measure: a workload on a number of threads.
 pub(super) struct Planned<'a> {
-    /// What the workload allocates.
+    /// What the workload works on.
     pub section: Section,
     /// The rows that it fills, by phase.
     pub rows: Vec<String>,
@@ -41,13 +42,35 @@ pub(super) struct Entrant<'a> {
 
 type SetUp<'a> = Box<dyn Fn() -> Result<Arc<dyn Subject>, Unsupported> + 'a>;
 
-/// The cells to measure, in order.
+/// The cells of `sections` to measure, in order.
 pub(super) fn plan<'a>(
     args: &Args,
     registry: &'a Registry,
+    sections: &[Section],
     traces: &'a [Trace],
 ) -> Vec<Planned<'a>> {
     let mut cells = Vec::new();
+    for section in sections {
+        match section {
+            Section::Ids => plan_ids(args, registry, traces, &mut cells),
+            Section::Chunks => plan_chunks(args, registry, &mut cells),
+            Section::Worlds => plan_worlds(args, registry, &mut cells),
+        }
+    }
+    for cell in &mut cells {
+        cell.entrants
+            .retain(|entrant| args.wants_contender(entrant.name));
+    }
+    cells.retain(|cell| !cell.entrants.is_empty() && cell.rows.iter().any(|row| args.wants(row)));
+    cells
+}
+
+fn plan_ids<'a>(
+    args: &Args,
+    registry: &'a Registry,
+    traces: &'a [Trace],
+    cells: &mut Vec<Planned<'a>>,
+) {
     let threads = args.thread_counts();
     for workload in IdWorkload::ALL {
         if !workload.is_on_request() || args.asks_for(&workload.family()) {
@@ -61,16 +84,22 @@ pub(super) fn plan<'a>(
         let counts = threads.iter().filter(|&&threads| fits(threads));
         cells.extend(counts.map(|&threads| of_trace(registry, trace, threads)));
     }
+}
+
+fn plan_chunks<'a>(args: &Args, registry: &'a Registry, cells: &mut Vec<Planned<'a>>) {
+    let threads = args.thread_counts();
     for workload in ChunkWorkload::ALL {
         let counts = threads.iter().filter(|&&threads| workload.runs_on(threads));
         cells.extend(counts.map(|&threads| of_chunks(registry, workload, threads)));
     }
-    for cell in &mut cells {
-        cell.entrants
-            .retain(|entrant| args.wants_contender(entrant.name));
+}
+
+fn plan_worlds<'a>(args: &Args, registry: &'a Registry, cells: &mut Vec<Planned<'a>>) {
+    let threads = args.thread_counts();
+    for workload in EcsWorkload::ALL {
+        let counts = threads.iter().filter(|&&threads| workload.runs_on(threads));
+        cells.extend(counts.map(|&threads| of_worlds(args, registry, workload, threads)));
     }
-    cells.retain(|cell| !cell.entrants.is_empty() && cell.rows.iter().any(|row| args.wants(row)));
-    cells
 }
 
 fn of_ids<'a>(
@@ -131,5 +160,29 @@ fn of_chunks(registry: &Registry, workload: ChunkWorkload, threads: usize) -> Pl
         entrants,
         overhead: None,
         skip: None,
+    }
+}
+
+fn of_worlds<'a>(
+    args: &Args,
+    registry: &'a Registry,
+    workload: EcsWorkload,
+    threads: usize,
+) -> Planned<'a> {
+    let entrants = registry.worlds().map(|entrant| Entrant {
+        name: entrant.name(),
+        is_counted: false,
+        set_up: Box::new(move || entrant.set_up(workload, threads, Size::Full)),
+    });
+    let entrants: Vec<_> = entrants.collect();
+    Planned {
+        section: Section::Worlds,
+        rows: workload.rows(),
+        unit: workload.unit(),
+        threads,
+        memory: workload.memory() * entrants.len() as u64 + workload.memory_at_once(),
+        entrants,
+        overhead: None,
+        skip: (args.quick && workload.is_slow()).then_some("takes too long for a quick run"),
     }
 }

@@ -34,7 +34,7 @@ impl Report {
         ));
         page.line("<body>\n<h1>megachunk bench</h1>");
         self.describe(&mut page);
-        for section in [Section::Ids, Section::Chunks] {
+        for section in Section::ALL {
             if self.rows.iter().any(|row| row.section == section) {
                 self.section(&mut page, section)?;
             }
@@ -181,7 +181,9 @@ impl Report {
     fn all_rows(&self, page: &mut Page) {
         page.line("<h2>All figures</h2>\n<table>\n<tr><th class=\"name\">workload</th>");
         page.line("<th>threads</th><th class=\"name\">contender</th><th>unit</th><th>min</th>");
-        page.line("<th>median</th><th>max</th><th>× naive</th><th>× published</th>");
+        page.line(
+            "<th>median</th><th>max</th><th>× naive or hecs</th><th>× published or limit</th>",
+        );
         page.line("<th>RMW</th><th>lost claims</th><th>MiB</th></tr>");
         for row in &self.rows {
             let [naive, published] = row.section.references();

@@ -14,22 +14,28 @@ mod table;
 
 pub use plot::PlotError;
 
-/// What kind of thing a workload allocates; contenders of different sections never meet.
+/// What kind of thing a workload works on; contenders of different sections never meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Section {
     /// Entity ids.
     Ids,
     /// Chunks of memory.
     Chunks,
+    /// Worlds of entities: whole entity component stores.
+    Worlds,
 }
 
 impl Section {
+    /// All of them, in the order of the report.
+    pub const ALL: [Self; 3] = [Self::Ids, Self::Chunks, Self::Worlds];
+
     /// What it is called in headings.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
             Self::Ids => "Ids",
             Self::Chunks => "Chunks",
+            Self::Worlds => "Worlds",
         }
     }
 
@@ -38,7 +44,7 @@ impl Section {
     pub const fn product(self) -> &'static str {
         match self {
             Self::Ids => "bitmask",
-            Self::Chunks => "megachunk",
+            Self::Chunks | Self::Worlds => "megachunk",
         }
     }
 
@@ -48,6 +54,7 @@ impl Section {
         match self {
             Self::Ids => ["naive", "busy_block"],
             Self::Chunks => ["naive", "megachunk_dots"],
+            Self::Worlds => ["hecs", "limit"],
         }
     }
 }
@@ -55,7 +62,7 @@ impl Section {
 /// One contender on one workload with a number of threads.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// What the workload allocates.
+    /// What the workload works on.
     #[serde(skip)]
     pub section: Section,
     /// The workload, with its phase where several are timed apart.
@@ -86,7 +93,7 @@ pub struct Row {
 /// A contender that has no figure on a row, and why.
 #[derive(Clone, Debug, Serialize)]
 pub struct Skipped {
-    /// What the workload allocates.
+    /// What the workload works on.
     #[serde(skip)]
     pub section: Section,
     /// The row's name.

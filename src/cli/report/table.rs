@@ -11,7 +11,7 @@ impl Report {
     #[must_use]
     pub fn to_table(&self) -> String {
         let mut text = String::new();
-        for section in [Section::Ids, Section::Chunks] {
+        for section in Section::ALL {
             if self.rows.iter().any(|row| row.section == section) {
                 text += &self.section_table(section);
             }

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 pub mod chunk;
+pub mod ecs;
 pub mod id;
 mod order;
 mod parts;

@@ -4,6 +4,7 @@ use super::chunk::{
     self, ChunkContender, ChunkEntrant, ChunkSeam, ChunkWorkload, NaiveChunks, ProductChunks,
     PublishedChunks, SmallPageChunks,
 };
+use super::ecs::{self, EcsContender, EcsEntrant, Limit, Megachunk};
 use super::id::{self, IdContender, IdEntrant, IdWorkload, Seam, SmallPages, Usual};
 use crate::chunk::{self as chunk_room, ChunkAllocator, MegachunkAllocator};
 use crate::cli::map::ChunkSubject;
@@ -20,6 +21,7 @@ pub type Named<T> = (&'static str, fn() -> Box<T>);
 pub struct Registry {
     ids: Vec<IdEntry>,
     chunks: Vec<ChunkEntry>,
+    worlds: Vec<Box<dyn EcsEntrant>>,
     entity_allocators: Vec<Named<dyn Contender>>,
     chunk_allocators: Vec<Named<dyn ChunkSubject>>,
 }
@@ -41,6 +43,7 @@ impl Registry {
         Self {
             ids: Vec::new(),
             chunks: Vec::new(),
+            worlds: Vec::new(),
             entity_allocators: Vec::new(),
             chunk_allocators: Vec::new(),
         }
@@ -68,7 +71,9 @@ impl Registry {
             ])
             .add_chunk_allocator::<chunk_room::reference::Naive>()
             .add_chunk_allocator::<chunk_room::reference::MegachunkDots>()
-            .add_chunk_allocator::<MegachunkAllocator>();
+            .add_chunk_allocator::<MegachunkAllocator>()
+            .add_ecs_contender::<Limit>()
+            .add_ecs_contender::<Megachunk>();
         registry
     }
 
@@ -135,6 +140,17 @@ impl Registry {
         self
     }
 
+    /// Adds a contender on worlds.
+    pub fn add_ecs_contender<C: EcsContender>(&mut self) -> &mut Self {
+        self.worlds.push(ecs::entrant::<C>());
+        self
+    }
+
+    /// Who takes part in workloads on worlds.
+    pub fn worlds(&self) -> impl Iterator<Item = &dyn EcsEntrant> {
+        self.worlds.iter().map(|entrant| &**entrant)
+    }
+
     /// Who takes part in `workload`.
     pub fn chunks(&self, workload: ChunkWorkload) -> impl Iterator<Item = &dyn ChunkEntrant> {
         let entries = self.chunks.iter();
@@ -167,9 +183,15 @@ impl Registry {
         self.chunks.iter().map(|entry| entry.entrant.name())
     }
 
-    /// All names, in order: a name that ids and chunks share comes twice.
+    /// The names of those who take part in workloads on worlds, in order.
+    pub fn world_names(&self) -> impl Iterator<Item = &'static str> {
+        self.worlds().map(EcsEntrant::name)
+    }
+
+    /// All names, in order: a name that several groups share comes as often.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.id_names().chain(self.chunk_names())
+        let allocators = self.id_names().chain(self.chunk_names());
+        allocators.chain(self.world_names())
     }
 }
 

@@ -1,0 +1,171 @@
+//! `EcsContender`: what takes part in the workloads on worlds.
+
+use core::ops::Range;
+
+use rayon::ThreadPool;
+
+use crate::cli::workload::Unsupported;
+
+/// What a contender can do in one call for many entities, besides creating them. A workload that
+/// needs more is not run; its row shows why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EcsAbilities {
+    /// Destroys the entities of a slice in one call.
+    pub despawns_slices: bool,
+    /// Adds a component to the entities of a slice in one call.
+    pub adds_to_slices: bool,
+    /// Removes a component from the entities of a slice in one call.
+    pub removes_from_slices: bool,
+}
+
+impl EcsAbilities {
+    /// One entity after the other.
+    pub const SINGLE: Self = Self {
+        despawns_slices: false,
+        adds_to_slices: false,
+        removes_from_slices: false,
+    };
+}
+
+/// How many entities a query matched, and the sum of what they held.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Entities.
+    pub count: usize,
+    /// The sum of the values; exact, as all of them are whole numbers.
+    pub sum: f64,
+}
+
+impl Tally {
+    /// The tally of `values`.
+    #[must_use]
+    pub fn of(values: impl IntoIterator<Item = f32>) -> Self {
+        let mut tally = Self::default();
+        for value in values {
+            tally.add(value);
+        }
+        tally
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            count: self.count + other.count,
+            sum: self.sum + other.sum,
+        }
+    }
+
+    /// Counts one entity that holds `value`.
+    #[inline(always)]
+    pub fn add(&mut self, value: f32) {
+        self.count += 1;
+        self.sum += f64::from(value);
+    }
+}
+
+/// An entity component store, as the workloads see it.
+///
+/// The loops over entities lie behind this trait, so that each contender may take out of the loop
+/// what its documentation tells its users to: a prepared query, a borrowed storage. What it does
+/// *for each entity* is what the method says: `each` is one call of the library for each entity,
+/// `slice` is one call for all. Safe public calls only, with all checks. No method may leave a
+/// failure unseen: it panics or says so.
+///
+/// Values are those of [`values`](super::values).
+pub trait EcsContender: Send + Sized + 'static {
+    /// The handle of an entity.
+    type Id: Copy + Send + Sync + 'static;
+
+    /// The name in tables.
+    const NAME: &'static str;
+    /// What it can do.
+    const ABILITIES: EcsAbilities;
+
+    /// A fresh world, without entities.
+    fn fresh() -> Self;
+
+    /// Makes `threads` threads ready for [`step_on`](Self::step_on), if the contender brings its
+    /// own; called before the first world is made.
+    ///
+    /// # Errors
+    /// It cannot have so many.
+    fn prepare_threads(_threads: usize) -> Result<(), Unsupported> {
+        Ok(())
+    }
+
+    /// Creates an entity with matrix, position, rotation and velocity for each of `numbers`, in
+    /// the fewest calls, and appends the handles to `out`, which has room.
+    fn spawn_slice(&mut self, numbers: Range<u32>, out: &mut Vec<Self::Id>);
+
+    /// The same with one call for each entity.
+    fn spawn_each(&mut self, numbers: Range<u32>, out: &mut Vec<Self::Id>);
+
+    /// Creates `count` entities with position and velocity only.
+    fn spawn_moving(&mut self, count: u32) -> Vec<Self::Id>;
+
+    /// Creates `count` entities that have a component of `f32` only.
+    fn spawn_small(&mut self, count: u32) -> Vec<Self::Id>;
+
+    /// Creates `count` entities with the component `N` of 26 and the one that all of them have.
+    fn spawn_kind<const N: usize>(&mut self, count: u32);
+
+    /// Adds the component `N` of 26 to `ids`.
+    fn mark<const N: usize>(&mut self, ids: &[Self::Id]);
+
+    /// Destroys `ids` one by one; how many were alive.
+    fn despawn_each(&mut self, ids: &[Self::Id]) -> usize;
+
+    /// Destroys `ids` in one call; how many were alive. Only called with
+    /// [`EcsAbilities::despawns_slices`].
+    fn despawn_slice(&mut self, _ids: &[Self::Id]) -> usize {
+        unreachable!("a contender that says it can implements this")
+    }
+
+    /// Destroys all entities.
+    fn clear(&mut self);
+
+    /// Adds a component of `f32` to `ids` one by one.
+    fn add_each(&mut self, ids: &[Self::Id]);
+
+    /// Removes it from `ids` one by one.
+    fn remove_each(&mut self, ids: &[Self::Id]);
+
+    /// Adds it to `ids` in one call. Only called with [`EcsAbilities::adds_to_slices`].
+    fn add_slice(&mut self, _ids: &[Self::Id]) {
+        unreachable!("a contender that says it can implements this")
+    }
+
+    /// Removes it from `ids` in one call. Only called with [`EcsAbilities::removes_from_slices`].
+    fn remove_slice(&mut self, _ids: &[Self::Id]) {
+        unreachable!("a contender that says it can implements this")
+    }
+
+    /// Looks the position of each of `ids` up by its handle.
+    fn get(&mut self, ids: &[Self::Id]) -> Tally;
+
+    /// The same with the threads of `pool`, each of which looks up its part of `ids`.
+    fn get_on(&mut self, pool: &ThreadPool, ids: &[Self::Id]) -> Tally;
+
+    /// Adds the velocity to the position of all entities that have both.
+    fn step(&mut self);
+
+    /// The same on as many threads as `pool` has: these, or the contender's own.
+    fn step_on(&mut self, pool: &ThreadPool);
+
+    /// Doubles the component that all entities of [`spawn_kind`](Self::spawn_kind) have.
+    fn double(&mut self);
+
+    /// Makes a query for position and velocity that the world has not seen yet, and asks it how
+    /// many entities it matches.
+    fn count_anew(&mut self) -> usize;
+
+    /// The positions there are: outside all timing.
+    fn positions(&mut self) -> Tally;
+
+    /// The components there are that [`add_each`](Self::add_each) adds: outside all timing.
+    fn extras(&mut self) -> Tally;
+
+    /// The components there are that [`double`](Self::double) doubles: outside all timing.
+    fn data(&mut self) -> Tally;
+}

@@ -1,0 +1,272 @@
+//! `megachunk`: the product.
+
+use core::ops::Range;
+
+use rayon::ThreadPool;
+
+use super::{EcsAbilities, EcsContender, Tally, in_parts, values};
+use crate::entity::Entity;
+use crate::fragment::Bundle;
+use crate::query::Query;
+use crate::world::{World, WorldError};
+
+/// A matrix.
+#[derive(Clone, Copy)]
+#[expect(dead_code, reason = "a column that is only there")]
+struct Transform([f32; 16]);
+
+/// A place.
+#[derive(Clone, Copy)]
+struct Position([f32; 3]);
+
+/// A direction.
+#[derive(Clone, Copy)]
+#[expect(dead_code, reason = "a column that is only there")]
+struct Rotation([f32; 3]);
+
+/// What a place changes by.
+#[derive(Clone, Copy)]
+struct Velocity([f32; 3]);
+
+/// The only fragment of an entity to which another is added.
+#[derive(Clone, Copy)]
+#[expect(dead_code, reason = "a column that is only there")]
+struct Small(f32);
+
+/// What is added and removed.
+#[derive(Clone, Copy)]
+struct Extra(f32);
+
+/// What entities of every kind have.
+#[derive(Clone, Copy)]
+struct Data(f32);
+
+/// One of 26 kinds.
+#[derive(Clone, Copy)]
+#[expect(dead_code, reason = "a column that is only there")]
+struct Kind<const N: usize>(f32);
+
+/// The entity `number`.
+#[inline(always)]
+fn body(number: u32) -> (Transform, Position, Rotation, Velocity) {
+    (
+        Transform(values::transform()),
+        Position(values::position(number)),
+        Rotation(values::rotation()),
+        Velocity(values::velocity()),
+    )
+}
+
+/// A world, and the queries that were made so far.
+#[derive(Debug, Default)]
+pub struct Megachunk {
+    world: World,
+    moving: Option<Query<(&'static mut Position, &'static Velocity)>>,
+    data: Option<Query<&'static mut Data>>,
+}
+
+/// The workloads hand in nothing that could be refused, and the machine has room for it.
+#[cold]
+#[inline(never)]
+fn refused(error: &WorldError) -> ! {
+    panic!("{error}")
+}
+
+#[inline(always)]
+fn done<T>(result: Result<T, WorldError>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => refused(&error),
+    }
+}
+
+fn get(world: &World, ids: &[Entity]) -> Tally {
+    let mut tally = Tally::default();
+    for &id in ids {
+        tally.add(done(world.get::<Position>(id)).0[0]);
+    }
+    tally
+}
+
+impl Megachunk {
+    fn create<B: Bundle>(&mut self, bundles: impl Iterator<Item = B>, out: &mut Vec<Entity>) {
+        let batch = done(self.world.create_batch(bundles));
+        out.extend(batch.iter(&self.world));
+    }
+
+    fn moving(
+        &mut self,
+    ) -> (
+        &mut World,
+        &mut Query<(&'static mut Position, &'static Velocity)>,
+    ) {
+        let world = &mut self.world;
+        let moving = self
+            .moving
+            .get_or_insert_with(|| Query::new(world).expect("the query is a sound one"));
+        (world, moving)
+    }
+}
+
+impl EcsContender for Megachunk {
+    type Id = Entity;
+
+    const NAME: &'static str = "megachunk";
+    const ABILITIES: EcsAbilities = EcsAbilities {
+        despawns_slices: true,
+        adds_to_slices: true,
+        removes_from_slices: true,
+    };
+
+    fn fresh() -> Self {
+        Self::default()
+    }
+
+    fn spawn_slice(&mut self, numbers: Range<u32>, out: &mut Vec<Entity>) {
+        self.create(numbers.map(body), out);
+    }
+
+    fn spawn_each(&mut self, numbers: Range<u32>, out: &mut Vec<Entity>) {
+        out.extend(numbers.map(|number| done(self.world.create(body(number)))));
+    }
+
+    fn spawn_moving(&mut self, count: u32) -> Vec<Entity> {
+        let mut ids = Vec::new();
+        let moving = (0..count).map(|number| {
+            (
+                Position(values::position(number)),
+                Velocity(values::velocity()),
+            )
+        });
+        self.create(moving, &mut ids);
+        ids
+    }
+
+    fn spawn_small(&mut self, count: u32) -> Vec<Entity> {
+        let mut ids = Vec::new();
+        self.create((0..count).map(|_| (Small(0.0),)), &mut ids);
+        ids
+    }
+
+    fn spawn_kind<const N: usize>(&mut self, count: u32) {
+        let kind = |_| (Kind::<N>(values::KIND), Data(values::DATA));
+        done(self.world.create_batch((0..count).map(kind)));
+    }
+
+    fn mark<const N: usize>(&mut self, ids: &[Entity]) {
+        for &id in ids {
+            done(self.world.add(id, (Kind::<N>(values::KIND),)));
+        }
+    }
+
+    fn despawn_each(&mut self, ids: &[Entity]) -> usize {
+        let died = ids.iter().filter(|&&id| self.world.destroy(id).is_ok());
+        died.count()
+    }
+
+    fn despawn_slice(&mut self, ids: &[Entity]) -> usize {
+        let report = self.world.destroy_slice(ids);
+        done(report.into_result())
+    }
+
+    fn clear(&mut self) {
+        self.world.clear();
+    }
+
+    fn add_each(&mut self, ids: &[Entity]) {
+        for &id in ids {
+            done(self.world.add(id, (Extra(values::EXTRA),)));
+        }
+    }
+
+    fn remove_each(&mut self, ids: &[Entity]) {
+        for &id in ids {
+            let had = done(self.world.remove::<(Extra,)>(id));
+            assert!(had, "it has one");
+        }
+    }
+
+    fn add_slice(&mut self, ids: &[Entity]) {
+        let report = self.world.add_slice(ids, |_| (Extra(values::EXTRA),));
+        done(report.into_result());
+    }
+
+    fn remove_slice(&mut self, ids: &[Entity]) {
+        let report = self.world.remove_slice::<(Extra,)>(ids);
+        assert_eq!(done(report.into_result()), ids.len(), "each has one");
+    }
+
+    fn get(&mut self, ids: &[Entity]) -> Tally {
+        get(&self.world, ids)
+    }
+
+    fn get_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
+        let world = &self.world;
+        in_parts(pool, ids, |ids| get(world, ids))
+    }
+
+    fn step(&mut self) {
+        let (world, moving) = self.moving();
+        moving
+            .on(world)
+            .for_each_chunk(|_, (positions, velocities)| {
+                for (position, velocity) in positions.iter_mut().zip(velocities) {
+                    values::step(&mut position.0, &velocity.0);
+                }
+            });
+    }
+
+    fn step_on(&mut self, pool: &ThreadPool) {
+        let (world, moving) = self.moving();
+        pool.install(|| {
+            moving
+                .on(world)
+                .par_for_each_chunk(|_, (positions, velocities)| {
+                    for (position, velocity) in positions.iter_mut().zip(velocities) {
+                        values::step(&mut position.0, &velocity.0);
+                    }
+                });
+        });
+    }
+
+    fn double(&mut self) {
+        let world = &mut self.world;
+        let data = self
+            .data
+            .get_or_insert_with(|| Query::new(world).expect("the query is a sound one"));
+        data.on(world).for_each_chunk(|_, data| {
+            for data in data {
+                data.0 *= 2.0;
+            }
+        });
+    }
+
+    fn count_anew(&mut self) -> usize {
+        let query = self.world.query::<(&mut Position, &Velocity), ()>();
+        query.expect("the query is a sound one").count()
+    }
+
+    fn positions(&mut self) -> Tally {
+        let mut tally = Tally::default();
+        let query = self.world.query::<&Position, ()>();
+        let mut query = query.expect("the query is a sound one");
+        query.for_each(|position| tally.add(position.0[0]));
+        tally
+    }
+
+    fn extras(&mut self) -> Tally {
+        let mut tally = Tally::default();
+        let query = self.world.query::<&Extra, ()>();
+        let mut query = query.expect("the query is a sound one");
+        query.for_each(|extra| tally.add(extra.0));
+        tally
+    }
+
+    fn data(&mut self) -> Tally {
+        let mut tally = Tally::default();
+        let query = self.world.query::<&Data, ()>();
+        let mut query = query.expect("the query is a sound one");
+        query.for_each(|data| tally.add(data.0));
+        tally
+    }
+}

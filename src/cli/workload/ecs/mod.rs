@@ -1,0 +1,363 @@
+//! The workloads on worlds, and what takes part in them: the `ecs` table.
+//!
+//! Sizes and components are those of `ecs_bench_suite`, and one million entities where its cases
+//! do not say. Cold is a fresh world, page faults included; warm is one that held as many before.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use super::Unsupported;
+use crate::cli::measure::Subject;
+
+mod archetypes;
+mod component;
+mod contender;
+mod heap;
+mod limit;
+mod megachunk;
+mod read;
+mod small;
+mod spawn;
+pub mod values;
+
+use component::Way;
+pub use contender::{EcsAbilities, EcsContender, Tally};
+pub use limit::Limit;
+pub use megachunk::Megachunk;
+
+/// "1m" in the workloads' names.
+const MILLION: u32 = 1_000_000;
+
+/// How large the worlds are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// As the rows' names say.
+    Full,
+    /// A hundredth: to see whether a contender answers rightly.
+    Small,
+}
+
+impl Size {
+    /// So many entities, at this size.
+    #[must_use]
+    pub const fn of(self, entities: u32) -> u32 {
+        match self {
+            Self::Full => entities,
+            Self::Small => entities / 100,
+        }
+    }
+}
+
+/// A workload on worlds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EcsWorkload {
+    /// 10,000 entities created in a fresh world, which goes again.
+    SimpleInsert,
+    /// Velocity added to the position of 10,000 entities.
+    SimpleIter,
+    /// A number doubled that entities of 26 archetypes have, 20 of each.
+    FragmentedIter,
+    /// A component added to 10,000 entities and removed, one by one.
+    AddRemoveSingle,
+    /// The same, in one call.
+    AddRemoveSlice,
+    /// One million created in batch, cold and warm, cleared, and destroyed one by one.
+    SpawnMillion,
+    /// One million created one by one, cold.
+    SpawnMillionSingle,
+    /// A random half of one million destroyed, one by one.
+    DespawnHalfSingle,
+    /// The same, in one call.
+    DespawnHalfSlice,
+    /// One million positions looked up by handle, in random order.
+    GetMillion,
+    /// Velocity added to the position of one million entities.
+    IterateMillion,
+    /// The same with ten million.
+    IterateTenMillion,
+    /// A component added to one million entities one by one, cold and warm, and removed.
+    ComponentSingle,
+    /// A component added to one million entities in one call.
+    AddSlice,
+    /// A component removed from one million entities in one call.
+    RemoveSlice,
+    /// Velocity added to the position of the entities of 1,000 archetypes: so many of each.
+    Archetypes(u32),
+    /// A new query over 1,000 archetypes.
+    NewQuery,
+}
+
+impl EcsWorkload {
+    /// All of them, in the order of the table.
+    pub const ALL: [Self; 18] = [
+        Self::SimpleInsert,
+        Self::SimpleIter,
+        Self::FragmentedIter,
+        Self::AddRemoveSingle,
+        Self::AddRemoveSlice,
+        Self::SpawnMillion,
+        Self::SpawnMillionSingle,
+        Self::DespawnHalfSingle,
+        Self::DespawnHalfSlice,
+        Self::GetMillion,
+        Self::IterateMillion,
+        Self::IterateTenMillion,
+        Self::ComponentSingle,
+        Self::AddSlice,
+        Self::RemoveSlice,
+        Self::Archetypes(1),
+        Self::Archetypes(20),
+        Self::NewQuery,
+    ];
+
+    /// The rows that it fills: one for each phase that is timed apart.
+    #[must_use]
+    pub fn rows(self) -> Vec<String> {
+        let names: &[&str] = match self {
+            Self::SimpleInsert => &["simple_insert"],
+            Self::SimpleIter => &["simple_iter"],
+            Self::FragmentedIter => &["fragmented_iter"],
+            Self::AddRemoveSingle => &["add_remove/single"],
+            Self::AddRemoveSlice => &["add_remove/batch"],
+            Self::SpawnMillion => &[
+                "spawn_1m/batch_cold",
+                "clear_1m",
+                "spawn_1m/batch_warm",
+                "despawn_1m/single",
+            ],
+            Self::SpawnMillionSingle => &["spawn_1m/single_cold"],
+            Self::DespawnHalfSingle => &["despawn_half/single"],
+            Self::DespawnHalfSlice => &["despawn_half/batch"],
+            Self::GetMillion => &["get_1m"],
+            Self::IterateMillion => &["iterate_1m"],
+            Self::IterateTenMillion => &["iterate_10m"],
+            Self::ComponentSingle => &[
+                "add_1m/single_cold",
+                "add_1m/single_warm",
+                "remove_1m/single_warm",
+            ],
+            Self::AddSlice => &["add_1m/batch_cold", "add_1m/batch_warm"],
+            Self::RemoveSlice => &["remove_1m/batch_warm"],
+            Self::Archetypes(of_each) => return vec![format!("archetypes_1000x{of_each}")],
+            Self::NewQuery => &["new_query_1000"],
+        };
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    /// What one operation is.
+    #[must_use]
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::NewQuery => "ns/archetype",
+            _ => "ns/entity",
+        }
+    }
+
+    /// Whether a quick run has no time for it.
+    #[must_use]
+    pub fn is_slow(self) -> bool {
+        self == Self::IterateTenMillion
+    }
+
+    /// Whether the workload means something on `threads` threads.
+    #[must_use]
+    pub fn runs_on(self, threads: usize) -> bool {
+        match self {
+            Self::GetMillion | Self::IterateMillion | Self::IterateTenMillion => true,
+            _ => threads == 1,
+        }
+    }
+
+    /// Memory that each contender may need while the others need theirs, in bytes.
+    #[must_use]
+    pub fn memory(self) -> u64 {
+        match self {
+            // 108 bytes each, with room that growth by doubling leaves unused.
+            Self::GetMillion | Self::IterateMillion => 200 << 20,
+            Self::IterateTenMillion => 1_600 << 20,
+            _ => 16 << 20,
+        }
+    }
+
+    /// Memory that one contender at a time may need, in bytes: where it holds all entities twice,
+    /// with the components of both sides of a move, or while its tables grow.
+    #[must_use]
+    pub fn memory_at_once(self) -> u64 {
+        match self {
+            Self::IterateTenMillion => 1_600 << 20,
+            _ => 500 << 20,
+        }
+    }
+
+    /// Whether a contender that can do so much takes part.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub fn admits(self, able: EcsAbilities) -> Result<(), Unsupported> {
+        let needs = |ability: bool, otherwise: &'static str| match ability {
+            true => Ok(()),
+            false => Err(Unsupported::because(otherwise)),
+        };
+        let adds = || needs(able.adds_to_slices, "has no call that adds to many");
+        let removes = || {
+            needs(
+                able.removes_from_slices,
+                "has no call that removes from many",
+            )
+        };
+        match self {
+            Self::AddRemoveSlice => adds().and_then(|()| removes()),
+            Self::AddSlice => adds(),
+            Self::RemoveSlice => removes(),
+            Self::DespawnHalfSlice => needs(able.despawns_slices, "has no call that destroys many"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sets `C` up for the workload on `threads` threads.
+    ///
+    /// # Errors
+    /// Why `C` cannot take part.
+    pub fn set_up<C: EcsContender>(
+        self,
+        threads: usize,
+        size: Size,
+    ) -> Result<Arc<dyn Subject>, Unsupported> {
+        self.admits(C::ABILITIES)?;
+        Ok(match self {
+            Self::SimpleInsert => Arc::new(small::SimpleInsert::<C>::new(size)),
+            Self::SimpleIter => Arc::new(small::SimpleIter::<C>::new(size)),
+            Self::FragmentedIter => Arc::new(small::FragmentedIter::<C>::new()),
+            Self::AddRemoveSingle => Arc::new(small::AddRemove::<C>::new(false, size)),
+            Self::AddRemoveSlice => Arc::new(small::AddRemove::<C>::new(true, size)),
+            Self::SpawnMillion => Arc::new(spawn::InBatch::<C>::new(size)),
+            Self::SpawnMillionSingle => Arc::new(spawn::OneByOne::<C>::new(size)),
+            Self::DespawnHalfSingle => Arc::new(spawn::RandomHalf::<C>::new(false, size)),
+            Self::DespawnHalfSlice => Arc::new(spawn::RandomHalf::<C>::new(true, size)),
+            Self::GetMillion => Arc::new(read::Get::<C>::new(size.of(MILLION), threads)?),
+            Self::IterateMillion => Arc::new(read::Iterate::<C>::new(size.of(MILLION), threads)?),
+            Self::IterateTenMillion => {
+                Arc::new(read::Iterate::<C>::new(size.of(10 * MILLION), threads)?)
+            }
+            Self::ComponentSingle => Arc::new(component::Component::<C>::new(Way::OneByOne, size)),
+            Self::AddSlice => Arc::new(component::Component::<C>::new(Way::AddSlice, size)),
+            Self::RemoveSlice => Arc::new(component::Component::<C>::new(Way::RemoveSlice, size)),
+            Self::Archetypes(of_each) => Arc::new(archetypes::Iterate::<C>::new(of_each)),
+            Self::NewQuery => Arc::new(archetypes::NewQuery::<C>::new()),
+        })
+    }
+}
+
+/// What a contender does to entities.
+type Change<C> = fn(&mut C, &[<C as EcsContender>::Id]);
+
+/// What [`EcsContender::positions`] says of the entities `0..entities` after `steps` steps.
+fn positions(entities: u32, steps: u64) -> Tally {
+    Tally::of((0..entities).map(|number| values::position(number)[0] + steps as f32))
+}
+
+/// What [`EcsContender::extras`] says of so many.
+fn extras(count: usize) -> Tally {
+    Tally {
+        count,
+        sum: f64::from(values::EXTRA) * count as f64,
+    }
+}
+
+/// How a contender creates entities of each of the 26 kinds of `fragmented_iter`.
+fn kinds<C: EcsContender>() -> [fn(&mut C, u32); 26] {
+    [
+        C::spawn_kind::<0>,
+        C::spawn_kind::<1>,
+        C::spawn_kind::<2>,
+        C::spawn_kind::<3>,
+        C::spawn_kind::<4>,
+        C::spawn_kind::<5>,
+        C::spawn_kind::<6>,
+        C::spawn_kind::<7>,
+        C::spawn_kind::<8>,
+        C::spawn_kind::<9>,
+        C::spawn_kind::<10>,
+        C::spawn_kind::<11>,
+        C::spawn_kind::<12>,
+        C::spawn_kind::<13>,
+        C::spawn_kind::<14>,
+        C::spawn_kind::<15>,
+        C::spawn_kind::<16>,
+        C::spawn_kind::<17>,
+        C::spawn_kind::<18>,
+        C::spawn_kind::<19>,
+        C::spawn_kind::<20>,
+        C::spawn_kind::<21>,
+        C::spawn_kind::<22>,
+        C::spawn_kind::<23>,
+        C::spawn_kind::<24>,
+        C::spawn_kind::<25>,
+    ]
+}
+
+/// Each thread of `pool` works on its part of `ids`; what they say together.
+pub fn in_parts<I: Sync>(
+    pool: &ThreadPool,
+    ids: &[I],
+    work: impl Fn(&[I]) -> Tally + Send + Sync,
+) -> Tally {
+    let part = ids.len().div_ceil(pool.current_num_threads()).max(1);
+    pool.install(|| {
+        let tallies = ids.par_chunks(part).map(work);
+        tallies.reduce(Tally::default, Tally::and)
+    })
+}
+
+fn locked<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
+    held.lock()
+        .expect("a subject whose worker panicked is not used again")
+}
+
+/// A contender by its type alone, so that a list can hold several.
+pub trait EcsEntrant: Send + Sync {
+    /// The name in tables.
+    fn name(&self) -> &'static str;
+    /// Whether it can take part in `workload`.
+    fn is_admitted(&self, workload: EcsWorkload) -> bool;
+    /// See [`EcsWorkload::set_up`].
+    ///
+    /// # Errors
+    /// Why the contender cannot take part.
+    fn set_up(
+        &self,
+        workload: EcsWorkload,
+        threads: usize,
+        size: Size,
+    ) -> Result<Arc<dyn Subject>, Unsupported>;
+}
+
+/// The entrant for `C`.
+#[must_use]
+pub fn entrant<C: EcsContender>() -> Box<dyn EcsEntrant> {
+    struct Entrant<C>(core::marker::PhantomData<fn() -> C>);
+
+    impl<C: EcsContender> EcsEntrant for Entrant<C> {
+        fn name(&self) -> &'static str {
+            C::NAME
+        }
+
+        fn is_admitted(&self, workload: EcsWorkload) -> bool {
+            workload.admits(C::ABILITIES).is_ok()
+        }
+
+        fn set_up(
+            &self,
+            workload: EcsWorkload,
+            threads: usize,
+            size: Size,
+        ) -> Result<Arc<dyn Subject>, Unsupported> {
+            workload.set_up::<C>(threads, size)
+        }
+    }
+
+    Box::new(Entrant::<C>(core::marker::PhantomData))
+}

@@ -1,0 +1,111 @@
+//! `get_1m`, `iterate_1m`, `iterate_10m`: entities are looked at where they lie.
+
+use std::sync::Mutex;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::{EcsContender, Tally, locked};
+use crate::cli::measure::{Stopwatch, Subject};
+use crate::cli::workload::{Shuffler, Unsupported};
+
+/// The threads of a contender, of which none is left to itself alone.
+fn pool(threads: usize) -> Result<Option<ThreadPool>, Unsupported> {
+    if threads == 1 {
+        return Ok(None);
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map(Some)
+        .map_err(|error| Unsupported(error.to_string().into()))
+}
+
+/// The position of each of one million entities is looked up, in random order.
+pub(super) struct Get<C: EcsContender> {
+    world: Mutex<C>,
+    ids: Vec<C::Id>,
+    pool: Option<ThreadPool>,
+    expected: Tally,
+}
+
+impl<C: EcsContender> Get<C> {
+    pub(super) fn new(entities: u32, threads: usize) -> Result<Self, Unsupported> {
+        let mut world = C::fresh();
+        let mut ids = Vec::with_capacity(entities as usize);
+        world.spawn_slice(0..entities, &mut ids);
+        Shuffler::new(7).shuffle(&mut ids);
+        Ok(Self {
+            world: Mutex::new(world),
+            ids,
+            pool: pool(threads)?,
+            expected: super::positions(entities, 0),
+        })
+    }
+}
+
+impl<C: EcsContender> Subject for Get<C> {
+    fn repeat(&self, worker: usize, rounds: u64, watch: &mut Stopwatch<'_>) {
+        if worker > 0 {
+            // The contender's threads do the work.
+            watch.time(0, 0, || ());
+            return;
+        }
+        let world = &mut *locked(&self.world);
+        let sums = watch.time(0, rounds * self.ids.len() as u64, || {
+            let mut sums = Tally::default();
+            for _ in 0..rounds {
+                let found = match &self.pool {
+                    None => world.get(&self.ids),
+                    Some(pool) => world.get_on(pool, &self.ids),
+                };
+                sums.count += found.count;
+                sums.sum += found.sum;
+            }
+            sums
+        });
+        assert_eq!(sums.count, self.expected.count * rounds as usize);
+        assert_eq!(sums.sum, self.expected.sum * rounds as f64);
+    }
+}
+
+/// Velocity is added to the position of so many entities.
+pub(super) struct Iterate<C> {
+    course: Mutex<(C, u64)>,
+    pool: Option<ThreadPool>,
+    entities: u32,
+}
+
+impl<C: EcsContender> Iterate<C> {
+    pub(super) fn new(entities: u32, threads: usize) -> Result<Self, Unsupported> {
+        if threads > 1 {
+            C::prepare_threads(threads)?;
+        }
+        let mut world = C::fresh();
+        let mut ids = Vec::with_capacity(entities as usize);
+        world.spawn_slice(0..entities, &mut ids);
+        Ok(Self {
+            course: Mutex::new((world, 0)),
+            pool: pool(threads)?,
+            entities,
+        })
+    }
+}
+
+impl<C: EcsContender> Subject for Iterate<C> {
+    fn repeat(&self, worker: usize, rounds: u64, watch: &mut Stopwatch<'_>) {
+        if worker > 0 {
+            // The contender's threads do the work.
+            watch.time(0, 0, || ());
+            return;
+        }
+        let (world, steps) = &mut *locked(&self.course);
+        watch.time(0, rounds * u64::from(self.entities), || {
+            for _ in 0..rounds {
+                match &self.pool {
+                    None => world.step(),
+                    Some(pool) => world.step_on(pool),
+                }
+            }
+        });
+        *steps += rounds;
+        assert_eq!(world.positions(), super::positions(self.entities, *steps));
+    }
+}

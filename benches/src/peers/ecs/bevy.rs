@@ -1,0 +1,192 @@
+//! `bevy_ecs` 0.20: query states that are kept, contiguous iteration where it helps.
+
+use core::ops::Range;
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::query::{QueryState, With};
+use bevy_ecs::world::World;
+use bevy_tasks::{ComputeTaskPool, TaskPoolBuilder};
+use megachunk::cli::workload::Unsupported;
+use megachunk::cli::workload::ecs::{EcsAbilities, EcsContender, Tally, in_parts, values};
+use rayon::ThreadPool;
+
+use super::components::{
+    Data, Extra, Kind, Position, Small, Velocity, bodies, body, moving, of_kind,
+};
+
+/// Components are kept in tables if they do not ask for anything else.
+const IN_TABLES: &str = "all components lie in tables";
+
+/// From so many archetypes on, tables are too small for contiguous iteration to pay; measured.
+const MANY: usize = 100;
+
+/// A world, and the queries that were made so far.
+#[derive(Default)]
+pub(crate) struct Bevy {
+    world: World,
+    moving: Option<QueryState<(&'static mut Position, &'static Velocity)>>,
+    data: Option<QueryState<&'static mut Data>>,
+    positions: Option<QueryState<&'static Position>>,
+}
+
+fn get(world: &World, positions: &QueryState<&Position>, ids: &[Entity]) -> Tally {
+    let query = positions.query_manual(world);
+    let mut tally = Tally::default();
+    for &id in ids {
+        tally.add(query.get(id).expect("it lives").0[0]);
+    }
+    tally
+}
+
+impl EcsContender for Bevy {
+    type Id = Entity;
+
+    const NAME: &'static str = "bevy_ecs";
+    const ABILITIES: EcsAbilities = EcsAbilities {
+        despawns_slices: false,
+        adds_to_slices: true,
+        removes_from_slices: false,
+    };
+
+    fn fresh() -> Self {
+        Self::default()
+    }
+
+    fn prepare_threads(threads: usize) -> Result<(), Unsupported> {
+        let pool =
+            ComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(threads).build());
+        match pool.thread_num() == threads {
+            true => Ok(()),
+            false => Err(Unsupported::because(
+                "has one pool of threads for the process, made for another number",
+            )),
+        }
+    }
+
+    fn spawn_slice(&mut self, numbers: Range<u32>, out: &mut Vec<Entity>) {
+        out.extend(self.world.spawn_batch(bodies(numbers)));
+    }
+
+    fn spawn_each(&mut self, numbers: Range<u32>, out: &mut Vec<Entity>) {
+        out.extend(numbers.map(|number| self.world.spawn(body(number)).id()));
+    }
+
+    fn spawn_moving(&mut self, count: u32) -> Vec<Entity> {
+        self.world.spawn_batch(moving(count)).collect()
+    }
+
+    fn spawn_small(&mut self, count: u32) -> Vec<Entity> {
+        self.world
+            .spawn_batch((0..count).map(|_| Small(0.0)))
+            .collect()
+    }
+
+    fn spawn_kind<const N: usize>(&mut self, count: u32) {
+        self.world.spawn_batch(of_kind::<N>(count));
+    }
+
+    fn mark<const N: usize>(&mut self, ids: &[Entity]) {
+        for &id in ids {
+            self.world.entity_mut(id).insert(Kind::<N>(values::KIND));
+        }
+    }
+
+    fn despawn_each(&mut self, ids: &[Entity]) -> usize {
+        let died = ids.iter().filter(|&&id| self.world.try_despawn(id).is_ok());
+        died.count()
+    }
+
+    fn clear(&mut self) {
+        // `clear_entities` takes microseconds, but takes resources too and lets every handle come
+        // back to life.
+        self.world.despawn_all::<With<Position>>();
+    }
+
+    fn add_each(&mut self, ids: &[Entity]) {
+        for &id in ids {
+            self.world.entity_mut(id).insert(Extra(values::EXTRA));
+        }
+    }
+
+    fn remove_each(&mut self, ids: &[Entity]) {
+        for &id in ids {
+            self.world.entity_mut(id).remove::<Extra>();
+        }
+    }
+
+    fn add_slice(&mut self, ids: &[Entity]) {
+        let batch = ids.iter().map(|&id| (id, Extra(values::EXTRA)));
+        self.world.insert_batch(batch);
+    }
+
+    fn get(&mut self, ids: &[Entity]) -> Tally {
+        let world = &mut self.world;
+        let positions = self.positions.get_or_insert_with(|| world.query());
+        positions.update_archetypes(world);
+        get(world, positions, ids)
+    }
+
+    fn get_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
+        let world = &mut self.world;
+        let positions = self.positions.get_or_insert_with(|| world.query());
+        positions.update_archetypes(world);
+        let (world, positions) = (&*world, &*positions);
+        in_parts(pool, ids, |ids| get(world, positions, ids))
+    }
+
+    fn step(&mut self) {
+        let world = &mut self.world;
+        let moving = self.moving.get_or_insert_with(|| world.query());
+        if world.archetypes().len() > MANY {
+            let moving = moving.iter_mut(world);
+            moving.for_each(|(mut position, velocity)| {
+                values::step(&mut position.0, &velocity.0);
+            });
+            return;
+        }
+        let tables = moving.contiguous_iter_mut(world).expect(IN_TABLES);
+        for (positions, velocities) in tables {
+            for (position, velocity) in positions.into_iter().zip(velocities) {
+                values::step(&mut position.0, &velocity.0);
+            }
+        }
+    }
+
+    fn step_on(&mut self, _pool: &ThreadPool) {
+        let world = &mut self.world;
+        let moving = self.moving.get_or_insert_with(|| world.query());
+        let tables = moving.contiguous_par_iter_mut(world).expect(IN_TABLES);
+        tables.for_each(|(positions, velocities)| {
+            for (position, velocity) in positions.into_iter().zip(velocities) {
+                values::step(&mut position.0, &velocity.0);
+            }
+        });
+    }
+
+    fn double(&mut self) {
+        let world = &mut self.world;
+        let data = self.data.get_or_insert_with(|| world.query());
+        data.iter_mut(world).for_each(|mut data| data.0 *= 2.0);
+    }
+
+    fn count_anew(&mut self) -> usize {
+        let mut query = self.world.query::<(&mut Position, &Velocity)>();
+        query.iter(&self.world).len()
+    }
+
+    fn positions(&mut self) -> Tally {
+        let mut positions = self.world.query::<&Position>();
+        let positions = positions.iter(&self.world);
+        Tally::of(positions.map(|position| position.0[0]))
+    }
+
+    fn extras(&mut self) -> Tally {
+        let mut extras = self.world.query::<&Extra>();
+        Tally::of(extras.iter(&self.world).map(|extra| extra.0))
+    }
+
+    fn data(&mut self) -> Tally {
+        let mut data = self.world.query::<&Data>();
+        Tally::of(data.iter(&self.world).map(|data| data.0))
+    }
+}

@@ -1,0 +1,236 @@
+//! `flecs_ecs` 0.2: cached queries, bulk creation from columns, its own worker threads.
+
+use core::ops::Range;
+use std::sync::LazyLock;
+
+use flecs_ecs::core::{Entity, Query, World};
+use flecs_ecs::prelude::*;
+use megachunk::cli::workload::ecs::{EcsAbilities, EcsContender, Tally, values};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use super::components::{
+    Data, Extra, Position, Rotation, Small, Transform, Velocity, body, moving,
+};
+
+/// The most entities that are created in one call.
+const BULK: usize = 8_192;
+
+/// What the first million entities have, a column for each component: bulk creation copies from
+/// columns, and making them is not its work.
+struct Columns {
+    transforms: Vec<Transform>,
+    positions: Vec<Position>,
+    rotations: Vec<Rotation>,
+    velocities: Vec<Velocity>,
+}
+
+static COLUMNS: LazyLock<Columns> = LazyLock::new(|| {
+    let all = || 0..BULK as u32;
+    Columns {
+        transforms: all().map(|number| body(number).0).collect(),
+        positions: all().map(|number| body(number).1).collect(),
+        rotations: all().map(|number| body(number).2).collect(),
+        velocities: all().map(|number| body(number).3).collect(),
+    }
+});
+
+/// A world, and the queries that were made so far; they go first.
+pub(crate) struct Flecs {
+    moving: Option<Query<(&'static mut Position, &'static Velocity)>>,
+    data: Option<Query<&'static mut Data>>,
+    has_system: bool,
+    world: World,
+}
+
+fn get(world: &World, ids: &[Entity]) -> Tally {
+    let mut tally = Tally::default();
+    for &id in ids {
+        let entity = world.entity_from_id(id);
+        tally.add(entity.cloned::<&Position>().0[0]);
+    }
+    tally
+}
+
+/// One of 26 kinds: with the second half of the pair that [`Flecs::kind`] gives.
+#[derive(Clone, Copy, Component)]
+#[expect(dead_code, reason = "a column that is only there")]
+struct Kind(f32);
+
+impl Flecs {
+    /// The second half of the pair that is the component `number` of 26: the library has one
+    /// component for all instances of a type that is generic over a constant.
+    fn kind(&self, number: usize) -> Entity {
+        self.world.entity_named(&format!("kind {number}")).id()
+    }
+}
+
+impl EcsContender for Flecs {
+    type Id = Entity;
+
+    const NAME: &'static str = "flecs_ecs";
+    const ABILITIES: EcsAbilities = EcsAbilities::SINGLE;
+
+    fn fresh() -> Self {
+        LazyLock::force(&COLUMNS);
+        Self {
+            moving: None,
+            data: None,
+            has_system: false,
+            world: World::new(),
+        }
+    }
+
+    fn spawn_slice(&mut self, numbers: Range<u32>, out: &mut Vec<Entity>) {
+        let columns = &*COLUMNS;
+        let mut start = numbers.start;
+        while start < numbers.end {
+            let end = numbers.end.min(start + BULK as u32);
+            let count = (end - start) as usize;
+            let beyond: Vec<Position>;
+            let positions = match columns.positions.get(start as usize..end as usize) {
+                Some(positions) => positions,
+                None => {
+                    beyond = (start..end).map(|number| body(number).1).collect();
+                    &beyond
+                }
+            };
+            let mut bulk = self.world.entity_bulk(count as u32);
+            let bulk = bulk.set(&columns.transforms[..count]).set(positions);
+            let bulk = bulk.set(&columns.rotations[..count]);
+            let created = bulk.set(&columns.velocities[..count]).build();
+            out.extend_from_slice(&created);
+            start = end;
+        }
+    }
+
+    fn spawn_each(&mut self, numbers: Range<u32>, out: &mut Vec<Entity>) {
+        for number in numbers {
+            let (transform, position, rotation, velocity) = body(number);
+            let entity = self.world.entity().set(transform).set(position);
+            out.push(entity.set(rotation).set(velocity).id());
+        }
+    }
+
+    fn spawn_moving(&mut self, count: u32) -> Vec<Entity> {
+        let entities = moving(count)
+            .map(|(position, velocity)| self.world.entity().set(position).set(velocity).id());
+        entities.collect()
+    }
+
+    fn spawn_small(&mut self, count: u32) -> Vec<Entity> {
+        let entities = (0..count).map(|_| self.world.entity().set(Small(0.0)).id());
+        entities.collect()
+    }
+
+    fn spawn_kind<const N: usize>(&mut self, count: u32) {
+        let which = self.kind(N);
+        for _ in 0..count {
+            let entity = self.world.entity().set(Data(values::DATA));
+            entity.set_first(Kind(values::KIND), which);
+        }
+    }
+
+    fn mark<const N: usize>(&mut self, ids: &[Entity]) {
+        let which = self.kind(N);
+        for &id in ids {
+            let entity = self.world.entity_from_id(id);
+            entity.set_first(Kind(values::KIND), which);
+        }
+    }
+
+    fn despawn_each(&mut self, ids: &[Entity]) -> usize {
+        let died = ids.iter().filter(|&&id| {
+            let entity = self.world.try_get_alive(id);
+            entity.map(EntityView::destruct).is_some()
+        });
+        died.count()
+    }
+
+    fn clear(&mut self) {
+        self.world.delete_entities_with(Position::id());
+    }
+
+    fn add_each(&mut self, ids: &[Entity]) {
+        for &id in ids {
+            self.world.entity_from_id(id).set(Extra(values::EXTRA));
+        }
+    }
+
+    fn remove_each(&mut self, ids: &[Entity]) {
+        for &id in ids {
+            self.world.entity_from_id(id).remove(Extra::id());
+        }
+    }
+
+    fn get(&mut self, ids: &[Entity]) -> Tally {
+        get(&self.world, ids)
+    }
+
+    fn get_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
+        let threads = pool.current_num_threads();
+        self.world.set_stage_count(threads as i32);
+        self.world.readonly_begin(true);
+        let stages: Vec<_> = (0..threads as i32).map(|n| self.world.stage(n)).collect();
+        let parts = ids.par_chunks(ids.len().div_ceil(threads).max(1));
+        let tally = pool.install(|| {
+            let tallies = parts.zip(stages).map(|(ids, stage)| get(&stage, ids));
+            tallies.reduce(Tally::default, Tally::and)
+        });
+        self.world.readonly_end();
+        tally
+    }
+
+    fn step(&mut self) {
+        let world = &self.world;
+        let moving = self.moving.get_or_insert_with(|| {
+            let mut query = world.query::<(&mut Position, &Velocity)>();
+            query.set_cached().build()
+        });
+        moving.each(|(position, velocity)| values::step(&mut position.0, &velocity.0));
+    }
+
+    fn step_on(&mut self, pool: &ThreadPool) {
+        if !self.has_system {
+            self.world.set_threads(pool.current_num_threads() as i32);
+            self.world
+                .system::<(&mut Position, &Velocity)>()
+                .par_each(|(position, velocity)| values::step(&mut position.0, &velocity.0));
+            self.has_system = true;
+        }
+        self.world.progress();
+    }
+
+    fn double(&mut self) {
+        let world = &self.world;
+        let data = self.data.get_or_insert_with(|| {
+            let mut query = world.query::<&mut Data>();
+            query.set_cached().build()
+        });
+        data.each(|data| data.0 *= 2.0);
+    }
+
+    fn count_anew(&mut self) -> usize {
+        let query = self.world.new_query::<(&mut Position, &Velocity)>();
+        query.count() as usize
+    }
+
+    fn positions(&mut self) -> Tally {
+        let mut tally = Tally::default();
+        self.world
+            .each::<&Position>(|position| tally.add(position.0[0]));
+        tally
+    }
+
+    fn extras(&mut self) -> Tally {
+        let mut tally = Tally::default();
+        self.world.each::<&Extra>(|extra| tally.add(extra.0));
+        tally
+    }
+
+    fn data(&mut self) -> Tally {
+        let mut tally = Tally::default();
+        self.world.each::<&Data>(|data| tally.add(data.0));
+        tally
+    }
+}

@@ -1,0 +1,155 @@
+//! `hecs` 0.11: prepared queries, views for random access.
+
+use core::cell::RefCell;
+use core::ops::Range;
+
+use hecs::{Entity, PreparedQuery, World};
+use megachunk::cli::workload::ecs::{EcsAbilities, EcsContender, Tally, in_parts, values};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use super::components::{
+    Data, Extra, Kind, Position, Small, Velocity, bodies, body, moving, of_kind,
+};
+
+/// Entities that a thread takes at a time: enough that taking them costs nothing.
+const BATCH: u32 = 8_192;
+
+thread_local! {
+    // A prepared query stays on the thread that made it, and serves any world.
+    static MOVING: RefCell<PreparedQuery<(&'static mut Position, &'static Velocity)>> =
+        RefCell::default();
+    static DATA: RefCell<PreparedQuery<&'static mut Data>> = RefCell::default();
+}
+
+/// A world.
+#[derive(Default)]
+pub(crate) struct Hecs(World);
+
+fn get(world: &World, ids: &[Entity]) -> Tally {
+    let view = world.view::<&Position>();
+    let mut tally = Tally::default();
+    for &id in ids {
+        tally.add(view.get(id).expect("it lives").0[0]);
+    }
+    tally
+}
+
+impl EcsContender for Hecs {
+    type Id = Entity;
+
+    const NAME: &'static str = "hecs";
+    const ABILITIES: EcsAbilities = EcsAbilities::SINGLE;
+
+    fn fresh() -> Self {
+        Self::default()
+    }
+
+    fn spawn_slice(&mut self, numbers: Range<u32>, out: &mut Vec<Entity>) {
+        out.extend(self.0.spawn_batch(bodies(numbers)));
+    }
+
+    fn spawn_each(&mut self, numbers: Range<u32>, out: &mut Vec<Entity>) {
+        out.extend(numbers.map(|number| self.0.spawn(body(number))));
+    }
+
+    fn spawn_moving(&mut self, count: u32) -> Vec<Entity> {
+        self.0.spawn_batch(moving(count)).collect()
+    }
+
+    fn spawn_small(&mut self, count: u32) -> Vec<Entity> {
+        self.0
+            .spawn_batch((0..count).map(|_| (Small(0.0),)))
+            .collect()
+    }
+
+    fn spawn_kind<const N: usize>(&mut self, count: u32) {
+        self.0.spawn_batch(of_kind::<N>(count));
+    }
+
+    fn mark<const N: usize>(&mut self, ids: &[Entity]) {
+        for &id in ids {
+            let marked = self.0.insert_one(id, Kind::<N>(values::KIND));
+            marked.expect("it lives");
+        }
+    }
+
+    fn despawn_each(&mut self, ids: &[Entity]) -> usize {
+        let died = ids.iter().filter(|&&id| self.0.despawn(id).is_ok());
+        died.count()
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn add_each(&mut self, ids: &[Entity]) {
+        for &id in ids {
+            let added = self.0.insert_one(id, Extra(values::EXTRA));
+            added.expect("it lives");
+        }
+    }
+
+    fn remove_each(&mut self, ids: &[Entity]) {
+        for &id in ids {
+            self.0.remove_one::<Extra>(id).expect("it has one");
+        }
+    }
+
+    fn get(&mut self, ids: &[Entity]) -> Tally {
+        get(&self.0, ids)
+    }
+
+    fn get_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
+        let world = &self.0;
+        in_parts(pool, ids, |ids| get(world, ids))
+    }
+
+    fn step(&mut self) {
+        MOVING.with_borrow_mut(|moving| {
+            for (position, velocity) in moving.query_mut(&mut self.0) {
+                values::step(&mut position.0, &velocity.0);
+            }
+        });
+    }
+
+    fn step_on(&mut self, pool: &ThreadPool) {
+        pool.install(|| {
+            let query = self.0.query_mut::<(&mut Position, &Velocity)>();
+            let batches = query.into_iter_batched(BATCH).par_bridge();
+            batches.for_each(|batch| {
+                for (position, velocity) in batch {
+                    values::step(&mut position.0, &velocity.0);
+                }
+            });
+        });
+    }
+
+    fn double(&mut self) {
+        DATA.with_borrow_mut(|data| {
+            for data in data.query_mut(&mut self.0) {
+                data.0 *= 2.0;
+            }
+        });
+    }
+
+    fn count_anew(&mut self) -> usize {
+        // Others are remembered by the world.
+        let mut query = PreparedQuery::<(&mut Position, &Velocity)>::new();
+        query.query_mut(&mut self.0).len()
+    }
+
+    fn positions(&mut self) -> Tally {
+        let positions = self.0.query_mut::<&Position>().into_iter();
+        Tally::of(positions.map(|position| position.0[0]))
+    }
+
+    fn extras(&mut self) -> Tally {
+        let extras = self.0.query_mut::<&Extra>().into_iter();
+        Tally::of(extras.map(|extra| extra.0))
+    }
+
+    fn data(&mut self) -> Tally {
+        Tally::of(self.0.query_mut::<&Data>().into_iter().map(|data| data.0))
+    }
+}

@@ -1,0 +1,29 @@
+//! Every peer does what the workloads on worlds ask, on one thread and on two.
+#![cfg(feature = "peers")]
+
+use megachunk::cli::measure::{Pool, repeat_once};
+use megachunk::cli::workload::ecs::{EcsWorkload, Size};
+
+#[test]
+fn every_peer_gets_through_every_workload_on_worlds() {
+    let registry = megachunk_benches::registry();
+    let pool = Pool::start(2).unwrap();
+    for workload in EcsWorkload::ALL {
+        let rows = workload.rows();
+        let admitted = registry
+            .worlds()
+            .filter(|entrant| entrant.is_admitted(workload));
+        for entrant in admitted {
+            for threads in [1, 2].into_iter().filter(|&n| workload.runs_on(n)) {
+                let subject = entrant.set_up(workload, threads, Size::Small).unwrap();
+                // The second repetition finds what the first left.
+                for _ in 0..2 {
+                    let totals = repeat_once(&pool, threads, rows.len(), &subject, 1);
+                    let totals = totals
+                        .unwrap_or_else(|panic| panic!("{}, {}: {panic}", entrant.name(), rows[0]));
+                    assert!(totals.iter().all(|total| total.operations > 0));
+                }
+            }
+        }
+    }
+}

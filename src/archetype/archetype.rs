@@ -13,7 +13,6 @@ use crate::archetype::column::{Column, copy_value};
 use crate::archetype::edge::Edges;
 use crate::archetype::universe::Universe;
 use crate::chunk::ChunkError;
-use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, note};
 use crate::fragment::{FragmentId, FragmentSet};
 
@@ -186,21 +185,14 @@ impl Archetype {
     ///
     /// # Safety
     /// The row holds values, which nobody uses any more.
+    #[inline(always)]
     pub(crate) unsafe fn drop_row(&self, row: Row) -> Panicked {
-        let mut panicked = None;
         if self.needs_drop {
-            let chunk = &self.chunks[row.chunk as usize];
-            for column in &self.columns {
-                if let Some(drop) = column.drop {
-                    let value = chunk
-                        .array(column.offset)
-                        .wrapping_add(row.row as usize * column.size as usize);
-                    // SAFETY: the caller's.
-                    note(&mut panicked, || unsafe { drop(value, 1) });
-                }
-            }
+            // SAFETY: the caller's.
+            unsafe { self.drop_rows(row.chunk, row.row, 1) }
+        } else {
+            None
         }
-        panicked
     }
 
     /// Drops the values of neighbouring rows, column by column.
@@ -230,57 +222,66 @@ impl Archetype {
         panicked
     }
 
-    /// Fills the hole that a row leaves, whose values are gone, with the last row of its chunk; the
-    /// entity that lies there now. Gives the chunk back if it is empty and not wanted.
-    #[inline]
-    pub(crate) fn close_row(
-        &mut self,
-        universe: &Universe,
-        world: u16,
-        row: Row,
-        version: u32,
-    ) -> Option<Entity> {
-        let capacity = self.capacity;
+    /// Fills the hole that a row leaves, whose values are gone, with the last row of its chunk. Gives the
+    /// chunk back if it is empty and not wanted.
+    #[inline(always)]
+    pub(crate) fn close_row(&mut self, universe: &Universe, world: u16, row: Row, version: u32) {
         let chunk = &mut self.chunks[row.chunk as usize];
-        let last = chunk.len - 1;
-        let moved = (row.row != last).then(|| {
+        let was = chunk.len;
+        let last = was - 1;
+        chunk.len = last;
+        chunk.order_version = version;
+        self.entities -= 1;
+        if row.row != last {
+            let (hole, from) = (row.row as usize, last as usize);
             for column in &self.columns {
                 let array = chunk.array(column.offset);
                 let size = column.size as usize;
                 // SAFETY: two rows of the column, which differ; the last one's value moves.
                 unsafe {
-                    copy_value(
-                        array.add(last as usize * size),
-                        array.add(row.row as usize * size),
-                        column.size,
-                    );
+                    let (from, to) = (array.add(from * size), array.add(hole * size));
+                    copy_value(from, to, column.size);
                 }
             }
-            for bits in &self.enabled {
-                let array = chunk.array(bits.offset);
-                // SAFETY: two rows of the chunk.
-                unsafe { write_bit(array, row.row, read_bit(array, last)) };
-            }
             // SAFETY: both rows have a handle.
-            unsafe {
-                let handle = *chunk.handles().add(last as usize);
-                *chunk.handles().add(row.row as usize) = handle;
-                handle
+            let moved = unsafe {
+                let moved = *chunk.handles().add(from);
+                *chunk.handles().add(hole) = moved;
+                moved
+            };
+            universe.place(moved, chunk.run, row.row);
+            if !self.enabled.is_empty() {
+                self.move_bits(row.chunk, last, row.row);
             }
-        });
-        chunk.len = last;
-        chunk.order_version = version;
-        self.entities -= 1;
-        if last + 1 == capacity {
-            self.open(row.chunk);
         }
-        if last == 0 {
-            self.emptied(universe, world, row.chunk);
+        if was == self.capacity || last == 0 {
+            self.has_room(universe, world, row.chunk);
         }
-        if let Some(moved) = moved {
-            universe.place(moved, self.chunks[row.chunk as usize].run, row.row);
+    }
+
+    /// After a row was closed: the chunk was full, or is empty now.
+    #[cold]
+    #[inline(never)]
+    fn has_room(&mut self, universe: &Universe, world: u16, position: u32) {
+        let chunk = &self.chunks[position as usize];
+        let (len, was_full) = (chunk.len, chunk.open_at == NOT_OPEN);
+        if was_full {
+            self.open(position);
         }
-        moved
+        if len == 0 {
+            self.emptied(universe, world, position);
+        }
+    }
+
+    /// Moves the enabled bits of a row to another.
+    #[cold]
+    fn move_bits(&self, position: u32, from: u32, to: u32) {
+        let chunk = &self.chunks[position as usize];
+        for bits in &self.enabled {
+            let array = chunk.array(bits.offset);
+            // SAFETY: two rows of the chunk.
+            unsafe { write_bit(array, to, read_bit(array, from)) };
+        }
     }
 
     /// Decides what becomes of a chunk that has no entities: it stays if it is the only one of its

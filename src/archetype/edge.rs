@@ -1,5 +1,7 @@
 //! `Edge`: what it takes to move an entity from one archetype to another.
 
+use std::sync::Arc;
+
 use crate::archetype::Column;
 use crate::archetype::archetype::Archetype;
 
@@ -76,12 +78,12 @@ impl Edge {
 
 /// The edges of an archetype that have been walked.
 #[derive(Debug, Default)]
-pub(crate) struct Edges(Vec<(Change, std::sync::Arc<Edge>)>);
+pub(crate) struct Edges(Vec<(Change, Arc<Edge>)>);
 
 impl Edges {
     /// The edge for a change, if it is known. The one that was asked for last is found at once.
     #[inline]
-    pub(crate) fn get(&mut self, change: Change) -> Option<&std::sync::Arc<Edge>> {
+    pub(crate) fn get(&mut self, change: Change) -> Option<&Arc<Edge>> {
         if self.0.first().is_none_or(|(first, _)| *first != change) {
             let at = self.0.iter().position(|(known, _)| *known == change)?;
             self.0.swap(0, at);
@@ -90,7 +92,7 @@ impl Edges {
     }
 
     /// Remembers an edge.
-    pub(crate) fn insert(&mut self, change: Change, edge: std::sync::Arc<Edge>) {
+    pub(crate) fn insert(&mut self, change: Change, edge: Arc<Edge>) {
         self.0.push((change, edge));
     }
 }

@@ -47,15 +47,34 @@ pub struct Universe {
     worlds: Table<AtomicU64>,
 }
 
-/// Whose a chunk is.
+/// Whose a chunk is, as the directory has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Owner {
-    pub(crate) world: u16,
-    pub(crate) archetype: u32,
+pub(crate) struct Owner(u64);
+
+impl Owner {
+    /// The world's number, or one that no world has if the chunk is nobody's.
+    #[inline(always)]
+    pub(crate) fn world(self) -> u16 {
+        ((self.0 >> (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)) as u16).wrapping_sub(1)
+    }
+
+    /// The archetype's number in its world.
+    #[inline(always)]
+    pub(crate) fn archetype(self) -> u32 {
+        (self.0 >> (POSITION_BITS + SUB_BITS)) as u32 & ((1 << ARCHETYPE_BITS) - 1)
+    }
+
     /// The chunk's position in its archetype.
-    pub(crate) position: u32,
+    #[inline(always)]
+    pub(crate) fn position(self) -> u32 {
+        (self.0 >> SUB_BITS) as u32 & ((1 << POSITION_BITS) - 1)
+    }
+
     /// Which of the run's chunks this is.
-    pub(crate) sub: u32,
+    #[inline(always)]
+    pub(crate) fn sub(self) -> u32 {
+        self.0 as u32 & ((1 << SUB_BITS) - 1)
+    }
 }
 
 impl Universe {
@@ -217,19 +236,12 @@ impl Universe {
 
     /// Whose a chunk is.
     #[inline(always)]
-    pub(crate) fn owner(&self, place: Place) -> Option<Owner> {
+    pub(crate) fn owner(&self, place: Place) -> Owner {
         // Ordering: as in `enter`.
         //
         // SAFETY: a place's chunk is below the number of chunks.
-        let owner =
-            unsafe { self.owners.get_unchecked(place.chunk() as usize) }.load(Ordering::Relaxed);
-        let world = (owner >> (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)) as u32;
-        Some(Owner {
-            world: world.checked_sub(1)? as u16,
-            archetype: (owner >> (POSITION_BITS + SUB_BITS)) as u32 & ((1 << ARCHETYPE_BITS) - 1),
-            position: (owner >> SUB_BITS) as u32 & ((1 << POSITION_BITS) - 1),
-            sub: owner as u32 & ((1 << SUB_BITS) - 1),
-        })
+        let owner = unsafe { self.owners.get_unchecked(place.chunk() as usize) };
+        Owner(owner.load(Ordering::Relaxed))
     }
 
     /// Creates an entity that lies in a row.

@@ -1,11 +1,10 @@
 //! Entities change their composition: fragments come, go, are replaced.
 
-use std::sync::Arc;
-
 use crate::archetype::{Archetype, Change, Edge, Row, SharedId, copy_value, read_bit, write_bit};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{Bundle, SharedFragment, Value};
+use crate::world::compose::EdgeRef;
 use crate::world::create::columns;
 use crate::world::destroy::SliceReport;
 use crate::world::{World, WorldError};
@@ -387,15 +386,12 @@ impl World {
     fn swap_edge<Gone: Bundle, Come: Bundle>(
         &mut self,
         archetype: u32,
-    ) -> Result<Arc<Edge>, WorldError> {
+    ) -> Result<EdgeRef, WorldError> {
         let registry = self.universe.registry();
         let gone = self.bundles.number::<Gone>(registry)?;
         let come = self.bundles.number::<Come>(registry)?;
         let change = Change::Swap(gone, come);
-        match self.archetypes[archetype as usize].edges.get(change) {
-            Some(edge) => Ok(Arc::clone(edge)),
-            None => self.add_edge(archetype, change),
-        }
+        self.edge_for(archetype, change)
     }
 }
 

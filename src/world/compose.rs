@@ -164,25 +164,17 @@ impl World {
             .collect()
     }
 
-    /// The edge from an archetype on which the fragments of a bundle come.
+    /// The edge from an archetype for a change.
     #[inline]
-    pub(crate) fn edge_for(
-        &mut self,
-        source: u32,
-        change: Change,
-    ) -> Result<Arc<Edge>, WorldError> {
+    pub(crate) fn edge_for(&mut self, source: u32, change: Change) -> Result<EdgeRef, WorldError> {
         match self.archetypes[source as usize].edges.get(change) {
-            Some(edge) => Ok(Arc::clone(edge)),
+            Some(edge) => Ok(EdgeRef(Arc::as_ptr(edge))),
             None => self.add_edge(source, change),
         }
     }
 
     #[cold]
-    pub(crate) fn add_edge(
-        &mut self,
-        source: u32,
-        change: Change,
-    ) -> Result<Arc<Edge>, WorldError> {
+    pub(crate) fn add_edge(&mut self, source: u32, change: Change) -> Result<EdgeRef, WorldError> {
         let mut ids: Vec<FragmentId> = self.archetypes[source as usize].ids.to_vec();
         let (gone, come) = match change {
             Change::Add(come) => (None, Some(come)),
@@ -211,8 +203,9 @@ impl World {
             |column| sorted.binary_search(&column.id).is_ok(),
         ));
         let edges = &mut self.archetypes[source as usize].edges;
-        edges.insert(change, Arc::clone(&edge));
-        Ok(edge)
+        let known = EdgeRef(Arc::as_ptr(&edge));
+        edges.insert(change, edge);
+        Ok(known)
     }
 
     /// The group of an archetype with these shared values, which its chunks are then kept for.
@@ -243,16 +236,34 @@ impl World {
     }
 
     /// Lets the shared values go of groups that have gone.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn settle_groups(&mut self, archetype: u32) {
-        let retired = &mut self.archetypes[archetype as usize].retired_keys;
-        if !retired.is_empty() {
-            for key in core::mem::take(retired) {
-                for &value in &key {
-                    self.shared.release(value);
-                }
+        if !self.archetypes[archetype as usize].retired_keys.is_empty() {
+            self.release_keys(archetype);
+        }
+    }
+
+    #[cold]
+    fn release_keys(&mut self, archetype: u32) {
+        for key in core::mem::take(&mut self.archetypes[archetype as usize].retired_keys) {
+            for &value in &key {
+                self.shared.release(value);
             }
         }
+    }
+}
+
+/// An edge, for the length of one call that changes the world.
+#[derive(Clone, Copy)]
+pub(crate) struct EdgeRef(*const Edge);
+
+impl core::ops::Deref for EdgeRef {
+    type Target = Edge;
+
+    #[inline(always)]
+    fn deref(&self) -> &Edge {
+        // SAFETY: an archetype keeps its edges, by an `Arc` each, and lets none go in a call that walks one.
+        unsafe { &*self.0 }
     }
 }
 

@@ -21,6 +21,7 @@ pub use create::Batch;
 pub use destroy::SliceReport;
 pub use error::WorldError;
 
+use crate::archetype::universe::ROWS_PER_CHUNK;
 use crate::archetype::{Archetype, Row};
 use crate::entity::{Entity, EntityError, EntityFault};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
@@ -191,24 +192,29 @@ impl World {
     /// Where an entity of this world lies.
     #[inline(always)]
     pub(crate) fn find(&self, entity: Entity) -> Result<(u32, Row), WorldError> {
-        let place = self.universe.index().locate(entity)?;
-        let owner = place.and_then(|place| Some((place, self.universe.owner(place)?)));
-        match owner {
-            Some((place, owner))
-                if owner.world == self.number
-                    && place.row() < crate::archetype::universe::ROWS_PER_CHUNK =>
-            {
-                let row = owner.sub * crate::archetype::universe::ROWS_PER_CHUNK + place.row();
-                let chunk = owner.position;
-                Ok((owner.archetype, Row { chunk, row }))
-            }
-            _ => Err(self.refuse(entity)),
+        match self.locate(entity) {
+            Some(found) => Ok(found),
+            None => Err(self.refuse(entity)),
         }
     }
 
-    /// Why an entity that lives is not in this world.
+    /// Where an entity of this world lies; `None` if it is not built here.
+    #[inline(always)]
+    pub(crate) fn locate(&self, entity: Entity) -> Option<(u32, Row)> {
+        let place = self.universe.index().place_of(entity)?;
+        let owner = self.universe.owner(place);
+        if owner.world() != self.number || place.row() >= ROWS_PER_CHUNK {
+            return None;
+        }
+        let chunk = owner.position();
+        let row = owner.sub() * ROWS_PER_CHUNK + place.row();
+        Some((owner.archetype(), Row { chunk, row }))
+    }
+
+    /// Why an entity is not built in this world.
     #[cold]
-    fn refuse(&self, entity: Entity) -> WorldError {
+    #[inline(never)]
+    pub(crate) fn refuse(&self, entity: Entity) -> WorldError {
         match self.universe.index().locate(entity) {
             Err(error) => error.into(),
             Ok(None) => WorldError::NotBuilt { entity },

@@ -47,6 +47,9 @@ use crate::sync::{mutant, probe};
 /// The threads' caches.
 pub(crate) type Threads = Registry<Cache, Tally>;
 
+/// Slots that a full magazine gives back at once: the older half.
+const OLDER: usize = MAGAZINE.div_ceil(2);
+
 /// Searches by hints that may be crossed by other threads' changes before every word is looked at.
 const QUIET_TRIES: usize = if cfg!(loom) { 1 } else { 3 };
 
@@ -680,27 +683,23 @@ impl Core {
         }
     }
 
-    /// Gives the freed slot `index` back. Slots that are freed in order go back together, by one
-    /// read-modify-write a word: then those of its word in the magazine go with it.
+    /// Makes room in a full magazine and keeps the freed slot `index` there: the older half goes back.
+    ///
+    /// Slots that were freed in order stand side by side, and go back by one read-modify-write a word.
     #[inline(never)]
     fn spill(&self, cache: &mut Cache, tally: &Tally, index: u32) {
-        let word = index / WORD_BITS;
-        let mut slots = 1_u64 << (index % WORD_BITS);
-        if cache.magazine[MAGAZINE - 1] / WORD_BITS == word {
-            let mut kept = 0;
-            for at in 0..MAGAZINE {
-                let index = cache.magazine[at];
-                if index / WORD_BITS == word {
-                    slots |= 1 << (index % WORD_BITS);
-                } else {
-                    cache.magazine[kept] = index;
-                    kept += 1;
-                }
+        let mut older = [0; OLDER];
+        older.copy_from_slice(&cache.magazine[..OLDER]);
+        cache.magazine.copy_within(OLDER.., 0);
+        cache.len -= OLDER as u32;
+        cache.keep(index);
+        for run in older.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS) {
+            let slots = run
+                .iter()
+                .fold(0, |slots, index| slots | 1 << (index % WORD_BITS));
+            if !cache.stow(run[0] / WORD_BITS, slots) {
+                self.release(tally, run[0] / WORD_BITS, slots);
             }
-            cache.len = kept as u32;
-        }
-        if !cache.stow(word, slots) {
-            self.release(tally, word, slots);
         }
     }
 

@@ -29,6 +29,12 @@ impl EntityIndex {
         }
     }
 
+    /// Where an entity lies; `None` if it does not live, or has no place. Wait-free, one load.
+    #[inline(always)]
+    pub(crate) fn place_of(&self, entity: Entity) -> Option<Place> {
+        slot::place(self.shared.core.living(entity)?)
+    }
+
     /// Sets the place of an entity that nobody else changes or destroys meanwhile: one that lies in a
     /// world, which the caller has to itself. Wait-free, one store.
     #[inline(always)]

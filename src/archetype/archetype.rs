@@ -8,9 +8,12 @@
 
 use std::collections::HashMap;
 
+use smallvec::SmallVec;
+
 use crate::archetype::chunk::{Chunk, NOT_OPEN};
 use crate::archetype::column::{Column, copy_value};
 use crate::archetype::edge::Edges;
+use crate::archetype::having::{Having, NO_COLUMN};
 use crate::archetype::universe::Universe;
 use crate::chunk::ChunkError;
 use crate::fragment::panic::{Panicked, note};
@@ -49,7 +52,8 @@ pub(crate) struct Group {
 /// Everything about one composition.
 #[derive(Debug)]
 pub(crate) struct Archetype {
-    pub(crate) chunks: Vec<Chunk>,
+    /// One inside: most compositions are rare.
+    pub(crate) chunks: SmallVec<[Chunk; 1]>,
     pub(crate) capacity: u32,
     /// 16 KiB chunks in a chunk of this archetype.
     pub(crate) run: u32,
@@ -58,6 +62,8 @@ pub(crate) struct Archetype {
     /// The numbers of `columns`, in order.
     pub(crate) column_ids: Box<[FragmentId]>,
     pub(crate) needs_drop: bool,
+    /// Its chunks begin some lines behind their first byte, not all as many: see [`STAGGER`].
+    pub(crate) staggered: bool,
     pub(crate) entities: usize,
     pub(crate) groups: Vec<Group>,
     pub(crate) group_of: HashMap<Box<[SharedId]>, u32>,
@@ -100,6 +106,27 @@ impl Archetype {
         self.enabled.iter().find(|bits| bits.id == id).copied()
     }
 
+    /// What queries know of a fragment that is there.
+    pub(crate) fn having(&self, id: FragmentId) -> Having {
+        let column = self.column_of(id);
+        let mut values = self.chunk_values.iter();
+        let offset = match column {
+            Some(column) => self.columns[column].offset,
+            None => match self.shared_at(id) {
+                Some(at) => at as u32,
+                None => values
+                    .find(|value| value.id == id)
+                    .map_or(0, |value| value.offset),
+            },
+        };
+        Having {
+            archetype: self.number,
+            column: column.map_or(NO_COLUMN, |column| column as u32),
+            offset,
+            switchable: self.enabled_of(id).is_some(),
+        }
+    }
+
     /// A chunk of the group with room for an entity at least: its position.
     #[inline(always)]
     pub(crate) fn chunk_with_room(
@@ -127,7 +154,11 @@ impl Archetype {
         self.chunks.reserve(1);
         self.groups[group as usize].open.reserve(1);
         let run = universe.take_chunk(self.run)?;
-        let base = universe.base(run);
+        let mut base = universe.base(run);
+        if self.staggered {
+            // SAFETY: the layout leaves that much room at the end.
+            base = unsafe { base.add(stagger(run)) };
+        }
         let position = self.chunks.len() as u32;
         let chunk = Chunk::new(base, run, group, self.columns.len());
         for value in &self.chunk_values {
@@ -337,6 +368,19 @@ impl Archetype {
         }
         before - self.chunks.len()
     }
+}
+
+/// How many bytes later than its memory a chunk may begin.
+///
+/// Chunks begin 16 KiB apart. Without a stagger the first lines of all chunks would share a few sets of the
+/// caches, so that a walk over many small archetypes would find hardly any of them there.
+pub(crate) const STAGGER: usize = 7 * LINE;
+const LINE: usize = 64;
+
+/// How many bytes later than its memory this chunk begins.
+fn stagger(run: crate::chunk::Run) -> usize {
+    // The lowest three bits of the number choose among the sets already.
+    run.first() as usize / 8 % 8 * LINE
 }
 
 /// # Safety

@@ -13,6 +13,7 @@ mod archetype;
 mod chunk;
 mod column;
 mod edge;
+mod having;
 mod layout;
 pub(crate) mod universe;
 
@@ -20,8 +21,9 @@ pub use layout::{ChunkLayout, Content, MAX_ALIGN};
 pub use universe::Universe;
 
 pub(crate) use archetype::{
-    Archetype, ChunkValue, EnabledBits, Group, Row, SharedId, read_bit, write_bit,
+    Archetype, ChunkValue, EnabledBits, Group, Row, STAGGER, SharedId, read_bit, write_bit,
 };
 pub(crate) use chunk::{Chunk, is_newer};
 pub(crate) use column::{Column, copy_value};
 pub(crate) use edge::{Change, Edge, Edges};
+pub(crate) use having::{Having, HavingLists, NO_COLUMN, Seeker, advance};

@@ -2,11 +2,12 @@
 
 use core::ptr;
 
+use crate::archetype::{NO_COLUMN, Seeker};
 use crate::entity::Entity;
 use crate::fragment::{
     ConstShared, Fragment, FragmentId, FragmentRegistry, PerChunk, Shared, SharedFragment,
 };
-use crate::query::{Access, ArchetypeView, ChunkView, QueryError, Requirements};
+use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 /// "Not there."
 const ABSENT: u32 = u32::MAX;
@@ -46,9 +47,9 @@ pub unsafe trait QueryData {
         requirements: &mut Requirements,
     ) -> Result<Self::Ids, QueryError>;
 
-    /// Finds the fragments in an archetype that meets the requirements.
+    /// Finds the fragments in the archetype where the seeker is, which meets the requirements.
     #[doc(hidden)]
-    fn columns(ids: &Self::Ids, archetype: ArchetypeView<'_>) -> Self::Columns;
+    fn columns(ids: &Self::Ids, seeker: &mut Seeker<'_>) -> Self::Columns;
 
     /// Finds them in a chunk.
     #[doc(hidden)]
@@ -92,7 +93,7 @@ fn array<T>(chunk: ChunkView<'_>, offset: u32) -> *mut T {
     }
 }
 
-/// Column and offset of a fragment in an archetype; both [`ABSENT`] if it is not there.
+/// Column and offset of a fragment in an archetype; the offset is [`ABSENT`] if it is not there.
 #[derive(Clone, Copy, Debug)]
 #[doc(hidden)]
 pub struct At {
@@ -100,19 +101,15 @@ pub struct At {
     offset: u32,
 }
 
-fn at(id: FragmentId, archetype: ArchetypeView<'_>) -> At {
-    match archetype.0.column_of(id) {
-        Some(column) => At {
-            column: column as u32,
-            offset: archetype.0.columns[column].offset,
-        },
-        // A tag that is there: any offset will do.
-        None if archetype.0.set.contains(id) => At {
-            column: ABSENT,
-            offset: 0,
+#[inline(always)]
+fn at(id: FragmentId, seeker: &mut Seeker<'_>) -> At {
+    match seeker.find(id) {
+        Some(having) => At {
+            column: having.column,
+            offset: having.offset,
         },
         None => At {
-            column: ABSENT,
+            column: NO_COLUMN,
             offset: ABSENT,
         },
     }
@@ -120,7 +117,7 @@ fn at(id: FragmentId, archetype: ArchetypeView<'_>) -> At {
 
 #[inline(always)]
 fn touch(at: At, chunk: ChunkView<'_>) {
-    if at.column != ABSENT {
+    if at.column != NO_COLUMN {
         chunk.chunk.touch(at.column as usize, chunk.version);
     }
 }
@@ -142,8 +139,8 @@ unsafe impl<T: Fragment> QueryData for &T {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> u32 {
-        at(id, archetype).offset
+    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> u32 {
+        at(id, seeker).offset
     }
 
     #[inline(always)]
@@ -183,8 +180,8 @@ unsafe impl<T: Fragment> QueryData for &mut T {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> At {
-        at(id, archetype)
+    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> At {
+        at(id, seeker)
     }
 
     #[inline(always)]
@@ -223,8 +220,8 @@ unsafe impl<T: Fragment> QueryData for Option<&T> {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> At {
-        at(id, archetype)
+    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> At {
+        at(id, seeker)
     }
 
     #[inline(always)]
@@ -264,8 +261,8 @@ unsafe impl<T: Fragment> QueryData for Option<&mut T> {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> At {
-        at(id, archetype)
+    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> At {
+        at(id, seeker)
     }
 
     #[inline(always)]
@@ -299,7 +296,7 @@ unsafe impl QueryData for Entity {
         Ok(())
     }
 
-    fn columns((): &(), _: ArchetypeView<'_>) {}
+    fn columns((): &(), _: &mut Seeker<'_>) {}
 
     #[inline(always)]
     fn fetch<'w>((): (), chunk: ChunkView<'w>) -> *const Entity {
@@ -338,8 +335,8 @@ unsafe impl<T: Fragment> QueryData for Has<T> {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> bool {
-        archetype.0.set.contains(id)
+    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> bool {
+        seeker.find(id).is_some()
     }
 
     #[inline(always)]
@@ -380,8 +377,8 @@ macro_rules! shared {
                 Ok(id)
             }
 
-            fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> u32 {
-                archetype.0.shared_at(id).map_or(ABSENT, |at| at as u32)
+            fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> u32 {
+                at(id, seeker).offset
             }
 
             #[inline(always)]
@@ -424,11 +421,8 @@ unsafe impl<T: Fragment + Clone> QueryData for PerChunk<T> {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> u32 {
-        let mut values = archetype.0.chunk_values.iter();
-        values
-            .find(|value| value.id == id)
-            .map_or(ABSENT, |value| value.offset)
+    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> u32 {
+        at(id, seeker).offset
     }
 
     #[inline(always)]
@@ -468,8 +462,8 @@ macro_rules! tuple {
                 Ok(($($data::require(registry, requirements)?,)*))
             }
 
-            fn columns(ids: &Self::Ids, archetype: ArchetypeView<'_>) -> Self::Columns {
-                ($($data::columns(&ids.$at, archetype),)*)
+            fn columns(ids: &Self::Ids, seeker: &mut Seeker<'_>) -> Self::Columns {
+                ($($data::columns(&ids.$at, seeker),)*)
             }
 
             #[inline(always)]

@@ -3,9 +3,9 @@
 use core::convert::Infallible;
 use core::marker::PhantomData;
 
-use crate::archetype::is_newer;
+use crate::archetype::{NO_COLUMN, Seeker, is_newer};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry, FragmentSet};
-use crate::query::{Access, ArchetypeView, ChunkView, QueryError, Requirements};
+use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 /// Which entities a query sees: [`With<T>`], [`Without<T>`], [`Any<(A, B)>`], [`Changed<T>`], [`Moved`], `()`,
 /// and tuples of up to 8 of these, which must all agree.
@@ -27,9 +27,9 @@ pub trait QueryFilter {
         requirements: &mut Requirements,
     ) -> Result<Self::Ids, QueryError>;
 
-    /// Finds the fragments in an archetype that meets the requirements.
+    /// Finds the fragments in the archetype where the seeker is, which meets the requirements.
     #[doc(hidden)]
-    fn columns(ids: &Self::Ids, archetype: ArchetypeView<'_>) -> Self::Columns;
+    fn columns(ids: &Self::Ids, seeker: &mut Seeker<'_>) -> Self::Columns;
 
     /// Whether the query sees a chunk.
     #[doc(hidden)]
@@ -68,7 +68,7 @@ impl<T: Fragment> QueryFilter for With<T> {
         Ok(())
     }
 
-    fn columns((): &(), _: ArchetypeView<'_>) {}
+    fn columns((): &(), _: &mut Seeker<'_>) {}
 
     #[inline(always)]
     fn sees((): (), _: ChunkView<'_>) -> bool {
@@ -88,7 +88,7 @@ impl<T: Fragment> QueryFilter for Without<T> {
         Ok(())
     }
 
-    fn columns((): &(), _: ArchetypeView<'_>) {}
+    fn columns((): &(), _: &mut Seeker<'_>) {}
 
     #[inline(always)]
     fn sees((): (), _: ChunkView<'_>) -> bool {
@@ -109,13 +109,13 @@ impl<T: Fragment> QueryFilter for Changed<T> {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, archetype: ArchetypeView<'_>) -> u32 {
-        archetype.0.column_of(id).map_or(u32::MAX, |at| at as u32)
+    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> u32 {
+        seeker.find(id).map_or(NO_COLUMN, |having| having.column)
     }
 
     #[inline]
     fn sees(column: u32, chunk: ChunkView<'_>) -> bool {
-        let version = if column == u32::MAX {
+        let version = if column == NO_COLUMN {
             // A tag changes by coming and going.
             chunk.chunk.filled_version
         } else {
@@ -133,7 +133,7 @@ impl QueryFilter for Moved {
         Ok(())
     }
 
-    fn columns((): &(), _: ArchetypeView<'_>) {}
+    fn columns((): &(), _: &mut Seeker<'_>) {}
 
     #[inline]
     fn sees((): (), chunk: ChunkView<'_>) -> bool {
@@ -149,7 +149,7 @@ impl QueryFilter for () {
         Ok(())
     }
 
-    fn columns((): &(), _: ArchetypeView<'_>) {}
+    fn columns((): &(), _: &mut Seeker<'_>) {}
 
     #[inline(always)]
     fn sees((): (), _: ChunkView<'_>) -> bool {
@@ -170,8 +170,8 @@ macro_rules! tuple {
                 Ok(($($part::require(registry, requirements)?,)*))
             }
 
-            fn columns(ids: &Self::Ids, archetype: ArchetypeView<'_>) -> Self::Columns {
-                ($($part::columns(&ids.$at, archetype),)*)
+            fn columns(ids: &Self::Ids, seeker: &mut Seeker<'_>) -> Self::Columns {
+                ($($part::columns(&ids.$at, seeker),)*)
             }
 
             #[inline(always)]
@@ -207,7 +207,7 @@ macro_rules! any {
                 Ok(())
             }
 
-            fn columns((): &(), _: ArchetypeView<'_>) {}
+            fn columns((): &(), _: &mut Seeker<'_>) {}
 
             #[inline(always)]
             fn sees((): (), _: ChunkView<'_>) -> bool {

@@ -20,4 +20,4 @@ pub use error::QueryError;
 pub use filter::{Any, Changed, Moved, QueryFilter, With, Without};
 pub use query::{Query, QueryIter, QueryOnce, QueryRun};
 pub use requirements::{Access, Requirements};
-pub use view::{ArchetypeView, ChunkView};
+pub use view::ChunkView;

@@ -2,12 +2,10 @@
 
 use core::marker::PhantomData;
 
-use crate::archetype::{Archetype, Chunk};
+use crate::archetype::{Archetype, Chunk, Having, Seeker, advance};
 use crate::entity::Entity;
 use crate::query::requirements::Mask;
-use crate::query::{
-    ArchetypeView, ChunkView, QueryData, QueryError, QueryFilter, ReadOnly, Requirements,
-};
+use crate::query::{ChunkView, QueryData, QueryError, QueryFilter, ReadOnly, Requirements};
 use crate::sync::atomic::Ordering;
 use crate::world::{World, WorldError};
 
@@ -53,7 +51,8 @@ pub(crate) struct Match<D: QueryData, F: QueryFilter> {
     archetype: u32,
     data: D::Columns,
     filter: F::Columns,
-    masks: Box<[Mask]>,
+    /// `None` where no bits decide.
+    masks: Option<Box<[Mask]>>,
 }
 
 impl<D: QueryData, F: QueryFilter> core::fmt::Debug for Query<D, F> {
@@ -153,48 +152,69 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
         }
     }
 
+    /// Looks at the archetypes that have come: walks the lists of the fragments that must be there side by
+    /// side, from the shortest one on.
     #[cold]
     fn look(&mut self, world: &World) {
-        let none = Vec::new();
-        let all = self.requirements.required().iter();
-        let having = |id: crate::fragment::FragmentId| {
-            world.having.get(usize::from(id.number())).unwrap_or(&none)
-        };
-        // Of the fragments that must be there, the one that the fewest archetypes have.
-        let rarest = all.map(having).min_by_key(|archetypes| archetypes.len());
-        let from = self.seen;
-        match rarest {
-            Some(archetypes) => {
-                let new = archetypes.partition_point(|&archetype| archetype < from);
-                self.matches.reserve(archetypes.len() - new);
-                for &archetype in &archetypes[new..] {
-                    self.consider(&world.archetypes[archetype as usize]);
+        let from = core::mem::replace(&mut self.seen, world.archetypes.len() as u32);
+        let list = |id| world.having.of(id);
+        let start = |list: &'_ [Having]| list.partition_point(|having| having.archetype < from);
+        let required = self.requirements.required();
+        let rarest = required.iter().min_by_key(|&id| list(id).len());
+        let mut seeker = Seeker::new(&world.having);
+        let Some(rarest) = rarest else {
+            for archetype in &world.archetypes[from as usize..] {
+                if self.requirements.met_by(archetype) {
+                    self.add(world, archetype.number, &mut seeker);
                 }
             }
-            None => {
-                for archetype in &world.archetypes[from as usize..] {
-                    self.consider(archetype);
-                }
+            return;
+        };
+        let others = required.iter().filter(|&id| id != rarest);
+        let mut others: Vec<(&[Having], usize)> =
+            others.map(|id| (list(id), start(list(id)))).collect();
+        let excluded = self.requirements.excluded().iter();
+        let mut excluded: Vec<(&[Having], usize)> =
+            excluded.map(|id| (list(id), start(list(id)))).collect();
+        let candidates = &list(rarest)[start(list(rarest))..];
+        self.matches.reserve(candidates.len());
+        let any = self.requirements.asks_for_any();
+        for candidate in candidates {
+            let number = candidate.archetype;
+            let all = others.iter_mut().all(|(list, at)| {
+                let (next, found) = advance(list, *at, number);
+                *at = next;
+                found.is_some()
+            });
+            let none = all
+                && excluded.iter_mut().all(|(list, at)| {
+                    let (next, found) = advance(list, *at, number);
+                    *at = next;
+                    found.is_none_or(|having| having.switchable)
+                });
+            let met =
+                none && (!any || self.requirements.met_by(&world.archetypes[number as usize]));
+            if met {
+                self.add(world, number, &mut seeker);
             }
         }
-        self.seen = world.archetypes.len() as u32;
     }
 
-    #[inline]
-    fn consider(&mut self, archetype: &Archetype) {
-        if self.requirements.met_by(archetype) {
-            let view = ArchetypeView(archetype);
-            self.matches.push(Match {
-                archetype: archetype.number,
-                data: D::columns(&self.data, view),
-                filter: F::columns(&self.filter, view),
-                masks: if archetype.enabled.is_empty() {
-                    Box::default()
-                } else {
-                    self.requirements.masks(archetype)
-                },
-            });
-        }
+    /// Adds an archetype that meets the requirements.
+    #[inline(always)]
+    fn add(&mut self, world: &World, number: u32, seeker: &mut Seeker<'_>) {
+        seeker.go_to(number);
+        let masks = if world.has_switches {
+            self.requirements.masks(&world.archetypes[number as usize])
+        } else {
+            None
+        };
+        self.matches.push(Match {
+            archetype: number,
+            data: D::columns(&self.data, seeker),
+            filter: F::columns(&self.filter, seeker),
+            masks,
+        });
     }
 
     /// Lends the data of one entity, if the query sees it.
@@ -247,8 +267,9 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
             version: world.version(),
             since: self.since,
         };
-        let seen = known.masks.is_empty()
-            || mask_of(&known.masks, chunk.chunk, row.row / 64) >> (row.row % 64) & 1 == 1;
+        let seen = known.masks.as_deref().is_none_or(|masks| {
+            mask_of(masks, chunk.chunk, row.row / 64) >> (row.row % 64) & 1 == 1
+        });
         if !seen || !F::sees(known.filter, chunk) {
             return Err(refused());
         }
@@ -384,15 +405,18 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     #[inline(always)]
     fn rows<'a>(known: &Match<D, F>, view: ChunkView<'a>, each: &mut impl FnMut(D::Item<'a>)) {
         let fetch = D::fetch(known.data, view);
-        if known.masks.is_empty() {
-            for row in 0..view.len() {
-                // SAFETY: a row of the chunk; each is lent once.
-                each(unsafe { D::item(fetch, row) });
+        match &known.masks {
+            None => {
+                for row in 0..view.len() {
+                    // SAFETY: a row of the chunk; each is lent once.
+                    each(unsafe { D::item(fetch, row) });
+                }
             }
-        } else {
-            for row in masked_rows(&known.masks, view.chunk) {
-                // SAFETY: as above.
-                each(unsafe { D::item(fetch, row) });
+            Some(masks) => {
+                for row in masked_rows(masks, view.chunk) {
+                    // SAFETY: as above.
+                    each(unsafe { D::item(fetch, row) });
+                }
             }
         }
     }
@@ -459,10 +483,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     pub fn count(&mut self) -> usize {
         let mut count = 0;
         self.chunks(|known, view| {
-            count += if known.masks.is_empty() {
-                view.len()
-            } else {
-                masked_rows(&known.masks, view.chunk).count()
+            count += match &known.masks {
+                None => view.len(),
+                Some(masks) => masked_rows(masks, view.chunk).count(),
             };
         });
         count
@@ -547,7 +570,7 @@ impl<'a, D: QueryData, F: QueryFilter> QueryIter<'a, D, F> {
                 self.fetch = Some(D::fetch(known.data, view));
                 self.row = 0;
                 self.len = view.len();
-                self.masked = (!known.masks.is_empty()).then_some((&*known.masks, chunk));
+                self.masked = known.masks.as_deref().map(|masks| (masks, chunk));
                 return true;
             }
         }

@@ -131,16 +131,23 @@ impl Requirements {
     }
 
     /// The bits of an archetype's chunks that decide row by row, and whether they must be clear.
-    pub(crate) fn masks(&self, archetype: &Archetype) -> Box<[Mask]> {
+    pub(crate) fn masks(&self, archetype: &Archetype) -> Option<Box<[Mask]>> {
         let bits = archetype.enabled.iter();
-        bits.filter_map(|bits| {
-            let inverted = self.none.contains(bits.id);
-            (inverted || self.all.contains(bits.id)).then_some(Mask {
-                offset: bits.offset,
-                inverted,
+        let masks: Box<[Mask]> = bits
+            .filter_map(|bits| {
+                let inverted = self.none.contains(bits.id);
+                (inverted || self.all.contains(bits.id)).then_some(Mask {
+                    offset: bits.offset,
+                    inverted,
+                })
             })
-        })
-        .collect()
+            .collect();
+        (!masks.is_empty()).then_some(masks)
+    }
+
+    /// Whether one of several fragments must be there.
+    pub(crate) fn asks_for_any(&self) -> bool {
+        !self.any.is_empty()
     }
 }
 

@@ -5,10 +5,6 @@ use crate::entity::Entity;
 use crate::fragment::{Fragment, FragmentInfo, PerChunk, Shared, SharedFragment};
 use crate::world::World;
 
-/// A composition, as query parameters see it.
-#[derive(Clone, Copy, Debug)]
-pub struct ArchetypeView<'w>(pub(crate) &'w Archetype);
-
 /// A chunk: its entities, shared values, chunk fragments and versions.
 #[derive(Clone, Copy, Debug)]
 pub struct ChunkView<'w> {

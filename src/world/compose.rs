@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::archetype::universe::ARCHETYPES;
 use crate::archetype::{
     Archetype, Change, ChunkLayout, ChunkValue, Column, Content, Edge, Edges, EnabledBits, Group,
-    SharedId,
+    STAGGER, SharedId,
 };
 use crate::chunk::{CHUNK_BYTES, MEGACHUNK_CHUNKS};
 use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentInfo, FragmentKind};
@@ -44,11 +46,14 @@ impl World {
             .map(|info| info.id())
             .collect();
         let numbers: Vec<usize> = (0..enableable.len()).collect();
+        // Arrays that want more than a line's alignment begin where the memory does.
+        let staggered = infos.iter().all(|info| info.layout().align() <= 64);
+        let stagger = if staggered { STAGGER } else { 0 };
         let mut run = self
             .chunks_per_chunk
             .max(ChunkLayout::chunks_for(&contents));
         let layout = loop {
-            let bytes = run * CHUNK_BYTES;
+            let bytes = run * CHUNK_BYTES - stagger;
             match ChunkLayout::with_extra(bytes, &contents, &numbers, &once_contents) {
                 Err(FragmentError::TooLarge { .. }) if run < MEGACHUNK_CHUNKS => run += 1,
                 layout => break layout?,
@@ -86,12 +91,13 @@ impl World {
             infos.iter().filter(|i| shared(i)).map(|i| i.id()).collect();
         let number = self.archetypes.len() as u32;
         let mut archetype = Archetype {
-            chunks: Vec::new(),
+            chunks: SmallVec::new(),
             capacity: layout.capacity() as u32,
             run: run as u32,
             number,
             column_ids: columns.iter().map(|column| column.id).collect(),
             needs_drop: columns.iter().any(|column| column.drop.is_some()),
+            staggered,
             columns,
             entities: 0,
             groups: Vec::new(),
@@ -120,12 +126,9 @@ impl World {
                 chunks: 0,
             });
         }
+        self.has_switches |= !archetype.enabled.is_empty();
         for &id in ids {
-            let at = usize::from(id.number());
-            if at >= self.having.len() {
-                self.having.resize_with(at + 1, Vec::new);
-            }
-            self.having[at].push(number);
+            self.having.push(id, archetype.having(id));
         }
         self.archetypes.push(archetype);
         self.by_composition.insert(ids.into(), number);

@@ -22,7 +22,7 @@ pub use destroy::SliceReport;
 pub use error::WorldError;
 
 use crate::archetype::universe::ROWS_PER_CHUNK;
-use crate::archetype::{Archetype, Row};
+use crate::archetype::{Archetype, HavingLists, Row};
 use crate::entity::{Entity, EntityError, EntityFault};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::sync::atomic::{AtomicU32, Ordering};
@@ -73,7 +73,9 @@ pub struct World {
     pub(crate) archetypes: Vec<Archetype>,
     pub(crate) by_composition: HashMap<Box<[FragmentId]>, u32>,
     /// Fragment number → the archetypes that have it, in the order of their numbers.
-    pub(crate) having: Vec<Vec<u32>>,
+    pub(crate) having: HavingLists,
+    /// Some archetype has fragments that can be switched off.
+    pub(crate) has_switches: bool,
     pub(crate) bundles: Bundles,
     pub(crate) shared: SharedValues,
     /// What chunk fragments begin with in new archetypes.
@@ -118,7 +120,8 @@ impl World {
             number,
             archetypes: Vec::new(),
             by_composition: HashMap::new(),
-            having: Vec::new(),
+            having: HavingLists::default(),
+            has_switches: false,
             bundles: Bundles::default(),
             shared: SharedValues::default(),
             templates: HashMap::new(),

@@ -54,6 +54,46 @@ pub enum FragmentError {
         /// Its number.
         id: FragmentId,
     },
+    /// Values were asked for as another type than theirs.
+    #[error("{name} is not a {asked}")]
+    WrongType {
+        /// The fragment's name.
+        name: Box<str>,
+        /// The type that was asked for.
+        asked: &'static str,
+    },
+    /// Bytes are not as many as a value has, or a type is not as large or as aligned.
+    #[error("a {name} has {size} bytes, not {given}")]
+    WrongSize {
+        /// The fragment's name.
+        name: Box<str>,
+        /// Bytes of a value.
+        size: usize,
+        /// Bytes that were given, or of the type that was asked for.
+        given: usize,
+    },
+    /// Values were asked for as a type that is aligned more strictly.
+    #[error("a {name} is aligned to {align} bytes, which is too little for a {asked}")]
+    WrongAlign {
+        /// The fragment's name.
+        name: Box<str>,
+        /// Its alignment.
+        align: usize,
+        /// The type that was asked for.
+        asked: &'static str,
+    },
+    /// Bytes were asked for, or given, of a fragment that is more than its bytes.
+    #[error("{name} is not registered as plain data: its bytes cannot be had, or given")]
+    NotPlain {
+        /// The fragment's name.
+        name: Box<str>,
+    },
+    /// A value is of a fragment of another registry.
+    #[error("a value of {id:?} is of another registry")]
+    Elsewhere {
+        /// The fragment's number there.
+        id: FragmentId,
+    },
     /// A fragment was used in a role that it does not have.
     #[error("{name} is a {is}, not a {wanted}")]
     WrongKind {

@@ -35,8 +35,8 @@ impl fmt::Debug for FragmentId {
 
 /// Drops `count` values that lie one behind the other.
 pub type DropValues = unsafe fn(values: *mut u8, count: usize);
-/// Clones the value at `from` to `to`, which holds none.
-pub type CloneValue = unsafe fn(from: *const u8, to: *mut u8);
+/// Clones the value at `from`, of `size` bytes, to `to`, which holds none.
+pub type CloneValue = unsafe fn(from: *const u8, to: *mut u8, size: usize);
 
 /// Compares and hashes shared values.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +57,8 @@ struct Extras {
 #[derive(Debug)]
 pub struct FragmentInfo {
     id: FragmentId,
+    /// The number of the registry that it stands in, unique in the process.
+    registry: u64,
     name: Box<str>,
     kind: FragmentKind,
     layout: Layout,
@@ -77,6 +79,7 @@ pub(crate) struct FragmentDraft {
     pub(crate) role: Option<TypeId>,
     pub(crate) shared: Option<SharedOps>,
     pub(crate) clone: Option<CloneValue>,
+    pub(crate) plain: bool,
 }
 
 impl FragmentDraft {
@@ -90,6 +93,7 @@ impl FragmentDraft {
             role: Some(TypeId::of::<R>()),
             shared: None,
             clone: None,
+            plain: false,
         }
     }
 
@@ -127,14 +131,18 @@ impl FragmentDraft {
         }
     }
 
-    /// The fragment with its number.
-    pub(crate) fn numbered(self, number: u16) -> FragmentInfo {
+    /// The fragment with its number, and that of its registry.
+    pub(crate) fn numbered(self, number: u16, registry: u64) -> FragmentInfo {
         let extras = Extras::default();
         if let Some(clone) = self.clone {
             let _ = extras.clone.set(clone);
         }
+        if self.plain {
+            let _ = extras.plain.set(());
+        }
         FragmentInfo {
             id: FragmentId(number),
+            registry,
             name: self.name,
             kind: self.kind,
             layout: self.layout,
@@ -151,9 +159,15 @@ unsafe fn drop_values<T>(values: *mut u8, count: usize) {
     unsafe { core::ptr::slice_from_raw_parts_mut(values.cast::<T>(), count).drop_in_place() };
 }
 
-unsafe fn clone_value<T: Clone>(from: *const u8, to: *mut u8) {
+unsafe fn clone_value<T: Clone>(from: *const u8, to: *mut u8, _size: usize) {
     // SAFETY: the caller passes a value of this type, and room for one.
     unsafe { to.cast::<T>().write((*from.cast::<T>()).clone()) };
+}
+
+/// Clones a value that is nothing but its bytes.
+pub(crate) unsafe fn clone_bytes(from: *const u8, to: *mut u8, size: usize) {
+    // SAFETY: the caller passes a value of `size` bytes, and room for one.
+    unsafe { from.copy_to_nonoverlapping(to, size) };
 }
 
 fn shared_ops<T: SharedFragment>() -> SharedOps {
@@ -231,6 +245,13 @@ impl FragmentInfo {
         self.role
     }
 
+    /// The number of its registry, unique in the process.
+    #[cfg(not(loom))]
+    pub(crate) fn registry(&self) -> u64 {
+        self.registry
+    }
+
+    #[cfg(not(loom))]
     pub(crate) fn shared_ops(&self) -> Option<SharedOps> {
         self.shared
     }

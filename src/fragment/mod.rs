@@ -4,8 +4,12 @@
 //! fragment* is one value a chunk, a *shared* or *const shared* one a value that many entities have
 //! together. [`FragmentRegistry`] gives each a number, [`FragmentSet`] holds numbers as bits, and a
 //! [`Bundle`] is a tuple of values for one entity.
+//!
+//! Tools and scripts [define](FragmentRegistry::define_plain) fragments at run time; then a [`Value`] owns
+//! a value whose type nobody wrote down, a [`DynamicBundle`] several, and [`Values`] lends some.
 
 mod bundle;
+mod dynamic;
 mod error;
 mod info;
 mod kind;
@@ -14,8 +18,10 @@ mod plain;
 mod registry;
 mod set;
 mod value;
+mod values;
 
 pub use bundle::{Bundle, WithConstShared, WithPerChunk, WithShared};
+pub use dynamic::DynamicBundle;
 pub use error::FragmentError;
 pub use info::{CloneValue, DropValues, FragmentId, FragmentInfo};
 pub use kind::{ConstShared, Fragment, FragmentKind, PerChunk, Shared, SharedFragment};
@@ -23,3 +29,6 @@ pub use plain::Plain;
 pub use registry::{FragmentDefinition, FragmentRegistry};
 pub use set::FragmentSet;
 pub use value::Value;
+pub use values::{Values, ValuesMut};
+
+pub(crate) use dynamic::none_twice;

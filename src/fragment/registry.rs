@@ -2,8 +2,8 @@
 //!
 //! # State
 //! * `infos`: number → fragment, or null. Written once, before the number is told to anybody.
-//! * `roles`: a hash table of open addressing, type (in its role) → fragment, or null. An entry is
-//!   set once, by a compare-and-swap from null, and never changes.
+//! * `roles`: a hash table of open addressing, type (in its role) or name of a definition → fragment, or
+//!   null. An entry is set once, by a compare-and-swap from null, and never changes.
 //! * `next`: the next number. A number can be lost (two threads register one type at once, the loser
 //!   throws his away); it is then never given out.
 //!
@@ -15,7 +15,7 @@ use core::hash::{Hash, Hasher};
 use core::ptr;
 use std::io;
 
-use crate::fragment::info::FragmentDraft;
+use crate::fragment::info::{FragmentDraft, clone_bytes};
 use crate::fragment::{
     CloneValue, DropValues, Fragment, FragmentError, FragmentId, FragmentInfo, FragmentKind, Plain,
     SharedFragment,
@@ -46,6 +46,22 @@ pub struct FragmentRegistry {
     infos: Table<AtomicPtr<FragmentInfo>>,
     roles: Table<AtomicPtr<FragmentInfo>>,
     next: AtomicU32,
+    /// Unique in the process: values remember which registry's fragment they are of.
+    identity: u64,
+}
+
+/// What an entry of the hash table is found by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Key<'a> {
+    Role(TypeId),
+    /// Of a fragment that no type stands for.
+    Name(&'a str),
+}
+
+impl<'a> Key<'a> {
+    fn of(role: Option<TypeId>, name: &'a str) -> Self {
+        role.map_or(Self::Name(name), Self::Role)
+    }
 }
 
 /// A fragment that is defined at run time, by a tool or a script.
@@ -79,10 +95,14 @@ impl FragmentRegistry {
     /// # Errors
     /// What the system said, if it has no address space left.
     pub fn try_new() -> io::Result<Self> {
+        // Not one of the sync room's: it is no part of the protocol.
+        static NEXT: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
         Ok(Self {
             infos: Table::new(CAPACITY, 0)?,
             roles: Table::new(ENTRIES, 3 << 12)?,
             next: AtomicU32::new(0),
+            // Ordering: only uniqueness matters.
+            identity: NEXT.fetch_add(1, Ordering::Relaxed),
         })
     }
 
@@ -143,6 +163,40 @@ impl FragmentRegistry {
         Ok(info)
     }
 
+    /// The chunk fragment of a type whose values are plain data.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_plain_chunk<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register_chunk::<T>()?;
+        info.set_plain();
+        Ok(info)
+    }
+
+    /// The shared fragment of a type whose values are plain data.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_plain_shared<T: Plain + SharedFragment>(
+        &self,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register_shared::<T>()?;
+        info.set_plain();
+        Ok(info)
+    }
+
+    /// The const shared fragment of a type whose values are plain data.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_plain_const_shared<T: Plain + SharedFragment>(
+        &self,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register_const_shared::<T>()?;
+        info.set_plain();
+        Ok(info)
+    }
+
     /// The fragment of a type that can be switched off and on for each entity without a move. Archetypes
     /// that were made before with this fragment do not know of it: call it first.
     ///
@@ -152,6 +206,56 @@ impl FragmentRegistry {
         let info = self.register::<T>()?;
         info.set_enableable();
         Ok(info)
+    }
+
+    /// Lets a fragment or tag be switched off and on for each entity, as
+    /// [`register_enableable`](Self::register_enableable) does, by its number: one that was defined at run time.
+    ///
+    /// # Errors
+    /// [`FragmentError::Unknown`]; [`FragmentError::WrongKind`] if entities do not have it one by one.
+    pub fn make_enableable(&self, id: FragmentId) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.get(id).ok_or(FragmentError::Unknown { id })?;
+        match info.kind() {
+            FragmentKind::Fragment | FragmentKind::Tag => {
+                info.set_enableable();
+                Ok(info)
+            }
+            is => Err(FragmentError::WrongKind {
+                name: info.name().into(),
+                is,
+                wanted: FragmentKind::Fragment,
+            }),
+        }
+    }
+
+    /// Defines a fragment of plain data that no type stands for: so many bytes, to be hashed, saved and
+    /// cloned byte by byte. Of size zero it is a tag.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use megachunk::fragment::FragmentRegistry;
+    ///
+    /// let registry = FragmentRegistry::new();
+    /// let health = registry.define_plain("health", Layout::new::<u32>())?;
+    /// assert_eq!(registry.find("health").unwrap().id(), health.id());
+    /// assert!(registry.define_plain("health", Layout::new::<u64>()).is_err());
+    /// # Ok::<(), megachunk::fragment::FragmentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FragmentError::NameTaken`], [`FragmentError::TooMany`].
+    pub fn define_plain(
+        &self,
+        name: &str,
+        layout: core::alloc::Layout,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let definition = FragmentDefinition {
+            name,
+            layout,
+            drop: None,
+            clone: Some(clone_bytes),
+        };
+        self.define_as(definition, true)
     }
 
     /// Defines a fragment that no type stands for; a new one with each call.
@@ -166,17 +270,27 @@ impl FragmentRegistry {
         &self,
         definition: FragmentDefinition<'_>,
     ) -> Result<&FragmentInfo, FragmentError> {
+        self.define_as(definition, false)
+    }
+
+    /// Of two threads that define one name at once, one wins.
+    fn define_as(
+        &self,
+        definition: FragmentDefinition<'_>,
+        plain: bool,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let taken = || FragmentError::NameTaken {
+            name: definition.name.into(),
+        };
         if self.find(definition.name).is_some() {
-            return Err(FragmentError::NameTaken {
-                name: definition.name.into(),
-            });
+            return Err(taken());
         }
         let kind = if definition.layout.size() == 0 {
             FragmentKind::Tag
         } else {
             FragmentKind::Fragment
         };
-        self.number(FragmentDraft {
+        let new = self.number(FragmentDraft {
             name: definition.name.into(),
             kind,
             layout: definition.layout.pad_to_align(),
@@ -184,7 +298,13 @@ impl FragmentRegistry {
             role: None,
             shared: None,
             clone: definition.clone,
-        })
+            plain,
+        })?;
+        if ptr::eq(self.enter(new), new) {
+            Ok(new)
+        } else {
+            Err(taken())
+        }
     }
 
     /// The fragment with this number.
@@ -200,10 +320,13 @@ impl FragmentRegistry {
         unsafe { info.as_ref() }
     }
 
-    /// The first fragment with this name. O(fragments).
+    /// The fragment that was defined with this name; else the first whose type is called so. O(1), or
+    /// O(fragments) for a type's.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&FragmentInfo> {
-        self.iter().find(|info| info.name() == name)
+        let mut numbered = self.numbered();
+        self.by_key(Key::Name(name))
+            .or_else(|| numbered.find(|info| info.name() == name && self.is_entered(info)))
     }
 
     /// The fragment of a type, in the role of a fragment or tag, if it is registered.
@@ -222,16 +345,41 @@ impl FragmentRegistry {
 
     /// All fragments, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &FragmentInfo> {
+        self.numbered().filter(|info| self.is_entered(info))
+    }
+
+    /// All that have a number, also those of threads that came second.
+    fn numbered(&self) -> impl Iterator<Item = &FragmentInfo> {
         // Ordering: Relaxed: `get` sees to the rest.
         let numbers = self.next.load(Ordering::Relaxed).min(CAPACITY as u32);
         (0..numbers as u16).filter_map(|number| self.get(FragmentId::from_number(number)))
     }
 
+    /// Whether a fragment is the one of its key, and not that of a thread that came second.
+    fn is_entered(&self, info: &FragmentInfo) -> bool {
+        let entered = self.by_key(Key::of(info.role(), info.name()));
+        entered.is_some_and(|entered| ptr::eq(entered, info))
+    }
+
+    fn by_key(&self, key: Key<'_>) -> Option<&FragmentInfo> {
+        let mut at = first_entry(key);
+        loop {
+            // Ordering: Acquire pairs with the Release in `enter`.
+            let info = self.roles.get(at).load(Ordering::Acquire);
+            // SAFETY: null, or a fragment that lives as long as the registry.
+            let info = unsafe { info.as_ref() }?;
+            if Key::of(info.role(), info.name()) == key {
+                return Some(info);
+            }
+            at = (at + 1) % ENTRIES;
+        }
+    }
+
     #[inline]
     fn by_role(&self, role: TypeId) -> Option<&FragmentInfo> {
-        let mut at = first_entry(role);
+        let mut at = first_entry(Key::Role(role));
         loop {
-            // Ordering: Acquire pairs with the Release in `add`.
+            // Ordering: Acquire pairs with the Release in `enter`.
             let info = self.roles.get(at).load(Ordering::Acquire);
             // SAFETY: null, or a fragment that lives as long as the registry.
             let info = unsafe { info.as_ref() }?;
@@ -250,7 +398,14 @@ impl FragmentRegistry {
             return Ok(info);
         }
         let new = self.number(draft)?;
-        let mut at = first_entry(role);
+        Ok(self.enter(new))
+    }
+
+    /// Enters a new fragment into the hash table; the one that has its key, which another thread may have
+    /// entered first. Nobody was told of the new one's number then; it stays unused.
+    fn enter<'a>(&'a self, new: &'a FragmentInfo) -> &'a FragmentInfo {
+        let key = Key::of(new.role(), new.name());
+        let mut at = first_entry(key);
         loop {
             // Ordering: Release publishes the fragment to `by_role`; Acquire to read the one that is there.
             match self.roles.get(at).compare_exchange(
@@ -259,13 +414,12 @@ impl FragmentRegistry {
                 Ordering::AcqRel,
                 Ordering::Acquire,
             ) {
-                Ok(_) => return Ok(new),
+                Ok(_) => return new,
                 Err(there) => {
                     // SAFETY: not null, so a fragment that lives as long as the registry.
                     let there = unsafe { &*there };
-                    if there.role() == Some(role) {
-                        // Another thread was faster. Nobody was told of our number; it stays unused.
-                        return Ok(there);
+                    if Key::of(there.role(), there.name()) == key {
+                        return there;
                     }
                     at = (at + 1) % ENTRIES;
                 }
@@ -284,7 +438,7 @@ impl FragmentRegistry {
         if number >= CAPACITY {
             return Err(FragmentError::TooMany { limit: CAPACITY });
         }
-        let info = Box::into_raw(Box::new(draft.numbered(number as u16)));
+        let info = Box::into_raw(Box::new(draft.numbered(number as u16, self.identity)));
         // Ordering: Release pairs with the Acquire in `get`.
         self.infos.get(number).store(info, Ordering::Release);
         // SAFETY: from a box; it is freed with the registry only.
@@ -292,9 +446,9 @@ impl FragmentRegistry {
     }
 }
 
-/// Where the search for a type begins.
+/// Where the search for a type or a name begins.
 #[inline]
-fn first_entry(role: TypeId) -> usize {
+fn first_entry(key: Key<'_>) -> usize {
     /// A type's number is a hash already: take it as it comes.
     struct Bits(u64);
     impl Hasher for Bits {
@@ -311,7 +465,10 @@ fn first_entry(role: TypeId) -> usize {
         }
     }
     let mut bits = Bits(0);
-    role.hash(&mut bits);
+    match key {
+        Key::Role(role) => role.hash(&mut bits),
+        Key::Name(name) => bits.write(name.as_bytes()),
+    }
     bits.finish() as usize % ENTRIES
 }
 

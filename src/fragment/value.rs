@@ -4,12 +4,31 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use crate::fragment::panic::{Panicked, note};
-use crate::fragment::{CloneValue, DropValues, FragmentId, FragmentInfo};
+use crate::fragment::{
+    CloneValue, DropValues, Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry,
+    SharedFragment,
+};
 
-/// Owns one value of a fragment whose type is known at run time only.
+/// Owns one value of a fragment whose type is known at run time only. Dropped, it drops the value.
+///
+/// ```
+/// use core::alloc::Layout;
+/// use megachunk::fragment::{FragmentRegistry, Value};
+///
+/// let registry = FragmentRegistry::new();
+/// let health = registry.define_plain("health", Layout::new::<u32>())?.id();
+/// let full = Value::from_bytes(&registry, health, &100_u32.to_ne_bytes())?;
+/// assert_eq!(full.id(), health);
+/// assert!(Value::from_bytes(&registry, health, &[1, 2, 3]).is_err());
+/// let name = Value::new(&registry, String::from("ant"))?;
+/// assert_eq!(registry.get(name.id()).unwrap().kind().to_string(), "fragment");
+/// # Ok::<(), megachunk::fragment::FragmentError>(())
+/// ```
 #[derive(Debug)]
 pub struct Value {
     id: FragmentId,
+    /// The number of the registry that the fragment stands in.
+    registry: u64,
     layout: Layout,
     drop: Option<DropValues>,
     clone: Option<CloneValue>,
@@ -34,6 +53,7 @@ impl Value {
         unsafe { from.copy_to_nonoverlapping(memory.as_ptr(), layout.size()) };
         Self {
             id: info.id(),
+            registry: info.registry(),
             layout,
             drop: info.drop_values(),
             clone: info.clone_value(),
@@ -41,10 +61,127 @@ impl Value {
         }
     }
 
+    /// The value of a fragment, or tag, of this type, which is registered if need be.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn new<T: Fragment>(registry: &FragmentRegistry, value: T) -> Result<Self, FragmentError> {
+        Ok(Self::of(registry.register::<T>()?, value))
+    }
+
+    /// A shared value.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn shared<T: SharedFragment>(
+        registry: &FragmentRegistry,
+        value: T,
+    ) -> Result<Self, FragmentError> {
+        Ok(Self::of(registry.register_shared::<T>()?, value))
+    }
+
+    /// A const shared value.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn const_shared<T: SharedFragment>(
+        registry: &FragmentRegistry,
+        value: T,
+    ) -> Result<Self, FragmentError> {
+        Ok(Self::of(registry.register_const_shared::<T>()?, value))
+    }
+
+    /// A chunk fragment: what the chunks of a new archetype begin with.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn per_chunk<T: Fragment + Clone>(
+        registry: &FragmentRegistry,
+        value: T,
+    ) -> Result<Self, FragmentError> {
+        Ok(Self::of(registry.register_chunk::<T>()?, value))
+    }
+
+    /// The value with these bytes, of a [plain](crate::fragment::Plain) fragment in whatever role: what
+    /// a script has in its hands. O(bytes).
+    ///
+    /// # Errors
+    /// [`FragmentError::Unknown`], [`FragmentError::NotPlain`], [`FragmentError::WrongSize`].
+    pub fn from_bytes(
+        registry: &FragmentRegistry,
+        id: FragmentId,
+        bytes: &[u8],
+    ) -> Result<Self, FragmentError> {
+        let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
+        if !info.is_plain() {
+            return Err(FragmentError::NotPlain {
+                name: info.name().into(),
+            });
+        }
+        if bytes.len() != info.layout().size() {
+            return Err(FragmentError::WrongSize {
+                name: info.name().into(),
+                size: info.layout().size(),
+                given: bytes.len(),
+            });
+        }
+        // SAFETY: as many bytes as a value has, and any bytes are one.
+        Ok(unsafe { Self::take(info, bytes.as_ptr()) })
+    }
+
+    /// Moves a value of a fragment out of `from`: for values of fragments that were
+    /// [defined](FragmentRegistry::define) at run time and are not plain.
+    ///
+    /// # Errors
+    /// [`FragmentError::Unknown`]; then the value is still the caller's.
+    ///
+    /// # Safety
+    /// `from` holds a value of the fragment, at any alignment, which the caller does not use again.
+    pub unsafe fn from_raw(
+        registry: &FragmentRegistry,
+        id: FragmentId,
+        from: *const u8,
+    ) -> Result<Self, FragmentError> {
+        let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
+        // SAFETY: the caller's.
+        Ok(unsafe { Self::take(info, from) })
+    }
+
+    /// `value`, of the type that `info` stands for.
+    fn of<T: Fragment>(info: &FragmentInfo, value: T) -> Self {
+        let value = core::mem::ManuallyDrop::new(value);
+        // SAFETY: a value of this fragment, which is not used or dropped again.
+        unsafe { Self::take(info, (&raw const value).cast()) }
+    }
+
+    /// Whether its fragment stands in this registry: a number means something else in another one.
+    pub(crate) fn is_of(&self, info: &FragmentInfo) -> bool {
+        self.id == info.id() && self.registry == info.registry()
+    }
+
+    /// Moves the value to a place that holds none.
+    ///
+    /// # Safety
+    /// Room for a value of the fragment.
+    pub(crate) unsafe fn move_to(mut self, to: *mut u8) {
+        // SAFETY: as many bytes on both sides; the value moves, and only its memory is freed here.
+        unsafe {
+            self.memory
+                .as_ptr()
+                .copy_to_nonoverlapping(to, self.layout.size());
+        }
+        self.drop = None;
+    }
+
     /// The fragment that it is a value of.
     #[must_use]
     pub fn id(&self) -> FragmentId {
         self.id
+    }
+
+    /// Bytes of the value.
+    pub(crate) fn size(&self) -> usize {
+        self.layout.size()
     }
 
     /// Where it lies.
@@ -60,7 +197,7 @@ impl Value {
     pub(crate) unsafe fn clone_to(&self, to: *mut u8) {
         match self.clone {
             // SAFETY: the caller's; the value is of this type.
-            Some(clone) => unsafe { clone(self.memory.as_ptr(), to) },
+            Some(clone) => unsafe { clone(self.memory.as_ptr(), to, self.layout.size()) },
             None => unreachable!("fragments without a clone function are not templates"),
         }
     }
@@ -70,6 +207,7 @@ impl Value {
         let memory = allocate(self.layout);
         let copy = Self {
             id: self.id,
+            registry: self.registry,
             layout: self.layout,
             drop: None,
             clone: self.clone,
@@ -81,6 +219,7 @@ impl Value {
             drop: self.drop,
             memory: core::mem::ManuallyDrop::new(copy).memory,
             id: self.id,
+            registry: self.registry,
             layout: self.layout,
             clone: self.clone,
         }

@@ -271,7 +271,7 @@ impl World {
                 .array(offset)
                 .wrapping_add(to.row as usize * size as usize);
             // SAFETY: a value, and an empty row for its clone.
-            unsafe { clone(from, there) };
+            unsafe { clone(from, there, size as usize) };
             made.0.extend(drop.map(|drop| (there, drop)));
         }
         let new = self.universe.create_in(to_chunk.run, to.row)?;

@@ -26,6 +26,8 @@ pub(crate) struct BundleInfo {
 #[derive(Debug, Default)]
 pub(crate) struct Bundles {
     numbers: HashMap<TypeId, u32, BuildHasherDefault<TypeHasher>>,
+    /// Those that no type stands for, by their fragments.
+    by_ids: HashMap<Box<[FragmentId]>, u32>,
     pub(crate) infos: Vec<BundleInfo>,
     /// The type that was asked for last: most calls ask for the same again.
     last: Option<(TypeId, u32)>,
@@ -63,6 +65,22 @@ impl Bundles {
             Some((last, number)) if last == id => Ok(number),
             _ => self.look_up::<B>(registry),
         }
+    }
+
+    /// The number of the bundle of these fragments, which are sorted and differ.
+    pub(crate) fn number_of(&mut self, ids: &[FragmentId]) -> u32 {
+        if let Some(&number) = self.by_ids.get(ids) {
+            return number;
+        }
+        let number = self.infos.len() as u32;
+        self.infos.push(BundleInfo {
+            ids: ids.into(),
+            sorted: ids.into(),
+            archetype: NO_ARCHETYPE,
+            offsets: Box::default(),
+        });
+        self.by_ids.insert(ids.into(), number);
+        number
     }
 
     #[cold]

@@ -118,7 +118,7 @@ impl World {
     }
 
     #[inline(always)]
-    fn remove_along(
+    pub(super) fn remove_along(
         &mut self,
         archetype: u32,
         row: Row,
@@ -137,7 +137,7 @@ impl World {
 
     /// The second half of a move: the entity lies in its new row, and its old one closes.
     #[inline(always)]
-    fn settle_move(
+    pub(super) fn settle_move(
         &mut self,
         archetype: u32,
         row: Row,
@@ -187,7 +187,7 @@ impl World {
 
     /// The group of `target` with the shared values of a chunk of `source`, but for those that are given.
     #[cold]
-    fn shared_group(
+    pub(super) fn shared_group(
         &mut self,
         source: u32,
         chunk: u32,
@@ -278,7 +278,7 @@ impl World {
     }
 
     /// Moves an entity to another group of its archetype.
-    fn move_to_group(
+    pub(super) fn move_to_group(
         &mut self,
         archetype: u32,
         row: Row,
@@ -410,7 +410,7 @@ pub(crate) fn two(
 
 /// Moves the values that both archetypes have from one row to another.
 #[inline(always)]
-fn carry(source: &Archetype, row: Row, target: &Archetype, to: Row, edge: &Edge) {
+pub(super) fn carry(source: &Archetype, row: Row, target: &Archetype, to: Row, edge: &Edge) {
     let from_chunk = &source.chunks[row.chunk as usize];
     let to_chunk = &target.chunks[to.chunk as usize];
     for carry in &edge.carried {
@@ -428,7 +428,7 @@ fn carry(source: &Archetype, row: Row, target: &Archetype, to: Row, edge: &Edge)
 
 /// Drops the values of a row that do not go along an edge.
 #[inline(always)]
-fn end(source: &Archetype, row: Row, edge: &Edge) -> Panicked {
+pub(super) fn end(source: &Archetype, row: Row, edge: &Edge) -> Panicked {
     let mut panicked = None;
     if edge.ends_drop {
         let chunk = &source.chunks[row.chunk as usize];

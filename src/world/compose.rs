@@ -145,6 +145,15 @@ impl World {
         Ok(number)
     }
 
+    /// The archetype of exactly a bundle's fragments.
+    pub(crate) fn bundle_numbered(&mut self, number: u32) -> Result<u32, WorldError> {
+        let number = number as usize;
+        if self.bundles.infos[number].archetype == NO_ARCHETYPE {
+            self.bundle_archetype(number)?;
+        }
+        Ok(self.bundles.infos[number].archetype)
+    }
+
     #[cold]
     fn bundle_archetype(&mut self, number: usize) -> Result<(), WorldError> {
         let ids = self.bundles.infos[number].sorted.clone();

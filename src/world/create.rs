@@ -96,7 +96,7 @@ impl World {
     }
 
     /// Lets an empty chunk of a group go that nothing came into after all.
-    fn abandon(&mut self, archetype: u32, chunk: u32) {
+    pub(super) fn abandon(&mut self, archetype: u32, chunk: u32) {
         let data = &mut self.archetypes[archetype as usize];
         if data.chunks[chunk as usize].len == 0 {
             data.emptied(&self.universe, self.number, chunk);
@@ -251,6 +251,19 @@ impl World {
             (number, self.bundles.infos[number].archetype, 0)
         };
         let row = self.room(archetype, group)?;
+        self.build_in(entity, archetype, row)?;
+        // SAFETY: the row is empty, and the offsets are the archetype's.
+        unsafe { self.fill::<B>(archetype, row, entity, number, bundle) };
+        Ok(())
+    }
+
+    /// Gives a reserved entity an empty row as its place.
+    pub(super) fn build_in(
+        &mut self,
+        entity: Entity,
+        archetype: u32,
+        row: Row,
+    ) -> Result<(), WorldError> {
         let run = self.archetypes[archetype as usize].chunks[row.chunk as usize].run;
         // Another world may build it at this moment.
         if let Err(error) = self.universe.index().build(entity, place(run, row.row)) {
@@ -260,8 +273,6 @@ impl World {
                 _ => error.into(),
             });
         }
-        // SAFETY: the row is empty, and the offsets are the archetype's.
-        unsafe { self.fill::<B>(archetype, row, entity, number, bundle) };
         Ok(())
     }
 

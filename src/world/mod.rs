@@ -10,6 +10,7 @@ mod change;
 mod compose;
 mod create;
 mod destroy;
+mod dynamic;
 mod error;
 mod shared_values;
 

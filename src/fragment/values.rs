@@ -1,0 +1,288 @@
+//! `Values`, `ValuesMut`: values of a fragment whose type is asked for where they are used.
+//!
+//! Who makes one (a query, a world) has the pointer, the length and the right to lend; here only the type
+//! is checked, against the registry, before anything is read.
+
+use core::any::{TypeId, type_name};
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::fragment::{
+    ConstShared, Fragment, FragmentError, FragmentInfo, FragmentKind, PerChunk, Plain, Shared,
+};
+
+/// One or more values of a fragment, one behind the other, to read.
+///
+/// Ask for them as their type, as another plain type of the same size, or as bytes: each is checked, O(1).
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let id = world.registry().register_plain::<u32>()?.id();
+/// let ant = world.create((7_u32,))?;
+/// let values = world.get_dynamic(ant, id)?;
+/// assert_eq!(values.value::<u32>()?, &7);
+/// assert_eq!(values.plain::<[u16; 2]>()?.len(), 1);
+/// assert_eq!(values.bytes()?, 7_u32.to_ne_bytes());
+/// assert!(values.value::<f32>().is_err());
+/// # Ok::<(), WorldError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Values<'w> {
+    info: &'w FragmentInfo,
+    first: *const u8,
+    len: usize,
+    _lent: PhantomData<&'w [u8]>,
+}
+
+// SAFETY: lends values of a fragment, which are `Sync`, as `&[T]` does.
+unsafe impl Send for Values<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Values<'_> {}
+
+impl<'w> Values<'w> {
+    /// `len` values that begin at `first`.
+    ///
+    /// # Safety
+    /// There are as many values of the fragment, one at least, and nobody writes them for `'w`.
+    pub(crate) unsafe fn new(info: &'w FragmentInfo, first: *const u8, len: usize) -> Self {
+        Self {
+            info,
+            first: address(info, first.cast_mut()),
+            len,
+            _lent: PhantomData,
+        }
+    }
+
+    /// What is known of the fragment.
+    #[must_use]
+    pub fn info(self) -> &'w FragmentInfo {
+        self.info
+    }
+
+    /// How many values; one at least.
+    #[expect(clippy::len_without_is_empty, reason = "there is one at least")]
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.len
+    }
+
+    /// The values as their type.
+    ///
+    /// # Errors
+    /// [`FragmentError::WrongType`].
+    #[inline]
+    pub fn slice<T: Fragment>(self) -> Result<&'w [T], FragmentError> {
+        check_type::<T>(self.info)?;
+        // SAFETY: values of this type, by the contract of `new`.
+        Ok(unsafe { core::slice::from_raw_parts(self.first.cast(), self.len) })
+    }
+
+    /// The first value as its type.
+    ///
+    /// # Errors
+    /// As for [`slice`](Self::slice).
+    #[inline]
+    pub fn value<T: Fragment>(self) -> Result<&'w T, FragmentError> {
+        Ok(&self.slice::<T>()?[0])
+    }
+
+    /// The values of a plain fragment as another plain type of the same size: for those that were defined
+    /// at run time.
+    ///
+    /// # Errors
+    /// [`FragmentError::NotPlain`], [`FragmentError::WrongSize`], [`FragmentError::WrongAlign`].
+    pub fn plain<T: Plain>(self) -> Result<&'w [T], FragmentError> {
+        check_plain::<T>(self.info)?;
+        // SAFETY: values of this size and alignment, and any bytes are a value of either type.
+        Ok(unsafe { core::slice::from_raw_parts(self.first.cast(), self.len) })
+    }
+
+    /// The bytes of the values of a plain fragment.
+    ///
+    /// # Errors
+    /// [`FragmentError::NotPlain`].
+    pub fn bytes(self) -> Result<&'w [u8], FragmentError> {
+        check_bytes(self.info)?;
+        let bytes = self.len * self.info.layout().size();
+        // SAFETY: plain values are nothing but their bytes, without padding.
+        Ok(unsafe { core::slice::from_raw_parts(self.first, bytes) })
+    }
+
+    /// Where the first value lies. To read there is for those who know what was defined.
+    #[must_use]
+    pub fn as_ptr(self) -> *const u8 {
+        self.first
+    }
+}
+
+/// One or more values of a fragment, one behind the other, to change. See [`Values`].
+///
+/// ```
+/// use core::alloc::Layout;
+/// use megachunk::fragment::{DynamicBundle, Value};
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let health = world.registry().define_plain("health", Layout::new::<u32>())?.id();
+/// let full = Value::from_bytes(world.registry(), health, &100_u32.to_ne_bytes())?;
+/// let ant = world.create_dynamic(DynamicBundle::new().with(full))?;
+/// world.get_dynamic_mut(ant, health)?.plain::<u32>()?[0] -= 30;
+/// assert_eq!(world.get_dynamic(ant, health)?.plain::<u32>()?, [70]);
+/// # Ok::<(), WorldError>(())
+/// ```
+pub struct ValuesMut<'w> {
+    info: &'w FragmentInfo,
+    first: *mut u8,
+    len: usize,
+    _lent: PhantomData<&'w mut [u8]>,
+}
+
+// SAFETY: lends values of a fragment, which are `Send`, as `&mut [T]` does.
+unsafe impl Send for ValuesMut<'_> {}
+// SAFETY: lends values only by value.
+unsafe impl Sync for ValuesMut<'_> {}
+
+impl<'w> ValuesMut<'w> {
+    /// `len` values that begin at `first`.
+    ///
+    /// # Safety
+    /// There are as many values of the fragment, one at least, and nobody else has them for `'w`.
+    pub(crate) unsafe fn new(info: &'w FragmentInfo, first: *mut u8, len: usize) -> Self {
+        Self {
+            info,
+            first: address(info, first),
+            len,
+            _lent: PhantomData,
+        }
+    }
+
+    /// What is known of the fragment.
+    #[must_use]
+    pub fn info(&self) -> &'w FragmentInfo {
+        self.info
+    }
+
+    /// How many values; one at least.
+    #[expect(clippy::len_without_is_empty, reason = "there is one at least")]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The values as their type.
+    ///
+    /// # Errors
+    /// [`FragmentError::WrongType`].
+    #[inline]
+    pub fn slice<T: Fragment>(self) -> Result<&'w mut [T], FragmentError> {
+        check_type::<T>(self.info)?;
+        // SAFETY: values of this type, by the contract of `new`.
+        Ok(unsafe { core::slice::from_raw_parts_mut(self.first.cast(), self.len) })
+    }
+
+    /// The first value as its type.
+    ///
+    /// # Errors
+    /// As for [`slice`](Self::slice).
+    #[inline]
+    pub fn value<T: Fragment>(self) -> Result<&'w mut T, FragmentError> {
+        Ok(&mut self.slice::<T>()?[0])
+    }
+
+    /// The values of a plain fragment as another plain type of the same size.
+    ///
+    /// # Errors
+    /// As for [`Values::plain`].
+    pub fn plain<T: Plain>(self) -> Result<&'w mut [T], FragmentError> {
+        check_plain::<T>(self.info)?;
+        // SAFETY: as in `Values::plain`; whatever is written is a value.
+        Ok(unsafe { core::slice::from_raw_parts_mut(self.first.cast(), self.len) })
+    }
+
+    /// The bytes of the values of a plain fragment.
+    ///
+    /// # Errors
+    /// [`FragmentError::NotPlain`].
+    pub fn bytes(self) -> Result<&'w mut [u8], FragmentError> {
+        check_bytes(self.info)?;
+        let bytes = self.len * self.info.layout().size();
+        // SAFETY: as in `Values::bytes`; whatever is written is a value.
+        Ok(unsafe { core::slice::from_raw_parts_mut(self.first, bytes) })
+    }
+
+    /// Where the first value lies. To write there is for those who know what was defined.
+    #[must_use]
+    pub fn as_ptr(&mut self) -> *mut u8 {
+        self.first
+    }
+}
+
+/// `first`, or for a tag an address that any slice of it may have.
+fn address(info: &FragmentInfo, first: *mut u8) -> *mut u8 {
+    if info.layout().size() == 0 {
+        core::ptr::without_provenance_mut(info.layout().align())
+    } else {
+        first
+    }
+}
+
+/// Whether a fragment's values are of type `T`, in the role that the fragment has.
+fn check_type<T: Fragment>(info: &FragmentInfo) -> Result<(), FragmentError> {
+    let role = match info.kind() {
+        FragmentKind::Fragment | FragmentKind::Tag => TypeId::of::<T>(),
+        FragmentKind::Chunk => TypeId::of::<PerChunk<T>>(),
+        FragmentKind::Shared => TypeId::of::<Shared<T>>(),
+        FragmentKind::ConstShared => TypeId::of::<ConstShared<T>>(),
+    };
+    if info.role() == Some(role) {
+        return Ok(());
+    }
+    Err(FragmentError::WrongType {
+        name: info.name().into(),
+        asked: type_name::<T>(),
+    })
+}
+
+fn check_bytes(info: &FragmentInfo) -> Result<(), FragmentError> {
+    if info.is_plain() {
+        return Ok(());
+    }
+    Err(FragmentError::NotPlain {
+        name: info.name().into(),
+    })
+}
+
+/// Whether a fragment's values can be seen as values of `T`.
+fn check_plain<T: Plain>(info: &FragmentInfo) -> Result<(), FragmentError> {
+    check_bytes(info)?;
+    let layout = info.layout();
+    if layout.size() != size_of::<T>() {
+        return Err(FragmentError::WrongSize {
+            name: info.name().into(),
+            size: layout.size(),
+            given: size_of::<T>(),
+        });
+    }
+    if layout.align() < align_of::<T>() {
+        return Err(FragmentError::WrongAlign {
+            name: info.name().into(),
+            align: layout.align(),
+            asked: type_name::<T>(),
+        });
+    }
+    Ok(())
+}
+
+impl fmt::Debug for Values<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} × {}", self.len, self.info.name())
+    }
+}
+
+impl fmt::Debug for ValuesMut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} × {}", self.len, self.info.name())
+    }
+}

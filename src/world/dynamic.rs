@@ -1,0 +1,436 @@
+//! Entities whose fragments are known at run time only: created, built, changed, read.
+//!
+//! The same moves as those of typed bundles: a set of fragments that comes or goes is a bundle with a
+//! number, whose archetype and edges are remembered.
+
+use crate::archetype::{Change, Edge, Row, SharedId};
+use crate::entity::Entity;
+use crate::fragment::panic::{Panicked, resume};
+use crate::fragment::{
+    DynamicBundle, FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentSet, Value,
+    Values, ValuesMut, none_twice,
+};
+use crate::world::change::{carry, end, two};
+use crate::world::{World, WorldError};
+
+/// A bundle that is ready to be put somewhere.
+struct Prepared {
+    /// Its number among the world's bundles.
+    number: u32,
+    /// The values for columns, in the order of the bundle's fragments, each with its position there.
+    columns: Vec<(usize, Value)>,
+    /// The shared values, sorted by fragment.
+    shared: Vec<(FragmentId, SharedId)>,
+}
+
+impl World {
+    /// Creates an entity with values whose types are known at run time only. O(fragments).
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use megachunk::fragment::{DynamicBundle, Value};
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let health = world.registry().define_plain("health", Layout::new::<u32>())?.id();
+    /// let full = Value::from_bytes(world.registry(), health, &100_u32.to_ne_bytes())?;
+    /// let ant = world.create_dynamic(DynamicBundle::new().with(full))?;
+    /// assert_eq!(world.get_dynamic(ant, health)?.plain::<u32>()?, [100]);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create); [`FragmentError::Elsewhere`] for a value of another universe. The
+    /// bundle is dropped then.
+    pub fn create_dynamic(&mut self, bundle: DynamicBundle) -> Result<Entity, WorldError> {
+        self.placing(bundle, |world, archetype, group| {
+            let row = world.room(archetype, group)?;
+            let run = world.archetypes[archetype as usize].chunks[row.chunk as usize].run;
+            match world.universe.create_in(run, row.row) {
+                Ok(entity) => Ok((entity, row)),
+                Err(full) => {
+                    world.abandon(archetype, row.chunk);
+                    Err(full.into())
+                }
+            }
+        })
+    }
+
+    /// Gives a reserved entity values whose types are known at run time only.
+    ///
+    /// # Errors
+    /// As for [`build`](Self::build) and [`create_dynamic`](Self::create_dynamic).
+    pub fn build_dynamic(
+        &mut self,
+        entity: Entity,
+        bundle: DynamicBundle,
+    ) -> Result<(), WorldError> {
+        if self.universe.index().locate(entity)?.is_some() {
+            return Err(WorldError::AlreadyBuilt { entity });
+        }
+        self.placing(bundle, |world, archetype, group| {
+            let row = world.room(archetype, group)?;
+            world.build_in(entity, archetype, row)?;
+            Ok((entity, row))
+        })?;
+        Ok(())
+    }
+
+    /// Fills the row that `place` finds for an entity, which has its id then.
+    fn placing(
+        &mut self,
+        bundle: DynamicBundle,
+        place: impl FnOnce(&mut Self, u32, u32) -> Result<(Entity, Row), WorldError>,
+    ) -> Result<Entity, WorldError> {
+        let Prepared {
+            number,
+            columns,
+            shared,
+        } = self.prepare_dynamic(bundle)?;
+        let result = self.bundle_numbered(number).and_then(|archetype| {
+            let key: Vec<SharedId> = shared.iter().map(|&(_, value)| value).collect();
+            let group = if key.is_empty() {
+                0
+            } else {
+                self.group_of(archetype, &key)
+            };
+            let placed = place(self, archetype, group);
+            self.settle_groups(archetype);
+            Ok((archetype, placed?))
+        });
+        for &(_, value) in &shared {
+            self.shared.release_unused(value);
+        }
+        let (archetype, (entity, row)) = result?;
+        let version = self.version();
+        let data = &mut self.archetypes[archetype as usize];
+        let chunk = &data.chunks[row.chunk as usize];
+        let offsets = &self.bundles.infos[number as usize].offsets;
+        // SAFETY: an empty row at the end of the chunk, and the offsets are the archetype's.
+        unsafe {
+            write(chunk, offsets, row.row, columns);
+            chunk.handles().add(row.row as usize).write(entity);
+        }
+        data.grown(row.chunk, 1, version);
+        Ok(entity)
+    }
+
+    /// Checks a bundle, gives it a number, and puts aside what does not lie in columns.
+    fn prepare_dynamic(&mut self, mut bundle: DynamicBundle) -> Result<Prepared, WorldError> {
+        let registry = self.universe.registry();
+        let ids = bundle.sort(registry)?;
+        let number = self.bundles.number_of(&ids);
+        let mut columns = Vec::with_capacity(ids.len());
+        let mut shared = Vec::new();
+        for (at, value) in bundle.values.into_iter().enumerate() {
+            let id = value.id();
+            let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
+            match info.kind() {
+                FragmentKind::Fragment | FragmentKind::Tag => columns.push((at, value)),
+                FragmentKind::Chunk => {
+                    self.templates.entry(id).or_insert(value);
+                }
+                FragmentKind::Shared | FragmentKind::ConstShared => {
+                    shared.push((id, self.shared.intern(info, value)));
+                }
+            }
+        }
+        Ok(Prepared {
+            number,
+            columns,
+            shared,
+        })
+    }
+
+    /// Gives an entity values whose types are known at run time only, in one move: as
+    /// [`add`](Self::add) does. O(fragments of the entity).
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add) and [`create_dynamic`](Self::create_dynamic).
+    ///
+    /// # Panics
+    /// If the `drop` of a value that is replaced panics; the new values are in place then.
+    pub fn add_dynamic(&mut self, entity: Entity, bundle: DynamicBundle) -> Result<(), WorldError> {
+        self.find(entity)?;
+        let Prepared {
+            number,
+            columns,
+            shared,
+        } = self.prepare_dynamic(bundle)?;
+        let result = self.add_prepared(entity, number, columns, &shared);
+        for &(_, value) in &shared {
+            self.shared.release_unused(value);
+        }
+        resume(result?);
+        Ok(())
+    }
+
+    fn add_prepared(
+        &mut self,
+        entity: Entity,
+        number: u32,
+        columns: Vec<(usize, Value)>,
+        shared: &[(FragmentId, SharedId)],
+    ) -> Result<Panicked, WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        let edge = self.edge_for(archetype, Change::Add(number))?;
+        let group = if self.archetypes[edge.target as usize].shared.is_empty() {
+            0
+        } else {
+            self.shared_group(archetype, row.chunk, edge.target, shared)
+        };
+        if edge.target == archetype {
+            let panicked = self.replace_dynamic(archetype, row, &edge, columns);
+            let here = self.archetypes[archetype as usize].chunks[row.chunk as usize].group;
+            if group != here {
+                self.move_to_group(archetype, row, entity, group)?;
+            }
+            return Ok(panicked);
+        }
+        let to = self.room(edge.target, group)?;
+        let version = self.version();
+        let (source, target) = two(&mut self.archetypes, archetype, edge.target);
+        carry(source, row, target, to, &edge);
+        // SAFETY: an empty row at the end of the chunk, where nothing was carried to for these.
+        unsafe {
+            write(
+                &target.chunks[to.chunk as usize],
+                &edge.offsets,
+                to.row,
+                columns,
+            );
+        }
+        let panicked = end(source, row, &edge);
+        self.settle_move(archetype, row, &edge, to, entity, version);
+        Ok(panicked)
+    }
+
+    /// Gives an entity new values of fragments that it has.
+    fn replace_dynamic(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        edge: &Edge,
+        columns: Vec<(usize, Value)>,
+    ) -> Panicked {
+        let version = self.version();
+        let data = &self.archetypes[archetype as usize];
+        let panicked = end(data, row, edge);
+        let chunk = &data.chunks[row.chunk as usize];
+        for column in &edge.ended {
+            if let Some(at) = data.column_of(column.id) {
+                chunk.touch(at, version);
+            }
+        }
+        // SAFETY: the old values have just ended.
+        unsafe { write(chunk, &edge.offsets, row.row, columns) };
+        panicked
+    }
+
+    /// Takes those of these fragments away from an entity that it has, in one move, and drops them; `false` if
+    /// it has none of them. O(fragments of the entity).
+    ///
+    /// # Errors
+    /// The handle is refused; [`FragmentError::Unknown`], [`FragmentError::Twice`]; no memory is left.
+    ///
+    /// # Panics
+    /// If the `drop` of a value panics; the fragments are gone then.
+    pub fn remove_dynamic(
+        &mut self,
+        entity: Entity,
+        fragments: &[FragmentId],
+    ) -> Result<bool, WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        let registry = self.universe.registry();
+        for &id in fragments {
+            registry.get(id).ok_or(FragmentError::Unknown { id })?;
+        }
+        let mut ids = fragments.to_vec();
+        ids.sort_unstable();
+        none_twice(registry, &ids)?;
+        let number = self.bundles.number_of(&ids);
+        let edge = self.edge_for(archetype, Change::Remove(number))?;
+        if edge.target == archetype {
+            return Ok(false);
+        }
+        resume(self.remove_along(archetype, row, entity, &edge)?);
+        Ok(true)
+    }
+
+    /// Whether an entity has a fragment, in whatever role. O(1).
+    ///
+    /// # Errors
+    /// The handle is refused; [`FragmentError::Unknown`].
+    pub fn has_dynamic(&self, entity: Entity, id: FragmentId) -> Result<bool, WorldError> {
+        let (archetype, _) = self.find(entity)?;
+        self.universe
+            .registry()
+            .get(id)
+            .ok_or(FragmentError::Unknown { id })?;
+        Ok(self.archetypes[archetype as usize].set.contains(id))
+    }
+
+    /// The value of a fragment of an entity, in whatever role: one value, its type checked when it is asked
+    /// for. O(1).
+    ///
+    /// # Errors
+    /// The handle is refused; [`WorldError::Missing`]; [`FragmentError::Unknown`].
+    pub fn get_dynamic(&self, entity: Entity, id: FragmentId) -> Result<Values<'_>, WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        let (info, place) = self.place_of(entity, archetype, row, id)?;
+        let first = match place {
+            ValuePlace::Column(_, value) | ValuePlace::Chunk(value) => value,
+            ValuePlace::Shared(value) => value.cast_mut(),
+        };
+        // SAFETY: a value of the fragment; it changes only through `&mut` of the world.
+        Ok(unsafe { Values::new(info, first, 1) })
+    }
+
+    /// The value of a fragment of an entity, to change: one value, its type checked when it is asked for.
+    /// O(1).
+    ///
+    /// # Errors
+    /// As for [`get_dynamic`](Self::get_dynamic); [`FragmentError::WrongKind`] for a shared value: to
+    /// change that the entity has to move, [`add_dynamic`](Self::add_dynamic) it.
+    pub fn get_dynamic_mut(
+        &mut self,
+        entity: Entity,
+        id: FragmentId,
+    ) -> Result<ValuesMut<'_>, WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        let (info, place) = self.place_of(entity, archetype, row, id)?;
+        let first = match place {
+            ValuePlace::Column(column, value) => {
+                if let Some(column) = column {
+                    let chunk = &self.archetypes[archetype as usize].chunks[row.chunk as usize];
+                    chunk.touch(column, self.version());
+                }
+                value
+            }
+            ValuePlace::Chunk(value) => value,
+            ValuePlace::Shared(_) => {
+                return Err(FragmentError::WrongKind {
+                    name: info.name().into(),
+                    is: info.kind(),
+                    wanted: FragmentKind::Fragment,
+                }
+                .into());
+            }
+        };
+        // SAFETY: a value of the fragment, and `&mut self` lends nothing else meanwhile.
+        Ok(unsafe { ValuesMut::new(info, first, 1) })
+    }
+
+    /// Where the value of a fragment lies.
+    fn place_of(
+        &self,
+        entity: Entity,
+        archetype: u32,
+        row: Row,
+        id: FragmentId,
+    ) -> Result<(&FragmentInfo, ValuePlace), WorldError> {
+        let registry = self.universe.registry();
+        let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
+        let data = &self.archetypes[archetype as usize];
+        let chunk = &data.chunks[row.chunk as usize];
+        let place = if !data.set.contains(id) {
+            None
+        } else if let Some(column) = data.column_of(id) {
+            let Row { row, .. } = row;
+            let at = data.columns[column];
+            let value = chunk
+                .array(at.offset)
+                .wrapping_add(row as usize * at.size as usize);
+            Some(ValuePlace::Column(Some(column), value))
+        } else if let Some(at) = data.shared_at(id) {
+            let key = &data.groups[chunk.group as usize].key;
+            Some(ValuePlace::Shared(self.shared.get(key[at])))
+        } else if let Some(value) = data.chunk_values.iter().find(|value| value.id == id) {
+            Some(ValuePlace::Chunk(chunk.array(value.offset)))
+        } else {
+            // A tag: any address will do.
+            Some(ValuePlace::Column(None, chunk.handles().cast()))
+        };
+        match place {
+            Some(place) => Ok((info, place)),
+            None => Err(WorldError::Missing {
+                entity,
+                name: info.name().into(),
+            }),
+        }
+    }
+
+    /// Switches a fragment of an entity off or on, as [`set_enabled`](Self::set_enabled) does. O(1).
+    ///
+    /// # Errors
+    /// The handle is refused; [`WorldError::Missing`]; [`WorldError::NotEnableable`];
+    /// [`FragmentError::Unknown`].
+    pub fn set_enabled_dynamic(
+        &mut self,
+        entity: Entity,
+        id: FragmentId,
+        enabled: bool,
+    ) -> Result<(), WorldError> {
+        let (bits, row) = self.bits_of(entity, id)?;
+        // SAFETY: a row of the chunk, and `&mut self`.
+        unsafe { crate::archetype::write_bit(bits, row, enabled) };
+        Ok(())
+    }
+
+    /// Whether a fragment of an entity is switched on. O(1).
+    ///
+    /// # Errors
+    /// As for [`set_enabled_dynamic`](Self::set_enabled_dynamic).
+    pub fn is_enabled_dynamic(&self, entity: Entity, id: FragmentId) -> Result<bool, WorldError> {
+        let (bits, row) = self.bits_of(entity, id)?;
+        // SAFETY: a row of the chunk.
+        Ok(unsafe { crate::archetype::read_bit(bits, row) })
+    }
+
+    fn bits_of(&self, entity: Entity, id: FragmentId) -> Result<(*mut u8, u32), WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        let (info, _) = self.place_of(entity, archetype, row, id)?;
+        let data = &self.archetypes[archetype as usize];
+        match data.enabled_of(id) {
+            Some(bits) => Ok((data.chunks[row.chunk as usize].array(bits.offset), row.row)),
+            None => Err(WorldError::NotEnableable {
+                name: info.name().into(),
+            }),
+        }
+    }
+
+    /// The fragments of an entity as a set, in every role. O(fragments).
+    ///
+    /// # Errors
+    /// The handle is refused.
+    pub fn composition(&self, entity: Entity) -> Result<FragmentSet, WorldError> {
+        let (archetype, _) = self.find(entity)?;
+        Ok(self.archetypes[archetype as usize].set.clone())
+    }
+}
+
+/// Where a value lies, and what may be done with it.
+enum ValuePlace {
+    /// In a row; with the column, unless it is a tag's.
+    Column(Option<usize>, *mut u8),
+    Chunk(*mut u8),
+    Shared(*const u8),
+}
+
+/// Moves values to a row of a chunk: each to the column of its fragment; tags go nowhere.
+///
+/// # Safety
+/// `offsets` are the chunk's, by the position of each value's fragment; the row holds no values there.
+unsafe fn write(
+    chunk: &crate::archetype::Chunk,
+    offsets: &[u32],
+    row: u32,
+    columns: Vec<(usize, Value)>,
+) {
+    for (at, value) in columns {
+        let size = value.size();
+        let to = chunk.array(offsets[at]).wrapping_add(row as usize * size);
+        // SAFETY: the caller's; a value of size zero is nowhere.
+        unsafe { value.move_to(to) };
+    }
+}

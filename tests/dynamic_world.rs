@@ -1,0 +1,389 @@
+//! Entities whose fragments are known at run time only: created, changed, read, dropped.
+
+use core::alloc::Layout;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use megachunk::fragment::{
+    DynamicBundle, FragmentDefinition, FragmentError, FragmentId, FragmentRegistry, Value,
+};
+use megachunk::prelude::*;
+
+fn plain(registry: &FragmentRegistry, name: &str, layout: Layout) -> FragmentId {
+    registry.define_plain(name, layout).unwrap().id()
+}
+
+fn number(world: &World, id: FragmentId, value: u32) -> Value {
+    Value::from_bytes(world.registry(), id, &value.to_ne_bytes()).unwrap()
+}
+
+/// Counts its drops; panics in the drop if it is told to.
+#[derive(Clone)]
+struct Counted(Arc<std::sync::atomic::AtomicUsize>, bool);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        assert!(!self.1, "told to panic");
+    }
+}
+
+fn counter() -> Arc<std::sync::atomic::AtomicUsize> {
+    Arc::default()
+}
+
+fn drops(counter: &Arc<std::sync::atomic::AtomicUsize>) -> usize {
+    counter.load(std::sync::atomic::Ordering::Relaxed)
+}
+
+#[test]
+fn fragments_defined_at_run_time_live_beside_typed_ones() {
+    let mut world = World::new();
+    let health = plain(world.registry(), "health", Layout::new::<u32>());
+    let armed = plain(world.registry(), "armed", Layout::new::<()>());
+    let speed = world.registry().register::<f32>().unwrap().id();
+
+    let bundle = DynamicBundle::new()
+        .with(Value::new(world.registry(), 1.5_f32).unwrap())
+        .with(number(&world, health, 70));
+    let ant = world.create_dynamic(bundle).unwrap();
+    assert_eq!(world.get::<f32>(ant).unwrap(), &1.5);
+    assert!(!world.has_dynamic(ant, armed).unwrap());
+
+    let tag = Value::from_bytes(world.registry(), armed, &[]).unwrap();
+    let bundle = DynamicBundle::new().with(tag);
+    world.add_dynamic(ant, bundle).unwrap();
+    world.add(ant, ("typed",)).unwrap();
+    assert!(world.has_dynamic(ant, armed).unwrap());
+    let values = world.get_dynamic(ant, health).unwrap();
+    assert_eq!(values.plain::<u32>().unwrap(), [70]);
+
+    world
+        .get_dynamic_mut(ant, speed)
+        .unwrap()
+        .slice::<f32>()
+        .unwrap()[0] = 2.0;
+    world.get_dynamic_mut(ant, health).unwrap().bytes().unwrap()[0] = 71;
+    assert_eq!(world.get::<f32>(ant).unwrap(), &2.0);
+    assert_eq!(
+        world
+            .get_dynamic(ant, health)
+            .unwrap()
+            .plain::<[u8; 4]>()
+            .unwrap()[0][0],
+        71
+    );
+
+    assert!(world.remove_dynamic(ant, &[armed, health]).unwrap());
+    assert!(!world.remove_dynamic(ant, &[health, armed]).unwrap());
+    assert!(matches!(
+        world.get_dynamic(ant, health),
+        Err(WorldError::Missing { .. })
+    ));
+    assert_eq!(world.get::<&str>(ant).unwrap(), &"typed");
+    let names: Vec<_> = world
+        .fragments(ant)
+        .unwrap()
+        .map(|info| info.name().to_owned())
+        .collect();
+    assert_eq!(names, ["f32", "&str"]);
+}
+
+#[test]
+fn typed_and_dynamic_bundles_of_one_composition_share_an_archetype() {
+    let mut world = World::new();
+    world.create((1_u32, 2.0_f32)).unwrap();
+    let registry = world.registry();
+    let bundle = DynamicBundle::new()
+        .with(Value::new(registry, 2.0_f32).unwrap())
+        .with(Value::new(registry, 1_u32).unwrap());
+    world.create_dynamic(bundle).unwrap();
+    assert_eq!(world.archetype_count(), 1);
+    assert_eq!(world.query::<(&u32, &f32), ()>().unwrap().count(), 2);
+}
+
+#[test]
+fn what_a_dynamic_call_refuses_it_names_and_changes_nothing() {
+    let mut world = World::new();
+    let health = plain(world.registry(), "health", Layout::new::<u32>());
+    let ant = world
+        .create_dynamic([number(&world, health, 1)].into_iter().collect())
+        .unwrap();
+    let nobody = FragmentId::from_number(60_000);
+
+    let bytes = Value::from_bytes(world.registry(), health, &[1, 2]).unwrap_err();
+    assert_eq!(bytes.to_string(), "a health has 4 bytes, not 2");
+    let unknown = Value::from_bytes(world.registry(), nobody, &[]).unwrap_err();
+    assert_eq!(unknown, FragmentError::Unknown { id: nobody });
+    let name = world.registry().register::<String>().unwrap().id();
+    let bytes = Value::from_bytes(world.registry(), name, &[0; 24]).unwrap_err();
+    assert!(matches!(bytes, FragmentError::NotPlain { .. }));
+
+    let twice = [number(&world, health, 2), number(&world, health, 3)];
+    let error = world
+        .add_dynamic(ant, twice.into_iter().collect())
+        .unwrap_err();
+    assert_eq!(error.to_string(), "health stands there twice");
+
+    let other = World::new();
+    let foreign = Value::new(other.registry(), 9_u64).unwrap();
+    let error = world
+        .create_dynamic(DynamicBundle::new().with(foreign))
+        .unwrap_err();
+    assert!(matches!(
+        error,
+        WorldError::Fragment(FragmentError::Elsewhere { .. })
+    ));
+
+    assert!(matches!(
+        world.get_dynamic(ant, nobody),
+        Err(WorldError::Fragment(FragmentError::Unknown { .. }))
+    ));
+    assert!(world.remove_dynamic(ant, &[nobody]).is_err());
+    let values = world.get_dynamic(ant, health).unwrap();
+    assert!(matches!(
+        values.slice::<u32>(),
+        Err(FragmentError::WrongType { .. })
+    ));
+    assert!(matches!(
+        values.plain::<u64>(),
+        Err(FragmentError::WrongSize { .. })
+    ));
+    assert_eq!(values.plain::<u32>().unwrap(), [1]);
+
+    let small = plain(world.registry(), "pair", Layout::new::<[u8; 8]>());
+    let pair = Value::from_bytes(world.registry(), small, &[0; 8]).unwrap();
+    let bee = world
+        .create_dynamic(DynamicBundle::new().with(pair))
+        .unwrap();
+    let error = world
+        .get_dynamic(bee, small)
+        .unwrap()
+        .plain::<u64>()
+        .unwrap_err();
+    assert!(
+        matches!(error, FragmentError::WrongAlign { align: 1, .. }),
+        "{error}"
+    );
+
+    world.destroy(bee).unwrap();
+    let bundle = [number(&world, health, 2)].into_iter().collect();
+    assert!(matches!(
+        world.add_dynamic(bee, bundle),
+        Err(WorldError::Entity(_))
+    ));
+    assert_eq!(world.count(), 1);
+}
+
+#[test]
+fn a_reserved_entity_is_built_from_values_once() {
+    let mut world = World::new();
+    let health = plain(world.registry(), "health", Layout::new::<u32>());
+    let ant = world.reserve().unwrap();
+    let bundle = [number(&world, health, 5)].into_iter().collect();
+    world.build_dynamic(ant, bundle).unwrap();
+    assert_eq!(
+        world
+            .get_dynamic(ant, health)
+            .unwrap()
+            .plain::<u32>()
+            .unwrap(),
+        [5]
+    );
+    let bundle = [number(&world, health, 6)].into_iter().collect();
+    assert!(matches!(
+        world.build_dynamic(ant, bundle),
+        Err(WorldError::AlreadyBuilt { .. })
+    ));
+}
+
+#[test]
+fn shared_and_chunk_fragments_come_in_dynamic_bundles_too() {
+    let mut world = World::new();
+    let registry = world.registry();
+    let team = registry.register_shared::<u8>().unwrap().id();
+    let heat = registry.register_chunk::<f64>().unwrap().id();
+    let bundle = |world: &World, color: u8| {
+        DynamicBundle::new()
+            .with(Value::new(world.registry(), "ant").unwrap())
+            .with(Value::shared(world.registry(), color).unwrap())
+            .with(Value::per_chunk(world.registry(), 36.6_f64).unwrap())
+    };
+    let (red, blue) = (bundle(&world, 1), bundle(&world, 2));
+    let ant = world.create_dynamic(red).unwrap();
+    let bee = world.create_dynamic(blue).unwrap();
+    assert_eq!(world.shared::<u8>(ant).unwrap(), &1);
+    assert_eq!(
+        world.get_dynamic(bee, team).unwrap().value::<u8>().unwrap(),
+        &2
+    );
+    assert_eq!(
+        world
+            .get_dynamic(bee, heat)
+            .unwrap()
+            .value::<f64>()
+            .unwrap(),
+        &36.6
+    );
+    *world
+        .get_dynamic_mut(bee, heat)
+        .unwrap()
+        .value::<f64>()
+        .unwrap() = 40.0;
+    assert_eq!(
+        world.chunk_fragment::<f64>(ant).unwrap(),
+        &36.6,
+        "another team, another chunk"
+    );
+    assert_eq!(world.chunk_fragment::<f64>(bee).unwrap(), &40.0);
+
+    let error = world.get_dynamic_mut(ant, team).unwrap_err();
+    assert!(matches!(
+        error,
+        WorldError::Fragment(FragmentError::WrongKind { .. })
+    ));
+    let blue = DynamicBundle::new().with(Value::shared(world.registry(), 2_u8).unwrap());
+    world.add_dynamic(ant, blue).unwrap();
+    assert_eq!(
+        world.chunk_fragment::<f64>(ant).unwrap(),
+        &40.0,
+        "it lies with the bee now"
+    );
+    assert!(world.remove_dynamic(ant, &[team]).unwrap());
+    assert!(world.shared::<u8>(ant).is_err());
+}
+
+#[test]
+fn values_of_dynamic_bundles_are_dropped_exactly_once_on_every_path() {
+    let counter = counter();
+    let value =
+        |world: &World| Value::new(world.registry(), Counted(Arc::clone(&counter), false)).unwrap();
+    let mut world = World::new();
+    let id = world.registry().register::<Counted>().unwrap().id();
+    drop(value(&world));
+    assert_eq!(drops(&counter), 1, "nobody took it");
+    let bundle = DynamicBundle::new().with(value(&world));
+    let ant = world.create_dynamic(bundle).unwrap();
+    assert_eq!(drops(&counter), 1);
+    let bundle = DynamicBundle::new().with(value(&world));
+    world.add_dynamic(ant, bundle).unwrap();
+    assert_eq!(drops(&counter), 2, "the value that was replaced");
+    let bundle = DynamicBundle::new().with(value(&world)).with(value(&world));
+    assert!(world.add_dynamic(ant, bundle).is_err());
+    assert_eq!(drops(&counter), 4, "both that were refused");
+    world.add(ant, (1_u8,)).unwrap();
+    assert_eq!(drops(&counter), 4, "a move drops nothing");
+    assert!(world.remove_dynamic(ant, &[id]).unwrap());
+    assert_eq!(drops(&counter), 5);
+    let bundle = DynamicBundle::new().with(value(&world));
+    world.create_dynamic(bundle).unwrap();
+    drop(world);
+    assert_eq!(drops(&counter), 6);
+}
+
+#[test]
+fn a_drop_that_panics_leaves_the_new_value_in_place() {
+    let counter = counter();
+    let mut world = World::new();
+    let id = world.registry().register::<Counted>().unwrap().id();
+    let value = |world: &World, panics| {
+        let value = Counted(Arc::clone(&counter), panics);
+        DynamicBundle::new().with(Value::new(world.registry(), value).unwrap())
+    };
+    let (bad, good) = (value(&world, true), value(&world, false));
+    let ant = world.create_dynamic(bad).unwrap();
+    let panic = catch_unwind(AssertUnwindSafe(|| world.add_dynamic(ant, good)));
+    assert!(panic.is_err());
+    assert_eq!(drops(&counter), 1);
+    assert!(!world.get::<Counted>(ant).unwrap().1);
+    world.get_mut::<Counted>(ant).unwrap().1 = true;
+    let panic = catch_unwind(AssertUnwindSafe(|| world.remove_dynamic(ant, &[id])));
+    assert!(panic.is_err());
+    assert_eq!(drops(&counter), 2);
+    assert!(!world.has_dynamic(ant, id).unwrap());
+}
+
+/// A pointer to a box that nobody but the definition's functions knows the type of.
+unsafe fn drop_boxes(values: *mut u8, count: usize) {
+    for at in 0..count {
+        // SAFETY: values are pointers of `Box::into_raw`.
+        drop(unsafe { Box::from_raw(*values.cast::<*mut Counted>().add(at)) });
+    }
+}
+
+unsafe fn clone_box(from: *const u8, to: *mut u8, _: usize) {
+    // SAFETY: as above.
+    let cloned = unsafe { (**from.cast::<*mut Counted>()).clone() };
+    // SAFETY: room for a pointer.
+    unsafe {
+        to.cast::<*mut Counted>()
+            .write(Box::into_raw(Box::new(cloned)))
+    };
+}
+
+#[test]
+fn a_definition_with_functions_is_dropped_and_cloned_by_them() {
+    let counter = counter();
+    let mut world = World::new();
+    let definition = FragmentDefinition {
+        name: "script object",
+        layout: Layout::new::<*mut Counted>(),
+        drop: Some(drop_boxes),
+        clone: Some(clone_box),
+    };
+    // SAFETY: the functions are those of a pointer to a box, whose content is `Send + Sync`.
+    let id = unsafe { world.registry().define(definition) }.unwrap().id();
+    let object = Box::into_raw(Box::new(Counted(Arc::clone(&counter), false)));
+    // SAFETY: a pointer of a box, which nobody else uses.
+    let value = unsafe { Value::from_raw(world.registry(), id, (&raw const object).cast()) };
+    let ant = world
+        .create_dynamic(DynamicBundle::new().with(value.unwrap()))
+        .unwrap();
+    let bee = world.clone_entity(ant).unwrap();
+    assert_eq!(drops(&counter), 0);
+    assert!(matches!(
+        world.get_dynamic(bee, id).unwrap().bytes(),
+        Err(FragmentError::NotPlain { .. })
+    ));
+    world.destroy(ant).unwrap();
+    assert_eq!(drops(&counter), 1);
+    assert!(world.remove_dynamic(bee, &[id]).unwrap());
+    assert_eq!(drops(&counter), 2);
+}
+
+#[test]
+fn a_plain_definition_is_cloned_and_switched_like_any_fragment() {
+    let mut world = World::new();
+    let health = plain(world.registry(), "health", Layout::new::<[u32; 3]>());
+    world.registry().make_enableable(health).unwrap();
+    let value = Value::from_bytes(world.registry(), health, &[7; 12]).unwrap();
+    let ant = world
+        .create_dynamic(DynamicBundle::new().with(value))
+        .unwrap();
+    world.set_enabled_dynamic(ant, health, false).unwrap();
+    let bee = world.clone_entity(ant).unwrap();
+    assert_eq!(
+        world.get_dynamic(bee, health).unwrap().bytes().unwrap(),
+        [7; 12]
+    );
+    assert!(!world.is_enabled_dynamic(bee, health).unwrap());
+    world.set_enabled_dynamic(bee, health, true).unwrap();
+    assert!(world.is_enabled_dynamic(bee, health).unwrap());
+}
+
+#[test]
+fn of_threads_that_define_one_name_exactly_one_wins() {
+    for _ in 0..50 {
+        let registry = FragmentRegistry::new();
+        let won: usize = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|_| scope.spawn(|| registry.define_plain("health", Layout::new::<u32>())))
+                .collect();
+            let won = threads
+                .into_iter()
+                .map(|t| usize::from(t.join().unwrap().is_ok()));
+            won.sum()
+        });
+        assert_eq!((won, registry.iter().count()), (1, 1));
+    }
+}

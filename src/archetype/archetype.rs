@@ -15,7 +15,7 @@ use crate::archetype::column::{Column, copy_value};
 use crate::archetype::edge::Edges;
 use crate::archetype::having::{Having, NO_COLUMN};
 use crate::archetype::universe::Universe;
-use crate::chunk::ChunkError;
+use crate::chunk::{ChunkError, Run};
 use crate::fragment::panic::{Panicked, note};
 use crate::fragment::{FragmentId, FragmentSet};
 
@@ -54,9 +54,12 @@ pub(crate) struct Group {
 pub(crate) struct Archetype {
     /// One inside: most compositions are rare.
     pub(crate) chunks: SmallVec<[Chunk; 1]>,
-    pub(crate) capacity: u32,
-    /// 16 KiB chunks in a chunk of this archetype.
+    /// Entities that one of its shortest chunks holds.
+    pub(crate) least_capacity: u32,
+    /// 16 KiB chunks in one of its shortest chunks.
     pub(crate) run: u32,
+    /// Later chunks may be longer: see [`Archetype::next_shift`].
+    pub(crate) grows: bool,
     pub(crate) number: u32,
     pub(crate) columns: Box<[Column]>,
     /// The numbers of `columns`, in order.
@@ -153,14 +156,15 @@ impl Archetype {
         // Room for what follows, so that nothing fails once the chunk is taken.
         self.chunks.reserve(1);
         self.groups[group as usize].open.reserve(1);
-        let run = universe.take_chunk(self.run)?;
+        let (run, shift) = self.take_run(universe)?;
         let mut base = universe.base(run);
         if self.staggered {
             // SAFETY: the layout leaves that much room at the end.
             base = unsafe { base.add(stagger(run)) };
         }
         let position = self.chunks.len() as u32;
-        let chunk = Chunk::new(base, run, group, self.columns.len());
+        let columns = self.columns.len();
+        let chunk = Chunk::new(base, run, group, columns, self.least_capacity, shift);
         for value in &self.chunk_values {
             // SAFETY: the layout has room for the value there, and the chunk is new.
             unsafe { value.template.clone_to(chunk.array(value.offset)) };
@@ -170,6 +174,30 @@ impl Archetype {
         self.groups[group as usize].chunks += 1;
         self.open(position);
         Ok(position)
+    }
+
+    /// Takes the memory of a new chunk: of the length that is due, or of half of it, or of a quarter …
+    fn take_run(&self, universe: &Universe) -> Result<(Run, u32), ChunkError> {
+        let mut shift = self.next_shift();
+        loop {
+            match universe.take_chunk(self.run << shift) {
+                Err(ChunkError::Exhausted { .. }) if shift > 0 => shift -= 1,
+                result => return Ok((result?, shift)),
+            }
+        }
+    }
+
+    /// How often the length of the shortest chunks is doubled for the next one: a new chunk is no longer
+    /// than a 32nd of what is there. So rare compositions take little memory, frequent ones are walked in
+    /// long strides, and there are always chunks enough for many threads.
+    fn next_shift(&self) -> u32 {
+        if !self.grows {
+            return 0;
+        }
+        let least = self.least_capacity as usize;
+        let there = self.entities / least / 32;
+        let longest = (crate::chunk::MEGACHUNK_CHUNKS as u32 / self.run).ilog2();
+        (there | 1).ilog2().min(longest)
     }
 
     /// Puts a chunk into its group's list of those with room.
@@ -195,7 +223,6 @@ impl Archetype {
     /// Notes that `count` rows at the end of an open chunk have been filled.
     #[inline(always)]
     pub(crate) fn grown(&mut self, position: u32, count: u32, version: u32) {
-        let capacity = self.capacity;
         let chunk = &mut self.chunks[position as usize];
         if !self.enabled.is_empty() {
             let (first, bits) = (chunk.len, &self.enabled);
@@ -207,7 +234,7 @@ impl Archetype {
         chunk.len += count;
         chunk.filled(version);
         self.entities += count as usize;
-        if chunk.len == capacity {
+        if chunk.is_full() {
             self.close(position);
         }
     }
@@ -258,7 +285,7 @@ impl Archetype {
     #[inline(always)]
     pub(crate) fn close_row(&mut self, universe: &Universe, world: u16, row: Row, version: u32) {
         let chunk = &mut self.chunks[row.chunk as usize];
-        let was = chunk.len;
+        let (was, capacity) = (chunk.len, chunk.capacity);
         let last = was - 1;
         chunk.len = last;
         chunk.order_version = version;
@@ -285,7 +312,7 @@ impl Archetype {
                 self.move_bits(row.chunk, last, row.row);
             }
         }
-        if was == self.capacity || last == 0 {
+        if was == capacity || last == 0 {
             self.has_room(universe, world, row.chunk);
         }
     }
@@ -378,7 +405,7 @@ pub(crate) const STAGGER: usize = 7 * LINE;
 const LINE: usize = 64;
 
 /// How many bytes later than its memory this chunk begins.
-fn stagger(run: crate::chunk::Run) -> usize {
+fn stagger(run: Run) -> usize {
     // The lowest three bits of the number choose among the sets already.
     run.first() as usize / 8 % 8 * LINE
 }

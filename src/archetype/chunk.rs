@@ -8,6 +8,8 @@ use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// Versions that a chunk keeps without a heap allocation.
 const INLINE: usize = 4;
+/// Versions of further columns: behind one thin pointer, so that the record stays a cache line.
+type More = Option<Box<Box<[AtomicU32]>>>;
 /// "In no list of chunks with room."
 pub(crate) const NOT_OPEN: u32 = u32::MAX;
 
@@ -20,6 +22,11 @@ pub(crate) struct Chunk {
     pub(crate) base: NonNull<u8>,
     /// Entities in it.
     pub(crate) len: u32,
+    /// Entities that it can hold.
+    pub(crate) capacity: u32,
+    /// It is 2 to the power of this times as long as the archetype's shortest chunks, and so is each of its
+    /// arrays: all offsets count as many times.
+    shift: u32,
     pub(crate) run: Run,
     /// Which combination of shared values it belongs to.
     pub(crate) group: u32,
@@ -31,7 +38,7 @@ pub(crate) struct Chunk {
     pub(crate) filled_version: u32,
     /// When each column was last lent for writing.
     inline: [AtomicU32; INLINE],
-    more: Box<[AtomicU32]>,
+    more: More,
 }
 
 // SAFETY: the memory is the chunk's own, and values in it are `Send + Sync`, whose fragments all are;
@@ -41,25 +48,43 @@ unsafe impl Send for Chunk {}
 unsafe impl Sync for Chunk {}
 
 impl Chunk {
-    /// A chunk without entities, with `columns` columns.
-    pub(crate) fn new(base: NonNull<u8>, run: Run, group: u32, columns: usize) -> Self {
+    /// A chunk without entities, with `columns` columns, 2 to the power of `shift` times as long as the
+    /// shortest ones, which hold `capacity` entities.
+    pub(crate) fn new(
+        base: NonNull<u8>,
+        run: Run,
+        group: u32,
+        columns: usize,
+        capacity: u32,
+        shift: u32,
+    ) -> Self {
+        let more: Box<[AtomicU32]> = (INLINE..columns).map(|_| AtomicU32::new(0)).collect();
         Self {
             base,
             len: 0,
+            capacity: capacity << shift,
+            shift,
             run,
             group,
             open_at: NOT_OPEN,
             order_version: 0,
             filled_version: 0,
             inline: [const { AtomicU32::new(0) }; INLINE],
-            more: (INLINE..columns).map(|_| AtomicU32::new(0)).collect(),
+            more: (!more.is_empty()).then(|| Box::new(more)),
         }
     }
 
-    /// The array that begins at `offset`.
+    /// The array that begins at `offset` in the shortest chunks of the archetype.
     #[inline(always)]
     pub(crate) fn array(&self, offset: u32) -> *mut u8 {
-        self.base.as_ptr().wrapping_add(offset as usize)
+        let offset = (offset as usize) << self.shift;
+        self.base.as_ptr().wrapping_add(offset)
+    }
+
+    /// Whether it is full.
+    #[inline(always)]
+    pub(crate) fn is_full(&self) -> bool {
+        self.len == self.capacity
     }
 
     /// The handles.
@@ -77,9 +102,10 @@ impl Chunk {
 
     #[inline]
     fn version_of(&self, column: usize) -> &AtomicU32 {
-        match self.inline.get(column) {
-            Some(version) => version,
-            None => &self.more[column - INLINE],
+        match (self.inline.get(column), &self.more) {
+            (Some(version), _) => version,
+            (None, Some(more)) => &more[column - INLINE],
+            (None, None) => unreachable!("a chunk has a version for each column"),
         }
     }
 

@@ -4,7 +4,7 @@ use core::ptr::NonNull;
 use std::io;
 
 use crate::chunk::{ChunkError, ChunkOptions, MegachunkAllocator, Run};
-use crate::entity::{DestroyReport, Entity, EntityIndex, Full, IndexOptions, Place};
+use crate::entity::{Entity, EntityIndex, Full, IndexOptions, Place};
 use crate::fragment::FragmentRegistry;
 use crate::memory::Table;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -288,8 +288,8 @@ impl Universe {
     }
 
     /// Destroys entities of the calling world.
-    pub(crate) fn kill_slice(&self, entities: &[Entity]) -> DestroyReport {
-        self.index.destroy_slice(entities)
+    pub(crate) fn kill_slice(&self, entities: &[Entity]) {
+        self.index.destroy_owned_slice(entities);
     }
 }
 

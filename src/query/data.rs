@@ -55,6 +55,13 @@ pub unsafe trait QueryData {
     #[doc(hidden)]
     fn fetch<'w>(columns: Self::Columns, chunk: ChunkView<'w>) -> Self::Fetch<'w>;
 
+    /// Asks the processor for the beginning of a chunk's data that will be lent soon.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn ahead(columns: Self::Columns, chunk: ChunkView<'_>) {
+        let _ = (columns, chunk);
+    }
+
     /// Lends a row.
     ///
     /// # Safety
@@ -91,6 +98,27 @@ fn array<T>(chunk: ChunkView<'_>, offset: u32) -> *mut T {
     } else {
         chunk.chunk.array(offset).cast()
     }
+}
+
+/// Bytes of an array that are asked for ahead: the processor's own prefetcher goes on from there.
+const AHEAD: usize = 4_096;
+
+/// Asks the processor for the beginning of an array.
+#[inline(always)]
+fn prefetch<T>(chunk: ChunkView<'_>, offset: u32) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if size_of::<T>() > 0 && offset != ABSENT {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+        let array: *const i8 = chunk.chunk.array(offset).cast();
+        let bytes = (chunk.len() * size_of::<T>()).min(AHEAD);
+        for line in (0..bytes).step_by(64) {
+            // SAFETY: a hint, whatever the address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(array.wrapping_add(line)) };
+        }
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = (chunk, offset);
 }
 
 /// Column and offset of a fragment in an archetype; the offset is [`ABSENT`] if it is not there.
@@ -144,6 +172,11 @@ unsafe impl<T: Fragment> QueryData for &T {
     }
 
     #[inline(always)]
+    fn ahead(offset: u32, chunk: ChunkView<'_>) {
+        prefetch::<T>(chunk, offset);
+    }
+
+    #[inline(always)]
     fn fetch<'w>(offset: u32, chunk: ChunkView<'w>) -> *const T {
         array::<T>(chunk, offset)
     }
@@ -182,6 +215,11 @@ unsafe impl<T: Fragment> QueryData for &mut T {
 
     fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> At {
         at(id, seeker)
+    }
+
+    #[inline(always)]
+    fn ahead(at: At, chunk: ChunkView<'_>) {
+        prefetch::<T>(chunk, at.offset);
     }
 
     #[inline(always)]
@@ -464,6 +502,11 @@ macro_rules! tuple {
 
             fn columns(ids: &Self::Ids, seeker: &mut Seeker<'_>) -> Self::Columns {
                 ($($data::columns(&ids.$at, seeker),)*)
+            }
+
+            #[inline(always)]
+            fn ahead(columns: Self::Columns, chunk: ChunkView<'_>) {
+                $($data::ahead(columns.$at, chunk);)*
             }
 
             #[inline(always)]

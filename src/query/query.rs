@@ -292,6 +292,9 @@ fn mask_of(masks: &[Mask], chunk: &Chunk, word: u32) -> u64 {
 /// Decides whether a run sees a chunk.
 type ChunkFilter<'q> = Box<dyn Fn(&ChunkView<'_>) -> bool + Sync + 'q>;
 
+/// As many chunks of an archetype are taken to be in the caches still from the last walk: 1 MiB.
+const NEAR: usize = 64;
+
 /// What of a world a run sees.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
@@ -302,6 +305,17 @@ struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
+    #[inline(always)]
+    fn show(self, archetype: &'a Archetype, chunk: &'a Chunk) -> ChunkView<'a> {
+        ChunkView {
+            world: self.world,
+            archetype,
+            chunk,
+            version: self.version,
+            since: self.since,
+        }
+    }
+
     /// A chunk, if it is seen.
     #[inline(always)]
     fn view<D: QueryData, F: QueryFilter>(
@@ -310,13 +324,7 @@ impl<'a> Scope<'a> {
         archetype: &'a Archetype,
         chunk: &'a Chunk,
     ) -> Option<ChunkView<'a>> {
-        let view = ChunkView {
-            world: self.world,
-            archetype,
-            chunk,
-            version: self.version,
-            since: self.since,
-        };
+        let view = self.show(archetype, chunk);
         let seen = chunk.len > 0
             && F::sees(known.filter, view)
             && self.filter.is_none_or(|filter| filter(&view));
@@ -377,10 +385,35 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         let scope = self.scope();
         for known in self.matches {
             let archetype = &scope.world.archetypes[known.archetype as usize];
+            if archetype.chunks.len() > NEAR {
+                self.far_chunks(known, archetype, &mut run);
+                continue;
+            }
             for chunk in &archetype.chunks {
                 if let Some(view) = scope.view(known, archetype, chunk) {
                     run(known, view);
                 }
+            }
+        }
+    }
+
+    /// The same for more chunks than the caches hold: while one is worked on, the next is fetched. Chunks
+    /// are too short for the processor's own prefetcher to do that well.
+    #[inline(never)]
+    fn far_chunks<'a>(
+        &'a self,
+        known: &'a Match<D, F>,
+        archetype: &'a Archetype,
+        run: &mut impl FnMut(&'a Match<D, F>, ChunkView<'a>),
+    ) {
+        let scope = self.scope();
+        let ahead = archetype.chunks.iter().skip(1).map(Some).chain([None]);
+        for (chunk, next) in archetype.chunks.iter().zip(ahead) {
+            if let Some(next) = next {
+                D::ahead(known.data, scope.show(archetype, next));
+            }
+            if let Some(view) = scope.view(known, archetype, chunk) {
+                run(known, view);
             }
         }
     }

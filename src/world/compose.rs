@@ -92,8 +92,9 @@ impl World {
         let number = self.archetypes.len() as u32;
         let mut archetype = Archetype {
             chunks: SmallVec::new(),
-            capacity: layout.capacity() as u32,
+            least_capacity: layout.capacity() as u32,
             run: run as u32,
+            grows: self.chunks_grow,
             number,
             column_ids: columns.iter().map(|column| column.id).collect(),
             needs_drop: columns.iter().any(|column| column.drop.is_some()),

@@ -191,7 +191,7 @@ impl World {
             unfinished.rows = Some((row, 0));
             let data = &unfinished.world.archetypes[archetype as usize];
             let chunk = &data.chunks[row.chunk as usize];
-            let capacity = data.capacity;
+            let capacity = chunk.capacity;
             let columns =
                 columns::<I::Item>(chunk, &unfinished.world.bundles.infos[number].offsets);
             let mut at = row.row;

@@ -136,20 +136,19 @@ impl World {
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
         let count = data.chunks[chunk as usize].len;
+        let full = data.chunks[chunk as usize].is_full();
         if count == 0 {
             return None;
         }
         // SAFETY: all rows, whose values end with their entities.
         let panicked = unsafe { data.drop_rows(chunk, 0, count) };
-        let killed = self
-            .universe
+        self.universe
             .kill_slice(data.chunks[chunk as usize].entities());
-        debug_assert!(killed.is_clean(), "the entities of rows live");
         let record = &mut data.chunks[chunk as usize];
         record.len = 0;
         record.order_version = version;
         data.entities -= count as usize;
-        if count == data.capacity {
+        if full {
             data.open(chunk);
         }
         data.emptied(&self.universe, self.number, chunk);

@@ -85,6 +85,8 @@ pub struct World {
     pub(crate) version: AtomicU32,
     /// 16 KiB chunks that a chunk of a new archetype has at least.
     pub(crate) chunks_per_chunk: usize,
+    /// Chunks of new archetypes get longer as the archetype grows.
+    pub(crate) chunks_grow: bool,
     /// Unique in the process, and another one after archetypes went: what queries know is of this one.
     pub(crate) identity: u64,
 }
@@ -128,6 +130,7 @@ impl World {
             templates: HashMap::new(),
             version: AtomicU32::new(0),
             chunks_per_chunk: 1,
+            chunks_grow: true,
             identity: new_identity(),
         })
     }
@@ -171,9 +174,11 @@ impl World {
         self.archetypes.len()
     }
 
-    /// How many 16 KiB chunks (1 to 64) a chunk of a composition has that is met from now on, at least:
-    /// one, as DOTS has it, unless you say otherwise; eight are Mass' 128 KiB. Long chunks are read a
-    /// little faster, short ones waste less on rare compositions.
+    /// Sets how many 16 KiB chunks (1 to 64) each chunk has of compositions that are met from now on: one is
+    /// DOTS' chunk, eight are Mass' 128 KiB. A composition whose entities do not fit takes more.
+    ///
+    /// Without this call the first chunks have 16 KiB and later ones up to 1 MiB, a 32nd of what is there at
+    /// most: rare compositions take little memory, frequent ones are walked in long strides.
     ///
     /// # Panics
     /// If `chunks` is not between 1 and 64.
@@ -183,6 +188,7 @@ impl World {
             "a chunk has 1 to 64 times 16 KiB, not {chunks}"
         );
         self.chunks_per_chunk = chunks;
+        self.chunks_grow = false;
     }
 
     /// The version that changes get which are made now. It grows with each query that runs, and wraps.

@@ -60,7 +60,11 @@ impl World {
 
     /// Where the value of a fragment lies, and which column that is.
     #[inline(always)]
-    fn value_of<T: Fragment>(&self, archetype: u32, row: Row) -> Option<(*mut T, usize)> {
+    pub(crate) fn value_of<T: Fragment>(
+        &self,
+        archetype: u32,
+        row: Row,
+    ) -> Option<(*mut T, usize)> {
         let id = self.universe.registry().of::<T>()?.id();
         let data = &self.archetypes[archetype as usize];
         if size_of::<T>() == 0 {

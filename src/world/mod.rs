@@ -12,7 +12,10 @@ mod create;
 mod destroy;
 mod dynamic;
 mod error;
+mod names;
+mod resources;
 mod shared_values;
+mod view;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,6 +24,8 @@ pub use crate::archetype::Universe;
 pub use create::Batch;
 pub use destroy::SliceReport;
 pub use error::WorldError;
+pub use resources::Resources;
+pub use view::{EntityView, EntityViewMut};
 
 use crate::archetype::universe::ROWS_PER_CHUNK;
 use crate::archetype::{Archetype, HavingLists, Row};
@@ -28,6 +33,7 @@ use crate::entity::{Entity, EntityError, EntityFault};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use bundles::Bundles;
+use names::Names;
 use shared_values::SharedValues;
 
 /// Entities and their fragments.
@@ -89,6 +95,8 @@ pub struct World {
     pub(crate) chunks_grow: bool,
     /// Unique in the process, and another one after archetypes went: what queries know is of this one.
     pub(crate) identity: u64,
+    pub(crate) names: Names,
+    pub(crate) resources: Resources,
 }
 
 /// A number that no world had before.
@@ -132,6 +140,8 @@ impl World {
             chunks_per_chunk: 1,
             chunks_grow: true,
             identity: new_identity(),
+            names: Names::default(),
+            resources: Resources::default(),
         })
     }
 

@@ -1,0 +1,269 @@
+//! `EntityView`: one entity of a world, looked up once.
+
+use core::fmt;
+
+use crate::archetype::Row;
+use crate::entity::Entity;
+use crate::fragment::{Bundle, Fragment, FragmentInfo, SharedFragment};
+use crate::world::{World, WorldError};
+
+/// One entity of a world, to be read: it is looked up once for all of its fragments.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let ant = world.create((2.5_f32, "busy"))?;
+/// let view = world.entity(ant)?;
+/// assert_eq!((view.get::<f32>()?, view.find::<u8>()), (&2.5, None));
+/// assert!(view.get::<u8>().is_err());
+/// println!("{view}"); // 0v1: f32, &str
+/// # Ok::<(), WorldError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct EntityView<'w> {
+    world: &'w World,
+    entity: Entity,
+    archetype: u32,
+    row: Row,
+}
+
+impl<'w> EntityView<'w> {
+    /// The handle.
+    #[must_use]
+    pub fn id(&self) -> Entity {
+        self.entity
+    }
+
+    /// A fragment.
+    ///
+    /// # Errors
+    /// [`WorldError::Missing`].
+    pub fn get<T: Fragment>(&self) -> Result<&'w T, WorldError> {
+        match self.find() {
+            Some(value) => Ok(value),
+            None => Err(WorldError::Missing {
+                entity: self.entity,
+                name: core::any::type_name::<T>().into(),
+            }),
+        }
+    }
+
+    /// A fragment, if the entity has it.
+    #[must_use]
+    pub fn find<T: Fragment>(&self) -> Option<&'w T> {
+        let (value, _) = self.world.value_of::<T>(self.archetype, self.row)?;
+        // SAFETY: a value of this type, lent as long as the world is.
+        Some(unsafe { &*value })
+    }
+
+    /// Whether it has a fragment or tag.
+    #[must_use]
+    pub fn has<T: Fragment>(&self) -> bool {
+        self.find::<T>().is_some()
+    }
+
+    /// Its shared value.
+    ///
+    /// # Errors
+    /// [`WorldError::Missing`].
+    pub fn shared<T: SharedFragment>(&self) -> Result<&'w T, WorldError> {
+        self.world.shared(self.entity)
+    }
+
+    /// Its const shared value.
+    ///
+    /// # Errors
+    /// [`WorldError::Missing`].
+    pub fn const_shared<T: SharedFragment>(&self) -> Result<&'w T, WorldError> {
+        self.world.const_shared(self.entity)
+    }
+
+    /// The fragment of the chunk that it lies in.
+    ///
+    /// # Errors
+    /// [`WorldError::Missing`].
+    pub fn chunk_fragment<T: Fragment>(&self) -> Result<&'w T, WorldError> {
+        self.world.chunk_fragment(self.entity)
+    }
+
+    /// What it has, in the order of the fragments' numbers.
+    pub fn fragments(&self) -> impl Iterator<Item = &'w FragmentInfo> + use<'w> {
+        let world = self.world;
+        let ids = world.archetypes[self.archetype as usize].ids.iter();
+        ids.filter_map(|&id| world.registry().get(id))
+    }
+
+    /// Its name, if it has one.
+    #[must_use]
+    pub fn name(&self) -> Option<&'w str> {
+        self.world.name(self.entity).ok()?
+    }
+}
+
+/// `12v3 "queen": Position, Asleep`.
+impl fmt::Display for EntityView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.entity)?;
+        if let Some(name) = self.name() {
+            write!(f, " {name:?}")?;
+        }
+        for (at, info) in self.fragments().enumerate() {
+            let lead = if at == 0 { ':' } else { ',' };
+            write!(f, "{lead} {}", info.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for EntityView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// One entity of a world, to be changed. It lives as long as this: [`destroy`](Self::destroy) ends both.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let ant = world.create((2.5_f32,))?;
+/// let mut view = world.entity_mut(ant)?;
+/// *view.get_mut::<f32>()? += 1.0;
+/// view.add(("busy",))?;
+/// view.set_name("worker");
+/// assert_eq!(view.read().get::<&str>()?, &"busy");
+/// view.destroy();
+/// assert!(world.entity(ant).is_err());
+/// # Ok::<(), WorldError>(())
+/// ```
+#[derive(Debug)]
+pub struct EntityViewMut<'w> {
+    world: &'w mut World,
+    entity: Entity,
+}
+
+impl EntityViewMut<'_> {
+    /// The handle.
+    #[must_use]
+    pub fn id(&self) -> Entity {
+        self.entity
+    }
+
+    /// The entity, to be read.
+    #[must_use]
+    pub fn read(&self) -> EntityView<'_> {
+        match self.world.entity(self.entity) {
+            Ok(view) => view,
+            Err(error) => unreachable!("nobody else destroys it: {error}"),
+        }
+    }
+
+    /// A fragment, to change.
+    ///
+    /// # Errors
+    /// [`WorldError::Missing`].
+    pub fn get_mut<T: Fragment>(&mut self) -> Result<&mut T, WorldError> {
+        self.world.get_mut(self.entity)
+    }
+
+    /// A fragment, to change, if the entity has it.
+    #[must_use]
+    pub fn find_mut<T: Fragment>(&mut self) -> Option<&mut T> {
+        self.get_mut().ok()
+    }
+
+    /// Gives it fragments: see [`World::add`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add<B: Bundle>(&mut self, bundle: B) -> Result<&mut Self, WorldError> {
+        self.world.add(self.entity, bundle)?;
+        Ok(self)
+    }
+
+    /// Takes fragments away: see [`World::remove`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn remove<B: Bundle>(&mut self) -> Result<bool, WorldError> {
+        self.world.remove::<B>(self.entity)
+    }
+
+    /// Swaps fragments: see [`World::swap`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn swap<Gone: Bundle, Come: Bundle>(
+        &mut self,
+        come: Come,
+    ) -> Result<&mut Self, WorldError> {
+        self.world.swap::<Gone, Come>(self.entity, come)?;
+        Ok(self)
+    }
+
+    /// Changes a shared value: see [`World::set_shared`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set_shared<T: SharedFragment>(&mut self, value: T) -> Result<&mut Self, WorldError> {
+        self.world.set_shared(self.entity, value)?;
+        Ok(self)
+    }
+
+    /// Switches a fragment off or on: see [`World::set_enabled`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set_enabled<T: Fragment>(&mut self, enabled: bool) -> Result<&mut Self, WorldError> {
+        self.world.set_enabled::<T>(self.entity, enabled)?;
+        Ok(self)
+    }
+
+    /// Calls it by a name.
+    pub fn set_name(&mut self, name: &str) -> &mut Self {
+        if let Err(error) = self.world.set_name(self.entity, name) {
+            unreachable!("nobody else destroys it: {error}");
+        }
+        self
+    }
+
+    /// Destroys it.
+    ///
+    /// # Panics
+    /// As [`World::destroy`].
+    pub fn destroy(self) {
+        if let Err(error) = self.world.destroy(self.entity) {
+            unreachable!("nobody else destroys it: {error}");
+        }
+    }
+}
+
+impl World {
+    /// One entity, to be read. O(1).
+    ///
+    /// # Errors
+    /// The handle is refused.
+    pub fn entity(&self, entity: Entity) -> Result<EntityView<'_>, WorldError> {
+        let (archetype, row) = self.find(entity)?;
+        Ok(EntityView {
+            world: self,
+            entity,
+            archetype,
+            row,
+        })
+    }
+
+    /// One entity, to be changed. O(1).
+    ///
+    /// # Errors
+    /// The handle is refused.
+    pub fn entity_mut(&mut self, entity: Entity) -> Result<EntityViewMut<'_>, WorldError> {
+        self.find(entity)?;
+        Ok(EntityViewMut {
+            world: self,
+            entity,
+        })
+    }
+}

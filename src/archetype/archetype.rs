@@ -355,29 +355,13 @@ impl Archetype {
     #[cold]
     #[inline(never)]
     pub(crate) fn release_chunk(&mut self, universe: &Universe, world: u16, position: u32) {
-        if self.chunks[position as usize].open_at != NOT_OPEN {
-            self.close(position);
-        }
-        let chunk = self.chunks.swap_remove(position as usize);
+        let chunk = self.detach(universe, world, position);
         debug_assert!(chunk.len == 0);
         for value in &self.chunk_values {
             // SAFETY: every chunk holds one, and this one is given back.
             if unsafe { value.template.drop_at(chunk.array(value.offset)) }.is_some() {
                 // In the middle of a change there is nobody to give it to.
                 tracing::error!("the drop of a chunk fragment panicked; the panic ends here");
-            }
-        }
-        let group = &mut self.groups[chunk.group as usize];
-        group.chunks -= 1;
-        if group.chunks == 0 && !self.shared.is_empty() {
-            self.group_of.remove(&group.key);
-            self.retired_keys.push(core::mem::take(&mut group.key));
-            self.idle_groups.push(chunk.group);
-        }
-        if let Some(moved) = self.chunks.get(position as usize) {
-            universe.enter(moved.run, world, self.number, position);
-            if moved.open_at != NOT_OPEN {
-                self.groups[moved.group as usize].open[moved.open_at as usize] = position;
             }
         }
         universe.leave(chunk.run);

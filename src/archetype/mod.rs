@@ -15,6 +15,7 @@ mod column;
 mod edge;
 mod having;
 mod layout;
+mod runs;
 pub(crate) mod universe;
 
 pub use layout::{ChunkLayout, Content, MAX_ALIGN};
@@ -27,3 +28,4 @@ pub(crate) use chunk::{Chunk, is_newer};
 pub(crate) use column::{Column, copy_value};
 pub(crate) use edge::{Change, Edge, Edges};
 pub(crate) use having::{Having, HavingLists, NO_COLUMN, Seeker, advance};
+pub(crate) use runs::{Rows, copy_bits, copy_rows};

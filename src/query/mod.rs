@@ -7,6 +7,7 @@
 //! What is lent to be written is lent once: a query that takes a fragment twice, one of them to write, is
 //! an error when it is built, and a run borrows the whole world.
 
+mod change;
 mod data;
 mod error;
 mod filter;
@@ -15,6 +16,7 @@ mod query;
 mod requirements;
 mod view;
 
+pub use change::QueryChange;
 pub use data::{Has, QueryData, ReadOnly};
 pub use error::QueryError;
 pub use filter::{Any, Changed, Moved, QueryFilter, With, Without};

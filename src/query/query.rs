@@ -37,7 +37,7 @@ pub struct Query<D: QueryData, F: QueryFilter = ()> {
     data: D::Ids,
     filter: F::Ids,
     requirements: Requirements,
-    matches: Vec<Match<D, F>>,
+    pub(super) matches: Vec<Match<D, F>>,
     /// Archetypes that have been looked at.
     seen: u32,
     /// The world that they are of.
@@ -48,11 +48,11 @@ pub struct Query<D: QueryData, F: QueryFilter = ()> {
 
 /// An archetype that meets the requirements, and where the fragments lie in it.
 pub(crate) struct Match<D: QueryData, F: QueryFilter> {
-    archetype: u32,
-    data: D::Columns,
+    pub(super) archetype: u32,
+    pub(super) data: D::Columns,
     filter: F::Columns,
     /// `None` where no bits decide.
-    masks: Option<Box<[Mask]>>,
+    pub(super) masks: Option<Box<[Mask]>>,
 }
 
 impl<D: QueryData, F: QueryFilter> core::fmt::Debug for Query<D, F> {
@@ -123,7 +123,7 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
 
     /// The versions of a run that begins: since when it looks for changes, and what its writes get.
     #[inline]
-    fn begin(&mut self, world: &World) -> (u32, u32) {
+    pub(super) fn begin(&mut self, world: &World) -> (u32, u32) {
         // Ordering: Relaxed, as in `World::version`.
         let version = world
             .version
@@ -134,7 +134,7 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
 
     /// Looks at the archetypes that have come.
     #[inline]
-    fn update(&mut self, world: &World) {
+    pub(super) fn update(&mut self, world: &World) {
         if self.world != world.identity() {
             self.rebind(world);
         }
@@ -290,18 +290,18 @@ fn mask_of(masks: &[Mask], chunk: &Chunk, word: u32) -> u64 {
 }
 
 /// Decides whether a run sees a chunk.
-type ChunkFilter<'q> = Box<dyn Fn(&ChunkView<'_>) -> bool + Sync + 'q>;
+pub(super) type ChunkFilter<'q> = Box<dyn Fn(&ChunkView<'_>) -> bool + Sync + 'q>;
 
 /// As many chunks of an archetype are taken to be in the caches still from the last walk: 1 MiB.
 const NEAR: usize = 64;
 
 /// What of a world a run sees.
 #[derive(Clone, Copy)]
-struct Scope<'a> {
-    world: &'a World,
-    since: u32,
-    version: u32,
-    filter: Option<&'a (dyn Fn(&ChunkView<'_>) -> bool + Sync + 'a)>,
+pub(super) struct Scope<'a> {
+    pub(super) world: &'a World,
+    pub(super) since: u32,
+    pub(super) version: u32,
+    pub(super) filter: Option<&'a (dyn Fn(&ChunkView<'_>) -> bool + Sync + 'a)>,
 }
 
 impl<'a> Scope<'a> {
@@ -318,7 +318,7 @@ impl<'a> Scope<'a> {
 
     /// A chunk, if it is seen.
     #[inline(always)]
-    fn view<D: QueryData, F: QueryFilter>(
+    pub(super) fn view<D: QueryData, F: QueryFilter>(
         self,
         known: &Match<D, F>,
         archetype: &'a Archetype,
@@ -546,7 +546,10 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
 }
 
 /// The rows of a chunk that masks let through.
-fn masked_rows<'a>(masks: &'a [Mask], chunk: &'a Chunk) -> impl Iterator<Item = usize> + use<'a> {
+pub(super) fn masked_rows<'a>(
+    masks: &'a [Mask],
+    chunk: &'a Chunk,
+) -> impl Iterator<Item = usize> + use<'a> {
     (0..chunk.len.div_ceil(64)).flat_map(move |word| {
         let mut rows = mask_of(masks, chunk, word);
         let left = chunk.len - word * 64;

@@ -6,7 +6,6 @@ use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{Bundle, SharedFragment, Value};
 use crate::world::compose::EdgeRef;
 use crate::world::create::columns;
-use crate::world::destroy::SliceReport;
 use crate::world::{World, WorldError};
 
 impl World {
@@ -178,7 +177,7 @@ impl World {
 
     /// The group of `target` that has the shared values of a chunk of `source`, as far as both know them.
     #[inline(always)]
-    fn same_group(&mut self, source: u32, chunk: u32, target: u32) -> u32 {
+    pub(crate) fn same_group(&mut self, source: u32, chunk: u32, target: u32) -> u32 {
         if self.archetypes[target as usize].shared.is_empty() {
             return 0;
         }
@@ -187,7 +186,7 @@ impl World {
 
     /// The group of `target` with the shared values of a chunk of `source`, but for those that are given.
     #[cold]
-    pub(super) fn shared_group(
+    pub(crate) fn shared_group(
         &mut self,
         source: u32,
         chunk: u32,
@@ -336,38 +335,6 @@ impl World {
         self.add(entity, ().shared(value))
     }
 
-    /// Gives each entity of a slice a bundle; handles that are refused are reported by position.
-    ///
-    /// # Panics
-    /// As for [`add`](Self::add), and if `bundle` panics: the entities before are done then.
-    pub fn add_slice<B: Bundle>(
-        &mut self,
-        entities: &[Entity],
-        mut bundle: impl FnMut(usize) -> B,
-    ) -> SliceReport {
-        let mut report = SliceReport::default();
-        for (position, &entity) in entities.iter().enumerate() {
-            match self.add(entity, bundle(position)) {
-                Ok(()) => report.done += 1,
-                Err(error) => report.refused.push((position, error)),
-            }
-        }
-        report
-    }
-
-    /// Takes fragments away from each entity of a slice; handles that are refused are reported by
-    /// position. Those that have none of them count as not done.
-    pub fn remove_slice<B: Bundle>(&mut self, entities: &[Entity]) -> SliceReport {
-        let mut report = SliceReport::default();
-        for (position, &entity) in entities.iter().enumerate() {
-            match self.remove::<B>(entity) {
-                Ok(changed) => report.done += usize::from(changed),
-                Err(error) => report.refused.push((position, error)),
-            }
-        }
-        report
-    }
-
     /// Takes the fragments of `Gone` away and gives `Come`, in one move. What swapping tags is.
     ///
     /// # Errors
@@ -383,7 +350,7 @@ impl World {
         Ok(())
     }
 
-    fn swap_edge<Gone: Bundle, Come: Bundle>(
+    pub(crate) fn swap_edge<Gone: Bundle, Come: Bundle>(
         &mut self,
         archetype: u32,
     ) -> Result<EdgeRef, WorldError> {

@@ -11,7 +11,7 @@ use crate::world::{World, WorldError};
 pub(crate) const LEAVING: Place = Place::within(Place::CHUNKS - 1, Place::ROWS - 1);
 
 /// Columns that a bundle can have.
-const COLUMNS: usize = 16;
+pub(crate) const COLUMNS: usize = 16;
 
 impl World {
     /// Creates an entity with these fragments. O(fragments).
@@ -96,7 +96,7 @@ impl World {
     }
 
     /// Lets an empty chunk of a group go that nothing came into after all.
-    pub(super) fn abandon(&mut self, archetype: u32, chunk: u32) {
+    pub(crate) fn abandon(&mut self, archetype: u32, chunk: u32) {
         let data = &mut self.archetypes[archetype as usize];
         if data.chunks[chunk as usize].len == 0 {
             data.emptied(&self.universe, self.number, chunk);

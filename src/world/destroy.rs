@@ -74,32 +74,6 @@ impl World {
         panicked
     }
 
-    /// Destroys each of `entities` that lives in this world, or is reserved; the others are reported by
-    /// position: stale ones, those that stand there twice, those of other worlds.
-    ///
-    /// # Panics
-    /// If a fragment's `drop` panics; all entities of the slice are gone then.
-    pub fn destroy_slice(&mut self, entities: &[Entity]) -> SliceReport {
-        let mut report = SliceReport::default();
-        let mut panicked = None;
-        for (position, &entity) in entities.iter().enumerate() {
-            match self.find(entity) {
-                Ok((archetype, row)) => {
-                    let more = self.destroy_row(archetype, row);
-                    panicked = first(panicked, more);
-                    report.done += 1;
-                }
-                Err(WorldError::NotBuilt { .. }) => match self.release(entity) {
-                    Ok(()) => report.done += 1,
-                    Err(error) => report.refused.push((position, error)),
-                },
-                Err(error) => report.refused.push((position, error)),
-            }
-        }
-        resume(panicked);
-        report
-    }
-
     /// Destroys all entities of this world; compositions and reserved entities stay. O(entities), chunk by
     /// chunk; how many there were.
     ///

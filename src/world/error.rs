@@ -66,6 +66,9 @@ pub enum WorldError {
     /// The universe has as many worlds as it can.
     #[error("the universe has 65,535 worlds, which is the limit")]
     TooManyWorlds,
+    /// Entities cannot go to a world of another universe.
+    #[error("the worlds are of different universes: ids of one mean nothing in the other")]
+    OtherUniverse,
     /// The world has as many archetypes as it can.
     #[error("the world has 1,048,576 archetypes, which is the limit")]
     TooManyArchetypes,

@@ -7,15 +7,18 @@
 mod access;
 mod bundles;
 mod change;
-mod compose;
+pub(crate) mod compose;
 mod create;
 mod destroy;
 mod dynamic;
 mod error;
 mod names;
 mod resources;
+pub(crate) mod runs;
 mod shared_values;
+mod slices;
 mod view;
+pub(crate) mod worlds;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,10 @@
 //! `SharedValues`: the shared values of a world, each once.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::archetype::SharedId;
+use crate::fragment::panic::note;
 use crate::fragment::{FragmentId, FragmentInfo, Value};
 
 /// The values, found by fragment and content, kept as long as a group of chunks has them.
@@ -16,7 +18,8 @@ pub(crate) struct SharedValues {
 
 #[derive(Debug)]
 struct Slot {
-    value: Value,
+    /// Of this world, and of others that entities with it went to.
+    value: Arc<Value>,
     hash: u64,
     /// Groups that have it.
     uses: u32,
@@ -26,18 +29,36 @@ impl SharedValues {
     /// The number of a value: of the equal one that is there (then `value` is dropped), or of this.
     /// Nobody uses it yet: see [`hold`](Self::hold) and [`release_unused`](Self::release_unused).
     pub(crate) fn intern(&mut self, info: &FragmentInfo, value: Value) -> SharedId {
+        match self.find(info, &value) {
+            Ok(known) => known,
+            Err(hash) => self.add(Arc::new(value), hash),
+        }
+    }
+
+    /// The same for a value of another world, which the two then keep together.
+    pub(crate) fn intern_shared(&mut self, info: &FragmentInfo, value: &Arc<Value>) -> SharedId {
+        match self.find(info, value) {
+            Ok(known) => known,
+            Err(hash) => self.add(Arc::clone(value), hash),
+        }
+    }
+
+    /// The number of the equal value that is there, or the hash of this one.
+    fn find(&self, info: &FragmentInfo, value: &Value) -> Result<SharedId, u64> {
         let Some(ops) = info.shared_ops() else {
             unreachable!("{} is not a shared fragment", info.name())
         };
         // SAFETY: the value is of this fragment.
         let hash = unsafe { (ops.hash)(value.as_ptr()) };
         let known = self.by_hash.get(&(info.id(), hash));
-        for &id in known.into_iter().flatten() {
-            // SAFETY: both are values of this fragment.
-            if unsafe { (ops.equal)(self.get(id), value.as_ptr()) } {
-                return id;
-            }
-        }
+        let mut known = known.into_iter().flatten();
+        // SAFETY: both are values of this fragment.
+        let equal = known.find(|&&id| unsafe { (ops.equal)(self.get(id), value.as_ptr()) });
+        equal.copied().ok_or(hash)
+    }
+
+    fn add(&mut self, value: Arc<Value>, hash: u64) -> SharedId {
+        let key = (value.id(), hash);
         let slot = Slot {
             value,
             hash,
@@ -53,15 +74,21 @@ impl SharedValues {
                 SharedId(self.slots.len() as u32 - 1)
             }
         };
-        self.by_hash.entry((info.id(), hash)).or_default().push(id);
+        self.by_hash.entry(key).or_default().push(id);
         id
     }
 
     /// Where a value lies.
     #[inline]
     pub(crate) fn get(&self, id: SharedId) -> *const u8 {
+        self.value(id).as_ptr()
+    }
+
+    /// A value.
+    #[inline]
+    pub(crate) fn value(&self, id: SharedId) -> &Arc<Value> {
         match &self.slots[id.0 as usize] {
-            Some(slot) => slot.value.as_ptr(),
+            Some(slot) => &slot.value,
             None => unreachable!("a shared value is kept while it is used"),
         }
     }
@@ -87,8 +114,8 @@ impl SharedValues {
         if slot.as_ref().is_none_or(|slot| slot.uses > 0) {
             return;
         }
-        if let Some(gone) = slot.take() {
-            let key = (gone.value.id(), gone.hash);
+        if let Some(Slot { value, hash, .. }) = slot.take() {
+            let key = (value.id(), hash);
             if let Some(ids) = self.by_hash.get_mut(&key) {
                 ids.retain(|&known| known != id);
                 if ids.is_empty() {
@@ -96,6 +123,12 @@ impl SharedValues {
                 }
             }
             self.free.push(id.0);
+            let mut panicked = None;
+            note(&mut panicked, || drop(value));
+            if panicked.is_some() {
+                // In the middle of a change there is nobody to give it to.
+                tracing::error!("the drop of a shared value panicked; the panic ends here");
+            }
         }
     }
 }

@@ -1,0 +1,597 @@
+//! `QueryChange`: everything that a query matches changes, or goes.
+//!
+//! What matches is found chunk by chunk, as runs of neighbouring rows (one for the whole chunk, unless
+//! enabled bits decide row by row), and handed to the world room. Archetypes whose entities stay where
+//! they are come first: then no entity comes to an archetype that is still to be looked at, and each is
+//! changed once.
+
+use crate::archetype::{Change, Edge, Rows, SharedId};
+use crate::entity::Entity;
+use crate::fragment::panic::{Panicked, first, resume};
+use crate::fragment::{Bundle, FragmentId, SharedFragment, Value};
+use crate::query::query::{ChunkFilter, Match, Scope, masked_rows};
+use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter};
+use crate::world::compose::EdgeRef;
+use crate::world::runs::Fill;
+use crate::world::{World, WorldError};
+
+/// Everything that a query matches, to be changed or destroyed: chunk by chunk, a copy for each fragment
+/// instead of one for each entity. Where only tags or shared values change, chunks that match as a
+/// whole are handed over as they are.
+///
+/// From [`World::matching`], or [`Query::change`] for a query that is kept.
+///
+/// | call | cost of a chunk that matches as a whole |
+/// |---|---|
+/// | destroy | the values' drops, and the ids |
+/// | add, remove, swap of fragments | a copy of each column that stays, and the places of the entities |
+/// | add, remove, swap of tags; set shared | O(1), and a call of the closure an entity |
+///
+/// Entities are visited in a fixed order, which is not that of iteration.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// struct Position(f32);
+/// struct Asleep;
+///
+/// let mut world = World::new();
+/// let _ = world.create_batch((0..1_000).map(|n| (Position(n as f32),)))?;
+/// assert_eq!(world.matching::<With<Position>>()?.add(|_| (Asleep,))?, 1_000);
+///
+/// let mut far = Query::<(Entity, &Position), With<Asleep>>::new(&world)?;
+/// far.change(&mut world).swap::<(Asleep,), _>(|(_, position)| (position.0 > 500.0,))?;
+/// assert_eq!(world.matching::<With<bool>>()?.destroy(), 1_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "nothing changes until a call says what"]
+pub struct QueryChange<'q, D: QueryData = Entity, F: QueryFilter = ()> {
+    matches: Matches<'q, D, F>,
+    world: &'q mut World,
+    seen: Seen<'q>,
+}
+
+/// The archetypes that match.
+enum Matches<'q, D: QueryData, F: QueryFilter> {
+    Kept(&'q [Match<D, F>]),
+    Own(Vec<Match<D, F>>),
+}
+
+/// An archetype that matches, and what changes it.
+type Way<'m, D, F> = (&'m Match<D, F>, EdgeRef);
+
+/// Which of their chunks are seen.
+struct Seen<'q> {
+    since: u32,
+    version: u32,
+    chunks: Option<ChunkFilter<'q>>,
+}
+
+impl<D: QueryData, F: QueryFilter> Matches<'_, D, F> {
+    fn get(&self) -> &[Match<D, F>] {
+        match self {
+            Self::Kept(matches) => matches,
+            Self::Own(matches) => matches,
+        }
+    }
+}
+
+impl Seen<'_> {
+    /// Finds the rows of a chunk that are seen, as runs, the last ones first: then a gap that closes
+    /// moves no row that is still to come.
+    fn rows<D: QueryData, F: QueryFilter>(
+        &self,
+        world: &World,
+        known: &Match<D, F>,
+        chunk: u32,
+        runs: &mut Vec<Rows>,
+    ) {
+        runs.clear();
+        let scope = Scope {
+            world,
+            since: self.since,
+            version: self.version,
+            filter: self.chunks.as_deref(),
+        };
+        let archetype = &world.archetypes[known.archetype as usize];
+        let record = &archetype.chunks[chunk as usize];
+        let Some(view) = scope.view(known, archetype, record) else {
+            return;
+        };
+        let run = |first, count| Rows {
+            chunk,
+            first,
+            count,
+        };
+        let Some(masks) = &known.masks else {
+            runs.push(run(0, view.len() as u32));
+            return;
+        };
+        for row in masked_rows(masks, record) {
+            let row = row as u32;
+            match runs.last_mut() {
+                Some(last) if last.first + last.count == row => last.count += 1,
+                _ => runs.push(run(row, 1)),
+            }
+        }
+        runs.reverse();
+    }
+
+    /// Lends the rows of a run in turn, and gives each what `bundle` makes of them.
+    fn fill<D: QueryData, F: QueryFilter, B: Bundle>(
+        &self,
+        known: &Match<D, F>,
+        fill: &mut Fill<'_, B>,
+        bundle: &mut impl FnMut(D::Item<'_>) -> B,
+    ) {
+        let archetype = &fill.world.archetypes[fill.archetype as usize];
+        let view = ChunkView {
+            world: fill.world,
+            archetype,
+            chunk: &archetype.chunks[fill.rows.chunk as usize],
+            version: self.version,
+            since: self.since,
+        };
+        let fetch = D::fetch(known.data, view);
+        // SAFETY: rows of the chunk, each lent once, in a world that the caller has to itself.
+        fill.each(|row| bundle(unsafe { D::item(fetch, row as usize) }));
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryChange<'_, D, F> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("QueryChange")
+            .field("matches", &self.matches.get().len())
+            .field("since", &self.seen.since)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
+    /// Only what lies in chunks for which `filter` is true: it is asked once a chunk.
+    pub fn filter_chunks(mut self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
+        self.seen.chunks = Some(match self.seen.chunks.take() {
+            None => Box::new(filter),
+            Some(before) => Box::new(move |chunk| before(chunk) && filter(chunk)),
+        });
+        self
+    }
+
+    /// Only entities whose shared value equals `value`.
+    pub fn shared<T: SharedFragment>(self, value: &'q T) -> Self {
+        self.filter_chunks(move |chunk| chunk.shared::<T>() == Some(value))
+    }
+
+    /// Looks for changes since this version, instead of since the query's last run.
+    pub fn since(mut self, version: u32) -> Self {
+        self.seen.since = version;
+        self
+    }
+
+    /// Destroys the entities; how many.
+    ///
+    /// # Panics
+    /// If a fragment's `drop` panics; all that match are gone then.
+    #[doc(alias = "despawn")]
+    pub fn destroy(self) -> usize {
+        let Self {
+            matches,
+            world,
+            seen,
+        } = self;
+        let (mut count, mut runs, mut panicked) = (0, Vec::new(), None);
+        for known in matches.get() {
+            let archetype = known.archetype;
+            // From the end: chunks that go leave the others where they are.
+            for chunk in (0..chunks_of(world, archetype)).rev() {
+                seen.rows(world, known, chunk, &mut runs);
+                for &rows in &runs {
+                    count += rows.count as usize;
+                    let whole = rows.count == len_of(world, archetype, chunk);
+                    let more = if whole {
+                        world.clear_chunk(archetype, chunk)
+                    } else {
+                        world.destroy_rows(archetype, rows)
+                    };
+                    panicked = first(panicked, more);
+                }
+            }
+            world.settle_groups(archetype);
+        }
+        resume(panicked);
+        count
+    }
+
+    /// Gives each entity what `bundle` makes of it; how many entities. Fragments that it has get the new
+    /// values.
+    ///
+    /// # Errors
+    /// A fragment stands in the bundle twice or is too large: then nothing has changed. No memory is
+    /// left: then some of the entities are done.
+    ///
+    /// # Panics
+    /// If `bundle` panics: the entities before are done, the others unchanged. If the `drop` of a value
+    /// that is replaced panics: some of the entities are done, that one among them.
+    #[doc(alias = "set")]
+    #[doc(alias = "insert")]
+    #[expect(clippy::should_implement_trait, reason = "the word for it in a world")]
+    pub fn add<B: Bundle>(self, bundle: impl FnMut(D::Item<'_>) -> B) -> Result<usize, WorldError> {
+        if B::HAS_VALUES {
+            return self.one_by_one(bundle, |world, entity, bundle| world.add(entity, bundle));
+        }
+        let number = (self.world.bundles).number::<B>(self.world.universe.registry())?;
+        self.alter(bundle, move |world, archetype| {
+            world.edge_for(archetype, Change::Add(number))
+        })
+    }
+
+    /// Takes the fragments of `Gone` away, gives what `come` makes of each entity, in one move; how many
+    /// entities.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    ///
+    /// # Panics
+    /// As for [`add`](Self::add).
+    pub fn swap<Gone: Bundle, Come: Bundle>(
+        self,
+        come: impl FnMut(D::Item<'_>) -> Come,
+    ) -> Result<usize, WorldError> {
+        if Come::HAS_VALUES {
+            return self.one_by_one(come, |world, entity, come| {
+                world.remove::<Gone>(entity)?;
+                world.add(entity, come)
+            });
+        }
+        self.alter(come, |world, archetype| {
+            world.swap_edge::<Gone, Come>(archetype)
+        })
+    }
+
+    /// Takes fragments away and drops them; how many entities had one of them.
+    ///
+    /// # Errors
+    /// No memory is left: then some of the entities are done.
+    ///
+    /// # Panics
+    /// If the `drop` of a value panics: some of the entities are done, that one among them.
+    pub fn remove<Gone: Bundle>(self) -> Result<usize, WorldError> {
+        let Self {
+            matches,
+            world,
+            seen,
+        } = self;
+        let number = world.bundles.number::<Gone>(world.universe.registry())?;
+        let mut count = 0;
+        let mut runs = Vec::new();
+        let ways = ways(world, matches.get(), |world, archetype| {
+            world.edge_for(archetype, Change::Remove(number))
+        })?;
+        for (known, edge) in ways {
+            if edge.target == known.archetype {
+                continue;
+            }
+            for chunk in (0..chunks_of(world, known.archetype)).rev() {
+                seen.rows(world, known, chunk, &mut runs);
+                for &rows in &runs {
+                    let group = world.same_group(known.archetype, chunk, edge.target);
+                    let fill = |fill: &mut Fill<'_, ()>| fill.nothing();
+                    let moved = world.move_rows(known.archetype, rows, &edge, group, fill);
+                    count += settled(moved.count, moved.panicked, moved.refused)?;
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// Changes a shared value of the entities, which get the fragment if they do not have it; how many
+    /// entities.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(Debug, PartialEq, Eq, Hash)]
+    /// struct Team(u8);
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1.0_f32,).shared(Team(1)))?;
+    /// assert_eq!(world.matching::<With<f32>>()?.shared(&Team(1)).set_shared(Team(2))?, 1);
+    /// assert_eq!(world.shared::<Team>(ant)?, &Team(2));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    pub fn set_shared<T: SharedFragment>(self, value: T) -> Result<usize, WorldError> {
+        let Self {
+            matches,
+            world,
+            seen,
+        } = self;
+        let registry = world.universe.registry();
+        let info = registry.register_shared::<T>()?;
+        let value = core::mem::ManuallyDrop::new(value);
+        // SAFETY: a value of this fragment, which is not used or dropped again.
+        let value = unsafe { Value::take(info, (&raw const value).cast()) };
+        let number = world
+            .bundles
+            .number::<crate::fragment::WithShared<(), T>>(registry)?;
+        let given = (info.id(), world.shared.intern(info, value));
+        let result = share(world, matches.get(), &seen, number, given);
+        world.shared.release_unused(given.1);
+        result
+    }
+
+    /// Moves the entities to another world of the same universe, where they keep their ids; how many.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Wet;
+    /// let universe = Arc::new(Universe::new());
+    /// let (mut land, mut sea) = (World::of(&universe)?, World::of(&universe)?);
+    /// let frog = land.create(("frog", Wet))?;
+    /// assert_eq!(land.matching::<With<Wet>>()?.move_to(&mut sea)?, 1);
+    /// assert!(sea.is_built(frog) && !land.is_built(frog));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WorldError::OtherUniverse`]; no memory is left: then some of the entities have moved.
+    pub fn move_to(self, other: &mut World) -> Result<usize, WorldError> {
+        let Self {
+            matches,
+            world,
+            seen,
+        } = self;
+        world.check_universe(other)?;
+        let mut count = 0;
+        let result = emigrate(world, other, matches.get(), &seen, &mut count);
+        world.names_go_along(other);
+        result?;
+        Ok(count)
+    }
+
+    /// Changes along an edge for each archetype.
+    fn alter<B: Bundle>(
+        self,
+        mut bundle: impl FnMut(D::Item<'_>) -> B,
+        edge: impl Fn(&mut World, u32) -> Result<EdgeRef, WorldError>,
+    ) -> Result<usize, WorldError> {
+        let Self {
+            matches,
+            world,
+            seen,
+        } = self;
+        let ways = ways(world, matches.get(), edge)?;
+        let mut count = 0;
+        let mut runs = Vec::new();
+        for (known, edge) in ways {
+            let archetype = known.archetype;
+            for chunk in (0..chunks_of(world, archetype)).rev() {
+                seen.rows(world, known, chunk, &mut runs);
+                for &rows in &runs {
+                    let fill = |fill: &mut Fill<'_, B>| seen.fill(known, fill, &mut bundle);
+                    if edge.target == archetype {
+                        resume(world.replace_rows(archetype, rows, &edge, fill));
+                        count += rows.count as usize;
+                        continue;
+                    }
+                    let group = world.same_group(archetype, chunk, edge.target);
+                    let moved = world.move_rows(archetype, rows, &edge, group, fill);
+                    count += settled(moved.count, moved.panicked, moved.refused)?;
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// Changes each entity in turn: where shared values may differ from one to the next.
+    fn one_by_one<B: Bundle>(
+        self,
+        mut bundle: impl FnMut(D::Item<'_>) -> B,
+        change: impl Fn(&mut World, Entity, B) -> Result<(), WorldError>,
+    ) -> Result<usize, WorldError> {
+        let Self {
+            matches,
+            world,
+            seen,
+        } = self;
+        let mut entities = Vec::new();
+        let mut runs = Vec::new();
+        for known in matches.get() {
+            for chunk in 0..chunks_of(world, known.archetype) {
+                seen.rows(world, known, chunk, &mut runs);
+                let data = &world.archetypes[known.archetype as usize];
+                let all = data.chunks[chunk as usize].entities();
+                for rows in runs.iter().rev() {
+                    let rows = rows.first as usize..(rows.first + rows.count) as usize;
+                    entities.extend_from_slice(&all[rows]);
+                }
+            }
+        }
+        for &entity in &entities {
+            let (archetype, row) = world.find(entity)?;
+            let known = matches.get();
+            // Nobody else changes the world: it is where it was found.
+            let Ok(at) = known.binary_search_by_key(&archetype, |known| known.archetype) else {
+                continue;
+            };
+            let known = &known[at];
+            let data = &world.archetypes[archetype as usize];
+            let view = ChunkView {
+                world,
+                archetype: data,
+                chunk: &data.chunks[row.chunk as usize],
+                version: seen.version,
+                since: seen.since,
+            };
+            let fetch = D::fetch(known.data, view);
+            // SAFETY: a row of the chunk, in a world that the caller has to itself.
+            let bundle = bundle(unsafe { D::item(fetch, row.row as usize) });
+            change(world, entity, bundle)?;
+        }
+        Ok(entities.len())
+    }
+}
+
+/// Moves what is seen to groups with a shared value.
+fn share<D: QueryData, F: QueryFilter>(
+    world: &mut World,
+    matches: &[Match<D, F>],
+    seen: &Seen<'_>,
+    number: u32,
+    given: (FragmentId, SharedId),
+) -> Result<usize, WorldError> {
+    let ways = ways(world, matches, |world, archetype| {
+        world.edge_for(archetype, Change::Add(number))
+    })?;
+    let (mut count, mut runs, mut all) = (0, Vec::new(), Vec::new());
+    for (known, edge) in ways {
+        let archetype = known.archetype;
+        let data = &world.archetypes[archetype as usize];
+        let stay = Edge::new(data, data, Box::default(), |_| false);
+        let edge = if edge.target == archetype {
+            &stay
+        } else {
+            &*edge
+        };
+        // All of them first: where they go, other chunks of this archetype may be open.
+        all.clear();
+        for chunk in (0..chunks_of(world, archetype)).rev() {
+            seen.rows(world, known, chunk, &mut runs);
+            let data = &world.archetypes[archetype as usize];
+            let key = &data.groups[data.chunks[chunk as usize].group as usize].key;
+            if (data.shared_at(given.0)).is_some_and(|at| key[at] == given.1) {
+                count += runs.iter().map(|rows| rows.count as usize).sum::<usize>();
+            } else {
+                all.append(&mut runs);
+            }
+        }
+        for &rows in &all {
+            let group = world.shared_group(archetype, rows.chunk, edge.target, &[given]);
+            let fill = |fill: &mut Fill<'_, ()>| fill.nothing();
+            let moved = world.move_rows(archetype, rows, edge, group, fill);
+            count += settled(moved.count, moved.panicked, moved.refused)?;
+        }
+    }
+    Ok(count)
+}
+
+/// Moves what is seen to another world.
+fn emigrate<D: QueryData, F: QueryFilter>(
+    world: &mut World,
+    other: &mut World,
+    matches: &[Match<D, F>],
+    seen: &Seen<'_>,
+    count: &mut usize,
+) -> Result<(), WorldError> {
+    let mut runs = Vec::new();
+    for known in matches {
+        let archetype = known.archetype;
+        if world.archetypes[archetype as usize].entities == 0 {
+            continue;
+        }
+        let mut passage = world.passage(other, archetype)?;
+        for chunk in (0..chunks_of(world, archetype)).rev() {
+            seen.rows(world, known, chunk, &mut runs);
+            for &rows in &runs {
+                let moved = world.emigrate(other, archetype, rows, &mut passage);
+                *count += moved.count as usize;
+                if let Some(error) = moved.refused {
+                    return Err(error);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The edges of the archetypes that match, those first that lead nowhere else.
+fn ways<'m, D: QueryData, F: QueryFilter>(
+    world: &mut World,
+    matches: &'m [Match<D, F>],
+    edge: impl Fn(&mut World, u32) -> Result<EdgeRef, WorldError>,
+) -> Result<Vec<Way<'m, D, F>>, WorldError> {
+    let mut ways = Vec::with_capacity(matches.len());
+    for known in matches {
+        // An archetype without entities needs no other.
+        if world.archetypes[known.archetype as usize].entities > 0 {
+            ways.push((known, edge(world, known.archetype)?));
+        }
+    }
+    ways.sort_by_key(|(known, edge)| known.archetype != edge.target);
+    Ok(ways)
+}
+
+/// What a run has done, or why it could not go on.
+fn settled(
+    count: u32,
+    panicked: Panicked,
+    refused: Option<WorldError>,
+) -> Result<usize, WorldError> {
+    resume(panicked);
+    match refused {
+        Some(error) => Err(error),
+        None => Ok(count as usize),
+    }
+}
+
+fn chunks_of(world: &World, archetype: u32) -> u32 {
+    world.archetypes[archetype as usize].chunks.len() as u32
+}
+
+fn len_of(world: &World, archetype: u32, chunk: u32) -> u32 {
+    world.archetypes[archetype as usize].chunks[chunk as usize].len
+}
+
+impl<D: QueryData, F: QueryFilter> Query<D, F> {
+    /// What the query matches in a world, to be changed or destroyed. It counts as a run of the query:
+    /// the next one looks for changes since.
+    pub fn change<'q>(&'q mut self, world: &'q mut World) -> QueryChange<'q, D, F> {
+        self.update(world);
+        let (since, version) = self.begin(world);
+        QueryChange {
+            matches: Matches::Kept(&self.matches),
+            world,
+            seen: Seen {
+                since,
+                version,
+                chunks: None,
+            },
+        }
+    }
+}
+
+impl World {
+    /// Everything that a filter matches, to be changed or destroyed: see [`QueryChange`].
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Asleep;
+    /// let mut world = World::new();
+    /// world.create((1_u8, Asleep))?;
+    /// world.create((2_u8,))?;
+    /// assert_eq!(world.matching::<With<Asleep>>()?.destroy(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Query::new`].
+    pub fn matching<F: QueryFilter>(&mut self) -> Result<QueryChange<'_, Entity, F>, QueryError> {
+        let mut query = Query::<Entity, F>::new(self)?;
+        query.update(self);
+        let (since, version) = query.begin(self);
+        Ok(QueryChange {
+            matches: Matches::Own(query.matches),
+            world: self,
+            seen: Seen {
+                since,
+                version,
+                chunks: None,
+            },
+        })
+    }
+}

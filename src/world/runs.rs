@@ -1,0 +1,306 @@
+//! Runs of neighbouring rows change their composition, or go: what slices, queries and compaction are
+//! made of.
+//!
+//! A run moves in pieces, as many as it takes chunks at the other end: users' values are made first, then
+//! each column is copied at once, then the handles' places follow. Where the two compositions are laid
+//! out alike (only tags or shared values differ), a whole chunk is handed over as it is.
+//!
+//! A panic of the user's closure ends the run: the entities before are moved, the others are as they
+//! were. What a `drop` panics with is kept, and comes back when the run is done.
+
+use core::marker::PhantomData;
+
+use crate::archetype::{Chunk, Edge, Rows, copy_bits, copy_rows};
+use crate::entity::Entity;
+use crate::fragment::Bundle;
+use crate::fragment::panic::{Panicked, first, note};
+use crate::world::create::{COLUMNS, columns};
+use crate::world::{World, WorldError};
+
+/// What became of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Moved {
+    /// Rows that are done, the first ones of the run.
+    pub(crate) count: u32,
+    pub(crate) panicked: Panicked,
+    /// Why the row behind them is not.
+    pub(crate) refused: Option<WorldError>,
+}
+
+/// Rows that get a bundle each.
+pub(crate) struct Fill<'a, B> {
+    pub(crate) world: &'a World,
+    pub(crate) archetype: u32,
+    /// Where the entities lie.
+    pub(crate) rows: Rows,
+    columns: [*mut u8; COLUMNS],
+    /// The row of `columns` where the first bundle goes.
+    at: u32,
+    written: u32,
+    /// Along which the values are replaced that stand there.
+    replaced: Option<&'a Edge>,
+    panicked: Panicked,
+    _bundle: PhantomData<fn(B)>,
+}
+
+impl<B: Bundle> Fill<'_, B> {
+    /// Gives each row the bundle that `make` says. If that panics, the rows before have theirs.
+    #[inline(always)]
+    pub(crate) fn each(&mut self, mut make: impl FnMut(u32) -> B) {
+        let columns = self.columns;
+        for row in self.written..self.rows.count {
+            let bundle = make(self.rows.first + row);
+            if let Some(edge) = self.replaced {
+                let data = &self.world.archetypes[self.archetype as usize];
+                let one = Rows {
+                    first: self.rows.first + row,
+                    count: 1,
+                    ..self.rows
+                };
+                // SAFETY: the values are replaced in the next step.
+                let more = unsafe { data.end_rows(one, edge) };
+                self.panicked = first(self.panicked.take(), more);
+            }
+            // SAFETY: who made `self` gave the columns of `B`, with a row for each that has none
+            // now.
+            unsafe { bundle.write(columns.as_ptr(), (self.at + row) as usize) };
+            self.written = row + 1;
+        }
+    }
+}
+
+impl Fill<'_, ()> {
+    /// Nothing comes.
+    pub(crate) fn nothing(&mut self) {
+        self.written = self.rows.count;
+    }
+}
+
+impl World {
+    /// The longest run of neighbouring rows, in order, that a slice begins with: of which archetype, and
+    /// which. Its first handle must be good; the others are compared with those of the chunk.
+    #[inline]
+    pub(crate) fn run_at(&self, entities: &[Entity]) -> Result<(u32, Rows), WorldError> {
+        let (archetype, row) = self.find(entities[0])?;
+        let chunk = &self.archetypes[archetype as usize].chunks[row.chunk as usize];
+        let there = &chunk.entities()[row.row as usize..];
+        let same = there.iter().zip(entities).take_while(|(a, b)| a == b);
+        let rows = Rows {
+            chunk: row.chunk,
+            first: row.row,
+            count: same.count() as u32,
+        };
+        Ok((archetype, rows))
+    }
+
+    /// Moves a run along an edge to a group of its target, which it is not in. `fill` gives each row what
+    /// comes: [`Fill::each`] or [`Fill::nothing`].
+    pub(crate) fn move_rows<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        rows: Rows,
+        edge: &Edge,
+        group: u32,
+        mut fill: impl FnMut(&mut Fill<'_, B>),
+    ) -> Moved {
+        let moved = if self.can_hand_over(archetype, rows, edge, group) {
+            self.hand_over(archetype, rows, edge, group, &mut fill)
+        } else {
+            self.copy_along(archetype, rows, edge, group, &mut fill)
+        };
+        self.settle_groups(archetype);
+        if moved.count < rows.count {
+            self.let_go(edge.target, group);
+        }
+        moved
+    }
+
+    fn can_hand_over(&self, archetype: u32, rows: Rows, edge: &Edge, group: u32) -> bool {
+        let source = &self.archetypes[archetype as usize];
+        let target = &self.archetypes[edge.target as usize];
+        let chunk = &source.chunks[rows.chunk as usize];
+        rows.count == chunk.len
+            && edge.ended.is_empty()
+            && target.wants_chunk(group, chunk)
+            && source.same_layout(target)
+    }
+
+    /// Hands a whole chunk over.
+    fn hand_over<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        rows: Rows,
+        edge: &Edge,
+        group: u32,
+        fill: &mut impl FnMut(&mut Fill<'_, B>),
+    ) -> Moved {
+        let chunk = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
+        // What comes has no column, or there would be one more at the other end.
+        let mut tags = self.filling(archetype, rows, columns::<B>(chunk, &edge.offsets), 0, None);
+        let mut panicked = None;
+        note(&mut panicked, || fill(&mut tags));
+        let written = tags.written;
+        if written < rows.count {
+            let before = Rows {
+                count: written,
+                ..rows
+            };
+            let moved = self.copy_along(archetype, before, edge, group, &mut |fill: &mut Fill<
+                '_,
+                (),
+            >| {
+                fill.nothing();
+            });
+            return Moved {
+                panicked: first(panicked, moved.panicked),
+                ..moved
+            };
+        }
+        let version = self.version();
+        if edge.target == archetype {
+            self.archetypes[archetype as usize].regroup(rows.chunk, group, version);
+        } else {
+            let source = &mut self.archetypes[archetype as usize];
+            let chunk = source.detach(&self.universe, self.number, rows.chunk);
+            let target = &mut self.archetypes[edge.target as usize];
+            target.adopt(&self.universe, self.number, chunk, group, version);
+        }
+        Moved {
+            count: rows.count,
+            panicked,
+            refused: None,
+        }
+    }
+
+    /// Copies a run, piece by piece, and closes the gap.
+    fn copy_along<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        rows: Rows,
+        edge: &Edge,
+        group: u32,
+        fill: &mut impl FnMut(&mut Fill<'_, B>),
+    ) -> Moved {
+        let version = self.version();
+        let mut moved = Moved::default();
+        while moved.count < rows.count && moved.panicked.is_none() {
+            let to = match self.room(edge.target, group) {
+                Ok(to) => to,
+                Err(error) => {
+                    moved.refused = Some(error);
+                    break;
+                }
+            };
+            let target = &self.archetypes[edge.target as usize];
+            let chunk = &target.chunks[to.chunk as usize];
+            let piece = Rows {
+                first: rows.first + moved.count,
+                count: (rows.count - moved.count).min(chunk.capacity - to.row),
+                ..rows
+            };
+            let columns = columns::<B>(chunk, &edge.offsets);
+            let mut new = self.filling(archetype, piece, columns, to.row, None);
+            note(&mut moved.panicked, || fill(&mut new));
+            let count = new.written;
+            if count == 0 {
+                break;
+            }
+            let (from, chunk) = self.ends(archetype, rows.chunk, edge.target, to.chunk);
+            // SAFETY: rows of a chunk that is not the target's, and as many empty ones behind the
+            // last there, in whose new columns alone the values were made.
+            let entities = unsafe { copy_rows(edge, from, piece.first, chunk, to.row, count) };
+            self.universe.place_rows(entities, chunk.run, to.row);
+            self.archetypes[edge.target as usize].grown(to.chunk, count, version);
+            let (from, chunk) = self.ends(archetype, rows.chunk, edge.target, to.chunk);
+            // SAFETY: as above; the rows are filled now.
+            unsafe { copy_bits(edge, from, piece.first, chunk, to.row, count) };
+            moved.count += count;
+        }
+        let done = Rows {
+            count: moved.count,
+            ..rows
+        };
+        let source = &mut self.archetypes[archetype as usize];
+        // SAFETY: the values that went along are the target's, the others end here.
+        let ended = unsafe { source.end_rows(done, edge) };
+        source.close_rows(&self.universe, self.number, done, version);
+        moved.panicked = first(moved.panicked, ended);
+        moved
+    }
+
+    /// A chunk of one archetype, and one of another.
+    fn ends(&self, archetype: u32, chunk: u32, other: u32, to: u32) -> (&Chunk, &Chunk) {
+        let from = &self.archetypes[archetype as usize].chunks[chunk as usize];
+        (from, &self.archetypes[other as usize].chunks[to as usize])
+    }
+
+    /// Lets an empty chunk of a group go, or the group, that a run did not come to.
+    pub(crate) fn let_go(&mut self, archetype: u32, group: u32) {
+        let data = &mut self.archetypes[archetype as usize];
+        match data.groups[group as usize].open.last() {
+            Some(&chunk) => self.abandon(archetype, chunk),
+            None => {
+                data.forget_group(group);
+                self.settle_groups(archetype);
+            }
+        }
+    }
+
+    /// Gives each row of a run new values of fragments that it has.
+    pub(crate) fn replace_rows<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        rows: Rows,
+        edge: &Edge,
+        fill: impl FnOnce(&mut Fill<'_, B>),
+    ) -> Panicked {
+        let version = self.version();
+        let data = &self.archetypes[archetype as usize];
+        let chunk = &data.chunks[rows.chunk as usize];
+        for column in &edge.ended {
+            if let Some(at) = data.column_of(column.id) {
+                chunk.touch(at, version);
+            }
+        }
+        let columns = columns::<B>(chunk, &edge.offsets);
+        let mut new = self.filling(archetype, rows, columns, rows.first, Some(edge));
+        let mut panicked = None;
+        note(&mut panicked, || fill(&mut new));
+        first(panicked, new.panicked)
+    }
+
+    fn filling<'a, B: Bundle>(
+        &'a self,
+        archetype: u32,
+        rows: Rows,
+        columns: [*mut u8; COLUMNS],
+        at: u32,
+        replaced: Option<&'a Edge>,
+    ) -> Fill<'a, B> {
+        Fill {
+            world: self,
+            archetype,
+            rows,
+            columns,
+            at,
+            written: 0,
+            replaced,
+            panicked: None,
+            _bundle: PhantomData,
+        }
+    }
+
+    /// Destroys the entities of a run.
+    pub(crate) fn destroy_rows(&mut self, archetype: u32, rows: Rows) -> Panicked {
+        let version = self.version();
+        let data = &mut self.archetypes[archetype as usize];
+        // SAFETY: the values end with their entities.
+        let panicked = unsafe { data.drop_rows(rows.chunk, rows.first, rows.count) };
+        let all = data.chunks[rows.chunk as usize].entities();
+        let gone = &all[rows.first as usize..(rows.first + rows.count) as usize];
+        self.universe.kill_slice(gone);
+        data.close_rows(&self.universe, self.number, rows, version);
+        self.settle_groups(archetype);
+        panicked
+    }
+}

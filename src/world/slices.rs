@@ -1,0 +1,225 @@
+//! Slices of entities change or go.
+//!
+//! A slice often names neighbours: the batch that was created together, the handles of a chunk. Those
+//! are found as runs and handled together (see [`runs`](super::runs)); what is scattered goes one by
+//! one.
+
+use crate::archetype::{Change, Rows};
+use crate::entity::Entity;
+use crate::fragment::Bundle;
+use crate::fragment::panic::{first, resume};
+use crate::world::destroy::SliceReport;
+use crate::world::{World, WorldError};
+
+/// Neighbours that are worth being handled together.
+const SHORTEST: u32 = 4;
+/// How many entities are passed by, at most, before neighbours are looked for again.
+const LONGEST_WAIT: u32 = 64;
+
+/// Looks for neighbours in a slice, less often while there are none.
+#[derive(Default)]
+struct Neighbours {
+    wait: u32,
+    waited: u32,
+}
+
+impl Neighbours {
+    /// The run that the slice begins with, if it is worth it.
+    #[inline]
+    fn look(&mut self, world: &World, entities: &[Entity]) -> Option<(u32, Rows)> {
+        if self.waited < self.wait {
+            self.waited += 1;
+            return None;
+        }
+        self.waited = 0;
+        match world.run_at(entities) {
+            Ok((archetype, rows)) if rows.count >= SHORTEST => {
+                self.wait = 0;
+                Some((archetype, rows))
+            }
+            _ => {
+                self.wait = (2 * self.wait + 1).min(LONGEST_WAIT);
+                None
+            }
+        }
+    }
+}
+
+impl World {
+    /// Gives each entity of a slice a bundle, which `bundle` makes of its position; handles that are
+    /// refused are reported by position. Entities that lie side by side, as those of a batch do, move
+    /// together: a copy for each fragment instead of one for each entity.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let batch = world.create_batch((0..1_000).map(|n| (n,)))?;
+    /// let ants: Vec<Entity> = batch.iter(&world).collect();
+    /// let report = world.add_slice(&ants, |position| (position as f32,));
+    /// assert_eq!(report.done, 1_000);
+    /// assert_eq!(world.get::<f32>(ants[7])?, &7.0);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As for [`add`](Self::add), and if `bundle` panics: the entities before are done then.
+    pub fn add_slice<B: Bundle>(
+        &mut self,
+        entities: &[Entity],
+        mut bundle: impl FnMut(usize) -> B,
+    ) -> SliceReport {
+        let mut report = SliceReport::default();
+        let mut neighbours = Neighbours::default();
+        let mut at = 0;
+        while at < entities.len() {
+            let run = if B::HAS_VALUES {
+                None
+            } else {
+                neighbours.look(self, &entities[at..])
+            };
+            let done = run.and_then(|(archetype, rows)| {
+                self.add_run(archetype, rows, at, &mut bundle, &mut report)
+            });
+            at += match done {
+                Some(done) => done,
+                None => {
+                    let result = self.add(entities[at], bundle(at));
+                    report.note(at, result.map(|()| true));
+                    1
+                }
+            };
+        }
+        report
+    }
+
+    /// Adds bundles to a run; how many entities that settles. `None` if the bundle is refused, which each
+    /// entity then is to be told.
+    fn add_run<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        rows: Rows,
+        at: usize,
+        bundle: &mut impl FnMut(usize) -> B,
+        report: &mut SliceReport,
+    ) -> Option<usize> {
+        let number = self.bundles.number::<B>(self.universe.registry()).ok()?;
+        let edge = self.edge_for(archetype, Change::Add(number)).ok()?;
+        let make = |row: u32| bundle(at + (row - rows.first) as usize);
+        if edge.target == archetype {
+            resume(self.replace_rows(archetype, rows, &edge, |fill| fill.each(make)));
+            report.done += rows.count as usize;
+            return Some(rows.count as usize);
+        }
+        let mut make = make;
+        let group = self.same_group(archetype, rows.chunk, edge.target);
+        let moved = self.move_rows(archetype, rows, &edge, group, |fill| fill.each(&mut make));
+        resume(moved.panicked);
+        report.done += moved.count as usize;
+        Some(report.refuse(at + moved.count as usize, moved.refused) - at)
+    }
+
+    /// Takes fragments away from each entity of a slice; handles that are refused are reported by
+    /// position. Those that have none of them count as not done. Entities that lie side by side move
+    /// together.
+    ///
+    /// # Panics
+    /// If the `drop` of a value panics; the entities before, and those that lie beside it, are done
+    /// then.
+    pub fn remove_slice<B: Bundle>(&mut self, entities: &[Entity]) -> SliceReport {
+        let mut report = SliceReport::default();
+        let mut neighbours = Neighbours::default();
+        let mut at = 0;
+        while at < entities.len() {
+            let run = neighbours.look(self, &entities[at..]);
+            let done = run.and_then(|(archetype, rows)| {
+                self.remove_run::<B>(archetype, rows, at, &mut report)
+            });
+            at += match done {
+                Some(done) => done,
+                None => {
+                    let result = self.remove::<B>(entities[at]);
+                    report.note(at, result);
+                    1
+                }
+            };
+        }
+        report
+    }
+
+    fn remove_run<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        rows: Rows,
+        at: usize,
+        report: &mut SliceReport,
+    ) -> Option<usize> {
+        let number = self.bundles.number::<B>(self.universe.registry()).ok()?;
+        let edge = self.edge_for(archetype, Change::Remove(number)).ok()?;
+        if edge.target == archetype {
+            return Some(rows.count as usize);
+        }
+        let group = self.same_group(archetype, rows.chunk, edge.target);
+        let moved = self.move_rows::<()>(archetype, rows, &edge, group, |fill| fill.nothing());
+        resume(moved.panicked);
+        report.done += moved.count as usize;
+        Some(report.refuse(at + moved.count as usize, moved.refused) - at)
+    }
+
+    /// Destroys each of `entities` that lives in this world, or is reserved; the others are reported by
+    /// position: stale ones, those that stand there twice, those of other worlds.
+    ///
+    /// # Panics
+    /// If a fragment's `drop` panics; all entities of the slice are gone then.
+    pub fn destroy_slice(&mut self, entities: &[Entity]) -> SliceReport {
+        let mut report = SliceReport::default();
+        let mut neighbours = Neighbours::default();
+        let mut panicked = None;
+        let mut at = 0;
+        while at < entities.len() {
+            if let Some((archetype, rows)) = neighbours.look(self, &entities[at..]) {
+                panicked = first(panicked, self.destroy_rows(archetype, rows));
+                report.done += rows.count as usize;
+                at += rows.count as usize;
+                continue;
+            }
+            match self.find(entities[at]) {
+                Ok((archetype, row)) => {
+                    let more = self.destroy_row(archetype, row);
+                    panicked = first(panicked, more);
+                    report.done += 1;
+                }
+                Err(WorldError::NotBuilt { .. }) => {
+                    let released = self.release(entities[at]);
+                    report.note(at, released.map(|()| true));
+                }
+                Err(error) => report.refused.push((at, error)),
+            }
+            at += 1;
+        }
+        resume(panicked);
+        report
+    }
+}
+
+impl SliceReport {
+    /// Notes what became of a handle.
+    #[inline]
+    pub(crate) fn note(&mut self, position: usize, result: Result<bool, WorldError>) {
+        match result {
+            Ok(changed) => self.done += usize::from(changed),
+            Err(error) => self.refused.push((position, error)),
+        }
+    }
+
+    /// Notes the refusal of a handle, if there is one; the position that is next.
+    pub(crate) fn refuse(&mut self, position: usize, refused: Option<WorldError>) -> usize {
+        match refused {
+            Some(error) => {
+                self.refused.push((position, error));
+                position + 1
+            }
+            None => position,
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! Entities go from one world to another of the same universe, and keep their ids.
+//!
+//! Values move, a column at a time; shared values become the other world's (the two keep one copy
+//! together); names go along. A whole chunk is handed over as it is where the other world lays its chunks
+//! out alike.
+
+use std::sync::Arc;
+
+use crate::archetype::{Edge, Rows, copy_bits, copy_rows};
+use crate::entity::Entity;
+use crate::fragment::{Bundle, FragmentError};
+use crate::world::destroy::SliceReport;
+use crate::world::runs::Moved;
+use crate::world::{World, WorldError};
+
+/// The way from an archetype of one world to the same composition in another.
+#[derive(Debug)]
+pub(crate) struct Passage {
+    edge: Edge,
+    same_layout: bool,
+    /// The group that was asked for last, and the other world's.
+    group: Option<(u32, u32)>,
+}
+
+impl World {
+    /// Moves an entity to another world of the same universe; it keeps its id and its name.
+    /// O(fragments).
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use megachunk::prelude::*;
+    ///
+    /// let universe = Arc::new(Universe::new());
+    /// let (mut land, mut sea) = (World::of(&universe)?, World::of(&universe)?);
+    /// let crab = land.create(("crab",))?;
+    /// land.move_to(&mut sea, crab)?;
+    /// assert!(!land.exists(crab));
+    /// assert_eq!(sea.get::<&str>(crab)?, &"crab");
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The handle is refused; [`WorldError::OtherUniverse`]; no memory is left.
+    pub fn move_to(&mut self, other: &mut Self, entity: Entity) -> Result<(), WorldError> {
+        self.move_slice_to(other, &[entity])?.into_result()?;
+        Ok(())
+    }
+
+    /// Moves each entity of a slice to another world of the same universe; handles that are refused are
+    /// reported by position.
+    ///
+    /// # Errors
+    /// [`WorldError::OtherUniverse`].
+    pub fn move_slice_to(
+        &mut self,
+        other: &mut Self,
+        entities: &[Entity],
+    ) -> Result<SliceReport, WorldError> {
+        self.check_universe(other)?;
+        let mut report = SliceReport::default();
+        let mut passage: Option<(u32, Passage)> = None;
+        let mut at = 0;
+        while at < entities.len() {
+            let found = self.run_at(&entities[at..]).and_then(|(archetype, rows)| {
+                match &passage {
+                    Some((known, _)) if *known == archetype => {}
+                    _ => passage = Some((archetype, self.passage(other, archetype)?)),
+                }
+                Ok((archetype, rows))
+            });
+            match (found, &mut passage) {
+                (Ok((archetype, rows)), Some((_, way))) => {
+                    let moved = self.emigrate(other, archetype, rows, way);
+                    report.done += moved.count as usize;
+                    at = report.refuse(at + moved.count as usize, moved.refused);
+                }
+                (Ok(_), None) => unreachable!("a run has a passage"),
+                (Err(error), _) => at = report.refuse(at, Some(error)),
+            }
+        }
+        if !self.names.is_empty() {
+            for &entity in entities {
+                self.name_goes_along(other, entity);
+            }
+        }
+        Ok(report)
+    }
+
+    /// Moves all entities with exactly the fragments of `B` to another world of the same universe, chunk
+    /// by chunk; how many.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use megachunk::prelude::*;
+    ///
+    /// let universe = Arc::new(Universe::new());
+    /// let (mut land, mut sea) = (World::of(&universe)?, World::of(&universe)?);
+    /// let _ = land.create_batch((0..10_000).map(|n| (n, "crab")))?;
+    /// land.create((1, "ant", 6_u8))?;
+    /// assert_eq!(land.move_archetype_to::<(i32, &str)>(&mut sea)?, 10_000);
+    /// assert_eq!((land.count(), sea.count()), (1, 10_000));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WorldError::OtherUniverse`]; a fragment stands in `B` twice; no memory is left: then some of the
+    /// entities have moved.
+    pub fn move_archetype_to<B: Bundle>(&mut self, other: &mut Self) -> Result<usize, WorldError> {
+        self.check_universe(other)?;
+        let number = self.bundles.number::<B>(self.universe.registry())? as usize;
+        let ids = &self.bundles.infos[number].sorted;
+        let Some(&archetype) = self.by_composition.get(ids) else {
+            return Ok(0);
+        };
+        let result = self.emigrate_archetype(other, archetype);
+        self.names_go_along(other);
+        result
+    }
+
+    /// Moves all entities of this world to another of the same universe, chunk by chunk; how many.
+    /// Reserved entities belong to no world and may be built in either; resources stay.
+    ///
+    /// # Errors
+    /// [`WorldError::OtherUniverse`]; no memory is left: then some of the entities have moved.
+    pub fn move_all_to(&mut self, other: &mut Self) -> Result<usize, WorldError> {
+        self.check_universe(other)?;
+        let mut result = Ok(0);
+        for archetype in 0..self.archetypes.len() as u32 {
+            let Ok(count) = &mut result else { break };
+            match self.emigrate_archetype(other, archetype) {
+                Ok(more) => *count += more,
+                Err(error) => result = Err(error),
+            }
+        }
+        self.names_go_along(other);
+        result
+    }
+
+    fn emigrate_archetype(
+        &mut self,
+        other: &mut Self,
+        archetype: u32,
+    ) -> Result<usize, WorldError> {
+        if self.archetypes[archetype as usize].entities == 0 {
+            return Ok(0);
+        }
+        let mut passage = self.passage(other, archetype)?;
+        let mut count = 0;
+        for chunk in (0..self.archetypes[archetype as usize].chunks.len() as u32).rev() {
+            let rows = Rows {
+                chunk,
+                first: 0,
+                count: self.archetypes[archetype as usize].chunks[chunk as usize].len,
+            };
+            if rows.count == 0 {
+                continue;
+            }
+            let moved = self.emigrate(other, archetype, rows, &mut passage);
+            count += moved.count as usize;
+            if let Some(error) = moved.refused {
+                return Err(error);
+            }
+        }
+        Ok(count)
+    }
+
+    /// Whether entities can go to another world.
+    pub(crate) fn check_universe(&self, other: &Self) -> Result<(), WorldError> {
+        if Arc::ptr_eq(&self.universe, &other.universe) {
+            Ok(())
+        } else {
+            Err(WorldError::OtherUniverse)
+        }
+    }
+
+    /// The way to another world of the same universe.
+    pub(crate) fn passage(&self, other: &mut Self, archetype: u32) -> Result<Passage, WorldError> {
+        let source = &self.archetypes[archetype as usize];
+        for value in &source.chunk_values {
+            let template = other.templates.entry(value.id);
+            template.or_insert_with(|| value.template.duplicate());
+        }
+        let target = other.archetype_of(&source.ids)?;
+        let target = &other.archetypes[target as usize];
+        let edge = Edge::new(source, target, Box::default(), |_| false);
+        Ok(Passage {
+            edge,
+            same_layout: source.same_layout(target),
+            group: None,
+        })
+    }
+
+    /// The other world's group with the shared values of a group of this one.
+    fn group_there(
+        &self,
+        other: &mut Self,
+        archetype: u32,
+        group: u32,
+        passage: &mut Passage,
+    ) -> Result<u32, WorldError> {
+        let source = &self.archetypes[archetype as usize];
+        if source.shared.is_empty() {
+            return Ok(0);
+        }
+        if let Some((known, there)) = passage.group
+            && known == group
+        {
+            return Ok(there);
+        }
+        let registry = self.universe.registry();
+        let mut key = Vec::with_capacity(source.shared.len());
+        for (&id, &value) in source.shared.iter().zip(&source.groups[group as usize].key) {
+            let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
+            key.push(other.shared.intern_shared(info, self.shared.value(value)));
+        }
+        let there = other.group_of(passage.edge.target, &key);
+        passage.group = Some((group, there));
+        Ok(there)
+    }
+
+    /// Moves a run to another world.
+    pub(crate) fn emigrate(
+        &mut self,
+        other: &mut Self,
+        archetype: u32,
+        rows: Rows,
+        passage: &mut Passage,
+    ) -> Moved {
+        let source = &self.archetypes[archetype as usize];
+        let chunk = &source.chunks[rows.chunk as usize];
+        let (here, whole) = (chunk.group, rows.count == chunk.len);
+        let group = match self.group_there(other, archetype, here, passage) {
+            Ok(group) => group,
+            Err(error) => {
+                return Moved {
+                    refused: Some(error),
+                    ..Moved::default()
+                };
+            }
+        };
+        let target = &other.archetypes[passage.edge.target as usize];
+        let moved = if whole && passage.same_layout && target.wants_chunk(group, chunk) {
+            self.hand_to(other, archetype, rows, passage.edge.target, group)
+        } else {
+            self.copy_to(other, archetype, rows, &passage.edge, group)
+        };
+        self.settle_groups(archetype);
+        if !self.archetypes[archetype as usize].shared.is_empty()
+            && self.archetypes[archetype as usize].groups[here as usize].chunks == 0
+        {
+            // The number may come back as that of another group.
+            passage.group = None;
+        }
+        if moved.count < rows.count {
+            passage.group = None;
+            other.let_go(passage.edge.target, group);
+        }
+        moved
+    }
+
+    fn hand_to(
+        &mut self,
+        other: &mut Self,
+        archetype: u32,
+        rows: Rows,
+        target: u32,
+        group: u32,
+    ) -> Moved {
+        let version = other.version();
+        let source = &mut self.archetypes[archetype as usize];
+        let chunk = source.detach(&self.universe, self.number, rows.chunk);
+        for column in 0..source.columns.len() {
+            // This world's versions say nothing to the other.
+            chunk.touch(column, version);
+        }
+        let target = &mut other.archetypes[target as usize];
+        target.adopt(&self.universe, other.number, chunk, group, version);
+        Moved {
+            count: rows.count,
+            ..Moved::default()
+        }
+    }
+
+    fn copy_to(
+        &mut self,
+        other: &mut Self,
+        archetype: u32,
+        rows: Rows,
+        edge: &Edge,
+        group: u32,
+    ) -> Moved {
+        let version = other.version();
+        let mut moved = Moved::default();
+        let from = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
+        while moved.count < rows.count {
+            let to = match other.room(edge.target, group) {
+                Ok(to) => to,
+                Err(error) => {
+                    moved.refused = Some(error);
+                    break;
+                }
+            };
+            let target = &mut other.archetypes[edge.target as usize];
+            let chunk = &target.chunks[to.chunk as usize];
+            let at = rows.first + moved.count;
+            let count = (rows.count - moved.count).min(chunk.capacity - to.row);
+            // SAFETY: rows of a chunk of this world, and as many empty ones behind the last of a chunk of
+            // the other.
+            let entities = unsafe { copy_rows(edge, from, at, chunk, to.row, count) };
+            self.universe.place_rows(entities, chunk.run, to.row);
+            target.grown(to.chunk, count, version);
+            let chunk = &target.chunks[to.chunk as usize];
+            // SAFETY: as above; the rows are filled now.
+            unsafe { copy_bits(edge, from, at, chunk, to.row, count) };
+            moved.count += count;
+        }
+        let done = Rows {
+            count: moved.count,
+            ..rows
+        };
+        let version = self.version();
+        let source = &mut self.archetypes[archetype as usize];
+        // No value ends: the compositions are the same.
+        source.close_rows(&self.universe, self.number, done, version);
+        moved
+    }
+
+    /// Takes an entity's name along that has moved.
+    fn name_goes_along(&mut self, other: &mut Self, entity: Entity) {
+        if other.is_built(entity)
+            && let Some(name) = self.names.remove(entity)
+        {
+            let name = other.names.intern(name);
+            other.names.insert(entity, name);
+        }
+    }
+
+    /// Takes the names along of all entities that live in the other world now. O(names).
+    pub(crate) fn names_go_along(&mut self, other: &mut Self) {
+        if !self.names.is_empty() {
+            let named: Vec<Entity> = self.names.iter().map(|(entity, _)| entity).collect();
+            for entity in named {
+                self.name_goes_along(other, entity);
+            }
+        }
+    }
+}

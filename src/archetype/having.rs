@@ -47,7 +47,6 @@ impl HavingLists {
     }
 
     /// Forgets all.
-    #[expect(dead_code, reason = "for the collection of archetypes")]
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }

@@ -7,6 +7,8 @@
 mod access;
 mod bundles;
 mod change;
+mod collect;
+mod compact;
 pub(crate) mod compose;
 mod create;
 mod destroy;
@@ -17,6 +19,7 @@ mod resources;
 pub(crate) mod runs;
 mod shared_values;
 mod slices;
+mod stats;
 mod view;
 pub(crate) mod worlds;
 
@@ -24,10 +27,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use crate::archetype::Universe;
+pub use compact::{Budget, CompactReport};
 pub use create::Batch;
 pub use destroy::SliceReport;
 pub use error::WorldError;
 pub use resources::Resources;
+pub use stats::{ArchetypeStats, WorldStats};
 pub use view::{EntityView, EntityViewMut};
 
 use crate::archetype::universe::ROWS_PER_CHUNK;

@@ -1,0 +1,197 @@
+//! Compaction: the entities of half-empty chunks come together, when somebody asks.
+
+use core::cmp::Reverse;
+use std::time::{Duration, Instant};
+
+use crate::archetype::{Edge, Rows, copy_bits, copy_rows};
+use crate::world::World;
+
+/// How much work a call may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Budget {
+    /// As much as there is.
+    Unlimited,
+    /// So many entities: the same world becomes the same, whatever the machine does.
+    Entities(usize),
+    /// So much time, looked at between chunks (tens of microseconds).
+    Time(Duration),
+}
+
+/// What a compaction did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct CompactReport {
+    /// Entities that moved.
+    pub entities: usize,
+    /// Chunks that were given back.
+    pub chunks: usize,
+    /// Their memory.
+    pub bytes: usize,
+    /// Whether nothing is left to do: no chunk more could be saved.
+    pub is_done: bool,
+}
+
+/// What is left of a budget.
+struct Left {
+    entities: usize,
+    until: Option<Instant>,
+}
+
+impl Left {
+    fn new(budget: Budget) -> Self {
+        match budget {
+            Budget::Unlimited => Self {
+                entities: usize::MAX,
+                until: None,
+            },
+            Budget::Entities(entities) => Self {
+                entities,
+                until: None,
+            },
+            Budget::Time(time) => Self {
+                entities: usize::MAX,
+                until: Instant::now().checked_add(time),
+            },
+        }
+    }
+
+    fn is_spent(&self) -> bool {
+        self.entities == 0 || self.until.is_some_and(|until| Instant::now() >= until)
+    }
+}
+
+/// A chunk with room.
+struct Open {
+    len: u32,
+    capacity: u32,
+    position: u32,
+}
+
+impl World {
+    /// Moves entities from the emptiest chunks of each composition (and combination of shared values) to
+    /// its fullest ones, as long as that saves chunks, and gives all empty chunks back. O(archetypes + chunks with room + entities that move).
+    ///
+    /// Entities change rows, as when others are destroyed; values, ids and bits stay.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::world::Budget;
+    ///
+    /// let mut world = World::new();
+    /// let batch = world.create_batch((0..100_000_u64).map(|n| (n,)))?;
+    /// let all: Vec<Entity> = batch.iter(&world).collect();
+    /// for pair in all.chunks(4) {
+    ///     pair[1..].iter().try_for_each(|&entity| world.destroy(entity))?;
+    /// }
+    /// while !world.compact(Budget::Entities(1_000)).is_done {}
+    /// assert!(world.stats().occupancy() > 0.9);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    pub fn compact(&mut self, budget: Budget) -> CompactReport {
+        let mut left = Left::new(budget);
+        let mut report = CompactReport {
+            is_done: true,
+            ..CompactReport::default()
+        };
+        for archetype in 0..self.archetypes.len() as u32 {
+            let data = &self.archetypes[archetype as usize];
+            let mut edge = None;
+            for group in 0..data.groups.len() as u32 {
+                if self.archetypes[archetype as usize].groups[group as usize]
+                    .open
+                    .len()
+                    > 1
+                {
+                    let data = &self.archetypes[archetype as usize];
+                    let edge = edge
+                        .get_or_insert_with(|| Edge::new(data, data, Box::default(), |_| false));
+                    self.compact_group(archetype, group, edge, &mut left, &mut report);
+                }
+            }
+            let data = &mut self.archetypes[archetype as usize];
+            let empty = data.chunks.iter().filter(|chunk| chunk.len == 0);
+            let memory = empty.map(|chunk| chunk.run.len() as usize * crate::chunk::CHUNK_BYTES);
+            report.bytes += memory.sum::<usize>();
+            report.chunks += data.trim(&self.universe, self.number);
+            self.settle_groups(archetype);
+        }
+        report
+    }
+
+    fn compact_group(
+        &mut self,
+        archetype: u32,
+        group: u32,
+        edge: &Edge,
+        left: &mut Left,
+        report: &mut CompactReport,
+    ) {
+        let data = &self.archetypes[archetype as usize];
+        let mut open: Vec<Open> = (data.groups[group as usize].open.iter())
+            .map(|&position| {
+                let chunk = &data.chunks[position as usize];
+                Open {
+                    len: chunk.len,
+                    capacity: chunk.capacity,
+                    position,
+                }
+            })
+            .filter(|chunk| chunk.len > 0)
+            .collect();
+        // The fullest first; of equal ones the one that stands first, so that the same world becomes
+        // the same.
+        open.sort_unstable_by_key(|chunk| (Reverse(chunk.len), chunk.position));
+        let free = |chunk: &Open| (chunk.capacity - chunk.len) as usize;
+        let mut room: usize = open.iter().map(free).sum();
+        let mut fullest = 0;
+        // The emptiest chunk that the others have room for.
+        while let Some(emptiest) = open.iter().rposition(|c| c.capacity as usize <= room) {
+            let from = open.remove(emptiest);
+            room -= from.capacity as usize;
+            if emptiest < fullest {
+                fullest -= 1;
+            }
+            let mut len = from.len;
+            while len > 0 {
+                if left.is_spent() {
+                    report.is_done = false;
+                    return;
+                }
+                let to = &mut open[fullest];
+                let count = len
+                    .min(to.capacity - to.len)
+                    .min(u32::try_from(left.entities).unwrap_or(u32::MAX));
+                len -= count;
+                let rows = Rows {
+                    chunk: from.position,
+                    first: len,
+                    count,
+                };
+                to.len += count;
+                let (position, is_full) = (to.position, to.len == to.capacity);
+                fullest += usize::from(is_full);
+                left.entities -= count as usize;
+                report.entities += count as usize;
+                self.shift(archetype, rows, position, edge);
+            }
+        }
+    }
+
+    /// Moves the last rows of a chunk to the end of another.
+    fn shift(&mut self, archetype: u32, rows: Rows, to: u32, edge: &Edge) {
+        let version = self.version();
+        let data = &mut self.archetypes[archetype as usize];
+        let (from, chunk) = (&data.chunks[rows.chunk as usize], &data.chunks[to as usize]);
+        let at = chunk.len;
+        // SAFETY: the last rows of one chunk, and as many empty ones behind the last of another.
+        let entities = unsafe { copy_rows(edge, from, rows.first, chunk, at, rows.count) };
+        self.universe.place_rows(entities, chunk.run, at);
+        data.grown(to, rows.count, version);
+        let (from, chunk) = (&data.chunks[rows.chunk as usize], &data.chunks[to as usize]);
+        // SAFETY: as above; the rows are filled now.
+        unsafe { copy_bits(edge, from, rows.first, chunk, at, rows.count) };
+        data.fill_gap(&self.universe, rows, version);
+    }
+}

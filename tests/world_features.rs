@@ -1,0 +1,478 @@
+//! Names, resources, views, several worlds, compaction, collection, statistics.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use megachunk::prelude::*;
+use megachunk::world::Budget;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Position(f32, f32);
+#[derive(Debug, PartialEq)]
+struct Name(String);
+struct Asleep;
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Team(u8);
+#[derive(Clone, Debug, PartialEq)]
+struct Bounds(f32);
+
+fn two_worlds() -> (World, World) {
+    let universe = Arc::new(Universe::new());
+    (World::of(&universe).unwrap(), World::of(&universe).unwrap())
+}
+
+fn ants(world: &mut World, count: usize) -> Vec<Entity> {
+    let bundles = (0..count).map(|n| (Position(n as f32, 0.0), Name(n.to_string())));
+    let batch = world.create_batch(bundles).unwrap();
+    batch.iter(world).collect()
+}
+
+fn check_ant(world: &World, ant: Entity, n: usize) {
+    assert_eq!(world.get::<Position>(ant).unwrap().0, n as f32);
+    assert_eq!(world.get::<Name>(ant).unwrap().0, n.to_string());
+}
+
+// Names.
+
+#[test]
+fn an_entity_is_found_by_its_name_and_the_name_is_gone_with_it() {
+    let mut world = World::new();
+    let queen = world.create((1_u8,)).unwrap();
+    let other = world.create((2_u8,)).unwrap();
+    let reserved = world.reserve().unwrap();
+    for entity in [queen, other, reserved] {
+        world.set_name(entity, "queen").unwrap();
+    }
+    assert_eq!(
+        world.named("queen").collect::<Vec<_>>(),
+        [queen, other, reserved]
+    );
+    world.set_name(other, "drone").unwrap();
+    assert_eq!(world.find_by_name("drone"), Some(other));
+    world.add(queen, (Asleep,)).unwrap();
+    assert_eq!(world.name(queen).unwrap(), Some("queen"));
+    world.destroy(queen).unwrap();
+    assert_eq!(world.find_by_name("queen"), Some(reserved));
+    assert!(world.name(queen).is_err() && world.set_name(queen, "ghost").is_err());
+    assert!(world.remove_name(reserved).unwrap() && !world.remove_name(reserved).unwrap());
+    assert_eq!(world.find_by_name("queen"), None);
+}
+
+#[test]
+fn names_of_the_dead_are_swept_out() {
+    let mut world = World::new();
+    let keeper = world.create((0_u32,)).unwrap();
+    world.set_name(keeper, "keeper").unwrap();
+    for n in 0..10_000_u32 {
+        let entity = world.create((n,)).unwrap();
+        world.set_name(entity, &format!("number {n}")).unwrap();
+        world.destroy(entity).unwrap();
+    }
+    assert!(world.stats().names <= 128);
+    assert_eq!(world.name(keeper).unwrap(), Some("keeper"));
+}
+
+// Resources.
+
+#[test]
+fn a_world_has_one_value_of_each_type() {
+    struct Once(Arc<AtomicUsize>);
+    impl Drop for Once {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let drops = Arc::new(AtomicUsize::new(0));
+    let mut world = World::new();
+    assert!(
+        world
+            .resources_mut()
+            .insert(Once(Arc::clone(&drops)))
+            .is_none()
+    );
+    assert!(
+        world
+            .resources_mut()
+            .insert(Once(Arc::clone(&drops)))
+            .is_some()
+    );
+    assert_eq!(drops.load(Ordering::Relaxed), 1);
+    *world.resources_mut().get_or_insert_with(|| 1_u32) += 1;
+    *world.resources_mut().get_or_insert_with(|| 1_u32) += 1;
+    assert_eq!(world.resources().get::<u32>(), Some(&3));
+    assert_eq!(world.resources_mut().remove::<u32>(), Some(3));
+    assert!(!world.resources().contains::<u32>() && world.resources().len() == 1);
+    drop(world);
+    assert_eq!(drops.load(Ordering::Relaxed), 2);
+}
+
+// Views.
+
+#[test]
+fn a_view_lends_the_fragments_of_one_entity_checked_and_optional() {
+    let mut world = World::new();
+    let bundle = (Position(1.0, 2.0), Asleep)
+        .shared(Team(3))
+        .per_chunk(Bounds(9.0));
+    let ant = world.create(bundle).unwrap();
+    world.set_name(ant, "anthony").unwrap();
+    let view = world.entity(ant).unwrap();
+    assert_eq!(view.get::<Position>().unwrap(), &Position(1.0, 2.0));
+    assert!(view.find::<u8>().is_none() && view.has::<Asleep>());
+    let error = view.get::<u8>().unwrap_err();
+    assert!(error.to_string().contains("u8"), "{error}");
+    assert_eq!(view.shared::<Team>().unwrap(), &Team(3));
+    assert_eq!(view.chunk_fragment::<Bounds>().unwrap(), &Bounds(9.0));
+    let text = view.to_string();
+    assert!(
+        text.contains("anthony") && text.contains("Position"),
+        "{text}"
+    );
+
+    let mut view = world.entity_mut(ant).unwrap();
+    view.get_mut::<Position>().unwrap().1 = 5.0;
+    view.add((7_u8,))
+        .unwrap()
+        .swap::<(Asleep,), _>((Name("a".into()),))
+        .unwrap();
+    view.set_shared(Team(4)).unwrap();
+    assert!(view.remove::<(u8,)>().unwrap() && view.find_mut::<u8>().is_none());
+    assert_eq!(view.read().get::<Position>().unwrap().1, 5.0);
+    view.destroy();
+    assert!(world.entity(ant).is_err() && world.entity_mut(ant).is_err());
+    let reserved = world.reserve().unwrap();
+    assert!(matches!(
+        world.entity(reserved),
+        Err(WorldError::NotBuilt { .. })
+    ));
+}
+
+// Several worlds on one index.
+
+#[test]
+fn entities_chunks_and_archetypes_move_to_another_world_without_new_ids() {
+    let (mut land, mut sea) = two_worlds();
+    let all = ants(&mut land, 5_000);
+    land.set_name(all[7], "seven").unwrap();
+    land.set_name(all[8], "eight").unwrap();
+
+    // Entities.
+    let report = land.move_slice_to(&mut sea, &all[..10]).unwrap();
+    assert_eq!((report.done, land.count(), sea.count()), (10, 4_990, 10));
+    assert_eq!(sea.find_by_name("seven"), Some(all[7]));
+    assert!(land.find_by_name("seven").is_none() && !land.exists(all[7]));
+    assert!(matches!(
+        land.get::<Name>(all[7]),
+        Err(WorldError::Elsewhere { .. })
+    ));
+    let again = land.move_slice_to(&mut sea, &all[5..15]).unwrap();
+    assert_eq!((again.done, again.refused.len()), (5, 5));
+
+    // What a query matches: chunks.
+    let half = land
+        .matching::<With<Name>>()
+        .unwrap()
+        .filter_chunks(|chunk| chunk.len() % 2 == 0)
+        .move_to(&mut sea)
+        .unwrap();
+    assert_eq!(sea.count(), 15 + half);
+
+    // An archetype, then the world.
+    land.create((Asleep,)).unwrap();
+    let rest = land
+        .move_archetype_to::<(Name, Position)>(&mut sea)
+        .unwrap();
+    assert_eq!((land.count(), rest + half + 15), (1, 5_000));
+    for (n, &ant) in all.iter().enumerate() {
+        check_ant(&sea, ant, n);
+    }
+    assert_eq!(sea.move_all_to(&mut land).unwrap(), 5_000);
+    assert!(sea.is_empty() && land.find_by_name("eight") == Some(all[8]));
+    for (n, &ant) in all.iter().enumerate() {
+        check_ant(&land, ant, n);
+    }
+    assert_eq!(land.universe().count(), 5_001);
+}
+
+#[test]
+fn a_whole_chunk_goes_to_another_world_as_it_is() {
+    let (mut land, mut sea) = two_worlds();
+    let all = ants(&mut land, 5_000);
+    let addresses = |world: &World| -> Vec<*const Position> {
+        let address = |&ant| core::ptr::from_ref(world.get::<Position>(ant).unwrap());
+        all.iter().map(address).collect()
+    };
+    let before = addresses(&land);
+    land.move_all_to(&mut sea).unwrap();
+    let after = addresses(&sea);
+    let moved = before.iter().zip(&after).filter(|(a, b)| a != b).count();
+    assert!(moved < 1_000, "{moved} entities moved");
+    // Into chunks of another size.
+    land.set_chunk_size(8);
+    land.collect_archetypes();
+    sea.move_all_to(&mut land).unwrap();
+    for (n, &ant) in all.iter().enumerate() {
+        check_ant(&land, ant, n);
+    }
+}
+
+#[test]
+fn shared_values_chunk_fragments_and_bits_go_along() {
+    let (mut land, mut sea) = two_worlds();
+    land.registry().register_enableable::<Asleep>().unwrap();
+    let all: Vec<Entity> = (0..2_000_u32)
+        .map(|n| {
+            let bundle = (n, Asleep)
+                .shared(Team((n % 3) as u8))
+                .per_chunk(Bounds(1.5));
+            land.create(bundle).unwrap()
+        })
+        .collect();
+    for (n, &ant) in all.iter().enumerate() {
+        land.set_enabled::<Asleep>(ant, n % 7 == 0).unwrap();
+    }
+    let native = sea
+        .create((0_u32, Asleep).shared(Team(1)).per_chunk(Bounds(2.5)))
+        .unwrap();
+    assert_eq!(land.move_slice_to(&mut sea, &all[..500]).unwrap().done, 500);
+    land.move_all_to(&mut sea).unwrap();
+    drop(land);
+    for (n, &ant) in all.iter().enumerate() {
+        assert_eq!(sea.get::<u32>(ant).unwrap(), &(n as u32));
+        assert_eq!(sea.shared::<Team>(ant).unwrap(), &Team((n % 3) as u8));
+        assert_eq!(sea.is_enabled::<Asleep>(ant).unwrap(), n % 7 == 0);
+        assert!([1.5, 2.5].contains(&sea.chunk_fragment::<Bounds>(ant).unwrap().0));
+    }
+    assert_eq!(sea.shared::<Team>(native).unwrap(), &Team(1));
+    let team = sea.matching::<With<u32>>().unwrap().shared(&Team(1));
+    assert_eq!(team.destroy(), 668);
+}
+
+#[test]
+fn worlds_of_different_universes_exchange_nothing() {
+    let (mut one, mut other) = (World::new(), World::new());
+    let ant = one.create((1_u8,)).unwrap();
+    let refused = one.move_to(&mut other, ant).unwrap_err();
+    assert!(matches!(refused, WorldError::OtherUniverse));
+    assert!(matches!(
+        one.move_all_to(&mut other),
+        Err(WorldError::OtherUniverse)
+    ));
+    assert!(matches!(
+        one.move_archetype_to::<(u8,)>(&mut other),
+        Err(WorldError::OtherUniverse)
+    ));
+    assert!(matches!(
+        one.matching::<With<u8>>().unwrap().move_to(&mut other),
+        Err(WorldError::OtherUniverse)
+    ));
+    assert_eq!(one.get::<u8>(ant).unwrap(), &1);
+}
+
+#[test]
+fn values_that_move_between_worlds_are_dropped_once() {
+    #[derive(Debug)]
+    struct Counted(Arc<AtomicUsize>);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    static ARMED: AtomicBool = AtomicBool::new(false);
+    #[derive(PartialEq, Eq, Hash)]
+    struct Bomb(u8);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            let armed = self.0 == 13 && ARMED.load(Ordering::Relaxed);
+            assert!(!armed, "a shared bomb was dropped");
+        }
+    }
+    let drops = Arc::new(AtomicUsize::new(0));
+    let (mut land, mut sea) = two_worlds();
+    let all: Vec<Entity> = (0..1_000)
+        .map(|n| {
+            let bundle = (Counted(Arc::clone(&drops)), n).shared(Bomb(n as u8 % 20));
+            land.create(bundle).unwrap()
+        })
+        .collect();
+    // The values are kept by both worlds: nothing is dropped when one lets them go.
+    assert_eq!(land.move_slice_to(&mut sea, &all).unwrap().done, 1_000);
+    drop(land);
+    assert_eq!((sea.count(), drops.load(Ordering::Relaxed)), (1_000, 0));
+    // A panic in the middle of a change ends there.
+    ARMED.store(true, Ordering::Relaxed);
+    let everything = sea.matching::<With<Counted>>().unwrap();
+    assert_eq!(everything.set_shared(Bomb(0)).unwrap(), 1_000);
+    ARMED.store(false, Ordering::Relaxed);
+    assert_eq!(
+        (sea.count(), sea.query::<&i32, ()>().unwrap().count()),
+        (1_000, 1_000)
+    );
+    assert_eq!(
+        sea.matching::<With<Counted>>()
+            .unwrap()
+            .set_shared(Bomb(1))
+            .unwrap(),
+        1_000
+    );
+    drop(sea);
+    assert_eq!(drops.load(Ordering::Relaxed), 1_000);
+}
+
+// Compaction and collection.
+
+#[test]
+fn compaction_fills_the_fullest_from_the_emptiest_within_its_budget() {
+    let run = |budget: Budget| {
+        let mut world = World::new();
+        // Chunks of one size, to be counted.
+        world.set_chunk_size(1);
+        let all = ants(&mut world, 50_000);
+        let mut left = Vec::new();
+        for (n, &ant) in all.iter().enumerate() {
+            if n % 5 == 0 || (20_000..25_000).contains(&n) {
+                left.push((n, ant));
+            } else {
+                world.destroy(ant).unwrap();
+            }
+        }
+        let before = world.stats();
+        let mut calls = 0;
+        loop {
+            calls += 1;
+            let report = world.compact(budget);
+            if let Budget::Entities(most) = budget {
+                assert!(report.entities <= most);
+            }
+            if report.is_done {
+                break;
+            }
+            assert!(calls < 100_000);
+        }
+        for &(n, ant) in &left {
+            check_ant(&world, ant, n);
+        }
+        let after = world.stats();
+        assert_eq!(after.entities, left.len());
+        assert_eq!(
+            after.chunks,
+            left.len().div_ceil(after.capacity / after.chunks)
+        );
+        assert!(after.chunks < before.chunks && after.empty_chunks == 0);
+        assert_eq!(world.compact(budget), {
+            let mut nothing = megachunk::world::CompactReport::default();
+            nothing.is_done = true;
+            nothing
+        });
+        let order: Vec<Entity> = world.query::<Entity, ()>().unwrap().iter().collect();
+        (order, calls)
+    };
+    let (first, calls) = run(Budget::Entities(700));
+    assert!(calls > 5);
+    // The same work, the same world.
+    assert_eq!(first, run(Budget::Entities(700)).0);
+    run(Budget::Time(Duration::from_micros(50)));
+    assert_eq!(run(Budget::Unlimited).1, 1);
+}
+
+#[test]
+fn compaction_keeps_shared_values_and_bits_apart() {
+    let mut world = World::new();
+    world.registry().register_enableable::<Asleep>().unwrap();
+    let mut all = Vec::new();
+    for n in 0..20_000_u32 {
+        let ant = world
+            .create((n, Asleep).shared(Team((n % 3) as u8)))
+            .unwrap();
+        world.set_enabled::<Asleep>(ant, n % 2 == 0).unwrap();
+        all.push(ant);
+    }
+    for (n, &ant) in all.iter().enumerate() {
+        if n % 9 > 2 {
+            world.destroy(ant).unwrap();
+        }
+    }
+    let report = world.compact(Budget::Unlimited);
+    assert!(report.is_done && report.chunks > 0 && report.bytes == report.chunks * 16_384);
+    for (n, &ant) in all.iter().enumerate().filter(|(n, _)| n % 9 <= 2) {
+        assert_eq!(world.get::<u32>(ant).unwrap(), &(n as u32));
+        assert_eq!(world.shared::<Team>(ant).unwrap(), &Team((n % 3) as u8));
+        assert_eq!(world.is_enabled::<Asleep>(ant).unwrap(), n % 2 == 0);
+    }
+}
+
+#[test]
+fn empty_archetypes_are_collected_and_queries_and_edges_notice() {
+    let mut world = World::new();
+    let ant = world.create((1_u8,)).unwrap();
+    let gone = world.create((1_u16,)).unwrap();
+    let bee = world.create((2_u8, 'b')).unwrap();
+    let mut query = Query::<&u8, ()>::new(&world).unwrap();
+    let mut tagged = Query::<Entity, With<Asleep>>::new(&world).unwrap();
+    assert_eq!(query.on(&mut world).count(), 2);
+    world.add(ant, (Asleep,)).unwrap();
+    assert_eq!(tagged.on(&mut world).count(), 1);
+    world.remove::<(Asleep,)>(ant).unwrap();
+    world.destroy(gone).unwrap();
+    assert_eq!(
+        (world.archetype_count(), world.collect_archetypes()),
+        (4, 2)
+    );
+    assert_eq!(
+        (world.archetype_count(), world.collect_archetypes()),
+        (2, 0)
+    );
+    assert_eq!(
+        query
+            .on(&mut world)
+            .iter()
+            .map(|byte| u32::from(*byte))
+            .sum::<u32>(),
+        3
+    );
+    assert_eq!(tagged.on(&mut world).count(), 0);
+    // The edges are walked anew, and the bundle finds its archetype anew.
+    world.add(ant, (Asleep,)).unwrap();
+    world.add(bee, (3_u16,)).unwrap();
+    assert_eq!(tagged.on(&mut world).single(), Some(ant));
+    let new = world.create((5_u16,)).unwrap();
+    assert_eq!(world.get::<u16>(new).unwrap(), &5);
+    assert_eq!(world.get::<char>(bee).unwrap(), &'b');
+    world.clear();
+    assert_eq!(world.collect_archetypes(), 5);
+    assert_eq!(world.universe().chunk_stats().in_use, 0);
+    assert_eq!(query.on(&mut world).count(), 0);
+}
+
+// Statistics.
+
+#[test]
+fn statistics_add_up_and_an_entity_costs_little_more_than_its_values() {
+    let mut world = World::new();
+    let _ = world
+        .create_batch((0..1_000_000_u64).map(|n| (n, [n as f32; 3], n as u32)))
+        .unwrap();
+    ants(&mut world, 10);
+    let stats = world.stats();
+    assert_eq!((stats.entities, stats.archetypes.len()), (1_000_010, 2));
+    let one = &stats.archetypes[0];
+    assert_eq!(
+        (one.entities, one.entity_bytes, one.groups),
+        (1_000_000, 8 + 24, 1)
+    );
+    let sum: usize = stats.archetypes.iter().map(|a| a.chunk_bytes).sum();
+    assert_eq!(stats.chunk_bytes, sum);
+    // Within 6 % of the sizes and 16 bytes, of which the index has 8.6.
+    assert!(
+        stats.bytes_per_entity() + 8.6 <= 1.06 * (24.0 + 16.0),
+        "{stats}"
+    );
+    assert!(stats.occupancy() > 0.95);
+    let text = stats.to_string();
+    assert!(
+        text.contains("1000010 entities of 2 compositions") && text.contains("f32"),
+        "{text}"
+    );
+    assert_eq!(World::new().stats().occupancy(), 1.0);
+}

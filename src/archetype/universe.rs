@@ -1,5 +1,6 @@
 //! `Universe`: what several worlds share: ids, chunks, the numbers of fragments, and who owns which chunk.
 
+use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use std::io;
 
@@ -7,7 +8,7 @@ use crate::chunk::{ChunkError, ChunkOptions, MegachunkAllocator, Run};
 use crate::entity::{Entity, EntityIndex, Full, IndexOptions, Place};
 use crate::fragment::FragmentRegistry;
 use crate::memory::Table;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// Rows that one 16 KiB chunk's number can name.
 pub(crate) const ROWS_PER_CHUNK: u32 = 2_048;
@@ -18,6 +19,18 @@ const POSITION_BITS: u32 = 22;
 const SUB_BITS: u32 = 6;
 /// Worlds that a universe can have at one time.
 const WORLDS: usize = u16::MAX as usize;
+
+/// The chunks of a universe that has ended, for the next one.
+static SPARE: AtomicPtr<MegachunkAllocator> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Leaves an allocator, or none, as the spare one; the one that was there.
+fn exchange_spare(new: Option<MegachunkAllocator>) -> Option<MegachunkAllocator> {
+    let new = new.map_or(core::ptr::null_mut(), |new| Box::into_raw(Box::new(new)));
+    // Ordering: AcqRel: whoever takes the allocator sees it as whoever left it did.
+    let old = SPARE.swap(new, Ordering::AcqRel);
+    // SAFETY: from `into_raw` above, and the exchange has made it this call's.
+    (!old.is_null()).then(|| *unsafe { Box::from_raw(old) })
+}
 
 /// What worlds share that can exchange entities: the entity index, the chunks, the registry of
 /// fragments.
@@ -39,7 +52,9 @@ const WORLDS: usize = u16::MAX as usize;
 #[derive(Debug)]
 pub struct Universe {
     index: EntityIndex,
-    chunks: MegachunkAllocator,
+    chunks: ManuallyDrop<MegachunkAllocator>,
+    /// The allocator is left to the next universe of the process.
+    recycles: bool,
     registry: FragmentRegistry,
     /// Chunk number → whose it is: `world + 1 16 | archetype 20 | position 22 | which of its run 6`.
     owners: Table<AtomicU64>,
@@ -80,14 +95,27 @@ impl Owner {
 impl Universe {
     /// A universe without worlds, with the default options.
     ///
+    /// It takes over the chunks' memory of a universe of this kind that has ended, so that a program which
+    /// makes worlds again and again does not fetch fresh memory from the system each time. At most one
+    /// such memory waits, of 16 MiB or so: see [`forget_spare`](Self::forget_spare).
+    ///
     /// # Panics
     /// If the system has no address space left; [`with`](Self::with) returns the error instead.
     #[must_use]
     pub fn new() -> Self {
-        match Self::with(&IndexOptions::new(), &ChunkOptions::new()) {
+        let chunks = match exchange_spare(None) {
+            Some(spare) => Ok(spare),
+            None => ChunkOptions::new().build(),
+        };
+        match chunks.and_then(|chunks| Self::on(&IndexOptions::new(), chunks, true)) {
             Ok(universe) => universe,
             Err(error) => panic!("no address space for a universe: {error}"),
         }
+    }
+
+    /// Gives the memory back that the last universe left for the next one; whether there was one.
+    pub fn forget_spare() -> bool {
+        exchange_spare(None).is_some()
     }
 
     /// A universe whose index and allocator have these options.
@@ -95,9 +123,14 @@ impl Universe {
     /// # Errors
     /// What the system said, if it has no address space left.
     pub fn with(index: &IndexOptions, chunks: &ChunkOptions) -> io::Result<Self> {
+        Self::on(index, chunks.build()?, false)
+    }
+
+    fn on(index: &IndexOptions, chunks: MegachunkAllocator, recycles: bool) -> io::Result<Self> {
         Ok(Self {
             index: index.build()?,
-            chunks: chunks.build()?,
+            chunks: ManuallyDrop::new(chunks),
+            recycles,
             registry: FragmentRegistry::try_new()?,
             owners: Table::new(crate::chunk::CHUNKS, 9 << 12)?,
             worlds: Table::new(WORLDS.div_ceil(64), 0)?,
@@ -297,6 +330,17 @@ impl Universe {
 #[inline(always)]
 pub(crate) fn place(run: Run, row: u32) -> Place {
     Place::within(run.first() + row / ROWS_PER_CHUNK, row % ROWS_PER_CHUNK)
+}
+
+impl Drop for Universe {
+    fn drop(&mut self) {
+        // SAFETY: taken once, here; nobody uses the universe afterwards.
+        let chunks = unsafe { ManuallyDrop::take(&mut self.chunks) };
+        if self.recycles && chunks.in_use() == 0 {
+            chunks.flush();
+            drop(exchange_spare(Some(chunks)));
+        }
+    }
 }
 
 impl Default for Universe {

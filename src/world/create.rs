@@ -1,7 +1,7 @@
 //! Entities come: one by one, in batches, reserved first.
 
 use crate::archetype::universe::place;
-use crate::archetype::{Row, SharedId};
+use crate::archetype::{Archetype, Row, SharedId, Universe};
 use crate::entity::{Entity, EntityFault, Place};
 use crate::fragment::panic::{Panicked, resume};
 use crate::fragment::{Bundle, FragmentId, Value};
@@ -181,32 +181,33 @@ impl World {
                 archetype,
                 spans: Vec::new(),
             },
-            rows: None,
         };
         loop {
-            let world = &mut *unfinished.world;
             // A chunk is taken only for an entity that comes.
             let Some(first) = bundles.next() else { break };
+            let world = &mut *unfinished.world;
             let row = world.room(archetype, 0)?;
-            unfinished.rows = Some((row, 0));
-            let data = &unfinished.world.archetypes[archetype as usize];
+            let data = &world.archetypes[archetype as usize];
             let chunk = &data.chunks[row.chunk as usize];
-            let capacity = chunk.capacity;
-            let columns =
-                columns::<I::Item>(chunk, &unfinished.world.bundles.infos[number].offsets);
-            let mut at = row.row;
-            // SAFETY: the columns have rows up to the capacity, empty from `at` on.
-            unsafe { first.write(columns.as_ptr(), at as usize) };
-            at += 1;
-            unfinished.rows = Some((row, 1));
-            while at < capacity {
+            let columns = columns::<I::Item>(chunk, &world.bundles.infos[number].offsets);
+            let mut written = Written {
+                data,
+                row,
+                count: 0,
+            };
+            let (start, room) = (row.row as usize, chunk.capacity - row.row);
+            // SAFETY: the columns have rows up to the capacity, empty from `start` on.
+            unsafe { first.write(columns.as_ptr(), start) };
+            written.count = 1;
+            while written.count < room {
                 let Some(bundle) = bundles.next() else { break };
                 // SAFETY: as above.
-                unsafe { bundle.write(columns.as_ptr(), at as usize) };
-                at += 1;
-                unfinished.rows = Some((row, at - row.row));
+                unsafe { bundle.write(columns.as_ptr(), start + written.count as usize) };
+                written.count += 1;
             }
-            unfinished.commit(row, at - row.row)?;
+            written.commit(&world.universe)?;
+            let count = written.finish();
+            unfinished.note(row, count);
         }
         Ok(unfinished.finish())
     }
@@ -386,44 +387,69 @@ impl Batch {
     }
 }
 
+/// Rows behind the end of a chunk that hold values and have no entities yet; if it is dropped, the values go.
+struct Written<'a> {
+    data: &'a Archetype,
+    row: Row,
+    count: u32,
+}
+
+impl Written<'_> {
+    /// Makes an entity of each row.
+    fn commit(&self, universe: &Universe) -> Result<(), WorldError> {
+        let chunk = &self.data.chunks[self.row.chunk as usize];
+        // SAFETY: rows of the chunk.
+        unsafe {
+            let handles = chunk.handles().add(self.row.row as usize);
+            Ok(universe.create_rows(handles, chunk.run, self.row.row, self.count)?)
+        }
+    }
+
+    /// The values belong to entities now: how many rows that are.
+    fn finish(self) -> u32 {
+        core::mem::ManuallyDrop::new(self).count
+    }
+}
+
+impl Drop for Written<'_> {
+    fn drop(&mut self) {
+        // SAFETY: values without entities, which nobody has seen.
+        let panicked = unsafe {
+            self.data
+                .drop_rows(self.row.chunk, self.row.row, self.count)
+        };
+        if !std::thread::panicking() {
+            resume(panicked);
+        }
+    }
+}
+
 /// A batch in the making; if it is dropped, its entities go again.
 struct Unfinished<'w> {
     world: &'w mut World,
     batch: Batch,
-    /// Rows behind the end of a chunk that hold values and have no entities yet.
-    rows: Option<(Row, u32)>,
 }
 
 impl Unfinished<'_> {
-    /// Makes entities of the rows that were written last.
-    fn commit(&mut self, row: Row, count: u32) -> Result<(), WorldError> {
+    /// Notes that rows at the end of a chunk are entities now.
+    fn note(&mut self, row: Row, count: u32) {
         let version = self.world.version();
         let archetype = &mut self.world.archetypes[self.batch.archetype as usize];
-        let chunk = &archetype.chunks[row.chunk as usize];
-        // SAFETY: rows of the chunk.
-        unsafe {
-            let handles = chunk.handles().add(row.row as usize);
-            let universe = &self.world.universe;
-            universe.create_rows(handles, chunk.run, row.row, count)?;
-        }
         archetype.grown(row.chunk, count, version);
-        self.rows = None;
         self.batch.spans.push(Span::Rows {
             chunk: row.chunk,
             first: row.row,
             count,
         });
-        Ok(())
     }
 
     fn finish(mut self) -> Batch {
-        let batch = Batch {
-            archetype: self.batch.archetype,
-            spans: core::mem::take(&mut self.batch.spans),
-        };
         // Nothing is left to undo.
-        self.rows = None;
-        batch
+        let spans = core::mem::take(&mut self.batch.spans);
+        Batch {
+            archetype: self.batch.archetype,
+            spans,
+        }
     }
 }
 
@@ -431,12 +457,6 @@ impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         let mut panicked: Panicked = None;
         let archetype = self.batch.archetype;
-        if let Some((row, count)) = self.rows.take() {
-            let data = &self.world.archetypes[archetype as usize];
-            // SAFETY: values without entities, which nobody has seen.
-            panicked = unsafe { data.drop_rows(row.chunk, row.row, count) };
-            self.world.abandon(archetype, row.chunk);
-        }
         // From the end, so that rows that are still to go do not move.
         for span in core::mem::take(&mut self.batch.spans).into_iter().rev() {
             if let Span::Rows {

@@ -16,10 +16,11 @@ fn with_a_word() -> (Arc<EntityIndex>, [Entity; 2], Box<dyn ThreadCache>) {
     let index = empty();
     let cache = Box::new(index.thread_cache());
     cache.adopt();
-    let mut word = [Entity::PLACEHOLDER; 2];
-    index.create_slice(&mut word).expect("not full");
-    assert_eq!((word[0].index(), word[1].index()), (0, 1));
-    (index, word, cache)
+    // All of a span, so that the cache keeps nothing.
+    let mut span = [Entity::PLACEHOLDER; 4];
+    index.create_slice(&mut span).expect("not full");
+    assert_eq!((span[0].index(), span[1].index()), (0, 1));
+    (index, [span[0], span[1]], cache)
 }
 
 /// Which of two handles a batch destroyed; all others are refused as dead, and are.

@@ -202,7 +202,7 @@ fn full_is_not_said_because_of_a_late_hint() {
     // The other thread sets the hint of a word that has been opened since, looks again, and clears it.
     model(
         "full_is_not_said_because_of_a_late_hint",
-        Exhaustive,
+        Preemptions(4),
         || {
             let (index, entities) = all_taken_but(&[0]);
             let (late, _) = with_late_hint(&index);

@@ -153,6 +153,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a thread that ends does not show its cache to the next owner",
     ),
     (
+        "open_relaxed",
+        "who claims a word that was given back whole does not see what its last owners did",
+    ),
+    (
+        "part_given_back_whole",
+        "a claim word is given back whole of which only a part is owned",
+    ),
+    (
         "publish_by_store",
         "a place is stored, not compared and swapped: it can hit the next owner",
     ),
@@ -175,6 +183,22 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "release_relaxed",
         "the next owner of a slot does not see what the last one did",
+    ),
+    (
+        "span_close_relaxed",
+        "the second look may see the claim word as it was before",
+    ),
+    (
+        "span_no_recheck",
+        "a claim word is marked closed without a second look at it",
+    ),
+    (
+        "span_opened_in_secret",
+        "a span that opens is not reported to the hints above it",
+    ),
+    (
+        "span_skip_if_clear",
+        "an opener of a claim word leaves its hint alone that looks clear",
     ),
     (
         "summary_clear_one_level",
@@ -200,6 +224,11 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "take_relaxed",
         "who takes a chunk does not see its last user, nor its memory",
     ),
+    (
+        "whole_claim_by_or",
+        "a claim of whole words takes what it saw, not what it got",
+    ),
+    ("whole_claim_relaxed", "as `claim_relaxed`, for whole words"),
     (
         "word_ignores_phase",
         "as `kill_ignores_phase`, for a whole word at once",

@@ -148,6 +148,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_cache::a_node_has_one_owner_at_a_time",
     ),
     (
+        "open_relaxed",
+        "entity_spans::a_word_that_is_given_back_whole_and_claimed_has_the_next_versions",
+    ),
+    (
+        "part_given_back_whole",
+        "entity_spans::a_part_of_a_word_is_not_given_back_whole",
+    ),
+    (
         "publish_by_store",
         "entity_words::a_late_publish_never_hits_the_next_owner",
     ),
@@ -172,6 +180,22 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_claims::a_slot_that_is_released_and_claimed_has_the_next_version",
     ),
     (
+        "span_close_relaxed",
+        "entity_spans::a_word_emptied_and_opened_is_not_hidden",
+    ),
+    (
+        "span_no_recheck",
+        "entity_spans::a_word_emptied_and_opened_is_not_hidden",
+    ),
+    (
+        "span_opened_in_secret",
+        "entity_spans::a_span_closed_and_opened_is_not_hidden",
+    ),
+    (
+        "span_skip_if_clear",
+        "entity_spans::a_word_emptied_and_opened_is_not_hidden",
+    ),
+    (
         "summary_clear_one_level",
         "entity_summary::two_openers_hide_nothing_at_two_levels",
     ),
@@ -194,6 +218,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "take_relaxed",
         "chunk_takes::a_run_that_is_given_back_is_taken_as_it_was_left",
+    ),
+    (
+        "whole_claim_by_or",
+        "entity_spans::no_whole_word_is_given_to_two_batches",
+    ),
+    (
+        "whole_claim_relaxed",
+        "entity_spans::a_word_that_is_given_back_whole_and_claimed_has_the_next_versions",
     ),
     (
         "word_ignores_phase",

@@ -2,16 +2,14 @@
 
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::{Core, Threads};
-use crate::entity::index::summary::FANOUT;
+use crate::entity::index::span::{self, SPAN_WORDS};
 use crate::entity::index::wide::{self, Expected};
 use crate::entity::index::{group, scatter, slot};
 use crate::entity::{DestroyReport, Entity, Full};
 use crate::sync::atomic::Ordering;
-use crate::sync::geometry::{GROUP_SLOTS, SLOTS, WORD_BITS};
+use crate::sync::geometry::{FULL, GROUP_SLOTS, SLOTS, WORD_BITS};
 use crate::sync::{mutant, probe};
 
-/// From this many entities on, words are claimed in bulk.
-const MANY: usize = 2 * WORD_BITS as usize;
 /// After this many groups of a batch it shows whether neighbours stand side by side.
 const SAMPLE: usize = 32;
 /// A batch without order is sorted by slot if at least this many handles are left.
@@ -27,7 +25,19 @@ pub(crate) fn create(
 ) -> Result<(), Full> {
     let mut filled = 0;
     while filled < out.len() {
-        if cache.mask == 0 && out.len() - filled >= MANY {
+        let missing = out.len() - filled;
+        // What the thread has left of a word is for what does not fill words: a batch that begins
+        // with a word is cheaper to make, and to destroy.
+        let odd = if cache.mask == FULL {
+            missing
+        } else {
+            missing % WORD_BITS as usize
+        };
+        if cache.mask != 0 && odd > 0 {
+            filled += create_from_mask(core, cache, &mut out[filled..][..odd]);
+            continue;
+        }
+        if missing >= WORD_BITS as usize {
             let created = create_in_words(core, cache, tally, &mut out[filled..]);
             if created > 0 {
                 filled += created;
@@ -44,52 +54,81 @@ pub(crate) fn create(
             give_back(core, cache, tally, &out[..filled]);
             return Err(full);
         }
-        let slots = lowest(cache.mask, out.len() - filled);
-        cache.mask &= !slots;
-        if mutant::active("batch_forgets_surplus") {
-            cache.mask = 0;
-        }
-        filled += create_in_word(core, cache.word, slots, &mut out[filled..]);
+        filled += create_from_mask(core, cache, &mut out[filled..]);
     }
     tally.add_live(out.len() as u64);
     Ok(())
 }
 
-/// Takes one word after another below one hint word, as long as all their slots are wanted, and
-/// sets the hints of all of them at once; how many entities were made. None if the hints know of no
-/// free slot.
+/// Creates as many as there are slots in the cache's word.
+fn create_from_mask(core: &Core, cache: &mut Cache, out: &mut [Entity]) -> usize {
+    let slots = lowest(cache.mask, out.len());
+    cache.mask &= !slots;
+    if mutant::active("batch_forgets_surplus") {
+        cache.mask = 0;
+    }
+    create_in_word(core, cache.word, slots, out)
+}
+
+/// Takes words of one span that stand side by side, as many as `out` fills; how many entities were
+/// made. None if the hints know of no free slot. The cache holds nothing that `out` could be made from.
+///
+/// All claims before all stores: a read-modify-write waits until the stores before it are done.
 fn create_in_words(core: &Core, cache: &mut Cache, tally: &Tally, out: &mut [Entity]) -> usize {
     let Some(first) = core.candidate(cache, tally) else {
         return 0;
     };
-    let hint_word = first as usize / FANOUT;
-    // All claims before all stores: a read-modify-write waits until the stores before it are done.
-    let mut slots = [0; FANOUT];
+    // One more than needed is for the next calls, if the thread has nothing in hand.
+    let wanted = out.len() / WORD_BITS as usize + usize::from(cache.mask == 0);
+    let claimed = core.claim_whole(tally, span::of(first), |seen| {
+        span::run(span::whole(seen), span::lane(first), wanted)
+    });
+    if claimed == 0 {
+        return create_in_broken_words(core, cache, tally, first, out);
+    }
+    let words = (claimed / span::lane(first)).trailing_ones();
+    let slots = (words * WORD_BITS) as usize;
+    let created = slots.min(out.len());
+    wide::create_run(core, first * WORD_BITS, &mut out[..created]);
+    if created < slots {
+        cache.word = first + created as u32 / WORD_BITS;
+        cache.mask = FULL << (created as u32 % WORD_BITS) & FULL;
+        if mutant::active("batch_forgets_surplus") {
+            cache.mask = 0;
+        }
+    }
+    created
+}
+
+/// `create_in_words` from `word` on, where slots are free singly.
+fn create_in_broken_words(
+    core: &Core,
+    cache: &mut Cache,
+    tally: &Tally,
+    word: u32,
+    out: &mut [Entity],
+) -> usize {
+    let number = span::of(word);
+    let mut slots = [0; SPAN_WORDS as usize];
     let mut claimed = 0;
     let mut room = out.len();
-    for word in first..((hint_word + 1) * FANOUT) as u32 {
+    for word in word..(number + 1) * SPAN_WORDS {
         if room < WORD_BITS as usize {
             break;
         }
         probe::probed(1);
-        if !core.is_full(word) {
-            let lane = word as usize % FANOUT;
-            slots[lane] = core.claim_word(word);
-            room -= slots[lane].count_ones() as usize;
-            claimed |= 1 << lane;
+        let won = core.claim_word(word);
+        if won != 0 {
+            slots[(word % SPAN_WORDS) as usize] = won;
+            room -= won.count_ones() as usize;
+            claimed |= span::lane(word);
         }
     }
-    if claimed != 0 {
-        core.mark_later(cache, tally, hint_word, claimed);
-    }
+    // At least the first, so that a wrong hint is set right.
+    core.mark_later(cache, tally, number, claimed | span::lane(word));
     let mut filled = 0;
-    for (lane, slots) in slots.into_iter().enumerate() {
-        filled += create_in_word(
-            core,
-            (hint_word * FANOUT + lane) as u32,
-            slots,
-            &mut out[filled..],
-        );
+    for (word, slots) in (number * SPAN_WORDS..).zip(slots) {
+        filled += create_in_word(core, word, slots, &mut out[filled..]);
     }
     filled
 }
@@ -119,7 +158,7 @@ fn give_back(core: &Core, cache: &mut Cache, tally: &Tally, created: &[Entity]) 
 
 /// The `count` lowest bits of `mask`, or all of them.
 fn lowest(mask: u64, count: usize) -> u64 {
-    if mask.count_ones() as usize <= count {
+    if count >= WORD_BITS as usize || mask.count_ones() as usize <= count {
         return mask;
     }
     // The shortest prefix that holds `count` of the bits, by halving.
@@ -174,7 +213,7 @@ pub(crate) fn destroy(
         let Some(&first) = entities.get(at) else {
             break;
         };
-        let died = destroy_word(core, &mut freed, &entities[at..]);
+        let died = destroy_groups(core, &mut freed, &entities[at..]);
         if died > 0 {
             report.destroyed += died;
             at += died;
@@ -199,36 +238,35 @@ pub(crate) fn destroy(
     report
 }
 
+/// Slots of a group.
+const GROUP_LEN: usize = GROUP_SLOTS as usize;
 /// Groups of a claim word.
 const WORD_GROUPS: usize = (WORD_BITS / GROUP_SLOTS) as usize;
 /// All lanes of a group.
 const ALL_LANES: u64 = u64::MAX >> (64 - GROUP_SLOTS);
 
-/// Destroys the first handles of a slice if they are those of a whole claim word in order, and all
-/// alive; how many it destroyed. All looks, then all compare-and-swaps, then all stores: a
-/// read-modify-write holds up the loads that follow, and waits for the stores before it.
+/// Destroys the first handles of a slice if they are those of whole groups in order, and all alive;
+/// at most a claim word's at a time; how many it destroyed. All looks, then all compare-and-swaps, then
+/// all stores: a read-modify-write holds up the loads that follow, and waits for the stores before it.
 #[inline]
-fn destroy_word(core: &Core, freed: &mut Freed<'_>, entities: &[Entity]) -> usize {
-    if !core.wide() || entities.len() < WORD_BITS as usize || entities[0].index() >= SLOTS {
-        return 0;
-    }
-    let first = entities[0].index() / GROUP_SLOTS;
-    // SAFETY: the groups of a claim word that exists, if `first` is its first; else the look says so.
-    let group = |at: usize| unsafe {
-        core.group((first / WORD_GROUPS as u32 * WORD_GROUPS as u32 + at as u32) * GROUP_SLOTS)
-    };
-    // Ordering: as in `Core::kill`; before the slots are looked at.
-    let words: [u64; WORD_GROUPS] = core::array::from_fn(|at| group(at).load(Ordering::Acquire));
-    let Some(phases) = wide::look_at_word(core, entities) else {
+fn destroy_groups(core: &Core, freed: &mut Freed<'_>, entities: &[Entity]) -> usize {
+    let Some((first, wanted)) = whole_groups(core, entities) else {
         return 0;
     };
-    let alive = (0..WORD_GROUPS)
-        .all(|at| group::phases(words[at]) == phases >> (at as u32 * GROUP_SLOTS) & ALL_LANES);
-    if !alive && !mutant::active("word_ignores_phase") {
-        return 0;
+    // SAFETY: the caller's slice begins with handles of so many groups, which exist.
+    let group = |at: usize| unsafe { core.group((first + at as u32) * GROUP_SLOTS) };
+    let mut words = [0; WORD_GROUPS];
+    for (at, word) in words.iter_mut().enumerate().take(wanted) {
+        // Ordering: as in `Core::kill`; before the slots are looked at.
+        *word = group(at).load(Ordering::Acquire);
     }
+    let (looked_at, phases) = wide::look_at_groups(core, &entities[..wanted * GROUP_LEN]);
     let mut condemned = 0;
-    for (at, &word) in words.iter().enumerate() {
+    for (at, &word) in words.iter().enumerate().take(looked_at) {
+        let expected = phases >> (at as u32 * GROUP_SLOTS) & ALL_LANES;
+        if group::phases(word) != expected && !mutant::active("word_ignores_phase") {
+            break;
+        }
         let dead = group::after_death(word, ALL_LANES);
         // Ordering: as in `Core::kill`.
         if group(at)
@@ -241,12 +279,26 @@ fn destroy_word(core: &Core, freed: &mut Freed<'_>, entities: &[Entity]) -> usiz
         }
         condemned += 1;
     }
-    let handles = entities.chunks(GROUP_SLOTS as usize);
+    let handles = entities.chunks(GROUP_LEN);
     for (number, handles) in (first..).zip(handles).take(condemned) {
         wide::bury_handles(core, handles);
         freed.add(number, ALL_LANES);
     }
-    condemned * GROUP_SLOTS as usize
+    condemned * GROUP_LEN
+}
+
+/// The first group, and how many, if a slice may begin with the handles of whole groups in order.
+#[inline]
+fn whole_groups(core: &Core, entities: &[Entity]) -> Option<(u32, usize)> {
+    let first = entities.first()?.index();
+    let last = entities.get(GROUP_LEN - 1)?.index();
+    if !core.wide() || !first.is_multiple_of(GROUP_SLOTS) || last != first + GROUP_SLOTS - 1 {
+        return None;
+    }
+    let first = first / GROUP_SLOTS;
+    let behind = ((SLOTS / GROUP_SLOTS).checked_sub(first)?) as usize;
+    let wanted = (entities.len() / GROUP_LEN).min(WORD_GROUPS).min(behind);
+    (wanted > 0).then_some((first, wanted))
 }
 
 /// Destroys the first handles of a slice, as many as lie in one group and differ; how many those
@@ -384,14 +436,17 @@ pub(crate) fn settle(freed: &mut Freed<'_>, tally: &Tally, number: u32, died: &D
     freed.add(number, died.killed & !last);
 }
 
-/// Freed slots on their way back: gathered by claim word, and hints by hint word.
+/// Freed slots on their way back: gathered by claim word, and these by span.
 #[derive(Debug)]
 pub(crate) struct Freed<'a> {
     core: &'a Core,
     cache: &'a mut Cache,
     word: u32,
     slots: u64,
-    hint_word: usize,
+    span: u32,
+    /// Lanes of the span all of whose slots were freed.
+    whole: u64,
+    /// Lanes of the span whose claim words were opened.
     opened: u64,
 }
 
@@ -402,7 +457,8 @@ impl<'a> Freed<'a> {
             cache,
             word: 0,
             slots: 0,
-            hint_word: 0,
+            span: 0,
+            whole: 0,
             opened: 0,
         }
     }
@@ -435,26 +491,28 @@ impl<'a> Freed<'a> {
         if slots == 0 || self.cache.stow(self.word, slots) {
             return;
         }
-        if self.core.release_unmarked(self.word, slots) {
-            let hint_word = self.word as usize / FANOUT;
-            if hint_word != self.hint_word {
-                self.pass_on_hints();
-                self.hint_word = hint_word;
-            }
-            self.opened |= 1 << (self.word as usize % FANOUT);
+        if span::of(self.word) != self.span {
+            self.pass_on_lanes();
+            self.span = span::of(self.word);
+        }
+        let lane = span::lane(self.word);
+        if slots == FULL || mutant::active("part_given_back_whole") {
+            self.whole |= lane;
+        } else if self.core.release_slots(self.word, slots) {
+            self.opened |= lane;
         }
     }
 
-    fn pass_on_hints(&mut self) {
-        let opened = core::mem::take(&mut self.opened);
-        if opened != 0 {
-            self.core.mark_released(self.hint_word, opened);
+    fn pass_on_lanes(&mut self) {
+        if self.whole | self.opened != 0 {
+            self.core.open_lanes(self.span, self.whole, self.opened);
+            (self.whole, self.opened) = (0, 0);
         }
     }
 
     fn finish(mut self) {
         self.pass_on_word();
-        self.pass_on_hints();
+        self.pass_on_lanes();
     }
 }
 

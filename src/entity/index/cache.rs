@@ -31,10 +31,10 @@ pub(crate) struct Cache {
     pub(crate) mask: u64,
     /// The block that this thread takes words from.
     pub(crate) block: u32,
-    /// The hint word that `unmarked` belongs to.
-    pub(crate) hint_word: u32,
-    /// Claim words that this thread has filled and whose hints it has not set yet: it sets them
-    /// together. (Until then others may look at a full word in vain.)
+    /// The span that this thread took from last.
+    pub(crate) span: u32,
+    /// Lanes of that span whose claim words this thread has emptied and whose hints it has not set yet:
+    /// it sets them together. (Until then others may look there in vain.)
     pub(crate) unmarked: u64,
     /// This node's number, from 1: marks the block that the thread works in.
     pub(crate) ordinal: u32,
@@ -49,7 +49,7 @@ impl Cache {
             word: 0,
             mask: 0,
             block: NO_BLOCK,
-            hint_word: 0,
+            span: 0,
             unmarked: 0,
             ordinal,
             magazine: [0; MAGAZINE],
@@ -69,6 +69,14 @@ impl Cache {
             return Some(self.word * WORD_BITS + lane);
         }
         None
+    }
+
+    /// Lanes of `span` where this thread does not look again before it has set their hints.
+    #[inline]
+    pub(crate) fn behind(&self) -> u64 {
+        u64::MAX
+            .checked_shr(self.unmarked.leading_zeros())
+            .unwrap_or(0)
     }
 
     /// How many slots it holds.

@@ -4,7 +4,6 @@ use std::vec;
 
 use crate::entity::index::core::Core;
 use crate::entity::{Entity, EntityIndex, Full};
-use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{WORD_BITS, WORDS_PER_BLOCK};
 
 /// New entities; see [`EntityIndex::create_iter`].
@@ -91,8 +90,7 @@ impl Iterator for Live<'_> {
             }
             self.word = self.next;
             self.next += 1;
-            // SAFETY: below `WORDS`.
-            self.taken = unsafe { self.core.claims(self.word) }.load(Ordering::Acquire);
+            self.taken = self.core.taken(self.word);
         }
     }
 }

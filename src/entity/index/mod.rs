@@ -1,17 +1,23 @@
 //! `EntityIndex`: the concurrent index of entities.
 
 mod batch;
+mod block;
 mod cache;
+mod claim;
 mod core;
+mod death;
 mod group;
 mod iter;
+mod living;
 #[cfg(loom)]
 pub mod model;
 mod options;
 #[cfg(not(loom))]
 mod placed;
+mod release;
 mod scatter;
 mod slot;
+mod span;
 mod summary;
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -58,10 +64,10 @@ use core::Core;
 /// # Costs
 /// | operation | progress | read-modify-writes | complexity |
 /// |---|---|---|---|
-/// | create | lock-free | 0 (2 in 64, claiming a word) | O(1), whatever lives |
-/// | create n | lock-free | 2 for 64 | O(n) |
+/// | create | lock-free | 0 (1 or 2 in 64, claiming a word) | O(1), whatever lives |
+/// | create n | lock-free | 1 for up to 2,048 | O(n) |
 /// | destroy | lock-free | 1 (2 or 3 when the thread's magazine is full) | O(1) |
-/// | destroy n, in index order | lock-free | 6 for 64 | O(n) |
+/// | destroy n, in index order | lock-free | 1 for 16, and 1 for up to 2,048 | O(n) |
 /// | exists, locate | wait-free | 0 | one load |
 /// | publish | lock-free | 1 | O(1) |
 /// | count | wait-free | 0 | O(threads) |

@@ -43,7 +43,7 @@ impl HintTree {
     }
 
     /// Says that leaf `leaf` was found full, unless `still_full` now says otherwise.
-    pub fn mark_full(&self, leaf: usize, still_full: impl FnOnce() -> bool) {
+    pub fn mark_full(&self, leaf: usize, still_full: impl Fn() -> bool) {
         self.0.mark_full(leaf, still_full);
     }
 

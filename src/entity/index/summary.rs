@@ -1,9 +1,9 @@
-//! The summary: where a claim word with a free bit may be found, in a few loads.
+//! The summary: where a span with something free may be found, in a few loads.
 //!
-//! State: a tree of hint words over the claim words, 64 children a word; a set bit says "full". The
-//! claim words are the truth; a hint may lag.
+//! State: a tree of hint words over the span words, 64 children a word; a set bit says "full". The
+//! span words know better; a hint may lag.
 //!
-//! Operations: `mark_full_many` (who filled children), `mark_open` (who opened a full one), `find`.
+//! Operations: `mark_full` (who filled a child), `mark_open` (who opened a full one), `find`.
 //!
 //! Invariant: once all calls have returned, a set bit stands over a full child. (A clear bit may
 //! stand over a full child: that costs a searcher one look, and it sets the bit.)
@@ -17,6 +17,8 @@
 //!
 //! A thread that stops for ever between opening a child and clearing its bit hides what lies below
 //! that bit; so before anybody reports "nothing left", the claim words are scanned without hints.
+//!
+//! The hints of the claim words themselves, in the span words, work by the same rule.
 
 use std::io;
 
@@ -28,7 +30,7 @@ use crate::sync::{mutant, probe};
 /// Children of a hint word.
 pub(crate) const FANOUT: usize = WORD_BITS as usize;
 
-/// The hint words over `leaves` claim words.
+/// The hint words over some leaves.
 #[derive(Debug)]
 pub(crate) struct Summary {
     words: Table<AtomicU64>,
@@ -71,50 +73,24 @@ impl Summary {
         self.words.get(self.levels[level] + word)
     }
 
-    /// The hints of the leaves below hint word `word`: a set bit is a full leaf.
-    #[inline]
-    pub(crate) fn leaves(&self, word: usize) -> u64 {
-        probe::probed(1);
-        // Ordering: Relaxed, it is a hint.
-        self.word(0, word).load(Ordering::Relaxed)
-    }
-
     /// Says that leaf `leaf` was found full, unless `still_full` now says otherwise.
-    #[cfg(any(test, loom))]
-    pub(crate) fn mark_full(&self, leaf: usize, still_full: impl FnOnce() -> bool) {
-        let bit = 1 << (leaf % FANOUT);
-        self.mark_full_many(leaf / FANOUT, bit, |bit| if still_full() { bit } else { 0 });
-    }
-
-    /// Says that `leaves` below hint word `word` were found full, but for those that `still_full`
-    /// now leaves out.
-    pub(crate) fn mark_full_many(
-        &self,
-        word: usize,
-        leaves: u64,
-        still_full: impl FnOnce(u64) -> u64,
-    ) {
-        let old = self.set(0, word, leaves);
-        let opened = leaves & !still_full(leaves);
-        if opened != 0 && !mutant::active("summary_no_recheck") {
-            self.clear(0, word, opened);
-            return;
-        }
-        let (mut child, mut is_full) = (word, old | leaves == FULL);
-        for level in 1..self.levels.len() {
-            if !is_full {
-                return;
-            }
+    pub(crate) fn mark_full(&self, leaf: usize, still_full: impl Fn() -> bool) {
+        let mut child = leaf;
+        for level in 0..self.levels.len() {
             let bit = 1 << (child % FANOUT);
             let old = self.set(level, child / FANOUT, bit);
             // Ordering: Acquire, to look at the child no earlier than the bit was set.
-            if self.word(level - 1, child).load(Ordering::Acquire) != FULL
-                && !mutant::active("summary_no_recheck")
-            {
+            let is_full = match level {
+                0 => still_full(),
+                _ => self.word(level - 1, child).load(Ordering::Acquire) == FULL,
+            };
+            if !is_full && !mutant::active("summary_no_recheck") {
                 self.clear(level, child / FANOUT, bit);
                 return;
             }
-            is_full = old | bit == FULL;
+            if old | bit != FULL {
+                return;
+            }
             child /= FANOUT;
         }
     }
@@ -123,11 +99,6 @@ impl Summary {
     #[inline]
     pub(crate) fn mark_open(&self, leaf: usize) {
         self.clear(0, leaf / FANOUT, 1 << (leaf % FANOUT));
-    }
-
-    /// Says that `leaves` below hint word `word`, which were full, are not any more.
-    pub(crate) fn mark_open_many(&self, word: usize, leaves: u64) {
-        self.clear(0, word, leaves);
     }
 
     /// Sets bits of a hint word; the word before.

@@ -108,11 +108,7 @@ fn a_condemned_entity_is_dead_once_somebody_was_told_so() {
 fn what_a_thread_kept_is_everybodys_when_it_ends_or_panics() {
     let index = EntityIndex::new();
     let taken = |index: &EntityIndex| {
-        let count = |word| {
-            // SAFETY: the word exists.
-            let claims = unsafe { index.shared.core.claims(word) };
-            claims.load(Ordering::Relaxed).count_ones()
-        };
+        let count = |word| index.shared.core.taken(word).count_ones();
         (0..256).map(count).sum::<u32>()
     };
     for panics in [false, true] {

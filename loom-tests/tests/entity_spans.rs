@@ -1,0 +1,244 @@
+//! Words that are claimed and given back whole, and the hints of the claim words.
+//!
+//! Under the model checker a claim word has two slots and a span two claim words: slots 0 to 3 and 4
+//! to 7.
+#![cfg(loom)]
+
+use loom::sync::Arc;
+use megachunk::entity::{Entity, EntityIndex};
+use megachunk::sync::model::ThreadCache;
+use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::entities::{
+    Thread, all_taken_but, empty, handle, room, spawn, spawn_with,
+};
+use megachunk_loom_tests::model;
+
+/// Creates `count` in one call.
+fn batch(index: &EntityIndex, count: usize) -> Option<Vec<Entity>> {
+    let mut out = vec![Entity::PLACEHOLDER; count];
+    index.create_slice(&mut out).ok()?;
+    Some(out)
+}
+
+/// An index in which all slots are taken but those of word `word`, which is whole, and the entities by
+/// their slots.
+fn all_taken_but_word(word: usize) -> (Arc<EntityIndex>, Vec<Entity>) {
+    let (index, entities) = all_taken_but(&[]);
+    let report = index.destroy_slice(&entities[2 * word..2 * word + 2]);
+    assert!(report.is_clean());
+    (index, entities)
+}
+
+fn all_differ(index: &EntityIndex, mut entities: Vec<Entity>) {
+    assert!(entities.iter().all(|&entity| index.exists(entity)));
+    let count = entities.len();
+    entities.sort_unstable_by_key(|entity| entity.index());
+    entities.dedup_by_key(|entity| entity.index());
+    assert_eq!(entities.len(), count, "one slot was given out twice");
+}
+
+#[test]
+fn no_whole_word_is_given_to_two_batches() {
+    model(
+        "no_whole_word_is_given_to_two_batches",
+        Preemptions(3),
+        || {
+            let (index, _) = all_taken_but_word(1);
+            let other = spawn(&index, |index| batch(index, 2));
+            let mine = batch(&index, 2);
+            let theirs = other.join();
+            assert!(
+                mine.is_some() != theirs.is_some(),
+                "one word was given out twice, or not at all"
+            );
+            all_differ(&index, mine.into_iter().chain(theirs).flatten().collect());
+        },
+    );
+}
+
+#[test]
+fn no_slot_of_a_whole_word_is_given_to_a_batch_and_a_single_creation() {
+    model(
+        "no_slot_of_a_whole_word_is_given_to_a_batch_and_a_single_creation",
+        Preemptions(3),
+        || {
+            let (index, entities) = all_taken_but_word(2);
+            let other = spawn(&index, |index| index.create().ok());
+            let cache = index.thread_cache();
+            cache.adopt();
+            // The rest of the span is freed singly meanwhile.
+            index.destroy(entities[6]).expect("it lives");
+            index.flush();
+            let mine = batch(&index, 2);
+            let theirs = other.join();
+            let created: Vec<Entity> = mine.into_iter().flatten().chain(theirs).collect();
+            assert!(!created.is_empty(), "three slots were free");
+            all_differ(&index, created);
+        },
+    );
+}
+
+#[test]
+fn two_batches_take_the_words_of_a_span() {
+    model(
+        "two_batches_take_the_words_of_a_span",
+        Preemptions(2),
+        || {
+            let index = empty();
+            let threads: [Thread<_>; 2] = [4, 3].map(|count| {
+                spawn(&index, move |index| {
+                    batch(index, count).expect("there is room for both")
+                })
+            });
+            all_differ(&index, threads.into_iter().flat_map(Thread::join).collect());
+            assert_eq!(room(&index), 1, "the rest of a claimed word was lost");
+        },
+    );
+}
+
+#[test]
+fn a_word_that_is_given_back_whole_and_claimed_has_the_next_versions() {
+    model(
+        "a_word_that_is_given_back_whole_and_claimed_has_the_next_versions",
+        Preemptions(3),
+        || {
+            let (index, entities) = all_taken_but(&[]);
+            let word = [entities[4], entities[5]];
+            let other = spawn(&index, move |index| {
+                assert!(index.destroy_slice(&word).is_clean());
+                index.flush();
+            });
+            let early = batch(&index, 2);
+            other.join();
+            let next = word.map(|entity| handle(entity.index(), entity.version() + 2));
+            assert_eq!(early.or_else(|| batch(&index, 2)), Some(next.to_vec()));
+        },
+    );
+}
+
+#[test]
+fn a_word_that_passes_through_three_threads_has_the_next_versions() {
+    // Freed singly by one thread, gathered and given back whole by another, claimed by a third.
+    model(
+        "a_word_that_passes_through_three_threads_has_the_next_versions",
+        Preemptions(1),
+        || {
+            let (index, entities) = all_taken_but(&[]);
+            let (first, second) = (entities[4], entities[5]);
+            let freer = spawn(&index, move |index| {
+                index.destroy(first).expect("nobody else destroys it");
+                index.destroy(second).expect("nobody else destroys it");
+                index.flush();
+            });
+            let gatherer = spawn(&index, |index| {
+                let mine = batch(index, 2)?;
+                assert!(index.destroy_slice(&mine).is_clean());
+                index.flush();
+                Some(mine)
+            });
+            let claimed = batch(&index, 2);
+            freer.join();
+            let gathered = gatherer.join();
+            let next = |entity: Entity, lives| handle(entity.index(), entity.version() + 2 * lives);
+            let lives = 1 + u32::from(gathered.is_some());
+            if let Some(claimed) = claimed {
+                for entity in claimed {
+                    assert!(index.exists(entity));
+                    let before = entities[entity.index() as usize];
+                    assert!(entity == next(before, 1) || entity == next(before, lives));
+                }
+            } else {
+                assert_eq!(room(&index), 2);
+            }
+        },
+    );
+}
+
+#[test]
+fn a_part_of_a_word_is_not_given_back_whole() {
+    model(
+        "a_part_of_a_word_is_not_given_back_whole",
+        Preemptions(3),
+        || {
+            let (index, entities) = all_taken_but(&[]);
+            let victims = [entities[0], entities[4]];
+            let other = spawn(&index, move |index| {
+                assert!(index.destroy_slice(&victims).is_clean());
+                index.flush();
+            });
+            let mine = index.create().ok();
+            other.join();
+            all_differ(
+                &index,
+                mine.into_iter().chain([entities[1], entities[5]]).collect(),
+            );
+            assert_eq!(room(&index) + usize::from(mine.is_some()), 2);
+            assert!(index.exists(entities[1]) && index.exists(entities[5]));
+        },
+    );
+}
+
+#[test]
+fn a_word_emptied_and_opened_is_not_hidden() {
+    model(
+        "a_word_emptied_and_opened_is_not_hidden",
+        Exhaustive,
+        || {
+            let (index, entities) = all_taken_but(&[0, 4]);
+            let late: Box<dyn ThreadCache> = Box::new(index.thread_cache());
+            late.adopt();
+            let entity = index.create().expect("slot 0 is free");
+            assert_eq!(entity.index(), 0);
+            // One thread sets the hint of word 0, another one opens the word.
+            let setter = spawn_with(late, &index, EntityIndex::flush);
+            let cache = index.thread_cache();
+            cache.adopt();
+            index.destroy(entities[1]).expect("nobody else destroys it");
+            index.flush();
+            setter.join();
+            assert_eq!(room(&index), 2, "an open word is hidden");
+        },
+    );
+}
+
+#[test]
+fn a_span_closed_and_opened_is_not_hidden() {
+    model(
+        "a_span_closed_and_opened_is_not_hidden",
+        Preemptions(3),
+        || {
+            let (index, entities) = all_taken_but_word(0);
+            let word = [entities[2], entities[3]];
+            let other = spawn(&index, move |index| {
+                assert!(index.destroy_slice(&word).is_clean());
+                index.flush();
+            });
+            let mine = batch(&index, 2).expect("a word is free");
+            other.join();
+            assert_eq!(room(&index), 2, "an open span is hidden");
+            all_differ(&index, mine);
+        },
+    );
+}
+
+#[test]
+fn a_closed_span_opened_by_two_threads_is_not_hidden() {
+    model(
+        "a_closed_span_opened_by_two_threads_is_not_hidden",
+        Preemptions(3),
+        || {
+            let (index, entities) = all_taken_but(&[]);
+            let word = [entities[0], entities[1]];
+            let other = spawn(&index, move |index| {
+                assert!(index.destroy_slice(&word).is_clean());
+                index.flush();
+            });
+            let cache = index.thread_cache();
+            cache.adopt();
+            index.destroy(entities[2]).expect("nobody else destroys it");
+            index.flush();
+            other.join();
+            assert_eq!(room(&index), 3, "an open word is hidden");
+        },
+    );
+}

@@ -1,0 +1,84 @@
+//! Who works in which data block: a hint that keeps threads apart, and how a new block is opened.
+
+use crate::entity::index::cache::{Cache, NO_BLOCK};
+use crate::entity::index::core::Core;
+#[cfg(not(loom))]
+use crate::entity::index::span::SPANS_PER_BLOCK;
+use crate::sync::atomic::Ordering;
+use crate::sync::geometry::{BLOCK_SLOTS, BLOCKS, GROUP_SLOTS};
+
+/// Blocks whose group words are fetched at a time, 64 KiB of them, where slots come by huge pages.
+#[cfg(not(loom))]
+const GROUPS_FETCHED: u32 = 16;
+
+impl Core {
+    /// Makes `block` the thread's, unless another thread works there. A hint: two threads may end
+    /// up in one block, which costs speed and nothing else.
+    pub(crate) fn enter_block(&self, cache: &mut Cache, block: u32) -> bool {
+        let worker = self.workers.get(block as usize);
+        if worker.load(Ordering::Relaxed) != 0 {
+            return false;
+        }
+        worker.store(cache.ordinal, Ordering::Relaxed);
+        cache.block = block;
+        true
+    }
+
+    /// The thread does not work in its block any more.
+    pub(crate) fn leave_block(&self, cache: &mut Cache) {
+        if cache.block != NO_BLOCK {
+            let worker = self.workers.get(cache.block as usize);
+            if worker.load(Ordering::Relaxed) == cache.ordinal {
+                worker.store(0, Ordering::Relaxed);
+            }
+            cache.block = NO_BLOCK;
+        }
+    }
+
+    /// The first block that was never used; `None` if there is none.
+    pub(crate) fn open_block(&self) -> Option<u32> {
+        let mut opened = self.opened.load(Ordering::Relaxed);
+        loop {
+            if opened == BLOCKS {
+                return None;
+            }
+            // Ordering: Relaxed. The number is all that is passed on; an unused block is zeros.
+            match self.opened.compare_exchange_weak(
+                opened,
+                opened + 1,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => break,
+                Err(now) => opened = now,
+            }
+        }
+        #[cfg(not(loom))]
+        {
+            let slots = (opened * BLOCK_SLOTS) as usize;
+            let groups = (opened * BLOCK_SLOTS / GROUP_SLOTS) as usize;
+            if self.populate {
+                // One call instead of a fault a page. A refusal means that the pages come singly.
+                let _ = self.slots.populate(slots..slots + BLOCK_SLOTS as usize);
+                let end = groups + (BLOCK_SLOTS / GROUP_SLOTS) as usize;
+                let _ = self.groups.populate(groups..end);
+            } else {
+                // A page that is read first comes twice: as the one that all zeros share, and again
+                // when it is written to. So it is written to first. (Not by `fetch_or(0)`, which
+                // compilers take for a load.)
+                let spans = (opened * SPANS_PER_BLOCK) as usize;
+                for first in [self.slots.get(slots), self.spans.get(spans)] {
+                    let _ = first.compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
+                }
+                // The groups of the first million slots lie before the first border of a huge page.
+                if opened.is_multiple_of(GROUPS_FETCHED) {
+                    let end = (opened + GROUPS_FETCHED) * BLOCK_SLOTS / GROUP_SLOTS;
+                    let _ = self.groups.populate(groups..end as usize);
+                }
+            }
+        }
+        #[cfg(loom)]
+        let _ = (self.populate, BLOCK_SLOTS);
+        Some(opened)
+    }
+}

@@ -1,0 +1,112 @@
+//! Giving back: how slots become everybody's again.
+//!
+//! The caller owns the slots: it condemned and buried what lived there, or claimed them and did not use
+//! them.
+
+use crate::entity::index::cache::{Cache, MAGAZINE, Tally};
+use crate::entity::index::core::Core;
+use crate::entity::index::span::{self, CLOSED};
+use crate::sync::atomic::Ordering;
+use crate::sync::geometry::{FULL, WORD_BITS};
+use crate::sync::mutant;
+
+/// Slots that a full magazine gives back at once: the older half.
+const OLDER: usize = MAGAZINE.div_ceil(2);
+
+impl Core {
+    /// Gives slots of a word back to everybody. Wait-free.
+    pub(crate) fn release(&self, tally: &Tally, word: u32, slots: u64) {
+        if slots == 0 {
+            return;
+        }
+        let _lag = tally.lag.begin();
+        if slots == FULL {
+            self.open_lanes(span::of(word), span::lane(word), 0);
+        } else if self.release_slots(word, slots) {
+            self.open_lanes(span::of(word), 0, span::lane(word));
+        }
+    }
+
+    /// Gives slots of a word back, by the claim word; true if no slot was free there: then the caller
+    /// opens the word's lane.
+    #[inline]
+    pub(crate) fn release_slots(&self, word: u32, slots: u64) -> bool {
+        // SAFETY: callers pass words below `WORDS`.
+        let claims = unsafe { self.claims(word) };
+        // The bits are the caller's and clear, so nothing is carried to others.
+        //
+        // Ordering: Release pairs with the Acquire in `claim_word`.
+        let old = claims.fetch_add(slots, mutant::ordering("release_relaxed", Ordering::AcqRel));
+        debug_assert!(old & slots == 0, "a slot was released that was not claimed");
+        old == 0
+    }
+
+    /// Gives words of a span back whole, all of whose slots are the caller's, and says that others of its
+    /// words, which the caller has opened, may have free slots; both as lanes.
+    pub(crate) fn open_lanes(&self, number: u32, whole: u64, opened: u64) {
+        // SAFETY: callers pass spans below `SPANS`.
+        let word = unsafe { self.span(number) };
+        let bits = whole | span::closed(opened);
+        if mutant::active("span_skip_if_clear") && word.load(Ordering::Acquire) & bits == 0 {
+            return;
+        }
+        // Ordering: Release pairs with the Acquire in `claim_whole`, and in `mark_now`: whoever sets a
+        // hint after this sees the claim word opened. Always a read-modify-write: see `summary`.
+        let old = word.fetch_and(!bits, mutant::ordering("open_relaxed", Ordering::AcqRel));
+        debug_assert!(
+            old & whole == whole,
+            "a word was given back whole that was not taken"
+        );
+        if old == CLOSED && !mutant::active("span_opened_in_secret") {
+            self.summary.mark_open(number as usize);
+        }
+    }
+
+    /// Keeps a freed slot in the cache; if the magazine is full, makes room.
+    #[inline(always)]
+    pub(crate) fn keep(&self, cache: &mut Cache, tally: &Tally, index: u32) {
+        if !cache.keep(index) {
+            self.spill(cache, tally, index);
+        }
+    }
+
+    /// Makes room in a full magazine and keeps the freed slot `index` there: the older half goes back.
+    ///
+    /// Slots that were freed in order stand side by side, and go back by one read-modify-write a word.
+    #[inline(never)]
+    fn spill(&self, cache: &mut Cache, tally: &Tally, index: u32) {
+        let mut older = [0; OLDER];
+        older.copy_from_slice(&cache.magazine[..OLDER]);
+        cache.magazine.copy_within(OLDER.., 0);
+        cache.len -= OLDER as u32;
+        cache.keep(index);
+        for run in older.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS) {
+            let slots = run
+                .iter()
+                .fold(0, |slots, index| slots | 1 << (index % WORD_BITS));
+            if !cache.stow(run[0] / WORD_BITS, slots) {
+                self.release(tally, run[0] / WORD_BITS, slots);
+            }
+        }
+    }
+
+    /// Gives all slots of a cache back.
+    pub(crate) fn flush(&self, cache: &mut Cache, tally: &Tally) {
+        self.release(tally, cache.word, cache.mask);
+        cache.mask = 0;
+        if mutant::active("flush_forgets_magazine") {
+            cache.len = 0;
+        }
+        let magazine = &mut cache.magazine[..cache.len as usize];
+        magazine.sort_unstable();
+        for run in magazine.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS) {
+            let slots = run
+                .iter()
+                .fold(0, |slots, index| slots | 1 << (index % WORD_BITS));
+            self.release(tally, run[0] / WORD_BITS, slots);
+        }
+        cache.len = 0;
+        self.mark_now(cache, tally);
+        self.leave_block(cache);
+    }
+}

@@ -40,7 +40,7 @@ impl<A: EntityAllocator + 'static> Subject for Entities<A> {
         vec![
             Scenario::new("create-first-ever", |_| (Vec::new(), 0), create),
             Scenario::new("create", |a| a.prepared(10), create),
-            Scenario::new("create-new-word", |a| a.prepared(WORD), create),
+            Scenario::new("create-new-word", |a| a.prepared_in_two(2 * WORD), create),
             Scenario::new("create-new-block", |a| a.prepared(BLOCK), create),
             Scenario::new(
                 "create-from-freed",
@@ -165,6 +165,14 @@ impl<A: EntityAllocator> Entities<A> {
     /// `count` entities, all of them handles.
     fn prepared(&self, count: usize) -> (Vec<Entity>, i64) {
         (self.create_n(count), count as i64)
+    }
+
+    /// `count` entities in two calls of as many, all of them handles: what one call claimed beyond its
+    /// needs, the other one uses up.
+    fn prepared_in_two(&self, count: usize) -> (Vec<Entity>, i64) {
+        let mut handles = self.create_n(count / 2);
+        handles.extend(self.create_n(count / 2));
+        (handles, count as i64)
     }
 
     /// `count` entities, the last `handles` of them handles.

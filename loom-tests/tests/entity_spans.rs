@@ -242,3 +242,26 @@ fn a_closed_span_opened_by_two_threads_is_not_hidden() {
         },
     );
 }
+
+#[test]
+fn full_is_not_said_because_of_a_late_claim() {
+    // The other thread closes the span by its claim, and says so to the hints above it only after the
+    // span has been opened again.
+    model(
+        "full_is_not_said_because_of_a_late_claim",
+        Preemptions(3),
+        || {
+            let (index, entities) = all_taken_but_word(1);
+            let word = [entities[0], entities[1]];
+            let other = spawn(&index, |index| index.create().ok());
+            let cache = index.thread_cache();
+            cache.adopt();
+            assert!(index.destroy_slice(&word).is_clean());
+            index.flush();
+            index
+                .create()
+                .expect("this thread has released a word, and the other one took one of two");
+            other.join();
+        },
+    );
+}

@@ -169,7 +169,7 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     ),
     (
         "quiet_no_fence",
-        "entity_claims::full_is_not_said_because_of_a_late_hint",
+        "entity_spans::full_is_not_said_because_of_a_late_claim",
     ),
     (
         "quiet_not_compared",

@@ -117,6 +117,30 @@ fn a_word_that_is_given_back_whole_and_claimed_has_the_next_versions() {
 }
 
 #[test]
+fn a_word_that_is_claimed_in_an_open_span_has_the_next_versions() {
+    // The claim does not close the span: nothing but the claim itself sees what the last owner did.
+    model(
+        "a_word_that_is_claimed_in_an_open_span_has_the_next_versions",
+        Preemptions(2),
+        || {
+            let (index, entities) = all_taken_but(&[6]);
+            let word = [entities[4], entities[5]];
+            let other = spawn(&index, move |index| {
+                assert!(index.destroy_slice(&word).is_clean());
+                index.flush();
+            });
+            let early = batch(&index, 2);
+            other.join();
+            let created = early.or_else(|| batch(&index, 2)).expect("three are free");
+            for entity in &created {
+                assert!(entity.version() > entities[entity.index() as usize].version());
+            }
+            all_differ(&index, created);
+        },
+    );
+}
+
+#[test]
 fn a_word_that_passes_through_three_threads_has_the_next_versions() {
     // Freed singly by one thread, gathered and given back whole by another, claimed by a third.
     model(

@@ -225,7 +225,7 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     ),
     (
         "whole_claim_relaxed",
-        "entity_spans::a_word_that_is_given_back_whole_and_claimed_has_the_next_versions",
+        "entity_spans::a_word_that_is_claimed_in_an_open_span_has_the_next_versions",
     ),
     (
         "word_ignores_phase",

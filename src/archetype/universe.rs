@@ -314,7 +314,7 @@ impl Universe {
         self.index.set_place(entity, place(run, row));
     }
 
-    /// Destroys an entity of the calling world, or one whose place the caller has made its own.
+    /// Destroys an entity of the calling world.
     #[inline(always)]
     pub(crate) fn kill(&self, entity: Entity) {
         self.index.destroy_owned(entity);

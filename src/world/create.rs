@@ -288,10 +288,7 @@ impl World {
             .index()
             .relocate(entity, None, Some(LEAVING))?
         {
-            Ok(()) => {
-                self.universe.kill(entity);
-                Ok(())
-            }
+            Ok(()) => Ok(self.universe.index().destroy(entity)?),
             Err(_) => Err(WorldError::AlreadyBuilt { entity }),
         }
     }

@@ -12,7 +12,6 @@ mod living;
 #[cfg(loom)]
 pub mod model;
 mod options;
-#[cfg(not(loom))]
 mod placed;
 mod release;
 mod scatter;

@@ -3,7 +3,7 @@
 
 use super::slot;
 use super::summary::Summary;
-use crate::entity::EntityIndex;
+use crate::entity::{Entity, EntityIndex};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::GROUP_SLOTS;
 
@@ -23,6 +23,11 @@ pub fn age(entities: &EntityIndex, index: u32, version: u32) {
     word.store(slot::dead(version - 2), Ordering::Relaxed);
     let phase = u64::from(version >> 1 & 1);
     group.fetch_or(phase << (index % GROUP_SLOTS), Ordering::Relaxed);
+}
+
+/// Destroys an entity that the caller alone may destroy, as a world does with its own.
+pub fn destroy_owned(entities: &EntityIndex, entity: Entity) {
+    entities.destroy_owned(entity);
 }
 
 /// The hint tree alone, over words that the model has in its own hands.

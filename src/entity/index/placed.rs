@@ -1,13 +1,17 @@
 //! What a world does with the ids of its own entities: it creates them where they lie, and moves them.
 
 use crate::entity::index::slot;
-use crate::entity::{Entity, EntityIndex, Full, Place};
+use crate::entity::{Entity, EntityIndex};
+#[cfg(not(loom))]
+use crate::entity::{Full, Place};
 use crate::sync::atomic::Ordering;
+#[cfg(not(loom))]
 use crate::sync::geometry::WORD_BITS;
 
 impl EntityIndex {
     /// Creates an entity that has a place from the beginning. Lock-free; no read-modify-write but one or
     /// two in 64.
+    #[cfg(not(loom))]
     #[inline(always)]
     pub(crate) fn create_placed(&self, place: Place) -> Result<Entity, Full> {
         let created = self.with_cache(|core, cache, tally| {
@@ -31,6 +35,7 @@ impl EntityIndex {
     }
 
     /// Where an entity lies; `None` if it does not live, or has no place. Wait-free, one load.
+    #[cfg(not(loom))]
     #[inline(always)]
     pub(crate) fn place_of(&self, entity: Entity) -> Option<Place> {
         slot::place(self.shared.core.living(entity)?)
@@ -38,6 +43,7 @@ impl EntityIndex {
 
     /// Sets the place of an entity that nobody else changes or destroys meanwhile: one that lies in a
     /// world, which the caller has to itself. Wait-free, one store.
+    #[cfg(not(loom))]
     #[inline(always)]
     pub(crate) fn set_place(&self, entity: Entity, place: Place) {
         debug_assert!(self.exists(entity));
@@ -51,12 +57,11 @@ impl EntityIndex {
     }
 
     /// Destroys an entity that nobody else destroys, changes or builds meanwhile: one that lies in a world,
-    /// which the caller has to itself, or one that the caller has claimed by its place. Wait-free, no
-    /// read-modify-write but two in 64.
+    /// which the caller has to itself. Wait-free, no read-modify-write but two in 64.
     ///
     /// No compare-and-swap of the group word says who destroys, because nobody competes. So the slot's
     /// phase there stays as it is, and the slot's next entity must have the same one: the version in
-    /// between is skipped.
+    /// between is skipped. It is as if the slot had had another entity meanwhile of which nobody heard.
     #[inline(always)]
     pub(crate) fn destroy_owned(&self, entity: Entity) {
         debug_assert!(self.exists(entity));
@@ -81,6 +86,7 @@ impl EntityIndex {
     /// Destroys entities that nobody else destroys, changes or builds meanwhile, as
     /// [`destroy_owned`](Self::destroy_owned) does; neighbours' slots go back together. Lock-free, two
     /// read-modify-writes for 64 neighbours.
+    #[cfg(not(loom))]
     pub(crate) fn destroy_owned_slice(&self, entities: &[Entity]) {
         let retiring = self.with_cache(|core, cache, tally| {
             let mut word = 0;

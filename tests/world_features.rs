@@ -1,5 +1,6 @@
 //! Names, resources, views, several worlds, compaction, collection, statistics.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -318,6 +319,49 @@ fn values_that_move_between_worlds_are_dropped_once() {
     );
     drop(sea);
     assert_eq!(drops.load(Ordering::Relaxed), 1_000);
+}
+
+#[test]
+fn a_template_whose_clone_panics_leaves_both_worlds_whole() {
+    static LEFT: AtomicUsize = AtomicUsize::new(usize::MAX);
+    #[derive(Debug)]
+    struct Template;
+    impl Clone for Template {
+        fn clone(&self) -> Self {
+            let left = LEFT.fetch_sub(1, Ordering::Relaxed);
+            assert!(left > 0, "no more clones");
+            Self
+        }
+    }
+    let (mut land, mut sea) = two_worlds();
+    let all: Vec<Entity> = (0..5_000_u64)
+        .map(|n| land.create((n,).per_chunk((Template, 1_u8))).unwrap())
+        .collect();
+    // Into longer chunks, so that rows are copied; the third new chunk fails.
+    sea.set_chunk_size(2);
+    for (calls, moving) in [(3, true), (2, false)] {
+        LEFT.store(calls, Ordering::Relaxed);
+        let call = AssertUnwindSafe(|| {
+            if moving {
+                let _ = land.move_slice_to(&mut sea, &all[..4_000]);
+            } else {
+                let _ = land.matching::<With<u64>>().unwrap().add(|_| (1_u16,));
+            }
+        });
+        assert!(catch_unwind(call).is_err());
+        LEFT.store(usize::MAX, Ordering::Relaxed);
+        assert_eq!(land.count() + sea.count(), 5_000);
+        for (n, &ant) in all.iter().enumerate() {
+            let world = if land.is_built(ant) { &land } else { &sea };
+            assert_eq!(world.get::<u64>(ant).unwrap(), &(n as u64));
+        }
+    }
+    let changed = land.query::<&u16, ()>().unwrap().count();
+    assert!(changed > 0 && changed < land.count());
+    assert!(sea.count() > 0 && land.count() > 1_000);
+    let swapped = World::swap::<(u64,), _>(&mut land, all[4_999], (1_i8,).shared(Team(1)));
+    swapped.unwrap();
+    assert_eq!(land.shared::<Team>(all[4_999]).unwrap(), &Team(1));
 }
 
 // Compaction and collection.

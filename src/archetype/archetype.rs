@@ -16,7 +16,7 @@ use crate::archetype::edge::Edges;
 use crate::archetype::having::{Having, NO_COLUMN};
 use crate::archetype::universe::Universe;
 use crate::chunk::{ChunkError, Run};
-use crate::fragment::panic::{Panicked, note};
+use crate::fragment::panic::{Panicked, note, resume};
 use crate::fragment::{FragmentId, FragmentSet};
 
 /// A value that lies in a chunk once.
@@ -165,15 +165,37 @@ impl Archetype {
         let position = self.chunks.len() as u32;
         let columns = self.columns.len();
         let chunk = Chunk::new(base, run, group, columns, self.least_capacity, shift);
-        for value in &self.chunk_values {
-            // SAFETY: the layout has room for the value there, and the chunk is new.
-            unsafe { value.template.clone_to(chunk.array(value.offset)) };
+        if let Err(panic) = self.fill_values(&chunk) {
+            // SAFETY: just taken, and nobody knows of it.
+            unsafe { universe.give_chunk(run) };
+            resume(Some(panic));
         }
         self.chunks.push(chunk);
         universe.enter(run, world, self.number, position);
         self.groups[group as usize].chunks += 1;
         self.open(position);
         Ok(position)
+    }
+
+    /// Gives a new chunk its chunk fragments; all or, if a template's `clone` panics, none.
+    fn fill_values(&self, chunk: &Chunk) -> Result<(), Box<dyn core::any::Any + Send>> {
+        let mut made = 0;
+        let mut panicked = None;
+        note(&mut panicked, || {
+            for value in &self.chunk_values {
+                // SAFETY: the layout has room for the value there, and the chunk is new.
+                unsafe { value.template.clone_to(chunk.array(value.offset)) };
+                made += 1;
+            }
+        });
+        let Some(panic) = panicked else {
+            return Ok(());
+        };
+        for value in &self.chunk_values[..made] {
+            // SAFETY: just made, and used by nobody. A second panic says nothing new.
+            let _ = unsafe { value.template.drop_at(chunk.array(value.offset)) };
+        }
+        Err(panic)
     }
 
     /// Takes the memory of a new chunk: of the length that is due, or of half of it, or of a quarter …

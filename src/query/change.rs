@@ -499,6 +499,10 @@ fn emigrate<D: QueryData, F: QueryFilter>(
             for &rows in &runs {
                 let moved = world.emigrate(other, archetype, rows, &mut passage);
                 *count += moved.count as usize;
+                if moved.panicked.is_some() {
+                    world.names_go_along(other);
+                    resume(moved.panicked);
+                }
                 if let Some(error) = moved.refused {
                     return Err(error);
                 }

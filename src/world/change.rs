@@ -345,6 +345,10 @@ impl World {
         come: Come,
     ) -> Result<(), WorldError> {
         let (archetype, row) = self.find(entity)?;
+        if Come::HAS_VALUES {
+            self.remove::<Gone>(entity)?;
+            return self.add(entity, come);
+        }
         let edge = self.swap_edge::<Gone, Come>(archetype)?;
         resume(self.add_along(archetype, row, entity, &edge, come)?);
         Ok(())

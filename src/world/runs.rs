@@ -10,7 +10,7 @@
 
 use core::marker::PhantomData;
 
-use crate::archetype::{Chunk, Edge, Rows, copy_bits, copy_rows};
+use crate::archetype::{Chunk, Edge, Row, Rows, copy_bits, copy_rows};
 use crate::entity::Entity;
 use crate::fragment::Bundle;
 use crate::fragment::panic::{Panicked, first, note};
@@ -84,11 +84,10 @@ impl World {
         let (archetype, row) = self.find(entities[0])?;
         let chunk = &self.archetypes[archetype as usize].chunks[row.chunk as usize];
         let there = &chunk.entities()[row.row as usize..];
-        let same = there.iter().zip(entities).take_while(|(a, b)| a == b);
         let rows = Rows {
             chunk: row.chunk,
             first: row.row,
-            count: same.count() as u32,
+            count: common(there, entities) as u32,
         };
         Ok((archetype, rows))
     }
@@ -184,12 +183,8 @@ impl World {
         let version = self.version();
         let mut moved = Moved::default();
         while moved.count < rows.count && moved.panicked.is_none() {
-            let to = match self.room(edge.target, group) {
-                Ok(to) => to,
-                Err(error) => {
-                    moved.refused = Some(error);
-                    break;
-                }
+            let Some(to) = self.room_or_why(edge.target, group, &mut moved) else {
+                break;
             };
             let target = &self.archetypes[edge.target as usize];
             let chunk = &target.chunks[to.chunk as usize];
@@ -226,6 +221,27 @@ impl World {
         source.close_rows(&self.universe, self.number, done, version);
         moved.panicked = first(moved.panicked, ended);
         moved
+    }
+
+    /// An empty row at the end of a chunk of the group, or why there is none: no memory, or the `clone` of a
+    /// chunk fragment's template has panicked.
+    pub(crate) fn room_or_why(
+        &mut self,
+        archetype: u32,
+        group: u32,
+        moved: &mut Moved,
+    ) -> Option<Row> {
+        let mut room = None;
+        note(&mut moved.panicked, || {
+            room = Some(self.room(archetype, group));
+        });
+        match room? {
+            Ok(row) => Some(row),
+            Err(error) => {
+                moved.refused = Some(error);
+                None
+            }
+        }
     }
 
     /// A chunk of one archetype, and one of another.
@@ -303,4 +319,18 @@ impl World {
         self.settle_groups(archetype);
         panicked
     }
+}
+
+/// How many handles two slices begin with together.
+fn common(a: &[Entity], b: &[Entity]) -> usize {
+    /// Compared at once, without a branch each.
+    const BLOCK: usize = 16;
+    let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK));
+    let equal = |(a, b): &(&[Entity], &[Entity])| {
+        let pairs = a.iter().zip(*b);
+        pairs.fold(true, |same, (a, b)| same & (a == b))
+    };
+    let first = blocks.take_while(equal).count() * BLOCK;
+    let rest = a[first..].iter().zip(&b[first..]);
+    first + rest.take_while(|(a, b)| a == b).count()
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::archetype::{Edge, Rows, copy_bits, copy_rows};
 use crate::entity::Entity;
+use crate::fragment::panic::{note, resume};
 use crate::fragment::{Bundle, FragmentError};
 use crate::world::destroy::SliceReport;
 use crate::world::runs::Moved;
@@ -51,6 +52,10 @@ impl World {
     ///
     /// # Errors
     /// [`WorldError::OtherUniverse`].
+    ///
+    /// # Panics
+    /// If a shared value's `eq` or `hash`, or the `clone` of a chunk fragment's template panics: each entity
+    /// is in one of the two worlds then, whole.
     pub fn move_slice_to(
         &mut self,
         other: &mut Self,
@@ -58,9 +63,10 @@ impl World {
     ) -> Result<SliceReport, WorldError> {
         self.check_universe(other)?;
         let mut report = SliceReport::default();
+        let mut panicked = None;
         let mut passage: Option<(u32, Passage)> = None;
         let mut at = 0;
-        while at < entities.len() {
+        while at < entities.len() && panicked.is_none() {
             let found = self.run_at(&entities[at..]).and_then(|(archetype, rows)| {
                 match &passage {
                     Some((known, _)) if *known == archetype => {}
@@ -71,6 +77,7 @@ impl World {
             match (found, &mut passage) {
                 (Ok((archetype, rows)), Some((_, way))) => {
                     let moved = self.emigrate(other, archetype, rows, way);
+                    panicked = moved.panicked;
                     report.done += moved.count as usize;
                     at = report.refuse(at + moved.count as usize, moved.refused);
                 }
@@ -83,6 +90,7 @@ impl World {
                 self.name_goes_along(other, entity);
             }
         }
+        resume(panicked);
         Ok(report)
     }
 
@@ -156,6 +164,10 @@ impl World {
                 continue;
             }
             let moved = self.emigrate(other, archetype, rows, &mut passage);
+            if moved.panicked.is_some() {
+                self.names_go_along(other);
+                resume(moved.panicked);
+            }
             count += moved.count as usize;
             if let Some(error) = moved.refused {
                 return Err(error);
@@ -229,17 +241,22 @@ impl World {
         let source = &self.archetypes[archetype as usize];
         let chunk = &source.chunks[rows.chunk as usize];
         let (here, whole) = (chunk.group, rows.count == chunk.len);
-        let group = match self.group_there(other, archetype, here, passage) {
-            Ok(group) => group,
-            Err(error) => {
-                return Moved {
-                    refused: Some(error),
-                    ..Moved::default()
-                };
+        let mut moved = Moved::default();
+        let mut group = None;
+        // Users' `eq` and `hash` may panic.
+        note(&mut moved.panicked, || {
+            group = Some(self.group_there(other, archetype, here, passage));
+        });
+        let group = match group {
+            Some(Ok(group)) => group,
+            Some(Err(error)) => {
+                moved.refused = Some(error);
+                return moved;
             }
+            None => return moved,
         };
         let target = &other.archetypes[passage.edge.target as usize];
-        let moved = if whole && passage.same_layout && target.wants_chunk(group, chunk) {
+        moved = if whole && passage.same_layout && target.wants_chunk(group, chunk) {
             self.hand_to(other, archetype, rows, passage.edge.target, group)
         } else {
             self.copy_to(other, archetype, rows, &passage.edge, group)
@@ -293,12 +310,8 @@ impl World {
         let mut moved = Moved::default();
         let from = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
         while moved.count < rows.count {
-            let to = match other.room(edge.target, group) {
-                Ok(to) => to,
-                Err(error) => {
-                    moved.refused = Some(error);
-                    break;
-                }
+            let Some(to) = other.room_or_why(edge.target, group, &mut moved) else {
+                break;
             };
             let target = &mut other.archetypes[edge.target as usize];
             let chunk = &target.chunks[to.chunk as usize];

@@ -3,6 +3,8 @@
 use crate::entity::index::cache::{Cache, NO_BLOCK};
 use crate::entity::index::core::Core;
 #[cfg(not(loom))]
+use crate::entity::index::core::SMALL_BLOCKS;
+#[cfg(not(loom))]
 use crate::entity::index::span::SPANS_PER_BLOCK;
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{BLOCK_SLOTS, BLOCKS, GROUP_SLOTS};
@@ -69,6 +71,9 @@ impl Core {
                 let spans = (opened * SPANS_PER_BLOCK) as usize;
                 for first in [self.slots.get(slots), self.spans.get(spans)] {
                     let _ = first.compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
+                }
+                if opened < SMALL_BLOCKS {
+                    let _ = self.slots.populate(slots..slots + BLOCK_SLOTS as usize);
                 }
                 // The groups of the first million slots lie before the first border of a huge page.
                 if opened.is_multiple_of(GROUPS_FETCHED) {

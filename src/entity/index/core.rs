@@ -47,7 +47,7 @@ use crate::entity::index::summary::Summary;
 use crate::entity::index::wide::Width;
 use crate::memory::{Table, ZeroFilled};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::sync::geometry::{BLOCKS, GROUP_SLOTS, SLOTS, WORDS};
+use crate::sync::geometry::{BLOCK_SLOTS, BLOCKS, GROUP_SLOTS, SLOTS, WORDS};
 use crate::sync::local::Registry;
 use crate::sync::mutant;
 
@@ -74,11 +74,22 @@ pub(crate) struct Core {
     width: Width,
 }
 
+/// Bytes of a huge page.
+const HUGE_PAGE: usize = 2 << 20;
+/// Bytes of a block's slot words.
+const BLOCK_BYTES: usize = BLOCK_SLOTS as usize * size_of::<AtomicU64>();
+/// The first blocks lie before the first border of a huge page: an index of few entities is not to cost a
+/// whole one.
+pub(super) const SMALL_BLOCKS: u32 = 4;
+
 impl Core {
     /// An empty index: address space only.
     pub(crate) fn new(huge_pages: bool) -> io::Result<Self> {
         // The staggers keep the tables' first lines in different cache sets.
-        let slots = Table::new(SLOTS as usize, 0)?;
+        let slots = Table::new(
+            SLOTS as usize,
+            HUGE_PAGE - SMALL_BLOCKS as usize * BLOCK_BYTES,
+        )?;
         let groups = Table::new((SLOTS / GROUP_SLOTS) as usize, 5 << 12)?;
         let huge = huge_pages && advise_huge(&slots) && advise_huge(&groups);
         Ok(Self {

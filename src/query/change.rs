@@ -187,7 +187,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
                 seen.rows(world, known, chunk, &mut runs);
                 for &rows in &runs {
                     count += rows.count as usize;
-                    let whole = rows.count == len_of(world, archetype, chunk);
+                    let data = &world.archetypes[archetype as usize];
+                    let whole = rows.count == data.chunks[chunk as usize].len;
                     let more = if whole {
                         world.clear_chunk(archetype, chunk)
                     } else {
@@ -544,10 +545,6 @@ fn settled(
 
 fn chunks_of(world: &World, archetype: u32) -> u32 {
     world.archetypes[archetype as usize].chunks.len() as u32
-}
-
-fn len_of(world: &World, archetype: u32, chunk: u32) -> u32 {
-    world.archetypes[archetype as usize].chunks[chunk as usize].len
 }
 
 impl<D: QueryData, F: QueryFilter> Query<D, F> {

@@ -62,6 +62,10 @@ pub unsafe trait QueryData {
         let _ = (columns, chunk);
     }
 
+    /// The same from row `rows` on.
+    #[doc(hidden)]
+    fn skip<'w>(fetch: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w>;
+
     /// Lends a row.
     ///
     /// # Safety
@@ -182,6 +186,11 @@ unsafe impl<T: Fragment> QueryData for &T {
     }
 
     #[inline(always)]
+    fn skip<'w>(array: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w> {
+        array.wrapping_add(rows)
+    }
+
+    #[inline(always)]
     unsafe fn item<'w>(array: *const T, row: usize) -> &'w T {
         // SAFETY: the caller's.
         unsafe { &*array.add(row) }
@@ -229,6 +238,11 @@ unsafe impl<T: Fragment> QueryData for &mut T {
     }
 
     #[inline(always)]
+    fn skip<'w>(array: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w> {
+        array.wrapping_add(rows)
+    }
+
+    #[inline(always)]
     unsafe fn item<'w>(array: *mut T, row: usize) -> &'w mut T {
         // SAFETY: the caller's.
         unsafe { &mut *array.add(row) }
@@ -265,6 +279,11 @@ unsafe impl<T: Fragment> QueryData for Option<&T> {
     #[inline(always)]
     fn fetch<'w>(at: At, chunk: ChunkView<'w>) -> Option<*const T> {
         (at.offset != ABSENT).then(|| array::<T>(chunk, at.offset).cast_const())
+    }
+
+    #[inline(always)]
+    fn skip<'w>(array: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w> {
+        array.map(|array| array.wrapping_add(rows))
     }
 
     #[inline(always)]
@@ -310,6 +329,11 @@ unsafe impl<T: Fragment> QueryData for Option<&mut T> {
     }
 
     #[inline(always)]
+    fn skip<'w>(array: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w> {
+        array.map(|array| array.wrapping_add(rows))
+    }
+
+    #[inline(always)]
     unsafe fn item<'w>(array: Option<*mut T>, row: usize) -> Option<&'w mut T> {
         // SAFETY: the caller's.
         array.map(|array| unsafe { &mut *array.add(row) })
@@ -339,6 +363,11 @@ unsafe impl QueryData for Entity {
     #[inline(always)]
     fn fetch<'w>((): (), chunk: ChunkView<'w>) -> *const Entity {
         chunk.chunk.handles()
+    }
+
+    #[inline(always)]
+    fn skip<'w>(handles: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w> {
+        handles.wrapping_add(rows)
     }
 
     #[inline(always)]
@@ -383,6 +412,11 @@ unsafe impl<T: Fragment> QueryData for Has<T> {
     }
 
     #[inline(always)]
+    fn skip<'w>(has: Self::Fetch<'w>, _: usize) -> Self::Fetch<'w> {
+        has
+    }
+
+    #[inline(always)]
     unsafe fn item<'w>(has: Self::Fetch<'w>, _: usize) -> Self::Item<'w> {
         has
     }
@@ -422,6 +456,11 @@ macro_rules! shared {
             #[inline(always)]
             fn fetch<'w>(at: u32, chunk: ChunkView<'w>) -> &'w T {
                 chunk.shared_value(at as usize)
+            }
+
+            #[inline(always)]
+            fn skip<'w>(value: Self::Fetch<'w>, _: usize) -> Self::Fetch<'w> {
+                value
             }
 
             #[inline(always)]
@@ -470,6 +509,11 @@ unsafe impl<T: Fragment + Clone> QueryData for PerChunk<T> {
     }
 
     #[inline(always)]
+    fn skip<'w>(value: Self::Fetch<'w>, _: usize) -> Self::Fetch<'w> {
+        value
+    }
+
+    #[inline(always)]
     unsafe fn item<'w>(value: Self::Fetch<'w>, _: usize) -> Self::Item<'w> {
         value
     }
@@ -512,6 +556,11 @@ macro_rules! tuple {
             #[inline(always)]
             fn fetch<'w>(columns: Self::Columns, chunk: ChunkView<'w>) -> Self::Fetch<'w> {
                 ($($data::fetch(columns.$at, chunk),)*)
+            }
+
+            #[inline(always)]
+            fn skip<'w>(fetch: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w> {
+                ($($data::skip(fetch.$at, rows),)*)
             }
 
             #[inline(always)]

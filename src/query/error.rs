@@ -18,6 +18,51 @@ pub enum QueryError {
         /// The fragment's name.
         name: Box<str>,
     },
+    /// It would lend the values of a tag, which has none.
+    #[error("{name} is a tag: it has no values to be lent")]
+    NoValues {
+        /// The tag's name.
+        name: Box<str>,
+    },
+    /// A fragment was asked for to be written that is lent to be read only.
+    #[error("{name} is lent to be read only")]
+    ReadOnly {
+        /// The fragment's name.
+        name: Box<str>,
+    },
+    /// A fragment was asked for that the query does not lend.
+    #[error("the query does not lend {name}")]
+    NotAsked {
+        /// The fragment's name.
+        name: Box<str>,
+    },
+    /// An optional fragment is not there.
+    #[error("there is no {name} in this chunk")]
+    Absent {
+        /// The fragment's name.
+        name: Box<str>,
+    },
+    /// A fragment is lent already.
+    #[error("{name} is lent already")]
+    Lent {
+        /// The fragment's name.
+        name: Box<str>,
+    },
+    /// The world is only read, and the query writes.
+    #[error("the query writes {name}: it needs `&mut World`")]
+    Writes {
+        /// A fragment that it writes.
+        name: Box<str>,
+    },
+    /// It was built for worlds of another universe.
+    #[error("the query was built for worlds of another universe")]
+    OtherUniverse,
+    /// It would lend too many fragments.
+    #[error("the query lends more than {limit} fragments")]
+    TooMany {
+        /// How many can be.
+        limit: usize,
+    },
     /// A fragment was refused.
     #[error(transparent)]
     Fragment(#[from] FragmentError),

@@ -4,13 +4,18 @@
 //! that match, and looks only at those that have come since. Run on a world it lends entity by entity,
 //! or chunk by chunk as slices, on one thread or on many.
 //!
+//! A [`DynamicQuery`] is the same for tools and scripts: put together at run time, of fragments' numbers.
+//!
 //! What is lent to be written is lent once: a query that takes a fragment twice, one of them to write, is
 //! an error when it is built, and a run borrows the whole world.
 
 mod change;
+mod collection;
 mod data;
+mod dynamic;
 mod error;
 mod filter;
+mod masks;
 #[expect(clippy::module_inception, reason = "the noun of the room")]
 mod query;
 mod requirements;
@@ -18,6 +23,7 @@ mod view;
 
 pub use change::QueryChange;
 pub use data::{Has, QueryData, ReadOnly};
+pub use dynamic::{DynamicChunk, DynamicQuery, DynamicQueryBuilder, DynamicRun, Presence};
 pub use error::QueryError;
 pub use filter::{Any, Changed, Moved, QueryFilter, With, Without};
 pub use query::{Query, QueryIter, QueryOnce, QueryRun};

@@ -335,8 +335,8 @@ impl<'a> Scope<'a> {
 /// A query on a world: lends what the query says, in the order of archetypes, chunks and rows.
 #[must_use = "a query does nothing until it is run"]
 pub struct QueryRun<'q, D: QueryData, F: QueryFilter = ()> {
-    matches: &'q [Match<D, F>],
-    world: &'q World,
+    pub(super) matches: &'q [Match<D, F>],
+    pub(super) world: &'q World,
     since: u32,
     version: u32,
     chunks: Option<ChunkFilter<'q>>,
@@ -419,7 +419,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     }
 
     #[inline(always)]
-    fn scope(&self) -> Scope<'_> {
+    pub(super) fn scope(&self) -> Scope<'_> {
         Scope {
             world: self.world,
             since: self.since,

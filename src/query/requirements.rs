@@ -67,6 +67,14 @@ impl Requirements {
         self.any.push(ids);
     }
 
+    /// Where nothing has to be there, of what may be there one must be at least: else the query would see
+    /// every entity, and lend nothing of most.
+    pub(crate) fn ask_for_optional(&mut self) {
+        if self.all.is_empty() && self.any.is_empty() && !self.optional.is_empty() {
+            self.any.push(self.optional.clone());
+        }
+    }
+
     fn access(&mut self, id: FragmentId, access: Access) {
         let twice = match access {
             Access::None => false,

@@ -1,0 +1,158 @@
+//! Collections: a query on entities that somebody names, split at the borders of chunks.
+
+use core::ops::Range;
+
+use crate::entity::Entity;
+use crate::query::masks::masked;
+use crate::query::query::{Match, Scope};
+use crate::query::{ChunkView, QueryData, QueryFilter, QueryRun};
+use crate::world::{SliceReport, World};
+
+/// Neighbouring rows of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) archetype: u32,
+    /// The chunk's position in its archetype.
+    pub(crate) chunk: u32,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+}
+
+impl Span {
+    pub(crate) fn same_chunk(&self, other: &Self) -> bool {
+        (self.archetype, self.chunk) == (other.archetype, other.chunk)
+    }
+}
+
+/// Where entities lie, as spans in the order of archetypes, chunks and rows, each row once; and the handles
+/// that are refused.
+pub(crate) fn located(world: &World, entities: &[Entity]) -> (Vec<Span>, SliceReport) {
+    let mut report = SliceReport::default();
+    let mut rows = Vec::with_capacity(entities.len());
+    for (position, &entity) in entities.iter().enumerate() {
+        match world.find(entity) {
+            Ok((archetype, row)) => rows.push((archetype, row.chunk, row.row)),
+            Err(error) => report.refused.push((position, error)),
+        }
+    }
+    rows.sort_unstable();
+    rows.dedup();
+    let neighbours =
+        |a: &(u32, u32, u32), b: &(u32, u32, u32)| (a.0, a.1) == (b.0, b.1) && a.2 + 1 == b.2;
+    let spans = rows.chunk_by(neighbours).map(|rows| Span {
+        archetype: rows[0].0,
+        chunk: rows[0].1,
+        first: rows[0].2,
+        count: rows.len() as u32,
+    });
+    (spans.collect(), report)
+}
+
+impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
+    /// Lends the data of those of `entities` that the query sees, in the order in which they lie. O(n log n) for
+    /// n entities.
+    ///
+    /// An entity that stands there twice is lent once; handles that are refused are reported by position.
+    /// `done` is the number of entities that were lent.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ants: Vec<Entity> = (0..9_u32).map(|n| world.create((n,))).collect::<Result<_, _>>()?;
+    /// world.add(ants[4], ("wet",))?;
+    /// let mut dry = Query::<&mut u32, Without<&str>>::new(&world).unwrap();
+    /// let report = dry.on(&mut world).for_each_in(&ants[3..6], |number| *number += 100);
+    /// assert_eq!(report.into_result()?, 2);
+    /// let numbers: Vec<u32> = ants.iter().map(|&ant| *world.get(ant).unwrap()).collect();
+    /// assert_eq!(numbers, [0, 1, 2, 103, 4, 105, 6, 7, 8]);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    pub fn for_each_in<'a>(
+        &'a mut self,
+        entities: &[Entity],
+        mut each: impl FnMut(D::Item<'a>),
+    ) -> SliceReport {
+        let (spans, mut report) = located(self.world, entities);
+        let (matches, scope) = (self.matches, self.scope());
+        for span in &spans {
+            report.done += rows_of(matches, scope, span, &mut each);
+        }
+        report
+    }
+
+    /// The same, on all threads of the current rayon pool.
+    pub fn par_for_each_in<'a>(
+        &'a mut self,
+        entities: &[Entity],
+        each: impl Fn(D::Item<'a>) + Sync,
+    ) -> SliceReport {
+        use rayon::prelude::*;
+        let (spans, mut report) = located(self.world, entities);
+        let (matches, scope) = (self.matches, self.scope());
+        report.done = spans
+            .par_iter()
+            .map(|span| rows_of(matches, scope, span, &mut |item| each(item)))
+            .sum();
+        report
+    }
+
+    /// Lends the data of those of `entities` that the query sees as slices: for each piece of neighbouring
+    /// rows the chunk, which of its rows they are, and their data. Enabled bits are not looked at, as in
+    /// [`for_each_chunk`](Self::for_each_chunk). `done` is the number of entities that were lent.
+    pub fn for_each_chunk_in<'a>(
+        &'a mut self,
+        entities: &[Entity],
+        mut each: impl FnMut(ChunkView<'a>, Range<usize>, D::Slices<'a>),
+    ) -> SliceReport {
+        let (spans, mut report) = located(self.world, entities);
+        let (matches, scope) = (self.matches, self.scope());
+        for span in &spans {
+            if let Some((known, view)) = seen(matches, scope, span) {
+                let (first, count) = (span.first as usize, span.count as usize);
+                let fetch = D::skip(D::fetch(known.data, view), first);
+                // SAFETY: rows of the chunk; spans have no row in common.
+                each(view, first..first + count, unsafe {
+                    D::slices(fetch, count)
+                });
+                report.done += count;
+            }
+        }
+        report
+    }
+}
+
+/// Lends the rows of a span that the query sees; how many.
+fn rows_of<'a, D: QueryData, F: QueryFilter>(
+    matches: &'a [Match<D, F>],
+    scope: Scope<'a>,
+    span: &Span,
+    each: &mut impl FnMut(D::Item<'a>),
+) -> usize {
+    let Some((known, view)) = seen(matches, scope, span) else {
+        return 0;
+    };
+    let fetch = D::fetch(known.data, view);
+    let mut count = 0;
+    for row in span.first..span.first + span.count {
+        if masked(known.masks.as_deref(), view.chunk, row) {
+            // SAFETY: a row of the chunk; spans have no row in common, so each is lent once.
+            each(unsafe { D::item(fetch, row as usize) });
+            count += 1;
+        }
+    }
+    count
+}
+
+/// The chunk of a span, if the query sees it.
+fn seen<'a, D: QueryData, F: QueryFilter>(
+    matches: &'a [Match<D, F>],
+    scope: Scope<'a>,
+    span: &Span,
+) -> Option<(&'a Match<D, F>, ChunkView<'a>)> {
+    let found = matches.binary_search_by_key(&span.archetype, |known| known.archetype);
+    let known = &matches[found.ok()?];
+    let archetype = &scope.world.archetypes[span.archetype as usize];
+    let chunk = &archetype.chunks[span.chunk as usize];
+    Some((known, scope.view(known, archetype, chunk)?))
+}

@@ -1,0 +1,208 @@
+//! `DynamicQueryBuilder`: requirements by fragments' numbers, checked when the query is built.
+
+use std::sync::Arc;
+
+use crate::fragment::{FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentSet};
+use crate::query::dynamic::query::{DynamicQuery, Lend};
+use crate::query::{Access, QueryError, Requirements};
+use crate::world::World;
+
+/// Fragments that one query can lend: a bit each.
+pub(super) const LENDS: usize = 128;
+
+/// Whether a fragment has to be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It must be there.
+    All,
+    /// Of all that are so marked, fragments and tags together, one must be there at least.
+    Any,
+    /// It must not be there, or be switched off.
+    None,
+    /// It may be there. Where nothing is marked [`All`](Self::All) or [`Any`](Self::Any), one of those that
+    /// may be there must be.
+    Optional,
+}
+
+/// One requirement.
+#[derive(Clone, Copy, Debug)]
+struct Term {
+    id: FragmentId,
+    presence: Presence,
+    access: Access,
+}
+
+/// A query in the making: what must be there, and what is lent, of fragments, tags, chunk fragments, shared
+/// and const shared fragments alike. Nothing is checked before [`build`](Self::build).
+#[derive(Debug)]
+#[must_use = "a builder does nothing until `build`"]
+pub struct DynamicQueryBuilder<'w> {
+    world: &'w World,
+    terms: Vec<Term>,
+    changed: Vec<FragmentId>,
+    moved: bool,
+}
+
+impl<'w> DynamicQueryBuilder<'w> {
+    pub(super) fn new(world: &'w World) -> Self {
+        Self {
+            world,
+            terms: Vec::new(),
+            changed: Vec::new(),
+            moved: false,
+        }
+    }
+
+    /// Asks for a fragment in this way: what all the others come down to.
+    pub fn require(mut self, presence: Presence, id: FragmentId, access: Access) -> Self {
+        self.terms.push(Term {
+            id,
+            presence,
+            access,
+        });
+        self
+    }
+
+    /// The fragment must be there, and is lent to be read.
+    pub fn read(self, id: FragmentId) -> Self {
+        self.require(Presence::All, id, Access::Read)
+    }
+
+    /// The fragment must be there, and is lent to be written.
+    pub fn write(self, id: FragmentId) -> Self {
+        self.require(Presence::All, id, Access::Write)
+    }
+
+    /// The fragment or tag must be there, switched on.
+    pub fn with(self, id: FragmentId) -> Self {
+        self.require(Presence::All, id, Access::None)
+    }
+
+    /// The fragment or tag must not be there, or be switched off.
+    pub fn without(self, id: FragmentId) -> Self {
+        self.require(Presence::None, id, Access::None)
+    }
+
+    /// The fragment may be there, and is lent then.
+    pub fn optional(self, id: FragmentId, access: Access) -> Self {
+        self.require(Presence::Optional, id, access)
+    }
+
+    /// Of these, and of those of other such calls, one must be there at least.
+    pub fn any(self, ids: &[FragmentId]) -> Self {
+        let require = |builder: Self, &id| builder.require(Presence::Any, id, Access::None);
+        ids.iter().fold(self, require)
+    }
+
+    /// Only chunks where the fragment, which must be there, was lent for writing or got new values since
+    /// the query ran last.
+    pub fn changed(mut self, id: FragmentId) -> Self {
+        self.changed.push(id);
+        self
+    }
+
+    /// Only chunks where entities came, went or changed rows since the query ran last.
+    pub fn moved(mut self) -> Self {
+        self.moved = true;
+        self
+    }
+
+    /// The query. O(requirements²).
+    ///
+    /// # Errors
+    /// * [`FragmentError::Unknown`] for a number that the world's registry did not give out;
+    /// * [`QueryError::Contradiction`]: a fragment is excluded and asked for, changed, or lent;
+    /// * [`QueryError::Conflict`]: a fragment is lent twice, one of them to be written;
+    /// * [`FragmentError::Twice`]: a fragment stands there twice in another way;
+    /// * [`QueryError::NoValues`]: a tag is to be lent;
+    /// * [`QueryError::ReadOnly`]: a shared fragment is to be written;
+    /// * [`FragmentError::WrongKind`]: a fragment is asked for changes that has no column;
+    /// * [`QueryError::TooMany`]: more than 128 fragments are to be lent.
+    pub fn build(self) -> Result<DynamicQuery, QueryError> {
+        let mut requirements = Requirements::new();
+        let mut any = FragmentSet::new();
+        let mut lends = Vec::new();
+        for (at, term) in self.terms.iter().enumerate() {
+            self.check(term)?;
+            if let Some(other) = self.terms[..at].iter().find(|other| other.id == term.id) {
+                return Err(self.twice(*term, *other)?);
+            }
+            match term.presence {
+                Presence::All => requirements.all(term.id, term.access),
+                Presence::Optional => requirements.optional(term.id, term.access),
+                Presence::None => requirements.none(term.id),
+                Presence::Any => {
+                    requirements.optional(term.id, term.access);
+                    any.insert(term.id);
+                }
+            }
+            if term.access != Access::None {
+                lends.push(Lend {
+                    id: term.id,
+                    write: term.access == Access::Write,
+                });
+            }
+        }
+        if lends.len() > LENDS {
+            return Err(QueryError::TooMany { limit: LENDS });
+        }
+        if !any.is_empty() {
+            requirements.any(any);
+        }
+        for &id in &self.changed {
+            let info = self.info(id)?;
+            if !matches!(info.kind(), FragmentKind::Fragment | FragmentKind::Tag) {
+                return Err(QueryError::Fragment(FragmentError::WrongKind {
+                    name: info.name().into(),
+                    is: info.kind(),
+                    wanted: FragmentKind::Fragment,
+                }));
+            }
+            requirements.all(id, Access::None);
+        }
+        requirements.ask_for_optional();
+        requirements.check(self.world.registry())?;
+        Ok(DynamicQuery::new(
+            Arc::clone(self.world.universe()),
+            requirements,
+            lends.into(),
+            self.changed.into(),
+            self.moved,
+        ))
+    }
+
+    fn info(&self, id: FragmentId) -> Result<&'w FragmentInfo, QueryError> {
+        let info = self.world.registry().get(id);
+        info.ok_or(QueryError::Fragment(FragmentError::Unknown { id }))
+    }
+
+    /// Whether a requirement makes sense alone.
+    fn check(&self, term: &Term) -> Result<(), QueryError> {
+        let info = self.info(term.id)?;
+        let name = || info.name().into();
+        match (info.kind(), term.presence, term.access) {
+            (_, _, Access::None) => Ok(()),
+            (_, Presence::None, _) => Err(QueryError::Contradiction { name: name() }),
+            (FragmentKind::Tag, ..) => Err(QueryError::NoValues { name: name() }),
+            (FragmentKind::Shared | FragmentKind::ConstShared, _, Access::Write) => {
+                Err(QueryError::ReadOnly { name: name() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is wrong with two requirements of one fragment.
+    fn twice(&self, one: Term, other: Term) -> Result<QueryError, QueryError> {
+        let name = self.info(one.id)?.name().into();
+        let excluded = [one, other].map(|term| term.presence == Presence::None);
+        let lent = [one, other].map(|term| term.access != Access::None);
+        let written = [one, other].map(|term| term.access == Access::Write);
+        Ok(if excluded[0] != excluded[1] {
+            QueryError::Contradiction { name }
+        } else if lent == [true; 2] && written != [false; 2] {
+            QueryError::Conflict { name }
+        } else {
+            QueryError::Fragment(FragmentError::Twice { name })
+        })
+    }
+}

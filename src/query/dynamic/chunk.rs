@@ -1,0 +1,186 @@
+//! `DynamicChunk`: a chunk, or some rows of one, whose columns are asked for one by one.
+//!
+//! Must hold, so that no value is lent twice: of one `DynamicChunk` each column is lent either to one writer or
+//! to readers (`read`, `written`), and whoever makes two of one chunk sees to it that they have no row in
+//! common and do not live at one time.
+
+use crate::entity::Entity;
+use crate::fragment::{FragmentError, FragmentId, Values, ValuesMut};
+use crate::query::dynamic::query::{DynamicMatch, Lend, LendPlace};
+use crate::query::masks::masked;
+use crate::query::{ChunkView, QueryError};
+
+/// A chunk that a [`DynamicQuery`](crate::query::DynamicQuery) sees, or some neighbouring rows of one.
+///
+/// Columns are lent for as long as the run is borrowed: the same one to one writer, or to as many readers as
+/// like; asking for more is an error, not a panic.
+#[derive(Debug)]
+pub struct DynamicChunk<'w> {
+    view: ChunkView<'w>,
+    lends: &'w [Lend],
+    known: &'w DynamicMatch,
+    first: u32,
+    len: u32,
+    /// A bit for each fragment that is lent to be read.
+    read: u128,
+    /// A bit for each fragment that is lent to be written.
+    written: u128,
+}
+
+impl<'w> DynamicChunk<'w> {
+    /// Rows of a chunk.
+    ///
+    /// # Safety
+    /// The rows are the chunk's, one at least; `lends` and `known` are of one query, and the places those of the
+    /// chunk's archetype. For `'w` nobody else has what `lends` says of these rows, or of the chunk's value, in
+    /// a way that conflicts.
+    pub(super) unsafe fn new(
+        view: ChunkView<'w>,
+        lends: &'w [Lend],
+        known: &'w DynamicMatch,
+        first: u32,
+        len: u32,
+    ) -> Self {
+        Self {
+            view,
+            lends,
+            known,
+            first,
+            len,
+            read: 0,
+            written: 0,
+        }
+    }
+
+    /// How many rows; one at least.
+    #[expect(clippy::len_without_is_empty, reason = "there is one at least")]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// The entities, in the order of the rows.
+    #[must_use]
+    pub fn entities(&self) -> &'w [Entity] {
+        let first = self.first as usize;
+        &self.view.entities()[first..first + self.len()]
+    }
+
+    /// The rows, counted from 0, that the query sees: all of them, unless fragments that it asks for or
+    /// excludes can be switched off.
+    pub fn rows(&self) -> impl Iterator<Item = usize> + use<'w> {
+        let (masks, chunk) = (self.known.masks.as_deref(), self.view.chunk);
+        let first = self.first;
+        (first..first + self.len)
+            .filter(move |&row| masked(masks, chunk, row))
+            .map(move |row| (row - first) as usize)
+    }
+
+    /// Whether the entities have a fragment, in whatever role.
+    #[must_use]
+    pub fn has(&self, id: FragmentId) -> bool {
+        self.view.archetype.set.contains(id)
+    }
+
+    /// The version at which entities last came, went, or changed rows.
+    #[must_use]
+    pub fn order_version(&self) -> u32 {
+        self.view.order_version()
+    }
+
+    /// The version at which a fragment was last lent for writing here, or got new values; `None` without
+    /// such a column.
+    #[must_use]
+    pub fn change_version(&self, id: FragmentId) -> Option<u32> {
+        let column = self.view.archetype.column_of(id)?;
+        Some(self.view.chunk.version(column))
+    }
+
+    /// A fragment's values, to read: one a row, or one for all rows if it is shared or the chunk's. O(fragments
+    /// that the query lends).
+    ///
+    /// # Errors
+    /// [`QueryError::NotAsked`]; [`QueryError::Absent`] for an optional one; [`QueryError::Lent`] if it is lent to
+    /// be written.
+    pub fn read(&mut self, id: FragmentId) -> Result<Values<'w>, QueryError> {
+        let at = self.find(id)?;
+        if self.written >> at & 1 == 1 {
+            return Err(self.error(id, |name| QueryError::Lent { name }));
+        }
+        let registry = self.view.world.registry();
+        let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
+        let chunk = self.view.chunk;
+        let (first, len) = match self.known.places[at] {
+            LendPlace::Absent => return Err(self.error(id, |name| QueryError::Absent { name })),
+            LendPlace::Column { offset, size, .. } => (self.row(offset, size), self.len()),
+            LendPlace::Chunk(offset) => (chunk.array(offset), 1),
+            LendPlace::Shared(at) => {
+                let group = &self.view.archetype.groups[chunk.group as usize];
+                let value = self.view.world.shared.get(group.key[at as usize]);
+                (value.cast_mut(), 1)
+            }
+        };
+        self.read |= 1 << at;
+        // SAFETY: values of this fragment, by the contract of `new`. Nobody writes them: the query lends them
+        // here only, and `read` says that it is lent.
+        Ok(unsafe { Values::new(info, first, len) })
+    }
+
+    /// A fragment's values, to write: one a row, or one if it is the chunk's. Marks it as changed. O(fragments
+    /// that the query lends).
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read); [`QueryError::ReadOnly`] if the query asked to read; [`QueryError::Lent`] if it
+    /// is lent already, in either way.
+    pub fn write(&mut self, id: FragmentId) -> Result<ValuesMut<'w>, QueryError> {
+        let at = self.find(id)?;
+        if !self.lends[at].write {
+            return Err(self.error(id, |name| QueryError::ReadOnly { name }));
+        }
+        if (self.read | self.written) >> at & 1 == 1 {
+            return Err(self.error(id, |name| QueryError::Lent { name }));
+        }
+        let registry = self.view.world.registry();
+        let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
+        let (first, len) = match self.known.places[at] {
+            LendPlace::Absent => return Err(self.error(id, |name| QueryError::Absent { name })),
+            LendPlace::Column {
+                column,
+                offset,
+                size,
+            } => {
+                self.view.chunk.touch(column as usize, self.view.version);
+                (self.row(offset, size), self.len())
+            }
+            LendPlace::Chunk(offset) => (self.view.chunk.array(offset), 1),
+            // The builder lets nobody ask for it.
+            LendPlace::Shared(_) => {
+                return Err(self.error(id, |name| QueryError::ReadOnly { name }));
+            }
+        };
+        self.written |= 1 << at;
+        // SAFETY: values of this fragment, by the contract of `new`; `read` and `written` say that nobody else
+        // has them.
+        Ok(unsafe { ValuesMut::new(info, first, len) })
+    }
+
+    /// The first row's value in a column.
+    fn row(&self, offset: u32, size: u32) -> *mut u8 {
+        let array = self.view.chunk.array(offset);
+        array.wrapping_add(self.first as usize * size as usize)
+    }
+
+    /// Which of the fragments that the query lends this is.
+    fn find(&self, id: FragmentId) -> Result<usize, QueryError> {
+        let at = self.lends.iter().position(|lend| lend.id == id);
+        at.ok_or_else(|| self.error(id, |name| QueryError::NotAsked { name }))
+    }
+
+    #[cold]
+    fn error(&self, id: FragmentId, error: impl FnOnce(Box<str>) -> QueryError) -> QueryError {
+        match self.view.world.registry().get(id) {
+            Some(info) => error(info.name().into()),
+            None => QueryError::Fragment(FragmentError::Unknown { id }),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Queries that are put together at run time, by fragments' numbers: for tools and scripts.
+//!
+//! A [`DynamicQueryBuilder`] checks each requirement when the query is built; a [`DynamicQuery`] keeps the archetypes
+//! that match, as a typed [`Query`](crate::query::Query) does; a [`DynamicRun`] goes from chunk to chunk;
+//! a [`DynamicChunk`] lends columns whose type is checked against the registry, each for writing once.
+
+mod builder;
+mod chunk;
+mod query;
+mod run;
+
+pub use builder::{DynamicQueryBuilder, Presence};
+pub use chunk::DynamicChunk;
+pub use query::DynamicQuery;
+pub use run::DynamicRun;

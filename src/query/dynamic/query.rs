@@ -1,0 +1,234 @@
+//! `DynamicQuery`: requirements that were put together at run time, and the archetypes that meet them.
+
+use std::sync::Arc;
+
+use crate::archetype::{Archetype, Universe};
+use crate::fragment::FragmentId;
+use crate::query::dynamic::builder::DynamicQueryBuilder;
+use crate::query::dynamic::run::DynamicRun;
+use crate::query::requirements::Mask;
+use crate::query::{QueryError, Requirements};
+use crate::sync::atomic::Ordering;
+use crate::world::World;
+
+/// A query that was put together at run time, to keep: what it lends and sees, and the archetypes that match,
+/// which are looked for once.
+///
+/// It runs on every world of the universe that it was built for.
+///
+/// ```
+/// use core::alloc::Layout;
+/// use megachunk::fragment::{DynamicBundle, Value};
+/// use megachunk::prelude::*;
+/// use megachunk::query::DynamicQuery;
+///
+/// let mut world = World::new();
+/// let health = world.registry().define_plain("health", Layout::new::<u32>())?.id();
+/// let speed = world.registry().register::<f32>()?.id();
+/// for value in [10_u32, 20] {
+///     let bundle = DynamicBundle::new()
+///         .with(Value::from_bytes(world.registry(), health, &value.to_ne_bytes())?)
+///         .with(Value::new(world.registry(), 0.5_f32)?);
+///     world.create_dynamic(bundle)?;
+/// }
+///
+/// let mut query = DynamicQuery::builder(&world).write(health).read(speed).build()?;
+/// query.on(&mut world)?.for_each_chunk(|mut chunk| {
+///     let speeds = chunk.read(speed).unwrap().slice::<f32>().unwrap();
+///     let healths = chunk.write(health).unwrap().plain::<u32>().unwrap();
+///     for (health, speed) in healths.iter_mut().zip(speeds) {
+///         *health += (speed * 2.0) as u32;
+///     }
+///     assert!(chunk.write(health).is_err(), "it is lent once");
+///     assert_eq!(healths, [11, 21]);
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct DynamicQuery {
+    universe: Arc<Universe>,
+    requirements: Requirements,
+    pub(super) lends: Box<[Lend]>,
+    changed: Box<[FragmentId]>,
+    pub(super) moved: bool,
+    pub(super) matches: Vec<DynamicMatch>,
+    /// Archetypes that have been looked at.
+    seen: u32,
+    /// The world that they are of.
+    world: u64,
+    /// The version at which it ran last.
+    since: u32,
+}
+
+/// A fragment whose values are lent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lend {
+    pub(super) id: FragmentId,
+    pub(super) write: bool,
+}
+
+/// An archetype that meets the requirements, and where in it what is lent lies.
+#[derive(Debug)]
+pub(super) struct DynamicMatch {
+    pub(super) archetype: u32,
+    /// For each fragment that is lent.
+    pub(super) places: Box<[LendPlace]>,
+    /// The columns that must have changed; `None` for a tag.
+    pub(super) changed: Box<[Option<usize>]>,
+    /// `None` where no bits decide.
+    pub(super) masks: Option<Box<[Mask]>>,
+}
+
+/// Where values lie in the chunks of an archetype.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum LendPlace {
+    Absent,
+    Column {
+        column: u32,
+        offset: u32,
+        size: u32,
+    },
+    /// The value of the chunk's group at this position.
+    Shared(u32),
+    /// The chunk's value at this offset.
+    Chunk(u32),
+}
+
+impl DynamicQuery {
+    /// A query for worlds of this world's universe, in the making.
+    pub fn builder(world: &World) -> DynamicQueryBuilder<'_> {
+        DynamicQueryBuilder::new(world)
+    }
+
+    pub(super) fn new(
+        universe: Arc<Universe>,
+        requirements: Requirements,
+        lends: Box<[Lend]>,
+        changed: Box<[FragmentId]>,
+        moved: bool,
+    ) -> Self {
+        Self {
+            universe,
+            requirements,
+            lends,
+            changed,
+            moved,
+            matches: Vec::new(),
+            seen: 0,
+            world: u64::MAX,
+            since: 0,
+        }
+    }
+
+    /// What it asks of an archetype.
+    #[must_use]
+    pub fn requirements(&self) -> &Requirements {
+        &self.requirements
+    }
+
+    /// How many archetypes are known to match, of the world that it ran on last.
+    #[must_use]
+    pub fn matched(&self) -> usize {
+        self.matches.len()
+    }
+
+    /// The query on a world, to be run.
+    ///
+    /// # Errors
+    /// [`QueryError::OtherUniverse`].
+    pub fn on<'q>(&'q mut self, world: &'q mut World) -> Result<DynamicRun<'q>, QueryError> {
+        self.run(world)
+    }
+
+    /// The query on a world that is only read.
+    ///
+    /// # Errors
+    /// [`QueryError::OtherUniverse`]; [`QueryError::Writes`] if it lends something to be written.
+    pub fn read<'q>(&'q mut self, world: &'q World) -> Result<DynamicRun<'q>, QueryError> {
+        if let Some(lend) = self.lends.iter().find(|lend| lend.write) {
+            let info = self.universe.registry().get(lend.id);
+            let name = info.map_or("", |info| info.name()).into();
+            return Err(QueryError::Writes { name });
+        }
+        self.run(world)
+    }
+
+    fn run<'q>(&'q mut self, world: &'q World) -> Result<DynamicRun<'q>, QueryError> {
+        if !Arc::ptr_eq(&self.universe, world.universe()) {
+            return Err(QueryError::OtherUniverse);
+        }
+        self.update(world);
+        // Ordering: Relaxed, as in `World::version`.
+        let version = world
+            .version
+            .fetch_add(1, Ordering::Relaxed)
+            .wrapping_add(1);
+        let since = core::mem::replace(&mut self.since, version);
+        Ok(DynamicRun::new(self, world, since, version))
+    }
+
+    /// Looks at the archetypes that have come.
+    fn update(&mut self, world: &World) {
+        if self.world != world.identity() {
+            self.world = world.identity();
+            self.matches.clear();
+            self.seen = 0;
+            self.since = 0;
+        }
+        if self.seen as usize == world.archetypes.len() {
+            return;
+        }
+        // Of the fragments that must be there, the one that the fewest archetypes have.
+        let all = self.requirements.required().iter();
+        let rarest = all
+            .map(|id| world.having.of(id))
+            .min_by_key(|list| list.len());
+        let from = self.seen;
+        match rarest {
+            Some(archetypes) => {
+                let new = archetypes.partition_point(|having| having.archetype < from);
+                for having in &archetypes[new..] {
+                    self.consider(&world.archetypes[having.archetype as usize]);
+                }
+            }
+            None => {
+                for archetype in &world.archetypes[from as usize..] {
+                    self.consider(archetype);
+                }
+            }
+        }
+        self.seen = world.archetypes.len() as u32;
+    }
+
+    fn consider(&mut self, archetype: &Archetype) {
+        if self.requirements.met_by(archetype) {
+            let columns = self.changed.iter().map(|&id| archetype.column_of(id));
+            let places = self.lends.iter().map(|lend| place(lend.id, archetype));
+            self.matches.push(DynamicMatch {
+                archetype: archetype.number,
+                places: places.collect(),
+                changed: columns.collect(),
+                masks: self.requirements.masks(archetype),
+            });
+        }
+    }
+}
+
+fn place(id: FragmentId, archetype: &Archetype) -> LendPlace {
+    if let Some(at) = archetype.column_of(id) {
+        let column = archetype.columns[at];
+        return LendPlace::Column {
+            column: at as u32,
+            offset: column.offset,
+            size: column.size,
+        };
+    }
+    if let Some(at) = archetype.shared_at(id) {
+        return LendPlace::Shared(at as u32);
+    }
+    let mut values = archetype.chunk_values.iter();
+    match values.find(|value| value.id == id) {
+        Some(value) => LendPlace::Chunk(value.offset),
+        None => LendPlace::Absent,
+    }
+}

@@ -1,0 +1,282 @@
+//! `DynamicRun`: a dynamic query on a world.
+
+use core::marker::PhantomData;
+
+use crate::archetype::{Archetype, Chunk, is_newer};
+use crate::entity::Entity;
+use crate::fragment::{FragmentError, FragmentKind, Value};
+use crate::query::collection::{Span, located};
+use crate::query::dynamic::chunk::DynamicChunk;
+use crate::query::dynamic::query::{DynamicMatch, DynamicQuery};
+use crate::query::masks::masked;
+use crate::query::{ChunkView, QueryError};
+use crate::world::{SliceReport, World, WorldError};
+
+/// Decides whether a run sees a chunk.
+type ChunkFilter<'q> = Box<dyn Fn(&ChunkView<'_>) -> bool + Sync + 'q>;
+
+/// A dynamic query on a world: goes from chunk to chunk, in the order of archetypes and chunks.
+///
+/// Every way to go lends each row once: what is lent lives as long as the run is borrowed.
+#[must_use = "a query does nothing until it is run"]
+pub struct DynamicRun<'q> {
+    query: &'q DynamicQuery,
+    world: &'q World,
+    since: u32,
+    version: u32,
+    filter: Option<ChunkFilter<'q>>,
+    /// Lends as `&mut World` would.
+    _lends: PhantomData<&'q mut World>,
+}
+
+impl core::fmt::Debug for DynamicRun<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("DynamicRun")
+            .field("query", &self.query)
+            .field("since", &self.since)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'q> DynamicRun<'q> {
+    pub(super) fn new(query: &'q DynamicQuery, world: &'q World, since: u32, version: u32) -> Self {
+        Self {
+            query,
+            world,
+            since,
+            version,
+            filter: None,
+            _lends: PhantomData,
+        }
+    }
+
+    /// Sees only chunks for which `filter` is true: it is asked once a chunk, before its entities.
+    pub fn filter_chunks(self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
+        let before = self.filter;
+        Self {
+            filter: Some(match before {
+                None => Box::new(filter),
+                Some(before) => Box::new(move |chunk| before(chunk) && filter(chunk)),
+            }),
+            ..self
+        }
+    }
+
+    /// Sees only entities whose shared value, const or not, equals `value`.
+    ///
+    /// # Errors
+    /// [`FragmentError::Elsewhere`] if the value is of another universe; [`FragmentError::WrongKind`] if it is not
+    /// of a shared fragment.
+    pub fn shared(self, value: &'q Value) -> Result<Self, QueryError> {
+        let id = value.id();
+        let info = self.world.registry().get(id);
+        let info = info.ok_or(FragmentError::Unknown { id })?;
+        if !value.is_of(info) {
+            return Err(FragmentError::Elsewhere { id }.into());
+        }
+        let ops = info.shared_ops().ok_or_else(|| FragmentError::WrongKind {
+            name: info.name().into(),
+            is: info.kind(),
+            wanted: FragmentKind::Shared,
+        })?;
+        Ok(self.filter_chunks(move |chunk| {
+            let Some(at) = chunk.archetype.shared_at(id) else {
+                return false;
+            };
+            let key = &chunk.archetype.groups[chunk.chunk.group as usize].key;
+            // SAFETY: two values of this fragment.
+            unsafe { (ops.equal)(chunk.world.shared.get(key[at]), value.as_ptr()) }
+        }))
+    }
+
+    /// Looks for changes since this version, instead of since the last run.
+    pub fn since(self, version: u32) -> Self {
+        Self {
+            since: version,
+            ..self
+        }
+    }
+
+    /// A chunk, if it is seen.
+    fn view<'a>(
+        &'a self,
+        known: &DynamicMatch,
+        archetype: &'a Archetype,
+        chunk: &'a Chunk,
+    ) -> Option<ChunkView<'a>> {
+        let view = ChunkView {
+            world: self.world,
+            archetype,
+            chunk,
+            version: self.version,
+            since: self.since,
+        };
+        let changed = |column: &Option<usize>| {
+            // A tag changes by coming and going.
+            let version = column.map_or(chunk.filled_version, |column| chunk.version(column));
+            is_newer(version, self.since)
+        };
+        let seen = chunk.len > 0
+            && known.changed.iter().all(changed)
+            && (!self.query.moved || is_newer(chunk.order_version, self.since))
+            && self.filter.as_ref().is_none_or(|filter| filter(&view));
+        seen.then_some(view)
+    }
+
+    /// The chunks that the query sees, one after the other, each once.
+    pub fn chunks<'a>(&'a mut self) -> impl Iterator<Item = DynamicChunk<'a>> {
+        let run: &'a Self = self;
+        run.query.matches.iter().flat_map(move |known| {
+            let archetype = &run.world.archetypes[known.archetype as usize];
+            archetype.chunks.iter().filter_map(move |chunk| {
+                let view = run.view(known, archetype, chunk)?;
+                // SAFETY: all rows of a chunk that matches, which is lent once while the run is borrowed.
+                Some(unsafe { DynamicChunk::new(view, &run.query.lends, known, 0, chunk.len) })
+            })
+        })
+    }
+
+    /// Calls `each` for each chunk that the query sees.
+    pub fn for_each_chunk<'a>(&'a mut self, each: impl FnMut(DynamicChunk<'a>)) {
+        self.chunks().for_each(each);
+    }
+
+    /// Calls `each` for each chunk that the query sees, on all threads of the current rayon pool. The order
+    /// is not fixed. A panic of `each` comes back when the other threads are done with their chunks.
+    pub fn par_for_each_chunk<'a>(&'a mut self, each: impl Fn(DynamicChunk<'a>) + Sync) {
+        use rayon::prelude::*;
+        let run: &'a Self = self;
+        run.query.matches.par_iter().for_each(|known| {
+            let archetype = &run.world.archetypes[known.archetype as usize];
+            archetype.chunks.par_iter().for_each(|chunk| {
+                if let Some(view) = run.view(known, archetype, chunk) {
+                    // SAFETY: as in `chunks`.
+                    each(unsafe { DynamicChunk::new(view, &run.query.lends, known, 0, chunk.len) });
+                }
+            });
+        });
+    }
+
+    /// Calls `each` for those of `entities` that the query sees, neighbouring rows of a chunk together, in the
+    /// order in which they lie. O(n log n) for n entities.
+    ///
+    /// An entity that stands there twice is seen once; handles that are refused are reported by position.
+    /// `done` is the number of entities that were seen.
+    pub fn for_each_in(
+        &mut self,
+        entities: &[Entity],
+        mut each: impl FnMut(DynamicChunk<'_>),
+    ) -> SliceReport {
+        let (spans, mut report) = located(self.world, entities);
+        let run: &Self = self;
+        for of_chunk in spans.chunk_by(Span::same_chunk) {
+            report.done += run.spans(of_chunk, &mut each);
+        }
+        report
+    }
+
+    /// The same, on all threads of the current rayon pool; the rows of one chunk on one thread.
+    pub fn par_for_each_in(
+        &mut self,
+        entities: &[Entity],
+        each: impl Fn(DynamicChunk<'_>) + Sync,
+    ) -> SliceReport {
+        use rayon::prelude::*;
+        let (spans, mut report) = located(self.world, entities);
+        let run: &Self = self;
+        let of_chunks: Vec<&[Span]> = spans.chunk_by(Span::same_chunk).collect();
+        let seen = of_chunks
+            .par_iter()
+            .map(|of_chunk| run.spans(of_chunk, &mut |chunk: DynamicChunk<'_>| each(chunk)));
+        report.done = seen.sum();
+        report
+    }
+
+    /// Calls `each` for the rows of one chunk, if the query sees it; how many it sees.
+    fn spans(&self, spans: &[Span], each: &mut impl FnMut(DynamicChunk<'_>)) -> usize {
+        let Some(first) = spans.first() else { return 0 };
+        let matches = &self.query.matches;
+        let Ok(at) = matches.binary_search_by_key(&first.archetype, |known| known.archetype) else {
+            return 0;
+        };
+        let known = &matches[at];
+        let archetype = &self.world.archetypes[first.archetype as usize];
+        let chunk = &archetype.chunks[first.chunk as usize];
+        let Some(view) = self.view(known, archetype, chunk) else {
+            return 0;
+        };
+        let mut seen = 0;
+        for span in spans {
+            let lends = &self.query.lends;
+            // SAFETY: rows of a chunk that matches. Spans have no row in common, and what `each` is lent of
+            // one ends before it gets the next.
+            let rows = unsafe { DynamicChunk::new(view, lends, known, span.first, span.count) };
+            let visible = rows.rows().count();
+            if visible > 0 {
+                each(rows);
+            }
+            seen += visible;
+        }
+        seen
+    }
+
+    /// The row of one entity, if the query sees it.
+    ///
+    /// # Errors
+    /// The handle is refused; [`WorldError::Missing`] if the query does not see the entity.
+    pub fn get<'a>(&'a mut self, entity: Entity) -> Result<DynamicChunk<'a>, WorldError> {
+        let run: &'a Self = self;
+        let (number, row) = run.world.find(entity)?;
+        let matches = &run.query.matches;
+        let found = matches.binary_search_by_key(&number, |known| known.archetype);
+        let archetype = &run.world.archetypes[number as usize];
+        let chunk = &archetype.chunks[row.chunk as usize];
+        let seen = found.ok().and_then(|at| {
+            let known = &matches[at];
+            let view = run.view(known, archetype, chunk)?;
+            masked(known.masks.as_deref(), chunk, row.row).then_some((known, view))
+        });
+        match seen {
+            Some((known, view)) => {
+                // SAFETY: a row of a chunk that matches, lent while the run is borrowed.
+                Ok(unsafe { DynamicChunk::new(view, &run.query.lends, known, row.row, 1) })
+            }
+            None => Err(WorldError::Missing {
+                entity,
+                name: "what the query asks for".into(),
+            }),
+        }
+    }
+
+    /// How many entities the query sees.
+    #[must_use]
+    pub fn count(&mut self) -> usize {
+        self.chunks().map(|chunk| chunk.rows().count()).sum()
+    }
+
+    /// The row of the first entity that the query sees.
+    #[must_use]
+    pub fn first<'a>(&'a mut self) -> Option<DynamicChunk<'a>> {
+        let entity = self.entities().next()?;
+        self.get(entity).ok()
+    }
+
+    /// The row of the only entity that the query sees; `None` if there is none, or more than one.
+    #[must_use]
+    pub fn single<'a>(&'a mut self) -> Option<DynamicChunk<'a>> {
+        let only = {
+            let mut all = self.entities();
+            let only = all.next()?;
+            all.next().is_none().then_some(only)?
+        };
+        self.get(only).ok()
+    }
+
+    /// The entities that the query sees.
+    pub fn entities(&mut self) -> impl Iterator<Item = Entity> {
+        self.chunks().flat_map(|chunk| {
+            let entities = chunk.entities();
+            chunk.rows().map(move |row| entities[row])
+        })
+    }
+}

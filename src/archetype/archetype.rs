@@ -153,10 +153,22 @@ impl Archetype {
         world: u16,
         group: u32,
     ) -> Result<u32, ChunkError> {
+        self.add_chunk_of(universe, world, group, self.next_shift())
+    }
+
+    /// Adds a chunk without entities, open, 2 to the power of `shift` times as long as the shortest ones, if
+    /// there is one so long.
+    pub(crate) fn add_chunk_of(
+        &mut self,
+        universe: &Universe,
+        world: u16,
+        group: u32,
+        shift: u32,
+    ) -> Result<u32, ChunkError> {
         // Room for what follows, so that nothing fails once the chunk is taken.
         self.chunks.reserve(1);
         self.groups[group as usize].open.reserve(1);
-        let (run, shift) = self.take_run(universe)?;
+        let (run, shift) = self.take_run(universe, shift)?;
         let mut base = universe.base(run);
         if self.staggered {
             // SAFETY: the layout leaves that much room at the end.
@@ -198,9 +210,8 @@ impl Archetype {
         Err(panic)
     }
 
-    /// Takes the memory of a new chunk: of the length that is due, or of half of it, or of a quarter …
-    fn take_run(&self, universe: &Universe) -> Result<(Run, u32), ChunkError> {
-        let mut shift = self.next_shift();
+    /// Takes the memory of a new chunk: of the length that is wanted, or of half of it, or of a quarter …
+    fn take_run(&self, universe: &Universe, mut shift: u32) -> Result<(Run, u32), ChunkError> {
         loop {
             match universe.take_chunk(self.run << shift) {
                 Err(ChunkError::Exhausted { .. }) if shift > 0 => shift -= 1,

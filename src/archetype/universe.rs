@@ -188,6 +188,10 @@ impl Universe {
         &self.index
     }
 
+    pub(crate) fn index_mut(&mut self) -> &mut EntityIndex {
+        &mut self.index
+    }
+
     /// A number for a new world; `None` if there are 65,535 worlds. Lock-free.
     pub(crate) fn add_world(&self) -> Option<u16> {
         for at in 0..WORLDS.div_ceil(64) {

@@ -22,6 +22,7 @@ mod slices;
 mod stats;
 mod view;
 pub(crate) mod worlds;
+mod snapshot;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ pub use error::WorldError;
 pub use resources::Resources;
 pub use stats::{ArchetypeStats, WorldStats};
 pub use view::{EntityView, EntityViewMut};
+pub use snapshot::{SnapshotError, SnapshotOptions};
 
 use crate::archetype::universe::ROWS_PER_CHUNK;
 use crate::archetype::{Archetype, HavingLists, Row};

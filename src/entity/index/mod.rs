@@ -14,6 +14,8 @@ pub mod model;
 mod options;
 mod placed;
 mod release;
+#[cfg(not(loom))]
+mod restore;
 mod scatter;
 mod slot;
 mod span;

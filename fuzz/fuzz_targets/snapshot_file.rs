@@ -1,0 +1,43 @@
+//! Fuzzes the reader of snapshots: whatever the bytes are, it refuses them or makes a whole world.
+//!
+//! What is done with a world that came out, and the world that inputs are made of, are those of the tests; see
+//! `tests/support/snapshot_world.rs`. Checksums are not looked at under `cfg(fuzzing)`: who could guess them?
+//!
+//! Format of an input, and of the seeds in `corpus/snapshot_file`: a byte that says how the rest is meant. Odd:
+//! it is the file. Even: a number of entities (modulo 40), then changes to the snapshot of a world with so many:
+//! three bytes each, where (two, little-endian, modulo the length) and what the byte becomes.
+
+#![no_main]
+
+#[path = "../../tests/support/snapshot_world.rs"]
+mod snapshot_world;
+
+use libfuzzer_sys::fuzz_target;
+use megachunk::world::SnapshotOptions;
+use snapshot_world::{check, small_world};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Some((&how, rest)) = bytes.split_first() else {
+        return;
+    };
+    // A refusal is as good as a world: `check` panics at what is neither.
+    let _ = if how % 2 == 1 {
+        check(rest)
+    } else {
+        check(&changed(rest))
+    };
+});
+
+fn changed(bytes: &[u8]) -> Vec<u8> {
+    let (&count, changes) = bytes.split_first().unwrap_or((&0, &[]));
+    let (world, _) = small_world(u32::from(count % 40));
+    let mut file = world
+        .to_snapshot(&SnapshotOptions::new())
+        .expect("all of it is plain");
+    for change in changes.chunks_exact(3) {
+        let at = usize::from(u16::from_le_bytes([change[0], change[1]]));
+        let len = file.len();
+        file[at % len] = change[2];
+    }
+    file
+}

@@ -1,0 +1,106 @@
+//! What can go wrong with a snapshot, as a type.
+
+use std::path::PathBuf;
+
+use crate::fragment::FragmentKind;
+use crate::world::WorldError;
+
+/// A snapshot, or a hash of a world, was refused. No world has changed, and no file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// A fragment of some entity is more than its bytes.
+    #[error(
+        "{name} is not registered as plain data: its values cannot be hashed or saved; register it with \
+         `register_plain`, or skip it"
+    )]
+    NotPlain {
+        /// The fragment's name.
+        name: Box<str>,
+    },
+    /// Two fragments have one name and role, so that a file could not tell them apart.
+    #[error("there are two {kind}s with the name {name:?}")]
+    Ambiguous {
+        /// The name.
+        name: Box<str>,
+        /// The role.
+        kind: FragmentKind,
+    },
+    /// The file cannot be opened, read or written.
+    #[error("{path}: {source}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The bytes do not begin as a snapshot does.
+    #[error("this is no snapshot of a megachunk world")]
+    Foreign,
+    /// The snapshot is of a version of the format that is not known here.
+    #[error("the snapshot has format {found}; formats up to {known} are known here")]
+    Format {
+        /// The snapshot's format.
+        found: u32,
+        /// The newest that is known.
+        known: u32,
+    },
+    /// The snapshot is of a machine with the other order of bytes.
+    #[error("the snapshot is of a machine with the other order of bytes")]
+    ByteOrder,
+    /// The snapshot is shorter, or longer, than it says.
+    #[error("the snapshot should have {expected} bytes and has {found}")]
+    Length {
+        /// Bytes that it should have.
+        expected: u64,
+        /// Bytes that it has.
+        found: u64,
+    },
+    /// Bytes have changed, or were never written by this crate.
+    #[error("the snapshot is damaged at byte {at}: {what}")]
+    Damaged {
+        /// What is wrong.
+        what: &'static str,
+        /// Where what is wrong begins.
+        at: u64,
+    },
+    /// The snapshot has a fragment that is not registered in the universe.
+    #[error("the snapshot has a {kind} {name}, which is not registered")]
+    Unregistered {
+        /// The fragment's name.
+        name: Box<str>,
+        /// Its role.
+        kind: FragmentKind,
+    },
+    /// A fragment's values had another size or alignment when the snapshot was made.
+    #[error(
+        "{name} had {saved_size} bytes aligned to {saved_align} when it was saved, and has {size} aligned \
+         to {align} now"
+    )]
+    Layout {
+        /// The fragment's name.
+        name: Box<str>,
+        /// Bytes of a value in the snapshot.
+        saved_size: u64,
+        /// Alignment in the snapshot.
+        saved_align: u64,
+        /// Bytes of a value here.
+        size: usize,
+        /// Alignment here.
+        align: usize,
+    },
+    /// A fragment that could be switched off cannot be here.
+    #[error(
+        "{name} is switched on and off in the snapshot: register it with `register_enableable`"
+    )]
+    NotEnableable {
+        /// The fragment's name.
+        name: Box<str>,
+    },
+    /// The universe has had entities: ids of the snapshot may be theirs.
+    #[error("a snapshot is loaded into a universe that never had an entity")]
+    UniverseInUse,
+    /// The world could not be made.
+    #[error(transparent)]
+    World(#[from] WorldError),
+}

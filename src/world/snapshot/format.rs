@@ -1,0 +1,227 @@
+//! The form of a snapshot file, for who writes it and who reads it.
+//!
+//! Numbers are little-endian, but for handles and values, which are as this machine has them; the header says
+//! which order that is. Nothing is padded.
+//!
+//! ```text
+//! header     64 bytes: see `Header`
+//! versions   slots × 4: the version of each slot of the entity index, from 0 on, as after the death of all
+//!            entities that are not in this world
+//! chunks     one after the other, in the order of the directory; of each
+//!              len × 8              handles
+//!              for each fragment of the archetype, in its order
+//!                len × size         values, if entities have one each
+//!                ⌈len / 64⌉ × 8     bits, if it can be switched off
+//!                size               the chunk's value, if it is a chunk fragment
+//! directory  checksum of the versions 8; chunk size for new archetypes 4, whether chunks grow 1
+//!            fragments 4; of each: role 1, can be switched off 1, alignment 4, size 8, length of the name 4,
+//!              name; for a chunk fragment the template, size
+//!            shared values 4; of each: fragment 4, value
+//!            archetypes 4; of each: fragments 4, each a number 4, ascending; length of the shortest chunks 4,
+//!              whether chunks grow 1; chunks 4; of each chunk: len 4, length 4, for each shared fragment the number
+//!              of the value 4, checksum 8. Lengths of chunks are in 16 KiB.
+//! ```
+
+use crate::fragment::FragmentKind;
+use crate::world::snapshot::SnapshotError;
+use crate::world::snapshot::checksum::Checksum;
+
+/// How a snapshot begins.
+pub(super) const MAGIC: [u8; 8] = *b"MEGACHNK";
+/// The format that is written.
+pub(super) const FORMAT: u32 = 1;
+/// Written as this machine writes numbers.
+const BYTE_ORDER: u32 = 0x0102_0304;
+
+/// The first bytes of a file: where the rest is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Bytes of the whole file.
+    pub(super) bytes: u64,
+    /// Where the directory begins, and how many bytes it has: it is the last part.
+    pub(super) directory: u64,
+    pub(super) directory_checksum: u64,
+    /// Slots whose versions are there.
+    pub(super) slots: u64,
+}
+
+impl Header {
+    /// Bytes of a header.
+    pub(super) const BYTES: usize = 64;
+
+    /// The header's bytes: magic, format, byte order, length, directory, its length, its checksum, slots, and
+    /// the checksum of all that.
+    pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = Vec::with_capacity(Self::BYTES);
+        bytes.extend(MAGIC);
+        bytes.extend(FORMAT.to_le_bytes());
+        bytes.extend(BYTE_ORDER.to_ne_bytes());
+        for number in [
+            self.bytes,
+            self.directory,
+            self.bytes - self.directory,
+            self.directory_checksum,
+            self.slots,
+        ] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend(Checksum::of(&bytes).to_le_bytes());
+        let mut header = [0; Self::BYTES];
+        header.copy_from_slice(&bytes);
+        header
+    }
+
+    /// Reads the header of a file of which these are all bytes.
+    pub(super) fn read(file: &[u8]) -> Result<Self, SnapshotError> {
+        if !file.starts_with(&MAGIC) {
+            return Err(SnapshotError::Foreign);
+        }
+        let Some(bytes) = file.first_chunk::<{ Self::BYTES }>() else {
+            return Err(SnapshotError::Length {
+                expected: Self::BYTES as u64,
+                found: file.len() as u64,
+            });
+        };
+        let mut reader = Reader::new(bytes, 0);
+        reader.take(MAGIC.len(), "the header")?;
+        let format = reader.u32("the header")?;
+        if format != FORMAT {
+            return Err(SnapshotError::Format {
+                found: format,
+                known: FORMAT,
+            });
+        }
+        let order = reader.take(4, "the header")?;
+        if order != BYTE_ORDER.to_ne_bytes() {
+            return Err(SnapshotError::ByteOrder);
+        }
+        let mut number = || reader.u64("the header");
+        let header = Self {
+            bytes: number()?,
+            directory: number()?,
+            directory_checksum: {
+                number()?;
+                number()?
+            },
+            slots: number()?,
+        };
+        verify(&bytes[..56], number()?, 0, "the header's checksum is wrong")?;
+        if header.bytes != file.len() as u64 {
+            return Err(SnapshotError::Length {
+                expected: header.bytes,
+                found: file.len() as u64,
+            });
+        }
+        let behind_versions = header
+            .slots
+            .checked_mul(4)
+            .and_then(|bytes| bytes.checked_add(Self::BYTES as u64));
+        let in_order = |behind: u64| behind <= header.directory && header.directory <= header.bytes;
+        if !behind_versions.is_some_and(in_order) {
+            return Err(SnapshotError::Damaged {
+                what: "its parts are not one behind the other",
+                at: 0,
+            });
+        }
+        Ok(header)
+    }
+}
+
+/// Whether bytes that begin at `at` have this checksum. A fuzzer, who can not guess it, goes on without.
+pub(super) fn verify(
+    bytes: &[u8],
+    checksum: u64,
+    at: u64,
+    what: &'static str,
+) -> Result<(), SnapshotError> {
+    if Checksum::of(bytes) == checksum || cfg!(fuzzing) {
+        Ok(())
+    } else {
+        Err(SnapshotError::Damaged { what, at })
+    }
+}
+
+/// The byte of a role.
+pub(super) const fn kind_byte(kind: FragmentKind) -> u8 {
+    match kind {
+        FragmentKind::Fragment => 0,
+        FragmentKind::Tag => 1,
+        FragmentKind::Chunk => 2,
+        FragmentKind::Shared => 3,
+        FragmentKind::ConstShared => 4,
+    }
+}
+
+/// The role of a byte.
+pub(super) const fn kind_of_byte(byte: u8) -> Option<FragmentKind> {
+    Some(match byte {
+        0 => FragmentKind::Fragment,
+        1 => FragmentKind::Tag,
+        2 => FragmentKind::Chunk,
+        3 => FragmentKind::Shared,
+        4 => FragmentKind::ConstShared,
+        _ => return None,
+    })
+}
+
+/// Bytes of the bits of so many rows.
+pub(super) const fn bit_bytes(len: u64) -> u64 {
+    len.div_ceil(64) * 8
+}
+
+/// Reads a part of a file from front to back.
+#[derive(Clone, Debug)]
+pub(super) struct Reader<'f> {
+    left: &'f [u8],
+    /// Where what is left begins in the file.
+    at: u64,
+}
+
+impl<'f> Reader<'f> {
+    /// A reader of bytes that begin at `at` in the file.
+    pub(super) fn new(bytes: &'f [u8], at: u64) -> Self {
+        Self { left: bytes, at }
+    }
+
+    /// Whether nothing is left.
+    pub(super) fn is_done(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    /// The error that says what is wrong with what comes next.
+    pub(super) fn damaged(&self, what: &'static str) -> SnapshotError {
+        SnapshotError::Damaged { what, at: self.at }
+    }
+
+    /// The next `count` bytes, which are `what`'s.
+    pub(super) fn take(
+        &mut self,
+        count: usize,
+        what: &'static str,
+    ) -> Result<&'f [u8], SnapshotError> {
+        let Some((taken, left)) = self.left.split_at_checked(count) else {
+            return Err(self.damaged(what));
+        };
+        self.left = left;
+        self.at += count as u64;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], SnapshotError> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N, what)?);
+        Ok(array)
+    }
+
+    pub(super) fn u8(&mut self, what: &'static str) -> Result<u8, SnapshotError> {
+        Ok(self.array::<1>(what)?[0])
+    }
+
+    pub(super) fn u32(&mut self, what: &'static str) -> Result<u32, SnapshotError> {
+        Ok(u32::from_le_bytes(self.array(what)?))
+    }
+
+    pub(super) fn u64(&mut self, what: &'static str) -> Result<u64, SnapshotError> {
+        Ok(u64::from_le_bytes(self.array(what)?))
+    }
+}

@@ -1,0 +1,214 @@
+//! A world comes out of a file.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use memmap2::Mmap;
+
+use crate::archetype::{Row, SharedId, Universe, write_bit};
+use crate::entity::Entity;
+use crate::fragment::{FragmentId, FragmentKind, Value};
+use crate::world::snapshot::SnapshotError;
+use crate::world::snapshot::format::bit_bytes;
+use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk, is_shared};
+use crate::world::{World, WorldError};
+
+impl World {
+    /// Loads a world that was [saved](Self::save), into a universe that never had an entity and in which
+    /// the fragments are registered that the file has: by the same names, with the same sizes and alignments.
+    ///
+    /// Ids are the same, with their versions; handles that were dead are dead. Entities lie in the same order,
+    /// in chunks that are as full as they were. All values count as changed.
+    ///
+    /// The file is read through a mapping, and all of it is checked first. Nobody may change it meanwhile. O(bytes).
+    ///
+    /// # Errors
+    /// [`SnapshotError`], which says what is wrong, and where. There is no world then, and any other is
+    /// untouched; the universe is dropped.
+    pub fn load(path: impl AsRef<Path>, universe: Universe) -> Result<Self, SnapshotError> {
+        let path = path.as_ref();
+        let map = || {
+            let file = File::open(path)?;
+            if file.metadata()?.len() == 0 {
+                // Nothing can not be mapped.
+                return Ok(None);
+            }
+            // SAFETY: the bytes are copied, never lent; the documentation says that nobody may change them.
+            Ok(Some(unsafe { Mmap::map(&file) }?))
+        };
+        let mapped = map().map_err(|source| SnapshotError::File {
+            path: path.to_owned(),
+            source,
+        })?;
+        Self::from_snapshot(mapped.as_deref().unwrap_or(&[]), universe)
+    }
+
+    /// Makes a world of the bytes that [`to_snapshot`](Self::to_snapshot) gave, as [`load`](Self::load) does of
+    /// a file.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn from_snapshot(bytes: &[u8], mut universe: Universe) -> Result<Self, SnapshotError> {
+        if !universe.index().is_fresh() {
+            return Err(SnapshotError::UniverseInUse);
+        }
+        let saved = Saved::read(bytes, universe.registry())?;
+        universe.index_mut().restore(&saved.versions);
+        let mut world = World::of(&Arc::new(universe))?;
+        world.bring_back(&saved)?;
+        Ok(world)
+    }
+
+    /// Creates all that is saved. Only memory can run out.
+    fn bring_back(&mut self, saved: &Saved<'_>) -> Result<(), WorldError> {
+        let universe = Arc::clone(&self.universe);
+        let registry = universe.registry();
+        for fragment in &saved.fragments {
+            if fragment.kind == FragmentKind::Chunk {
+                let template = Value::from_bytes(registry, fragment.id, fragment.template)?;
+                self.templates.insert(fragment.id, template);
+            }
+        }
+        let mut shared = Vec::with_capacity(saved.shared.len());
+        for &(fragment, bytes) in &saved.shared {
+            let id = saved.fragments[fragment as usize].id;
+            let value = Value::from_bytes(registry, id, bytes)?;
+            if let Some(info) = registry.get(id) {
+                shared.push(self.shared.intern(info, value));
+            }
+        }
+        for archetype in &saved.archetypes {
+            self.bring_archetype(saved, archetype, &shared)?;
+        }
+        for value in shared {
+            self.shared.release_unused(value);
+        }
+        self.chunks_per_chunk = saved.chunks_per_chunk as usize;
+        self.chunks_grow = saved.chunks_grow;
+        Ok(())
+    }
+
+    fn bring_archetype(
+        &mut self,
+        saved: &Saved<'_>,
+        archetype: &SavedArchetype,
+        shared: &[SharedId],
+    ) -> Result<(), WorldError> {
+        let fragment = |&number: &u32| &saved.fragments[number as usize];
+        let fragments = || archetype.fragments.iter().map(fragment);
+        let mut ids: Vec<FragmentId> = fragments().map(|fragment| fragment.id).collect();
+        ids.sort_unstable();
+        self.chunks_per_chunk = archetype.run as usize;
+        self.chunks_grow = archetype.grows;
+        let number = self.archetype_of(&ids)?;
+        // Where each of the archetype's shared fragments stands among the chunk's shared values.
+        let of_chunk: Vec<FragmentId> = fragments()
+            .filter(|fragment| is_shared(fragment.kind))
+            .map(|fragment| fragment.id)
+            .collect();
+        for chunk in &archetype.chunks {
+            let value = |id: &FragmentId| {
+                let at = of_chunk.iter().position(|of| of == id)?;
+                Some(shared[chunk.shared[at] as usize])
+            };
+            let key: Vec<SharedId> = self.archetypes[number as usize]
+                .shared
+                .iter()
+                .filter_map(value)
+                .collect();
+            let group = if key.is_empty() {
+                0
+            } else {
+                self.group_of(number, &key)
+            };
+            self.bring_chunk(saved, archetype, chunk, number, group)?;
+        }
+        Ok(())
+    }
+
+    /// Creates the entities of a chunk in a chunk of their own; in more than one if the layout has changed.
+    fn bring_chunk(
+        &mut self,
+        saved: &Saved<'_>,
+        archetype: &SavedArchetype,
+        chunk: &SavedChunk,
+        number: u32,
+        group: u32,
+    ) -> Result<(), WorldError> {
+        let mut first = 0;
+        while first < chunk.len {
+            let data = &mut self.archetypes[number as usize];
+            let shift = (chunk.run / data.run).max(1).ilog2();
+            let position = data.add_chunk_of(&self.universe, self.number, group, shift)?;
+            let capacity = data.chunks[position as usize].capacity;
+            let count = capacity.min(chunk.len - first);
+            let to = Row {
+                chunk: position,
+                row: count,
+            };
+            self.bring_rows(saved, archetype, chunk, number, to, first);
+            first += count;
+        }
+        Ok(())
+    }
+
+    /// Fills the first `to.row` rows of a new chunk with those of a saved one from `first` on.
+    fn bring_rows(
+        &mut self,
+        saved: &Saved<'_>,
+        archetype: &SavedArchetype,
+        chunk: &SavedChunk,
+        number: u32,
+        to: Row,
+        first: u32,
+    ) {
+        let version = self.version();
+        let data = &mut self.archetypes[number as usize];
+        let (position, count) = (to.chunk, to.row);
+        let new = &data.chunks[position as usize];
+        let handles = saved.handles(chunk).skip(first as usize).flatten();
+        for (row, entity) in (0..count).zip(handles) {
+            // SAFETY: a row of the chunk.
+            unsafe { new.handles().add(row as usize).write(entity) };
+            self.universe.place(entity, new.run, row);
+        }
+        let mut at = chunk.at + size_of::<Entity>() * chunk.len as usize;
+        let mut off = Vec::new();
+        for &fragment in &archetype.fragments {
+            let fragment = &saved.fragments[fragment as usize];
+            let size = fragment.size;
+            if let Some(column) = data.column_of(fragment.id) {
+                let bytes = &saved.file[at + first as usize * size..][..count as usize * size];
+                let array = new.array(data.columns[column].offset);
+                // SAFETY: as many rows of this size, which hold no values; any bytes are values.
+                unsafe { bytes.as_ptr().copy_to_nonoverlapping(array, bytes.len()) };
+                at += chunk.len as usize * size;
+            }
+            if fragment.enableable {
+                let bits = &saved.file[at..];
+                let is_off = |row: &u32| {
+                    let row = (first + row) as usize;
+                    bits[row / 8] >> (row % 8) & 1 == 0
+                };
+                off.extend((0..count).filter(is_off).map(|row| (fragment.id, row)));
+                at += bit_bytes(chunk.len.into()) as usize;
+            }
+            if let Some(value) = data.chunk_values.iter().find(|v| v.id == fragment.id) {
+                let bytes = &saved.file[at..][..size];
+                let value = new.array(value.offset);
+                // SAFETY: room for a plain value, which replaces the template's.
+                unsafe { bytes.as_ptr().copy_to_nonoverlapping(value, size) };
+                at += size;
+            }
+        }
+        data.grown(position, count, version);
+        for (id, row) in off {
+            if let Some(bits) = data.enabled_of(id) {
+                let bits = data.chunks[position as usize].array(bits.offset);
+                // SAFETY: a row of the chunk.
+                unsafe { write_bit(bits, row, false) };
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Snapshots: the state of a world as one number, or as one file.
+//!
+//! [`World::state_hash`](crate::world::World::state_hash) says whether two worlds are in the same state;
+//! [`World::save`](crate::world::World::save) and [`World::load`](crate::world::World::load) carry it
+//! from one run of a program to the next. Both want fragments whose values are nothing but their bytes
+//! ([`Plain`](crate::fragment::Plain)), or to be told to skip the others.
+
+mod checksum;
+mod error;
+mod format;
+mod load;
+mod options;
+mod read;
+mod save;
+mod state;
+
+pub use error::SnapshotError;
+pub use options::SnapshotOptions;

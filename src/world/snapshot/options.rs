@@ -1,0 +1,109 @@
+//! `SnapshotOptions`: which fragments belong to the state of a world.
+
+use crate::archetype::Archetype;
+use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
+use crate::world::World;
+use crate::world::snapshot::SnapshotError;
+
+/// Which fragments belong to the state of a world that is hashed or saved. All, unless you say otherwise:
+/// then one that is not [plain](crate::fragment::Plain) is an error.
+///
+/// What is skipped is as if no entity had it.
+///
+/// ```
+/// use megachunk::prelude::*;
+/// use megachunk::world::SnapshotOptions;
+///
+/// let mut world = World::new();
+/// world.registry().register_plain::<u32>()?;
+/// world.create((1_u32, String::from("a cache")))?;
+/// assert!(world.state_hash().unwrap_err().to_string().contains("String"));
+/// let options = SnapshotOptions::new().skip_not_plain();
+/// assert!(world.state_hash_with(&options).is_ok());
+/// # Ok::<(), WorldError>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct SnapshotOptions {
+    skipped: FragmentSet,
+    skip_not_plain: bool,
+}
+
+/// What is asked of a fragment that is not skipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Values of entities, and shared ones, are read.
+    Hash,
+    /// Values come back, of every role: also those of types without bytes.
+    Save,
+}
+
+impl SnapshotOptions {
+    /// All fragments.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Without this fragment.
+    #[must_use]
+    pub fn skip(mut self, id: FragmentId) -> Self {
+        self.skipped.insert(id);
+        self
+    }
+
+    /// Without all fragments that are not registered as plain data; tags stay in a hash.
+    #[must_use]
+    pub fn skip_not_plain(mut self) -> Self {
+        self.skip_not_plain = true;
+        self
+    }
+
+    /// The fragments of an archetype that belong to the state, by name and role.
+    pub(super) fn of_archetype<'w>(
+        &self,
+        world: &'w World,
+        archetype: &Archetype,
+        purpose: Purpose,
+    ) -> Result<Vec<&'w FragmentInfo>, SnapshotError> {
+        let mut infos = Vec::with_capacity(archetype.ids.len());
+        for &id in &archetype.ids {
+            let Some(info) = world.registry().get(id) else {
+                continue;
+            };
+            if self.skipped.contains(id) {
+                continue;
+            }
+            if readable(info, purpose) {
+                infos.push(info);
+            } else if !self.skip_not_plain {
+                return Err(SnapshotError::NotPlain {
+                    name: info.name().into(),
+                });
+            }
+        }
+        infos.sort_unstable_by_key(|info| key(info));
+        match infos.windows(2).find(|pair| key(pair[0]) == key(pair[1])) {
+            None => Ok(infos),
+            Some(pair) => Err(SnapshotError::Ambiguous {
+                name: pair[0].name().into(),
+                kind: pair[0].kind(),
+            }),
+        }
+    }
+}
+
+/// What a fragment is known by in every program.
+fn key(info: &FragmentInfo) -> (&str, FragmentKind) {
+    (info.name(), info.kind())
+}
+
+/// Whether a fragment's values can be read, or made, byte by byte.
+pub(super) fn readable(info: &FragmentInfo, purpose: Purpose) -> bool {
+    info.is_plain()
+        || match (purpose, info.kind()) {
+            // Membership is all that there is to a tag, and where the chunks of a world end is no state.
+            (Purpose::Hash, kind) => matches!(kind, FragmentKind::Tag | FragmentKind::Chunk),
+            // A value of a type may mean something, even without bytes: only the type's owner may make one.
+            (Purpose::Save, kind) => kind == FragmentKind::Tag && info.role().is_none(),
+        }
+}

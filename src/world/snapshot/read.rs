@@ -1,0 +1,377 @@
+//! A file is read, and all of it checked, before anything is made of it.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use crate::entity::{Entity, EntityIndex};
+use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentRegistry};
+use crate::world::snapshot::SnapshotError;
+use crate::world::snapshot::format::{Header, Reader, bit_bytes, kind_of_byte, verify};
+use crate::world::snapshot::options::{Purpose, readable};
+
+/// A snapshot whose every part is as it should be, and fits the registry.
+pub(super) struct Saved<'f> {
+    pub(super) file: &'f [u8],
+    pub(super) versions: Vec<u32>,
+    /// 16 KiB chunks that a chunk of a new archetype has at least.
+    pub(super) chunks_per_chunk: u32,
+    /// Chunks of new archetypes grow.
+    pub(super) chunks_grow: bool,
+    pub(super) fragments: Vec<SavedFragment<'f>>,
+    /// Shared values, each with the number of its fragment.
+    pub(super) shared: Vec<(u32, &'f [u8])>,
+    pub(super) archetypes: Vec<SavedArchetype>,
+}
+
+pub(super) struct SavedFragment<'f> {
+    pub(super) id: FragmentId,
+    pub(super) kind: FragmentKind,
+    pub(super) size: usize,
+    pub(super) enableable: bool,
+    /// What a chunk fragment begins with.
+    pub(super) template: &'f [u8],
+}
+
+pub(super) struct SavedArchetype {
+    /// Numbers of fragments, ascending.
+    pub(super) fragments: Vec<u32>,
+    /// 16 KiB chunks in one of its shortest chunks.
+    pub(super) run: u32,
+    pub(super) grows: bool,
+    pub(super) chunks: Vec<SavedChunk>,
+}
+
+pub(super) struct SavedChunk {
+    /// Where its bytes begin in the file.
+    pub(super) at: usize,
+    bytes: usize,
+    pub(super) len: u32,
+    /// 16 KiB chunks that it had.
+    pub(super) run: u32,
+    /// Numbers of shared values, in the order of the archetype's fragments.
+    pub(super) shared: Vec<u32>,
+    checksum: u64,
+}
+
+impl<'f> Saved<'f> {
+    /// Reads and checks a whole file.
+    pub(super) fn read(file: &'f [u8], registry: &FragmentRegistry) -> Result<Self, SnapshotError> {
+        let header = Header::read(file)?;
+        let directory = &file[header.directory as usize..];
+        let what = "the directory's checksum is wrong";
+        verify(directory, header.directory_checksum, header.directory, what)?;
+        let mut reader = Reader::new(directory, header.directory);
+
+        let checksum = reader.u64("the directory ends early")?;
+        let versions = versions(file, header, checksum)?;
+        let chunks_per_chunk = chunk_size(&mut reader)?;
+        let chunks_grow = yes_or_no(&mut reader)?;
+        let mut saved = Self {
+            file,
+            versions,
+            chunks_per_chunk,
+            chunks_grow,
+            fragments: Vec::new(),
+            shared: Vec::new(),
+            archetypes: Vec::new(),
+        };
+        saved.read_fragments(&mut reader, registry)?;
+        saved.read_shared(&mut reader)?;
+        saved.read_archetypes(&mut reader, header)?;
+        if !reader.is_done() {
+            return Err(reader.damaged("something stands behind the directory"));
+        }
+        saved.check_chunks()?;
+        saved.check_handles()?;
+        Ok(saved)
+    }
+
+    fn read_fragments(
+        &mut self,
+        reader: &mut Reader<'f>,
+        registry: &FragmentRegistry,
+    ) -> Result<(), SnapshotError> {
+        let mut known: HashMap<(&str, FragmentKind), Vec<&FragmentInfo>> = HashMap::new();
+        for info in registry.iter() {
+            known
+                .entry((info.name(), info.kind()))
+                .or_default()
+                .push(info);
+        }
+        for _ in 0..reader.u32("the directory ends early")? {
+            let fragment = read_fragment(reader, &known)?;
+            if self.fragments.iter().any(|other| other.id == fragment.id) {
+                return Err(reader.damaged("a fragment stands there twice"));
+            }
+            self.fragments.push(fragment);
+        }
+        Ok(())
+    }
+
+    fn read_shared(&mut self, reader: &mut Reader<'f>) -> Result<(), SnapshotError> {
+        for _ in 0..reader.u32("the directory ends early")? {
+            let number = reader.u32("the directory ends early")?;
+            let fragment = self.fragments.get(number as usize);
+            let shared = |fragment: &&SavedFragment<'_>| is_shared(fragment.kind);
+            let Some(fragment) = fragment.filter(shared) else {
+                return Err(reader.damaged("a shared value is of no shared fragment"));
+            };
+            let value = reader.take(fragment.size, "the directory ends early")?;
+            self.shared.push((number, value));
+        }
+        Ok(())
+    }
+
+    fn read_archetypes(
+        &mut self,
+        reader: &mut Reader<'f>,
+        header: Header,
+    ) -> Result<(), SnapshotError> {
+        let mut at = Header::BYTES as u64 + 4 * header.slots;
+        for _ in 0..reader.u32("the directory ends early")? {
+            let mut archetype = SavedArchetype {
+                fragments: Vec::new(),
+                run: 0,
+                grows: false,
+                chunks: Vec::new(),
+            };
+            for _ in 0..reader.u32("the directory ends early")? {
+                let number = reader.u32("the directory ends early")?;
+                let ascends = archetype.fragments.last().is_none_or(|&last| last < number);
+                if !ascends || number as usize >= self.fragments.len() {
+                    return Err(reader.damaged("an archetype's fragments are no fragments"));
+                }
+                archetype.fragments.push(number);
+            }
+            archetype.run = chunk_size(reader)?;
+            archetype.grows = yes_or_no(reader)?;
+            for _ in 0..reader.u32("the directory ends early")? {
+                let chunk = self.read_chunk(reader, &archetype, at, header.directory)?;
+                at += chunk.bytes as u64;
+                archetype.chunks.push(chunk);
+            }
+            self.archetypes.push(archetype);
+        }
+        if at != header.directory {
+            let what = "something stands behind the chunks";
+            return Err(SnapshotError::Damaged { what, at });
+        }
+        Ok(())
+    }
+
+    fn read_chunk(
+        &self,
+        reader: &mut Reader<'f>,
+        archetype: &SavedArchetype,
+        at: u64,
+        end: u64,
+    ) -> Result<SavedChunk, SnapshotError> {
+        let len = reader.u32("the directory ends early")?;
+        let run = chunk_size(reader)?;
+        let fragments = || {
+            archetype
+                .fragments
+                .iter()
+                .map(|&n| (n, &self.fragments[n as usize]))
+        };
+        let mut shared = Vec::new();
+        for (number, _) in fragments().filter(|(_, fragment)| is_shared(fragment.kind)) {
+            let value = reader.u32("the directory ends early")?;
+            match self.shared.get(value as usize) {
+                Some(&(of, _)) if of == number => shared.push(value),
+                _ => return Err(reader.damaged("a chunk's shared value is of another fragment")),
+            }
+        }
+        let checksum = reader.u64("the directory ends early")?;
+        let rows = u64::from(len);
+        let bytes = fragments().try_fold(8 * rows, |bytes, (_, fragment)| {
+            let values = match fragment.kind {
+                FragmentKind::Fragment => rows.checked_mul(fragment.size as u64)?,
+                FragmentKind::Chunk => fragment.size as u64,
+                _ => 0,
+            };
+            let bits = if fragment.enableable {
+                bit_bytes(rows)
+            } else {
+                0
+            };
+            bytes.checked_add(values)?.checked_add(bits)
+        });
+        match bytes {
+            Some(bytes) if len > 0 && bytes <= end - at => Ok(SavedChunk {
+                at: at as usize,
+                bytes: bytes as usize,
+                len,
+                run,
+                shared,
+                checksum,
+            }),
+            _ => Err(reader.damaged("a chunk is longer than the file, or empty")),
+        }
+    }
+
+    /// Whether the bytes of all chunks are those that were written.
+    fn check_chunks(&self) -> Result<(), SnapshotError> {
+        let chunks = self.archetypes.par_iter().flat_map(|data| &data.chunks);
+        chunks.try_for_each(|chunk| {
+            let bytes = &self.file[chunk.at..chunk.at + chunk.bytes];
+            let what = "a chunk's checksum is wrong";
+            verify(bytes, chunk.checksum, chunk.at as u64, what)
+        })
+    }
+
+    /// Whether each entity that lives has one row.
+    fn check_handles(&self) -> Result<(), SnapshotError> {
+        let mut missing: Vec<bool> = self
+            .versions
+            .iter()
+            .map(|version| version % 2 == 1)
+            .collect();
+        for chunk in self.archetypes.iter().flat_map(|data| &data.chunks) {
+            for (row, entity) in self.handles(chunk).enumerate() {
+                let lives = entity.is_some_and(|entity| {
+                    let slot = entity.index() as usize;
+                    self.versions.get(slot) == Some(&entity.version())
+                        && core::mem::take(&mut missing[slot])
+                });
+                if !lives {
+                    return Err(SnapshotError::Damaged {
+                        what: "a handle is dead, or stands there twice",
+                        at: (chunk.at + 8 * row) as u64,
+                    });
+                }
+            }
+        }
+        match missing.iter().position(|&missing| missing) {
+            None => Ok(()),
+            Some(slot) => Err(SnapshotError::Damaged {
+                what: "an entity lives and has no row",
+                at: (Header::BYTES + 4 * slot) as u64,
+            }),
+        }
+    }
+
+    /// The handles of a chunk; `None` where there is none.
+    pub(super) fn handles(&self, chunk: &SavedChunk) -> impl Iterator<Item = Option<Entity>> {
+        let (handles, _) = self.file[chunk.at..][..8 * chunk.len as usize].as_chunks::<8>();
+        handles.iter().map(|&[a, b, c, d, e, f, g, h]| {
+            let index = u32::from_ne_bytes([a, b, c, d]);
+            Entity::new(index, u32::from_ne_bytes([e, f, g, h]))
+        })
+    }
+}
+
+/// Whether entities have one value together.
+pub(super) fn is_shared(kind: FragmentKind) -> bool {
+    matches!(kind, FragmentKind::Shared | FragmentKind::ConstShared)
+}
+
+/// How many chunks of 16 KiB a chunk has.
+fn chunk_size(reader: &mut Reader<'_>) -> Result<u32, SnapshotError> {
+    let damaged = reader.damaged("a chunk has 1 to 64 times 16 KiB");
+    let chunks = reader.u32("the directory ends early")?;
+    let there_are = (1..=crate::chunk::MEGACHUNK_CHUNKS as u32).contains(&chunks);
+    if there_are { Ok(chunks) } else { Err(damaged) }
+}
+
+fn yes_or_no(reader: &mut Reader<'_>) -> Result<bool, SnapshotError> {
+    let damaged = reader.damaged("a yes or no is neither");
+    match reader.u8("the directory ends early")? {
+        byte @ (0 | 1) => Ok(byte == 1),
+        _ => Err(damaged),
+    }
+}
+
+fn versions(file: &[u8], header: Header, checksum: u64) -> Result<Vec<u32>, SnapshotError> {
+    let at = Header::BYTES;
+    let bytes = &file[at..at + 4 * header.slots as usize];
+    verify(
+        bytes,
+        checksum,
+        at as u64,
+        "the checksum of the versions is wrong",
+    )?;
+    if header.slots > EntityIndex::CAPACITY as u64 {
+        let what = "there are more versions than slots";
+        return Err(SnapshotError::Damaged {
+            what,
+            at: at as u64,
+        });
+    }
+    let (versions, _) = bytes.as_chunks::<4>();
+    let versions: Vec<u32> = versions
+        .iter()
+        .map(|bytes| u32::from_le_bytes(*bytes))
+        .collect();
+    match versions
+        .iter()
+        .position(|&version| !EntityIndex::is_version(version))
+    {
+        None => Ok(versions),
+        Some(slot) => Err(SnapshotError::Damaged {
+            what: "no slot has such a version",
+            at: (at + 4 * slot) as u64,
+        }),
+    }
+}
+
+/// Reads a fragment, and finds it among those that are registered.
+fn read_fragment<'f>(
+    reader: &mut Reader<'f>,
+    known: &HashMap<(&str, FragmentKind), Vec<&FragmentInfo>>,
+) -> Result<SavedFragment<'f>, SnapshotError> {
+    const EARLY: &str = "the directory ends early";
+    let begin = reader.clone();
+    let kind = kind_of_byte(reader.u8(EARLY)?);
+    let kind = kind.ok_or_else(|| begin.damaged("there is no such role"))?;
+    let enableable = yes_or_no(reader)?;
+    let saved_align = u64::from(reader.u32(EARLY)?);
+    let saved_size = reader.u64(EARLY)?;
+    let length = reader.u32(EARLY)? as usize;
+    let name = core::str::from_utf8(reader.take(length, EARLY)?)
+        .map_err(|_| begin.damaged("a fragment's name is no text"))?;
+    let info = match known.get(&(name, kind)).map(Vec::as_slice) {
+        Some([info]) => info,
+        None | Some([]) => {
+            return Err(SnapshotError::Unregistered {
+                name: name.into(),
+                kind,
+            });
+        }
+        Some(_) => {
+            return Err(SnapshotError::Ambiguous {
+                name: name.into(),
+                kind,
+            });
+        }
+    };
+    let (size, align) = (info.layout().size(), info.layout().align());
+    if (saved_size, saved_align) != (size as u64, align as u64) {
+        return Err(SnapshotError::Layout {
+            name: name.into(),
+            saved_size,
+            saved_align,
+            size,
+            align,
+        });
+    }
+    if !readable(info, Purpose::Save) {
+        return Err(SnapshotError::NotPlain { name: name.into() });
+    }
+    let one_by_one = matches!(kind, FragmentKind::Fragment | FragmentKind::Tag);
+    if enableable && !one_by_one {
+        return Err(begin.damaged("what is switched off is a fragment or a tag"));
+    }
+    if enableable && !info.is_enableable() {
+        return Err(SnapshotError::NotEnableable { name: name.into() });
+    }
+    let template = if kind == FragmentKind::Chunk { size } else { 0 };
+    Ok(SavedFragment {
+        id: info.id(),
+        kind,
+        size,
+        enableable,
+        template: reader.take(template, EARLY)?,
+    })
+}

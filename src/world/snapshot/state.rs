@@ -1,0 +1,155 @@
+//! The hash of a world's state: the same wherever its entities lie.
+//!
+//! The hash of an entity runs through its handle, its composition, its values and its bits, in the order of
+//! fragments' names. The hashes of all entities are added, so that their order does not matter.
+
+use rayon::prelude::*;
+
+use crate::archetype::{Archetype, Chunk, read_bit};
+use crate::fragment::{FragmentInfo, FragmentKind};
+use crate::world::World;
+use crate::world::snapshot::checksum::{Checksum, avalanche};
+use crate::world::snapshot::options::Purpose;
+use crate::world::snapshot::{SnapshotError, SnapshotOptions};
+
+/// An odd number without pattern: what words are multiplied by.
+const FACTOR: u64 = 0x9fb2_1c65_1e98_df25;
+
+impl World {
+    /// A hash of the logical state: entities with their ids and versions, their compositions by fragments'
+    /// names, roles and sizes, the bytes of their values, their shared values, what is switched off.
+    ///
+    /// The same for the same state, however the world came to it and wherever its memory lies: the order of
+    /// operations, chunks and rows, numbers of fragments, the number of threads do not count. Nor do the values of
+    /// chunk fragments, reserved entities, versions of dead ones, versions of changes. It is of this machine's
+    /// byte order and this version of the crate: to be compared, not to be kept for years.
+    ///
+    /// O(bytes of all values), chunks on all threads of the current rayon pool.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let (mut one, mut two) = (World::new(), World::new());
+    /// for world in [&one, &two] {
+    ///     world.registry().register_plain::<u32>()?;
+    /// }
+    /// let ants: Vec<_> = (0..2_u32).map(|n| one.create((n,))).collect::<Result<_, _>>()?;
+    /// let bees: Vec<_> = (0..2_u32).map(|_| two.create((9_u32,))).collect::<Result<_, _>>()?;
+    /// assert_eq!(ants, bees);
+    /// assert_ne!(one.state_hash().unwrap(), two.state_hash().unwrap());
+    /// two.add(bees[1], (1_u32,))?;
+    /// two.add(bees[0], (0_u32,))?;
+    /// assert_eq!(one.state_hash().unwrap(), two.state_hash().unwrap());
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`SnapshotError::NotPlain`] names a fragment of some entity whose bytes mean nothing;
+    /// [`SnapshotError::Ambiguous`].
+    pub fn state_hash(&self) -> Result<u64, SnapshotError> {
+        self.state_hash_with(&SnapshotOptions::new())
+    }
+
+    /// A hash of the logical state, as far as the options say that it belongs to it.
+    ///
+    /// # Errors
+    /// As for [`state_hash`](Self::state_hash).
+    pub fn state_hash_with(&self, options: &SnapshotOptions) -> Result<u64, SnapshotError> {
+        let mut sum = 0_u64;
+        for archetype in self.archetypes.iter().filter(|data| data.entities > 0) {
+            let fragments = options.of_archetype(self, archetype, Purpose::Hash)?;
+            let begin = composition(&fragments);
+            let hash = |chunk: &Chunk| chunk_hash(self, archetype, chunk, &fragments, begin);
+            let of_archetype = archetype.chunks.par_iter().map(hash);
+            sum = sum.wrapping_add(of_archetype.reduce(|| 0, u64::wrapping_add));
+        }
+        Ok(avalanche(mix(sum, self.count() as u64)))
+    }
+}
+
+/// What the hashes of all entities with these fragments begin with.
+fn composition(fragments: &[&FragmentInfo]) -> u64 {
+    let mut names = Checksum::new();
+    for info in fragments {
+        names.add(info.name().as_bytes());
+        // No name has this byte.
+        names.add(&[0xff, info.kind() as u8]);
+        names.add(&(info.layout().size() as u64).to_le_bytes());
+    }
+    names.finish()
+}
+
+/// The sum of the hashes of a chunk's entities.
+fn chunk_hash(
+    world: &World,
+    archetype: &Archetype,
+    chunk: &Chunk,
+    fragments: &[&FragmentInfo],
+    begin: u64,
+) -> u64 {
+    let group = &archetype.groups[chunk.group as usize];
+    let mut begin = begin;
+    for info in fragments {
+        if let Some(at) = archetype.shared_at(info.id()) {
+            let value = world.shared.get(group.key[at]);
+            // SAFETY: a plain value of this fragment.
+            begin = unsafe { value_hash(begin, value, info.layout().size()) };
+        }
+    }
+    let entities = chunk.entities().iter();
+    let mut hashes: Vec<u64> = entities
+        .map(|entity| mix(begin, entity.to_bits()))
+        .collect();
+    for info in fragments {
+        if info.kind() == FragmentKind::Fragment
+            && let Some(at) = archetype.column_of(info.id())
+        {
+            let size = archetype.columns[at].size as usize;
+            let column = chunk.array(archetype.columns[at].offset);
+            for (row, hash) in hashes.iter_mut().enumerate() {
+                // SAFETY: plain values of this size, one a row.
+                *hash = unsafe { value_hash(*hash, column.add(row * size), size) };
+            }
+        }
+    }
+    // Only what is off counts: an archetype without such bits is one where all is on.
+    for (at, info) in fragments.iter().enumerate() {
+        if let Some(bits) = archetype.enabled_of(info.id()) {
+            for (row, hash) in hashes.iter_mut().enumerate() {
+                // SAFETY: a row of the chunk.
+                if !unsafe { read_bit(chunk.array(bits.offset), row as u32) } {
+                    *hash = mix(*hash, at as u64);
+                }
+            }
+        }
+    }
+    let sum = |sum: u64, &hash| sum.wrapping_add(avalanche(hash));
+    hashes.iter().fold(0, sum)
+}
+
+/// `hash` and the bytes of a value.
+///
+/// # Safety
+/// `size` bytes that are all written, at `value`.
+#[inline(always)]
+unsafe fn value_hash(mut hash: u64, value: *const u8, size: usize) -> u64 {
+    // SAFETY: the caller's.
+    let bytes = unsafe { core::slice::from_raw_parts(value, size) };
+    let (words, rest) = bytes.as_chunks::<8>();
+    for word in words {
+        hash = mix(hash, u64::from_le_bytes(*word));
+    }
+    if !rest.is_empty() {
+        let mut word = [0; 8];
+        word[..rest.len()].copy_from_slice(rest);
+        hash = mix(hash, u64::from_le_bytes(word));
+    }
+    hash
+}
+
+/// `hash` and one more word: the two halves of a long product, folded.
+#[inline(always)]
+fn mix(hash: u64, word: u64) -> u64 {
+    let product = u128::from((hash ^ word).wrapping_add(FACTOR)) * u128::from(FACTOR);
+    (product as u64 ^ (product >> 64) as u64).rotate_left(29)
+}

@@ -1,0 +1,153 @@
+//! A world with something of everything that a snapshot can hold, and what must hold of any file that is
+//! taken for one: for the tests, the proptests and the fuzz target.
+
+use core::alloc::Layout;
+
+use megachunk::fragment::{DynamicBundle, FragmentRegistry, Plain, Value};
+use megachunk::prelude::*;
+use megachunk::world::{SnapshotError, SnapshotOptions};
+
+/// Two floats without padding.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub(crate) struct Position {
+    pub(crate) x: f32,
+    pub(crate) y: f32,
+}
+// SAFETY: two floats, without padding.
+unsafe impl Plain for Position {}
+
+/// Nothing, that can be switched off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Asleep;
+// SAFETY: there is one value, without bytes.
+unsafe impl Plain for Asleep {}
+
+/// Who belongs together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub(crate) struct Team(pub(crate) u16);
+// SAFETY: a number.
+unsafe impl Plain for Team {}
+
+/// Registers all that the worlds of this file have.
+pub(crate) fn register(registry: &FragmentRegistry) {
+    registry.register_plain::<Position>().unwrap();
+    registry.register_plain::<u64>().unwrap();
+    registry.register_plain::<[u8; 3]>().unwrap();
+    registry.register_enableable::<[u8; 3]>().unwrap();
+    registry.register_plain::<Asleep>().unwrap();
+    registry.register_enableable::<Asleep>().unwrap();
+    registry.register_plain_shared::<Team>().unwrap();
+    registry.register_plain_const_shared::<u8>().unwrap();
+    registry.register_plain_chunk::<i64>().unwrap();
+    registry
+        .define_plain("health", Layout::new::<u32>())
+        .unwrap();
+    registry.define_plain("armed", Layout::new::<()>()).unwrap();
+}
+
+/// A universe in which all that is registered, in another order than in a world of [`small_world`].
+pub(crate) fn universe() -> Universe {
+    let universe = Universe::new();
+    universe
+        .registry()
+        .define_plain("armed", Layout::new::<()>())
+        .unwrap();
+    universe.registry().register_plain::<i16>().unwrap();
+    universe.registry().register_plain::<u64>().unwrap();
+    let definition = universe
+        .registry()
+        .define_plain("health", Layout::new::<u32>());
+    definition.unwrap();
+    universe.registry().register_plain::<Position>().unwrap();
+    universe.registry().register_plain::<[u8; 3]>().unwrap();
+    universe
+        .registry()
+        .register_enableable::<[u8; 3]>()
+        .unwrap();
+    universe.registry().register_plain::<Asleep>().unwrap();
+    universe.registry().register_enableable::<Asleep>().unwrap();
+    universe.registry().register_plain_chunk::<i64>().unwrap();
+    universe
+        .registry()
+        .register_plain_const_shared::<u8>()
+        .unwrap();
+    universe.registry().register_plain_shared::<Team>().unwrap();
+    universe
+}
+
+/// A world of `count` entities with something of everything, some of them dead; all handles there ever were.
+pub(crate) fn small_world(count: u32) -> (World, Vec<Entity>) {
+    let mut world = World::new();
+    register(world.registry());
+    let health = world.registry().find("health").unwrap().id();
+    let armed = world.registry().find("armed").unwrap().id();
+    let mut all = Vec::new();
+    for n in 0..count {
+        let position = Position {
+            x: n as f32,
+            y: -(n as f32),
+        };
+        let entity = world.create((position,)).unwrap();
+        if n % 2 == 0 {
+            world
+                .add(entity, (u64::from(n) << 40, [n as u8; 3]))
+                .unwrap();
+        }
+        if n % 3 == 0 {
+            world.add(entity, ().shared(Team(n as u16 % 4))).unwrap();
+        }
+        if n % 5 == 0 {
+            let bundle = DynamicBundle::new()
+                .with(Value::from_bytes(world.registry(), health, &n.to_ne_bytes()).unwrap())
+                .with(Value::from_bytes(world.registry(), armed, &[]).unwrap());
+            world.add_dynamic(entity, bundle).unwrap();
+        }
+        if n % 7 == 0 {
+            world
+                .add(entity, (Asleep,).const_shared(3_u8).per_chunk(11_i64))
+                .unwrap();
+            *world.chunk_fragment_mut::<i64>(entity).unwrap() = i64::from(n);
+        }
+        if n % 4 == 0 {
+            world.set_enabled::<[u8; 3]>(entity, false).unwrap();
+        }
+        if n % 14 == 0 {
+            world.set_enabled::<Asleep>(entity, false).unwrap();
+        }
+        if n % 6 == 1 {
+            world.destroy(entity).unwrap();
+        }
+        all.push(entity);
+    }
+    (world, all)
+}
+
+/// Takes bytes for a snapshot. If they are one, the world is whole: it can be saved, loaded, changed and
+/// emptied, and its state survives.
+pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
+    let mut world = World::from_snapshot(bytes, universe())?;
+    let hash = world.state_hash()?;
+    let again = world.to_snapshot(&SnapshotOptions::new())?;
+    let copy = World::from_snapshot(&again, universe())?;
+    assert_eq!(copy.state_hash()?, hash);
+    assert_eq!(copy.count(), world.count());
+    let entities: Vec<Entity> = world.read::<Entity, ()>().unwrap().iter().collect();
+    assert_eq!(entities.len(), world.count());
+    for (at, &entity) in entities.iter().enumerate() {
+        assert!(world.is_built(entity) && copy.is_built(entity));
+        match at % 3 {
+            0 => world.destroy(entity).unwrap(),
+            1 => world.add(entity, (1_u64,).shared(Team(9))).unwrap(),
+            _ => drop(world.remove::<(Position,)>(entity).unwrap()),
+        }
+    }
+    for _ in 0..10 {
+        let new = world.create((5_u64,)).unwrap();
+        assert!(!entities.contains(&new));
+    }
+    world.clear();
+    assert_eq!(world.universe().count(), 0);
+    Ok(())
+}

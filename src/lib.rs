@@ -42,7 +42,6 @@ compile_error!("megachunk needs a 64-bit target: an index and 16 GiB of chunks a
 pub mod archetype;
 pub mod chunk;
 pub mod entity;
-#[cfg(not(loom))]
 pub mod fragment;
 pub mod memory;
 #[cfg(not(loom))]

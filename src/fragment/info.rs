@@ -40,6 +40,7 @@ pub type CloneValue = unsafe fn(from: *const u8, to: *mut u8, size: usize);
 
 /// Compares and hashes shared values.
 #[derive(Clone, Copy, Debug)]
+#[cfg_attr(loom, expect(dead_code, reason = "models have no shared values"))]
 pub(crate) struct SharedOps {
     pub(crate) equal: unsafe fn(*const u8, *const u8) -> bool,
     pub(crate) hash: unsafe fn(*const u8) -> u64,
@@ -55,6 +56,7 @@ struct Extras {
 
 /// What is known of a fragment: its name, role and size, and how to drop its values.
 #[derive(Debug)]
+#[cfg_attr(loom, expect(dead_code, reason = "models have no values"))]
 pub struct FragmentInfo {
     id: FragmentId,
     /// The number of the registry that it stands in, unique in the process.

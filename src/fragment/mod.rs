@@ -8,27 +8,39 @@
 //! Tools and scripts [define](FragmentRegistry::define_plain) fragments at run time; then a [`Value`] owns
 //! a value whose type nobody wrote down, a [`DynamicBundle`] several, and [`Values`] lends some.
 
+#[cfg(not(loom))]
 mod bundle;
+#[cfg(not(loom))]
 mod dynamic;
 mod error;
 mod info;
 mod kind;
+#[cfg(not(loom))]
 pub(crate) mod panic;
 mod plain;
 mod registry;
+#[cfg(not(loom))]
 mod set;
+#[cfg(not(loom))]
 mod value;
+#[cfg(not(loom))]
 mod values;
 
+#[cfg(not(loom))]
 pub use bundle::{Bundle, WithConstShared, WithPerChunk, WithShared};
+#[cfg(not(loom))]
 pub use dynamic::DynamicBundle;
 pub use error::FragmentError;
 pub use info::{CloneValue, DropValues, FragmentId, FragmentInfo};
 pub use kind::{ConstShared, Fragment, FragmentKind, PerChunk, Shared, SharedFragment};
 pub use plain::Plain;
 pub use registry::{FragmentDefinition, FragmentRegistry};
+#[cfg(not(loom))]
 pub use set::FragmentSet;
+#[cfg(not(loom))]
 pub use value::Value;
+#[cfg(not(loom))]
 pub use values::{Values, ValuesMut};
 
+#[cfg(not(loom))]
 pub(crate) use dynamic::none_twice;

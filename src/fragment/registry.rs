@@ -338,6 +338,7 @@ impl FragmentRegistry {
 
     /// The fragment of a type in the role that `R` names: `PerChunk<T>`, `Shared<T>`,
     /// `ConstShared<T>`, or `T` itself.
+    #[cfg(not(loom))]
     #[inline]
     pub(crate) fn of_role<R: 'static>(&self) -> Option<&FragmentInfo> {
         self.by_role(TypeId::of::<R>())

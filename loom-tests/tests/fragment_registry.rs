@@ -1,0 +1,127 @@
+//! The registry of fragments: threads that register at once agree, and who finds a fragment finds all of it.
+#![cfg(loom)]
+
+use core::alloc::Layout;
+
+use loom::sync::Arc;
+use loom::thread::{self, JoinHandle};
+use megachunk::fragment::{FragmentError, FragmentKind, FragmentRegistry};
+use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::model;
+
+fn spawn<R: 'static>(
+    registry: &Arc<FragmentRegistry>,
+    run: impl FnOnce(&FragmentRegistry) -> R + 'static,
+) -> JoinHandle<R> {
+    let registry = Arc::clone(registry);
+    thread::spawn(move || run(&registry))
+}
+
+fn joined<R>(thread: JoinHandle<R>) -> R {
+    thread.join().expect("it does not panic")
+}
+
+#[test]
+fn two_threads_that_register_one_type_agree_on_its_number() {
+    model(
+        "two_threads_that_register_one_type_agree_on_its_number",
+        Exhaustive,
+        || {
+            let registry = Arc::new(FragmentRegistry::new());
+            let number =
+                |registry: &FragmentRegistry| registry.register::<u32>().expect("room").id();
+            let other = spawn(&registry, number);
+            let mine = number(&registry);
+            assert_eq!(joined(other), mine);
+            let all: Vec<_> = registry.iter().map(|info| info.id()).collect();
+            assert_eq!(all, [mine], "the one that came second is seen");
+        },
+    );
+}
+
+#[test]
+fn who_finds_a_fragment_finds_all_of_it() {
+    model("who_finds_a_fragment_finds_all_of_it", Exhaustive, || {
+        let registry = Arc::new(FragmentRegistry::new());
+        let other = spawn(&registry, |registry| {
+            registry.register::<u32>().expect("room").id()
+        });
+        let found = registry.of::<u32>().map(|info| {
+            assert_eq!(
+                (info.kind(), info.layout()),
+                (FragmentKind::Fragment, Layout::new::<u32>())
+            );
+            let by_number = registry
+                .get(info.id())
+                .expect("it has a number before it is found");
+            assert!(core::ptr::eq(by_number, info));
+            info.id()
+        });
+        let registered = joined(other);
+        assert!(found.is_none_or(|found| found == registered));
+    });
+}
+
+#[test]
+fn two_types_get_two_numbers_whatever_entry_they_want() {
+    model(
+        "two_types_get_two_numbers_whatever_entry_they_want",
+        Preemptions(3),
+        || {
+            let registry = Arc::new(FragmentRegistry::new());
+            let other = spawn(&registry, |registry| {
+                let one = registry.register::<u8>().expect("room").id();
+                (one, registry.register::<u64>().expect("room").id())
+            });
+            let three = registry.register::<u16>().expect("room").id();
+            let (one, two) = joined(other);
+            assert!(one != two && two != three && one != three);
+            let of = |info: Option<&megachunk::fragment::FragmentInfo>| info.map(|info| info.id());
+            assert_eq!(of(registry.of::<u8>()), Some(one));
+            assert_eq!(of(registry.of::<u64>()), Some(two));
+            assert_eq!(of(registry.of::<u16>()), Some(three));
+        },
+    );
+}
+
+#[test]
+fn of_two_definitions_of_one_name_one_wins() {
+    model(
+        "of_two_definitions_of_one_name_one_wins",
+        Preemptions(3),
+        || {
+            let registry = Arc::new(FragmentRegistry::new());
+            let define = |registry: &FragmentRegistry| {
+                let defined = registry.define_plain("health", Layout::new::<u32>());
+                defined.map(|info| info.id()).ok()
+            };
+            let other = spawn(&registry, define);
+            let mine = define(&registry);
+            let other = joined(other);
+            assert!(mine.is_some() != other.is_some(), "{mine:?} and {other:?}");
+            let found = registry.find("health").map(|info| info.id());
+            assert_eq!(found, mine.or(other));
+        },
+    );
+}
+
+#[test]
+fn the_last_number_is_given_once() {
+    model("the_last_number_is_given_once", Exhaustive, || {
+        let registry = Arc::new(FragmentRegistry::new());
+        registry.register::<u8>().expect("room");
+        registry.register::<u16>().expect("room");
+        registry.register::<u64>().expect("room");
+        let other = spawn(&registry, |registry| {
+            registry.register::<i8>().map(|info| info.id())
+        });
+        let mine = registry.register::<i16>().map(|info| info.id());
+        let other = joined(other);
+        let refused = FragmentError::TooMany { limit: 4 };
+        assert!(
+            (mine.is_ok() && other == Err(refused.clone()))
+                || (other.is_ok() && mine == Err(refused)),
+        );
+        assert_eq!(registry.iter().count(), 4);
+    });
+}

@@ -19,10 +19,10 @@ mod resources;
 pub(crate) mod runs;
 mod shared_values;
 mod slices;
+mod snapshot;
 mod stats;
 mod view;
 pub(crate) mod worlds;
-mod snapshot;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,9 +33,9 @@ pub use create::Batch;
 pub use destroy::SliceReport;
 pub use error::WorldError;
 pub use resources::Resources;
+pub use snapshot::{SnapshotError, SnapshotOptions};
 pub use stats::{ArchetypeStats, WorldStats};
 pub use view::{EntityView, EntityViewMut};
-pub use snapshot::{SnapshotError, SnapshotOptions};
 
 use crate::archetype::universe::ROWS_PER_CHUNK;
 use crate::archetype::{Archetype, HavingLists, Row};

@@ -22,8 +22,8 @@ impl World {
     /// switched off, and the versions of the dead, so that their handles stay dead in the world that is
     /// [loaded](Self::load).
     ///
-    /// Not saved: versions of changes, entities that are reserved and not built, and those of other
-    /// worlds, whose handles are dead in the loaded world.
+    /// Not saved: names of entities, resources, versions of changes; entities that are reserved and not
+    /// built, and those of other worlds, whose handles are dead in the loaded world.
     ///
     /// O(bytes). The file gets its name when it is whole and on the disk; one that was there under the name
     /// stays until then. It is written by calls and not through a mapping, because a full disk is then an error

@@ -16,7 +16,7 @@ use crate::archetype::edge::Edges;
 use crate::archetype::having::{Having, NO_COLUMN};
 use crate::archetype::universe::Universe;
 use crate::chunk::{ChunkError, Run};
-use crate::fragment::panic::{Panicked, note, resume};
+use crate::fragment::panic::{Panicked, forget, note, resume};
 use crate::fragment::{FragmentId, FragmentSet};
 
 /// A value that lies in a chunk once.
@@ -205,7 +205,7 @@ impl Archetype {
         };
         for value in &self.chunk_values[..made] {
             // SAFETY: just made, and used by nobody. A second panic says nothing new.
-            let _ = unsafe { value.template.drop_at(chunk.array(value.offset)) };
+            forget(unsafe { value.template.drop_at(chunk.array(value.offset)) });
         }
         Err(panic)
     }
@@ -392,8 +392,10 @@ impl Archetype {
         debug_assert!(chunk.len == 0);
         for value in &self.chunk_values {
             // SAFETY: every chunk holds one, and this one is given back.
-            if unsafe { value.template.drop_at(chunk.array(value.offset)) }.is_some() {
+            let panicked = unsafe { value.template.drop_at(chunk.array(value.offset)) };
+            if panicked.is_some() {
                 // In the middle of a change there is nobody to give it to.
+                forget(panicked);
                 tracing::error!("the drop of a chunk fragment panicked; the panic ends here");
             }
         }

@@ -11,7 +11,7 @@ pub(crate) type Panicked = Option<Box<dyn Any + Send>>;
 #[inline(always)]
 pub(crate) fn note(panicked: &mut Panicked, drop: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(drop)) {
-        panicked.get_or_insert(panic);
+        *panicked = first(panicked.take(), Some(panic));
     }
 }
 
@@ -24,6 +24,20 @@ pub(crate) fn resume(panicked: Panicked) {
 }
 
 /// The first of two panics.
+#[inline]
 pub(crate) fn first(a: Panicked, b: Panicked) -> Panicked {
-    a.or(b)
+    match a {
+        Some(_) => {
+            forget(b);
+            a
+        }
+        None => b,
+    }
+}
+
+/// Lets a panic go in the middle of a change. What it carries is a user's value, whose `drop` may panic
+/// too: it is never run.
+#[inline]
+pub(crate) fn forget(panicked: Panicked) {
+    core::mem::forget(panicked);
 }

@@ -259,8 +259,11 @@ impl World {
             fn drop(&mut self) {
                 if !*self.1 {
                     for (value, drop) in self.0.drain(..) {
+                        let mut panicked = None;
                         // SAFETY: a clone that no entity has.
-                        crate::fragment::panic::note(&mut None, || unsafe { drop(value, 1) });
+                        crate::fragment::panic::note(&mut panicked, || unsafe { drop(value, 1) });
+                        // Whatever stopped the cloning goes on.
+                        crate::fragment::panic::forget(panicked);
                     }
                 }
             }

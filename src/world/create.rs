@@ -3,7 +3,7 @@
 use crate::archetype::universe::place;
 use crate::archetype::{Archetype, Row, SharedId, Universe};
 use crate::entity::{Entity, EntityFault, Place};
-use crate::fragment::panic::{Panicked, resume};
+use crate::fragment::panic::{Panicked, first as earlier, forget, resume};
 use crate::fragment::{Bundle, FragmentId, Value};
 use crate::world::{World, WorldError};
 
@@ -464,11 +464,13 @@ impl Drop for Unfinished<'_> {
             {
                 for row in (first..first + count).rev() {
                     let more = self.world.destroy_row(archetype, Row { chunk, row });
-                    panicked = panicked.or(more);
+                    panicked = earlier(panicked, more);
                 }
             }
         }
-        if !std::thread::panicking() {
+        if std::thread::panicking() {
+            forget(panicked);
+        } else {
             resume(panicked);
         }
     }
@@ -491,9 +493,18 @@ impl Singles<'_> {
 
 impl Drop for Singles<'_> {
     fn drop(&mut self) {
+        let mut panicked: Panicked = None;
         for entity in core::mem::take(&mut self.entities) {
             // Its own, just made.
-            let _ = self.world.destroy(entity);
+            if let Ok((archetype, row)) = self.world.find(entity) {
+                let more = self.world.destroy_row(archetype, row);
+                panicked = earlier(panicked, more);
+            }
+        }
+        if std::thread::panicking() {
+            forget(panicked);
+        } else {
+            resume(panicked);
         }
     }
 }

@@ -269,7 +269,9 @@ impl Drop for World {
             archetype.trim(&self.universe, self.number);
         }
         self.universe.remove_world(self.number);
-        if !std::thread::panicking() {
+        if std::thread::panicking() {
+            crate::fragment::panic::forget(panicked);
+        } else {
             crate::fragment::panic::resume(panicked);
         }
     }

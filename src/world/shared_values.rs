@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::SharedId;
-use crate::fragment::panic::note;
+use crate::fragment::panic::{forget, note};
 use crate::fragment::{FragmentId, FragmentInfo, Value};
 
 /// The values, found by fragment and content, kept as long as a group of chunks has them.
@@ -30,7 +30,10 @@ impl SharedValues {
     /// Nobody uses it yet: see [`hold`](Self::hold) and [`release_unused`](Self::release_unused).
     pub(crate) fn intern(&mut self, info: &FragmentInfo, value: Value) -> SharedId {
         match self.find(info, &value) {
-            Ok(known) => known,
+            Ok(known) => {
+                end(value);
+                known
+            }
             Err(hash) => self.add(Arc::new(value), hash),
         }
     }
@@ -123,12 +126,17 @@ impl SharedValues {
                 }
             }
             self.free.push(id.0);
-            let mut panicked = None;
-            note(&mut panicked, || drop(value));
-            if panicked.is_some() {
-                // In the middle of a change there is nobody to give it to.
-                tracing::error!("the drop of a shared value panicked; the panic ends here");
-            }
+            end(value);
         }
+    }
+}
+
+/// Drops a value in the middle of a change, where there is nobody to give a panic of its `drop` to.
+fn end<T>(value: T) {
+    let mut panicked = None;
+    note(&mut panicked, || drop(value));
+    if panicked.is_some() {
+        forget(panicked);
+        tracing::error!("the drop of a shared value panicked; the panic ends here");
     }
 }

@@ -7,7 +7,7 @@ use crate::fragment::{DropValues, FragmentId};
 pub(crate) struct Column {
     /// Where the array begins.
     pub(crate) offset: u32,
-    /// Bytes of a value; never zero.
+    /// Bytes of a value; zero only for a tag that must be dropped.
     pub(crate) size: u32,
     pub(crate) id: FragmentId,
     /// `None` if values need not be dropped.

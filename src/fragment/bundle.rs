@@ -156,6 +156,21 @@ with_value!(WithShared, SharedFragment, register_shared);
 with_value!(WithConstShared, SharedFragment, register_const_shared);
 with_value!(WithPerChunk, Clone, register_chunk);
 
+/// Moves a value to row `row` of column `at`.
+///
+/// # Safety
+/// As for [`Bundle::write`]. The column of a value of size zero need not be aligned to its type.
+#[inline(always)]
+unsafe fn write_value<T>(columns: *const *mut u8, at: usize, row: usize, value: T) {
+    if size_of::<T>() == 0 {
+        // Nothing to move. If it must be dropped, it is when its row ends.
+        core::mem::forget(value);
+    } else {
+        // SAFETY: the caller's.
+        unsafe { (*columns.add(at)).cast::<T>().add(row).write(value) };
+    }
+}
+
 macro_rules! bundle {
     ($count:literal: $($type:ident $at:tt),*) => {
         // SAFETY: `ids` and `write` go through the same types in the same order.
@@ -174,7 +189,7 @@ macro_rules! bundle {
             #[inline(always)]
             unsafe fn write(self, columns: *const *mut u8, row: usize) {
                 // SAFETY: the caller's: that many columns, of these types, with such a row.
-                $(unsafe { (*columns.add($at)).cast::<$type>().add(row).write(self.$at) };)*
+                $(unsafe { write_value(columns, $at, row, self.$at) };)*
                 let _ = (columns, row);
             }
         }

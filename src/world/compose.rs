@@ -36,7 +36,13 @@ impl World {
             .map(|&id| registry.get(id).ok_or(FragmentError::Unknown { id }))
             .collect::<Result<_, _>>()?;
         let of_kind = |kind: FragmentKind| infos.iter().copied().filter(move |i| i.kind() == kind);
-        let fragments: Vec<&FragmentInfo> = of_kind(FragmentKind::Fragment).collect();
+        // Tags that must be dropped have a column too, of no size.
+        let has_column = |info: &&FragmentInfo| match info.kind() {
+            FragmentKind::Fragment => true,
+            FragmentKind::Tag => info.drop_values().is_some(),
+            _ => false,
+        };
+        let fragments: Vec<&FragmentInfo> = infos.iter().copied().filter(has_column).collect();
         let contents: Vec<_> = fragments.iter().map(|info| content(info)).collect();
         let once: Vec<&FragmentInfo> = of_kind(FragmentKind::Chunk).collect();
         let once_contents: Vec<_> = once.iter().map(|info| content(info)).collect();

@@ -3,7 +3,7 @@
 use crate::archetype::{Archetype, Change, Edge, Row, SharedId, copy_value, read_bit, write_bit};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, note, resume};
-use crate::fragment::{Bundle, SharedFragment, Value};
+use crate::fragment::{Bundle, FragmentId, FragmentKind, SharedFragment, Value};
 use crate::world::compose::EdgeRef;
 use crate::world::create::columns;
 use crate::world::{World, WorldError};
@@ -33,7 +33,7 @@ impl World {
     pub fn add<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
         let (archetype, row) = self.find(entity)?;
         if B::HAS_VALUES {
-            return self.add_with_values(entity, bundle);
+            return self.come_with_values(archetype, row, entity, Change::Add, bundle);
         }
         let number = self.bundles.number::<B>(self.universe.registry())?;
         let edge = self.edge_for(archetype, Change::Add(number))?;
@@ -191,7 +191,7 @@ impl World {
         source: u32,
         chunk: u32,
         target: u32,
-        given: &[(crate::fragment::FragmentId, SharedId)],
+        given: &[(FragmentId, SharedId)],
     ) -> u32 {
         let from = &self.archetypes[source as usize];
         let key_of = &from.groups[from.chunks[chunk as usize].group as usize].key;
@@ -212,10 +212,15 @@ impl World {
         self.group_of(target, &key)
     }
 
+    /// Gives an entity a bundle with values for chunks, or shared ones, on the change that `change` makes
+    /// of the bundle's number.
     #[cold]
-    fn add_with_values<B: Bundle>(
+    fn come_with_values<B: Bundle>(
         &mut self,
+        archetype: u32,
+        row: Row,
         entity: Entity,
+        change: impl FnOnce(u32) -> Change,
         mut bundle: B,
     ) -> Result<(), WorldError> {
         let mut values: Vec<Value> = Vec::new();
@@ -234,7 +239,7 @@ impl World {
                 }
             }
         }
-        let result = self.add_shared(entity, number, &shared, bundle);
+        let result = self.add_shared(archetype, row, entity, change(number), &shared, bundle);
         for &(_, value) in &shared {
             self.shared.release_unused(value);
         }
@@ -244,13 +249,15 @@ impl World {
 
     fn add_shared<B: Bundle>(
         &mut self,
+        archetype: u32,
+        row: Row,
         entity: Entity,
-        number: u32,
-        shared: &[(crate::fragment::FragmentId, SharedId)],
+        change: Change,
+        shared: &[(FragmentId, SharedId)],
         bundle: B,
     ) -> Result<Panicked, WorldError> {
-        let (archetype, row) = self.find(entity)?;
-        let edge = self.edge_for(archetype, Change::Add(number))?;
+        self.check_const_shared(archetype, row, entity, shared)?;
+        let edge = self.edge_for(archetype, change)?;
         let group = if self.archetypes[edge.target as usize].shared.is_empty() {
             0
         } else {
@@ -274,6 +281,31 @@ impl World {
         let panicked = end(source, row, &edge);
         self.settle_move(archetype, row, &edge, to, entity, version);
         Ok(panicked)
+    }
+
+    /// Whether all const shared values among those that come are the ones that the entity has, if it has
+    /// any.
+    fn check_const_shared(
+        &self,
+        archetype: u32,
+        row: Row,
+        entity: Entity,
+        shared: &[(FragmentId, SharedId)],
+    ) -> Result<(), WorldError> {
+        let data = &self.archetypes[archetype as usize];
+        let key = &data.groups[data.chunks[row.chunk as usize].group as usize].key;
+        for &(id, value) in shared {
+            let other = data.shared_at(id).is_some_and(|at| key[at] != value);
+            let info = self.universe.registry().get(id);
+            let info = info.filter(|info| info.kind() == FragmentKind::ConstShared);
+            if let Some(info) = info.filter(|_| other) {
+                return Err(WorldError::ConstShared {
+                    entity,
+                    name: info.name().into(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Moves an entity to another group of its archetype.
@@ -346,8 +378,9 @@ impl World {
     ) -> Result<(), WorldError> {
         let (archetype, row) = self.find(entity)?;
         if Come::HAS_VALUES {
-            self.remove::<Gone>(entity)?;
-            return self.add(entity, come);
+            let gone = self.bundles.number::<Gone>(self.universe.registry())?;
+            let change = |come| Change::Swap(gone, come);
+            return self.come_with_values(archetype, row, entity, change, come);
         }
         let edge = self.swap_edge::<Gone, Come>(archetype)?;
         resume(self.add_along(archetype, row, entity, &edge, come)?);

@@ -37,6 +37,14 @@ pub enum WorldError {
         /// The fragment's name.
         name: Box<str>,
     },
+    /// The entity has another value of a const shared fragment already.
+    #[error("entity {entity}: its {name} is const shared, and cannot be changed")]
+    ConstShared {
+        /// The handle.
+        entity: Entity,
+        /// The fragment's name.
+        name: Box<str>,
+    },
     /// A fragment was refused.
     #[error(transparent)]
     Fragment(#[from] FragmentError),
@@ -83,6 +91,7 @@ impl WorldError {
             Self::NotBuilt { entity }
             | Self::AlreadyBuilt { entity }
             | Self::Elsewhere { entity }
+            | Self::ConstShared { entity, .. }
             | Self::Missing { entity, .. } => Some(*entity),
             _ => None,
         }

@@ -56,53 +56,40 @@ impl ChunkLayout {
         enableable: &[usize],
         once: &[Content<'_>],
     ) -> Result<Self, FragmentError> {
-        for content in fragments.iter().chain(once) {
-            if content.layout.align() > MAX_ALIGN {
-                return Err(FragmentError::TooAligned {
-                    name: content.name.into(),
-                    align: content.layout.align(),
-                    limit: MAX_ALIGN,
-                });
-            }
-        }
+        check_alignment(fragments.iter().chain(once))?;
         let order = by_size(fragments);
-        let per_entity: usize =
-            size_of::<Entity>() + fragments.iter().map(|f| f.layout.size()).sum::<usize>();
-        let mut capacity = bytes / per_entity;
-        loop {
-            if capacity == 0 {
-                return Err(too_large(bytes, fragments, once, per_entity));
+        let per_entity = per_entity(fragments);
+        let end = |capacity, visit: &mut dyn FnMut(usize)| {
+            let arrays = order.iter().map(|&at| &fragments[at].layout);
+            arrays_end(capacity, arrays, enableable.len(), once, visit)
+        };
+        let fits = |capacity| end(capacity, &mut |_| {}).is_some_and(|end| end <= bytes);
+        // The end grows with the capacity, but not evenly, because arrays are aligned: search.
+        let (mut capacity, mut over) = (0, bytes / per_entity + 1);
+        while over - capacity > 1 {
+            let middle = capacity + (over - capacity) / 2;
+            if fits(middle) {
+                capacity = middle;
+            } else {
+                over = middle;
             }
-            let mut offsets = vec![0; fragments.len()];
-            let mut end = capacity * size_of::<Entity>();
-            for &at in &order {
-                let layout = fragments[at].layout;
-                end = end.next_multiple_of(layout.align().max(LINE));
-                offsets[at] = end;
-                end += capacity * layout.size();
-            }
-            let mut extra = Vec::with_capacity(enableable.len() + once.len());
-            for _ in enableable {
-                end = end.next_multiple_of(size_of::<u64>());
-                extra.push(end);
-                end += capacity.div_ceil(64) * size_of::<u64>();
-            }
-            for content in once {
-                end = end.next_multiple_of(content.layout.align());
-                extra.push(end);
-                end += content.layout.size();
-            }
-            if end <= bytes {
-                return Ok(Self {
-                    bytes,
-                    capacity,
-                    offsets: offsets.into(),
-                    extra: extra.into(),
-                });
-            }
-            // What is over, at the price of an entity each, but one at least.
-            capacity -= ((end - bytes) / per_entity).clamp(1, capacity);
         }
+        if capacity == 0 {
+            return Err(too_large(bytes, fragments, once, per_entity));
+        }
+        let mut begins = Vec::with_capacity(order.len() + enableable.len() + once.len());
+        end(capacity, &mut |begin| begins.push(begin));
+        let extra = begins.split_off(order.len());
+        let mut offsets = vec![0; fragments.len()];
+        for (at, begin) in order.into_iter().zip(begins) {
+            offsets[at] = begin;
+        }
+        Ok(Self {
+            bytes,
+            capacity,
+            offsets: offsets.into(),
+            extra: extra.into(),
+        })
     }
 
     /// Mass' rule: ⌊(bytes − Σ alignments) / (8 + Σ sizes)⌋ entities; the handles first, then each array
@@ -111,8 +98,8 @@ impl ChunkLayout {
     /// # Errors
     /// As for [`new`](Self::new).
     pub fn mass(bytes: usize, fragments: &[Content<'_>]) -> Result<Self, FragmentError> {
-        let per_entity: usize =
-            size_of::<Entity>() + fragments.iter().map(|f| f.layout.size()).sum::<usize>();
+        check_alignment(fragments.iter())?;
+        let per_entity = per_entity(fragments);
         let padding: usize = fragments.iter().map(|f| f.layout.align()).sum();
         let capacity = bytes.saturating_sub(padding) / per_entity;
         if capacity == 0 {
@@ -161,12 +148,67 @@ impl ChunkLayout {
     /// The fewest 16 KiB chunks in which an entity of these fragments fits well: one, or more where one
     /// would hold fewer than eight entities.
     pub(crate) fn chunks_for(fragments: &[Content<'_>]) -> usize {
-        let per_entity: usize =
-            size_of::<Entity>() + fragments.iter().map(|f| f.layout.size()).sum::<usize>();
         let aligned: usize = fragments.iter().map(|f| f.layout.align().max(LINE)).sum();
-        let wanted = (8 * per_entity + aligned).div_ceil(CHUNK_BYTES);
+        let wanted = per_entity(fragments)
+            .saturating_mul(8)
+            .saturating_add(aligned)
+            .div_ceil(CHUNK_BYTES);
         wanted.clamp(1, crate::chunk::MEGACHUNK_CHUNKS)
     }
+}
+
+/// Bytes of an entity, its handle included. Sizes that no memory has are one size.
+fn per_entity(fragments: &[Content<'_>]) -> usize {
+    let sizes = fragments.iter().map(|f| f.layout.size());
+    sizes.fold(size_of::<Entity>(), usize::saturating_add)
+}
+
+/// Refuses what wants to be aligned to more than chunks are.
+fn check_alignment<'a>(
+    contents: impl Iterator<Item = &'a Content<'a>>,
+) -> Result<(), FragmentError> {
+    for content in contents {
+        if content.layout.align() > MAX_ALIGN {
+            return Err(FragmentError::TooAligned {
+                name: content.name.into(),
+                align: content.layout.align(),
+                limit: MAX_ALIGN,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Where everything ends in a chunk of `capacity` entities, `None` beyond all addresses: the handles, an
+/// array for each layout, a bit an entity for each of `bits`, and values `once`. `visit` is told where each
+/// of them begins but the handles.
+fn arrays_end<'a>(
+    capacity: usize,
+    arrays: impl Iterator<Item = &'a Layout>,
+    bits: usize,
+    once: &[Content<'_>],
+    visit: &mut dyn FnMut(usize),
+) -> Option<usize> {
+    let mut end = capacity.checked_mul(size_of::<Entity>())?;
+    let arrays = arrays.map(|layout| {
+        (
+            layout.align().max(LINE),
+            capacity.checked_mul(layout.size()),
+        )
+    });
+    let words = (
+        size_of::<u64>(),
+        capacity.div_ceil(64).checked_mul(size_of::<u64>()),
+    );
+    let once = once
+        .iter()
+        .map(|c| (c.layout.align(), Some(c.layout.size())));
+    for (align, bytes) in arrays.chain(core::iter::repeat_n(words, bits)).chain(once) {
+        let begin = end.checked_next_multiple_of(align)?;
+        visit(begin);
+        end = begin.checked_add(bytes?)?;
+    }
+    Some(end)
 }
 
 /// The fragments by size descending, then by name.
@@ -194,7 +236,7 @@ fn too_large(
         .max_by_key(|content| content.layout.size());
     FragmentError::TooLarge {
         name: largest.map_or("", |content| content.name).into(),
-        size: per_entity + once.iter().map(|c| c.layout.size()).sum::<usize>(),
+        size: (once.iter().map(|c| c.layout.size())).fold(per_entity, usize::saturating_add),
         align: largest.map_or(1, |content| content.layout.align()),
         limit: bytes,
     }

@@ -6,7 +6,7 @@
 //!
 //! A [`DynamicQuery`] is the same for tools and scripts: put together at run time, of fragments' numbers.
 //!
-//! What is lent to be written is lent once: a query that takes a fragment twice, one of them to write, is
+//! What is lent to be written is lent once: a query that takes a fragment twice is
 //! an error when it is built, and a run borrows the whole world.
 
 mod change;

@@ -68,12 +68,13 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
     /// A query for worlds of this world's universe.
     ///
     /// # Errors
-    /// [`QueryError`]: it asks for a fragment and excludes it, or takes one twice to write.
+    /// [`QueryError`]: it asks for a fragment and excludes it, or takes one twice.
     pub fn new(world: &World) -> Result<Self, QueryError> {
         let mut requirements = Requirements::new();
         let registry = world.registry();
-        let data = D::require(registry, &mut requirements)?;
+        // Filters first: they are safe code, whoever wrote them, and what the data asks for must stand.
         let filter = F::require(registry, &mut requirements)?;
+        let data = D::require(registry, &mut requirements)?;
         requirements.check(registry)?;
         Ok(Self {
             data,
@@ -93,6 +94,9 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
     }
 
     /// The query on a world, to be run.
+    ///
+    /// # Panics
+    /// If the world is of another universe than the last one, and that can register no fragment more.
     #[inline]
     pub fn on<'q>(&'q mut self, world: &'q mut World) -> QueryRun<'q, D, F> {
         self.run(world)
@@ -147,8 +151,9 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
     #[cold]
     fn rebind(&mut self, world: &World) {
         // Numbers of fragments are the universe's: ask again. The requirements were checked.
-        if let Ok(new) = Self::new(world) {
-            *self = new;
+        match Self::new(world) {
+            Ok(new) => *self = new,
+            Err(error) => panic!("the query cannot be asked in another universe: {error}"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! `Requirements`: what a query asks of an archetype, and what it does with the fragments.
 
 use crate::archetype::Archetype;
-use crate::fragment::{FragmentId, FragmentRegistry, FragmentSet};
+use crate::fragment::{FragmentError, FragmentId, FragmentRegistry, FragmentSet};
 use crate::query::QueryError;
 
 /// What a query asks of an archetype, and what it does with the fragments.
@@ -24,6 +24,7 @@ pub struct Requirements {
 #[derive(Clone, Copy, Debug)]
 enum Mistake {
     Conflict(FragmentId),
+    Twice(FragmentId),
     Contradiction(FragmentId),
 }
 
@@ -76,17 +77,17 @@ impl Requirements {
     }
 
     fn access(&mut self, id: FragmentId, access: Access) {
-        let twice = match access {
-            Access::None => false,
-            Access::Read => {
-                self.reads.insert(id);
-                self.writes.contains(id)
-            }
-            Access::Write => !self.writes.insert(id) || self.reads.contains(id),
+        let (read, written) = (self.reads.contains(id), self.writes.contains(id));
+        let mistake = match access {
+            Access::None => return,
+            Access::Read if read && !written => Some(Mistake::Twice(id)),
+            Access::Read | Access::Write => (read || written).then_some(Mistake::Conflict(id)),
         };
-        if twice {
-            self.mistake.get_or_insert(Mistake::Conflict(id));
-        }
+        match access {
+            Access::Write => self.writes.insert(id),
+            _ => self.reads.insert(id),
+        };
+        self.mistake = self.mistake.or(mistake);
     }
 
     /// The fragments that must be there.
@@ -120,6 +121,7 @@ impl Requirements {
         let name = |id| registry.get(id).map_or("", |info| info.name()).into();
         match mistake {
             None => Ok(()),
+            Some(Mistake::Twice(id)) => Err(FragmentError::Twice { name: name(id) }.into()),
             Some(Mistake::Conflict(id)) => Err(QueryError::Conflict { name: name(id) }),
             Some(Mistake::Contradiction(id)) => Err(QueryError::Contradiction { name: name(id) }),
         }

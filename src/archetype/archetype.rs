@@ -137,10 +137,11 @@ impl Archetype {
         universe: &Universe,
         world: u16,
         group: u32,
+        version: u32,
     ) -> Result<u32, ChunkError> {
         match self.groups[group as usize].open.last() {
             Some(&chunk) => Ok(chunk),
-            None => self.add_chunk(universe, world, group),
+            None => self.add_chunk(universe, world, group, version),
         }
     }
 
@@ -152,8 +153,11 @@ impl Archetype {
         universe: &Universe,
         world: u16,
         group: u32,
+        version: u32,
     ) -> Result<u32, ChunkError> {
-        self.add_chunk_of(universe, world, group, self.next_shift())
+        let position = self.add_chunk_of(universe, world, group, self.next_shift())?;
+        self.chunks[position as usize].begin_at(version);
+        Ok(position)
     }
 
     /// Adds a chunk without entities, open, 2 to the power of `shift` times as long as the shortest ones, if

@@ -125,6 +125,27 @@ impl Chunk {
         self.version_of(column).store(version, Ordering::Relaxed);
     }
 
+    /// Sets all versions of a new chunk.
+    pub(crate) fn begin_at(&mut self, version: u32) {
+        self.update_versions(|_| version);
+    }
+
+    /// Moves versions up that will soon be too old to be compared.
+    pub(crate) fn age(&mut self, now: u32) {
+        let oldest = now.wrapping_sub(OLD);
+        self.update_versions(|version| newer(version, oldest));
+    }
+
+    fn update_versions(&mut self, update: impl Fn(u32) -> u32) {
+        self.order_version = update(self.order_version);
+        self.filled_version = update(self.filled_version);
+        let more = self.more.as_deref().into_iter().flatten();
+        for version in self.inline.iter().chain(more) {
+            // Ordering: Relaxed: nobody else has the chunk.
+            version.store(update(version.load(Ordering::Relaxed)), Ordering::Relaxed);
+        }
+    }
+
     /// Notes that entities came.
     #[inline(always)]
     pub(crate) fn filled(&mut self, version: u32) {
@@ -132,6 +153,14 @@ impl Chunk {
         self.order_version = version;
     }
 }
+
+/// Versions that a world makes between two times at which it [ages](Chunk::age) its chunks.
+pub(crate) const AGING: u32 = 1 << 29;
+/// How far behind its world's version a chunk's version is left when it ages.
+const OLD: u32 = 1 << 30;
+/// What no version of a chunk is behind its world's: before that it ages. Less than half the range, in which
+/// versions can be compared.
+pub(crate) const LONG_AGO: u32 = OLD + AGING + AGING / 2;
 
 /// The later of two versions, which may wrap: of two that are less than half the range apart.
 #[inline(always)]

@@ -24,7 +24,7 @@ pub use universe::Universe;
 pub(crate) use archetype::{
     Archetype, ChunkValue, EnabledBits, Group, Row, STAGGER, SharedId, read_bit, write_bit,
 };
-pub(crate) use chunk::{Chunk, is_newer};
+pub(crate) use chunk::{AGING, Chunk, LONG_AGO, is_newer};
 pub(crate) use column::{Column, copy_value};
 pub(crate) use edge::{Change, Edge, Edges};
 pub(crate) use having::{Having, HavingLists, NO_COLUMN, Seeker, advance};

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use crate::archetype::{Archetype, Chunk, Having, Seeker, advance};
+use crate::archetype::{Archetype, Chunk, Having, LONG_AGO, Seeker, advance};
 use crate::entity::Entity;
 use crate::query::requirements::Mask;
 use crate::query::{ChunkView, QueryData, QueryError, QueryFilter, ReadOnly, Requirements};
@@ -83,7 +83,7 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
             matches: Vec::new(),
             seen: 0,
             world: world.identity(),
-            since: 0,
+            since: world.version().wrapping_sub(LONG_AGO),
         })
     }
 
@@ -99,6 +99,7 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
     /// If the world is of another universe than the last one, and that can register no fragment more.
     #[inline]
     pub fn on<'q>(&'q mut self, world: &'q mut World) -> QueryRun<'q, D, F> {
+        world.keep_versions();
         self.run(world)
     }
 
@@ -133,7 +134,16 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
             .version
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_add(1);
-        (core::mem::replace(&mut self.since, version), version)
+        let since = self.since(version);
+        self.since = version;
+        (since, version)
+    }
+
+    /// The version at which it ran last; one before all that chunks have, if that was long ago.
+    #[inline]
+    fn since(&self, version: u32) -> u32 {
+        let runs = version.wrapping_sub(self.since);
+        version.wrapping_sub(runs.min(LONG_AGO))
     }
 
     /// Looks at the archetypes that have come.
@@ -270,7 +280,7 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
             archetype: data,
             chunk: &data.chunks[row.chunk as usize],
             version: world.version(),
-            since: self.since,
+            since: self.since(world.version()),
         };
         let seen = known.masks.as_deref().is_none_or(|masks| {
             mask_of(masks, chunk.chunk, row.row / 64) >> (row.row % 64) & 1 == 1
@@ -739,6 +749,7 @@ impl World {
     pub fn query<D: QueryData, F: QueryFilter>(
         &mut self,
     ) -> Result<QueryOnce<'_, D, F>, QueryError> {
+        self.keep_versions();
         QueryOnce::new(self)
     }
 

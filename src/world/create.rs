@@ -46,8 +46,9 @@ impl World {
     /// An empty row at the end of a chunk of the group.
     #[inline(always)]
     pub(crate) fn room(&mut self, archetype: u32, group: u32) -> Result<Row, WorldError> {
+        let version = self.version();
         let archetype = &mut self.archetypes[archetype as usize];
-        let chunk = archetype.chunk_with_room(&self.universe, self.number, group)?;
+        let chunk = archetype.chunk_with_room(&self.universe, self.number, group, version)?;
         let row = archetype.chunks[chunk as usize].len;
         Ok(Row { chunk, row })
     }
@@ -415,7 +416,9 @@ impl Drop for Written<'_> {
             self.data
                 .drop_rows(self.row.chunk, self.row.row, self.count)
         };
-        if !std::thread::panicking() {
+        if std::thread::panicking() {
+            forget(panicked);
+        } else {
             resume(panicked);
         }
     }

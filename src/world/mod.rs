@@ -38,7 +38,7 @@ pub use stats::{ArchetypeStats, WorldStats};
 pub use view::{EntityView, EntityViewMut};
 
 use crate::archetype::universe::ROWS_PER_CHUNK;
-use crate::archetype::{Archetype, HavingLists, Row};
+use crate::archetype::{AGING, Archetype, HavingLists, Row};
 use crate::entity::{Entity, EntityError, EntityFault};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::sync::atomic::{AtomicU32, Ordering};
@@ -99,6 +99,8 @@ pub struct World {
     pub(crate) templates: HashMap<FragmentId, Value>,
     /// The version of the last query that ran. What is changed now gets the next one.
     pub(crate) version: AtomicU32,
+    /// The version at which chunks were aged.
+    pub(crate) aged: u32,
     /// 16 KiB chunks that a chunk of a new archetype has at least.
     pub(crate) chunks_per_chunk: usize,
     /// Chunks of new archetypes get longer as the archetype grows.
@@ -147,6 +149,7 @@ impl World {
             shared: SharedValues::default(),
             templates: HashMap::new(),
             version: AtomicU32::new(0),
+            aged: 0,
             chunks_per_chunk: 1,
             chunks_grow: true,
             identity: new_identity(),
@@ -211,6 +214,22 @@ impl World {
         self.chunks_grow = false;
     }
 
+    /// Sees to it that versions of chunks can be compared although they wrap: now and then, those that are
+    /// too old are moved up.
+    #[inline]
+    pub(crate) fn keep_versions(&mut self) {
+        if self.version().wrapping_sub(self.aged) >= AGING {
+            self.age();
+        }
+    }
+
+    #[cold]
+    fn age(&mut self) {
+        self.aged = self.version();
+        let chunks = self.archetypes.iter_mut().flat_map(|data| &mut data.chunks);
+        chunks.for_each(|chunk| chunk.age(self.aged));
+    }
+
     /// The version that changes get which are made now. It grows with each query that runs, and wraps.
     #[inline]
     #[must_use]
@@ -273,6 +292,47 @@ impl Drop for World {
             crate::fragment::panic::forget(panicked);
         } else {
             crate::fragment::panic::resume(panicked);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{Changed, Moved, Query};
+
+    /// Lets the world's version grow as many runs of a query would.
+    fn pass(world: &mut World, runs: u32) {
+        for _ in 0..runs / (1 << 28) {
+            // Ordering: one thread.
+            let version = world.version().wrapping_add(1 << 28);
+            world.version.store(version, Ordering::Relaxed);
+            world.keep_versions();
+        }
+    }
+
+    #[test]
+    fn change_and_order_filters_survive_wrap_around() {
+        let mut world = World::new();
+        let ant = world.create((1_u32, 2_u64)).unwrap();
+        let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+        let mut moved = Query::<Entity, Moved>::new(&world).unwrap();
+        for _ in 0..40 {
+            pass(&mut world, 3 << 28);
+            let bee = world.create((1_u32,)).unwrap();
+            let mut new = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+            assert_eq!(new.read(&world).count(), 2, "all is new to a new query");
+            assert!((1..=2).contains(&changed.read(&world).count()));
+            assert_eq!(changed.read(&world).count(), 0);
+            assert!((1..=2).contains(&moved.read(&world).count()));
+            assert_eq!(moved.read(&world).count(), 0);
+            *world.get_mut(ant).unwrap() = 5_u32;
+            *world.get_mut(ant).unwrap() = 5_u64;
+            assert_eq!(
+                (changed.read(&world).count(), moved.read(&world).count()),
+                (1, 0)
+            );
+            world.destroy(bee).unwrap();
         }
     }
 }

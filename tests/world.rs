@@ -51,29 +51,3 @@ fn entities_keep_their_fragments_through_every_move() {
     assert_eq!(world.clear(), 7_500);
     assert_eq!(world.universe().count(), 0);
 }
-
-#[test]
-fn optional_any_and_none_match_what_the_table_says() {
-    let mut world = World::new();
-    world.create((1.0_f32,)).unwrap();
-    world.create((1_i32,)).unwrap();
-    world.create((1.0_f32, 1_i32)).unwrap();
-    type F = f32;
-    type I = i32;
-    let mut all = world.query::<Option<&I>, Any<(F, I)>>().unwrap();
-    assert_eq!(all.count(), 3);
-    let mut both = world.query::<(&F, Option<&I>), ()>().unwrap();
-    assert_eq!(
-        both.iter().map(|(_, i)| i.is_some()).collect::<Vec<_>>(),
-        [false, true]
-    );
-    assert_eq!(world.query::<&F, Without<I>>().unwrap().count(), 1);
-    assert!(matches!(
-        world.query::<&F, Without<F>>(),
-        Err(QueryError::Contradiction { .. })
-    ));
-    assert!(matches!(
-        world.query::<(&F, &mut F), ()>(),
-        Err(QueryError::Conflict { .. })
-    ));
-}

@@ -1,0 +1,158 @@
+//! Worlds beside the naive ones: who lives, of what, with which values.
+
+use std::collections::BTreeSet;
+
+use megachunk::prelude::*;
+
+use crate::world_fragments::{
+    Awake, Counted, Guard, Kind, Matrix, Page, Small, Species, Switch, Tag, Team, Text, Weather,
+};
+use crate::world_naive::Refusal;
+use crate::world_ops::{Machine, WORLDS};
+use crate::world_probes;
+
+impl Machine {
+    pub(crate) fn compare(&mut self, step: usize) {
+        assert_eq!(self.universe.count(), self.model.alive());
+        let mut counted = 0;
+        let mut guards = 0;
+        let mut shared = 0;
+        for at in 0..WORLDS {
+            let world = &self.worlds[at];
+            let mut teams = BTreeSet::new();
+            let mut count = 0;
+            for (_, row) in self.model.rows(at) {
+                count += 1;
+                counted += usize::from(row.has(Kind::Counted));
+                guards += i64::from(row.has(Kind::Guard));
+                teams.extend(row.get(Kind::Team));
+            }
+            shared += teams.len();
+            assert_eq!((world.count(), world.is_empty()), (count, count == 0));
+        }
+        assert_eq!(self.ledger.wrongs(), 0, "a value was dropped twice");
+        assert_eq!(
+            self.ledger.alive("Counted"),
+            counted,
+            "values that are alive"
+        );
+        assert_eq!(Guard::alive() - self.guards, guards, "tags that are alive");
+        let teams = self.ledger.alive("Team");
+        assert!(
+            teams == shared || self.loose && teams > shared,
+            "{teams}, not {shared}"
+        );
+        // All of few; of many a part that walks through them.
+        let given = &self.model.given;
+        let stride = given.len() / 64 + 1;
+        for &entity in given.iter().skip(step % stride).step_by(stride) {
+            self.compare_entity(entity);
+        }
+        let which = step % self.queries.len();
+        let world = &mut self.worlds[self.at];
+        // In the ways that cost no thread.
+        let way = [0, 1, 3, 4][step / self.queries.len() % 4];
+        self.queries[which].run(world, &mut self.model, self.at, way);
+    }
+
+    pub(crate) fn compare_entity(&self, entity: Entity) {
+        let alive = !matches!(self.model.row(0, entity), Err(Refusal::Destroyed));
+        assert_eq!(self.universe.exists(entity), alive);
+        for at in 0..WORLDS {
+            let world = &self.worlds[at];
+            let expected = self.model.row(at, entity);
+            assert_eq!(world.is_built(entity), expected.is_ok());
+            assert_eq!(
+                world.exists(entity),
+                expected.is_ok() || self.model.is_reserved(entity)
+            );
+            let row = match (world.fragments(entity), expected) {
+                (Ok(fragments), Ok(row)) => {
+                    assert_eq!(fragments.count(), row.values.len());
+                    row
+                }
+                (Err(error), Err(refusal)) => {
+                    assert_eq!(Refusal::of(&error), refusal);
+                    assert_eq!(error.entity(), Some(entity));
+                    continue;
+                }
+                (real, expected) => panic!("{entity}: {} against {expected:?}", real.is_ok()),
+            };
+            let get = |kind| row.get(kind);
+            let small = world.get(entity).ok().map(|small: &Small| small.0);
+            let text = world
+                .find_fragment(entity)
+                .map(|text: &Text| text.0.clone());
+            let counted = world
+                .get(entity)
+                .ok()
+                .map(|counted: &Counted| counted.value);
+            let matrix = world.get(entity).ok().map(|matrix: &Matrix| matrix.0[3]);
+            let page = world.get(entity).ok().map(|page: &Page| page.0);
+            let switch = world
+                .get(entity)
+                .ok()
+                .map(|switch: &Switch| switch.0.into());
+            assert_eq!(small, get(Kind::Small));
+            assert_eq!(text, get(Kind::Text).map(|payload| payload.to_string()));
+            assert_eq!(counted, get(Kind::Counted));
+            assert_eq!(matrix, get(Kind::Matrix));
+            assert_eq!(page, get(Kind::Page));
+            assert_eq!(switch, get(Kind::Switch));
+            let team = world.shared(entity).ok().map(|team: &Team| team.number);
+            let species = world
+                .const_shared(entity)
+                .ok()
+                .map(|species: &Species| species.0);
+            assert_eq!(team, get(Kind::Team));
+            assert_eq!(species, get(Kind::Species));
+            assert_eq!(world.has::<Tag>(entity).unwrap(), row.has(Kind::Tag));
+            assert_eq!(world.has::<Guard>(entity).unwrap(), row.has(Kind::Guard));
+            assert_eq!(world.has::<Awake>(entity).unwrap(), row.has(Kind::Awake));
+            let on = |kind| row.has(kind).then(|| row.is_on(kind));
+            assert_eq!(world.is_enabled::<Switch>(entity).ok(), on(Kind::Switch));
+            assert_eq!(world.is_enabled::<Awake>(entity).ok(), on(Kind::Awake));
+            let weather = world
+                .chunk_fragment::<Weather>(entity)
+                .ok()
+                .map(|w| w.value);
+            assert_eq!(weather.is_some(), row.has(Kind::Weather));
+            assert!(weather.is_none_or(|weather| self.weathers.contains(&weather)));
+        }
+    }
+
+    /// Runs every query in every way, and lets all go.
+    pub(crate) fn finish(mut self) {
+        for &entity in &self.model.given {
+            self.compare_entity(entity);
+        }
+        for at in 0..WORLDS {
+            world_probes::chunks(&mut self.worlds[at], &mut self.model, at);
+            for (way, query) in (0..).zip(&mut self.queries) {
+                query.run(&mut self.worlds[at], &mut self.model, at, way);
+            }
+            self.watches[at].look(&mut self.worlds[at], &self.model, at);
+        }
+        for at in 0..WORLDS {
+            self.model.clear(at);
+        }
+        self.worlds.clear();
+        assert_eq!(
+            self.universe.count(),
+            self.model.alive(),
+            "only reserved entities are left"
+        );
+        assert_eq!(
+            self.universe.chunk_stats().in_use,
+            0,
+            "chunks that nobody has"
+        );
+        let left = ["Counted", "Team", "Weather"].map(|name| self.ledger.alive(name));
+        assert_eq!(
+            (left, self.ledger.wrongs()),
+            ([0; 3], 0),
+            "values that are alive"
+        );
+        assert_eq!(Guard::alive(), self.guards);
+    }
+}

@@ -1,0 +1,333 @@
+//! A world as it must be: maps from handles to maps from kinds to payloads. Slow, and obviously right.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use megachunk::entity::{EntityError, EntityFault};
+use megachunk::fragment::FragmentError;
+use megachunk::prelude::*;
+
+use crate::world_fragments::Kind;
+
+/// Why a call is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    Destroyed,
+    NeverCreated,
+    NotBuilt,
+    AlreadyBuilt,
+    Elsewhere,
+    Missing,
+    Twice,
+    ConstShared,
+    NotCloneable,
+    NotEnableable,
+}
+
+impl Refusal {
+    /// What an error says.
+    ///
+    /// # Panics
+    /// If no operation of the model can end so.
+    pub(crate) fn of(error: &WorldError) -> Self {
+        match error {
+            WorldError::Entity(EntityError { fault, .. }) => match fault {
+                EntityFault::Destroyed => Self::Destroyed,
+                EntityFault::NeverCreated | EntityFault::OutOfRange => Self::NeverCreated,
+                fault => panic!("{fault:?}"),
+            },
+            WorldError::NotBuilt { .. } => Self::NotBuilt,
+            WorldError::AlreadyBuilt { .. } => Self::AlreadyBuilt,
+            WorldError::Elsewhere { .. } => Self::Elsewhere,
+            WorldError::Missing { .. } => Self::Missing,
+            WorldError::Fragment(FragmentError::Twice { .. }) => Self::Twice,
+            WorldError::ConstShared { .. } => Self::ConstShared,
+            WorldError::NotCloneable { .. } => Self::NotCloneable,
+            WorldError::NotEnableable { .. } => Self::NotEnableable,
+            error => panic!("{error}"),
+        }
+    }
+}
+
+/// The fragments of an entity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Row {
+    pub(crate) values: BTreeMap<Kind, u32>,
+    /// Those that are switched off.
+    pub(crate) off: BTreeSet<Kind>,
+}
+
+impl Row {
+    pub(crate) fn has(&self, kind: Kind) -> bool {
+        self.values.contains_key(&kind)
+    }
+
+    pub(crate) fn is_on(&self, kind: Kind) -> bool {
+        self.has(kind) && !self.off.contains(&kind)
+    }
+
+    pub(crate) fn get(&self, kind: Kind) -> Option<u32> {
+        self.values.get(&kind).copied()
+    }
+
+    fn add(&mut self, kinds: &[Kind], payload: u32) {
+        for &kind in kinds {
+            self.values.insert(kind, kind.keeps(payload));
+        }
+    }
+
+    fn remove(&mut self, kinds: &[Kind]) -> bool {
+        let before = self.values.len();
+        for kind in kinds {
+            self.values.remove(kind);
+            self.off.remove(kind);
+        }
+        self.values.len() < before
+    }
+
+    /// Whether a bundle would change a value that is for ever.
+    fn contradicts(&self, kinds: &[Kind], payload: u32) -> bool {
+        let there = self.get(Kind::Species);
+        kinds.contains(&Kind::Species)
+            && there.is_some_and(|there| there != Kind::Species.keeps(payload))
+    }
+}
+
+/// What became of a handle.
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    Reserved,
+    Built { world: usize, row: Row },
+    Destroyed,
+}
+
+/// All handles that were ever given out, and what became of them.
+#[derive(Debug, Default)]
+pub(crate) struct Naive {
+    states: BTreeMap<Entity, State>,
+    /// In the order in which they were given out.
+    pub(crate) given: Vec<Entity>,
+}
+
+fn twice(kinds: &[Kind]) -> bool {
+    kinds.iter().collect::<BTreeSet<_>>().len() < kinds.len()
+}
+
+impl Naive {
+    /// Entities that live or are reserved.
+    pub(crate) fn alive(&self) -> usize {
+        let states = self.states.values();
+        states
+            .filter(|state| !matches!(state, State::Destroyed))
+            .count()
+    }
+
+    /// The entities of a world.
+    pub(crate) fn rows(&self, world: usize) -> impl Iterator<Item = (Entity, &Row)> {
+        self.states
+            .iter()
+            .filter_map(move |(&entity, state)| match state {
+                State::Built { world: there, row } if *there == world => Some((entity, row)),
+                _ => None,
+            })
+    }
+
+    /// The entities of a world, to change.
+    pub(crate) fn rows_mut(&mut self, world: usize) -> impl Iterator<Item = (Entity, &mut Row)> {
+        self.states
+            .iter_mut()
+            .filter_map(move |(&entity, state)| match state {
+                State::Built { world: there, row } if *there == world => Some((entity, row)),
+                _ => None,
+            })
+    }
+
+    pub(crate) fn is_reserved(&self, entity: Entity) -> bool {
+        matches!(self.states.get(&entity), Some(State::Reserved))
+    }
+
+    /// The fragments of an entity of a world.
+    pub(crate) fn row(&self, world: usize, entity: Entity) -> Result<&Row, Refusal> {
+        match self.states.get(&entity) {
+            None => Err(Refusal::NeverCreated),
+            Some(State::Destroyed) => Err(Refusal::Destroyed),
+            Some(State::Reserved) => Err(Refusal::NotBuilt),
+            Some(State::Built { world: there, row }) if *there == world => Ok(row),
+            Some(State::Built { .. }) => Err(Refusal::Elsewhere),
+        }
+    }
+
+    fn row_mut(&mut self, world: usize, entity: Entity) -> Result<&mut Row, Refusal> {
+        self.row(world, entity)?;
+        match self.states.get_mut(&entity) {
+            Some(State::Built { row, .. }) => Ok(row),
+            _ => unreachable!(),
+        }
+    }
+
+    fn enter(&mut self, entity: Entity, state: State) {
+        let before = self.states.insert(entity, state);
+        assert!(before.is_none(), "{entity} was given out twice");
+        self.given.push(entity);
+    }
+
+    /// Whether a bundle can be created at all.
+    pub(crate) fn can_create(kinds: &[Kind]) -> Result<(), Refusal> {
+        if twice(kinds) {
+            Err(Refusal::Twice)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(crate) fn create(&mut self, world: usize, entity: Entity, kinds: &[Kind], payload: u32) {
+        let mut row = Row::default();
+        row.add(kinds, payload);
+        self.enter(entity, State::Built { world, row });
+    }
+
+    pub(crate) fn reserve(&mut self, entity: Entity) {
+        self.enter(entity, State::Reserved);
+    }
+
+    pub(crate) fn build(
+        &mut self,
+        world: usize,
+        entity: Entity,
+        kinds: &[Kind],
+        payload: u32,
+    ) -> Result<(), Refusal> {
+        match self.row(world, entity) {
+            Err(Refusal::NotBuilt) => {}
+            Ok(_) | Err(Refusal::Elsewhere) => return Err(Refusal::AlreadyBuilt),
+            Err(refusal) => return Err(refusal),
+        }
+        Self::can_create(kinds)?;
+        let mut row = Row::default();
+        row.add(kinds, payload);
+        self.states.insert(entity, State::Built { world, row });
+        Ok(())
+    }
+
+    pub(crate) fn release(&mut self, world: usize, entity: Entity) -> Result<(), Refusal> {
+        match self.row(world, entity) {
+            Err(Refusal::NotBuilt) => {
+                self.states.insert(entity, State::Destroyed);
+                Ok(())
+            }
+            Ok(_) | Err(Refusal::Elsewhere) => Err(Refusal::AlreadyBuilt),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    pub(crate) fn destroy(&mut self, world: usize, entity: Entity) -> Result<(), Refusal> {
+        match self.row(world, entity) {
+            Ok(_) | Err(Refusal::NotBuilt) => {
+                self.states.insert(entity, State::Destroyed);
+                Ok(())
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    pub(crate) fn add(
+        &mut self,
+        world: usize,
+        entity: Entity,
+        kinds: &[Kind],
+        payload: u32,
+    ) -> Result<(), Refusal> {
+        self.swap(world, entity, &[], kinds, payload)
+    }
+
+    pub(crate) fn remove(
+        &mut self,
+        world: usize,
+        entity: Entity,
+        kinds: &[Kind],
+    ) -> Result<bool, Refusal> {
+        let row = self.row_mut(world, entity)?;
+        if twice(kinds) {
+            return Err(Refusal::Twice);
+        }
+        Ok(row.remove(kinds))
+    }
+
+    pub(crate) fn swap(
+        &mut self,
+        world: usize,
+        entity: Entity,
+        gone: &[Kind],
+        come: &[Kind],
+        payload: u32,
+    ) -> Result<(), Refusal> {
+        let row = self.row_mut(world, entity)?;
+        if twice(come) {
+            return Err(Refusal::Twice);
+        }
+        if row.contradicts(come, payload) {
+            return Err(Refusal::ConstShared);
+        }
+        // What goes and comes in one move stays switched off.
+        let gone: Vec<Kind> = gone.iter().copied().filter(|k| !come.contains(k)).collect();
+        row.remove(&gone);
+        row.add(come, payload);
+        Ok(())
+    }
+
+    pub(crate) fn set(
+        &mut self,
+        world: usize,
+        entity: Entity,
+        kind: Kind,
+        payload: u32,
+    ) -> Result<(), Refusal> {
+        let row = self.row_mut(world, entity)?;
+        let value = row.values.get_mut(&kind).ok_or(Refusal::Missing)?;
+        *value = kind.keeps(payload);
+        Ok(())
+    }
+
+    pub(crate) fn enable(
+        &mut self,
+        world: usize,
+        entity: Entity,
+        kind: Kind,
+        on: bool,
+    ) -> Result<(), Refusal> {
+        let row = self.row_mut(world, entity)?;
+        if !row.has(kind) {
+            return Err(Refusal::Missing);
+        }
+        if !matches!(kind, Kind::Switch | Kind::Awake) {
+            return Err(Refusal::NotEnableable);
+        }
+        if on {
+            row.off.remove(&kind);
+        } else {
+            row.off.insert(kind);
+        }
+        Ok(())
+    }
+
+    /// What a clone of an entity would be.
+    pub(crate) fn cloned(&self, world: usize, entity: Entity) -> Result<Row, Refusal> {
+        let row = self.row(world, entity)?;
+        if row.has(Kind::Guard) {
+            return Err(Refusal::NotCloneable);
+        }
+        Ok(row.clone())
+    }
+
+    pub(crate) fn enter_clone(&mut self, world: usize, entity: Entity, row: Row) {
+        self.enter(entity, State::Built { world, row });
+    }
+
+    /// Destroys all entities of a world; how many.
+    pub(crate) fn clear(&mut self, world: usize) -> usize {
+        let all: Vec<Entity> = self.rows(world).map(|(entity, _)| entity).collect();
+        for &entity in &all {
+            self.states.insert(entity, State::Destroyed);
+        }
+        all.len()
+    }
+}

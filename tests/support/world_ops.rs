@@ -1,0 +1,376 @@
+//! Operations on the worlds of a universe, and the run that compares them with a naive world.
+//!
+//! One run is two worlds on one universe. The proptest state machine `tests/world_model.rs` and the
+//! fuzz target `structural` make up the operations; both call [`run`]. What entities are made of stands
+//! in `world_fragments.rs`, the naive world in `world_naive.rs`, the queries in `world_probes.rs`, the calls in
+//! `world_calls.rs`, the comparison in `world_compare.rs`.
+//!
+//! User's code (constructors, closures, `Drop`, `Clone`) panics where a *fuse* says so: the low seven bits
+//! are the number of calls until then, and without the high bit nothing panics. After each operation, also
+//! one that panicked, counts, compositions, values and one of the queries are compared, and that every
+//! value that must be dropped was dropped exactly once.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+use megachunk::prelude::*;
+use megachunk::world::{SliceReport, Universe};
+
+use crate::world_fragments::{Fused, Guard, Kind, Ledger, Made, Team, register};
+use crate::world_naive::{Naive, Refusal};
+use crate::world_probes::{self, Kept, Watch};
+
+/// Worlds of a run.
+pub(crate) const WORLDS: usize = 2;
+
+/// A call of one of the worlds, or a few of one kind. A `pick` is taken modulo the number of handles given
+/// out so far, a `shape` modulo the number of bundle types.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum WorldOp {
+    Create {
+        shape: u8,
+        payload: u32,
+        fuse: u8,
+    },
+    CreateBatch {
+        shape: u8,
+        payload: u32,
+        len: u16,
+        fuse: u8,
+    },
+    Reserve {
+        len: u8,
+    },
+    Build {
+        pick: u16,
+        shape: u8,
+        payload: u32,
+        fuse: u8,
+    },
+    Release {
+        pick: u16,
+    },
+    Destroy {
+        pick: u16,
+        fuse: u8,
+    },
+    /// Every `stride`-th handle from `pick` on; a stride of 0 names one over and over.
+    DestroySlice {
+        pick: u16,
+        len: u8,
+        stride: u8,
+        fuse: u8,
+    },
+    Add {
+        pick: u16,
+        shape: u8,
+        payload: u32,
+        fuse: u8,
+    },
+    AddSlice {
+        pick: u16,
+        len: u8,
+        stride: u8,
+        shape: u8,
+        payload: u32,
+        fuse: u8,
+    },
+    Remove {
+        pick: u16,
+        shape: u8,
+        fuse: u8,
+    },
+    RemoveSlice {
+        pick: u16,
+        len: u8,
+        stride: u8,
+        shape: u8,
+    },
+    Swap {
+        pick: u16,
+        gone: u8,
+        come: u8,
+        payload: u32,
+        fuse: u8,
+    },
+    SetShared {
+        pick: u16,
+        payload: u32,
+    },
+    Enable {
+        pick: u16,
+        which: u8,
+        on: bool,
+    },
+    Clone {
+        pick: u16,
+        fuse: u8,
+    },
+    GetMut {
+        pick: u16,
+        which: u8,
+        payload: u32,
+    },
+    SetChunkFragment {
+        pick: u16,
+        payload: u32,
+    },
+    Query {
+        which: u8,
+        way: u8,
+    },
+    Interrupt {
+        which: u8,
+        fuse: u8,
+    },
+    Chunks,
+    Watch,
+    Forged {
+        index: u32,
+        version: u32,
+    },
+    Clear {
+        fuse: u8,
+    },
+    Trim,
+    ChunkSize {
+        chunks: u8,
+    },
+    /// The world goes, and a new one comes to the universe.
+    Renew {
+        fuse: u8,
+    },
+}
+
+/// Runs operations, each on the world whose number stands before it (modulo their number).
+///
+/// # Panics
+/// As soon as the worlds and the model disagree.
+pub(crate) fn run(ops: &[(u8, WorldOp)]) {
+    let mut machine = Machine::new().unwrap();
+    for (number, &(world, op)) in ops.iter().enumerate() {
+        machine.at = usize::from(world) % WORLDS;
+        machine.step(op);
+        machine.compare(number);
+    }
+    machine.finish();
+}
+
+pub(crate) struct Machine {
+    pub(crate) universe: Arc<Universe>,
+    pub(crate) worlds: Vec<World>,
+    pub(crate) watches: Vec<Watch>,
+    pub(crate) queries: Vec<Box<dyn Kept>>,
+    pub(crate) model: Naive,
+    pub(crate) ledger: Arc<Ledger>,
+    /// Values that chunk fragments were given.
+    pub(crate) weathers: BTreeSet<u32>,
+    /// The world that the operation is about.
+    pub(crate) at: usize,
+    /// A panic may have kept values that nobody uses any more, until the world goes.
+    pub(crate) loose: bool,
+    pub(crate) guards: i64,
+}
+
+impl Machine {
+    fn new() -> Result<Self, Box<dyn std::error::Error>> {
+        let universe = Arc::new(Universe::new());
+        register(&universe)?;
+        let worlds: Vec<World> = (0..WORLDS)
+            .map(|_| World::of(&universe))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            watches: worlds.iter().map(Watch::new).collect::<Result<_, _>>()?,
+            queries: world_probes::all(&worlds[0])?,
+            universe,
+            worlds,
+            model: Naive::default(),
+            ledger: Arc::default(),
+            weathers: BTreeSet::new(),
+            at: 0,
+            loose: false,
+            guards: Guard::alive(),
+        })
+    }
+
+    fn step(&mut self, op: WorldOp) {
+        match op {
+            WorldOp::Create {
+                shape,
+                payload,
+                fuse,
+            } => self.create(shape, payload, 1, fuse, false),
+            WorldOp::CreateBatch {
+                shape,
+                payload,
+                len,
+                fuse,
+            } => {
+                self.create(shape, payload, len, fuse, true);
+            }
+            WorldOp::Reserve { len } => self.reserve(len),
+            WorldOp::Build {
+                pick,
+                shape,
+                payload,
+                fuse,
+            } => self.build(pick, shape, payload, fuse),
+            WorldOp::Release { pick } => {
+                if let Some(entity) = self.pick(pick) {
+                    let real = self.worlds[self.at].release(entity);
+                    same(real, self.model.release(self.at, entity), "release");
+                }
+            }
+            WorldOp::Destroy { pick, fuse } => self.destroy(pick, fuse),
+            WorldOp::DestroySlice {
+                pick,
+                len,
+                stride,
+                fuse,
+            } => {
+                self.destroy_slice(pick, len, stride, fuse);
+            }
+            WorldOp::Add {
+                pick,
+                shape,
+                payload,
+                fuse,
+            } => self.add(pick, shape, payload, fuse),
+            WorldOp::AddSlice {
+                pick,
+                len,
+                stride,
+                shape,
+                payload,
+                fuse,
+            } => {
+                self.add_slice(&self.slice(pick, len, stride), shape, payload, fuse);
+            }
+            WorldOp::Remove { pick, shape, fuse } => self.remove(pick, shape, fuse),
+            WorldOp::RemoveSlice {
+                pick,
+                len,
+                stride,
+                shape,
+            } => {
+                self.remove_slice(&self.slice(pick, len, stride), shape);
+            }
+            WorldOp::Swap {
+                pick,
+                gone,
+                come,
+                payload,
+                fuse,
+            } => {
+                self.swap(pick, gone, come, payload, fuse);
+            }
+            WorldOp::SetShared { pick, payload } => {
+                if let Some(entity) = self.pick(pick) {
+                    let value = Team::made(payload, &self.ledger);
+                    let real = self.worlds[self.at].set_shared(entity, value);
+                    let model = self.model.add(self.at, entity, &[Kind::Team], payload);
+                    same(real, model, "set_shared");
+                }
+            }
+            WorldOp::Enable { pick, which, on } => self.enable(pick, which, on),
+            WorldOp::Clone { pick, fuse } => self.clone_entity(pick, fuse),
+            WorldOp::GetMut {
+                pick,
+                which,
+                payload,
+            } => self.get_mut(pick, which, payload),
+            WorldOp::SetChunkFragment { pick, payload } => self.set_chunk_fragment(pick, payload),
+            WorldOp::Query { which, way } => {
+                let which = usize::from(which) % self.queries.len();
+                let world = &mut self.worlds[self.at];
+                self.queries[which].run(world, &mut self.model, self.at, way);
+            }
+            WorldOp::Interrupt { which, fuse } => {
+                let which = usize::from(which) % self.queries.len();
+                let (world, ledger) = (&mut self.worlds[self.at], &self.ledger);
+                let query = &mut self.queries[which];
+                let _ = fused(ledger, fuse, || query.interrupt(world, ledger));
+            }
+            WorldOp::Chunks => {
+                world_probes::chunks(&mut self.worlds[self.at], &mut self.model, self.at);
+            }
+            WorldOp::Watch => {
+                self.watches[self.at].look(&mut self.worlds[self.at], &self.model, self.at);
+            }
+            WorldOp::Forged { index, version } => self.forged(index, version),
+            WorldOp::Clear { fuse } => {
+                let world = &mut self.worlds[self.at];
+                let cleared = fused(&self.ledger, fuse, || world.clear());
+                let expected = self.model.clear(self.at);
+                assert_eq!(cleared.unwrap_or(expected), expected, "clear");
+            }
+            WorldOp::Trim => {
+                self.worlds[self.at].trim();
+                self.universe.trim();
+            }
+            WorldOp::ChunkSize { chunks } => {
+                self.worlds[self.at].set_chunk_size(1 + usize::from(chunks) % 3);
+            }
+            WorldOp::Renew { fuse } => self.renew(fuse),
+        }
+    }
+
+    pub(crate) fn pick(&self, pick: u16) -> Option<Entity> {
+        let given = &self.model.given;
+        let at = usize::from(pick).checked_rem(given.len())?;
+        Some(given[at])
+    }
+
+    pub(crate) fn slice(&self, pick: u16, len: u8, stride: u8) -> Vec<Entity> {
+        let given = &self.model.given;
+        let all = (0..usize::from(len)).filter_map(|n| {
+            let at = usize::from(pick) + n * usize::from(stride);
+            Some(given[at.checked_rem(given.len())?])
+        });
+        all.collect()
+    }
+}
+
+/// Calls `call` with the fuse armed; what the fuse panicked with, if it did.
+pub(crate) fn fused<R>(ledger: &Ledger, fuse: u8, call: impl FnOnce() -> R) -> Result<R, Fused> {
+    ledger.arm(if fuse & 0x80 == 0 {
+        0
+    } else {
+        1 + u32::from(fuse & 0x7f)
+    });
+    let result = catch_unwind(AssertUnwindSafe(call));
+    ledger.arm(0);
+    result.map_err(|panic| match panic.downcast::<Fused>() {
+        Ok(fused) => *fused,
+        Err(panic) => resume_unwind(panic),
+    })
+}
+
+pub(crate) fn same<T: PartialEq + std::fmt::Debug>(
+    real: Result<T, WorldError>,
+    expected: Result<T, Refusal>,
+    what: &str,
+) {
+    match (real, expected) {
+        (Ok(real), Ok(expected)) => assert_eq!(real, expected, "{what}"),
+        (Err(error), Err(refusal)) => assert_eq!(Refusal::of(&error), refusal, "{what}: {error}"),
+        (real, expected) => panic!("{what}: {real:?}, not {expected:?}"),
+    }
+}
+
+pub(crate) fn same_report(report: &SliceReport, expected: &[Result<bool, Refusal>]) {
+    let refused: Vec<_> = report
+        .refused
+        .iter()
+        .map(|(at, e)| (*at, Refusal::of(e)))
+        .collect();
+    let model = expected.iter().enumerate();
+    let model: Vec<_> = model.filter_map(|(at, e)| Some((at, e.err()?))).collect();
+    assert_eq!(refused, model);
+    assert_eq!(
+        report.done,
+        expected.iter().filter(|e| **e == Ok(true)).count()
+    );
+    assert_eq!(report.is_clean(), model.is_empty());
+}

@@ -54,7 +54,7 @@ impl World {
         let numbers: Vec<usize> = (0..enableable.len()).collect();
         // Arrays that want more than a line's alignment begin where the memory does.
         let staggered = infos.iter().all(|info| info.layout().align() <= 64);
-        let stagger = if staggered { STAGGER } else { 0 };
+        let mut stagger = if staggered { STAGGER } else { 0 };
         let mut run = self
             .chunks_per_chunk
             .max(ChunkLayout::chunks_for(&contents));
@@ -62,6 +62,8 @@ impl World {
             let bytes = run * CHUNK_BYTES - stagger;
             match ChunkLayout::with_extra(bytes, &contents, &numbers, &once_contents) {
                 Err(FragmentError::TooLarge { .. }) if run < MEGACHUNK_CHUNKS => run += 1,
+                // The largest entities get all of it.
+                Err(FragmentError::TooLarge { .. }) if stagger > 0 => stagger = 0,
                 layout => break layout?,
             }
         };
@@ -104,7 +106,7 @@ impl World {
             number,
             column_ids: columns.iter().map(|column| column.id).collect(),
             needs_drop: columns.iter().any(|column| column.drop.is_some()),
-            staggered,
+            staggered: stagger > 0,
             columns,
             entities: 0,
             groups: Vec::new(),

@@ -270,9 +270,9 @@ fn chunk_fragments_start_from_the_archetypes_template_also_when_a_chunk_is_used_
         &10,
         "the chunk is new"
     );
-    // Another archetype begins as it is told to, and one that comes of a move as its source does.
+    // A world has one template for a chunk fragment: archetypes that come later begin with it too.
     let dog = world.create((1_u16,).per_chunk(40_i32)).unwrap();
-    assert_eq!(world.chunk_fragment::<i32>(dog).unwrap(), &40);
+    assert_eq!(world.chunk_fragment::<i32>(dog).unwrap(), &10);
     world.add(cow, (1_u64,)).unwrap();
     assert_eq!(world.chunk_fragment::<i32>(cow).unwrap(), &10);
     assert!(world.remove::<(u8,)>(cow).unwrap());

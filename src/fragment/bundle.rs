@@ -75,8 +75,8 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
         }
     }
 
-    /// The bundle and a chunk fragment. `template` is what the chunks of a new archetype begin with; one
-    /// that is there already keeps its own.
+    /// The bundle and a chunk fragment. `template` is what chunks begin with, of all archetypes with this
+    /// fragment, if the world has no template for it yet: the first one stays.
     fn per_chunk<T: Fragment + Clone>(self, template: T) -> WithPerChunk<Self, T> {
         WithPerChunk {
             bundle: self,

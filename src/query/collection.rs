@@ -4,7 +4,8 @@ use core::ops::Range;
 
 use crate::entity::Entity;
 use crate::query::masks::masked;
-use crate::query::query::{Match, Scope};
+use crate::query::query::Match;
+use crate::query::run::Scope;
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryRun};
 use crate::world::{SliceReport, World};
 

@@ -15,10 +15,13 @@ mod data;
 mod dynamic;
 mod error;
 mod filter;
+mod iter;
 mod masks;
+mod once;
 #[expect(clippy::module_inception, reason = "the noun of the room")]
 mod query;
 mod requirements;
+mod run;
 mod view;
 
 pub use change::QueryChange;
@@ -26,6 +29,9 @@ pub use data::{Has, QueryData, ReadOnly};
 pub use dynamic::{DynamicChunk, DynamicQuery, DynamicQueryBuilder, DynamicRun, Presence};
 pub use error::QueryError;
 pub use filter::{Any, Changed, Moved, QueryFilter, With, Without};
-pub use query::{Query, QueryIter, QueryOnce, QueryRun};
+pub use iter::QueryIter;
+pub use once::QueryOnce;
+pub use query::Query;
 pub use requirements::{Access, Requirements};
+pub use run::QueryRun;
 pub use view::ChunkView;

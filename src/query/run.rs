@@ -1,0 +1,256 @@
+//! `QueryRun`: a query on a world.
+
+use core::marker::PhantomData;
+
+use crate::archetype::{Archetype, Chunk};
+use crate::query::masks::masked_rows;
+use crate::query::query::Match;
+use crate::query::{ChunkView, QueryData, QueryFilter, QueryIter};
+use crate::world::World;
+
+/// Decides whether a run sees a chunk.
+pub(super) type ChunkFilter<'q> = Box<dyn Fn(&ChunkView<'_>) -> bool + Sync + 'q>;
+
+/// As many chunks of an archetype are taken to be in the caches still from the last walk: 1 MiB.
+const NEAR: usize = 64;
+
+/// What of a world a run sees.
+#[derive(Clone, Copy)]
+pub(super) struct Scope<'a> {
+    pub(super) world: &'a World,
+    pub(super) since: u32,
+    pub(super) version: u32,
+    pub(super) filter: Option<&'a (dyn Fn(&ChunkView<'_>) -> bool + Sync + 'a)>,
+}
+
+impl<'a> Scope<'a> {
+    #[inline(always)]
+    fn show(self, archetype: &'a Archetype, chunk: &'a Chunk) -> ChunkView<'a> {
+        ChunkView {
+            world: self.world,
+            archetype,
+            chunk,
+            version: self.version,
+            since: self.since,
+        }
+    }
+
+    /// A chunk, if it is seen.
+    #[inline(always)]
+    pub(super) fn view<D: QueryData, F: QueryFilter>(
+        self,
+        known: &Match<D, F>,
+        archetype: &'a Archetype,
+        chunk: &'a Chunk,
+    ) -> Option<ChunkView<'a>> {
+        let view = self.show(archetype, chunk);
+        let seen = chunk.len > 0
+            && F::sees(known.filter, view)
+            && self.filter.is_none_or(|filter| filter(&view));
+        seen.then_some(view)
+    }
+}
+
+/// A query on a world: lends what the query says, in the order of archetypes, chunks and rows.
+#[must_use = "a query does nothing until it is run"]
+pub struct QueryRun<'q, D: QueryData, F: QueryFilter = ()> {
+    pub(super) matches: &'q [Match<D, F>],
+    pub(super) world: &'q World,
+    pub(super) since: u32,
+    pub(super) version: u32,
+    pub(super) chunks: Option<ChunkFilter<'q>>,
+    /// Lends as `&mut World` would.
+    pub(super) _data: PhantomData<&'q mut D>,
+}
+
+impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryRun<'_, D, F> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("QueryRun")
+            .field("matches", &self.matches.len())
+            .field("since", &self.since)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
+    /// Sees only chunks for which `filter` is true: it is asked once a chunk, before its entities.
+    pub fn filter_chunks(self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
+        let before = self.chunks;
+        Self {
+            chunks: Some(match before {
+                None => Box::new(filter),
+                Some(before) => Box::new(move |chunk| before(chunk) && filter(chunk)),
+            }),
+            ..self
+        }
+    }
+
+    /// Sees only entities whose shared value equals `value`.
+    pub fn shared<T: crate::fragment::SharedFragment>(self, value: &'q T) -> Self {
+        self.filter_chunks(move |chunk| chunk.shared::<T>() == Some(value))
+    }
+
+    /// Looks for changes since this version, instead of since the last run.
+    pub fn since(self, version: u32) -> Self {
+        Self {
+            since: version,
+            ..self
+        }
+    }
+
+    /// Calls `run` for each chunk that the query sees.
+    #[inline(always)]
+    fn chunks<'a>(&'a self, mut run: impl FnMut(&'a Match<D, F>, ChunkView<'a>)) {
+        let scope = self.scope();
+        for known in self.matches {
+            let archetype = &scope.world.archetypes[known.archetype as usize];
+            if archetype.chunks.len() > NEAR {
+                self.far_chunks(known, archetype, &mut run);
+                continue;
+            }
+            for chunk in &archetype.chunks {
+                if let Some(view) = scope.view(known, archetype, chunk) {
+                    run(known, view);
+                }
+            }
+        }
+    }
+
+    /// The same for more chunks than the caches hold: while one is worked on, the next is fetched. Chunks
+    /// are too short for the processor's own prefetcher to do that well.
+    #[inline(never)]
+    fn far_chunks<'a>(
+        &'a self,
+        known: &'a Match<D, F>,
+        archetype: &'a Archetype,
+        run: &mut impl FnMut(&'a Match<D, F>, ChunkView<'a>),
+    ) {
+        let scope = self.scope();
+        let ahead = archetype.chunks.iter().skip(1).map(Some).chain([None]);
+        for (chunk, next) in archetype.chunks.iter().zip(ahead) {
+            if let Some(next) = next {
+                D::ahead(known.data, scope.show(archetype, next));
+            }
+            if let Some(view) = scope.view(known, archetype, chunk) {
+                run(known, view);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn scope(&self) -> Scope<'_> {
+        Scope {
+            world: self.world,
+            since: self.since,
+            version: self.version,
+            filter: self.chunks.as_deref(),
+        }
+    }
+
+    /// Lends the data of each entity in turn.
+    #[inline]
+    pub fn for_each<'a>(&'a mut self, mut each: impl FnMut(D::Item<'a>)) {
+        self.chunks(|known, view| Self::rows(known, view, &mut each));
+    }
+
+    /// Lends the rows of a chunk.
+    #[inline(always)]
+    fn rows<'a>(known: &Match<D, F>, view: ChunkView<'a>, each: &mut impl FnMut(D::Item<'a>)) {
+        let fetch = D::fetch(known.data, view);
+        match &known.masks {
+            None => {
+                for row in 0..view.len() {
+                    // SAFETY: a row of the chunk; each is lent once.
+                    each(unsafe { D::item(fetch, row) });
+                }
+            }
+            Some(masks) => {
+                for row in masked_rows(masks, view.chunk) {
+                    // SAFETY: as above.
+                    each(unsafe { D::item(fetch, row) });
+                }
+            }
+        }
+    }
+
+    /// Lends the data of each chunk as slices: what the compiler vectorises best. Enabled bits are not
+    /// looked at: ask for `Option` data, or use [`for_each`](Self::for_each), where they matter.
+    #[inline]
+    pub fn for_each_chunk<'a>(&'a mut self, mut each: impl FnMut(ChunkView<'a>, D::Slices<'a>)) {
+        self.chunks(|known, view| {
+            let fetch = D::fetch(known.data, view);
+            // SAFETY: the rows of the chunk; each chunk is lent once.
+            each(view, unsafe { D::slices(fetch, view.len()) });
+        });
+    }
+
+    /// Lends the data of each entity, chunks on all threads of the current rayon pool. The order is not
+    /// fixed. A panic of `each` comes back when the other threads are done with their chunks.
+    pub fn par_for_each<'a>(&'a mut self, each: impl Fn(D::Item<'a>) + Sync) {
+        self.par_chunks(|known, view| Self::rows(known, view, &mut |item| each(item)));
+    }
+
+    /// Lends the data of each chunk as slices, chunks on all threads of the current rayon pool.
+    pub fn par_for_each_chunk<'a>(
+        &'a mut self,
+        each: impl Fn(ChunkView<'a>, D::Slices<'a>) + Sync,
+    ) {
+        self.par_chunks(|known, view| {
+            let fetch = D::fetch(known.data, view);
+            // SAFETY: the rows of the chunk; each chunk is lent once.
+            each(view, unsafe { D::slices(fetch, view.len()) });
+        });
+    }
+
+    fn par_chunks<'a>(&'a self, run: impl Fn(&'a Match<D, F>, ChunkView<'a>) + Sync) {
+        use rayon::prelude::*;
+        let scope = self.scope();
+        self.matches.par_iter().for_each(|known| {
+            let archetype = &scope.world.archetypes[known.archetype as usize];
+            archetype.chunks.par_iter().for_each(|chunk| {
+                if let Some(view) = scope.view(known, archetype, chunk) {
+                    run(known, view);
+                }
+            });
+        });
+    }
+
+    /// The data of each entity in turn, as an iterator.
+    #[inline]
+    pub fn iter<'a>(&'a mut self) -> QueryIter<'a, D, F> {
+        QueryIter::new(self.matches, self.scope())
+    }
+
+    /// How many entities the query sees.
+    #[must_use]
+    pub fn count(&mut self) -> usize {
+        let mut count = 0;
+        self.chunks(|known, view| {
+            count += match &known.masks {
+                None => view.len(),
+                Some(masks) => masked_rows(masks, view.chunk).count(),
+            };
+        });
+        count
+    }
+
+    /// Whether the query sees no entity.
+    #[must_use]
+    pub fn is_empty(&mut self) -> bool {
+        self.first().is_none()
+    }
+
+    /// The data of the first entity.
+    #[must_use]
+    pub fn first(&mut self) -> Option<D::Item<'_>> {
+        self.iter().next()
+    }
+
+    /// The data of the only entity; `None` if there is none, or more than one.
+    #[must_use]
+    pub fn single(&mut self) -> Option<D::Item<'_>> {
+        let mut all = self.iter();
+        let only = all.next()?;
+        all.next().is_none().then_some(only)
+    }
+}

@@ -263,11 +263,11 @@ impl World {
         } else {
             self.shared_group(archetype, row.chunk, edge.target, shared)
         };
-        let here = self.archetypes[archetype as usize].chunks[row.chunk as usize].group;
         if edge.target == archetype {
+            let to = self.room_elsewhere(archetype, row, group)?;
             let panicked = self.replace(archetype, row, &edge, bundle);
-            if group != here {
-                self.move_to_group(archetype, row, entity, group)?;
+            if let Some(to) = to {
+                self.move_within(archetype, row, entity, to);
             }
             return Ok(panicked);
         }
@@ -285,7 +285,7 @@ impl World {
 
     /// Whether all const shared values among those that come are the ones that the entity has, if it has
     /// any.
-    fn check_const_shared(
+    pub(super) fn check_const_shared(
         &self,
         archetype: u32,
         row: Row,
@@ -308,15 +308,22 @@ impl World {
         Ok(())
     }
 
-    /// Moves an entity to another group of its archetype.
-    pub(super) fn move_to_group(
+    /// An empty row of another group of an entity's archetype; `None` if the entity is in that group. Asked
+    /// for before anything changes, because memory can run out and a template's `clone` panic.
+    pub(super) fn room_elsewhere(
         &mut self,
         archetype: u32,
         row: Row,
-        entity: Entity,
         group: u32,
-    ) -> Result<(), WorldError> {
-        let to = self.room(archetype, group)?;
+    ) -> Result<Option<Row>, WorldError> {
+        let here = self.archetypes[archetype as usize].chunks[row.chunk as usize].group;
+        (group != here)
+            .then(|| self.room(archetype, group))
+            .transpose()
+    }
+
+    /// Moves an entity to an empty row of another group of its archetype.
+    pub(super) fn move_within(&mut self, archetype: u32, row: Row, entity: Entity, to: Row) {
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
         let (from_chunk, to_chunk) = (
@@ -351,7 +358,6 @@ impl World {
         }
         data.close_row(&self.universe, self.number, row, version);
         self.settle_groups(archetype);
-        Ok(())
     }
 
     /// Changes a shared value of an entity: it moves to a chunk of those that have an equal one. The

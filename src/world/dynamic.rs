@@ -173,6 +173,7 @@ impl World {
         shared: &[(FragmentId, SharedId)],
     ) -> Result<Panicked, WorldError> {
         let (archetype, row) = self.find(entity)?;
+        self.check_const_shared(archetype, row, entity, shared)?;
         let edge = self.edge_for(archetype, Change::Add(number))?;
         let group = if self.archetypes[edge.target as usize].shared.is_empty() {
             0
@@ -180,10 +181,10 @@ impl World {
             self.shared_group(archetype, row.chunk, edge.target, shared)
         };
         if edge.target == archetype {
+            let to = self.room_elsewhere(archetype, row, group)?;
             let panicked = self.replace_dynamic(archetype, row, &edge, columns);
-            let here = self.archetypes[archetype as usize].chunks[row.chunk as usize].group;
-            if group != here {
-                self.move_to_group(archetype, row, entity, group)?;
+            if let Some(to) = to {
+                self.move_within(archetype, row, entity, to);
             }
             return Ok(panicked);
         }

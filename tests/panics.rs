@@ -216,6 +216,27 @@ fn a_clone_that_panics_makes_no_entity() {
     });
 }
 
+/// Found by the state machine: the new values were in place when the chunk for them could not be had.
+#[test]
+fn a_template_that_panics_for_a_new_shared_value_leaves_the_old_fragments() {
+    for fuse in 0x80..0x90 {
+        let add = WorldOp::AddSlice {
+            pick: 0,
+            len: 7,
+            stride: 0,
+            shape: 20,
+            payload: 0,
+            fuse,
+        };
+        let create = WorldOp::Create {
+            shape: 0,
+            payload: 0,
+            fuse: 0,
+        };
+        run(&[(0, create), (0, add)]);
+    }
+}
+
 /// Counts its drops, and panics in each of them with a value that panics when it is dropped.
 struct Spiteful(Arc<AtomicUsize>);
 struct Payload;

@@ -7,7 +7,9 @@ use crate::entity::index::core::SMALL_BLOCKS;
 #[cfg(not(loom))]
 use crate::entity::index::span::SPANS_PER_BLOCK;
 use crate::sync::atomic::Ordering;
-use crate::sync::geometry::{BLOCK_SLOTS, BLOCKS, GROUP_SLOTS};
+#[cfg(not(loom))]
+use crate::sync::geometry::GROUP_SLOTS;
+use crate::sync::geometry::{BLOCK_SLOTS, BLOCKS};
 
 /// Blocks whose group words are fetched at a time, 64 KiB of them, where slots come by huge pages.
 #[cfg(not(loom))]

@@ -113,6 +113,7 @@ impl Core {
     }
 
     /// How many slot words the processor can access at once.
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     #[inline(always)]
     pub(crate) fn width(&self) -> Width {
         self.width

@@ -53,6 +53,7 @@ pub(crate) enum Width {
     /// Two or four: the wide paths may be taken.
     Wide,
     /// Eight, besides.
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     Line,
 }
 

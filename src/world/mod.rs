@@ -41,7 +41,7 @@ use crate::archetype::universe::ROWS_PER_CHUNK;
 use crate::archetype::{AGING, Archetype, HavingLists, Row};
 use crate::entity::{Entity, EntityError, EntityFault};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
-use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use bundles::Bundles;
 use names::Names;
 use shared_values::SharedValues;
@@ -113,9 +113,9 @@ pub struct World {
 
 /// A number that no world had before.
 pub(crate) fn new_identity() -> u64 {
-    static NEXT: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(1);
+    static NEXT: AtomicU64 = AtomicU64::new(1);
     // Ordering: only uniqueness matters.
-    NEXT.fetch_add(1, core::sync::atomic::Ordering::Relaxed)
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl World {

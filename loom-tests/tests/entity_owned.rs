@@ -1,13 +1,14 @@
-//! Owned deaths: a world destroys its own entities by a store, without a word to the group, while others
-//! create, destroy and look up beside it.
+//! A world and its own entities: it creates them in rows, and destroys them by a store, without a word to the
+//! group, while others create, destroy, look up and guess handles beside it.
 #![cfg(loom)]
 
 use loom::sync::Arc;
-use megachunk::entity::model::destroy_owned;
+use megachunk::entity::model::{create_in_rows, destroy_owned};
 use megachunk::entity::{Entity, EntityFault, EntityIndex};
+use megachunk::sync::geometry::SLOTS;
 use megachunk::sync::model::ThreadCache;
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
-use megachunk_loom_tests::entities::{empty, room, spawn};
+use megachunk_loom_tests::entities::{all_taken_but, empty, handle, place, room, spawn};
 use megachunk_loom_tests::model;
 
 /// An index, two entities of one group, and a cache that this thread has adopted.
@@ -85,6 +86,105 @@ fn a_slot_that_was_given_back_after_an_owned_death_has_one_next_owner() {
             assert!(!index.exists(mine), "a dead handle lives again");
             assert!(index.exists(created) && index.exists(theirs));
             assert!(room(&index) > 0);
+        },
+    );
+}
+
+#[test]
+fn entities_of_rows_are_never_without_their_places() {
+    model(
+        "entities_of_rows_are_never_without_their_places",
+        Exhaustive,
+        || {
+            let index = empty();
+            let guesser = spawn(&index, |index| {
+                let guess = handle(1, 1);
+                assert!(index.build(guess, place(9)).is_err(), "it has a place");
+                if let Ok(moved) = index.relocate(guess, None, Some(place(9))) {
+                    assert_eq!(moved, Err(Some(place(4))));
+                }
+                let seen = index.locate(guess);
+                assert!(seen.is_err() || seen == Ok(Some(place(4))));
+            });
+            let mut rows = [Entity::PLACEHOLDER; 3];
+            create_in_rows(&index, &mut rows, place(3)).expect("not full");
+            guesser.join();
+            for (&entity, row) in rows.iter().zip(3..) {
+                assert_eq!(index.locate(entity), Ok(Some(place(row))));
+            }
+            assert!(rows.contains(&handle(1, 1)));
+        },
+    );
+}
+
+#[test]
+fn two_threads_create_in_rows_of_their_own() {
+    model(
+        "two_threads_create_in_rows_of_their_own",
+        Preemptions(2),
+        || {
+            let index = empty();
+            let create = |first: u32| {
+                move |index: &EntityIndex| {
+                    let mut rows = [Entity::PLACEHOLDER; 3];
+                    create_in_rows(index, &mut rows, place(first)).expect("not full");
+                    rows
+                }
+            };
+            let other = spawn(&index, create(10));
+            let mine = create(0)(&index);
+            let theirs = other.join();
+            for (rows, first) in [(mine, 0), (theirs, 10)] {
+                for (&entity, row) in rows.iter().zip(first..) {
+                    assert_eq!(index.locate(entity), Ok(Some(place(row))));
+                }
+            }
+            assert!(mine.iter().all(|entity| !theirs.contains(entity)));
+        },
+    );
+}
+
+#[test]
+fn rows_that_found_no_ids_leave_none_behind_and_nobody_had_them() {
+    model(
+        "rows_that_found_no_ids_leave_none_behind_and_nobody_had_them",
+        Preemptions(2),
+        || {
+            let (index, entities) = all_taken_but(&[2, 3]);
+            let guess = handle(2, entities[2].version() + 2);
+            let guesser = spawn(&index, move |index| {
+                assert!(index.build(guess, place(9)).is_err(), "it has a place");
+            });
+            let mut rows = [Entity::PLACEHOLDER; 3];
+            create_in_rows(&index, &mut rows, place(0)).expect_err("there are two");
+            guesser.join();
+            assert!(!index.exists(guess));
+            assert_eq!(index.count(), SLOTS as usize - 2);
+            assert_eq!(room(&index), 2);
+        },
+    );
+}
+
+#[test]
+fn an_id_of_a_failed_batch_that_somebody_built_stays_his() {
+    model(
+        "an_id_of_a_failed_batch_that_somebody_built_stays_his",
+        Preemptions(2),
+        || {
+            let (index, entities) = all_taken_but(&[2, 3]);
+            let guess = handle(2, entities[2].version() + 2);
+            let guesser = spawn(&index, move |index| {
+                let built = index.build(guess, place(9)).is_ok();
+                if built {
+                    assert_eq!(index.locate(guess), Ok(Some(place(9))), "lost by others");
+                }
+                built
+            });
+            let mut batch = [Entity::PLACEHOLDER; 3];
+            index.create_slice(&mut batch).expect_err("there are two");
+            let built = guesser.join();
+            assert_eq!(index.exists(guess), built);
+            assert_eq!(room(&index), if built { 1 } else { 2 });
         },
     );
 }

@@ -1,6 +1,6 @@
 //! `Universe`: what several worlds share: ids, chunks, the numbers of fragments, and who owns which chunk.
 
-use core::mem::ManuallyDrop;
+use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
 use std::io;
 
@@ -287,10 +287,14 @@ impl Universe {
         self.index.create_placed(place(run, row))
     }
 
-    /// Creates entities that lie in neighbouring rows, and writes their handles; all or none.
+    /// Creates entities that lie in neighbouring rows from the beginning, and writes their handles; all or
+    /// none. Lock-free: any number of threads at once, each with rows of its own.
+    ///
+    /// To other threads they are entities of whoever's the run is, who is not done with them yet. Only the
+    /// caller may destroy them, and so it does if it has to give them back.
     ///
     /// # Safety
-    /// Room for `count` handles at `handles`.
+    /// Room for `count` handles at `handles`. The rows are the caller's, and belong to nobody else.
     pub(crate) unsafe fn create_rows(
         &self,
         handles: *mut Entity,
@@ -298,16 +302,22 @@ impl Universe {
         first: u32,
         count: u32,
     ) -> Result<(), Full> {
-        // SAFETY: room for `count` handles, all of which are written before they are read.
-        let handles = unsafe {
-            for at in 0..count as usize {
-                handles.add(at).write(Entity::PLACEHOLDER);
+        let mut done = 0;
+        while done < count {
+            // A place names the chunk of the run that the row is in.
+            let row = first + done;
+            let some = (ROWS_PER_CHUNK - row % ROWS_PER_CHUNK).min(count - done);
+            // SAFETY: the caller's; whatever is there is overwritten.
+            let out = unsafe {
+                let start = handles.add(done as usize).cast::<MaybeUninit<Entity>>();
+                core::slice::from_raw_parts_mut(start, some as usize)
+            };
+            if let Err(full) = self.index.create_placed_slice(out, place(run, row)) {
+                // SAFETY: so many handles were written.
+                self.kill_slice(unsafe { core::slice::from_raw_parts(handles, done as usize) });
+                return Err(full);
             }
-            core::slice::from_raw_parts_mut(handles, count as usize)
-        };
-        self.index.create_slice(handles)?;
-        for (&mut entity, row) in handles.iter_mut().zip(first..) {
-            self.index.set_place(entity, place(run, row));
+            done += some;
         }
         Ok(())
     }
@@ -350,5 +360,36 @@ impl Drop for Universe {
 impl Default for Universe {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_fill_chunks_of_their_own_and_every_row_is_found_again() {
+        const ROWS: usize = 5_000;
+        let universe = Universe::new();
+        std::thread::scope(|scope| {
+            for first in [0, 100, 2_047] {
+                let universe = &universe;
+                scope.spawn(move || {
+                    let run = universe.take_chunk(4).expect("there is memory");
+                    let mut handles = vec![Entity::PLACEHOLDER; ROWS];
+                    // SAFETY: so many handles, and rows of a run that is this thread's.
+                    unsafe { universe.create_rows(handles.as_mut_ptr(), run, first, ROWS as u32) }
+                        .expect("there are ids");
+                    for (&entity, row) in handles.iter().zip(first..) {
+                        assert_eq!(universe.index.place_of(entity), Some(place(run, row)));
+                    }
+                    universe.kill_slice(&handles);
+                    assert!(!handles.iter().any(|&entity| universe.exists(entity)));
+                    // SAFETY: taken above, and used no more.
+                    unsafe { universe.give_chunk(run) };
+                });
+            }
+        });
+        assert_eq!(universe.count(), 0);
     }
 }

@@ -25,6 +25,9 @@ impl Place {
     /// last chunk; no chunk has so many rows.)
     pub const ROWS: u32 = (1 << 12) - 1;
 
+    /// Where an entity lies that had no place and is being destroyed: so nobody can build it any more.
+    pub(crate) const LEAVING: Self = Self((Self::CHUNKS - 1) << 12 | (Self::ROWS - 1));
+
     /// The place of `row` in `chunk`; `None` if either is out of range.
     #[must_use]
     pub const fn new(chunk: u32, row: u32) -> Option<Self> {
@@ -40,6 +43,13 @@ impl Place {
     pub(crate) const fn within(chunk: u32, row: u32) -> Self {
         debug_assert!(chunk < Self::CHUNKS && row < Self::ROWS);
         Self(chunk << 12 | row)
+    }
+
+    /// The place so many rows further on, in the same chunk.
+    #[inline(always)]
+    pub(crate) const fn further(self, rows: u32) -> Self {
+        debug_assert!(self.row() + rows < Self::ROWS);
+        Self(self.0 + rows)
     }
 
     /// The chunk's number, below [`CHUNKS`](Self::CHUNKS).

@@ -61,6 +61,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a batch that fails loses the ids it took (as published)",
     ),
     (
+        "failed_batch_takes_built",
+        "a batch that fails destroys ids that another thread has built meanwhile",
+    ),
+    (
         "failed_commit_clears_own_bit_only",
         "when memory is refused only the request's own bits are cleared (as published)",
     ),

@@ -7,9 +7,6 @@ use crate::fragment::panic::{Panicked, first as earlier, forget, resume};
 use crate::fragment::{Bundle, FragmentId, Value};
 use crate::world::{World, WorldError};
 
-/// The place of a reserved entity that is being released: nobody can build it any more.
-pub(crate) const LEAVING: Place = Place::within(Place::CHUNKS - 1, Place::ROWS - 1);
-
 /// Columns that a bundle can have.
 pub(crate) const COLUMNS: usize = 16;
 
@@ -287,7 +284,7 @@ impl World {
         match self
             .universe
             .index()
-            .relocate(entity, None, Some(LEAVING))?
+            .relocate(entity, None, Some(Place::LEAVING))?
         {
             Ok(()) => Ok(self.universe.index().destroy(entity)?),
             Err(_) => Err(WorldError::AlreadyBuilt { entity }),

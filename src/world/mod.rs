@@ -39,7 +39,7 @@ pub use view::{EntityView, EntityViewMut};
 
 use crate::archetype::universe::ROWS_PER_CHUNK;
 use crate::archetype::{AGING, Archetype, HavingLists, Row};
-use crate::entity::{Entity, EntityError, EntityFault};
+use crate::entity::{Entity, EntityError, EntityFault, Place};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use bundles::Bundles;
@@ -267,7 +267,7 @@ impl World {
         match self.universe.index().locate(entity) {
             Err(error) => error.into(),
             Ok(None) => WorldError::NotBuilt { entity },
-            Ok(Some(place)) if place == create::LEAVING => {
+            Ok(Some(place)) if place == Place::LEAVING => {
                 EntityError::new(entity, EntityFault::Destroyed).into()
             }
             Ok(Some(_)) => WorldError::Elsewhere { entity },

@@ -56,6 +56,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_claims::a_batch_that_fails_leaves_nothing_alive_and_loses_nothing",
     ),
     (
+        "failed_batch_takes_built",
+        "entity_owned::an_id_of_a_failed_batch_that_somebody_built_stays_his",
+    ),
+    (
         "failed_commit_clears_own_bit_only",
         "chunk_commit::when_the_first_commit_fails_nothing_has_changed",
     ),

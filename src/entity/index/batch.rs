@@ -1,11 +1,13 @@
 //! Many at once: a word of slots a claim, a group of slots a death.
 
+use core::mem::MaybeUninit;
+
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::{Core, Threads};
 use crate::entity::index::span::{self, SPAN_WORDS};
 use crate::entity::index::wide::{self, Expected};
 use crate::entity::index::{group, scatter, slot};
-use crate::entity::{DestroyReport, Entity, Full};
+use crate::entity::{DestroyReport, Entity, Full, Place};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{FULL, GROUP_SLOTS, SLOTS, WORD_BITS};
 use crate::sync::{mutant, probe};
@@ -15,17 +17,20 @@ const SAMPLE: usize = 32;
 /// A batch without order is sorted by slot if at least this many handles are left.
 const SCATTERED: usize = 1024;
 
-/// Creates `out.len()` entities, or none.
+/// Creates `out.len()` entities, or none. With `first` they have places from the beginning: those of as many
+/// neighbouring rows of one chunk number, in order.
 pub(crate) fn create(
     core: &Core,
     threads: &Threads,
     cache: &mut Cache,
     tally: &Tally,
-    out: &mut [Entity],
+    out: &mut [MaybeUninit<Entity>],
+    first: Option<Place>,
 ) -> Result<(), Full> {
     let mut filled = 0;
     while filled < out.len() {
         let missing = out.len() - filled;
+        let place = further(first, filled);
         // What the thread has left of a word is for what does not fill words: a batch that begins
         // with a word is cheaper to make, and to destroy.
         let odd = if cache.mask == FULL {
@@ -34,11 +39,11 @@ pub(crate) fn create(
             missing % WORD_BITS as usize
         };
         if cache.mask != 0 && odd > 0 {
-            filled += create_from_mask(core, cache, &mut out[filled..][..odd]);
+            filled += create_from_mask(core, cache, &mut out[filled..][..odd], place);
             continue;
         }
         if missing >= WORD_BITS as usize {
-            let created = create_in_words(core, cache, tally, &mut out[filled..]);
+            let created = create_in_words(core, cache, tally, &mut out[filled..], place);
             if created > 0 {
                 filled += created;
                 continue;
@@ -47,34 +52,64 @@ pub(crate) fn create(
         if cache.mask == 0
             && let Err(full) = core.refill(threads, cache, tally)
         {
-            filled += create_from_magazine(core, cache, &mut out[filled..]);
+            filled += create_from_magazine(core, cache, &mut out[filled..], place);
             if filled == out.len() {
                 break;
             }
-            give_back(core, cache, tally, &out[..filled]);
+            // SAFETY: so many were created, and their handles written.
+            let created = unsafe { core::slice::from_raw_parts(out.as_ptr().cast(), filled) };
+            give_back(core, cache, tally, created, first.is_some());
             return Err(full);
         }
-        filled += create_from_mask(core, cache, &mut out[filled..]);
+        filled += create_from_mask(core, cache, &mut out[filled..], place);
     }
     tally.add_live(out.len() as u64);
     Ok(())
 }
 
+/// Handles that are overwritten without being read.
+///
+/// # Safety
+/// Nothing but handles is written.
+#[inline(always)]
+pub(crate) unsafe fn overwritten(handles: &mut [Entity]) -> &mut [MaybeUninit<Entity>] {
+    let start = handles.as_mut_ptr().cast();
+    // SAFETY: the same memory, borrowed as long; the caller sees to it that it holds handles afterwards.
+    unsafe { core::slice::from_raw_parts_mut(start, handles.len()) }
+}
+
+/// The place that many rows further on.
+#[inline(always)]
+pub(crate) fn further(place: Option<Place>, rows: usize) -> Option<Place> {
+    place.map(|place| place.further(rows as u32))
+}
+
 /// Creates as many as there are slots in the cache's word.
-fn create_from_mask(core: &Core, cache: &mut Cache, out: &mut [Entity]) -> usize {
+fn create_from_mask(
+    core: &Core,
+    cache: &mut Cache,
+    out: &mut [MaybeUninit<Entity>],
+    place: Option<Place>,
+) -> usize {
     let slots = lowest(cache.mask, out.len());
     cache.mask &= !slots;
     if mutant::active("batch_forgets_surplus") {
         cache.mask = 0;
     }
-    create_in_word(core, cache.word, slots, out)
+    create_in_word(core, cache.word, slots, out, place)
 }
 
 /// Takes words of one span that stand side by side, as many as `out` fills; how many entities were
 /// made. None if the hints know of no free slot. The cache holds nothing that `out` could be made from.
 ///
 /// All claims before all stores: a read-modify-write waits until the stores before it are done.
-fn create_in_words(core: &Core, cache: &mut Cache, tally: &Tally, out: &mut [Entity]) -> usize {
+fn create_in_words(
+    core: &Core,
+    cache: &mut Cache,
+    tally: &Tally,
+    out: &mut [MaybeUninit<Entity>],
+    place: Option<Place>,
+) -> usize {
     let Some(first) = core.candidate(cache, tally) else {
         return 0;
     };
@@ -84,12 +119,12 @@ fn create_in_words(core: &Core, cache: &mut Cache, tally: &Tally, out: &mut [Ent
         span::run(span::whole(seen), span::lane(first), wanted)
     });
     if claimed == 0 {
-        return create_in_broken_words(core, cache, tally, first, out);
+        return create_in_broken_words(core, cache, tally, first, out, place);
     }
     let words = (claimed / span::lane(first)).trailing_ones();
     let slots = (words * WORD_BITS) as usize;
     let created = slots.min(out.len());
-    wide::create_run(core, first * WORD_BITS, &mut out[..created]);
+    wide::create_run(core, first * WORD_BITS, &mut out[..created], place);
     if created < slots {
         cache.word = first + created as u32 / WORD_BITS;
         cache.mask = FULL << (created as u32 % WORD_BITS) & FULL;
@@ -106,7 +141,8 @@ fn create_in_broken_words(
     cache: &mut Cache,
     tally: &Tally,
     word: u32,
-    out: &mut [Entity],
+    out: &mut [MaybeUninit<Entity>],
+    place: Option<Place>,
 ) -> usize {
     let number = span::of(word);
     let mut slots = [0; SPAN_WORDS as usize];
@@ -128,32 +164,47 @@ fn create_in_broken_words(
     core.mark_later(cache, tally, number, claimed | span::lane(word));
     let mut filled = 0;
     for (word, slots) in (number * SPAN_WORDS..).zip(slots) {
-        filled += create_in_word(core, word, slots, &mut out[filled..]);
+        let place = further(place, filled);
+        filled += create_in_word(core, word, slots, &mut out[filled..], place);
     }
     filled
 }
 
 /// The magazine's slots come last: they are for single creations.
-fn create_from_magazine(core: &Core, cache: &mut Cache, out: &mut [Entity]) -> usize {
+fn create_from_magazine(
+    core: &Core,
+    cache: &mut Cache,
+    out: &mut [MaybeUninit<Entity>],
+    place: Option<Place>,
+) -> usize {
     let mut filled = 0;
     for entity in out {
         let Some(index) = cache.take() else { break };
         // SAFETY: the cache holds indices of slots.
-        *entity = unsafe { core.create_at(index) };
+        entity.write(unsafe { core.create_at(index, further(place, filled)) });
         filled += 1;
     }
     filled
 }
 
-/// The ids of a call that failed die at once. (Another thread cannot have been told of them; if
-/// one guessed a handle and destroyed it, that is no less dead.)
+/// The ids of a call that failed die at once. Another thread cannot have been told of them, but it may have
+/// guessed a handle. If it destroyed the entity, that is no less dead. If it built one that had no place, it
+/// is welcome to it: whoever builds an entity relies on it.
 #[cold]
-fn give_back(core: &Core, cache: &mut Cache, tally: &Tally, created: &[Entity]) {
+fn give_back(core: &Core, cache: &mut Cache, tally: &Tally, created: &[Entity], placed: bool) {
     tally.add_live(created.len() as u64);
     if mutant::active("failed_batch_keeps_ids") {
         return;
     }
-    let _ = destroy(core, cache, tally, created);
+    // Nobody builds what has a place.
+    let lost = |&entity: &Entity| {
+        !placed
+            && !mutant::active("failed_batch_takes_built")
+            && core.relocate(entity, None, Some(Place::LEAVING)) != Ok(Ok(()))
+    };
+    for run in created.split(lost) {
+        let _ = destroy(core, cache, tally, run);
+    }
 }
 
 /// The `count` lowest bits of `mask`, or all of them.
@@ -175,7 +226,13 @@ fn lowest(mask: u64, count: usize) -> u64 {
 }
 
 /// Makes an entity in each of the claimed `slots` of a word, in index order; how many.
-fn create_in_word(core: &Core, word: u32, slots: u64, out: &mut [Entity]) -> usize {
+fn create_in_word(
+    core: &Core,
+    word: u32,
+    slots: u64,
+    out: &mut [MaybeUninit<Entity>],
+    place: Option<Place>,
+) -> usize {
     let mut left = slots;
     let mut filled = 0;
     while left != 0 {
@@ -185,6 +242,7 @@ fn create_in_word(core: &Core, word: u32, slots: u64, out: &mut [Entity]) -> usi
             core,
             word * WORD_BITS + lane,
             &mut out[filled..filled + run as usize],
+            further(place, filled),
         );
         filled += run as usize;
         left &= !((u64::MAX >> (64 - run)) << lane);

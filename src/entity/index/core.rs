@@ -39,12 +39,12 @@
 
 use std::io;
 
-use crate::entity::Entity;
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::slot;
 use crate::entity::index::span::SPANS;
 use crate::entity::index::summary::Summary;
 use crate::entity::index::wide::Width;
+use crate::entity::{Entity, Place};
 use crate::memory::{Table, ZeroFilled};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::geometry::{BLOCK_SLOTS, BLOCKS, GROUP_SLOTS, SLOTS, WORDS};
@@ -164,12 +164,13 @@ impl Core {
         unsafe { self.groups.get_unchecked((index / GROUP_SLOTS) as usize) }
     }
 
-    /// Makes the next entity of a slot that the caller has claimed. No read-modify-write.
+    /// Makes the next entity of a slot that the caller has claimed, at a place or without one. No
+    /// read-modify-write.
     ///
     /// # Safety
     /// `index < SLOTS`.
     #[inline(always)]
-    pub(crate) unsafe fn create_at(&self, index: u32) -> Entity {
+    pub(crate) unsafe fn create_at(&self, index: u32, place: Option<Place>) -> Entity {
         // SAFETY: the caller's.
         let slot = unsafe { self.slot(index) };
         // Ordering: Relaxed. While the slot is dead nobody but the owner of the claim changes the word,
@@ -177,7 +178,7 @@ impl Core {
         let version = slot::version(slot.load(Ordering::Relaxed)) + 1;
         // Ordering: Release: whoever sees the entity sees what its creator did before.
         let order = mutant::ordering("create_relaxed", Ordering::Release);
-        slot.store(slot::pack(version, None), order);
+        slot.store(slot::pack(version, place), order);
         Entity::from_parts(index, version)
     }
 }

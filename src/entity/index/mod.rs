@@ -179,7 +179,7 @@ impl EntityIndex {
             let index = cache.take()?;
             tally.add_live(1);
             // SAFETY: caches hold indices of slots.
-            Some(unsafe { core.create_at(index) })
+            Some(unsafe { core.create_at(index, None) })
         });
         match created {
             Some(entity) => Ok(entity),
@@ -213,7 +213,9 @@ impl EntityIndex {
     /// [`Full`]; then none stays created, and `out` is filled with [`Entity::PLACEHOLDER`].
     pub fn create_slice(&self, out: &mut [Entity]) -> Result<(), Full> {
         let created = self.with_cache(|core, cache, tally| {
-            batch::create(core, &self.shared.registry, cache, tally, out)
+            // SAFETY: batches write whole handles.
+            let handles = unsafe { batch::overwritten(out) };
+            batch::create(core, &self.shared.registry, cache, tally, handles, None)
         });
         if created.is_err() {
             out.fill(Entity::PLACEHOLDER);

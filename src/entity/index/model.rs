@@ -3,7 +3,7 @@
 
 use super::slot;
 use super::summary::Summary;
-use crate::entity::{Entity, EntityIndex};
+use crate::entity::{Entity, EntityIndex, Full, Place};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::GROUP_SLOTS;
 
@@ -28,6 +28,20 @@ pub fn age(entities: &EntityIndex, index: u32, version: u32) {
 /// Destroys an entity that the caller alone may destroy, as a world does with its own.
 pub fn destroy_owned(entities: &EntityIndex, entity: Entity) {
     entities.destroy_owned(entity);
+}
+
+/// Creates entities that lie in neighbouring rows from `first` on, as a world does.
+///
+/// # Errors
+/// [`Full`]; then none stays created.
+pub fn create_in_rows(
+    entities: &EntityIndex,
+    out: &mut [Entity],
+    first: Place,
+) -> Result<(), Full> {
+    // SAFETY: batches write whole handles.
+    let handles = unsafe { super::batch::overwritten(out) };
+    entities.create_placed_slice(handles, first)
 }
 
 /// The hint tree alone, over words that the model has in its own hands.

@@ -1,9 +1,9 @@
 //! What a world does with the ids of its own entities: it creates them where they lie, and moves them.
 
-use crate::entity::index::slot;
-use crate::entity::{Entity, EntityIndex};
-#[cfg(not(loom))]
-use crate::entity::{Full, Place};
+use core::mem::MaybeUninit;
+
+use crate::entity::index::{batch, slot};
+use crate::entity::{Entity, EntityIndex, Full, Place};
 use crate::sync::atomic::Ordering;
 #[cfg(not(loom))]
 use crate::sync::geometry::WORD_BITS;
@@ -18,20 +18,38 @@ impl EntityIndex {
             let index = cache.take()?;
             tally.add_live(1);
             // SAFETY: caches hold indices of slots.
-            let slot = unsafe { core.slot(index) };
-            // Ordering: as in `Core::create_at`.
-            let version = slot::version(slot.load(Ordering::Relaxed)) + 1;
-            slot.store(slot::pack(version, Some(place)), Ordering::Release);
-            Some(Entity::from_parts(index, version))
+            Some(unsafe { core.create_at(index, Some(place)) })
         });
         match created {
             Some(entity) => Ok(entity),
-            None => {
-                let entity = self.create_shared()?;
-                self.set_place(entity, place);
-                Ok(entity)
-            }
+            None => self.create_placed_shared(place),
         }
+    }
+
+    /// `create_placed`, when the thread's cache is empty.
+    #[cfg(not(loom))]
+    #[cold]
+    #[inline(never)]
+    fn create_placed_shared(&self, place: Place) -> Result<Entity, Full> {
+        let mut entity = [MaybeUninit::uninit()];
+        self.create_placed_slice(&mut entity, place)?;
+        // SAFETY: created, and so written.
+        Ok(unsafe { entity[0].assume_init() })
+    }
+
+    /// Creates `out.len()` entities in index order as far as possible, which have places from the beginning:
+    /// `first`, and the rows behind it in the same chunk; all or none. Lock-free.
+    ///
+    /// At no time has one of them no place. So to a thread that guesses its handle it is never an entity that
+    /// can be built or released, only one that lies where that thread has no business.
+    pub(crate) fn create_placed_slice(
+        &self,
+        out: &mut [MaybeUninit<Entity>],
+        first: Place,
+    ) -> Result<(), Full> {
+        self.with_cache(|core, cache, tally| {
+            batch::create(core, &self.shared.registry, cache, tally, out, Some(first))
+        })
     }
 
     /// Where an entity lies; `None` if it does not live, or has no place. Wait-free, one load.

@@ -21,9 +21,12 @@
 //!
 //! To the compiler each is an opaque instruction that reads or writes any memory.
 
-use crate::entity::Entity;
+use core::mem::MaybeUninit;
+
+use crate::entity::index::batch::further;
 use crate::entity::index::core::Core;
 use crate::entity::index::slot;
+use crate::entity::{Entity, Place};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::GROUP_SLOTS;
 #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
@@ -83,24 +86,30 @@ impl Width {
 
 /// Makes the next entity in each of `out.len()` slots from `first` on, all claimed by the caller
 /// and all
-/// of one span. Fetches what lies behind the run: batches usually go on there.
+/// of one span; with the place of the first one, if they have places: the others lie in the rows behind it.
+/// Fetches what lies behind the run: batches usually go on there.
 #[inline]
-pub(crate) fn create_run(core: &Core, first: u32, out: &mut [Entity]) {
+pub(crate) fn create_run(
+    core: &Core,
+    first: u32,
+    out: &mut [MaybeUninit<Entity>],
+    place: Option<Place>,
+) {
     #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     if core.width() == Width::Line && out.len() >= 16 {
         // SAFETY: the width says that the processor has AVX-512.
-        return unsafe { avx512::create_run(core, first, out) };
+        return unsafe { avx512::create_run(core, first, out, place) };
     } else if core.wide() && out.len() >= 4 {
         // SAFETY: the width says that the processor has AVX2.
-        return unsafe { avx2::create_run(core, first, out) };
+        return unsafe { avx2::create_run(core, first, out, place) };
     }
-    create_singly(core, first, out);
+    create_singly(core, first, out, place);
 }
 
-fn create_singly(core: &Core, first: u32, out: &mut [Entity]) {
-    for (index, entity) in (first..).zip(out) {
+fn create_singly(core: &Core, first: u32, out: &mut [MaybeUninit<Entity>], place: Option<Place>) {
+    for (at, entity) in out.iter_mut().enumerate() {
         // SAFETY: the run's slots exist.
-        *entity = unsafe { core.create_at(index) };
+        entity.write(unsafe { core.create_at(first + at as u32, further(place, at)) });
     }
 }
 
@@ -201,6 +210,12 @@ fn look_at_groups_singly(core: &Core, entities: &[Entity]) -> (usize, u64) {
     (groups, phases)
 }
 
+/// What the low half of a slot word holds for the first place of a run, and how much less for each next one.
+#[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+fn steps(place: Option<Place>) -> (i64, i64) {
+    (Place::encode(place).into(), place.is_some().into())
+}
+
 /// How far ahead of a run memory is fetched, in bytes.
 #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
 const DISTANCE: usize = 1024;
@@ -225,20 +240,28 @@ mod avx512 {
     use core::arch::asm;
     use core::arch::x86_64::{
         __m512i, _mm512_add_epi64, _mm512_or_si512, _mm512_set_epi64, _mm512_set1_epi64,
-        _mm512_storeu_si512,
+        _mm512_storeu_si512, _mm512_sub_epi64,
     };
 
-    use super::{Core, DISTANCE, Entity, create_singly, fetch, probe};
+    use super::{
+        Core, DISTANCE, Entity, MaybeUninit, Place, create_singly, fetch, further, probe, steps,
+    };
 
     /// See [`super::create_run`].
     #[target_feature(enable = "avx512f")]
-    pub(super) fn create_run(core: &Core, first: u32, out: &mut [Entity]) {
+    pub(super) fn create_run(
+        core: &Core,
+        first: u32,
+        out: &mut [MaybeUninit<Entity>],
+        place: Option<Place>,
+    ) {
         // Stores are of eight aligned slots: what comes before and behind these is done singly.
         let (head, out) = out.split_at_mut((first.wrapping_neg() % 8) as usize);
-        create_singly(core, first, head);
-        let first = first + head.len() as u32;
+        create_singly(core, first, head, place);
+        let (first, place) = (first + head.len() as u32, further(place, head.len()));
         let (eights, tail) = out.as_chunks_mut::<8>();
-        create_singly(core, first + 8 * eights.len() as u32, tail);
+        let behind = 8 * eights.len();
+        create_singly(core, first + behind as u32, tail, further(place, behind));
         // SAFETY: the run's slots exist; the first one, as the run has at least 16.
         let mut slots = unsafe { core.slot(first) }.as_ptr();
         let one = _mm512_set1_epi64(1 << 32);
@@ -247,6 +270,18 @@ mod avx512 {
             _mm512_set1_epi64(i64::from(first)),
             _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0),
         );
+        let (lying, step) = steps(place);
+        let mut places = _mm512_set_epi64(
+            lying - 7 * step,
+            lying - 6 * step,
+            lying - 5 * step,
+            lying - 4 * step,
+            lying - 3 * step,
+            lying - 2 * step,
+            lying - step,
+            lying,
+        );
+        let steps = _mm512_set1_epi64(8 * step);
         for ids in eights {
             // Both are written once and in order, by this call or the next one; the processor's own
             // prefetcher stops at each page and fetches for reading.
@@ -258,11 +293,12 @@ mod avx512 {
             unsafe {
                 // Dead slots have an even version above and zero, no place, below.
                 let next = _mm512_add_epi64(load(slots), one);
-                store(slots, next);
+                store(slots, _mm512_or_si512(next, places));
                 _mm512_storeu_si512(ids.as_mut_ptr().cast(), _mm512_or_si512(next, indices));
                 slots = slots.add(8);
             }
             indices = _mm512_add_epi64(indices, eight);
+            places = _mm512_sub_epi64(places, steps);
         }
     }
 
@@ -317,9 +353,13 @@ mod avx2 {
         _mm256_movemask_ps, _mm256_or_si256, _mm256_permute4x64_epi64, _mm256_set_epi64x,
         _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setzero_si256,
         _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_slli_epi64, _mm256_storeu_si256,
+        _mm256_sub_epi64,
     };
 
-    use super::{Core, DISTANCE, Entity, Expected, GROUP_SLOTS, Seen, create_singly, fetch, probe};
+    use super::{
+        Core, DISTANCE, Entity, Expected, GROUP_SLOTS, MaybeUninit, Place, Seen, create_singly,
+        fetch, further, probe, steps,
+    };
 
     /// Four slot words. See the file's head.
     ///
@@ -363,14 +403,20 @@ mod avx2 {
 
     /// See [`super::create_run`].
     #[target_feature(enable = "avx2")]
-    pub(super) fn create_run(core: &Core, first: u32, out: &mut [Entity]) {
+    pub(super) fn create_run(
+        core: &Core,
+        first: u32,
+        out: &mut [MaybeUninit<Entity>],
+        place: Option<Place>,
+    ) {
         // Stores are of two aligned slots: an odd one at the start is done singly, and so is what
         // four do not divide at the end.
         let (head, out) = out.split_at_mut((first & 1) as usize);
-        create_singly(core, first, head);
-        let first = first + head.len() as u32;
+        create_singly(core, first, head, place);
+        let (first, place) = (first + head.len() as u32, further(place, head.len()));
         let (fours, tail) = out.as_chunks_mut::<4>();
-        create_singly(core, first + 4 * fours.len() as u32, tail);
+        let behind = 4 * fours.len();
+        create_singly(core, first + behind as u32, tail, further(place, behind));
         if fours.is_empty() {
             return;
         }
@@ -380,6 +426,9 @@ mod avx2 {
         let four = _mm256_set1_epi64x(4);
         let index = i64::from(first);
         let mut indices = _mm256_set_epi64x(index + 3, index + 2, index + 1, index);
+        let (lying, step) = steps(place);
+        let mut places = _mm256_set_epi64x(lying - 3 * step, lying - 2 * step, lying - step, lying);
+        let steps = _mm256_set1_epi64x(4 * step);
         for ids in fours {
             // Both are written once and in order, by this call or the next one; the processor's own
             // prefetcher stops at each page and fetches for reading.
@@ -391,12 +440,14 @@ mod avx2 {
             unsafe {
                 // Dead slots have an even version above and zero, no place, below.
                 let next = _mm256_add_epi64(load(slots), one);
-                store(slots, _mm256_castsi256_si128(next));
-                store(slots.add(2), _mm256_extracti128_si256(next, 1));
+                let words = _mm256_or_si256(next, places);
+                store(slots, _mm256_castsi256_si128(words));
+                store(slots.add(2), _mm256_extracti128_si256(words, 1));
                 _mm256_storeu_si256(ids.as_mut_ptr().cast(), _mm256_or_si256(next, indices));
                 slots = slots.add(4);
             }
             indices = _mm256_add_epi64(indices, four);
+            places = _mm256_sub_epi64(places, steps);
         }
     }
 
@@ -553,11 +604,24 @@ mod avx2 {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::entity::index::batch::overwritten;
     use crate::entity::{EntityIndex, index::Shared};
 
     fn core(index: &EntityIndex) -> &Core {
         let shared: &Shared = &index.shared;
         &shared.core
+    }
+
+    /// Makes a run without places.
+    fn make(core: &Core, first: u32, out: &mut [Entity]) {
+        // SAFETY: runs write handles.
+        create_run(core, first, unsafe { overwritten(out) }, None);
+    }
+
+    fn word(core: &Core, index: u32) -> u64 {
+        assert!(index < crate::sync::geometry::SLOTS);
+        // SAFETY: just checked.
+        unsafe { core.slot(index) }.load(Ordering::Relaxed)
     }
 
     #[test]
@@ -568,10 +632,15 @@ mod tests {
         for len in 0..=40 {
             for first in 0..=(64 - len) {
                 let mut out = vec![Entity::PLACEHOLDER; len];
-                create_run(core, first as u32, &mut out);
-                for (lane, entity) in (first..).zip(out) {
+                let place = Place::new(7, 2_000).filter(|_| len % 3 != 0);
+                // SAFETY: runs write handles.
+                create_run(core, first as u32, unsafe { overwritten(&mut out) }, place);
+                for (at, entity) in out.into_iter().enumerate() {
+                    let lane = first + at;
                     assert_eq!(entity.index() as usize, lane);
                     assert_eq!(entity.version(), versions[lane] + 1);
+                    let lies = slot::pack(entity.version(), further(place, at));
+                    assert_eq!(word(core, entity.index()), lies);
                     core.bury(entity.index(), entity.version());
                     versions[lane] += 2;
                 }
@@ -590,13 +659,17 @@ mod tests {
         for first in 0..16 {
             for len in 16..=80 {
                 let mut out = [0; 2].map(|_| vec![Entity::PLACEHOLDER; len]);
+                let place = Place::new(Place::CHUNKS - 1, 1_900).filter(|_| len % 2 == 0);
                 // SAFETY: the processor has AVX-512, and so AVX2.
                 unsafe {
-                    avx512::create_run(lines, first, &mut out[0]);
-                    avx2::create_run(twos, first, &mut out[1]);
+                    let [out, other] = out.each_mut().map(|out| overwritten(out));
+                    avx512::create_run(lines, first, out, place);
+                    avx2::create_run(twos, first, other, place);
                 }
                 assert_eq!(out[0], out[1]);
                 for entity in &out[0] {
+                    let words = [lines, twos].map(|core| word(core, entity.index()));
+                    assert_eq!(words[0], words[1]);
                     lines.bury(entity.index(), entity.version());
                     twos.bury(entity.index(), entity.version());
                 }
@@ -610,16 +683,14 @@ mod tests {
         let core = core(&index);
         let mut group = [Entity::PLACEHOLDER; 16];
         let dead = |group: &[Entity; 16]| {
-            group.iter().all(|entity| {
-                // SAFETY: slots 32 to 47 exist.
-                let word = unsafe { core.slot(entity.index()) }.load(Ordering::Relaxed);
-                word == slot::dead(entity.version())
-            })
+            group
+                .iter()
+                .all(|entity| word(core, entity.index()) == slot::dead(entity.version()))
         };
-        create_run(core, 32, &mut group);
+        make(core, 32, &mut group);
         bury_group(core, 2, &group.map(Entity::version));
         assert!(dead(&group));
-        create_run(core, 32, &mut group);
+        make(core, 32, &mut group);
         assert!(!dead(&group));
         bury_handles(core, &group);
         assert!(dead(&group));
@@ -636,7 +707,9 @@ mod tests {
                     core.bury(entity.index(), entity.version());
                 }
             }
-            create_singly(core, round % 3, &mut group[(round % 3) as usize..]);
+            let out = &mut group[(round % 3) as usize..];
+            // SAFETY: runs write handles.
+            create_singly(core, round % 3, unsafe { overwritten(out) }, None);
             let mut expected = Expected::default();
             for (lane, entity) in group.iter().enumerate() {
                 if round >> (lane % 3) & 1 == 1 {
@@ -645,9 +718,7 @@ mod tests {
             }
             let seen = look(core, 0, &expected);
             for (lane, &expected) in expected.iter().enumerate().filter(|(_, e)| **e != 0) {
-                // SAFETY: lane 0..16 exists.
-                let word = unsafe { core.slot(lane as u32) }.load(Ordering::Relaxed);
-                let version = slot::version(word);
+                let version = slot::version(word(core, lane as u32));
                 assert_eq!(seen.equal >> lane & 1 == 1, version == expected);
                 assert_eq!(seen.phases >> lane & 1, u64::from(version >> 1 & 1));
                 assert_eq!(seen.last >> lane & 1, 0);
@@ -659,9 +730,9 @@ mod tests {
     fn whole_groups_are_recognized_only_in_order_and_before_their_last_versions() {
         let index = EntityIndex::new();
         let mut word = [Entity::PLACEHOLDER; 64];
-        create_run(core(&index), 64, &mut word);
+        make(core(&index), 64, &mut word);
         core(&index).bury(67, 1);
-        create_run(core(&index), 67, &mut word[3..4]);
+        make(core(&index), 67, &mut word[3..4]);
         if Width::available() == Width::Single {
             return;
         }

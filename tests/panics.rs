@@ -349,3 +349,114 @@ fn a_batch_with_shared_values_goes_as_a_whole_though_drops_panic_too() {
     assert_eq!((world.count(), drops.load(Ordering::Relaxed)), (0, 7));
     assert_eq!(world.universe().chunk_stats().in_use, 0);
 }
+
+/// A shared value that tells how many of it there are, by its pointer; its hash panics if it is told to.
+struct Counted(u8, #[expect(dead_code, reason = "held only")] Arc<()>, bool);
+
+impl PartialEq for Counted {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Counted {}
+
+impl std::hash::Hash for Counted {
+    fn hash<H: std::hash::Hasher>(&self, hasher: &mut H) {
+        if self.2 {
+            resume_unwind(Box::new(()));
+        }
+        self.0.hash(hasher);
+    }
+}
+
+/// Panics when it is cloned for the time that it counts down to.
+struct Brittle(Arc<AtomicUsize>);
+
+impl Clone for Brittle {
+    fn clone(&self) -> Self {
+        if self.0.fetch_sub(1, Ordering::Relaxed) == 1 {
+            resume_unwind(Box::new(()));
+        }
+        Self(Arc::clone(&self.0))
+    }
+}
+
+fn panics(call: impl FnOnce()) {
+    assert!(catch_unwind(AssertUnwindSafe(call)).is_err());
+}
+
+#[test]
+fn a_chunk_that_could_not_be_had_leaves_no_combination_of_shared_values() {
+    let (values, clones) = (Arc::new(()), Arc::new(AtomicUsize::new(usize::MAX)));
+    let team = |n| Counted(n, Arc::clone(&values), false);
+    let mut world = World::new();
+    let first = (1_u8,).per_chunk(Brittle(Arc::clone(&clones)));
+    let ant = world.create(first.shared(team(1))).unwrap();
+    let groups = |world: &World| -> Vec<usize> {
+        let stats = world.stats();
+        stats.archetypes.iter().map(|data| data.groups).collect()
+    };
+    let (before, kept) = (groups(&world), Arc::strong_count(&values));
+    let fail_next = || clones.store(1, Ordering::Relaxed);
+    let come = |n| {
+        (2_u8,)
+            .per_chunk(Brittle(Arc::clone(&clones)))
+            .shared(team(n))
+    };
+    fail_next();
+    panics(|| drop(world.create(come(2))));
+    fail_next();
+    panics(|| drop(world.set_shared(ant, team(3))));
+    let reserved = world.reserve().unwrap();
+    fail_next();
+    panics(|| drop(world.build(reserved, come(4))));
+    fail_next();
+    panics(|| drop(world.create_batch([come(5)])));
+    assert_eq!(
+        Arc::strong_count(&values),
+        kept,
+        "a value is kept for nobody"
+    );
+    assert_eq!(groups(&world), before);
+    assert_eq!(world.count(), 1);
+    world.release(reserved).unwrap();
+}
+
+#[test]
+fn a_hash_that_panics_keeps_no_other_shared_value() {
+    let values = Arc::new(());
+    #[derive(PartialEq, Eq, Hash)]
+    struct Other(Counted);
+    let good = || Counted(1, Arc::clone(&values), false);
+    let bad = || Counted(2, Arc::clone(&values), true);
+    let mut world = World::new();
+    let bee = world.create((7_u8,)).unwrap();
+    panics(|| drop(world.create(().shared(good()).shared(Other(bad())))));
+    panics(|| drop(world.create(().shared(bad()).shared(Other(good())))));
+    panics(|| drop(world.add(bee, ().shared(good()).shared(Other(bad())))));
+    panics(|| drop(world.add(bee, ().shared(bad()).shared(Other(good())))));
+    assert_eq!(Arc::strong_count(&values), 1);
+    assert_eq!(world.count(), 1);
+}
+
+#[test]
+fn a_clone_that_panics_leaves_no_chunk() {
+    let clones = Arc::new(AtomicUsize::new(usize::MAX));
+    let mut world = World::new();
+    world.registry().register_clone::<Brittle>().unwrap();
+    world.registry().register_clone::<[u8; 4_000]>().unwrap();
+    // Until a chunk is full, so that the clone is the first one of the next.
+    let mut ant = None;
+    while world.stats().chunks < 2 {
+        let bundle = (Brittle(Arc::clone(&clones)), [0_u8; 4_000]).shared(1_u8);
+        ant = Some(world.create(bundle).unwrap());
+    }
+    world.destroy(ant.take().unwrap()).unwrap();
+    assert_eq!(world.stats().chunks, 1);
+    let ant = world.read::<Entity, ()>().unwrap().iter().next().unwrap();
+    clones.store(1, Ordering::Relaxed);
+    panics(|| drop(world.clone_entity(ant)));
+    let stats = world.stats();
+    assert_eq!((stats.chunks, stats.empty_chunks), (1, 0));
+}

@@ -130,24 +130,7 @@ impl Archetype {
         }
     }
 
-    /// A chunk of the group with room for an entity at least: its position.
-    #[inline(always)]
-    pub(crate) fn chunk_with_room(
-        &mut self,
-        universe: &Universe,
-        world: u16,
-        group: u32,
-        version: u32,
-    ) -> Result<u32, ChunkError> {
-        match self.groups[group as usize].open.last() {
-            Some(&chunk) => Ok(chunk),
-            None => self.add_chunk(universe, world, group, version),
-        }
-    }
-
     /// Adds a chunk without entities, open.
-    #[cold]
-    #[inline(never)]
     pub(crate) fn add_chunk(
         &mut self,
         universe: &Universe,

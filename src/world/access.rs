@@ -2,9 +2,7 @@
 
 use crate::archetype::{Archetype, Row, write_bit};
 use crate::entity::Entity;
-use crate::fragment::{
-    ConstShared, Fragment, FragmentError, FragmentInfo, PerChunk, Shared, SharedFragment,
-};
+use crate::fragment::{ConstShared, Fragment, FragmentInfo, PerChunk, Shared, SharedFragment};
 use crate::world::{World, WorldError};
 
 impl World {
@@ -223,85 +221,6 @@ impl World {
         let (archetype, _) = self.find(entity)?;
         let ids = self.archetypes[archetype as usize].ids.iter();
         Ok(ids.filter_map(|&id| self.universe.registry().get(id)))
-    }
-
-    /// Clones an entity: a new one with clones of all fragments, the same shared values, and its own bits.
-    ///
-    /// # Errors
-    /// The handle is refused; [`WorldError::NotCloneable`] names the fragment for which
-    /// [`register_clone`](crate::fragment::FragmentRegistry::register_clone) was not called; no id or
-    /// memory is left.
-    ///
-    /// # Panics
-    /// If a `clone` panics; then there is no new entity.
-    pub fn clone_entity(&mut self, entity: Entity) -> Result<Entity, WorldError> {
-        let (archetype, row) = self.find(entity)?;
-        let data = &self.archetypes[archetype as usize];
-        let registry = self.universe.registry();
-        let mut clones = Vec::with_capacity(data.columns.len());
-        for column in &data.columns {
-            let info = registry
-                .get(column.id)
-                .ok_or(FragmentError::Unknown { id: column.id })?;
-            let clone = info.clone_value().ok_or_else(|| WorldError::NotCloneable {
-                name: info.name().into(),
-            })?;
-            clones.push((column.offset, column.size, clone, column.drop));
-        }
-        let group = data.chunks[row.chunk as usize].group;
-        let to = self.room(archetype, group)?;
-        let data = &self.archetypes[archetype as usize];
-        let from_chunk = &data.chunks[row.chunk as usize];
-        let to_chunk = &data.chunks[to.chunk as usize];
-        // Drops the clones that are made if a later one panics.
-        struct Made<'a>(Vec<(*mut u8, crate::fragment::DropValues)>, &'a mut bool);
-        impl Drop for Made<'_> {
-            fn drop(&mut self) {
-                if !*self.1 {
-                    for (value, drop) in self.0.drain(..) {
-                        let mut panicked = None;
-                        // SAFETY: a clone that no entity has.
-                        crate::fragment::panic::note(&mut panicked, || unsafe { drop(value, 1) });
-                        // Whatever stopped the cloning goes on.
-                        crate::fragment::panic::forget(panicked);
-                    }
-                }
-            }
-        }
-        let mut whole = false;
-        let mut made = Made(Vec::with_capacity(clones.len()), &mut whole);
-        for (offset, size, clone, drop) in clones {
-            let from = from_chunk
-                .array(offset)
-                .wrapping_add(row.row as usize * size as usize);
-            let there = to_chunk
-                .array(offset)
-                .wrapping_add(to.row as usize * size as usize);
-            // SAFETY: a value, and an empty row for its clone.
-            unsafe { clone(from, there, size as usize) };
-            made.0.extend(drop.map(|drop| (there, drop)));
-        }
-        let new = self.universe.create_in(to_chunk.run, to.row)?;
-        *made.1 = true;
-        core::mem::drop(made);
-        // SAFETY: the row behind the last.
-        unsafe { to_chunk.handles().add(to.row as usize).write(new) };
-        let version = self.version();
-        let data = &mut self.archetypes[archetype as usize];
-        data.grown(to.chunk, 1, version);
-        for bits in &data.enabled {
-            // SAFETY: rows of both chunks.
-            unsafe {
-                let from = data.chunks[row.chunk as usize].array(bits.offset);
-                let enabled = crate::archetype::read_bit(from, row.row);
-                write_bit(
-                    data.chunks[to.chunk as usize].array(bits.offset),
-                    to.row,
-                    enabled,
-                );
-            }
-        }
-        Ok(new)
     }
 }
 

@@ -227,22 +227,9 @@ impl World {
         let registry = self.universe.registry();
         bundle.take_values(registry, &mut |_, value| values.push(value))?;
         let number = self.bundles.number::<B>(registry)?;
-        let mut shared = Vec::new();
-        for value in values {
-            let id = value.id();
-            match registry.get(id) {
-                Some(info) if info.shared_ops().is_some() => {
-                    shared.push((id, self.shared.intern(info, value)));
-                }
-                _ => {
-                    self.templates.entry(id).or_insert(value);
-                }
-            }
-        }
+        let shared = self.take_in(values);
         let result = self.add_shared(archetype, row, entity, change(number), &shared, bundle);
-        for &(_, value) in &shared {
-            self.shared.release_unused(value);
-        }
+        self.let_shared_go(&shared);
         resume(result?);
         Ok(())
     }

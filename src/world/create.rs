@@ -3,8 +3,8 @@
 use crate::archetype::universe::place;
 use crate::archetype::{Archetype, Row, SharedId, Universe};
 use crate::entity::{Entity, EntityFault, Place};
-use crate::fragment::panic::{Panicked, first as earlier, forget, resume};
-use crate::fragment::{Bundle, FragmentId, Value};
+use crate::fragment::panic::{Panicked, first as earlier, forget, note, resume};
+use crate::fragment::{Bundle, Value};
 use crate::world::{World, WorldError};
 
 /// Columns that a bundle can have.
@@ -43,11 +43,38 @@ impl World {
     /// An empty row at the end of a chunk of the group.
     #[inline(always)]
     pub(crate) fn room(&mut self, archetype: u32, group: u32) -> Result<Row, WorldError> {
-        let version = self.version();
-        let archetype = &mut self.archetypes[archetype as usize];
-        let chunk = archetype.chunk_with_room(&self.universe, self.number, group, version)?;
-        let row = archetype.chunks[chunk as usize].len;
+        let data = &self.archetypes[archetype as usize];
+        let chunk = match data.groups[group as usize].open.last() {
+            Some(&chunk) => chunk,
+            None => self.add_room(archetype, group)?,
+        };
+        let row = self.archetypes[archetype as usize].chunks[chunk as usize].len;
         Ok(Row { chunk, row })
+    }
+
+    /// Adds a chunk to a group. If there is no memory for it, or the `clone` of a template panics, a group
+    /// that has no other goes, and its shared values are let go.
+    #[cold]
+    #[inline(never)]
+    fn add_room(&mut self, archetype: u32, group: u32) -> Result<u32, WorldError> {
+        let version = self.version();
+        let data = &mut self.archetypes[archetype as usize];
+        let mut panicked = None;
+        let mut added = None;
+        note(&mut panicked, || {
+            added = Some(data.add_chunk(&self.universe, self.number, group, version));
+        });
+        if !matches!(added, Some(Ok(_))) {
+            data.forget_group(group);
+            self.settle_groups(archetype);
+        }
+        match added {
+            Some(added) => Ok(added?),
+            None => {
+                resume(panicked);
+                unreachable!("nothing was added, because of a panic")
+            }
+        }
     }
 
     /// Fills an empty row at the end of a chunk.
@@ -107,29 +134,15 @@ impl World {
         &mut self,
         bundle: &mut B,
     ) -> Result<(usize, u32, u32), WorldError> {
-        let mut values: Vec<(FragmentId, Value)> = Vec::new();
-        bundle.take_values(self.universe.registry(), &mut |info, value| {
-            values.push((info.id(), value));
-        })?;
+        let mut values: Vec<Value> = Vec::new();
         let registry = self.universe.registry();
-        let mut shared: Vec<(FragmentId, SharedId)> = Vec::new();
-        for (id, value) in values {
-            match registry.get(id) {
-                Some(info) if info.shared_ops().is_some() => {
-                    shared.push((id, self.shared.intern(info, value)));
-                }
-                _ => {
-                    self.templates.entry(id).or_insert(value);
-                }
-            }
-        }
-        shared.sort_unstable();
+        bundle.take_values(registry, &mut |_, value| values.push(value))?;
+        let shared = self.take_in(values);
         let key: Vec<SharedId> = shared.iter().map(|&(_, value)| value).collect();
         let number = match self.bundle::<B>() {
             Ok(number) => number,
             Err(error) => {
-                key.iter()
-                    .for_each(|&value| self.shared.release_unused(value));
+                self.let_shared_go(&shared);
                 return Err(error);
             }
         };

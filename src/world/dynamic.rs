@@ -98,9 +98,7 @@ impl World {
             self.settle_groups(archetype);
             Ok((archetype, placed?))
         });
-        for &(_, value) in &shared {
-            self.shared.release_unused(value);
-        }
+        self.let_shared_go(&shared);
         let (archetype, (entity, row)) = result?;
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
@@ -121,24 +119,21 @@ impl World {
         let ids = bundle.sort(registry)?;
         let number = self.bundles.number_of(&ids);
         let mut columns = Vec::with_capacity(ids.len());
-        let mut shared = Vec::new();
+        let mut others = Vec::new();
         for (at, value) in bundle.values.into_iter().enumerate() {
             let id = value.id();
             let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
             match info.kind() {
                 FragmentKind::Fragment | FragmentKind::Tag => columns.push((at, value)),
-                FragmentKind::Chunk => {
-                    self.templates.entry(id).or_insert(value);
-                }
-                FragmentKind::Shared | FragmentKind::ConstShared => {
-                    shared.push((id, self.shared.intern(info, value)));
+                FragmentKind::Chunk | FragmentKind::Shared | FragmentKind::ConstShared => {
+                    others.push(value);
                 }
             }
         }
         Ok(Prepared {
             number,
             columns,
-            shared,
+            shared: self.take_in(others),
         })
     }
 
@@ -158,9 +153,7 @@ impl World {
             shared,
         } = self.prepare_dynamic(bundle)?;
         let result = self.add_prepared(entity, number, columns, &shared);
-        for &(_, value) in &shared {
-            self.shared.release_unused(value);
-        }
+        self.let_shared_go(&shared);
         resume(result?);
         Ok(())
     }

@@ -7,6 +7,7 @@
 mod access;
 mod bundles;
 mod change;
+mod clone;
 mod collect;
 mod compact;
 pub(crate) mod compose;

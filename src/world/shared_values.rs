@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::SharedId;
-use crate::fragment::panic::{forget, note};
+use crate::fragment::panic::{forget, note, resume};
 use crate::fragment::{FragmentId, FragmentInfo, Value};
+use crate::world::World;
 
 /// The values, found by fragment and content, kept as long as a group of chunks has them.
 #[derive(Debug, Default)]
@@ -127,6 +128,42 @@ impl SharedValues {
             }
             self.free.push(id.0);
             end(value);
+        }
+    }
+}
+
+impl World {
+    /// Takes in the values that do not lie in columns: templates of chunk fragments, unless there is one
+    /// already, and shared values; the numbers of these, in the order of their fragments.
+    ///
+    /// Nobody uses them yet: see [`let_shared_go`](Self::let_shared_go). If a user's `eq`, `hash` or `drop`
+    /// panics, none is left behind.
+    pub(crate) fn take_in(&mut self, values: Vec<Value>) -> Vec<(FragmentId, SharedId)> {
+        let mut shared = Vec::with_capacity(values.len());
+        let mut panicked = None;
+        let registry = self.universe.registry();
+        for value in values {
+            let id = value.id();
+            let info = registry.get(id).filter(|info| info.shared_ops().is_some());
+            note(&mut panicked, || match info {
+                Some(info) => shared.push((id, self.shared.intern(info, value))),
+                None => {
+                    self.templates.entry(id).or_insert(value);
+                }
+            });
+        }
+        shared.sort_unstable();
+        if panicked.is_some() {
+            self.let_shared_go(&shared);
+            resume(panicked);
+        }
+        shared
+    }
+
+    /// Lets those of the values that were taken in go that no group has.
+    pub(crate) fn let_shared_go(&mut self, shared: &[(FragmentId, SharedId)]) {
+        for &(_, value) in shared {
+            self.shared.release_unused(value);
         }
     }
 }

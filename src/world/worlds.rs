@@ -221,9 +221,18 @@ impl World {
         }
         let registry = self.universe.registry();
         let mut key = Vec::with_capacity(source.shared.len());
+        let mut panicked = None;
         for (&id, &value) in source.shared.iter().zip(&source.groups[group as usize].key) {
             let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
-            key.push(other.shared.intern_shared(info, self.shared.value(value)));
+            let value = self.shared.value(value);
+            note(&mut panicked, || {
+                key.push(other.shared.intern_shared(info, value))
+            });
+        }
+        if panicked.is_some() {
+            key.iter()
+                .for_each(|&value| other.shared.release_unused(value));
+            resume(panicked);
         }
         let there = other.group_of(passage.edge.target, &key);
         passage.group = Some((group, there));

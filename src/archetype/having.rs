@@ -52,67 +52,78 @@ impl HavingLists {
     }
 }
 
-/// Walks the lists of several fragments from archetype to archetype, upwards.
+/// What is left of the list of a fragment: walked from archetype to archetype, upwards.
 #[derive(Debug)]
 #[doc(hidden)]
-pub struct Seeker<'a> {
-    lists: &'a HavingLists,
-    archetype: u32,
-    /// For each fragment that is asked for, in the order of asking, what is left of its list.
-    left: Vec<&'a [Having]>,
-    asked: usize,
+pub struct Cursor<'a> {
+    left: &'a [Having],
 }
 
-impl<'a> Seeker<'a> {
-    pub(crate) fn new(lists: &'a HavingLists) -> Self {
-        Self {
-            lists,
-            archetype: 0,
-            left: Vec::new(),
-            asked: 0,
-        }
+/// The lists that cursors walk, and the first archetype that they are to stop at.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct Lists<'a> {
+    lists: &'a HavingLists,
+    from: u32,
+}
+
+impl<'a> Lists<'a> {
+    pub(crate) fn new(lists: &'a HavingLists, from: u32) -> Self {
+        Self { lists, from }
     }
 
-    /// Goes to an archetype, not below the last one.
+    /// Where a fragment's list is to be read from.
+    #[inline]
+    pub(crate) fn cursor(self, id: FragmentId) -> Cursor<'a> {
+        let list = self.lists.of(id);
+        // Mostly all is new to a query, or nothing.
+        let first = match list.first() {
+            Some(first) if first.archetype < self.from => {
+                list.partition_point(|having| having.archetype < self.from)
+            }
+            _ => 0,
+        };
+        Cursor {
+            left: &list[first..],
+        }
+    }
+}
+
+impl<'a> Cursor<'a> {
+    /// Archetypes that are left, besides those that do not have the fragment.
+    #[inline]
+    pub(crate) fn left(&self) -> &'a [Having] {
+        self.left
+    }
+
+    /// Where an archetype has the fragment. Each call names a later archetype than the one before.
     #[inline(always)]
-    pub(crate) fn go_to(&mut self, archetype: u32) {
-        self.archetype = archetype;
-        self.asked = 0;
-    }
-
-    /// Where the archetype has a fragment. At every archetype the same fragments are asked for, in the
-    /// same order.
-    #[inline(always)]
-    pub(crate) fn find(&mut self, id: FragmentId) -> Option<&'a Having> {
-        let asked = self.asked;
-        self.asked += 1;
-        if let Some(left) = self.left.get_mut(asked)
-            && let [first, rest @ ..] = *left
-            && first.archetype == self.archetype
-        {
-            *left = rest;
-            return Some(first);
+    pub(crate) fn find(&mut self, archetype: u32) -> Option<&'a Having> {
+        match self.left {
+            [first, rest @ ..] if first.archetype == archetype => {
+                self.left = rest;
+                Some(first)
+            }
+            left => {
+                let found;
+                (self.left, found) = seek(left, archetype);
+                found
+            }
         }
-        self.seek(asked, id)
     }
+}
 
-    /// `find`, where the next of the list is another archetype.
-    #[inline(never)]
-    fn seek(&mut self, asked: usize, id: FragmentId) -> Option<&'a Having> {
-        if self.left.len() == asked {
-            let list = self.lists.of(id);
-            let first = list.partition_point(|having| having.archetype < self.archetype);
-            self.left.push(&list[first..]);
-        }
-        let (at, found) = advance(self.left[asked], 0, self.archetype);
-        self.left[asked] = &self.left[asked][at + usize::from(found.is_some())..];
-        found
-    }
+/// [`Cursor::find`], where the next of the list is another archetype: what is left then, too. (Takes and gives
+/// the list by value, so that cursors can stay in registers.)
+#[inline(never)]
+fn seek(left: &[Having], archetype: u32) -> (&[Having], Option<&Having>) {
+    let (at, found) = advance(left, 0, archetype);
+    (&left[at + usize::from(found.is_some())..], found)
 }
 
 /// Goes on in a list to an archetype: how far it was read then, and the archetype's entry.
 #[inline(always)]
-pub(crate) fn advance(list: &[Having], mut at: usize, archetype: u32) -> (usize, Option<&Having>) {
+fn advance(list: &[Having], mut at: usize, archetype: u32) -> (usize, Option<&Having>) {
     // Mostly it is the next one.
     let mut step = 1;
     while let Some(having) = list.get(at) {
@@ -138,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seeker_finds_what_a_search_finds() {
+    fn a_cursor_finds_what_a_search_finds() {
         let id = FragmentId::from_number(0);
         let mut lists = HavingLists::default();
         for archetype in (0..1_000).filter(|n| n % 7 == 3 || n % 64 < 5) {
@@ -152,13 +163,11 @@ mod tests {
                 },
             );
         }
-        for stride in [1, 2, 5, 33, 400] {
-            let mut seeker = Seeker::new(&lists);
-            for archetype in (0..1_100).step_by(stride) {
-                seeker.go_to(archetype);
+        for (from, stride) in [(0, 1), (3, 2), (40, 5), (7, 33), (0, 400), (990, 1)] {
+            let mut cursor = Lists::new(&lists, from).cursor(id);
+            for archetype in (from..1_100).step_by(stride) {
                 let expected = lists.of(id).iter().find(|h| h.archetype == archetype);
-                assert_eq!(seeker.find(id), expected);
-                assert_eq!(seeker.find(id), expected, "the second time it is asked for");
+                assert_eq!(cursor.find(archetype), expected);
             }
         }
     }

@@ -27,5 +27,5 @@ pub(crate) use archetype::{
 pub(crate) use chunk::{AGING, Chunk, LONG_AGO, is_newer};
 pub(crate) use column::{Column, copy_value};
 pub(crate) use edge::{Change, Edge, Edges};
-pub(crate) use having::{Having, HavingLists, NO_COLUMN, Seeker, advance};
+pub(crate) use having::{Cursor, Having, HavingLists, Lists, NO_COLUMN};
 pub(crate) use runs::{Rows, copy_bits, copy_rows};

@@ -2,7 +2,7 @@
 
 use core::ptr;
 
-use crate::archetype::{NO_COLUMN, Seeker};
+use crate::archetype::{Cursor, Lists, NO_COLUMN};
 use crate::entity::Entity;
 use crate::fragment::{
     ConstShared, Fragment, FragmentId, FragmentRegistry, PerChunk, Shared, SharedFragment,
@@ -30,6 +30,9 @@ pub unsafe trait QueryData {
     /// The fragments' numbers.
     #[doc(hidden)]
     type Ids: Clone + Send + Sync;
+    /// Walks the archetypes that have them.
+    #[doc(hidden)]
+    type Cursors<'a>;
     /// Where they lie in the chunks of an archetype.
     #[doc(hidden)]
     type Columns: Copy + Send + Sync;
@@ -47,9 +50,14 @@ pub unsafe trait QueryData {
         requirements: &mut Requirements,
     ) -> Result<Self::Ids, QueryError>;
 
-    /// Finds the fragments in the archetype where the seeker is, which meets the requirements.
+    /// Begins to walk the archetypes.
     #[doc(hidden)]
-    fn columns(ids: &Self::Ids, seeker: &mut Seeker<'_>) -> Self::Columns;
+    fn cursors<'a>(ids: &Self::Ids, lists: Lists<'a>) -> Self::Cursors<'a>;
+
+    /// Finds the fragments in an archetype, later than the one before; `None` if one that must be there is
+    /// not.
+    #[doc(hidden)]
+    fn columns(cursors: &mut Self::Cursors<'_>, archetype: u32) -> Option<Self::Columns>;
 
     /// Finds them in a chunk.
     #[doc(hidden)]
@@ -133,18 +141,23 @@ pub struct At {
     offset: u32,
 }
 
+/// Where a fragment lies that must be there.
 #[inline(always)]
-fn at(id: FragmentId, seeker: &mut Seeker<'_>) -> At {
-    match seeker.find(id) {
-        Some(having) => At {
-            column: having.column,
-            offset: having.offset,
-        },
-        None => At {
-            column: NO_COLUMN,
-            offset: ABSENT,
-        },
-    }
+fn at(cursor: &mut Cursor<'_>, archetype: u32) -> Option<At> {
+    let having = cursor.find(archetype)?;
+    Some(At {
+        column: having.column,
+        offset: having.offset,
+    })
+}
+
+/// Where a fragment lies that may be there.
+#[inline(always)]
+fn anywhere(cursor: &mut Cursor<'_>, archetype: u32) -> At {
+    at(cursor, archetype).unwrap_or(At {
+        column: NO_COLUMN,
+        offset: ABSENT,
+    })
 }
 
 #[inline(always)]
@@ -159,6 +172,7 @@ unsafe impl<T: Fragment> QueryData for &T {
     type Item<'w> = &'w T;
     type Slices<'w> = &'w [T];
     type Ids = FragmentId;
+    type Cursors<'a> = Cursor<'a>;
     type Columns = u32;
     type Fetch<'w> = *const T;
 
@@ -171,8 +185,13 @@ unsafe impl<T: Fragment> QueryData for &T {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> u32 {
-        at(id, seeker).offset
+    fn cursors<'a>(&id: &FragmentId, lists: Lists<'a>) -> Cursor<'a> {
+        lists.cursor(id)
+    }
+
+    #[inline(always)]
+    fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<u32> {
+        Some(at(cursor, archetype)?.offset)
     }
 
     #[inline(always)]
@@ -210,6 +229,7 @@ unsafe impl<T: Fragment> QueryData for &mut T {
     type Item<'w> = &'w mut T;
     type Slices<'w> = &'w mut [T];
     type Ids = FragmentId;
+    type Cursors<'a> = Cursor<'a>;
     type Columns = At;
     type Fetch<'w> = *mut T;
 
@@ -222,8 +242,13 @@ unsafe impl<T: Fragment> QueryData for &mut T {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> At {
-        at(id, seeker)
+    fn cursors<'a>(&id: &FragmentId, lists: Lists<'a>) -> Cursor<'a> {
+        lists.cursor(id)
+    }
+
+    #[inline(always)]
+    fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<At> {
+        at(cursor, archetype)
     }
 
     #[inline(always)]
@@ -260,6 +285,7 @@ unsafe impl<T: Fragment> QueryData for Option<&T> {
     type Item<'w> = Option<&'w T>;
     type Slices<'w> = Option<&'w [T]>;
     type Ids = FragmentId;
+    type Cursors<'a> = Cursor<'a>;
     type Columns = At;
     type Fetch<'w> = Option<*const T>;
 
@@ -272,8 +298,13 @@ unsafe impl<T: Fragment> QueryData for Option<&T> {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> At {
-        at(id, seeker)
+    fn cursors<'a>(&id: &FragmentId, lists: Lists<'a>) -> Cursor<'a> {
+        lists.cursor(id)
+    }
+
+    #[inline(always)]
+    fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<At> {
+        Some(anywhere(cursor, archetype))
     }
 
     #[inline(always)]
@@ -306,6 +337,7 @@ unsafe impl<T: Fragment> QueryData for Option<&mut T> {
     type Item<'w> = Option<&'w mut T>;
     type Slices<'w> = Option<&'w mut [T]>;
     type Ids = FragmentId;
+    type Cursors<'a> = Cursor<'a>;
     type Columns = At;
     type Fetch<'w> = Option<*mut T>;
 
@@ -318,8 +350,13 @@ unsafe impl<T: Fragment> QueryData for Option<&mut T> {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> At {
-        at(id, seeker)
+    fn cursors<'a>(&id: &FragmentId, lists: Lists<'a>) -> Cursor<'a> {
+        lists.cursor(id)
+    }
+
+    #[inline(always)]
+    fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<At> {
+        Some(anywhere(cursor, archetype))
     }
 
     #[inline(always)]
@@ -351,6 +388,7 @@ unsafe impl QueryData for Entity {
     type Item<'w> = Entity;
     type Slices<'w> = &'w [Entity];
     type Ids = ();
+    type Cursors<'a> = ();
     type Columns = ();
     type Fetch<'w> = *const Entity;
 
@@ -358,7 +396,12 @@ unsafe impl QueryData for Entity {
         Ok(())
     }
 
-    fn columns((): &(), _: &mut Seeker<'_>) {}
+    fn cursors<'a>((): &(), _: Lists<'a>) {}
+
+    #[inline(always)]
+    fn columns((): &mut (), _: u32) -> Option<()> {
+        Some(())
+    }
 
     #[inline(always)]
     fn fetch<'w>((): (), chunk: ChunkView<'w>) -> *const Entity {
@@ -390,6 +433,7 @@ unsafe impl<T: Fragment> QueryData for Has<T> {
     type Item<'w> = bool;
     type Slices<'w> = bool;
     type Ids = FragmentId;
+    type Cursors<'a> = Cursor<'a>;
     type Columns = bool;
     type Fetch<'w> = bool;
 
@@ -402,8 +446,13 @@ unsafe impl<T: Fragment> QueryData for Has<T> {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> bool {
-        seeker.find(id).is_some()
+    fn cursors<'a>(&id: &FragmentId, lists: Lists<'a>) -> Cursor<'a> {
+        lists.cursor(id)
+    }
+
+    #[inline(always)]
+    fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<bool> {
+        Some(cursor.find(archetype).is_some())
     }
 
     #[inline(always)]
@@ -437,6 +486,7 @@ macro_rules! shared {
             type Item<'w> = &'w T;
             type Slices<'w> = &'w T;
             type Ids = FragmentId;
+            type Cursors<'a> = Cursor<'a>;
             type Columns = u32;
             type Fetch<'w> = &'w T;
 
@@ -449,8 +499,13 @@ macro_rules! shared {
                 Ok(id)
             }
 
-            fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> u32 {
-                at(id, seeker).offset
+            fn cursors<'a>(&id: &FragmentId, lists: Lists<'a>) -> Cursor<'a> {
+                lists.cursor(id)
+            }
+
+            #[inline(always)]
+            fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<u32> {
+                Some(at(cursor, archetype)?.offset)
             }
 
             #[inline(always)]
@@ -486,6 +541,7 @@ unsafe impl<T: Fragment + Clone> QueryData for PerChunk<T> {
     type Item<'w> = &'w T;
     type Slices<'w> = &'w T;
     type Ids = FragmentId;
+    type Cursors<'a> = Cursor<'a>;
     type Columns = u32;
     type Fetch<'w> = &'w T;
 
@@ -498,8 +554,13 @@ unsafe impl<T: Fragment + Clone> QueryData for PerChunk<T> {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> u32 {
-        at(id, seeker).offset
+    fn cursors<'a>(&id: &FragmentId, lists: Lists<'a>) -> Cursor<'a> {
+        lists.cursor(id)
+    }
+
+    #[inline(always)]
+    fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<u32> {
+        Some(at(cursor, archetype)?.offset)
     }
 
     #[inline(always)]
@@ -534,6 +595,7 @@ macro_rules! tuple {
             type Item<'w> = ($($data::Item<'w>,)*);
             type Slices<'w> = ($($data::Slices<'w>,)*);
             type Ids = ($($data::Ids,)*);
+            type Cursors<'a> = ($($data::Cursors<'a>,)*);
             type Columns = ($($data::Columns,)*);
             type Fetch<'w> = ($($data::Fetch<'w>,)*);
 
@@ -544,8 +606,13 @@ macro_rules! tuple {
                 Ok(($($data::require(registry, requirements)?,)*))
             }
 
-            fn columns(ids: &Self::Ids, seeker: &mut Seeker<'_>) -> Self::Columns {
-                ($($data::columns(&ids.$at, seeker),)*)
+            fn cursors<'a>(ids: &Self::Ids, lists: Lists<'a>) -> Self::Cursors<'a> {
+                ($($data::cursors(&ids.$at, lists),)*)
+            }
+
+            #[inline(always)]
+            fn columns(cursors: &mut Self::Cursors<'_>, archetype: u32) -> Option<Self::Columns> {
+                Some(($($data::columns(&mut cursors.$at, archetype)?,)*))
             }
 
             #[inline(always)]

@@ -3,16 +3,22 @@
 use core::convert::Infallible;
 use core::marker::PhantomData;
 
-use crate::archetype::{NO_COLUMN, Seeker, is_newer};
+use crate::archetype::{Cursor, Lists, NO_COLUMN, is_newer};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry, FragmentSet};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 /// Which entities a query sees: [`With<T>`], [`Without<T>`], [`Any<(A, B)>`], [`Changed<T>`], [`Moved`], `()`,
 /// and tuples of up to 8 of these, which must all agree.
 pub trait QueryFilter {
+    /// It says by archetypes alone what the query sees: every chunk of those that match.
+    #[doc(hidden)]
+    const SEES_ALL: bool = false;
     /// The fragments' numbers.
     #[doc(hidden)]
     type Ids: Clone + Send + Sync;
+    /// Walks the archetypes that have them.
+    #[doc(hidden)]
+    type Cursors<'a>;
     /// Where they lie in the chunks of an archetype.
     #[doc(hidden)]
     type Columns: Copy + Send + Sync;
@@ -27,9 +33,13 @@ pub trait QueryFilter {
         requirements: &mut Requirements,
     ) -> Result<Self::Ids, QueryError>;
 
-    /// Finds the fragments in the archetype where the seeker is, which meets the requirements.
+    /// Begins to walk the archetypes.
     #[doc(hidden)]
-    fn columns(ids: &Self::Ids, seeker: &mut Seeker<'_>) -> Self::Columns;
+    fn cursors<'a>(ids: &Self::Ids, lists: Lists<'a>) -> Self::Cursors<'a>;
+
+    /// Finds the fragments in an archetype, later than the one before, which meets the requirements.
+    #[doc(hidden)]
+    fn columns(cursors: &mut Self::Cursors<'_>, archetype: u32) -> Self::Columns;
 
     /// Whether the query sees a chunk.
     #[doc(hidden)]
@@ -57,7 +67,10 @@ pub struct Changed<T>(PhantomData<fn() -> T>, Infallible);
 pub struct Moved(Infallible);
 
 impl<T: Fragment> QueryFilter for With<T> {
+    const SEES_ALL: bool = true;
+
     type Ids = ();
+    type Cursors<'a> = ();
     type Columns = ();
 
     fn require(
@@ -68,7 +81,10 @@ impl<T: Fragment> QueryFilter for With<T> {
         Ok(())
     }
 
-    fn columns((): &(), _: &mut Seeker<'_>) {}
+    fn cursors<'a>((): &(), _: Lists<'a>) {}
+
+    #[inline(always)]
+    fn columns((): &mut (), _: u32) {}
 
     #[inline(always)]
     fn sees((): (), _: ChunkView<'_>) -> bool {
@@ -77,7 +93,10 @@ impl<T: Fragment> QueryFilter for With<T> {
 }
 
 impl<T: Fragment> QueryFilter for Without<T> {
+    const SEES_ALL: bool = true;
+
     type Ids = ();
+    type Cursors<'a> = ();
     type Columns = ();
 
     fn require(
@@ -88,7 +107,10 @@ impl<T: Fragment> QueryFilter for Without<T> {
         Ok(())
     }
 
-    fn columns((): &(), _: &mut Seeker<'_>) {}
+    fn cursors<'a>((): &(), _: Lists<'a>) {}
+
+    #[inline(always)]
+    fn columns((): &mut (), _: u32) {}
 
     #[inline(always)]
     fn sees((): (), _: ChunkView<'_>) -> bool {
@@ -98,6 +120,7 @@ impl<T: Fragment> QueryFilter for Without<T> {
 
 impl<T: Fragment> QueryFilter for Changed<T> {
     type Ids = FragmentId;
+    type Cursors<'a> = Cursor<'a>;
     type Columns = u32;
 
     fn require(
@@ -109,8 +132,15 @@ impl<T: Fragment> QueryFilter for Changed<T> {
         Ok(id)
     }
 
-    fn columns(&id: &FragmentId, seeker: &mut Seeker<'_>) -> u32 {
-        seeker.find(id).map_or(NO_COLUMN, |having| having.column)
+    fn cursors<'a>(&id: &FragmentId, lists: Lists<'a>) -> Cursor<'a> {
+        lists.cursor(id)
+    }
+
+    #[inline(always)]
+    fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> u32 {
+        cursor
+            .find(archetype)
+            .map_or(NO_COLUMN, |having| having.column)
     }
 
     #[inline]
@@ -127,13 +157,17 @@ impl<T: Fragment> QueryFilter for Changed<T> {
 
 impl QueryFilter for Moved {
     type Ids = ();
+    type Cursors<'a> = ();
     type Columns = ();
 
     fn require(_: &FragmentRegistry, _: &mut Requirements) -> Result<(), QueryError> {
         Ok(())
     }
 
-    fn columns((): &(), _: &mut Seeker<'_>) {}
+    fn cursors<'a>((): &(), _: Lists<'a>) {}
+
+    #[inline(always)]
+    fn columns((): &mut (), _: u32) {}
 
     #[inline]
     fn sees((): (), chunk: ChunkView<'_>) -> bool {
@@ -142,14 +176,20 @@ impl QueryFilter for Moved {
 }
 
 impl QueryFilter for () {
+    const SEES_ALL: bool = true;
+
     type Ids = ();
+    type Cursors<'a> = ();
     type Columns = ();
 
     fn require(_: &FragmentRegistry, _: &mut Requirements) -> Result<(), QueryError> {
         Ok(())
     }
 
-    fn columns((): &(), _: &mut Seeker<'_>) {}
+    fn cursors<'a>((): &(), _: Lists<'a>) {}
+
+    #[inline(always)]
+    fn columns((): &mut (), _: u32) {}
 
     #[inline(always)]
     fn sees((): (), _: ChunkView<'_>) -> bool {
@@ -160,7 +200,10 @@ impl QueryFilter for () {
 macro_rules! tuple {
     ($($part:ident $at:tt),*) => {
         impl<$($part: QueryFilter),*> QueryFilter for ($($part,)*) {
+            const SEES_ALL: bool = true $(&& $part::SEES_ALL)*;
+
             type Ids = ($($part::Ids,)*);
+            type Cursors<'a> = ($($part::Cursors<'a>,)*);
             type Columns = ($($part::Columns,)*);
 
             fn require(
@@ -170,8 +213,13 @@ macro_rules! tuple {
                 Ok(($($part::require(registry, requirements)?,)*))
             }
 
-            fn columns(ids: &Self::Ids, seeker: &mut Seeker<'_>) -> Self::Columns {
-                ($($part::columns(&ids.$at, seeker),)*)
+                    fn cursors<'a>(ids: &Self::Ids, lists: Lists<'a>) -> Self::Cursors<'a> {
+                        ($($part::cursors(&ids.$at, lists),)*)
+                    }
+
+                    #[inline(always)]
+            fn columns(cursors: &mut Self::Cursors<'_>, archetype: u32) -> Self::Columns {
+                ($($part::columns(&mut cursors.$at, archetype),)*)
             }
 
             #[inline(always)]
@@ -194,7 +242,10 @@ tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 macro_rules! any {
     ($($part:ident),*) => {
         impl<$($part: Fragment),*> QueryFilter for Any<($($part,)*)> {
+            const SEES_ALL: bool = true;
+
             type Ids = ();
+            type Cursors<'a> = ();
             type Columns = ();
 
             fn require(
@@ -207,7 +258,10 @@ macro_rules! any {
                 Ok(())
             }
 
-            fn columns((): &(), _: &mut Seeker<'_>) {}
+            fn cursors<'a>((): &(), _: Lists<'a>) {}
+
+            #[inline(always)]
+    fn columns((): &mut (), _: u32) {}
 
             #[inline(always)]
             fn sees((): (), _: ChunkView<'_>) -> bool {

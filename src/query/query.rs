@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use crate::archetype::{Having, LONG_AGO, Seeker, advance};
+use crate::archetype::{Cursor, Having, LONG_AGO, Lists};
 use crate::entity::Entity;
 use crate::query::masks::mask_of;
 use crate::query::requirements::Mask;
@@ -39,6 +39,8 @@ pub struct Query<D: QueryData, F: QueryFilter = ()> {
     data: D::Ids,
     filter: F::Ids,
     requirements: Requirements,
+    /// Nothing must be there, or not be there, but what the data says.
+    plain: bool,
     pub(super) matches: Vec<Match<D, F>>,
     /// Archetypes that have been looked at.
     seen: u32,
@@ -55,6 +57,58 @@ pub(crate) struct Match<D: QueryData, F: QueryFilter> {
     pub(super) filter: F::Columns,
     /// `None` where no bits decide.
     pub(super) masks: Option<Box<[Mask]>>,
+}
+
+/// Finds what matches know of archetypes, upwards.
+struct Matches<'a, D: QueryData, F: QueryFilter> {
+    data: D::Cursors<'a>,
+    filter: F::Cursors<'a>,
+}
+
+impl<D: QueryData, F: QueryFilter> Matches<'_, D, F> {
+    /// Adds those of `candidates` that have what the data must lend. A function of its own, so that the cursors
+    /// stay in registers.
+    #[inline(never)]
+    fn find_all(self, candidates: &[Having], all: &mut Vec<Match<D, F>>) {
+        let Self {
+            mut data,
+            mut filter,
+        } = self;
+        all.reserve(candidates.len());
+        let mut room = all.spare_capacity_mut().iter_mut();
+        let mut found = 0;
+        for candidate in candidates {
+            if let Some(known) = find(&mut data, &mut filter, candidate.archetype)
+                && let Some(place) = room.next()
+            {
+                place.write(known);
+                found += 1;
+            }
+        }
+        // SAFETY: so many have just been written behind the last.
+        unsafe { all.set_len(all.len() + found) };
+    }
+
+    #[inline(always)]
+    fn find(&mut self, archetype: u32) -> Option<Match<D, F>> {
+        find(&mut self.data, &mut self.filter, archetype)
+    }
+}
+
+/// What is to be known, but for the masks, of an archetype that meets the requirements, if it has what the data
+/// must lend.
+#[inline(always)]
+fn find<D: QueryData, F: QueryFilter>(
+    data: &mut D::Cursors<'_>,
+    filter: &mut F::Cursors<'_>,
+    archetype: u32,
+) -> Option<Match<D, F>> {
+    Some(Match {
+        archetype,
+        data: D::columns(data, archetype)?,
+        filter: F::columns(filter, archetype),
+        masks: None,
+    })
 }
 
 impl<D: QueryData, F: QueryFilter> core::fmt::Debug for Query<D, F> {
@@ -76,12 +130,14 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
         let registry = world.registry();
         // Filters first: they are safe code, whoever wrote them, and what the data asks for must stand.
         let filter = F::require(registry, &mut requirements)?;
+        let plain = requirements.is_empty();
         let data = D::require(registry, &mut requirements)?;
         requirements.check(registry)?;
         Ok(Self {
             data,
             filter,
             requirements,
+            plain,
             matches: Vec::new(),
             seen: 0,
             world: world.identity(),
@@ -174,64 +230,52 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
     #[cold]
     fn look(&mut self, world: &World) {
         let from = core::mem::replace(&mut self.seen, world.archetypes.len() as u32);
-        let list = |id| world.having.of(id);
-        let start = |list: &'_ [Having]| list.partition_point(|having| having.archetype < from);
-        let required = self.requirements.required();
-        let rarest = required.iter().min_by_key(|&id| list(id).len());
-        let mut seeker = Seeker::new(&world.having);
-        let Some(rarest) = rarest else {
-            for archetype in &world.archetypes[from as usize..] {
-                if self.requirements.met_by(archetype) {
-                    self.add(world, archetype.number, &mut seeker);
-                }
-            }
-            return;
+        let lists = Lists::new(&world.having, from);
+        let mut new = Matches::<D, F> {
+            data: D::cursors(&self.data, lists),
+            filter: F::cursors(&self.filter, lists),
         };
-        let others = required.iter().filter(|&id| id != rarest);
-        let mut others: Vec<(&[Having], usize)> =
-            others.map(|id| (list(id), start(list(id)))).collect();
-        let excluded = self.requirements.excluded().iter();
-        let mut excluded: Vec<(&[Having], usize)> =
-            excluded.map(|id| (list(id), start(list(id)))).collect();
-        let candidates = &list(rarest)[start(list(rarest))..];
-        self.matches.reserve(candidates.len());
-        let any = self.requirements.asks_for_any();
-        for candidate in candidates {
-            let number = candidate.archetype;
-            let all = others.iter_mut().all(|(list, at)| {
-                let (next, found) = advance(list, *at, number);
-                *at = next;
-                found.is_some()
-            });
-            let none = all
-                && excluded.iter_mut().all(|(list, at)| {
-                    let (next, found) = advance(list, *at, number);
-                    *at = next;
-                    found.is_none_or(|having| having.switchable)
-                });
-            let met =
-                none && (!any || self.requirements.met_by(&world.archetypes[number as usize]));
-            if met {
-                self.add(world, number, &mut seeker);
+        let all = &mut self.matches;
+        let first = all.len();
+        let required = self.requirements.required();
+        let cursor = |id| lists.cursor(id);
+        let rarest = required.iter().min_by_key(|&id| cursor(id).left().len());
+        match rarest {
+            None => {
+                let archetypes = world.archetypes[from as usize..].iter();
+                let met = archetypes.filter(|archetype| self.requirements.met_by(archetype));
+                all.extend(met.filter_map(|archetype| new.find(archetype.number)));
+            }
+            Some(rarest) if self.plain => {
+                // The data sees for itself whether all is there that it must lend.
+                new.find_all(cursor(rarest).left(), all);
+            }
+            Some(rarest) => {
+                let others = required.iter().filter(|&id| id != rarest);
+                let mut others: Vec<Cursor<'_>> = others.map(cursor).collect();
+                let excluded = self.requirements.excluded().iter();
+                let mut excluded: Vec<Cursor<'_>> = excluded.map(cursor).collect();
+                let any = self.requirements.asks_for_any();
+                let candidates = cursor(rarest).left().iter();
+                all.reserve(candidates.len());
+                all.extend(candidates.filter_map(|candidate| {
+                    let number = candidate.archetype;
+                    let met = (others.iter_mut()).all(|other| other.find(number).is_some())
+                        && (excluded.iter_mut()).all(|other| {
+                            let found = other.find(number);
+                            found.is_none_or(|having| having.switchable)
+                        })
+                        && (!any || (self.requirements).met_by(&world.archetypes[number as usize]));
+                    if met { new.find(number) } else { None }
+                }));
             }
         }
-    }
-
-    /// Adds an archetype that meets the requirements.
-    #[inline(always)]
-    fn add(&mut self, world: &World, number: u32, seeker: &mut Seeker<'_>) {
-        seeker.go_to(number);
-        let masks = if world.has_switches {
-            self.requirements.masks(&world.archetypes[number as usize])
-        } else {
-            None
-        };
-        self.matches.push(Match {
-            archetype: number,
-            data: D::columns(&self.data, seeker),
-            filter: F::columns(&self.filter, seeker),
-            masks,
-        });
+        if world.has_switches {
+            for known in &mut all[first..] {
+                let archetype = &world.archetypes[known.archetype as usize];
+                known.masks = self.requirements.masks(archetype);
+            }
+        }
     }
 
     /// Lends the data of one entity, if the query sees it.

@@ -46,6 +46,12 @@ impl Requirements {
         Self::default()
     }
 
+    /// Whether every archetype matches, and nothing is lent.
+    pub(crate) fn is_empty(&self) -> bool {
+        let sets = [&self.all, &self.none, &self.optional];
+        sets.iter().all(|set| set.is_empty()) && self.any.is_empty()
+    }
+
     /// The fragment must be there.
     pub fn all(&mut self, id: FragmentId, access: Access) {
         self.all.insert(id);

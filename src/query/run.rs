@@ -224,6 +224,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// How many entities the query sees.
     #[must_use]
     pub fn count(&mut self) -> usize {
+        if F::SEES_ALL && self.chunks.is_none() {
+            return self.matches.iter().map(|known| self.count_all(known)).sum();
+        }
         let mut count = 0;
         self.chunks(|known, view| {
             count += match &known.masks {
@@ -232,6 +235,19 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
             };
         });
         count
+    }
+
+    /// How many entities of an archetype the query sees, if it sees all chunks.
+    #[inline(always)]
+    fn count_all(&self, known: &Match<D, F>) -> usize {
+        let archetype = &self.world.archetypes[known.archetype as usize];
+        match &known.masks {
+            None => archetype.entities,
+            Some(masks) => {
+                let chunks = archetype.chunks.iter();
+                chunks.map(|chunk| masked_rows(masks, chunk).count()).sum()
+            }
+        }
     }
 
     /// Whether the query sees no entity.

@@ -406,3 +406,85 @@ fn a_drop_that_panics_leaves_the_world_whole_and_every_value_is_dropped_once() {
     assert_eq!(drops.load(Ordering::Relaxed), 2_000);
     assert_eq!(world.count(), 2_000);
 }
+
+/// Puts a slice in an order that knows nothing of where entities lie, always the same.
+fn scatter(entities: &mut [Entity]) {
+    let mut state = 1_u64;
+    for last in (1..entities.len()).rev() {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        entities.swap(last, (state >> 33) as usize % (last + 1));
+    }
+}
+
+#[test]
+fn a_slice_in_no_order_goes_and_the_others_stay_as_they_are() {
+    // Few of many, and most.
+    for dying in [20, 900, 19_000] {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let mut world = World::new();
+        let ants = ants(&mut world, 20_000);
+        for ant in ants.iter().step_by(3) {
+            world.add(*ant, (Counted::new(&drops), 7_u8)).unwrap();
+        }
+        let mut order: Vec<usize> = (0..ants.len()).collect();
+        let mut doomed = ants.clone();
+        scatter(&mut doomed);
+        doomed.truncate(dying);
+        let reserved = world.reserve().unwrap();
+        let mut slice = doomed.clone();
+        slice.insert(dying / 2, doomed[0]);
+        slice.push(reserved);
+        slice.push(doomed[dying / 3]);
+
+        let report = world.destroy_slice(&slice);
+
+        assert_eq!(report.done, dying + 1, "the reserved one is released");
+        let refused: Vec<usize> = report.refused.iter().map(|(at, _)| *at).collect();
+        assert_eq!(refused, [dying / 2, dying + 2], "both stand there twice");
+        assert!(!world.exists(reserved));
+        let dead: std::collections::HashSet<Entity> = doomed.into_iter().collect();
+        let had_one = (0..ants.len()).step_by(3);
+        let dropped = had_one.filter(|&n| dead.contains(&ants[n])).count();
+        assert_eq!(drops.load(Ordering::Relaxed), dropped);
+        order.retain(|&n| !dead.contains(&ants[n]));
+        for &n in &order {
+            assert_eq!(world.get::<Position>(ants[n]).unwrap().0, n as f32);
+            assert_eq!(world.get::<Name>(ants[n]).unwrap().0, n.to_string());
+            assert_eq!(world.has::<u8>(ants[n]).unwrap(), n % 3 == 0);
+        }
+        assert_eq!(world.count(), order.len());
+        let again = world.create_batch((0..dying).map(|n| (n,))).unwrap();
+        let new: Vec<Entity> = again.iter(&world).collect();
+        assert!(
+            new.iter().all(|ant| !dead.contains(ant)),
+            "handles stay dead"
+        );
+        drop(world);
+        assert_eq!(drops.load(Ordering::Relaxed), ants.len().div_ceil(3));
+    }
+}
+
+#[test]
+fn a_drop_that_panics_in_a_slice_in_no_order_stops_nobody() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let mut world = World::new();
+    let bundles = (0..1_000).map(|n| {
+        let mut counted = Counted::new(&drops);
+        counted.bomb = n % 500 == 7;
+        (counted, n)
+    });
+    let batch = world.create_batch(bundles).unwrap();
+    let mut ants: Vec<Entity> = batch.iter(&world).collect();
+    scatter(&mut ants);
+    let doomed = ants.split_off(300);
+    let gone = catch_unwind(AssertUnwindSafe(|| world.destroy_slice(&doomed)));
+    let left = ants.iter().filter(|&&ant| world.exists(ant)).count();
+    assert_eq!((left, world.count()), (300, 300));
+    assert!(doomed.iter().all(|&ant| !world.exists(ant)));
+    assert_eq!(drops.load(Ordering::Relaxed), 700);
+    let bombs = ants
+        .iter()
+        .filter(|&&ant| world.get::<i32>(ant).unwrap() % 500 == 7);
+    assert_eq!(gone.is_err(), bombs.count() < 2);
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(world)));
+}

@@ -13,6 +13,7 @@ mod archetype;
 mod chunk;
 mod column;
 mod edge;
+mod gaps;
 mod having;
 mod layout;
 mod runs;
@@ -27,5 +28,6 @@ pub(crate) use archetype::{
 pub(crate) use chunk::{AGING, Chunk, LONG_AGO, is_newer};
 pub(crate) use column::{Column, copy_value};
 pub(crate) use edge::{Change, Edge, Edges};
+pub(crate) use gaps::Move;
 pub(crate) use having::{Cursor, Having, HavingLists, Lists, NO_COLUMN};
 pub(crate) use runs::{Rows, copy_bits, copy_rows};

@@ -6,9 +6,13 @@
 //! value. Under loom a table is a boxed slice.
 
 #[cfg(not(loom))]
+mod prefetch;
+#[cfg(not(loom))]
 mod reservation;
 mod table;
 
+#[cfg(not(loom))]
+pub(crate) use prefetch::prefetch;
 #[cfg(not(loom))]
 pub use reservation::Reservation;
 pub(crate) use table::{Table, ZeroFilled};

@@ -7,6 +7,7 @@ use crate::entity::Entity;
 use crate::fragment::{
     ConstShared, Fragment, FragmentId, FragmentRegistry, PerChunk, Shared, SharedFragment,
 };
+use crate::memory;
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 /// "Not there."
@@ -118,19 +119,13 @@ const AHEAD: usize = 4_096;
 /// Asks the processor for the beginning of an array.
 #[inline(always)]
 fn prefetch<T>(chunk: ChunkView<'_>, offset: u32) {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
     if size_of::<T>() > 0 && offset != ABSENT {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-
-        let array: *const i8 = chunk.chunk.array(offset).cast();
+        let array = chunk.chunk.array(offset).cast_const();
         let bytes = (chunk.len() * size_of::<T>()).min(AHEAD);
         for line in (0..bytes).step_by(64) {
-            // SAFETY: a hint, whatever the address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(array.wrapping_add(line)) };
+            memory::prefetch(array.wrapping_add(line));
         }
     }
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    let _ = (chunk, offset);
 }
 
 /// Column and offset of a fragment in an archetype; the offset is [`ABSENT`] if it is not there.

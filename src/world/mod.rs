@@ -18,6 +18,7 @@ mod error;
 mod names;
 mod resources;
 pub(crate) mod runs;
+mod scattered;
 mod shared_values;
 mod slices;
 mod snapshot;

@@ -1,20 +1,24 @@
 //! Slices of entities change or go.
 //!
 //! A slice often names neighbours: the batch that was created together, the handles of a chunk. Those
-//! are found as runs and handled together (see [`runs`](super::runs)); what is scattered goes one by
-//! one.
+//! are found as runs and handled together (see [`runs`](super::runs)); what is scattered changes one by
+//! one, and goes by [`scattered`](super::scattered).
 
 use crate::archetype::{Change, Rows};
 use crate::entity::Entity;
 use crate::fragment::Bundle;
 use crate::fragment::panic::{first, resume};
 use crate::world::destroy::SliceReport;
+use crate::world::scattered::Scattered;
 use crate::world::{World, WorldError};
 
 /// Neighbours that are worth being handled together.
 const SHORTEST: u32 = 4;
 /// How many entities are passed by, at most, before neighbours are looked for again.
 const LONGEST_WAIT: u32 = 64;
+
+/// How many entities ahead slots are asked for.
+const AHEAD: usize = 24;
 
 /// Looks for neighbours in a slice, less often while there are none.
 #[derive(Default)]
@@ -175,30 +179,61 @@ impl World {
         let mut report = SliceReport::default();
         let mut neighbours = Neighbours::default();
         let mut panicked = None;
+        let mut scattered: Option<Scattered> = None;
         let mut at = 0;
         while at < entities.len() {
-            if let Some((archetype, rows)) = neighbours.look(self, &entities[at..]) {
+            let worth = if scattered.is_some() {
+                LONGEST_WAIT
+            } else {
+                SHORTEST
+            };
+            if let Some((archetype, rows)) = neighbours.look(self, &entities[at..])
+                && rows.count >= worth
+            {
+                if let Some(before) = scattered.take() {
+                    panicked = first(panicked, before.end(self));
+                    // They may lie elsewhere now.
+                    continue;
+                }
                 panicked = first(panicked, self.destroy_rows(archetype, rows));
                 report.done += rows.count as usize;
                 at += rows.count as usize;
                 continue;
             }
-            match self.find(entities[at]) {
-                Ok((archetype, row)) => {
-                    let more = self.destroy_row(archetype, row);
-                    panicked = first(panicked, more);
+            let rest = &entities[at..];
+            let scattered = scattered.get_or_insert_with(|| {
+                rest.iter()
+                    .take(AHEAD)
+                    .for_each(|&entity| self.expect(entity));
+                Scattered::new(self, rest.len())
+            });
+            if let Some(&later) = rest.get(AHEAD) {
+                self.expect(later);
+            }
+            match self.find(rest[0]) {
+                Ok(place) => {
+                    scattered.bury(self, rest[0], place);
                     report.done += 1;
                 }
                 Err(WorldError::NotBuilt { .. }) => {
-                    let released = self.release(entities[at]);
+                    let released = self.release(rest[0]);
                     report.note(at, released.map(|()| true));
                 }
                 Err(error) => report.refused.push((at, error)),
             }
             at += 1;
         }
+        if let Some(scattered) = scattered {
+            panicked = first(panicked, scattered.end(self));
+        }
         resume(panicked);
         report
+    }
+
+    /// Asks the processor for what it takes to look an entity up.
+    #[inline(always)]
+    fn expect(&self, entity: Entity) {
+        self.universe.index().expect(entity);
     }
 }
 

@@ -509,7 +509,7 @@ pub(crate) struct Freed<'a> {
 }
 
 impl<'a> Freed<'a> {
-    fn new(core: &'a Core, cache: &'a mut Cache) -> Self {
+    pub(super) fn new(core: &'a Core, cache: &'a mut Cache) -> Self {
         Self {
             core,
             cache,
@@ -530,6 +530,15 @@ impl<'a> Freed<'a> {
             self.word = word;
         }
         self.slots |= lanes << (number * GROUP_SLOTS % WORD_BITS);
+    }
+
+    /// Adds slots of a claim word, all owned by the caller; words come in order.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(crate) fn add_word(&mut self, word: u32, slots: u64) {
+        self.pass_on_word();
+        self.word = word;
+        self.slots = slots;
     }
 
     /// Adds the slot of an entity that the caller has destroyed, unless it has retired.
@@ -568,7 +577,7 @@ impl<'a> Freed<'a> {
         }
     }
 
-    fn finish(mut self) {
+    pub(super) fn finish(mut self) {
         self.pass_on_word();
         self.pass_on_lanes();
     }

@@ -12,6 +12,8 @@ mod living;
 #[cfg(loom)]
 pub mod model;
 mod options;
+#[cfg(not(loom))]
+mod owned;
 mod placed;
 mod release;
 #[cfg(not(loom))]
@@ -35,6 +37,8 @@ use crate::sync::local::{self, Registry};
 pub use cache::CACHED_IDS;
 pub use iter::{Created, Live};
 pub use options::IndexOptions;
+#[cfg(not(loom))]
+pub(crate) use owned::Buried;
 
 use cache::{Cache, Tally};
 use core::Core;

@@ -1,0 +1,90 @@
+//! How entities of a world die that are named in no order: one after the other they are buried, where they are
+//! looked up, and their slots go back together when the world has closed the gaps.
+//!
+//! Like [`destroy_owned`](EntityIndex::destroy_owned) it is for entities that nobody else destroys, changes or
+//! builds meanwhile: they lie in a world that the caller has to itself.
+
+use crate::entity::index::batch::Freed;
+use crate::entity::index::slot;
+use crate::entity::{Entity, EntityIndex};
+use crate::sync::atomic::Ordering;
+use crate::sync::geometry::WORD_BITS;
+
+/// A table of claim words is worth its memory if it has at most this many for each slot.
+const SPARSEST: usize = 2;
+
+/// Slots of entities that have been buried, on their way back. Those that are not
+/// [freed](EntityIndex::free_owned) stay taken for ever.
+#[derive(Debug, Default)]
+pub(crate) struct Buried(Vec<u32>);
+
+impl Buried {
+    pub(crate) fn with_capacity(entities: usize) -> Self {
+        Self(Vec::with_capacity(entities))
+    }
+}
+
+impl EntityIndex {
+    /// Asks the processor for the slot of an entity that will be looked up soon.
+    #[inline(always)]
+    pub(crate) fn expect(&self, entity: Entity) {
+        if (entity.index() as usize) < Self::CAPACITY {
+            // SAFETY: just checked.
+            let slot = unsafe { self.shared.core.slot(entity.index()) };
+            crate::memory::prefetch(slot);
+        }
+    }
+
+    /// Makes an entity dead, for good; its slot stays taken until [`free_owned`](Self::free_owned).
+    #[inline(always)]
+    pub(crate) fn bury_owned(&self, entity: Entity, buried: &mut Buried) {
+        debug_assert!(self.exists(entity));
+        if entity.version() > slot::LAST_VERSION - 4 || entity.index() as usize >= Self::CAPACITY {
+            // The last versions of a slot go the usual way.
+            let _ = self.destroy(entity);
+            return;
+        }
+        // SAFETY: just checked.
+        let slot = unsafe { self.shared.core.slot(entity.index()) };
+        // Ordering: Release, as in `Core::bury`.
+        slot.store(slot::dead(entity.version() + 2), Ordering::Release);
+        buried.0.push(entity.index());
+    }
+
+    /// Gives the slots of buried entities back. Lock-free, two read-modify-writes for 64 neighbours.
+    ///
+    /// Takes a word of memory for each claim word between the lowest slot and the highest, or sorts.
+    pub(crate) fn free_owned(&self, buried: Buried) {
+        let mut slots = buried.0;
+        let words = || slots.iter().map(|slot| slot / WORD_BITS);
+        let (Some(lowest), Some(highest)) = (words().min(), words().max()) else {
+            return;
+        };
+        let count = slots.len() as u64;
+        let words = (highest - lowest) as usize + 1;
+        self.with_cache(|core, cache, tally| {
+            // From the first slot given back to the last hint.
+            let _lag = tally.lag.begin();
+            let mut freed = Freed::new(core, cache);
+            if words <= slots.len() * SPARSEST {
+                let mut masks = vec![0_u64; words];
+                for slot in slots {
+                    masks[(slot / WORD_BITS - lowest) as usize] |= 1 << (slot % WORD_BITS);
+                }
+                for (word, mask) in (lowest..).zip(masks) {
+                    if mask != 0 {
+                        freed.add_word(word, mask);
+                    }
+                }
+            } else {
+                slots.sort_unstable();
+                for word in slots.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS) {
+                    let mask = word.iter().map(|slot| 1 << (slot % WORD_BITS));
+                    freed.add_word(word[0] / WORD_BITS, mask.fold(0, |mask, bit| mask | bit));
+                }
+            }
+            freed.finish();
+            tally.add_live(count.wrapping_neg());
+        });
+    }
+}

@@ -1,0 +1,206 @@
+//! Entities that lie all over a world go together.
+//!
+//! One by one, each would wait for its slot and for its row. So the handles are looked up first, their slots
+//! asked for ahead; each is dead from then on, so that one that stands there twice is refused. Then chunk by
+//! chunk the gaps are closed, and at last the slots go back.
+
+use crate::archetype::{Move, Row};
+use crate::entity::Buried;
+use crate::fragment::panic::{Panicked, first};
+use crate::memory::prefetch;
+use crate::world::World;
+
+/// Rows of dead entities, whose values are still there.
+#[derive(Debug)]
+pub(super) struct Scattered {
+    rows: Rows,
+    buried: Buried,
+}
+
+/// Which rows.
+#[derive(Debug)]
+enum Rows {
+    /// `archetype 20 | position 22 | row 22`, in no order.
+    List(Vec<u64>),
+    Table(Table),
+}
+
+/// A bit for each row of a world.
+#[derive(Debug)]
+struct Table {
+    /// For each archetype, which of `chunks` is its first.
+    archetypes: Vec<u32>,
+    /// For each chunk, which of `words` is its first.
+    chunks: Vec<u32>,
+    words: Vec<u64>,
+}
+
+/// How many rows of a list ahead memory is asked for.
+const AHEAD: usize = 24;
+const ROW_BITS: u32 = 22;
+const POSITION_BITS: u32 = 22;
+
+impl Table {
+    /// A table for a world's rows; `None` if it would be much longer than `entities`.
+    fn new(world: &World, entities: usize) -> Option<Self> {
+        let chunks = world.archetypes.iter().map(|data| data.chunks.len());
+        if world.archetypes.len() > entities || chunks.sum::<usize>() > entities {
+            return None;
+        }
+        let (mut archetypes, mut chunks, mut words) = (Vec::new(), Vec::new(), 0);
+        for data in &world.archetypes {
+            archetypes.push(chunks.len() as u32);
+            for chunk in &data.chunks {
+                chunks.push(words as u32);
+                words += chunk.len.div_ceil(64) as usize;
+            }
+        }
+        let fits = words <= entities && u32::try_from(words).is_ok();
+        fits.then(|| Self {
+            archetypes,
+            chunks,
+            words: vec![0; words],
+        })
+    }
+
+    #[inline(always)]
+    fn note(&mut self, archetype: u32, row: Row) {
+        let first = self.archetypes[archetype as usize];
+        let first = self.chunks[(first + row.chunk) as usize];
+        self.words[(first + row.row / 64) as usize] |= 1 << (row.row % 64);
+    }
+
+    /// Calls `end` with the rows of each chunk that has some, the last chunk of an archetype first.
+    fn drain(&mut self, mut end: impl FnMut(u32, u32, &[u32])) {
+        let mut rows = Vec::new();
+        let last = self.chunks.len();
+        for (archetype, &first) in self.archetypes.iter().enumerate() {
+            let behind = (self.archetypes.get(archetype + 1)).map_or(last, |&next| next as usize);
+            for chunk in (first as usize..behind).rev() {
+                let start = self.chunks[chunk] as usize;
+                let next = self.chunks.get(chunk + 1);
+                let stop = next.map_or(self.words.len(), |&next| next as usize);
+                rows.clear();
+                for (word, &bits) in (0..).zip(&self.words[start..stop]) {
+                    let mut left = bits;
+                    while left != 0 {
+                        rows.push(word * 64 + left.trailing_zeros());
+                        left &= left - 1;
+                    }
+                }
+                if !rows.is_empty() {
+                    end(archetype as u32, chunk as u32 - first, &rows);
+                }
+            }
+        }
+    }
+}
+
+impl Scattered {
+    /// For up to so many entities.
+    pub(super) fn new(world: &World, entities: usize) -> Self {
+        let rows = match Table::new(world, entities) {
+            Some(table) => Rows::Table(table),
+            None => Rows::List(Vec::with_capacity(entities)),
+        };
+        Self {
+            rows,
+            buried: Buried::with_capacity(entities),
+        }
+    }
+
+    /// Notes the row of an entity, which is dead from now on.
+    #[inline(always)]
+    pub(super) fn bury(&mut self, world: &World, entity: crate::entity::Entity, at: (u32, Row)) {
+        let (archetype, row) = at;
+        world.universe.index().bury_owned(entity, &mut self.buried);
+
+        match &mut self.rows {
+            Rows::Table(table) => table.note(archetype, row),
+            Rows::List(list) => list.push(
+                u64::from(archetype) << (POSITION_BITS + ROW_BITS)
+                    | u64::from(row.chunk) << ROW_BITS
+                    | u64::from(row.row),
+            ),
+        }
+    }
+
+    /// Drops the values and closes the gaps; what drops panicked with.
+    pub(super) fn end(self, world: &mut World) -> Panicked {
+        let Self { rows, buried, .. } = self;
+        let (mut panicked, mut moves) = (None, Vec::new());
+        let mut end = |world: &mut World, archetype, position, rows: &[u32]| {
+            let more = world.end_scattered(archetype, position, rows, &mut moves);
+            panicked = first(panicked.take(), more);
+        };
+        match rows {
+            Rows::Table(mut table) => {
+                table.drain(|archetype, position, rows| end(world, archetype, position, rows))
+            }
+            Rows::List(mut list) => {
+                list.sort_unstable();
+                // The last chunk of an archetype first.
+                let (mut rows, mut left, mut asked) = (Vec::new(), &list[..], list.len());
+                while let Some(&last) = left.last() {
+                    let first = left.partition_point(|row| row >> ROW_BITS < last >> ROW_BITS);
+                    for &row in &list[first.saturating_sub(AHEAD).min(asked)..asked] {
+                        world.expect_row(row);
+                    }
+                    asked = asked.min(first.saturating_sub(AHEAD));
+                    rows.clear();
+                    rows.extend(left[first..].iter().map(|&row| split(row).1.row));
+                    let (archetype, row) = split(last);
+                    end(world, archetype, row.chunk, &rows);
+                    left = &left[..first];
+                }
+            }
+        }
+        world.universe.index().free_owned(buried);
+        panicked
+    }
+}
+
+/// An entry of a list of rows.
+#[inline(always)]
+fn split(row: u64) -> (u32, Row) {
+    let position = (row >> ROW_BITS) as u32 & ((1 << POSITION_BITS) - 1);
+    let place = Row {
+        chunk: position,
+        row: row as u32 & ((1 << ROW_BITS) - 1),
+    };
+    ((row >> (POSITION_BITS + ROW_BITS)) as u32, place)
+}
+
+impl World {
+    /// Asks the processor for a row that will be ended soon, and for the one that will come there.
+    fn expect_row(&self, row: u64) {
+        let (archetype, row) = split(row);
+        let data = &self.archetypes[archetype as usize];
+        let chunk = &data.chunks[row.chunk as usize];
+        for row in [row.row, chunk.len - 1] {
+            prefetch(chunk.handles().wrapping_add(row as usize));
+            for column in &data.columns {
+                let array = chunk.array(column.offset);
+                prefetch(array.wrapping_add(row as usize * column.size as usize));
+            }
+        }
+    }
+
+    /// Ends rows of a chunk whose entities are dead.
+    fn end_scattered(
+        &mut self,
+        archetype: u32,
+        position: u32,
+        rows: &[u32],
+        moves: &mut Vec<Move>,
+    ) -> Panicked {
+        let version = self.version();
+        let (universe, number) = (&self.universe, self.number);
+        let data = &mut self.archetypes[archetype as usize];
+        // SAFETY: the rows' values end with their entities.
+        let panicked =
+            unsafe { data.end_scattered(universe, number, position, rows, version, moves) };
+        self.settle_groups(archetype);
+        panicked
+    }
+}

@@ -18,6 +18,7 @@
 //! | [`archetype`] | compositions, the [layout](archetype::ChunkLayout) of their chunks, the [`Universe`](archetype::Universe) under several worlds |
 //! | [`world`] | [`World`](world::World): creates, destroys, changes, lends |
 //! | [`query`] | [`Query`](query::Query): what is lent of which entities |
+//! | [`command`] | [`Commands`](command::Commands): recorded by any thread, applied by a flush |
 #![cfg_attr(
     feature = "cli",
     doc = "| [`cli`] | the `megachunk` program and the workloads it shares with the benches |"
@@ -41,6 +42,8 @@ compile_error!("megachunk needs a 64-bit target: an index and 16 GiB of chunks a
 #[cfg(not(loom))]
 pub mod archetype;
 pub mod chunk;
+#[cfg(not(loom))]
+pub mod command;
 pub mod entity;
 pub mod fragment;
 pub mod memory;
@@ -59,6 +62,8 @@ pub use entity::{Entity, EntityIndex};
 /// What most programs need: `use megachunk::prelude::*;`.
 pub mod prelude {
     pub use crate::chunk::{CHUNK_BYTES, ChunkError, Chunks, MegachunkAllocator, RawChunks};
+    #[cfg(not(loom))]
+    pub use crate::command::{Commands, FlushReport, ParallelCommands};
     pub use crate::entity::{Entity, EntityError, EntityFault, EntityIndex, Full, Place};
     #[cfg(not(loom))]
     pub use crate::fragment::{Bundle, ConstShared, PerChunk, Shared};

@@ -6,6 +6,7 @@
 //! * `entities` is the sum of all `len`;
 //! * the directory names this archetype and the chunk's position for each of the chunk's numbers.
 
+use core::ptr::NonNull;
 use std::collections::HashMap;
 
 use smallvec::SmallVec;
@@ -156,11 +157,7 @@ impl Archetype {
         self.chunks.reserve(1);
         self.groups[group as usize].open.reserve(1);
         let (run, shift) = self.take_run(universe, shift)?;
-        let mut base = universe.base(run);
-        if self.staggered {
-            // SAFETY: the layout leaves that much room at the end.
-            base = unsafe { base.add(stagger(run)) };
-        }
+        let base = begin(universe, run, self.staggered);
         let position = self.chunks.len() as u32;
         let columns = self.columns.len();
         let chunk = Chunk::new(base, run, group, columns, self.least_capacity, shift);
@@ -177,7 +174,7 @@ impl Archetype {
     }
 
     /// Gives a new chunk its chunk fragments; all or, if a template's `clone` panics, none.
-    fn fill_values(&self, chunk: &Chunk) -> Result<(), Box<dyn core::any::Any + Send>> {
+    pub(crate) fn fill_values(&self, chunk: &Chunk) -> Result<(), Box<dyn core::any::Any + Send>> {
         let mut made = 0;
         let mut panicked = None;
         note(&mut panicked, || {
@@ -237,6 +234,13 @@ impl Archetype {
         open.swap_remove(at);
         if let Some(&moved) = open.get(at) {
             self.chunks[moved as usize].open_at = at as u32;
+        }
+    }
+
+    /// Takes a chunk out of its group's list of those with room, if it is there.
+    pub(crate) fn close_if_open(&mut self, position: u32) {
+        if self.chunks[position as usize].open_at != NOT_OPEN {
+            self.close(position);
         }
     }
 
@@ -411,6 +415,17 @@ pub(crate) const STAGGER: usize = (STEPS - 1) * LINE;
 /// Four keep it to one part in 80 of a chunk.
 const STEPS: usize = 4;
 const LINE: usize = 64;
+
+/// Where a chunk begins in its memory.
+pub(crate) fn begin(universe: &Universe, run: Run, staggered: bool) -> NonNull<u8> {
+    let base = universe.base(run);
+    if staggered {
+        // SAFETY: the layout leaves that much room at the end.
+        unsafe { base.add(stagger(run)) }
+    } else {
+        base
+    }
+}
 
 /// How many bytes later than its memory this chunk begins.
 fn stagger(run: Run) -> usize {

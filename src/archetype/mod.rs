@@ -12,6 +12,7 @@
 mod archetype;
 mod chunk;
 mod column;
+mod draft;
 mod edge;
 mod gaps;
 mod having;
@@ -23,11 +24,12 @@ pub use layout::{ChunkLayout, Content, MAX_ALIGN};
 pub use universe::Universe;
 
 pub(crate) use archetype::{
-    Archetype, ChunkValue, EnabledBits, Group, Row, STAGGER, SharedId, read_bit, write_bit,
+    Archetype, ChunkValue, Group, Row, SharedId, read_bit, set_bits, write_bit,
 };
 pub(crate) use chunk::{AGING, Chunk, LONG_AGO, is_newer};
 pub(crate) use column::{Column, copy_value};
-pub(crate) use edge::{Change, Edge, Edges};
+pub(crate) use draft::Draft;
+pub(crate) use edge::{Carry, Change, Edge, Edges};
 pub(crate) use gaps::Move;
 pub(crate) use having::{Cursor, Having, HavingLists, Lists, NO_COLUMN};
 pub(crate) use runs::{Rows, copy_bits, copy_rows};

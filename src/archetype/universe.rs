@@ -12,11 +12,15 @@ use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 /// Rows that one 16 KiB chunk's number can name.
 pub(crate) const ROWS_PER_CHUNK: u32 = 2_048;
-/// Archetypes that a world can have.
+/// Archetypes that a world can have, and one that none has.
 pub(crate) const ARCHETYPES: usize = 1 << 20;
 const ARCHETYPE_BITS: u32 = 20;
 const POSITION_BITS: u32 = 22;
 const SUB_BITS: u32 = 6;
+/// The archetype that the directory names for chunks that recorders fill.
+const PRIVATE: u32 = ARCHETYPES as u32 - 1;
+/// The world that it names for chunks that are no world's.
+const NOBODY: u16 = u16::MAX;
 /// Worlds that a universe can have at one time.
 const WORLDS: usize = u16::MAX as usize;
 
@@ -83,6 +87,13 @@ impl Owner {
     #[inline(always)]
     pub(crate) fn position(self) -> u32 {
         (self.0 >> SUB_BITS) as u32 & ((1 << POSITION_BITS) - 1)
+    }
+
+    /// The world for which a recorder fills the chunk, which is in no archetype yet; `None` of any other
+    /// chunk.
+    pub(crate) fn private_of(self) -> Option<u16> {
+        let private = self.archetype() == PRIVATE && self.world() == NOBODY;
+        private.then(|| self.position() as u16)
     }
 
     /// Which of the run's chunks this is.
@@ -256,6 +267,19 @@ impl Universe {
                 | u64::from(sub);
             // Ordering: Relaxed. Only the owner, through `&mut` of its world, relies on what it says;
             // to other worlds it says only "not yours", which it does before and after.
+            self.owners
+                .get((run.first() + sub) as usize)
+                .store(owner, Ordering::Relaxed);
+        }
+    }
+
+    /// Says that a run is filled by a recorder for a world, and is in no archetype of it yet. Lock-free,
+    /// from any thread that has the run to itself.
+    pub(crate) fn enter_private(&self, run: Run, world: u16) {
+        let owner = u64::from(PRIVATE) << (POSITION_BITS + SUB_BITS) | u64::from(world) << SUB_BITS;
+        for sub in 0..run.len() {
+            // Ordering: Relaxed. Who follows an entity's place here has read the place by Acquire, and it
+            // was published after this.
             self.owners
                 .get((run.first() + sub) as usize)
                 .store(owner, Ordering::Relaxed);

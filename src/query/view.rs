@@ -24,6 +24,19 @@ impl<'w> ChunkView<'w> {
         self.chunk.entities()
     }
 
+    /// Where it comes in a walk over all chunks of the world: the sort key for commands that are recorded
+    /// chunk by chunk, whatever thread has which.
+    #[must_use]
+    pub fn sort_key(&self) -> u64 {
+        u64::from(self.archetype.number) << 32 | u64::from(self.position())
+    }
+
+    /// The chunk's position in its archetype.
+    fn position(&self) -> u32 {
+        let first: *const Chunk = self.archetype.chunks.as_ptr();
+        ((core::ptr::from_ref(self.chunk).addr() - first.addr()) / size_of::<Chunk>()) as u32
+    }
+
     /// How many entities.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -250,6 +250,29 @@ impl<C, P> Node<C, P> {
     }
 }
 
+/// A small number of the calling thread: threads that run at one time mostly have different ones.
+#[cfg(not(loom))]
+#[inline]
+pub(crate) fn thread_number() -> usize {
+    static NEXT: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
+    thread_local! {
+        static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
+    }
+    NUMBER.with(|number| {
+        if number.get() == usize::MAX {
+            // Ordering: only a hint where to look first.
+            number.set(NEXT.fetch_add(1, core::sync::atomic::Ordering::Relaxed) % usize::MAX);
+        }
+        number.get()
+    })
+}
+
+/// In models all threads begin to look at one place, so that they meet.
+#[cfg(loom)]
+pub(crate) fn thread_number() -> usize {
+    0
+}
+
 /// Places in the thread's table of nodes used last. Structures whose numbers differ modulo this
 /// do not disturb each other.
 #[cfg(not(loom))]

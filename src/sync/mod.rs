@@ -20,6 +20,7 @@ pub mod mutant;
 #[cfg(not(any(loom, feature = "probe")))]
 pub(crate) mod mutant;
 mod mutex;
+pub mod pool;
 pub mod probe;
 
 pub use mutex::{Mutex, MutexGuard};

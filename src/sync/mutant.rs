@@ -165,6 +165,15 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a claim word is given back whole of which only a part is owned",
     ),
     (
+        "pool_give_blindly",
+        "an item that comes back to a slot drives out one that came meanwhile",
+    ),
+    (
+        "pool_give_relaxed",
+        "who takes an item does not see what the one before him did with it",
+    ),
+    ("pool_take_relaxed", "the same, by the taker"),
+    (
         "publish_by_store",
         "a place is stored, not compared and swapped: it can hit the next owner",
     ),

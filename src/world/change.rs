@@ -272,7 +272,7 @@ impl World {
 
     /// Whether all const shared values among those that come are the ones that the entity has, if it has
     /// any.
-    pub(super) fn check_const_shared(
+    pub(crate) fn check_const_shared(
         &self,
         archetype: u32,
         row: Row,

@@ -6,12 +6,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::archetype::universe::ARCHETYPES;
-use crate::archetype::{
-    Archetype, Change, ChunkLayout, ChunkValue, Column, Content, Edge, Edges, EnabledBits, Group,
-    STAGGER, SharedId,
-};
-use crate::chunk::{CHUNK_BYTES, MEGACHUNK_CHUNKS};
-use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentInfo, FragmentKind};
+use crate::archetype::{Archetype, Change, ChunkValue, Draft, Edge, Edges, Group, SharedId};
+use crate::fragment::{Bundle, FragmentError, FragmentId};
 use crate::world::bundles::NO_ARCHETYPE;
 use crate::world::{World, WorldError};
 
@@ -27,87 +23,31 @@ impl World {
 
     #[cold]
     fn add_archetype(&mut self, ids: &[FragmentId]) -> Result<u32, WorldError> {
-        if self.archetypes.len() >= ARCHETYPES {
+        if self.archetypes.len() >= ARCHETYPES - 1 {
             return Err(WorldError::TooManyArchetypes);
         }
-        let registry = self.universe.registry();
-        let infos: Vec<&FragmentInfo> = ids
-            .iter()
-            .map(|&id| registry.get(id).ok_or(FragmentError::Unknown { id }))
-            .collect::<Result<_, _>>()?;
-        let of_kind = |kind: FragmentKind| infos.iter().copied().filter(move |i| i.kind() == kind);
-        // Tags that must be dropped have a column too, of no size.
-        let has_column = |info: &&FragmentInfo| match info.kind() {
-            FragmentKind::Fragment => true,
-            FragmentKind::Tag => info.drop_values().is_some(),
-            _ => false,
-        };
-        let fragments: Vec<&FragmentInfo> = infos.iter().copied().filter(has_column).collect();
-        let contents: Vec<_> = fragments.iter().map(|info| content(info)).collect();
-        let once: Vec<&FragmentInfo> = of_kind(FragmentKind::Chunk).collect();
-        let once_contents: Vec<_> = once.iter().map(|info| content(info)).collect();
-        let enableable: Vec<FragmentId> = infos
-            .iter()
-            .filter(|info| info.is_enableable())
-            .map(|info| info.id())
-            .collect();
-        let numbers: Vec<usize> = (0..enableable.len()).collect();
-        // Arrays that want more than a line's alignment begin where the memory does.
-        let staggered = infos.iter().all(|info| info.layout().align() <= 64);
-        let mut stagger = if staggered { STAGGER } else { 0 };
-        let mut run = self
-            .chunks_per_chunk
-            .max(ChunkLayout::chunks_for(&contents));
-        let layout = loop {
-            let bytes = run * CHUNK_BYTES - stagger;
-            match ChunkLayout::with_extra(bytes, &contents, &numbers, &once_contents) {
-                Err(FragmentError::TooLarge { .. }) if run < MEGACHUNK_CHUNKS => run += 1,
-                // The largest entities get all of it.
-                Err(FragmentError::TooLarge { .. }) if stagger > 0 => stagger = 0,
-                layout => break layout?,
-            }
-        };
-        let columns: Box<[Column]> = fragments
-            .iter()
-            .zip(layout.offsets())
-            .map(|(info, &offset)| Column {
-                offset: offset as u32,
-                size: info.layout().size() as u32,
-                id: info.id(),
-                drop: info.drop_values(),
-            })
-            .collect();
-        let (bits, values) = layout.extra().split_at(enableable.len());
-        let chunk_values = once.iter().zip(values).map(|(info, &offset)| {
-            let template = self
-                .templates
-                .get(&info.id())
-                .ok_or_else(|| FragmentError::Unknown { id: info.id() })?;
+        let draft = Draft::new(self.universe.registry(), ids, self.chunks_per_chunk)?;
+        let chunk_values = draft.once.iter().map(|&(id, offset)| {
+            let template = self.templates.get(&id);
+            let template = template.ok_or(FragmentError::Unknown { id })?;
             Ok(ChunkValue {
-                id: info.id(),
-                offset: offset as u32,
+                id,
+                offset,
                 template: template.duplicate(),
             })
         });
-        let shared = |info: &&FragmentInfo| {
-            matches!(
-                info.kind(),
-                FragmentKind::Shared | FragmentKind::ConstShared
-            )
-        };
-        let shared: Box<[FragmentId]> =
-            infos.iter().filter(|i| shared(i)).map(|i| i.id()).collect();
+        let chunk_values = chunk_values.collect::<Result<_, FragmentError>>()?;
         let number = self.archetypes.len() as u32;
         let mut archetype = Archetype {
             chunks: SmallVec::new(),
-            least_capacity: layout.capacity() as u32,
-            run: run as u32,
+            least_capacity: draft.least_capacity,
+            run: draft.run,
             grows: self.chunks_grow,
             number,
-            column_ids: columns.iter().map(|column| column.id).collect(),
-            needs_drop: columns.iter().any(|column| column.drop.is_some()),
-            staggered: stagger > 0,
-            columns,
+            column_ids: draft.columns.iter().map(|column| column.id).collect(),
+            needs_drop: draft.columns.iter().any(|column| column.drop.is_some()),
+            staggered: draft.staggered,
+            columns: draft.columns,
             entities: 0,
             groups: Vec::new(),
             group_of: HashMap::new(),
@@ -115,16 +55,9 @@ impl World {
             retired_keys: Vec::new(),
             ids: ids.into(),
             set: ids.iter().copied().collect(),
-            shared,
-            chunk_values: chunk_values.collect::<Result<_, FragmentError>>()?,
-            enabled: enableable
-                .iter()
-                .zip(bits)
-                .map(|(&id, &offset)| EnabledBits {
-                    id,
-                    offset: offset as u32,
-                })
-                .collect(),
+            shared: draft.shared,
+            chunk_values,
+            enabled: draft.enabled,
             edges: Edges::default(),
         };
         if archetype.shared.is_empty() {
@@ -285,12 +218,5 @@ impl core::ops::Deref for EdgeRef {
     fn deref(&self) -> &Edge {
         // SAFETY: an archetype keeps its edges, by an `Arc` each, and lets none go in a call that walks one.
         unsafe { &*self.0 }
-    }
-}
-
-fn content(info: &FragmentInfo) -> Content<'_> {
-    Content {
-        name: info.name(),
-        layout: info.layout(),
     }
 }

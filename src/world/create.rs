@@ -304,13 +304,13 @@ impl World {
         }
     }
 
-    /// Whether the entity lives in this world, or is reserved. Wait-free.
+    /// Whether the entity lives in this world, or is reserved or recorded for it. Wait-free.
     #[inline]
     #[must_use]
     pub fn exists(&self, entity: Entity) -> bool {
         match self.find(entity) {
             Ok(_) => true,
-            Err(WorldError::NotBuilt { .. }) => true,
+            Err(WorldError::NotBuilt { .. } | WorldError::Pending { .. }) => true,
             Err(_) => false,
         }
     }

@@ -23,6 +23,12 @@ pub enum WorldError {
         /// The handle.
         entity: Entity,
     },
+    /// The entity was created by a recorder of commands, and joins the world with the next flush.
+    #[error("entity {entity}: it was recorded, and the world is not flushed yet")]
+    Pending {
+        /// The handle.
+        entity: Entity,
+    },
     /// The entity lives in another world of the same universe.
     #[error("entity {entity}: it lives in another world")]
     Elsewhere {
@@ -74,15 +80,37 @@ pub enum WorldError {
     /// The universe has as many worlds as it can.
     #[error("the universe has 65,535 worlds, which is the limit")]
     TooManyWorlds,
+    /// Users' code panicked in the middle of a flush; the panic goes on when the flush is done.
+    #[error("users' code panicked before it could be done")]
+    Interrupted,
     /// Entities cannot go to a world of another universe.
     #[error("the worlds are of different universes: ids of one mean nothing in the other")]
     OtherUniverse,
     /// The world has as many archetypes as it can.
-    #[error("the world has 1,048,576 archetypes, which is the limit")]
+    #[error("the world has 1,048,575 archetypes, which is the limit")]
     TooManyArchetypes,
 }
 
 impl WorldError {
+    /// The same, about another entity.
+    pub(crate) fn for_another(&self, entity: Entity) -> Self {
+        match self {
+            Self::ConstShared { name, .. } => Self::ConstShared {
+                entity,
+                name: name.clone(),
+            },
+            Self::Missing { name, .. } => Self::Missing {
+                entity,
+                name: name.clone(),
+            },
+            Self::Fragment(error) => Self::Fragment(error.clone()),
+            Self::Chunk(error) => Self::Chunk(error.clone()),
+            Self::Full(error) => Self::Full(*error),
+            Self::TooManyArchetypes => Self::TooManyArchetypes,
+            _ => Self::Interrupted,
+        }
+    }
+
     /// The entity that the error is about, if it is about one.
     #[must_use]
     pub fn entity(&self) -> Option<Entity> {
@@ -90,6 +118,7 @@ impl WorldError {
             Self::Entity(error) => Some(error.entity),
             Self::NotBuilt { entity }
             | Self::AlreadyBuilt { entity }
+            | Self::Pending { entity }
             | Self::Elsewhere { entity }
             | Self::ConstShared { entity, .. }
             | Self::Missing { entity, .. } => Some(*entity),

@@ -5,6 +5,7 @@
 //! unique over all of them.
 
 mod access;
+mod attached;
 mod bundles;
 mod change;
 mod clone;
@@ -44,6 +45,11 @@ use crate::archetype::{AGING, Archetype, HavingLists, Row};
 use crate::entity::{Entity, EntityError, EntityFault, Place};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+pub(crate) use bundles::TypeHasher;
+pub(crate) use create::{COLUMNS, columns};
+
+use attached::Attached;
+pub(crate) use attached::Attachment;
 use bundles::Bundles;
 use names::Names;
 use shared_values::SharedValues;
@@ -89,6 +95,10 @@ pub struct World {
     pub(crate) universe: Arc<Universe>,
     /// Its number in the universe.
     pub(crate) number: u16,
+    /// Keeps the number, here and for whoever may outlive the world.
+    pub(crate) seat: Arc<Seat>,
+    /// What upper rooms keep with the world.
+    pub(crate) attached: Attached,
     pub(crate) archetypes: Vec<Archetype>,
     pub(crate) by_composition: HashMap<Box<[FragmentId]>, u32>,
     /// Fragment number → the archetypes that have it, in the order of their numbers.
@@ -109,8 +119,23 @@ pub struct World {
     pub(crate) chunks_grow: bool,
     /// Unique in the process, and another one after archetypes went: what queries know is of this one.
     pub(crate) identity: u64,
+    /// How often a flush looks for commands.
+    pub(crate) flush_rounds: usize,
     pub(crate) names: Names,
     pub(crate) resources: Resources,
+}
+
+/// A world's number in its universe, given back when nobody has it any more.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    pub(crate) universe: Arc<Universe>,
+    pub(crate) number: u16,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.universe.remove_world(self.number);
+    }
 }
 
 /// A number that no world had before.
@@ -143,6 +168,11 @@ impl World {
         Ok(Self {
             universe: Arc::clone(universe),
             number,
+            seat: Arc::new(Seat {
+                universe: Arc::clone(universe),
+                number,
+            }),
+            attached: Attached::default(),
             archetypes: Vec::new(),
             by_composition: HashMap::new(),
             having: HavingLists::default(),
@@ -155,6 +185,7 @@ impl World {
             chunks_per_chunk: 1,
             chunks_grow: true,
             identity: new_identity(),
+            flush_rounds: 5,
             names: Names::default(),
             resources: Resources::default(),
         })
@@ -272,6 +303,9 @@ impl World {
             Ok(Some(place)) if place == Place::LEAVING => {
                 EntityError::new(entity, EntityFault::Destroyed).into()
             }
+            Ok(Some(place)) if self.universe.owner(place).private_of() == Some(self.number) => {
+                WorldError::Pending { entity }
+            }
             Ok(Some(_)) => WorldError::Elsewhere { entity },
         }
     }
@@ -285,11 +319,11 @@ impl Default for World {
 
 impl Drop for World {
     fn drop(&mut self) {
+        self.attached.end();
         let panicked = self.clear_quietly();
         for archetype in &mut self.archetypes {
             archetype.trim(&self.universe, self.number);
         }
-        self.universe.remove_world(self.number);
         if std::thread::panicking() {
             crate::fragment::panic::forget(panicked);
         } else {

@@ -160,6 +160,18 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_spans::a_part_of_a_word_is_not_given_back_whole",
     ),
     (
+        "pool_give_blindly",
+        "sync_pool::two_recorders_never_have_one_lane_and_lose_nothing",
+    ),
+    (
+        "pool_give_relaxed",
+        "sync_pool::two_recorders_never_have_one_lane_and_lose_nothing",
+    ),
+    (
+        "pool_take_relaxed",
+        "sync_pool::two_recorders_never_have_one_lane_and_lose_nothing",
+    ),
+    (
         "publish_by_store",
         "entity_words::a_late_publish_never_hits_the_next_owner",
     ),

@@ -1,0 +1,91 @@
+//! The pool of recorders' lanes: an item is one thread's at a time, none is lost, and who takes one sees what
+//! the one before did.
+#![cfg(loom)]
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+use megachunk::sync::pool::Pool;
+use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::model;
+
+/// Counts in a cell, so that two owners at one time, or one who does not see the other's count, are found.
+type Counter = UnsafeCell<u32>;
+
+/// What a recorder does: takes an item, or adds one, uses it, and gives it back.
+fn record(pool: &Pool<Counter>) {
+    let item = pool.take();
+    let item = item.unwrap_or_else(|| pool.lend(UnsafeCell::new(0)));
+    // SAFETY: the item is lent to this thread alone: that is what the model asks.
+    item.with_mut(|count| unsafe { *count += 1 });
+}
+
+/// What a flush does: takes all, and counts.
+fn collect(pool: &Pool<Counter>) -> u32 {
+    let all = pool.take_all();
+    let counts = all.iter().map(|item| {
+        // SAFETY: as above.
+        item.with_mut(|count| unsafe { core::mem::take(&mut *count) })
+    });
+    counts.sum()
+}
+
+#[test]
+fn two_recorders_never_have_one_lane_and_lose_nothing() {
+    model(
+        "two_recorders_never_have_one_lane_and_lose_nothing",
+        Exhaustive,
+        || {
+            let pool = Arc::new(Pool::new());
+            let other = {
+                let pool = Arc::clone(&pool);
+                thread::spawn(move || record(&pool))
+            };
+            record(&pool);
+            other.join().expect("it does not panic");
+            assert_eq!(collect(&pool), 2);
+        },
+    );
+}
+
+#[test]
+fn a_flush_beside_recorders_takes_what_is_left_once() {
+    model(
+        "a_flush_beside_recorders_takes_what_is_left_once",
+        Preemptions(3),
+        || {
+            let pool = Arc::new(Pool::new());
+            let others: Vec<_> = (0..2)
+                .map(|_| {
+                    let pool = Arc::clone(&pool);
+                    thread::spawn(move || record(&pool))
+                })
+                .collect();
+            let early = collect(&pool);
+            for other in others {
+                other.join().expect("it does not panic");
+            }
+            assert_eq!(early + collect(&pool), 2);
+        },
+    );
+}
+
+#[test]
+fn items_for_which_no_slot_is_empty_are_not_lost() {
+    model(
+        "items_for_which_no_slot_is_empty_are_not_lost",
+        Preemptions(3),
+        || {
+            let pool = Arc::new(Pool::new());
+            // Models have two slots; three items are open at once.
+            let open: Vec<_> = (0..3).map(|_| pool.lend(UnsafeCell::new(1))).collect();
+            let other = {
+                let pool = Arc::clone(&pool);
+                thread::spawn(move || collect(&pool))
+            };
+            drop(open);
+            let early = other.join().expect("it does not panic");
+            assert_eq!(early + collect(&pool), 3);
+        },
+    );
+}

@@ -1,0 +1,143 @@
+//! `Draft`: how a composition lies in chunks. Computed from its fragments alone, so that a world and a
+//! thread that creates entities beside it come to the same result without asking each other.
+
+use crate::archetype::archetype::{EnabledBits, STAGGER, begin};
+use crate::archetype::chunk::Chunk;
+use crate::archetype::column::Column;
+use crate::archetype::layout::{ChunkLayout, Content};
+use crate::archetype::universe::Universe;
+use crate::chunk::{CHUNK_BYTES, ChunkError, MEGACHUNK_CHUNKS};
+use crate::fragment::{FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentRegistry};
+
+/// Where everything lies in the chunks of a composition.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) columns: Box<[Column]>,
+    /// Entities that one of its shortest chunks holds.
+    pub(crate) least_capacity: u32,
+    /// 16 KiB chunks in one of its shortest chunks.
+    pub(crate) run: u32,
+    /// Its chunks begin some lines behind their first byte, not all as many: see [`STAGGER`].
+    pub(crate) staggered: bool,
+    pub(crate) enabled: Box<[EnabledBits]>,
+    /// Chunk fragments, and where each lies.
+    pub(crate) once: Box<[(FragmentId, u32)]>,
+    /// Shared and const shared fragments, in the order of their numbers.
+    pub(crate) shared: Box<[FragmentId]>,
+}
+
+impl Draft {
+    /// For these fragments, which are sorted and differ, with chunks of `chunks` times 16 KiB at least.
+    ///
+    /// # Errors
+    /// A fragment that is unknown, too large or too aligned.
+    pub(crate) fn new(
+        registry: &FragmentRegistry,
+        ids: &[FragmentId],
+        chunks: usize,
+    ) -> Result<Self, FragmentError> {
+        let infos: Vec<&FragmentInfo> = ids
+            .iter()
+            .map(|&id| registry.get(id).ok_or(FragmentError::Unknown { id }))
+            .collect::<Result<_, _>>()?;
+        // Tags that must be dropped have a column too, of no size.
+        let has_column = |info: &&FragmentInfo| match info.kind() {
+            FragmentKind::Fragment => true,
+            FragmentKind::Tag => info.drop_values().is_some(),
+            _ => false,
+        };
+        let fragments: Vec<&FragmentInfo> = infos.iter().copied().filter(has_column).collect();
+        let contents: Vec<_> = fragments.iter().map(|info| content(info)).collect();
+        let once = infos.iter().filter(|i| i.kind() == FragmentKind::Chunk);
+        let once: Vec<&FragmentInfo> = once.copied().collect();
+        let once_contents: Vec<_> = once.iter().map(|info| content(info)).collect();
+        let enableable = infos.iter().filter(|info| info.is_enableable());
+        let enableable: Vec<FragmentId> = enableable.map(|info| info.id()).collect();
+        let numbers: Vec<usize> = (0..enableable.len()).collect();
+        // Arrays that want more than a line's alignment begin where the memory does.
+        let staggered = infos.iter().all(|info| info.layout().align() <= 64);
+        let mut stagger = if staggered { STAGGER } else { 0 };
+        let mut run = chunks.max(ChunkLayout::chunks_for(&contents));
+        let layout = loop {
+            let bytes = run * CHUNK_BYTES - stagger;
+            match ChunkLayout::with_extra(bytes, &contents, &numbers, &once_contents) {
+                Err(FragmentError::TooLarge { .. }) if run < MEGACHUNK_CHUNKS => run += 1,
+                // The largest entities get all of it.
+                Err(FragmentError::TooLarge { .. }) if stagger > 0 => stagger = 0,
+                layout => break layout?,
+            }
+        };
+        let columns = fragments.iter().zip(layout.offsets());
+        let columns = columns.map(|(info, &offset)| Column {
+            offset: offset as u32,
+            size: info.layout().size() as u32,
+            id: info.id(),
+            drop: info.drop_values(),
+        });
+        let (bits, values) = layout.extra().split_at(enableable.len());
+        let enabled = enableable.iter().zip(bits);
+        let enabled = enabled.map(|(&id, &offset)| EnabledBits {
+            id,
+            offset: offset as u32,
+        });
+        let once = once.iter().zip(values);
+        let shared = infos.iter().filter(|info| {
+            matches!(
+                info.kind(),
+                FragmentKind::Shared | FragmentKind::ConstShared
+            )
+        });
+        Ok(Self {
+            columns: columns.collect(),
+            least_capacity: layout.capacity() as u32,
+            run: run as u32,
+            staggered: stagger > 0,
+            enabled: enabled.collect(),
+            once: once
+                .map(|(info, &offset)| (info.id(), offset as u32))
+                .collect(),
+            shared: shared.map(|info| info.id()).collect(),
+        })
+    }
+
+    /// Where values of these fragments go. A tag's goes anywhere.
+    pub(crate) fn offsets(&self, ids: &[FragmentId]) -> Box<[u32]> {
+        let offset = |id: &FragmentId| {
+            let column = self.columns.iter().find(|column| column.id == *id);
+            column.map_or(0, |column| column.offset)
+        };
+        ids.iter().map(offset).collect()
+    }
+
+    /// Takes a chunk 2 to the power of `shift` times as long as the shortest ones, if there is one so
+    /// long; it has no chunk fragments yet, and no owner. Lock-free.
+    pub(crate) fn take_chunk(
+        &self,
+        universe: &Universe,
+        mut shift: u32,
+    ) -> Result<Chunk, ChunkError> {
+        let run = loop {
+            match universe.take_chunk(self.run << shift) {
+                Err(ChunkError::Exhausted { .. }) if shift > 0 => shift -= 1,
+                run => break run?,
+            }
+        };
+        let base = begin(universe, run, self.staggered);
+        let columns = self.columns.len();
+        Ok(Chunk::new(
+            base,
+            run,
+            0,
+            columns,
+            self.least_capacity,
+            shift,
+        ))
+    }
+}
+
+fn content(info: &FragmentInfo) -> Content<'_> {
+    Content {
+        name: info.name(),
+        layout: info.layout(),
+    }
+}

@@ -1,0 +1,353 @@
+//! `Commands`: a recorder.
+
+use core::fmt;
+use std::sync::Arc;
+
+use crate::command::lane::Lane;
+use crate::command::queue::{MIDDLE, Queue};
+use crate::entity::Entity;
+use crate::fragment::{Bundle, Fragment, SharedFragment};
+use crate::sync::pool::Lent;
+use crate::world::{World, WorldError};
+
+/// Records changes of a world, on any thread, while the world is read, queried or changed by others; the
+/// next [flush](World::flush) applies them.
+///
+/// What is *created* lives at once: its handle is a real one, its values lie where they will stay, and
+/// [`get`](Self::get) and [`get_mut`](Self::get_mut) reach them; the flush makes it part of the world. All
+/// else is recorded, 16 bytes a command and the values, and applied in this order: recorders by sort key,
+/// those with the same key by when they were opened, the commands of one recorder as they were recorded.
+/// Last write wins; what follows a `destroy` of the same entity is dropped.
+///
+/// Dropped, the recorder hands its commands to the world. One that is still open when the world is flushed
+/// keeps them, and those which its thread's earlier recorders left in the same memory, for a later flush.
+///
+/// Recording is lock-free and, once its memory is there, allocates nothing but a chunk now and then. The
+/// memory serves the next recorder.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// struct Fuel(u32);
+/// struct Smoke;
+///
+/// let mut world = World::new();
+/// let rocket = world.create((Fuel(2),))?;
+/// let commands = world.parallel_commands();
+/// world.query::<(Entity, &mut Fuel), ()>()?.for_each(|(entity, fuel)| {
+///     let mut commands = commands.open();
+///     fuel.0 -= 1;
+///     let puff = commands.create((Smoke,)).unwrap();
+///     commands.add(puff, (1.5_f32,)).unwrap();
+///     if fuel.0 < 2 {
+///         commands.destroy(entity);
+///     }
+/// });
+/// let report = world.flush();
+/// assert_eq!((report.created, report.destroyed), (1, 1));
+/// assert!(!world.exists(rocket));
+/// assert_eq!(world.query::<&f32, With<Smoke>>()?.count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Sources: Unity DOTS' entity command buffer (sort keys), Unreal Mass' deferred commands; the order is
+/// neither's.
+#[doc(alias = "EntityCommandBuffer")]
+#[doc(alias = "CommandBuffer")]
+pub struct Commands<'q> {
+    queue: &'q Queue,
+    lane: Lent<'q, Lane>,
+    key: u64,
+    number: u64,
+}
+
+/// Opens recorders on any thread, without the world in hand: see [`World::parallel_commands`].
+#[derive(Clone)]
+pub struct ParallelCommands(Arc<Queue>);
+
+/// The entities of one [`Commands::create_batch`], in order. Names only: it keeps nothing alive.
+#[derive(Clone, Debug, Default)]
+pub struct RecordedBatch {
+    spans: Vec<(u32, u32, u32)>,
+}
+
+impl World {
+    /// Opens a recorder. Any thread, lock-free.
+    #[must_use]
+    #[doc(alias = "defer")]
+    pub fn commands(&self) -> Commands<'_> {
+        Queue::of(self).open(MIDDLE)
+    }
+
+    /// Opens recorders while the world is lent to a query: for closures that run in parallel, and for threads
+    /// that do not have the world.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// world.create_batch((0..10_000_u32).map(|n| (n,)))?;
+    /// let commands = world.parallel_commands();
+    /// let mut odd = Query::<(Entity, &u32)>::new(&world)?;
+    /// odd.on(&mut world).par_for_each_chunk(|chunk, (entities, numbers)| {
+    ///     // The same order of commands whatever thread has which chunk.
+    ///     let mut commands = commands.open_at(chunk.sort_key());
+    ///     for (&entity, &number) in entities.iter().zip(numbers) {
+    ///         if number % 2 == 1 {
+    ///             commands.destroy(entity);
+    ///         }
+    ///     }
+    /// });
+    /// assert_eq!(world.flush().destroyed, 5_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn parallel_commands(&self) -> ParallelCommands {
+        ParallelCommands(Arc::clone(Queue::of(self)))
+    }
+}
+
+impl ParallelCommands {
+    /// Opens a recorder with the middle one of all sort keys. Lock-free.
+    #[must_use]
+    pub fn open(&self) -> Commands<'_> {
+        self.0.open(MIDDLE)
+    }
+
+    /// Opens a recorder whose commands come before those with a higher sort key, and after those with a lower
+    /// one, whoever records first. With a key of its own for each piece of work, the world after the flush
+    /// does not depend on which thread had which piece. Lock-free.
+    #[must_use]
+    pub fn open_at(&self, sort_key: u64) -> Commands<'_> {
+        self.0.open(sort_key)
+    }
+}
+
+impl fmt::Debug for ParallelCommands {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParallelCommands").finish_non_exhaustive()
+    }
+}
+
+impl<'q> Commands<'q> {
+    pub(super) fn new(queue: &'q Queue, lane: Lent<'q, Lane>, key: u64, number: u64) -> Self {
+        Self {
+            queue,
+            lane,
+            key,
+            number,
+        }
+    }
+
+    /// Creates an entity, at once: see [above](Self). O(fragments), lock-free.
+    ///
+    /// # Errors
+    /// As for [`World::create`].
+    #[inline]
+    #[doc(alias = "spawn")]
+    pub fn create<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {
+        self.lane.create(bundle, None)
+    }
+
+    /// Creates an entity for each bundle, in order, at once. O(entities × fragments), lock-free.
+    ///
+    /// # Errors
+    /// As for [`World::create`]. Those that were created before stay.
+    #[doc(alias = "spawn_batch")]
+    pub fn create_batch<I>(&mut self, bundles: I) -> Result<RecordedBatch, WorldError>
+    where
+        I: IntoIterator,
+        I::Item: Bundle,
+    {
+        let mut batch = RecordedBatch::default();
+        self.lane
+            .create_batch(&mut bundles.into_iter(), &mut batch.spans)?;
+        Ok(batch)
+    }
+
+    /// Reserves an id, for [`build`](Self::build). Lock-free.
+    ///
+    /// # Errors
+    /// [`WorldError::Full`].
+    pub fn reserve(&self) -> Result<Entity, WorldError> {
+        Ok(self.lane.universe.reserve()?)
+    }
+
+    /// Gives a reserved entity its fragments, at once. Lock-free.
+    ///
+    /// # Errors
+    /// As for [`World::build`].
+    pub fn build<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
+        self.lane.create(bundle, Some(entity)).map(|_| ())
+    }
+
+    /// A fragment of an entity that this recorder has created. O(chunks that it has filled).
+    ///
+    /// # Errors
+    /// [`WorldError::Elsewhere`] if it has not; [`WorldError::Missing`].
+    pub fn get<T: Fragment>(&self, entity: Entity) -> Result<&T, WorldError> {
+        let value = self.value::<T>(entity)?;
+        // SAFETY: a value of this type in a chunk that only this recorder has.
+        Ok(unsafe { &*value })
+    }
+
+    /// A fragment of an entity that this recorder has created, to change. O(chunks that it has filled).
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get).
+    pub fn get_mut<T: Fragment>(&mut self, entity: Entity) -> Result<&mut T, WorldError> {
+        let value = self.value::<T>(entity)?;
+        // SAFETY: as above, and `&mut self` lends nothing else meanwhile.
+        Ok(unsafe { &mut *value })
+    }
+
+    fn value<T: Fragment>(&self, entity: Entity) -> Result<*mut T, WorldError> {
+        let Some((private, row)) = self.lane.find(entity) else {
+            // Whether it is dead or somebody else's.
+            self.lane.universe.index().locate(entity)?;
+            return Err(WorldError::Elsewhere { entity });
+        };
+        let private = &self.lane.privates[private as usize];
+        let stream = &self.lane.streams[private.stream as usize];
+        let registry = self.lane.universe.registry();
+        let id = registry.of::<T>().map(crate::fragment::FragmentInfo::id);
+        let id = id.filter(|id| stream.ids.binary_search(id).is_ok());
+        let Some(id) = id else {
+            return Err(WorldError::Missing {
+                entity,
+                name: core::any::type_name::<T>().into(),
+            });
+        };
+        if size_of::<T>() == 0 {
+            return Ok(core::ptr::NonNull::dangling().as_ptr());
+        }
+        let array = private.chunk.array(stream.draft.offsets(&[id])[0]);
+        Ok(array.cast::<T>().wrapping_add(row as usize))
+    }
+
+    /// Whether an entity lives, in whatever world, or is reserved. Wait-free.
+    #[must_use]
+    pub fn exists(&self, entity: Entity) -> bool {
+        self.lane.universe.exists(entity)
+    }
+
+    /// Records that an entity is destroyed, or released if it is only reserved.
+    #[inline]
+    #[doc(alias = "despawn")]
+    pub fn destroy(&mut self, entity: Entity) {
+        self.lane.destroy(entity);
+    }
+
+    /// Records that an entity gets fragments; of those that it has, the new values.
+    ///
+    /// # Errors
+    /// A fragment stands there twice or is too large; the registry is full.
+    #[inline]
+    #[doc(alias = "insert")]
+    pub fn add<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
+        self.lane.change::<(), B>(entity, bundle)
+    }
+
+    /// Records that an entity gets a value of one fragment: [`add`](Self::add) of a single one.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    #[inline]
+    pub fn set<T: Fragment>(&mut self, entity: Entity, value: T) -> Result<(), WorldError> {
+        self.lane.change::<(), (T,)>(entity, (value,))
+    }
+
+    /// Records that an entity loses fragments; those that it does not have do not matter.
+    ///
+    /// # Errors
+    /// The registry is full.
+    #[inline]
+    pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<(), WorldError> {
+        self.lane.change::<B, ()>(entity, ())
+    }
+
+    /// Records that an entity loses the fragments of `Gone` and gets those of `come`: what swapping tags is.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    #[inline]
+    pub fn swap<Gone: Bundle, Come: Bundle>(
+        &mut self,
+        entity: Entity,
+        come: Come,
+    ) -> Result<(), WorldError> {
+        self.lane.change::<Gone, Come>(entity, come)
+    }
+
+    /// Records that an entity gets a shared value.
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    pub fn set_shared<T: SharedFragment>(
+        &mut self,
+        entity: Entity,
+        value: T,
+    ) -> Result<(), WorldError> {
+        self.add(entity, ().shared(value))
+    }
+
+    /// Records that a closure gets the world, after all commands before and before all after. It may
+    /// record commands, and even flush.
+    pub fn defer(&mut self, run: impl FnOnce(&mut World) + Send + 'static) {
+        self.lane.call(run);
+    }
+
+    /// Commands that this recorder holds, without what it has created.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lane.recorded()
+    }
+
+    /// Whether it holds no command.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Drop for Commands<'_> {
+    fn drop(&mut self) {
+        self.queue.close(&mut self.lane, self.key, self.number);
+    }
+}
+
+impl fmt::Debug for Commands<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Commands")
+            .field("sort_key", &self.key)
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl RecordedBatch {
+    /// How many entities were created.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.spans.iter().map(|&(_, _, count)| count as usize).sum()
+    }
+
+    /// Whether none was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The handles, in the order of the bundles, from the recorder that created them.
+    pub fn iter<'c>(&'c self, commands: &'c Commands<'_>) -> impl Iterator<Item = Entity> + 'c {
+        self.spans
+            .iter()
+            .flat_map(|&(private, first, count)| {
+                let private = commands.lane.privates.get(private as usize);
+                let rows = first as usize..(first + count) as usize;
+                let entities = private.and_then(|private| private.chunk.entities().get(rows));
+                entities.unwrap_or(&[])
+            })
+            .copied()
+    }
+}

@@ -1,0 +1,320 @@
+//! Columns are copied, holes filled, places set: on all threads, each row by one.
+
+use crate::archetype::{Archetype, Chunk, copy_value, read_bit, write_bit};
+use crate::command::flush::locate::Item;
+use crate::command::flush::merge::{Group, Work};
+use crate::command::flush::ops::FlushOp;
+use crate::command::flush::plan::{Plan, Task};
+use crate::command::lane::NONE;
+use crate::command::payload::PayloadColumn;
+use crate::entity::Entity;
+use crate::fragment::FragmentId;
+use crate::fragment::panic::{Panicked, note};
+use crate::world::World;
+
+/// What all tasks read.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) world: &'a World,
+    pub(super) ops: &'a [FlushOp<'a>],
+    pub(super) items: &'a [Item],
+    pub(super) works: &'a [Work],
+    pub(super) plan: &'a Plan,
+}
+
+/// Calls `visit` for each run of neighbours in a list of rows: where it begins in the list, the first row,
+/// and how many.
+#[inline(always)]
+fn runs(rows: &[u32], mut visit: impl FnMut(usize, u32, u32)) {
+    let mut at = 0;
+    while at < rows.len() {
+        let first = rows[at];
+        let mut count = 1;
+        while at + count < rows.len() && rows[at + count] == first + count as u32 {
+            count += 1;
+        }
+        visit(at, first, count as u32);
+        at += count;
+    }
+}
+
+/// Copies a run of values.
+///
+/// # Safety
+/// `count` values of `size` bytes at both ends, which do not overlap.
+#[inline(always)]
+unsafe fn copy_run(from: *const u8, to: *mut u8, size: usize, count: usize) {
+    // SAFETY: the caller's.
+    unsafe {
+        if count == 1 {
+            copy_value(from, to, size as u32);
+        } else {
+            from.copy_to_nonoverlapping(to, size * count);
+        }
+    }
+}
+
+impl<'a> Scene<'a> {
+    /// Does a task. Panics of users' drops are noted.
+    ///
+    /// # Safety
+    /// Every row is in one task only, the target's rows are empty and the task's own, and all payloads are
+    /// sealed.
+    pub(super) unsafe fn run(self, task: &Task) -> Panicked {
+        let work = &self.works[task.work as usize];
+        let group = &work.groups[task.group as usize];
+        let way = &self.plan.ways[task.way as usize];
+        let part = task.first as usize..(task.first + task.count) as usize;
+        let rows = &group.rows[part.clone()];
+        let last = &group.last[part];
+        let source = &self.world.archetypes[work.archetype as usize];
+        let from = &source.chunks[work.chunk as usize];
+        let mut panicked = None;
+        // SAFETY: the caller's, here and below: the values end, or are replaced in the next step.
+        unsafe { end(source, from, rows, &way.edge.ended, &mut panicked) };
+        let target = &self.world.archetypes[way.target as usize];
+        let Some(to) = task.to else {
+            let version = self.world.version();
+            for column in &way.come {
+                if let Some(at) = source.column_of(column.id) {
+                    from.touch(at, version);
+                }
+                let array = from.array(column.offset);
+                // SAFETY: the old values have just ended.
+                unsafe {
+                    self.fill(group, column.id, column.size, last, |at| {
+                        array.wrapping_add(rows[at] as usize * column.size as usize)
+                    })
+                };
+            }
+            return panicked;
+        };
+        let chunk = &target.chunks[to.chunk as usize];
+        for carry in &way.edge.carried {
+            let size = carry.size as usize;
+            let (source, target) = (from.array(carry.from), chunk.array(carry.to));
+            let target = target.wrapping_add(to.row as usize * size);
+            runs(rows, |at, first, count| {
+                let from = source.wrapping_add(first as usize * size);
+                // SAFETY: rows of both columns; the values move.
+                unsafe { copy_run(from, target.wrapping_add(at * size), size, count as usize) };
+            });
+        }
+        for column in &way.come {
+            let size = column.size as usize;
+            let array = chunk.array(column.offset);
+            let array = array.wrapping_add(to.row as usize * size);
+            // SAFETY: empty rows.
+            unsafe {
+                self.fill(group, column.id, column.size, last, |at| {
+                    array.wrapping_add(at * size)
+                })
+            };
+        }
+        let (source, target) = (
+            from.handles(),
+            chunk.handles().wrapping_add(to.row as usize),
+        );
+        runs(rows, |at, first, count| {
+            // SAFETY: rows of both chunks.
+            unsafe {
+                let from = source.add(first as usize);
+                from.copy_to_nonoverlapping(target.add(at), count as usize);
+            }
+        });
+        // SAFETY: just written.
+        let entities = unsafe { core::slice::from_raw_parts(target, rows.len()) };
+        self.world.universe.place_rows(entities, chunk.run, to.row);
+        panicked
+    }
+
+    /// Moves the recorded values of a fragment to rows.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run); `to` says where each of `last` goes, which holds nothing.
+    #[inline(always)]
+    unsafe fn fill(
+        self,
+        group: &Group,
+        id: FragmentId,
+        size: u32,
+        last: &[u32],
+        to: impl Fn(usize) -> *mut u8,
+    ) {
+        if group.uniform {
+            let first = &self.items[last[0] as usize];
+            let Some(column) = self.column(first.op, id) else {
+                return;
+            };
+            for (at, &item) in last.iter().enumerate() {
+                let row = self.items[item as usize].at;
+                // SAFETY: the caller's.
+                unsafe {
+                    copy_value(column.row(row), to(at), size);
+                    column.moved_out(row);
+                }
+            }
+            return;
+        }
+        for (at, &item) in last.iter().enumerate() {
+            let mut item = item;
+            while item != NONE {
+                let command = &self.items[item as usize];
+                if let Some(column) = self.column(command.op, id) {
+                    // SAFETY: the caller's.
+                    unsafe {
+                        copy_value(column.row(command.at), to(at), size);
+                        column.moved_out(command.at);
+                    }
+                    break;
+                }
+                item = command.before;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn column(self, op: u32, id: FragmentId) -> Option<&'a PayloadColumn> {
+        match &self.ops[op as usize] {
+            FlushOp::Change(change) => change.column(id),
+            _ => None,
+        }
+    }
+
+    /// Carries the enabled bits of all rows. Apart from [`run`](Self::run), because rows of two tasks may have
+    /// their bits in one word: one thread does them all.
+    pub(super) fn carry_all_bits(self) {
+        let tasks = self.plan.tasks.iter();
+        let with_bits = |task: &&Task| !self.plan.ways[task.way as usize].edge.bits.is_empty();
+        tasks
+            .filter(with_bits)
+            .for_each(|task| self.carry_bits(task));
+    }
+
+    fn carry_bits(self, task: &Task) {
+        let Some(to) = task.to else { return };
+        let work = &self.works[task.work as usize];
+        let way = &self.plan.ways[task.way as usize];
+        let rows = &work.groups[task.group as usize].rows;
+        let from = &self.world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
+        let chunk = &self.world.archetypes[way.target as usize].chunks[to.chunk as usize];
+        for &(source, target) in &way.edge.bits {
+            let rows = &rows[task.first as usize..(task.first + task.count) as usize];
+            for (&row, there) in rows.iter().zip(to.row..) {
+                // SAFETY: rows of both chunks, which nobody else has.
+                unsafe {
+                    let enabled = read_bit(from.array(source), row);
+                    write_bit(chunk.array(target), there, enabled);
+                }
+            }
+        }
+    }
+
+    /// Ends the entities of a chunk that die, and fills all holes with its last rows. The chunk's length is
+    /// left to whoever settles it.
+    ///
+    /// # Safety
+    /// No other task has the chunk, and all rows that come into it are there.
+    pub(super) unsafe fn close(self, work: &Work) -> Panicked {
+        let data = &self.world.archetypes[work.archetype as usize];
+        let chunk = &data.chunks[work.chunk as usize];
+        let mut panicked = None;
+        if !work.dying.is_empty() {
+            // SAFETY: the values end with their entities.
+            unsafe { end(data, chunk, &work.dying, &data.columns, &mut panicked) };
+            let handles = chunk.handles();
+            // SAFETY: rows of the chunk have handles.
+            let dead = work
+                .dying
+                .iter()
+                .map(|&row| unsafe { *handles.add(row as usize) });
+            let mut dead: Vec<Entity> = dead.collect();
+            if dead
+                .windows(2)
+                .any(|pair| pair[0].index() > pair[1].index())
+            {
+                // Neighbours in the index go together.
+                dead.sort_unstable_by_key(|entity| entity.index());
+            }
+            self.world.universe.kill_slice(&dead);
+        }
+        // SAFETY: the caller's.
+        unsafe { self.fill_holes(data, chunk, &work.leaving) };
+        panicked
+    }
+
+    /// # Safety
+    /// As for [`close`](Self::close).
+    unsafe fn fill_holes(self, data: &Archetype, chunk: &Chunk, leaving: &[u32]) {
+        let left = chunk.len - leaving.len() as u32;
+        // Those that leave from beyond the new end leave no hole.
+        let holes = &leaving[..leaving.partition_point(|&row| row < left)];
+        if holes.is_empty() {
+            return;
+        }
+        let beyond = &leaving[holes.len()..];
+        // The rows beyond the new end that stay, in order: one for each hole.
+        let mut movers = Vec::with_capacity(holes.len());
+        let mut next = beyond.iter().copied().peekable();
+        for row in left..chunk.len {
+            if next.peek() == Some(&row) {
+                next.next();
+            } else {
+                movers.push(row);
+            }
+        }
+        debug_assert_eq!(movers.len(), holes.len());
+        for column in &data.columns {
+            let (array, size) = (chunk.array(column.offset), column.size as usize);
+            for (&hole, &row) in holes.iter().zip(&movers) {
+                // SAFETY: two rows of the column; the hole holds nothing.
+                unsafe {
+                    let from = array.add(row as usize * size);
+                    copy_value(from, array.add(hole as usize * size), column.size);
+                }
+            }
+        }
+        for bits in &data.enabled {
+            let array = chunk.array(bits.offset);
+            for (&hole, &row) in holes.iter().zip(&movers) {
+                // SAFETY: rows of the chunk, which no other task has.
+                unsafe { write_bit(array, hole, read_bit(array, row)) };
+            }
+        }
+        let handles = chunk.handles();
+        for (&hole, &row) in holes.iter().zip(&movers) {
+            // SAFETY: rows of the chunk.
+            let entity = unsafe {
+                let entity = *handles.add(row as usize);
+                handles.add(hole as usize).write(entity);
+                entity
+            };
+            self.world.universe.place(entity, chunk.run, hole);
+        }
+    }
+}
+
+/// Drops values of rows, column by column.
+///
+/// # Safety
+/// The rows hold values in these columns, which nobody uses any more.
+unsafe fn end(
+    data: &Archetype,
+    chunk: &Chunk,
+    rows: &[u32],
+    columns: &[crate::archetype::Column],
+    panicked: &mut Panicked,
+) {
+    if !data.needs_drop {
+        return;
+    }
+    for column in columns {
+        let Some(drop) = column.drop else { continue };
+        let array = chunk.array(column.offset);
+        for &row in rows {
+            let value = array.wrapping_add(row as usize * column.size as usize);
+            // SAFETY: the caller's.
+            note(panicked, || unsafe { drop(value, 1) });
+        }
+    }
+}

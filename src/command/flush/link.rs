@@ -1,0 +1,282 @@
+//! Created entities join the world: whole chunks are taken over as they are, the rest tops up what has room.
+
+use crate::archetype::{Archetype, Carry, Chunk, Draft, Edge, SharedId, copy_rows, set_bits};
+use crate::command::flush::Flush;
+use crate::command::lane::{Lane, Private};
+use crate::fragment::panic::{Panicked, first, note};
+use crate::fragment::{FragmentError, Value};
+use crate::world::{World, WorldError};
+
+/// Rows of a private chunk.
+struct Rows<'a> {
+    chunk: &'a mut Chunk,
+    first: u32,
+    count: u32,
+}
+
+/// The way of a part into the world.
+struct Joining {
+    archetype: u32,
+    group: u32,
+    edge: Edge,
+    /// The world lays its chunks out as the recorder did.
+    same_layout: bool,
+}
+
+impl Flush<'_> {
+    /// Lets all that one recorder has created join.
+    pub(super) fn link(&mut self, world: &mut World, lane: usize, segment: usize) {
+        let (data, privates) = &mut self.lanes[lane];
+        let parts = data.segments[segment].parts.clone();
+        if parts.is_empty() {
+            return;
+        }
+        for (of, template) in &data.templates {
+            if *of as usize == segment {
+                let known = world.templates.entry(template.id());
+                known.or_insert_with(|| template.duplicate());
+            }
+        }
+        for part in parts {
+            let part = &data.parts[part as usize];
+            let mut joining = None;
+            // Users' `eq` and `hash` may panic.
+            note(&mut self.panicked, || {
+                joining = Some(world.joining(data, part.stream));
+            });
+            let mut refused = None;
+            let mut span = part.first_span;
+            while let Some(rows) = data.spans.get(span as usize) {
+                span = rows.next;
+                if rows.count == 0 {
+                    continue;
+                }
+                let private = &mut privates[rows.private as usize];
+                let Some(there) = private else { continue };
+                let mut done = 0;
+                if let Some(Ok(joining)) = &joining {
+                    let whole = there.own && joining.same_layout;
+                    let result = if whole {
+                        world.take_over(private, joining, &mut self.panicked)
+                    } else {
+                        let rows = Rows {
+                            chunk: &mut there.chunk,
+                            first: rows.first,
+                            count: rows.count,
+                        };
+                        world.pour(rows, joining, &mut self.panicked)
+                    };
+                    match result {
+                        Ok(count) => done = count,
+                        Err((count, error)) => {
+                            done = count;
+                            refused = Some(error);
+                        }
+                    }
+                    self.report.created += done as usize;
+                }
+                if done < rows.count
+                    && let Some(there) = private
+                {
+                    let why = || match (&joining, &refused) {
+                        (Some(Err(error)), _) => Some(error),
+                        (_, why) => why.as_ref(),
+                    };
+                    let draft = &data.streams[part.stream as usize].draft;
+                    let left = rows.first + done..rows.first + rows.count;
+                    for row in left.clone() {
+                        // SAFETY: a row of the chunk.
+                        let entity = unsafe { *there.chunk.handles().add(row as usize) };
+                        let error = why()
+                            .map_or(WorldError::Interrupted, |error| error.for_another(entity));
+                        self.report.refused.push((entity, error));
+                    }
+                    let more = end_rows(world, draft, &there.chunk, left);
+                    self.panicked = first(self.panicked.take(), more);
+                }
+                if let Some(there) = private
+                    && there.own
+                {
+                    there.chunk.len = 0;
+                }
+            }
+        }
+    }
+
+    /// After all parts: the nurseries are empty.
+    pub(super) fn empty_nurseries(&mut self) {
+        for (_, privates) in &mut self.lanes {
+            for private in privates.iter_mut().flatten() {
+                private.chunk.len = 0;
+            }
+        }
+    }
+}
+
+/// Ends rows that do not join: their values and their entities.
+fn end_rows(world: &World, draft: &Draft, chunk: &Chunk, rows: core::ops::Range<u32>) -> Panicked {
+    let mut panicked = None;
+    for column in &draft.columns {
+        let Some(drop) = column.drop else { continue };
+        for row in rows.clone() {
+            let value = chunk
+                .array(column.offset)
+                .wrapping_add(row as usize * column.size as usize);
+            // SAFETY: a value of a row that ends here.
+            note(&mut panicked, || unsafe { drop(value, 1) });
+        }
+    }
+    // SAFETY: rows of the chunk.
+    let entities = unsafe {
+        core::slice::from_raw_parts(chunk.handles().add(rows.start as usize), rows.len())
+    };
+    world.universe.kill_slice(entities);
+    panicked
+}
+
+impl World {
+    /// The way of a stream's entities.
+    fn joining(&mut self, lane: &Lane, stream: u32) -> Result<Joining, WorldError> {
+        let stream = &lane.streams[stream as usize];
+        let archetype = self.archetype_of(&stream.ids)?;
+        let group = match lane.combos.get(stream.combo as usize) {
+            None => 0,
+            Some(combo) => {
+                let mut key: Vec<SharedId> = Vec::with_capacity(combo.values.len());
+                for value in &combo.values {
+                    key.push(self.intern(value)?);
+                }
+                self.group_of(archetype, &key)
+            }
+        };
+        let data = &self.archetypes[archetype as usize];
+        let pairs = stream.draft.columns.iter().zip(&data.columns);
+        let carried = pairs.map(|(from, to)| Carry {
+            from: from.offset,
+            to: to.offset,
+            size: from.size,
+        });
+        Ok(Joining {
+            archetype,
+            group,
+            same_layout: data.is_laid_out_as(&stream.draft),
+            edge: Edge {
+                target: archetype,
+                carried: carried.collect(),
+                ended: Box::default(),
+                offsets: Box::default(),
+                bits: Box::default(),
+                ends_drop: false,
+            },
+        })
+    }
+
+    /// The number of a recorded shared value.
+    pub(super) fn intern(&mut self, value: &std::sync::Arc<Value>) -> Result<SharedId, WorldError> {
+        let info = self.universe.registry().get(value.id());
+        let info = info.ok_or(FragmentError::Unknown { id: value.id() })?;
+        Ok(self.shared.intern_shared(info, value))
+    }
+
+    /// Takes a private chunk over. One that is not full first tops up the chunk that has room; if all of it
+    /// finds room there, it stays behind, empty. How many rows joined.
+    fn take_over(
+        &mut self,
+        private: &mut Option<Private>,
+        joining: &Joining,
+        panicked: &mut Panicked,
+    ) -> Result<u32, (u32, WorldError)> {
+        let Some(there) = private else { return Ok(0) };
+        let count = there.chunk.len;
+        let data = &self.archetypes[joining.archetype as usize];
+        let open = data.groups[joining.group as usize].open.last();
+        if !there.chunk.is_full()
+            && let Some(&open) = open
+        {
+            let open = &data.chunks[open as usize];
+            let moving = count.min(open.capacity - open.len);
+            let rows = Rows {
+                chunk: &mut there.chunk,
+                first: count - moving,
+                count: moving,
+            };
+            // It has the room.
+            let poured = self.pour(rows, joining, panicked)?;
+            debug_assert_eq!(poured, moving);
+            there.chunk.len -= moving;
+        }
+        if there.chunk.len == 0 {
+            return Ok(count);
+        }
+        let version = self.version();
+        let data = &mut self.archetypes[joining.archetype as usize];
+        if let Err(panic) = data.fill_values(&there.chunk) {
+            *panicked = first(panicked.take(), Some(panic));
+            return Ok(count - there.chunk.len);
+        }
+        for bits in &data.enabled {
+            // SAFETY: rows of the chunk.
+            unsafe { set_bits(there.chunk.array(bits.offset), 0, there.chunk.len) };
+        }
+        if let Some(Private { mut chunk, .. }) = private.take() {
+            chunk.begin_at(version);
+            data.adopt(&self.universe, self.number, chunk, joining.group, version);
+        }
+        Ok(count)
+    }
+
+    /// Copies rows of a private chunk to where there is room. How many joined, and why not all.
+    fn pour(
+        &mut self,
+        rows: Rows<'_>,
+        joining: &Joining,
+        panicked: &mut Panicked,
+    ) -> Result<u32, (u32, WorldError)> {
+        let version = self.version();
+        let mut done = 0;
+        while done < rows.count {
+            let mut room = None;
+            // The `clone` of a chunk fragment's template may panic.
+            note(panicked, || {
+                room = Some(self.room(joining.archetype, joining.group))
+            });
+            let to = match room {
+                Some(Ok(to)) => to,
+                Some(Err(error)) => return Err((done, error)),
+                None => return Ok(done),
+            };
+            let data = &mut self.archetypes[joining.archetype as usize];
+            let chunk = &data.chunks[to.chunk as usize];
+            let count = (rows.count - done).min(chunk.capacity - to.row);
+            // SAFETY: rows of a private chunk, and as many empty ones behind the last of another.
+            let entities = unsafe {
+                copy_rows(
+                    &joining.edge,
+                    rows.chunk,
+                    rows.first + done,
+                    chunk,
+                    to.row,
+                    count,
+                )
+            };
+            self.universe.place_rows(entities, chunk.run, to.row);
+            data.grown(to.chunk, count, version);
+            done += count;
+        }
+        Ok(done)
+    }
+}
+
+impl Archetype {
+    /// Whether its chunks are laid out as in a draft.
+    fn is_laid_out_as(&self, draft: &Draft) -> bool {
+        self.run == draft.run
+            && self.least_capacity == draft.least_capacity
+            && self.staggered == draft.staggered
+            && self.enabled.len() == draft.enabled.len()
+            && self.chunk_values.len() == draft.once.len()
+            && (self.columns.iter().zip(&draft.columns)).all(|(a, b)| a.offset == b.offset)
+            && (self.enabled.iter().zip(&draft.enabled)).all(|(a, b)| a.offset == b.offset)
+            && (self.chunk_values.iter().zip(&draft.once)).all(|(a, b)| a.offset == b.1)
+    }
+}

@@ -1,0 +1,293 @@
+//! The flush: what recorders have left is applied.
+//!
+//! 1. Recorders are put in order: by sort key, then by when they were opened.
+//! 2. What they created joins the world ([`link`]).
+//! 3. Commands are brought to the chunks of their entities ([`locate`]) and merged to one net change for
+//!    each ([`merge`]).
+//! 4. Where every entity goes is said chunk by chunk, in order ([`plan`]).
+//! 5. Columns are copied, holes filled ([`apply`]); counts and lists follow ([`settle`]).
+//!
+//! A closure ends a batch of commands: steps 3 to 5 are done for those before it, then it runs. Steps 3 and
+//! 5 are done by all threads of the current rayon pool; what they do depends on nothing that differs between
+//! one thread and many, and what is decided is decided in step 4, by one. So the world is the same,
+//! bit for bit, for any number of threads.
+
+mod apply;
+mod link;
+mod locate;
+mod merge;
+mod net;
+mod ops;
+mod plan;
+mod report;
+mod settle;
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+pub use report::FlushReport;
+
+use crate::command::lane::{Lane, Private};
+use crate::command::queue::Queue;
+use crate::entity::EntityFault;
+use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::sync::pool::Lent;
+use crate::world::{World, WorldError};
+use apply::Scene;
+use locate::{Item, locate};
+use merge::{Scratch, Work, merge};
+use ops::{FlushOp, Ops};
+
+/// Commands below which one thread is quicker than several.
+const FEW: usize = 4_096;
+
+/// Whether so many commands are worth more than one thread.
+fn parallel(commands: usize) -> bool {
+    commands >= FEW && rayon::current_num_threads() > 1
+}
+
+/// Neighbouring commands of a lane.
+#[derive(Clone, Debug)]
+struct Piece {
+    lane: usize,
+    commands: Range<u32>,
+}
+
+/// A flush at work.
+struct Flush<'q> {
+    /// Each with its private chunks, of which those are missing that were handed over.
+    lanes: Vec<(Lent<'q, Lane>, Vec<Option<Private>>)>,
+    report: FlushReport,
+    panicked: Panicked,
+}
+
+impl World {
+    /// Applies what recorders have left: see [`Commands`](crate::command::Commands) for the order. Entities
+    /// that were created join the world, whole chunks as they are; all commands for one entity become one
+    /// change; the changes are made on all threads of the current rayon pool, with the same result for any
+    /// number of them.
+    ///
+    /// O(commands + archetypes + chunks of the world); what was created costs time by the chunk.
+    ///
+    /// # Panics
+    /// If users' code panicked: a closure, a `drop`, the `eq` or `hash` of a shared value, the `clone` of a
+    /// chunk fragment's template. All other commands are applied then, and the first panic goes on.
+    #[doc(alias = "apply")]
+    pub fn flush(&mut self) -> FlushReport {
+        let Some(queue) = self.attached.get::<Arc<Queue>>() else {
+            return FlushReport::default();
+        };
+        let queue = Arc::clone(queue);
+        let mut report = FlushReport::default();
+        let mut panicked = None;
+        loop {
+            let mut lanes = queue.lanes.take_all();
+            lanes.retain(|lane| !lane.is_empty());
+            if lanes.is_empty() {
+                break;
+            }
+            if report.rounds == self.flush_rounds {
+                report.unfinished = true;
+                tracing::error!(
+                    rounds = report.rounds,
+                    "a flush ends with commands left: what it runs records new ones each time"
+                );
+                break;
+            }
+            report.rounds += 1;
+            let lanes = lanes.into_iter().map(|mut lane| {
+                let privates = core::mem::take(&mut lane.privates);
+                (lane, privates.into_iter().map(Some).collect())
+            });
+            let mut flush = Flush {
+                lanes: lanes.collect(),
+                report,
+                panicked,
+            };
+            flush.run(self);
+            for (mut lane, left) in flush.lanes {
+                let more = lane.reset(left);
+                flush.panicked = first(flush.panicked, more);
+            }
+            (report, panicked) = (flush.report, flush.panicked);
+        }
+        resume(panicked);
+        report
+    }
+
+    /// Sets how often a flush looks for new commands, which closures and observers record while it runs,
+    /// before it leaves them to the next flush. 5 unless it is set; at least 1.
+    pub fn set_flush_rounds(&mut self, rounds: usize) {
+        self.flush_rounds = rounds.max(1);
+    }
+}
+
+impl Flush<'_> {
+    fn run(&mut self, world: &mut World) {
+        let mut order: Vec<(u64, u64, usize, usize)> = Vec::new();
+        for (lane, (data, _)) in self.lanes.iter_mut().enumerate() {
+            for payload in &mut data.payloads {
+                payload.seal();
+            }
+            let segments = data.segments.iter().enumerate();
+            order.extend(segments.map(|(at, s)| (s.key, s.number, lane, at)));
+        }
+        order.sort_unstable();
+        for &(_, _, lane, segment) in &order {
+            self.link(world, lane, segment);
+        }
+        self.empty_nurseries();
+        let pieces: Vec<Piece> = order
+            .iter()
+            .map(|&(_, _, lane, segment)| Piece {
+                lane,
+                commands: self.lanes[lane].0.segments[segment].commands.clone(),
+            })
+            .filter(|piece| !piece.commands.is_empty())
+            .collect();
+        if !pieces.is_empty() {
+            self.apply_all(world, pieces);
+        }
+    }
+
+    /// Applies all commands, batch by batch, with the closures between them.
+    fn apply_all(&mut self, world: &mut World, pieces: Vec<Piece>) {
+        let lanes = core::mem::take(&mut self.lanes);
+        {
+            let data: Vec<&Lane> = lanes.iter().map(|(lane, _)| &**lane).collect();
+            let mut ops = Ops::new(world, data.iter().copied(), &mut self.panicked);
+            let mut batch: Vec<Piece> = Vec::new();
+            for piece in pieces {
+                self.report.commands += piece.commands.len();
+                if !ops.has_calls {
+                    batch.push(piece);
+                    continue;
+                }
+                let lane = data[piece.lane];
+                let mut begin = piece.commands.start;
+                for at in piece.commands.clone() {
+                    let command = lane.commands[at as usize];
+                    let op = ops.first_of[piece.lane] + command.op;
+                    let FlushOp::Call { payload, call } = ops.all[op as usize] else {
+                        continue;
+                    };
+                    batch.push(Piece {
+                        lane: piece.lane,
+                        commands: begin..at,
+                    });
+                    begin = at + 1;
+                    self.apply(world, &data, &ops, &mut batch);
+                    let column = &payload.columns[0];
+                    // SAFETY: the closure's row, which is moved out once, here.
+                    unsafe { column.moved_out(command.row) };
+                    note(&mut self.panicked, || {
+                        // SAFETY: a closure of this type, which nobody uses again.
+                        unsafe { call(column.row(command.row), world) };
+                    });
+                    self.report.closures += 1;
+                }
+                batch.push(Piece {
+                    lane: piece.lane,
+                    commands: begin..piece.commands.end,
+                });
+            }
+            self.apply(world, &data, &ops, &mut batch);
+            ops.release(world);
+        }
+        self.lanes = lanes;
+    }
+
+    /// Applies commands among which are no closures.
+    fn apply(&mut self, world: &mut World, lanes: &[&Lane], ops: &Ops<'_>, batch: &mut Vec<Piece>) {
+        batch.retain(|piece| !piece.commands.is_empty());
+        if batch.is_empty() {
+            return;
+        }
+        let mut located = locate(world, lanes, &ops.first_of, batch);
+        batch.clear();
+        for (op, entity, error) in core::mem::take(&mut located.lost) {
+            self.lose(world, &ops.all[op as usize], entity, error);
+        }
+        let mut works = works(world, ops, &mut located);
+        let items = located.items;
+        let plan = self.plan(world, &mut works);
+        let scene = Scene {
+            world,
+            ops: &ops.all,
+            items: &items,
+            works: &works,
+            plan: &plan,
+        };
+        let panicked = if parallel(items.len()) {
+            let tasks = plan.tasks.par_iter();
+            // SAFETY: the plan gives each row to one task, with an empty row of its own to go to; payloads
+            // are sealed when a flush begins.
+            let moved = tasks.map(|task| unsafe { scene.run(task) });
+            let moved = moved.reduce(|| None, first);
+            scene.carry_all_bits();
+            // SAFETY: each chunk has one work, and all tasks are done.
+            let closed = works.par_iter().map(|work| unsafe { scene.close(work) });
+            first(moved, closed.reduce(|| None, first))
+        } else {
+            // SAFETY: as above.
+            let moved = plan.tasks.iter().map(|task| unsafe { scene.run(task) });
+            let moved = moved.fold(None, first);
+            scene.carry_all_bits();
+            // SAFETY: as above.
+            let closed = works.iter().map(|work| unsafe { scene.close(work) });
+            closed.fold(moved, first)
+        };
+        self.panicked = first(self.panicked.take(), panicked);
+        settle::settle(world, &works);
+    }
+
+    /// A command whose entity does not lie in the world.
+    fn lose(
+        &mut self,
+        world: &World,
+        op: &FlushOp<'_>,
+        entity: crate::entity::Entity,
+        error: WorldError,
+    ) {
+        match (op, error) {
+            (FlushOp::Destroy, WorldError::NotBuilt { .. }) => match world.release(entity) {
+                Ok(()) => self.report.destroyed += 1,
+                Err(error) => self.report.refused.push((entity, error)),
+            },
+            (_, WorldError::Entity(error)) if error.fault == EntityFault::Destroyed => {
+                self.report.dead += 1;
+            }
+            (_, error) => self.report.refused.push((entity, error)),
+        }
+    }
+}
+
+/// Merges the commands of each chunk.
+fn works(world: &World, ops: &Ops<'_>, located: &mut locate::Located) -> Vec<Work> {
+    let mut rest: &mut [Item] = &mut located.items;
+    let mut tasks = Vec::with_capacity(located.buckets.len());
+    for &bucket in &located.buckets {
+        let (items, after) = rest.split_at_mut((bucket.end - bucket.first) as usize);
+        rest = after;
+        tasks.push((bucket, items));
+    }
+    let len_of = |bucket: &locate::Bucket| {
+        world.archetypes[bucket.archetype as usize].chunks[bucket.chunk as usize].len
+    };
+    let run = |scratch: &mut Scratch, (bucket, items): (locate::Bucket, &mut [Item])| {
+        let len = len_of(&bucket);
+        merge(scratch, &ops.all, items, bucket, len)
+    };
+    let total = located.buckets.last().map_or(0, |bucket| bucket.end);
+    if parallel(total as usize) {
+        tasks.into_par_iter().map_init(Scratch::new, run).collect()
+    } else {
+        let mut scratch = Scratch::new();
+        tasks
+            .into_iter()
+            .map(|task| run(&mut scratch, task))
+            .collect()
+    }
+}

@@ -1,0 +1,152 @@
+//! What several commands do to one entity, taken together.
+
+use core::hash::{BuildHasherDefault, Hasher};
+use std::collections::HashMap;
+
+use smallvec::SmallVec;
+
+use crate::archetype::SharedId;
+use crate::command::flush::ops::{ChangeOp, FlushOp};
+use crate::fragment::FragmentId;
+
+/// The net change of an entity. All lists are in the order of the fragments' numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Net {
+    pub(super) destroyed: bool,
+    pub(super) gone: SmallVec<[FragmentId; 4]>,
+    pub(super) come: SmallVec<[FragmentId; 4]>,
+    /// The shared values of those that come.
+    pub(super) shared: SmallVec<[(FragmentId, SharedId); 1]>,
+}
+
+impl Net {
+    /// This, and then one op more.
+    fn then(&self, op: &FlushOp<'_>) -> Self {
+        let mut net = self.clone();
+        match op {
+            _ if net.destroyed => {}
+            FlushOp::Destroy => {
+                net = Self {
+                    destroyed: true,
+                    ..Self::default()
+                };
+            }
+            FlushOp::Change(change) => net.change(change),
+            FlushOp::Call { .. } | FlushOp::Refused => {}
+        }
+        net
+    }
+
+    fn change(&mut self, op: &ChangeOp<'_>) {
+        for &id in op.gone {
+            remove(&mut self.come, id);
+            insert(&mut self.gone, id);
+            self.shared.retain(|(known, _)| *known != id);
+        }
+        for &id in op.come {
+            remove(&mut self.gone, id);
+            insert(&mut self.come, id);
+        }
+        for &(id, value) in &op.shared {
+            match self.shared.iter_mut().find(|(known, _)| *known == id) {
+                Some((_, known)) => *known = value,
+                None => {
+                    let at = self.shared.partition_point(|(known, _)| *known < id);
+                    self.shared.insert(at, (id, value));
+                }
+            }
+        }
+    }
+}
+
+fn insert(ids: &mut SmallVec<[FragmentId; 4]>, id: FragmentId) {
+    if let Err(at) = ids.binary_search(&id) {
+        ids.insert(at, id);
+    }
+}
+
+fn remove(ids: &mut SmallVec<[FragmentId; 4]>, id: FragmentId) {
+    if let Ok(at) = ids.binary_search(&id) {
+        ids.remove(at);
+    }
+}
+
+/// Two small numbers are spread well enough by a product.
+#[derive(Debug, Default)]
+pub(super) struct PairHasher(u64);
+
+impl Hasher for PairHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, bits: u64) {
+        self.0 = (self.0 ^ bits)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// Net changes under numbers: an automaton that grows as sequences of ops are met. Equal net changes have
+/// equal numbers, so that there are few, however long the sequences.
+#[derive(Debug)]
+pub(super) struct Nets {
+    pub(super) all: Vec<Net>,
+    numbers: HashMap<Net, u32>,
+    steps: HashMap<u64, u32, BuildHasherDefault<PairHasher>>,
+    /// The step that was asked for last.
+    last: (u64, u32),
+}
+
+impl Nets {
+    pub(super) fn new() -> Self {
+        let mut nets = Self {
+            all: Vec::new(),
+            numbers: HashMap::new(),
+            steps: HashMap::default(),
+            last: (u64::MAX, 0),
+        };
+        // Number 0: nothing.
+        nets.number(Net::default());
+        nets
+    }
+
+    fn number(&mut self, net: Net) -> u32 {
+        if let Some(&number) = self.numbers.get(&net) {
+            return number;
+        }
+        let number = self.all.len() as u32;
+        self.all.push(net.clone());
+        self.numbers.insert(net, number);
+        number
+    }
+
+    /// What a net change becomes by one op more.
+    #[inline(always)]
+    pub(super) fn step(&mut self, from: u32, number: u32, ops: &[FlushOp<'_>]) -> u32 {
+        let key = u64::from(from) << 32 | u64::from(number);
+        if self.last.0 == key {
+            return self.last.1;
+        }
+        let to = match self.steps.get(&key) {
+            Some(&to) => to,
+            None => self.learn(key, from, &ops[number as usize]),
+        };
+        self.last = (key, to);
+        to
+    }
+
+    #[cold]
+    fn learn(&mut self, key: u64, from: u32, op: &FlushOp<'_>) -> u32 {
+        let net = self.all[from as usize].then(op);
+        let to = self.number(net);
+        self.steps.insert(key, to);
+        to
+    }
+}

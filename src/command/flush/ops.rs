@@ -1,0 +1,129 @@
+//! The ops of all lanes of a flush, under common numbers.
+
+use crate::archetype::SharedId;
+use crate::command::lane::{Call, Lane, NONE, Op};
+use crate::command::payload::{Payload, PayloadColumn};
+use crate::fragment::FragmentId;
+use crate::fragment::panic::{Panicked, note};
+use crate::world::{World, WorldError};
+
+/// What a command does.
+#[derive(Debug)]
+pub(super) enum FlushOp<'l> {
+    Destroy,
+    Change(ChangeOp<'l>),
+    Call {
+        payload: &'l Payload,
+        call: Call,
+    },
+    /// It cannot be done.
+    Refused,
+}
+
+/// Fragments go, others come.
+#[derive(Debug)]
+pub(super) struct ChangeOp<'l> {
+    pub(super) gone: &'l [FragmentId],
+    pub(super) come: &'l [FragmentId],
+    pub(super) shared: Vec<(FragmentId, SharedId)>,
+    payload: Option<&'l Payload>,
+}
+
+impl<'l> ChangeOp<'l> {
+    /// The recorded values of a fragment.
+    #[inline]
+    pub(super) fn column(&self, id: FragmentId) -> Option<&'l PayloadColumn> {
+        let columns = &self.payload?.columns;
+        columns.iter().find(|column| column.id == id)
+    }
+}
+
+/// The numbers of each lane's ops begin where this says; the values that it holds are held until
+/// [`release`](Ops::release).
+#[derive(Debug)]
+pub(super) struct Ops<'l> {
+    pub(super) all: Vec<FlushOp<'l>>,
+    pub(super) first_of: Vec<u32>,
+    held: Vec<SharedId>,
+    /// Some op is a closure.
+    pub(super) has_calls: bool,
+}
+
+impl<'l> Ops<'l> {
+    pub(super) fn new<'a: 'l>(
+        world: &mut World,
+        lanes: impl Iterator<Item = &'a Lane>,
+        panicked: &mut Panicked,
+    ) -> Self {
+        let mut ops = Self {
+            all: Vec::new(),
+            first_of: Vec::new(),
+            held: Vec::new(),
+            has_calls: false,
+        };
+        for lane in lanes {
+            ops.first_of.push(ops.all.len() as u32);
+            if lane.commands.is_empty() {
+                continue;
+            }
+            for op in &lane.ops {
+                let op = match op {
+                    Op::Destroy => FlushOp::Destroy,
+                    Op::Call { payload, call } => {
+                        ops.has_calls = true;
+                        FlushOp::Call {
+                            payload: &lane.payloads[*payload as usize],
+                            call: *call,
+                        }
+                    }
+                    Op::Change {
+                        gone,
+                        come,
+                        payload,
+                        combo,
+                    } => {
+                        let mut shared = None;
+                        note(panicked, || shared = Some(ops.intern(world, lane, *combo)));
+                        match shared {
+                            Some(Ok(shared)) => FlushOp::Change(ChangeOp {
+                                gone,
+                                come,
+                                shared,
+                                payload: lane.payloads.get(*payload as usize),
+                            }),
+                            _ => FlushOp::Refused,
+                        }
+                    }
+                };
+                ops.all.push(op);
+            }
+        }
+        ops
+    }
+
+    /// The world's numbers of the shared values that an op gives.
+    fn intern(
+        &mut self,
+        world: &mut World,
+        lane: &Lane,
+        combo: u32,
+    ) -> Result<Vec<(FragmentId, SharedId)>, WorldError> {
+        let mut shared = Vec::new();
+        if combo != NONE {
+            for value in &lane.combos[combo as usize].values {
+                let id = world.intern(value)?;
+                world.shared.hold(id);
+                self.held.push(id);
+                shared.push((value.id(), id));
+            }
+        }
+        Ok(shared)
+    }
+
+    /// Lets the shared values go that no entity has got.
+    pub(super) fn release(&mut self, world: &mut World) {
+        for id in self.held.drain(..) {
+            world.shared.release(id);
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Where every changed entity goes: the only step that one thread does alone. Its work is counted in chunks
+//! and kinds of change, not in entities.
+
+use std::collections::HashMap;
+
+use crate::archetype::{Column, Edge, Row};
+use crate::command::flush::Flush;
+use crate::command::flush::merge::Work;
+use crate::command::flush::net::Net;
+use crate::fragment::FragmentId;
+use crate::fragment::panic::note;
+use crate::world::{World, WorldError};
+
+/// How entities of one archetype get to where a net change takes them.
+#[derive(Debug)]
+pub(super) struct Way {
+    pub(super) target: u32,
+    pub(super) edge: Edge,
+    /// The target's columns that get recorded values.
+    pub(super) come: Vec<Column>,
+    /// The net change names nothing that the archetype does not have already, or lacks already.
+    nothing: bool,
+}
+
+/// Rows of a work's group that go somewhere, or get values where they are.
+#[derive(Debug)]
+pub(super) struct Task {
+    pub(super) work: u32,
+    pub(super) group: u32,
+    /// Which of the group's rows: from here, as many.
+    pub(super) first: u32,
+    pub(super) count: u32,
+    pub(super) way: u32,
+    /// `None`: where they are.
+    pub(super) to: Option<Row>,
+}
+
+/// All of a batch of commands.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) ways: Vec<Way>,
+    pub(super) tasks: Vec<Task>,
+}
+
+/// Rows of one task: so many that it is worth a thread's while, so few that threads end together.
+const ROWS: u32 = 2_048;
+
+impl Flush<'_> {
+    /// Says for each entity where it goes, and takes the room there.
+    pub(super) fn plan(&mut self, world: &mut World, works: &mut [Work]) -> Plan {
+        let mut plan = Plan::default();
+        let mut known: HashMap<(u32, Net), Result<u32, WorldError>> = HashMap::new();
+        for work in works.iter_mut() {
+            self.hand_over(world, &mut plan, &mut known, work);
+        }
+        for (number, work) in works.iter_mut().enumerate() {
+            if work.handed.is_none() {
+                self.plan_chunk(world, &mut plan, &mut known, number as u32, work);
+            }
+        }
+        plan
+    }
+
+    /// Decides whether a chunk goes as it is: all of its entities change alike, nothing of theirs ends, and
+    /// what comes has no columns.
+    fn hand_over(
+        &mut self,
+        world: &mut World,
+        plan: &mut Plan,
+        known: &mut HashMap<(u32, Net), Result<u32, WorldError>>,
+        work: &mut Work,
+    ) {
+        let [group] = work.groups.as_slice() else {
+            return;
+        };
+        let chunk = &world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
+        if group.net.destroyed || group.rows.len() != chunk.len as usize {
+            return;
+        }
+        let Ok(way) = way(world, plan, known, work.archetype, &group.net) else {
+            return;
+        };
+        let way = &plan.ways[way as usize];
+        let (target, source) = (way.target, work.archetype);
+        if !way.come.is_empty() || !way.edge.ended.is_empty() {
+            return;
+        }
+        let same =
+            world.archetypes[source as usize].same_layout(&world.archetypes[target as usize]);
+        if !same
+            || world
+                .refuses_const(source, work.chunk, &group.net)
+                .is_some()
+        {
+            return;
+        }
+        let to = world.target_group(source, work.chunk, target, &group.net);
+        let chunk = &world.archetypes[source as usize].chunks[work.chunk as usize];
+        let stays = target == source && to == chunk.group;
+        if stays || !world.archetypes[target as usize].wants_chunk(to, chunk) {
+            return;
+        }
+        // Nothing else may come into it.
+        let data = &mut world.archetypes[source as usize];
+        data.close_if_open(work.chunk);
+        work.handed = Some((target, to));
+        self.report.moved += group.rows.len();
+    }
+
+    fn plan_chunk(
+        &mut self,
+        world: &mut World,
+        plan: &mut Plan,
+        known: &mut HashMap<(u32, Net), Result<u32, WorldError>>,
+        number: u32,
+        work: &mut Work,
+    ) {
+        for group in 0..work.groups.len() {
+            let rows = work.groups[group].rows.len() as u32;
+            let net = &work.groups[group].net;
+            if net.destroyed {
+                self.report.destroyed += rows as usize;
+                work.dying.extend_from_slice(&work.groups[group].rows);
+                work.leaving.extend_from_slice(&work.groups[group].rows);
+                continue;
+            }
+            let refused = world.refuses_const(work.archetype, work.chunk, net);
+            let found = way(world, plan, known, work.archetype, net);
+            let found = match refused {
+                Some(error) => Err(error),
+                None => found,
+            };
+            let found = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    self.refuse(world, work, group, 0, &error);
+                    continue;
+                }
+            };
+            let (target, nothing) = {
+                let way = &plan.ways[found as usize];
+                (way.target, way.nothing)
+            };
+            if nothing && net.shared.is_empty() {
+                continue;
+            }
+            let mut to = 0;
+            if !world.archetypes[target as usize].shared.is_empty() {
+                to = world.target_group(work.archetype, work.chunk, target, net);
+            }
+            let here = &world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
+            if target == work.archetype && to == here.group {
+                if plan.ways[found as usize].come.is_empty() {
+                    continue;
+                }
+                self.report.updated += rows as usize;
+                let mut first = 0;
+                while first < rows {
+                    let count = (rows - first).min(ROWS);
+                    plan.tasks.push(Task {
+                        work: number,
+                        group: group as u32,
+                        first,
+                        count,
+                        way: found,
+                        to: None,
+                    });
+                    first += count;
+                }
+                continue;
+            }
+            let (done, error) = self.take_room(world, plan, number, group, rows, found, to);
+            self.report.moved += done as usize;
+            let gone = &work.groups[group].rows[..done as usize];
+            work.leaving.extend_from_slice(gone);
+            if done < rows {
+                let error = error.unwrap_or(WorldError::Interrupted);
+                self.refuse(world, work, group, done, &error);
+                world.let_go(target, to);
+            }
+        }
+        if work.groups.len() > 1 {
+            work.leaving.sort_unstable();
+            work.dying.sort_unstable();
+        }
+    }
+
+    /// Takes rows at the ends of chunks of a group; how many, and why not all.
+    #[expect(clippy::too_many_arguments, reason = "all of a task")]
+    fn take_room(
+        &mut self,
+        world: &mut World,
+        plan: &mut Plan,
+        work: u32,
+        group: usize,
+        rows: u32,
+        way: u32,
+        to: u32,
+    ) -> (u32, Option<WorldError>) {
+        let target = plan.ways[way as usize].target;
+        let version = world.version();
+        let mut first = 0;
+        while first < rows {
+            let mut room = None;
+            // The `clone` of a chunk fragment's template may panic.
+            note(&mut self.panicked, || room = Some(world.room(target, to)));
+            let row = match room {
+                Some(Ok(row)) => row,
+                Some(Err(error)) => return (first, Some(error)),
+                None => return (first, None),
+            };
+            let data = &mut world.archetypes[target as usize];
+            let chunk = &data.chunks[row.chunk as usize];
+            let count = (rows - first).min(chunk.capacity - row.row).min(ROWS);
+            data.grown(row.chunk, count, version);
+            plan.tasks.push(Task {
+                work,
+                group: group as u32,
+                first,
+                count,
+                way,
+                to: Some(row),
+            });
+            first += count;
+        }
+        (first, None)
+    }
+
+    /// Reports that rows of a group stay as they are.
+    fn refuse(&mut self, world: &World, work: &Work, group: usize, first: u32, error: &WorldError) {
+        let chunk = &world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
+        for &row in &work.groups[group].rows[first as usize..] {
+            let entity = chunk.entities()[row as usize];
+            self.report
+                .refused
+                .push((entity, error.for_another(entity)));
+        }
+    }
+}
+
+/// The way of a net change from an archetype.
+fn way(
+    world: &mut World,
+    plan: &mut Plan,
+    known: &mut HashMap<(u32, Net), Result<u32, WorldError>>,
+    archetype: u32,
+    net: &Net,
+) -> Result<u32, WorldError> {
+    let key = (archetype, net.clone());
+    if let Some(way) = known.get(&key) {
+        return match way {
+            Ok(way) => Ok(*way),
+            Err(error) => Err(error.for_another(crate::entity::Entity::PLACEHOLDER)),
+        };
+    }
+    let way = match world.way_along(archetype, net) {
+        Ok(way) => {
+            plan.ways.push(way);
+            Ok(plan.ways.len() as u32 - 1)
+        }
+        Err(error) => Err(error),
+    };
+    let again = match &way {
+        Ok(way) => Ok(*way),
+        Err(error) => Err(error.for_another(crate::entity::Entity::PLACEHOLDER)),
+    };
+    known.insert(key, way);
+    again
+}
+
+impl World {
+    fn way_along(&mut self, archetype: u32, net: &Net) -> Result<Way, WorldError> {
+        let source = &self.archetypes[archetype as usize];
+        let here = &source.ids;
+        let nothing = net.gone.iter().all(|id| !source.set.contains(*id))
+            && net.come.iter().all(|id| source.set.contains(*id));
+        let mut ids: Vec<FragmentId> = here
+            .iter()
+            .copied()
+            .filter(|id| net.gone.binary_search(id).is_err())
+            .chain(net.come.iter().copied())
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let target = self.archetype_of(&ids)?;
+        let to = &self.archetypes[target as usize];
+        let come = net.come.iter().filter_map(|&id| {
+            let column = to.column_of(id)?;
+            Some(to.columns[column])
+        });
+        let come: Vec<Column> = come.collect();
+        let edge = Edge::new(
+            &self.archetypes[archetype as usize],
+            to,
+            Box::default(),
+            |column| come.iter().any(|new| new.id == column.id),
+        );
+        Ok(Way {
+            target,
+            edge,
+            nothing: nothing && come.is_empty(),
+            come,
+        })
+    }
+
+    /// The group of the target with the shared values that a net change leaves to a chunk's entities.
+    fn target_group(&mut self, archetype: u32, chunk: u32, target: u32, net: &Net) -> u32 {
+        if self.archetypes[target as usize].shared.is_empty() {
+            return 0;
+        }
+        self.shared_group(archetype, chunk, target, &net.shared)
+    }
+
+    /// Why a net change is refused to a chunk's entities: they have another value of a const shared fragment.
+    fn refuses_const(&self, archetype: u32, chunk: u32, net: &Net) -> Option<WorldError> {
+        let row = Row { chunk, row: 0 };
+        let any = crate::entity::Entity::PLACEHOLDER;
+        // What goes and comes again in one change is still const.
+        self.check_const_shared(archetype, row, any, &net.shared)
+            .err()
+    }
+}

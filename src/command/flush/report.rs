@@ -1,0 +1,40 @@
+//! `FlushReport`: what became of the commands of a flush.
+
+use crate::entity::Entity;
+use crate::world::WorldError;
+
+/// What a [flush](crate::world::World::flush) did.
+#[derive(Debug, Default)]
+#[must_use = "commands for dead entities are dropped; the report says how many, and what was refused"]
+pub struct FlushReport {
+    /// Commands that were recorded, without creations.
+    pub commands: usize,
+    /// Entities that joined the world.
+    pub created: usize,
+    /// Entities that died.
+    pub destroyed: usize,
+    /// Entities that went to another archetype, or to other shared values.
+    pub moved: usize,
+    /// Entities that got new values and stayed where they were.
+    pub updated: usize,
+    /// Closures that ran.
+    pub closures: usize,
+    /// Commands for entities that had died before: dropped.
+    pub dead: usize,
+    /// What could not be done, and why: the entities are as they were, and what was created for them is
+    /// dropped. Those that were to be created are dead.
+    pub refused: Vec<(Entity, WorldError)>,
+    /// How often commands were looked for: those that closures and observers record come in the next round.
+    pub rounds: usize,
+    /// Commands are left for the next flush: after as many rounds as the world
+    /// [allows](crate::world::World::set_flush_rounds) there were still new ones.
+    pub unfinished: bool,
+}
+
+impl FlushReport {
+    /// Whether every command was done.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.dead == 0 && self.refused.is_empty() && !self.unfinished
+    }
+}

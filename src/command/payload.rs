@@ -1,0 +1,203 @@
+//! `Payload`: the values of recorded commands, by type: a column for each fragment of a bundle, or one for
+//! a closure. They lie there until the flush moves them out; what it does not move is dropped.
+//!
+//! Must hold: every column has `len` rows; a row of a column with a `drop` holds a value exactly if its
+//! mark is 0.
+
+use core::alloc::Layout;
+use core::ptr::NonNull;
+use std::alloc::{alloc, handle_alloc_error, realloc};
+
+use crate::fragment::panic::{Panicked, note};
+use crate::fragment::{Bundle, DropValues, FragmentId};
+use crate::world::COLUMNS;
+
+/// Rows that a column has room for when its first value comes.
+const FEWEST: usize = 64;
+
+/// One fragment's values.
+#[derive(Debug)]
+pub(super) struct PayloadColumn {
+    pub(super) id: FragmentId,
+    pub(super) layout: Layout,
+    drop: Option<DropValues>,
+    memory: NonNull<u8>,
+    /// A byte for each row, 1 once its value has been moved out; empty if nothing need be dropped.
+    marks: Vec<u8>,
+    /// Where the marks lie, from [`Payload::seal`] on.
+    sealed: *mut u8,
+}
+
+/// The values of all commands of one type.
+#[derive(Debug)]
+pub(super) struct Payload {
+    pub(super) columns: Vec<PayloadColumn>,
+    len: usize,
+    room: usize,
+}
+
+// SAFETY: values of fragments and closures are `Send`.
+unsafe impl Send for Payload {}
+// SAFETY: shared, it is only read or moved out of row by row, as the flush divides them.
+unsafe impl Sync for Payload {}
+
+impl PayloadColumn {
+    pub(super) fn new(id: FragmentId, layout: Layout, drop: Option<DropValues>) -> Self {
+        Self {
+            id,
+            layout,
+            drop,
+            memory: NonNull::dangling(),
+            marks: Vec::new(),
+            sealed: core::ptr::null_mut(),
+        }
+    }
+
+    /// Where a row's value lies.
+    #[inline(always)]
+    pub(super) fn row(&self, row: u32) -> *mut u8 {
+        let memory = self.memory.as_ptr();
+        memory.wrapping_add(row as usize * self.layout.size())
+    }
+
+    /// Notes that a row's value is moved out.
+    ///
+    /// # Safety
+    /// The payload is sealed, the row holds a value, and nobody else moves it out.
+    #[inline(always)]
+    pub(super) unsafe fn moved_out(&self, row: u32) {
+        if self.drop.is_some() {
+            // SAFETY: the payload is sealed, with a mark for each row; one command has this row, and one
+            // task the command.
+            unsafe { self.sealed.add(row as usize).write(1) };
+        }
+    }
+
+    fn bytes(&self, rows: usize) -> Option<Layout> {
+        let bytes = self.layout.size().checked_mul(rows)?;
+        Layout::from_size_align(bytes, self.layout.align().max(16)).ok()
+    }
+
+    /// Makes room for `rows` instead of `before`.
+    fn grow(&mut self, before: usize, rows: usize) {
+        let Some(new) = self.bytes(rows) else {
+            panic!("the values of recorded commands take all memory");
+        };
+        if new.size() == 0 {
+            // Aligned to the type, for whoever looks at it as one.
+            let align = self.layout.align();
+            self.memory = NonNull::without_provenance(match core::num::NonZero::new(align) {
+                Some(align) => align,
+                None => unreachable!("an alignment is a power of two"),
+            });
+            return;
+        }
+        // SAFETY: the size is not zero; the old memory was allocated with the old layout.
+        let memory = unsafe {
+            match self.bytes(before) {
+                Some(old) if before > 0 => realloc(self.memory.as_ptr(), old, new.size()),
+                _ => alloc(new),
+            }
+        };
+        match NonNull::new(memory) {
+            Some(memory) => self.memory = memory,
+            None => handle_alloc_error(new),
+        }
+    }
+}
+
+impl Payload {
+    pub(super) fn new(columns: Vec<PayloadColumn>) -> Self {
+        Self {
+            columns,
+            len: 0,
+            room: 0,
+        }
+    }
+
+    /// A row for the values of one more command: write each column's, then [`push`](Self::push).
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> u32 {
+        if self.len == self.room {
+            self.grow();
+        }
+        self.len as u32
+    }
+
+    /// Where the columns of a bundle begin, whose payload this is.
+    #[inline(always)]
+    pub(super) fn columns_of<B: Bundle>(&self) -> [*mut u8; COLUMNS] {
+        const { assert!(B::LEN <= COLUMNS) };
+        let mut columns = [core::ptr::null_mut(); COLUMNS];
+        for (to, column) in columns.iter_mut().zip(&self.columns).take(B::LEN) {
+            *to = column.memory.as_ptr();
+        }
+        columns
+    }
+
+    /// The row that [`next`](Self::next) gave holds values now.
+    #[inline(always)]
+    pub(super) fn push(&mut self) {
+        for column in &mut self.columns {
+            if column.drop.is_some() {
+                column.marks.push(0);
+            }
+        }
+        self.len += 1;
+    }
+
+    /// From now on values are moved out, by several threads, until it is [cleared](Self::clear).
+    pub(super) fn seal(&mut self) {
+        for column in &mut self.columns {
+            column.sealed = column.marks.as_mut_ptr();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let room = (2 * self.room).max(FEWEST);
+        assert!(room <= u32::MAX as usize, "4 billion commands of one type");
+        for column in &mut self.columns {
+            column.grow(self.room, room);
+            if column.drop.is_some() {
+                column.marks.reserve(room - column.marks.len());
+            }
+        }
+        self.room = room;
+    }
+
+    /// Drops the values that were not moved out, and keeps the room for new ones.
+    pub(super) fn clear(&mut self) -> Panicked {
+        let mut panicked = None;
+        let rows = core::mem::take(&mut self.len);
+        for column in &mut self.columns {
+            let marks = core::mem::take(&mut column.marks);
+            if let Some(drop) = column.drop {
+                for row in 0..rows as u32 {
+                    if marks[row as usize] == 0 {
+                        // SAFETY: a value that nobody has moved out, and nobody uses again.
+                        note(&mut panicked, || unsafe { drop(column.row(row), 1) });
+                    }
+                }
+            }
+            column.marks = marks;
+            column.marks.clear();
+        }
+        panicked
+    }
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        crate::fragment::panic::forget(self.clear());
+        for column in &self.columns {
+            if let Some(layout) = column.bytes(self.room)
+                && layout.size() > 0
+            {
+                // SAFETY: allocated with this layout.
+                unsafe { std::alloc::dealloc(column.memory.as_ptr(), layout) };
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! `Queue`: what a world and its recorders share: the lanes, and the numbers of recorders.
+
+use std::sync::Arc;
+
+use crate::command::Commands;
+use crate::command::lane::Lane;
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::pool::{Lent, Pool};
+use crate::world::{Attachment, Seat, World};
+
+/// What a world and its recorders share.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    pub(super) seat: Arc<Seat>,
+    pub(super) lanes: Pool<Lane>,
+    /// Recorders that have been opened.
+    recorders: AtomicU64,
+    /// 16 KiB chunks that a chunk of a new composition has at least; [`GROW`] if later ones are longer.
+    chunks: AtomicU32,
+    /// The world has ended.
+    ended: AtomicU32,
+}
+
+/// The sort key of recorders that are given none: in the middle.
+pub(super) const MIDDLE: u64 = 1 << 63;
+const GROW: u32 = 1 << 31;
+
+impl Queue {
+    fn new(seat: &Arc<Seat>) -> Self {
+        Self {
+            seat: Arc::clone(seat),
+            lanes: Pool::new(),
+            recorders: AtomicU64::new(0),
+            chunks: AtomicU32::new(1 | GROW),
+            ended: AtomicU32::new(0),
+        }
+    }
+
+    /// The queue of a world.
+    pub(super) fn of(world: &World) -> &Arc<Self> {
+        let queue: &Arc<Self> = world
+            .attached
+            .get_or_attach(|| Arc::new(Self::new(&world.seat)));
+        let grow = if world.chunks_grow { GROW } else { 0 };
+        let chunks = world.chunks_per_chunk as u32 | grow;
+        // Ordering: Relaxed: recorders that open beside a change of the setting may see either.
+        if queue.chunks.load(Ordering::Relaxed) != chunks {
+            queue.chunks.store(chunks, Ordering::Relaxed);
+        }
+        queue
+    }
+
+    /// Opens a recorder. Lock-free.
+    pub(super) fn open(&self, key: u64) -> Commands<'_> {
+        // Ordering: Relaxed: only uniqueness, and the order of one thread's recorders, matter.
+        let number = self.recorders.fetch_add(1, Ordering::Relaxed);
+        let lane = self.lanes.take();
+        let mut lane = lane.unwrap_or_else(|| {
+            self.lanes
+                .lend(Lane::new(&self.seat.universe, self.seat.number))
+        });
+        // Ordering: as in `of`.
+        let chunks = self.chunks.load(Ordering::Relaxed);
+        lane.open((chunks & !GROW) as usize, chunks & GROW != 0);
+        Commands::new(self, lane, key, number)
+    }
+
+    /// Takes a recorder's lane back. If the world is gone, so is what was recorded.
+    pub(super) fn close(&self, lane: &mut Lent<'_, Lane>, key: u64, number: u64) {
+        lane.close(key, number);
+        // Ordering: Acquire pairs with the Release in `world_ends`. Who just misses it leaves the lane to
+        // the end of the queue.
+        if self.ended.load(Ordering::Acquire) == 1 && !lane.is_empty() {
+            if cfg!(debug_assertions) {
+                tracing::error!("commands were recorded for a world that has ended");
+            }
+            **lane = Lane::new(&self.seat.universe, self.seat.number);
+        }
+    }
+}
+
+impl Attachment for Arc<Queue> {
+    fn world_ends(&self) {
+        // Ordering: Release pairs with the Acquire in `close`.
+        self.ended.store(1, Ordering::Release);
+        for mut lane in self.lanes.take_all() {
+            if !lane.is_empty() {
+                tracing::debug!("a world has ended before its commands were flushed");
+            }
+            *lane = Lane::new(&self.seat.universe, self.seat.number);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! `Pool`: things that are lent to one thread at a time, and collected by one that wants them all.
+//!
+//! State: a fixed number of slots, each empty or with one item; a list of the items for which no slot was
+//! empty when they came back; and a list of all items that there are, which only grows.
+//!
+//! Operations, all on `&self`, lock-free: [`take`](Pool::take) swaps a slot with nothing;
+//! [`lend`](Pool::lend) adds an item; a [`Lent`] that is dropped puts its item into an empty slot by a
+//! compare-and-swap, or in front of the list; [`take_all`](Pool::take_all) swaps every slot and the list
+//! with nothing.
+//!
+//! Invariant: an item is in one slot, or in the list, or lent. Nobody follows the `next` of an item of the
+//! list unless he has swapped the whole list out, so no item comes back to the list while somebody looks at
+//! it. Items are freed only with the pool, and a [`Lent`] borrows the pool: who forgets one keeps the item
+//! from the others, but not for ever.
+//!
+//! Orderings: giving back is a Release, taking an Acquire: who takes an item sees all that the one before
+//! him did with it.
+
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+use core::ptr;
+
+use crossbeam_utils::CachePadded;
+
+use super::atomic::{AtomicPtr, Ordering};
+use super::{local, mutant};
+
+/// Slots: as many threads can leave an item each without meeting. Fewer in models.
+const SLOTS: usize = if cfg!(loom) { 2 } else { 32 };
+
+/// Items that are lent and collected.
+pub struct Pool<T> {
+    slots: Box<[CachePadded<AtomicPtr<Node<T>>>]>,
+    list: AtomicPtr<Node<T>>,
+    all: AtomicPtr<Node<T>>,
+}
+
+struct Node<T> {
+    item: T,
+    /// The next in the list of those without a slot; of use to who has swapped it out.
+    next: *mut Node<T>,
+    /// The next in the list of all; never changes once it is there.
+    older: *mut Node<T>,
+}
+
+/// An item of a pool, as long as one thread has it; dropped, it goes back.
+pub struct Lent<'p, T> {
+    pool: &'p Pool<T>,
+    node: *mut Node<T>,
+}
+
+// SAFETY: a `Lent` is the only access to its item.
+unsafe impl<T: Send> Send for Lent<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for Lent<'_, T> {}
+// SAFETY: the pool hands items from thread to thread, and lends none to two.
+unsafe impl<T: Send> Sync for Pool<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for Pool<T> {}
+
+impl<T> Deref for Lent<'_, T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        // SAFETY: the node is this one's alone, and lives as long as the pool.
+        unsafe { &(*self.node).item }
+    }
+}
+
+impl<T> DerefMut for Lent<'_, T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above.
+        unsafe { &mut (*self.node).item }
+    }
+}
+
+impl<T> Drop for Lent<'_, T> {
+    fn drop(&mut self) {
+        self.pool.give(self.node);
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Lent<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T> Pool<T> {
+    /// A pool without items.
+    #[must_use]
+    pub fn new() -> Self {
+        let slots = (0..SLOTS).map(|_| CachePadded::new(AtomicPtr::new(ptr::null_mut())));
+        Self {
+            slots: slots.collect(),
+            list: AtomicPtr::new(ptr::null_mut()),
+            all: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// An item, preferably the one that this thread gave back last; `None` if no slot has one. At most one
+    /// read-modify-write for each slot.
+    #[must_use]
+    pub fn take(&self) -> Option<Lent<'_, T>> {
+        let mut slots = self.slots_from_home();
+        slots.find_map(|slot| {
+            // Ordering: Relaxed: a hint; the swap decides.
+            let node = slot.load(Ordering::Relaxed);
+            (!node.is_null()).then(|| self.empty(slot)).flatten()
+        })
+    }
+
+    /// Adds an item, and lends it.
+    #[must_use]
+    pub fn lend(&self, item: T) -> Lent<'_, T> {
+        let node = Box::into_raw(Box::new(Node {
+            item,
+            next: ptr::null_mut(),
+            older: ptr::null_mut(),
+        }));
+        let mut head = self.all.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: the node is this call's until it is in the list.
+            unsafe { (*node).older = head };
+            // Ordering: Relaxed: the list of all is walked by who owns the pool, after everybody.
+            match self
+                .all
+                .compare_exchange(head, node, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => return Lent { pool: self, node },
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    fn slots_from_home(&self) -> impl Iterator<Item = &AtomicPtr<Node<T>>> {
+        let home = local::thread_number() % self.slots.len();
+        let (before, after) = self.slots.split_at(home);
+        after.iter().chain(before).map(|slot| &**slot)
+    }
+
+    /// Takes what is in a slot.
+    fn empty(&self, slot: &AtomicPtr<Node<T>>) -> Option<Lent<'_, T>> {
+        // Ordering: Acquire pairs with the Release in `give`.
+        let order = mutant::ordering("pool_take_relaxed", Ordering::Acquire);
+        let node = slot.swap(ptr::null_mut(), order);
+        (!node.is_null()).then_some(Lent { pool: self, node })
+    }
+
+    /// Puts a node back.
+    fn give(&self, node: *mut Node<T>) {
+        // Ordering: Release pairs with the Acquire of who takes the item.
+        let order = mutant::ordering("pool_give_relaxed", Ordering::Release);
+        for slot in self.slots_from_home() {
+            // Ordering: Relaxed: a hint; the compare-and-swap decides.
+            if !slot.load(Ordering::Relaxed).is_null() {
+                continue;
+            }
+            if mutant::active("pool_give_blindly") {
+                slot.store(node, order);
+                return;
+            }
+            if slot
+                .compare_exchange(ptr::null_mut(), node, order, Ordering::Relaxed)
+                .is_ok()
+            {
+                return;
+            }
+        }
+        let mut head = self.list.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: the node is this call's until it is in the list.
+            unsafe { (*node).next = head };
+            match self
+                .list
+                .compare_exchange(head, node, order, Ordering::Relaxed)
+            {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    /// Takes all items that are not lent.
+    #[must_use]
+    pub fn take_all(&self) -> Vec<Lent<'_, T>> {
+        let mut all: Vec<Lent<'_, T>> = Vec::new();
+        for slot in &self.slots {
+            if !slot.load(Ordering::Relaxed).is_null() {
+                all.extend(self.empty(slot));
+            }
+        }
+        // Ordering: Acquire pairs with the Release in `give`. The compare-and-swap of each item continues
+        // the release sequence of those below it.
+        let mut node = self.list.swap(ptr::null_mut(), Ordering::Acquire);
+        while !node.is_null() {
+            // SAFETY: the swap has made the whole list this call's.
+            let next = unsafe { (*node).next };
+            all.push(Lent { pool: self, node });
+            node = next;
+        }
+        all
+    }
+}
+
+impl<T> Default for Pool<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Drop for Pool<T> {
+    fn drop(&mut self) {
+        // Ordering: Relaxed: `&mut` comes after everybody.
+        let mut node = self.all.load(Ordering::Relaxed);
+        while !node.is_null() {
+            // SAFETY: from `Box::into_raw`; each is in the list of all once, and none is lent any more.
+            let item = unsafe { Box::from_raw(node) };
+            node = item.older;
+        }
+    }
+}
+
+impl<T> fmt::Debug for Pool<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").finish_non_exhaustive()
+    }
+}

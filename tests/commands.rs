@@ -155,8 +155,8 @@ fn every_kind_of_command_does_what_the_world_does_at_once() {
     assert_eq!(world.shared::<Team>(ants[5]).unwrap(), &Team(1));
     assert_eq!(world.get::<u32>(ants[5]).unwrap(), &5);
     assert_eq!(world.resources().get::<f64>(), Some(&1.5));
-    for n in 6..10 {
-        assert_eq!(world.get::<Position>(ants[n]).unwrap(), &position(n as u32));
+    for (&ant, n) in ants.iter().zip(0..).skip(6) {
+        assert_eq!(world.get::<Position>(ant).unwrap(), &position(n));
     }
 }
 

@@ -57,7 +57,10 @@ impl Archetype {
             unsafe { core::slice::from_raw_parts_mut(chunk.handles(), chunk.len as usize) };
         for (at, &Move { from, to }) in moves.iter().enumerate() {
             if let Some(later) = moves.get(at + AHEAD) {
-                universe.index().expect(handles[later.from as usize]);
+                universe
+                    .index()
+                    .places()
+                    .expect(handles[later.from as usize]);
             }
             let entity = handles[from as usize];
             handles[to as usize] = entity;

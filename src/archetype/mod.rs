@@ -23,6 +23,8 @@ pub(crate) mod universe;
 pub use layout::{ChunkLayout, Content, MAX_ALIGN};
 pub use universe::Universe;
 
+pub(crate) use universe::Finder;
+
 pub(crate) use archetype::{
     Archetype, ChunkValue, Group, Row, SharedId, read_bit, set_bits, write_bit,
 };

@@ -4,8 +4,9 @@ use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
 use std::io;
 
+use crate::archetype::archetype::Row;
 use crate::chunk::{ChunkError, ChunkOptions, MegachunkAllocator, Run};
-use crate::entity::{Entity, EntityIndex, Full, IndexOptions, Place};
+use crate::entity::{Entity, EntityIndex, Full, IndexOptions, Place, Places};
 use crate::fragment::FragmentRegistry;
 use crate::memory::Table;
 use crate::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
@@ -102,6 +103,48 @@ impl Owner {
         self.0 as u32 & ((1 << SUB_BITS) - 1)
     }
 }
+
+/// Where the entities of a world lie, for as long as nobody changes the world: two addresses to keep in
+/// registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Finder<'a> {
+    places: Places<'a>,
+    owners: NonNull<AtomicU64>,
+    world: u16,
+}
+
+impl Finder<'_> {
+    /// Asks the processor for what it takes to find an entity soon.
+    #[inline(always)]
+    pub(crate) fn expect(self, entity: Entity) {
+        self.places.expect(entity);
+    }
+
+    /// The archetype and row of an entity; `None` if it is not built in this world.
+    #[inline(always)]
+    pub(crate) fn find(self, entity: Entity) -> Option<(u32, Row)> {
+        let place = self.places.of(entity)?;
+        // Ordering: as in `Universe::enter`.
+        //
+        // SAFETY: a place's chunk is below the number of chunks, and there is an owner for each; the universe
+        // lives as long as `self` is borrowed from it.
+        let owner = unsafe { self.owners.add(place.chunk() as usize).as_ref() };
+        let owner = Owner(owner.load(Ordering::Relaxed));
+        if owner.world() != self.world || place.row() >= ROWS_PER_CHUNK {
+            return None;
+        }
+        let row = Row {
+            chunk: owner.position(),
+            row: owner.sub() * ROWS_PER_CHUNK + place.row(),
+        };
+        Some((owner.archetype(), row))
+    }
+}
+
+// SAFETY: an address of atomics that any thread may load, and that live as long as what it is borrowed from.
+unsafe impl Send for Finder<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Finder<'_> {}
 
 impl Universe {
     /// A universe without worlds, with the default options.
@@ -295,14 +338,14 @@ impl Universe {
         }
     }
 
-    /// Whose a chunk is.
+    /// Where the entities of a world lie.
     #[inline(always)]
-    pub(crate) fn owner(&self, place: Place) -> Owner {
-        // Ordering: as in `enter`.
-        //
-        // SAFETY: a place's chunk is below the number of chunks.
-        let owner = unsafe { self.owners.get_unchecked(place.chunk() as usize) };
-        Owner(owner.load(Ordering::Relaxed))
+    pub(crate) fn finder(&self, world: u16) -> Finder<'_> {
+        Finder {
+            places: self.index.places(),
+            owners: self.owners.first(),
+            world,
+        }
     }
 
     /// Creates an entity that lies in a row.
@@ -405,7 +448,7 @@ mod tests {
                     unsafe { universe.create_rows(handles.as_mut_ptr(), run, first, ROWS as u32) }
                         .expect("there are ids");
                     for (&entity, row) in handles.iter().zip(first..) {
-                        assert_eq!(universe.index.place_of(entity), Some(place(run, row)));
+                        assert_eq!(universe.index.places().of(entity), Some(place(run, row)));
                     }
                     universe.kill_slice(&handles);
                     assert!(!handles.iter().any(|&entity| universe.exists(entity)));

@@ -11,9 +11,9 @@ pub mod reference;
 pub use allocator::EntityAllocator;
 pub use error::{DestroyReport, EntityError, EntityFault, Full};
 pub use id::Entity;
-#[cfg(not(loom))]
-pub(crate) use index::Buried;
 #[cfg(loom)]
 pub use index::model;
+#[cfg(not(loom))]
+pub(crate) use index::{Buried, Places};
 pub use index::{CACHED_IDS, Created, EntityIndex, IndexOptions, Live};
 pub use place::Place;

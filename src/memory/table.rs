@@ -104,6 +104,13 @@ impl<T: ZeroFilled> Table<T> {
         &self.values[index]
     }
 
+    /// The first value: `len` of them stand side by side, as long as the table lives.
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(crate) fn first(&self) -> core::ptr::NonNull<T> {
+        self.memory.base().cast()
+    }
+
     /// The value number `index`, checked.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> &T {

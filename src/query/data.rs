@@ -71,6 +71,13 @@ pub unsafe trait QueryData {
         let _ = (columns, chunk);
     }
 
+    /// Asks the processor for a row that will be lent soon.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn expect(columns: Self::Columns, chunk: ChunkView<'_>, row: usize) {
+        let _ = (columns, chunk, row);
+    }
+
     /// The same from row `rows` on.
     #[doc(hidden)]
     fn skip<'w>(fetch: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w>;
@@ -195,6 +202,11 @@ unsafe impl<T: Fragment> QueryData for &T {
     }
 
     #[inline(always)]
+    fn expect(offset: u32, chunk: ChunkView<'_>, row: usize) {
+        memory::prefetch(array::<T>(chunk, offset).wrapping_add(row));
+    }
+
+    #[inline(always)]
     fn fetch<'w>(offset: u32, chunk: ChunkView<'w>) -> *const T {
         array::<T>(chunk, offset)
     }
@@ -249,6 +261,11 @@ unsafe impl<T: Fragment> QueryData for &mut T {
     #[inline(always)]
     fn ahead(at: At, chunk: ChunkView<'_>) {
         prefetch::<T>(chunk, at.offset);
+    }
+
+    #[inline(always)]
+    fn expect(at: At, chunk: ChunkView<'_>, row: usize) {
+        memory::prefetch(array::<T>(chunk, at.offset).wrapping_add(row));
     }
 
     #[inline(always)]
@@ -613,6 +630,11 @@ macro_rules! tuple {
             #[inline(always)]
             fn ahead(columns: Self::Columns, chunk: ChunkView<'_>) {
                 $($data::ahead(columns.$at, chunk);)*
+            }
+
+            #[inline(always)]
+            fn expect(columns: Self::Columns, chunk: ChunkView<'_>, row: usize) {
+                $($data::expect(columns.$at, chunk, row);)*
             }
 
             #[inline(always)]

@@ -16,6 +16,7 @@ mod dynamic;
 mod error;
 mod filter;
 mod iter;
+mod lookup;
 mod masks;
 mod once;
 #[expect(clippy::module_inception, reason = "the noun of the room")]
@@ -30,6 +31,7 @@ pub use dynamic::{DynamicChunk, DynamicQuery, DynamicQueryBuilder, DynamicRun, P
 pub use error::QueryError;
 pub use filter::{Any, Changed, Moved, QueryFilter, With, Without};
 pub use iter::QueryIter;
+pub use lookup::QueryLookup;
 pub use once::QueryOnce;
 pub use query::Query;
 pub use requirements::{Access, Requirements};

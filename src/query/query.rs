@@ -4,10 +4,10 @@ use core::marker::PhantomData;
 
 use crate::archetype::{Cursor, Having, LONG_AGO, Lists};
 use crate::entity::Entity;
-use crate::query::masks::mask_of;
+use crate::query::lookup::lend;
 use crate::query::requirements::Mask;
 use crate::query::run::QueryRun;
-use crate::query::{ChunkView, QueryData, QueryError, QueryFilter, ReadOnly, Requirements};
+use crate::query::{QueryData, QueryError, QueryFilter, QueryLookup, ReadOnly, Requirements};
 use crate::sync::atomic::Ordering;
 use crate::world::{World, WorldError};
 
@@ -278,6 +278,35 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
         }
     }
 
+    /// The query on a world, for random access: to look entities up by their handles, many of them. O(archetypes
+    /// that match).
+    ///
+    /// # Panics
+    /// As for [`on`](Self::on).
+    #[inline]
+    pub fn lookup<'q>(&'q mut self, world: &'q World) -> QueryLookup<'q, D, F>
+    where
+        D: ReadOnly,
+    {
+        self.lookup_in(world)
+    }
+
+    /// The same to change what is found.
+    ///
+    /// # Panics
+    /// As for [`on`](Self::on).
+    #[inline]
+    pub fn lookup_mut<'q>(&'q mut self, world: &'q mut World) -> QueryLookup<'q, D, F> {
+        self.lookup_in(world)
+    }
+
+    #[inline]
+    fn lookup_in<'q>(&'q mut self, world: &'q World) -> QueryLookup<'q, D, F> {
+        self.update(world);
+        let version = world.version();
+        QueryLookup::new(world, &self.matches, self.since(version))
+    }
+
     /// Lends the data of one entity, if the query sees it.
     ///
     /// # Errors
@@ -288,7 +317,8 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
         world: &'q mut World,
         entity: Entity,
     ) -> Result<D::Item<'q>, WorldError> {
-        self.lend(world, entity)
+        // SAFETY: `&mut` of the world lends nothing else.
+        unsafe { self.lend(world, entity) }
     }
 
     /// Lends the data of one entity to be read, if the query sees it.
@@ -304,37 +334,23 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
     where
         D: ReadOnly,
     {
-        self.lend(world, entity)
+        // SAFETY: the query only reads, as does whoever has borrowed the world too.
+        unsafe { self.lend(world, entity) }
     }
 
+    /// Lends the data of one entity.
+    ///
+    /// # Safety
+    /// Nobody has what is lent in a way that conflicts.
     #[inline]
-    fn lend<'q>(&'q mut self, world: &'q World, entity: Entity) -> Result<D::Item<'q>, WorldError> {
+    unsafe fn lend<'q>(
+        &'q mut self,
+        world: &'q World,
+        entity: Entity,
+    ) -> Result<D::Item<'q>, WorldError> {
         self.update(world);
-        let (archetype, row) = world.find(entity)?;
-        let refused = || WorldError::Missing {
-            entity,
-            name: core::any::type_name::<(D, F)>().into(),
-        };
-        let at = self
-            .matches
-            .binary_search_by_key(&archetype, |known| known.archetype)
-            .map_err(|_| refused())?;
-        let known = &self.matches[at];
-        let data = &world.archetypes[archetype as usize];
-        let chunk = ChunkView {
-            world,
-            archetype: data,
-            chunk: &data.chunks[row.chunk as usize],
-            version: world.version(),
-            since: self.since(world.version()),
-        };
-        let seen = known.masks.as_deref().is_none_or(|masks| {
-            mask_of(masks, chunk.chunk, row.row / 64) >> (row.row % 64) & 1 == 1
-        });
-        if !seen || !F::sees(known.filter, chunk) {
-            return Err(refused());
-        }
-        // SAFETY: a row of the chunk; the borrow of the world lends nothing else that conflicts.
-        Ok(unsafe { D::item(D::fetch(known.data, chunk), row.row as usize) })
+        let since = self.since(world.version());
+        // SAFETY: the caller's.
+        unsafe { lend(world, &self.matches, since, entity, world.locate(entity)) }
     }
 }

@@ -40,8 +40,7 @@ pub use snapshot::{SnapshotError, SnapshotOptions};
 pub use stats::{ArchetypeStats, WorldStats};
 pub use view::{EntityView, EntityViewMut};
 
-use crate::archetype::universe::ROWS_PER_CHUNK;
-use crate::archetype::{AGING, Archetype, HavingLists, Row};
+use crate::archetype::{AGING, Archetype, Finder, HavingLists, Row};
 use crate::entity::{Entity, EntityError, EntityFault, Place};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -283,14 +282,13 @@ impl World {
     /// Where an entity of this world lies; `None` if it is not built here.
     #[inline(always)]
     pub(crate) fn locate(&self, entity: Entity) -> Option<(u32, Row)> {
-        let place = self.universe.index().place_of(entity)?;
-        let owner = self.universe.owner(place);
-        if owner.world() != self.number || place.row() >= ROWS_PER_CHUNK {
-            return None;
-        }
-        let chunk = owner.position();
-        let row = owner.sub() * ROWS_PER_CHUNK + place.row();
-        Some((owner.archetype(), Row { chunk, row }))
+        self.finder().find(entity)
+    }
+
+    /// Where the entities of this world lie.
+    #[inline(always)]
+    pub(crate) fn finder(&self) -> Finder<'_> {
+        self.universe.finder(self.number)
     }
 
     /// Why an entity is not built in this world.

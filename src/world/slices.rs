@@ -204,11 +204,11 @@ impl World {
             let scattered = scattered.get_or_insert_with(|| {
                 rest.iter()
                     .take(AHEAD)
-                    .for_each(|&entity| self.expect(entity));
+                    .for_each(|&entity| self.finder().expect(entity));
                 Scattered::new(self, rest.len())
             });
             if let Some(&later) = rest.get(AHEAD) {
-                self.expect(later);
+                self.finder().expect(later);
             }
             match self.find(rest[0]) {
                 Ok(place) => {
@@ -228,12 +228,6 @@ impl World {
         }
         resume(panicked);
         report
-    }
-
-    /// Asks the processor for what it takes to look an entity up.
-    #[inline(always)]
-    fn expect(&self, entity: Entity) {
-        self.universe.index().expect(entity);
     }
 }
 

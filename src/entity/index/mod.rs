@@ -39,6 +39,8 @@ pub use iter::{Created, Live};
 pub use options::IndexOptions;
 #[cfg(not(loom))]
 pub(crate) use owned::Buried;
+#[cfg(not(loom))]
+pub(crate) use placed::Places;
 
 use cache::{Cache, Tally};
 use core::Core;

@@ -25,16 +25,6 @@ impl Buried {
 }
 
 impl EntityIndex {
-    /// Asks the processor for the slot of an entity that will be looked up soon.
-    #[inline(always)]
-    pub(crate) fn expect(&self, entity: Entity) {
-        if (entity.index() as usize) < Self::CAPACITY {
-            // SAFETY: just checked.
-            let slot = unsafe { self.shared.core.slot(entity.index()) };
-            crate::memory::prefetch(slot);
-        }
-    }
-
     /// Makes an entity dead, for good; its slot stays taken until [`free_owned`](Self::free_owned).
     #[inline(always)]
     pub(crate) fn bury_owned(&self, entity: Entity, buried: &mut Buried) {

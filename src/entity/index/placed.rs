@@ -1,12 +1,65 @@
 //! What a world does with the ids of its own entities: it creates them where they lie, and moves them.
 
+#[cfg(not(loom))]
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
+#[cfg(not(loom))]
+use core::ptr::NonNull;
 
 use crate::entity::index::{batch, slot};
 use crate::entity::{Entity, EntityIndex, Full, Place};
+#[cfg(not(loom))]
+use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering;
 #[cfg(not(loom))]
 use crate::sync::geometry::WORD_BITS;
+
+/// Where the entities of a world lie, for as long as nobody changes the world: one address to keep in a register.
+#[cfg(not(loom))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places<'a> {
+    slots: NonNull<AtomicU64>,
+    _index: PhantomData<&'a EntityIndex>,
+}
+
+// SAFETY: an address of atomics that any thread may load, and that live as long as what it is borrowed from.
+#[cfg(not(loom))]
+unsafe impl Send for Places<'_> {}
+// SAFETY: as above.
+#[cfg(not(loom))]
+unsafe impl Sync for Places<'_> {}
+
+#[cfg(not(loom))]
+impl Places<'_> {
+    /// Asks the processor for the slot of an entity that will be looked up soon.
+    #[inline(always)]
+    pub(crate) fn expect(self, entity: Entity) {
+        let index = entity.index() as usize;
+        crate::memory::prefetch(self.slots.as_ptr().wrapping_add(index));
+    }
+
+    /// Where an entity lies; `None` if it does not live, or has no place. Wait-free, one load.
+    ///
+    /// Says nothing about what was written before the entity came there, unless it lies in the world that the
+    /// caller has borrowed: what came there came before the borrow began.
+    #[inline(always)]
+    pub(crate) fn of(self, entity: Entity) -> Option<Place> {
+        if entity.index() as usize >= EntityIndex::CAPACITY {
+            return None;
+        }
+        // SAFETY: just checked; the index lives as long as `self` is borrowed from it.
+        let slot = unsafe { self.slots.add(entity.index() as usize).as_ref() };
+        // Ordering: Relaxed, see above. Whoever moves entities of other worlds meanwhile makes no entity
+        // of this one, so that a word that names this world is older than the borrow.
+        let word = slot.load(Ordering::Relaxed);
+        // A handle's version is odd, so a dead slot never matches.
+        if slot::version(word) == entity.version() {
+            slot::place(word)
+        } else {
+            None
+        }
+    }
+}
 
 impl EntityIndex {
     /// Creates an entity that has a place from the beginning. Lock-free; no read-modify-write but one or
@@ -52,11 +105,14 @@ impl EntityIndex {
         })
     }
 
-    /// Where an entity lies; `None` if it does not live, or has no place. Wait-free, one load.
+    /// Where entities lie.
     #[cfg(not(loom))]
     #[inline(always)]
-    pub(crate) fn place_of(&self, entity: Entity) -> Option<Place> {
-        slot::place(self.shared.core.living(entity)?)
+    pub(crate) fn places(&self) -> Places<'_> {
+        Places {
+            slots: self.shared.core.slots.first(),
+            _index: PhantomData,
+        }
     }
 
     /// Sets the place of an entity that nobody else changes or destroys meanwhile: one that lies in a

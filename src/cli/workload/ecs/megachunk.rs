@@ -82,9 +82,10 @@ fn done<T>(result: Result<T, WorldError>) -> T {
 
 fn get(world: &World, ids: &[Entity]) -> Tally {
     let mut tally = Tally::default();
-    for &id in ids {
-        tally.add(done(world.get::<Position>(id)).0[0]);
-    }
+    let mut positions = Query::<&Position>::new(world).expect("the query is a sound one");
+    positions.lookup(world).for_each(ids, |_, position| {
+        tally.add(done(position).0[0]);
+    });
     tally
 }
 

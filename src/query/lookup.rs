@@ -121,7 +121,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     /// numbers.lookup_mut(&mut world).for_each(&ants, |at, number| {
     ///     *number.unwrap() += at as u32;
     /// });
-    /// assert!(ants.iter().all(|&ant| world.get::<u32>(ant) == Ok(&999)));
+    /// assert!(ants.iter().all(|&ant| world.get(ant).is_ok_and(|&number: &u32| number == 999)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn for_each(

@@ -338,6 +338,16 @@ impl Universe {
         }
     }
 
+    /// Whose a chunk is.
+    #[inline(always)]
+    pub(crate) fn owner(&self, place: Place) -> Owner {
+        // Ordering: as in `enter`.
+        //
+        // SAFETY: a place's chunk is below the number of chunks.
+        let owner = unsafe { self.owners.get_unchecked(place.chunk() as usize) };
+        Owner(owner.load(Ordering::Relaxed))
+    }
+
     /// Where the entities of a world lie.
     #[inline(always)]
     pub(crate) fn finder(&self, world: u16) -> Finder<'_> {

@@ -105,6 +105,13 @@ impl EntityIndex {
         })
     }
 
+    /// Where an entity lies; `None` if it does not live, or has no place. Wait-free, one load.
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(crate) fn place_of(&self, entity: Entity) -> Option<Place> {
+        slot::place(self.shared.core.living(entity)?)
+    }
+
     /// Where entities lie.
     #[cfg(not(loom))]
     #[inline(always)]

@@ -117,6 +117,8 @@ pub(super) struct Stream {
     pub(super) draft: Draft,
     /// The shared values, or [`NONE`].
     pub(super) combo: u32,
+    /// How many 16 KiB chunks its chunks were to have at least.
+    chunks: usize,
     /// Where the next entity goes, or [`NONE`]; up to which row.
     current: u32,
     limit: u32,
@@ -167,6 +169,8 @@ pub(crate) struct Lane {
     private_of: HashMap<u32, u32>,
     /// Where the recorder that is open began.
     began: (u32, u32),
+    /// Some streams are for chunks of another length than new ones get.
+    outdated: bool,
 }
 
 impl Lane {
@@ -195,11 +199,19 @@ impl Lane {
             last_way: None,
             private_of: HashMap::new(),
             began: (0, 0),
+            outdated: false,
         }
     }
 
     /// A recorder opens. New compositions get chunks of `chunks` times 16 KiB at least.
     pub(super) fn open(&mut self, chunks: usize, grow: bool) {
+        if chunks != self.chunks {
+            // What was cut out for other chunks serves no more: all lanes must do the same.
+            self.stream_of.clear();
+            self.way_of.clear();
+            self.last_way = None;
+            self.outdated = true;
+        }
         (self.chunks, self.grow) = (chunks, grow);
         self.began = (self.commands.len() as u32, self.parts.len() as u32);
     }
@@ -217,7 +229,9 @@ impl Lane {
             commands..self.commands.len() as u32,
             parts..self.parts.len() as u32,
         );
-        if !commands.is_empty() || !parts.is_empty() {
+        let segment = self.segments.len() as u32;
+        let templates = self.templates.last().is_some_and(|(of, _)| *of == segment);
+        if !commands.is_empty() || !parts.is_empty() || templates {
             self.segments.push(Segment {
                 key,
                 number,
@@ -287,6 +301,7 @@ impl Lane {
             ids: key.0.clone(),
             draft,
             combo,
+            chunks: self.chunks,
             current: NONE,
             limit: 0,
             nursery: NONE,
@@ -749,9 +764,10 @@ impl Lane {
         self.segments.clear();
         self.parts.clear();
         self.spans.clear();
-        if !self.combos.is_empty() {
+        if self.outdated || !self.combos.is_empty() {
             // Ops, streams and ways name combinations by number.
             self.forget_combos(&mut left);
+            self.outdated = false;
             let combos = core::mem::take(&mut self.combos);
             note(&mut panicked, || drop(combos));
         }
@@ -761,32 +777,30 @@ impl Lane {
         panicked
     }
 
-    /// Forgets all ops, ways and streams with shared values.
+    /// Forgets all ops, ways and streams with shared values, and those for other chunks; what stays is
+    /// numbered anew.
     fn forget_combos(&mut self, left: &mut [Option<Private>]) {
-        self.last_op = None;
+        (self.last_op, self.last_way) = (None, None);
+        let numbers = keep(
+            &mut self.ops,
+            |op| !matches!(op, Op::Change { combo, .. } if *combo != NONE),
+        );
         self.op_of.retain(|key, _| key.combo == NONE);
-        let mut kept = Vec::with_capacity(self.streams.len());
-        let mut number_of = Vec::with_capacity(self.streams.len());
-        for stream in core::mem::take(&mut self.streams) {
-            if stream.combo == NONE {
-                number_of.push(kept.len() as u32);
-                kept.push(stream);
-            } else {
-                number_of.push(NONE);
-            }
-        }
-        self.streams = kept;
+        renumber(self.op_of.values_mut(), &numbers);
+        let chunks = self.chunks;
+        let numbers = keep(&mut self.streams, |stream| {
+            stream.combo == NONE && stream.chunks == chunks
+        });
         self.stream_of.retain(|key, _| key.1 == NONE);
-        for number in self.stream_of.values_mut() {
-            *number = number_of[*number as usize];
-        }
-        for way in &mut self.ways {
-            way.stream = number_of[way.stream as usize];
-        }
+        renumber(self.stream_of.values_mut(), &numbers);
+        renumber(
+            left.iter_mut().flatten().map(|private| &mut private.stream),
+            &numbers,
+        );
+        renumber(self.ways.iter_mut().map(|way| &mut way.stream), &numbers);
+        let numbers = keep(&mut self.ways, |way| way.stream != NONE);
         self.way_of.retain(|key, _| key.1 == NONE);
-        for private in left.iter_mut().flatten() {
-            private.stream = number_of[private.stream as usize];
-        }
+        renumber(self.way_of.values_mut(), &numbers);
     }
 
     /// Keeps the nurseries, and gives other chunks back that were not handed over.
@@ -835,6 +849,24 @@ impl Lane {
         }
         panicked
     }
+}
+
+/// Keeps some of a list; the new number of each that was there, or [`NONE`].
+fn keep<T>(list: &mut Vec<T>, keeps: impl Fn(&T) -> bool) -> Vec<u32> {
+    let mut numbers = Vec::with_capacity(list.len());
+    let mut next = 0;
+    list.retain(|item| {
+        let kept = keeps(item);
+        numbers.push(if kept { next } else { NONE });
+        next += u32::from(kept);
+        kept
+    });
+    numbers
+}
+
+/// Gives everything its new number.
+fn renumber<'a>(all: impl Iterator<Item = &'a mut u32>, numbers: &[u32]) {
+    all.for_each(|number| *number = numbers[*number as usize]);
 }
 
 /// Gives a chunk back that holds nothing.

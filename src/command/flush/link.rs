@@ -3,7 +3,7 @@
 use crate::archetype::{Archetype, Carry, Chunk, Draft, Edge, SharedId, copy_rows, set_bits};
 use crate::command::flush::Flush;
 use crate::command::lane::{Lane, Private};
-use crate::fragment::panic::{Panicked, first, note};
+use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{FragmentError, Value};
 use crate::world::{World, WorldError};
 
@@ -28,23 +28,18 @@ impl Flush<'_> {
     pub(super) fn link(&mut self, world: &mut World, lane: usize, segment: usize) {
         let (data, privates) = &mut self.lanes[lane];
         let parts = data.segments[segment].parts.clone();
-        if parts.is_empty() {
-            return;
-        }
         for (of, template) in &data.templates {
             if *of as usize == segment {
                 let known = world.templates.entry(template.id());
-                known.or_insert_with(|| template.duplicate());
+                // The template's `clone` may panic.
+                note(&mut self.panicked, || {
+                    known.or_insert_with(|| template.duplicate());
+                });
             }
         }
         for part in parts {
             let part = &data.parts[part as usize];
             let mut joining = None;
-            // Users' `eq` and `hash` may panic.
-            note(&mut self.panicked, || {
-                joining = Some(world.joining(data, part.stream));
-            });
-            let mut refused = None;
             let mut span = part.first_span;
             while let Some(rows) = data.spans.get(span as usize) {
                 span = rows.next;
@@ -53,7 +48,14 @@ impl Flush<'_> {
                 }
                 let private = &mut privates[rows.private as usize];
                 let Some(there) = private else { continue };
-                let mut done = 0;
+                if joining.is_none() {
+                    // Users' `eq` and `hash` may panic, and the `clone` of a template.
+                    note(&mut self.panicked, || {
+                        joining = Some(world.joining(data, part.stream));
+                    });
+                }
+                let (mut done, mut refused) = (0, None);
+                let mut left = rows.first..rows.first + rows.count;
                 if let Some(Ok(joining)) = &joining {
                     let whole = there.own && joining.same_layout;
                     let result = if whole {
@@ -73,6 +75,11 @@ impl Flush<'_> {
                             refused = Some(error);
                         }
                     }
+                    // A chunk that is taken over loses its last rows first.
+                    left = match private {
+                        Some(there) if whole => 0..there.chunk.len,
+                        _ => rows.first + done..rows.first + rows.count,
+                    };
                     self.report.created += done as usize;
                 }
                 if done < rows.count
@@ -83,7 +90,6 @@ impl Flush<'_> {
                         (_, why) => why.as_ref(),
                     };
                     let draft = &data.streams[part.stream as usize].draft;
-                    let left = rows.first + done..rows.first + rows.count;
                     for row in left.clone() {
                         // SAFETY: a row of the chunk.
                         let entity = unsafe { *there.chunk.handles().add(row as usize) };
@@ -93,6 +99,11 @@ impl Flush<'_> {
                     }
                     let more = end_rows(world, draft, &there.chunk, left);
                     self.panicked = first(self.panicked.take(), more);
+                    if let Some(Ok(gone)) = &joining {
+                        // The next rows ask again: a group without chunks goes.
+                        world.let_go(gone.archetype, gone.group);
+                        joining = None;
+                    }
                 }
                 if let Some(there) = private
                     && there.own
@@ -143,8 +154,19 @@ impl World {
             None => 0,
             Some(combo) => {
                 let mut key: Vec<SharedId> = Vec::with_capacity(combo.values.len());
-                for value in &combo.values {
-                    key.push(self.intern(value)?);
+                let mut result = Ok(());
+                let mut panicked = None;
+                note(&mut panicked, || {
+                    let mut values = combo.values.iter();
+                    result = values.try_for_each(|value| {
+                        key.push(self.intern(value)?);
+                        Ok::<(), WorldError>(())
+                    });
+                });
+                if panicked.is_some() || result.is_err() {
+                    key.iter().for_each(|&id| self.shared.release_unused(id));
+                    resume(panicked);
+                    result?;
                 }
                 self.group_of(archetype, &key)
             }

@@ -185,21 +185,32 @@ impl<'a> Scene<'a> {
     /// their bits in one word: one thread does them all.
     pub(super) fn carry_all_bits(self) {
         let tasks = self.plan.tasks.iter();
-        let with_bits = |task: &&Task| !self.plan.ways[task.way as usize].edge.bits.is_empty();
+        let with_bits = |task: &&Task| {
+            let way = &self.plan.ways[task.way as usize];
+            !(way.edge.bits.is_empty() && way.again.is_empty())
+        };
         tasks
             .filter(with_bits)
             .for_each(|task| self.carry_bits(task));
     }
 
     fn carry_bits(self, task: &Task) {
-        let Some(to) = task.to else { return };
         let work = &self.works[task.work as usize];
         let way = &self.plan.ways[task.way as usize];
         let rows = &work.groups[task.group as usize].rows;
+        let rows = &rows[task.first as usize..(task.first + task.count) as usize];
         let from = &self.world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
+        let Some(to) = task.to else {
+            for &bits in &way.again {
+                for &row in rows {
+                    // SAFETY: rows of the chunk, which nobody else has.
+                    unsafe { write_bit(from.array(bits), row, true) };
+                }
+            }
+            return;
+        };
         let chunk = &self.world.archetypes[way.target as usize].chunks[to.chunk as usize];
         for &(source, target) in &way.edge.bits {
-            let rows = &rows[task.first as usize..(task.first + task.count) as usize];
             for (&row, there) in rows.iter().zip(to.row..) {
                 // SAFETY: rows of both chunks, which nobody else has.
                 unsafe {

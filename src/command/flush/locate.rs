@@ -6,7 +6,7 @@ use crate::archetype::Row;
 use crate::command::flush::{Piece, parallel};
 use crate::command::lane::{Command, Lane};
 use crate::entity::Entity;
-use crate::world::{World, WorldError};
+use crate::world::World;
 
 /// A command at its entity.
 #[derive(Clone, Copy, Debug)]
@@ -33,8 +33,8 @@ pub(super) struct Bucket {
 pub(super) struct Located {
     pub(super) items: Vec<Item>,
     pub(super) buckets: Vec<Bucket>,
-    /// Commands whose entity does not lie in the world: which command, of which entity, and why.
-    pub(super) lost: Vec<(u32, Entity, WorldError)>,
+    /// Commands whose entity does not lie in the world: what is to be done, to which entity.
+    pub(super) lost: Vec<(u32, Entity)>,
 }
 
 /// Neighbouring commands of a lane, and the number of its first op.
@@ -106,7 +106,7 @@ pub(super) fn locate(
         }
         lost
     };
-    let lost: usize = if parallel(total) {
+    let missing: usize = if parallel(total) {
         tasks.par_iter_mut().map(look).sum()
     } else {
         tasks.iter_mut().map(look).sum()
@@ -116,8 +116,8 @@ pub(super) fn locate(
         .into_iter()
         .map(|(commands, first, _)| (commands, first));
     let commands: Vec<Slice<'_>> = commands.collect();
-    if lost > 0 {
-        located.lost = reasons(world, &commands, &there);
+    if missing > 0 {
+        located.lost = lost(&commands, &there);
     }
     if total < chunks as usize / 4 {
         by_sorting(&mut located, &commands, &there);
@@ -139,21 +139,14 @@ pub(super) fn locate(
     located
 }
 
-/// Why commands have lost their entities.
-fn reasons(
-    world: &World,
-    commands: &[Slice<'_>],
-    there: &[There],
-) -> Vec<(u32, Entity, WorldError)> {
+/// The commands that have lost their entities, in order.
+fn lost(commands: &[Slice<'_>], there: &[There]) -> Vec<(u32, Entity)> {
     let all = commands
         .iter()
         .flat_map(|(commands, first)| commands.iter().map(move |command| (command, first)));
     let lost = all.zip(there).filter(|(_, there)| there.chunk == NOWHERE);
-    let why = lost.map(|((command, first), _)| {
-        let entity = command.entity;
-        (first + command.op, entity, world.refuse(entity))
-    });
-    why.collect()
+    lost.map(|((command, first), _)| (first + command.op, command.entity))
+        .collect()
 }
 
 fn item(command: &Command, first_op: u32, there: There) -> Item {

@@ -31,7 +31,7 @@ pub use report::FlushReport;
 
 use crate::command::lane::{Lane, Private};
 use crate::command::queue::Queue;
-use crate::entity::EntityFault;
+use crate::entity::{Entity, EntityFault};
 use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::sync::pool::Lent;
 use crate::world::{World, WorldError};
@@ -207,8 +207,8 @@ impl Flush<'_> {
         }
         let mut located = locate(world, lanes, &ops.first_of, batch);
         batch.clear();
-        for (op, entity, error) in core::mem::take(&mut located.lost) {
-            self.lose(world, &ops.all[op as usize], entity, error);
+        for (op, entity) in core::mem::take(&mut located.lost) {
+            self.lose(world, &ops.all[op as usize], entity);
         }
         let mut works = works(world, ops, &mut located);
         let items = located.items;
@@ -244,14 +244,9 @@ impl Flush<'_> {
     }
 
     /// A command whose entity does not lie in the world.
-    fn lose(
-        &mut self,
-        world: &World,
-        op: &FlushOp<'_>,
-        entity: crate::entity::Entity,
-        error: WorldError,
-    ) {
-        match (op, error) {
+    fn lose(&mut self, world: &World, op: &FlushOp<'_>, entity: Entity) {
+        // Asked now: a command before may have released it.
+        match (op, world.refuse(entity)) {
             (FlushOp::Destroy, WorldError::NotBuilt { .. }) => match world.release(entity) {
                 Ok(()) => self.report.destroyed += 1,
                 Err(error) => self.report.refused.push((entity, error)),

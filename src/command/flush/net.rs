@@ -15,6 +15,8 @@ pub(super) struct Net {
     pub(super) destroyed: bool,
     pub(super) gone: SmallVec<[FragmentId; 4]>,
     pub(super) come: SmallVec<[FragmentId; 4]>,
+    /// Those of `come` that can be switched off, and went before they came: they are on again.
+    pub(super) again: SmallVec<[FragmentId; 1]>,
     /// The shared values of those that come.
     pub(super) shared: SmallVec<[(FragmentId, SharedId); 1]>,
 }
@@ -39,12 +41,19 @@ impl Net {
 
     fn change(&mut self, op: &ChangeOp<'_>) {
         for &id in op.gone {
+            if op.come.binary_search(&id).is_ok() {
+                // In one move it stays, and gets another value.
+                continue;
+            }
             remove(&mut self.come, id);
+            remove(&mut self.again, id);
             insert(&mut self.gone, id);
             self.shared.retain(|(known, _)| *known != id);
         }
         for &id in op.come {
-            remove(&mut self.gone, id);
+            if remove(&mut self.gone, id) && op.switches.contains(&id) {
+                insert(&mut self.again, id);
+            }
             insert(&mut self.come, id);
         }
         for &(id, value) in &op.shared {
@@ -59,16 +68,25 @@ impl Net {
     }
 }
 
-fn insert(ids: &mut SmallVec<[FragmentId; 4]>, id: FragmentId) {
+fn insert<const N: usize>(ids: &mut SmallVec<[FragmentId; N]>, id: FragmentId)
+where
+    [FragmentId; N]: smallvec::Array<Item = FragmentId>,
+{
     if let Err(at) = ids.binary_search(&id) {
         ids.insert(at, id);
     }
 }
 
-fn remove(ids: &mut SmallVec<[FragmentId; 4]>, id: FragmentId) {
-    if let Ok(at) = ids.binary_search(&id) {
+/// Whether it was there.
+fn remove<const N: usize>(ids: &mut SmallVec<[FragmentId; N]>, id: FragmentId) -> bool
+where
+    [FragmentId; N]: smallvec::Array<Item = FragmentId>,
+{
+    let found = ids.binary_search(&id);
+    if let Ok(at) = found {
         ids.remove(at);
     }
+    found.is_ok()
 }
 
 /// Two small numbers are spread well enough by a product.

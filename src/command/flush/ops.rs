@@ -3,8 +3,8 @@
 use crate::archetype::SharedId;
 use crate::command::lane::{Call, Lane, NONE, Op};
 use crate::command::payload::{Payload, PayloadColumn};
-use crate::fragment::FragmentId;
 use crate::fragment::panic::{Panicked, note};
+use crate::fragment::{FragmentId, FragmentInfo};
 use crate::world::{World, WorldError};
 
 /// What a command does.
@@ -26,6 +26,8 @@ pub(super) struct ChangeOp<'l> {
     pub(super) gone: &'l [FragmentId],
     pub(super) come: &'l [FragmentId],
     pub(super) shared: Vec<(FragmentId, SharedId)>,
+    /// Those that come and can be switched off.
+    pub(super) switches: Vec<FragmentId>,
     payload: Option<&'l Payload>,
 }
 
@@ -82,6 +84,11 @@ impl<'l> Ops<'l> {
                         payload,
                         combo,
                     } => {
+                        let registry = world.universe.registry();
+                        let is_switch = |id: &&FragmentId| {
+                            registry.get(**id).is_some_and(FragmentInfo::is_enableable)
+                        };
+                        let switches = come.iter().filter(is_switch).copied().collect();
                         let mut shared = None;
                         note(panicked, || shared = Some(ops.intern(world, lane, *combo)));
                         match shared {
@@ -89,6 +96,7 @@ impl<'l> Ops<'l> {
                                 gone,
                                 come,
                                 shared,
+                                switches,
                                 payload: lane.payloads.get(*payload as usize),
                             }),
                             _ => FlushOp::Refused,

@@ -8,7 +8,7 @@ use crate::command::flush::Flush;
 use crate::command::flush::merge::Work;
 use crate::command::flush::net::Net;
 use crate::fragment::FragmentId;
-use crate::fragment::panic::note;
+use crate::fragment::panic::{Panicked, note};
 use crate::world::{World, WorldError};
 
 /// How entities of one archetype get to where a net change takes them.
@@ -18,6 +18,8 @@ pub(super) struct Way {
     pub(super) edge: Edge,
     /// The target's columns that get recorded values.
     pub(super) come: Vec<Column>,
+    /// The target's enabled bits that are set.
+    pub(super) again: Vec<u32>,
     /// The net change names nothing that the archetype does not have already, or lacks already.
     nothing: bool,
 }
@@ -77,12 +79,20 @@ impl Flush<'_> {
         if group.net.destroyed || group.rows.len() != chunk.len as usize {
             return;
         }
-        let Ok(way) = way(world, plan, known, work.archetype, &group.net) else {
+        let found = way(
+            &mut self.panicked,
+            world,
+            plan,
+            known,
+            work.archetype,
+            &group.net,
+        );
+        let Ok(way) = found else {
             return;
         };
         let way = &plan.ways[way as usize];
         let (target, source) = (way.target, work.archetype);
-        if !way.come.is_empty() || !way.edge.ended.is_empty() {
+        if !(way.come.is_empty() && way.edge.ended.is_empty() && way.again.is_empty()) {
             return;
         }
         let same =
@@ -103,6 +113,8 @@ impl Flush<'_> {
         // Nothing else may come into it.
         let data = &mut world.archetypes[source as usize];
         data.close_if_open(work.chunk);
+        // Counted at once, so that the group stays although its other chunks go before this one comes.
+        world.archetypes[target as usize].groups[to as usize].chunks += 1;
         work.handed = Some((target, to));
         self.report.moved += group.rows.len();
     }
@@ -125,7 +137,7 @@ impl Flush<'_> {
                 continue;
             }
             let refused = world.refuses_const(work.archetype, work.chunk, net);
-            let found = way(world, plan, known, work.archetype, net);
+            let found = way(&mut self.panicked, world, plan, known, work.archetype, net);
             let found = match refused {
                 Some(error) => Err(error),
                 None => found,
@@ -150,7 +162,8 @@ impl Flush<'_> {
             }
             let here = &world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
             if target == work.archetype && to == here.group {
-                if plan.ways[found as usize].come.is_empty() {
+                let way = &plan.ways[found as usize];
+                if way.come.is_empty() && way.again.is_empty() {
                     continue;
                 }
                 self.report.updated += rows as usize;
@@ -240,6 +253,7 @@ impl Flush<'_> {
 
 /// The way of a net change from an archetype.
 fn way(
+    panicked: &mut Panicked,
     world: &mut World,
     plan: &mut Plan,
     known: &mut HashMap<(u32, Net), Result<u32, WorldError>>,
@@ -253,7 +267,10 @@ fn way(
             Err(error) => Err(error.for_another(crate::entity::Entity::PLACEHOLDER)),
         };
     }
-    let way = match world.way_along(archetype, net) {
+    let mut way = Err(WorldError::Interrupted);
+    // A new archetype clones the templates of its chunk fragments, which may panic.
+    note(panicked, || way = world.way_along(archetype, net));
+    let way = match way {
         Ok(way) => {
             plan.ways.push(way);
             Ok(plan.ways.len() as u32 - 1)
@@ -289,17 +306,23 @@ impl World {
             Some(to.columns[column])
         });
         let come: Vec<Column> = come.collect();
-        let edge = Edge::new(
+        let again = net.again.iter().filter_map(|&id| to.enabled_of(id));
+        let again: Vec<u32> = again.map(|bits| bits.offset).collect();
+        let mut edge = Edge::new(
             &self.archetypes[archetype as usize],
             to,
             Box::default(),
             |column| come.iter().any(|new| new.id == column.id),
         );
+        // Rows that come are on.
+        let carried = edge.bits.iter().filter(|(_, to)| !again.contains(to));
+        edge.bits = carried.copied().collect();
         Ok(Way {
             target,
             edge,
-            nothing: nothing && come.is_empty(),
+            nothing: nothing && come.is_empty() && again.is_empty(),
             come,
+            again,
         })
     }
 

@@ -20,6 +20,8 @@ pub(super) fn settle(world: &mut World, works: &[Work]) {
             Some((target, group)) if target == work.archetype => {
                 let data = &mut world.archetypes[target as usize];
                 data.regroup(work.chunk, group, version);
+                // It was counted when it was planned.
+                data.groups[group as usize].chunks -= 1;
                 let chunk = &data.chunks[work.chunk as usize];
                 if !chunk.is_full() {
                     data.open(work.chunk);
@@ -30,6 +32,7 @@ pub(super) fn settle(world: &mut World, works: &[Work]) {
                 let chunk = data.detach(universe, world.number, work.chunk);
                 let target = &mut world.archetypes[target as usize];
                 target.adopt(universe, world.number, chunk, group, version);
+                target.groups[group as usize].chunks -= 1;
             }
         }
         world.settle_groups(work.archetype);

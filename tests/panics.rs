@@ -4,6 +4,8 @@
 //! `support/world_ops.rs` compares after each operation; at random, and with more operations, the state
 //! machine `tests/world_model.rs` does the same.
 
+#[path = "support/world_bulk.rs"]
+mod world_bulk;
 #[path = "support/world_calls.rs"]
 mod world_calls;
 #[path = "support/world_compare.rs"]
@@ -49,7 +51,7 @@ fn begin() -> Vec<(u8, WorldOp)> {
 }
 
 /// The calls that run no code of the user's which could panic.
-fn go_on() -> [WorldOp; 14] {
+fn go_on() -> [WorldOp; 24] {
     let pick = 40;
     [
         WorldOp::Trim,
@@ -90,6 +92,28 @@ fn go_on() -> [WorldOp; 14] {
         WorldOp::ChunkSize { chunks: 1 },
         WorldOp::Watch,
         WorldOp::Chunks,
+        WorldOp::QueryRemove { which: 1, shape: 3 },
+        WorldOp::QuerySwap {
+            gone: 1,
+            come: 13,
+            payload: 8,
+        },
+        WorldOp::QueryShare {
+            which: 4,
+            payload: 1,
+        },
+        WorldOp::QueryMove { which: 0 },
+        WorldOp::MoveArchetype { shape: 13 },
+        WorldOp::Compact { budget: 255 },
+        WorldOp::Collect,
+        WorldOp::Snapshot,
+        WorldOp::BuildDynamic {
+            pick: u16::MAX,
+            kinds: 0xfff,
+            payload: 4,
+            fuse: 0,
+        },
+        WorldOp::MoveAll,
     ]
 }
 
@@ -149,6 +173,50 @@ fn a_closure_that_panics_ends_a_slice_between_two_entities() {
         stride: 1,
         shape: 12,
         payload: 2,
+        fuse,
+    });
+}
+
+#[test]
+fn a_closure_that_panics_ends_a_change_of_what_a_query_matches() {
+    for (which, shape) in [(4, 13), (5, 19), (4, 11), (1, 3), (5, 17)] {
+        at_every_call(10, |fuse| WorldOp::QueryAdd {
+            which,
+            shape,
+            payload: 9,
+            fuse,
+        });
+    }
+    at_every_call(20, |fuse| WorldOp::QueryDestroy { which: 4, fuse });
+}
+
+#[test]
+fn a_clone_or_drop_that_panics_ends_calls_on_dynamic_fragments() {
+    // All fragments, and those that panic alone.
+    for kinds in [0xfff, 1 << 2, 1 << 11 | 1, 1 << 2 | 1 << 9 | 1 << 15] {
+        at_every_call(5, |fuse| WorldOp::CreateDynamic {
+            kinds,
+            payload: 1,
+            fuse,
+        });
+        for pick in [3, 150, 154] {
+            at_every_call(5, |fuse| WorldOp::AddDynamic {
+                pick,
+                kinds,
+                payload: 2,
+                fuse,
+            });
+            at_every_call(5, |fuse| WorldOp::RemoveDynamic { pick, kinds, fuse });
+        }
+    }
+}
+
+#[test]
+fn a_template_that_panics_ends_a_move_to_another_world() {
+    at_every_call(4, |fuse| WorldOp::MoveSlice {
+        pick: 140,
+        len: 20,
+        stride: 1,
         fuse,
     });
 }

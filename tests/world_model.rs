@@ -3,6 +3,8 @@
 //! `support/world_ops.rs` has the operations and the comparison; the fuzz target `structural` makes up the
 //! same operations from bytes.
 
+#[path = "support/world_bulk.rs"]
+mod world_bulk;
 #[path = "support/world_calls.rs"]
 mod world_calls;
 #[path = "support/world_compare.rs"]
@@ -23,6 +25,14 @@ use world_ops::{WorldOp, run};
 /// One in eight panics.
 fn fuse() -> impl Strategy<Value = u8> {
     prop_oneof![7 => Just(0), 1 => (0..12_u8).prop_map(|calls| 0x80 | calls)]
+}
+
+/// Few kinds, or many; one in sixteen twice.
+fn kinds() -> impl Strategy<Value = u16> {
+    let few = (0..12_u8, 0..12_u8).prop_map(|(one, two)| 1 << one | 1 << two);
+    let kinds = prop_oneof![few, 0..1_u16 << 12];
+    (kinds, prop_oneof![15 => Just(0), 1 => Just(1_u16 << 15)])
+        .prop_map(|(kinds, twice)| kinds | twice)
 }
 
 fn op() -> impl Strategy<Value = WorldOp> {
@@ -72,6 +82,29 @@ fn op() -> impl Strategy<Value = WorldOp> {
         1 => Just(Trim),
         1 => byte().prop_map(|chunks| ChunkSize { chunks }),
         1 => fuse().prop_map(|fuse| Renew { fuse }),
+        2 => (byte(), byte(), payload(), fuse())
+            .prop_map(|(which, shape, payload, fuse)| QueryAdd { which, shape, payload, fuse }),
+        1 => (byte(), byte()).prop_map(|(which, shape)| QueryRemove { which, shape }),
+        2 => (byte(), byte(), payload())
+            .prop_map(|(gone, come, payload)| QuerySwap { gone, come, payload }),
+        1 => (byte(), fuse()).prop_map(|(which, fuse)| QueryDestroy { which, fuse }),
+        1 => (byte(), payload()).prop_map(|(which, payload)| QueryShare { which, payload }),
+        1 => byte().prop_map(|which| QueryMove { which }),
+        3 => (pick(), byte(), 0..4_u8, fuse())
+            .prop_map(|(pick, len, stride, fuse)| MoveSlice { pick, len, stride, fuse }),
+        1 => byte().prop_map(|shape| MoveArchetype { shape }),
+        1 => Just(MoveAll),
+        4 => (kinds(), payload(), fuse())
+            .prop_map(|(kinds, payload, fuse)| CreateDynamic { kinds, payload, fuse }),
+        2 => (pick(), kinds(), payload(), fuse())
+            .prop_map(|(pick, kinds, payload, fuse)| BuildDynamic { pick, kinds, payload, fuse }),
+        4 => (pick(), kinds(), payload(), fuse())
+            .prop_map(|(pick, kinds, payload, fuse)| AddDynamic { pick, kinds, payload, fuse }),
+        3 => (pick(), kinds(), fuse())
+            .prop_map(|(pick, kinds, fuse)| RemoveDynamic { pick, kinds, fuse }),
+        2 => prop_oneof![Just(255_u8), byte()].prop_map(|budget| Compact { budget }),
+        1 => Just(Collect),
+        1 => Just(Snapshot),
     ]
 }
 

@@ -4,12 +4,14 @@
 //! `tests/support/world_ops.rs`.
 //!
 //! Format of an input, and of the seeds in `corpus/structural`: operations one after the other. Each
-//! is a byte that names the world by its high bit and the operation by the others (modulo 27, in the
+//! is a byte that names the world by its high bit and the operation by the others (modulo 43, in the
 //! order below), and then its arguments in the order below, little-endian; payloads are bytes. Arguments
 //! that are missing at the end are 0.
 
 #![no_main]
 
+#[path = "../../tests/support/world_bulk.rs"]
+mod world_bulk;
 #[path = "../../tests/support/world_calls.rs"]
 mod world_calls;
 #[path = "../../tests/support/world_compare.rs"]
@@ -27,9 +29,10 @@ use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use world_ops::{WorldOp, run};
 
-/// More operations, or more entities, say nothing that fewer do not, and take longer.
-const MAX_OPS: usize = 100;
-const MAX_ENTITIES: usize = 6_000;
+/// More operations, or more entities, say nothing that fewer do not, and take longer: what is compared after
+/// each operation grows with them. Enough to fill a chunk of all fragments but the smallest.
+const MAX_OPS: usize = 48;
+const MAX_ENTITIES: usize = 600;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut bytes = Unstructured::new(bytes);
@@ -50,7 +53,7 @@ fuzz_target!(|bytes: &[u8]| {
 fn op(bytes: &mut Unstructured<'_>) -> Result<(u8, WorldOp)> {
     let first: u8 = bytes.arbitrary()?;
     let mut byte = || bytes.arbitrary::<u8>().unwrap_or(0);
-    let op = match (first & 0x7f) % 27 {
+    let op = match (first & 0x7f) % 43 {
         0 => WorldOp::Create {
             shape: byte(),
             payload: byte().into(),
@@ -66,7 +69,7 @@ fn op(bytes: &mut Unstructured<'_>) -> Result<(u8, WorldOp)> {
         2 => WorldOp::CreateBatch {
             shape: byte(),
             payload: byte().into(),
-            len: 16 * u16::from(byte()),
+            len: 2 * u16::from(byte()),
             fuse: byte(),
         },
         3 => WorldOp::Reserve { len: byte() % 16 },
@@ -160,7 +163,64 @@ fn op(bytes: &mut Unstructured<'_>) -> Result<(u8, WorldOp)> {
         23 => WorldOp::Clear { fuse: byte() },
         24 => WorldOp::Trim,
         25 => WorldOp::ChunkSize { chunks: byte() },
-        _ => WorldOp::Renew { fuse: byte() },
+        26 => WorldOp::Renew { fuse: byte() },
+        27 => WorldOp::QueryAdd {
+            which: byte(),
+            shape: byte(),
+            payload: byte().into(),
+            fuse: byte(),
+        },
+        28 => WorldOp::QueryRemove {
+            which: byte(),
+            shape: byte(),
+        },
+        29 => WorldOp::QuerySwap {
+            gone: byte(),
+            come: byte(),
+            payload: byte().into(),
+        },
+        30 => WorldOp::QueryDestroy {
+            which: byte(),
+            fuse: byte(),
+        },
+        31 => WorldOp::QueryShare {
+            which: byte(),
+            payload: byte().into(),
+        },
+        32 => WorldOp::QueryMove { which: byte() },
+        33 => WorldOp::MoveSlice {
+            pick: u16::from_le_bytes([byte(), byte()]),
+            len: byte(),
+            stride: byte(),
+            fuse: byte(),
+        },
+        34 => WorldOp::MoveArchetype { shape: byte() },
+        35 => WorldOp::MoveAll,
+        36 => WorldOp::CreateDynamic {
+            kinds: u16::from_le_bytes([byte(), byte()]),
+            payload: byte().into(),
+            fuse: byte(),
+        },
+        37 => WorldOp::BuildDynamic {
+            pick: byte().into(),
+            kinds: u16::from_le_bytes([byte(), byte()]),
+            payload: byte().into(),
+            fuse: byte(),
+        },
+        38 => WorldOp::AddDynamic {
+            pick: byte().into(),
+            kinds: u16::from_le_bytes([byte(), byte()]),
+            payload: byte().into(),
+            fuse: byte(),
+        },
+        39 => WorldOp::RemoveDynamic {
+            pick: byte().into(),
+            kinds: u16::from_le_bytes([byte(), byte()]),
+            fuse: byte(),
+        },
+        40 => WorldOp::Compact { budget: byte() },
+        41 => WorldOp::Collect,
+        _ => WorldOp::Snapshot,
     };
     Ok((first >> 7, op))
 }

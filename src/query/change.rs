@@ -219,10 +219,10 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     #[doc(alias = "insert")]
     #[expect(clippy::should_implement_trait, reason = "the word for it in a world")]
     pub fn add<B: Bundle>(self, bundle: impl FnMut(D::Item<'_>) -> B) -> Result<usize, WorldError> {
+        let number = (self.world.bundles).number::<B>(self.world.universe.registry())?;
         if B::HAS_VALUES {
             return self.one_by_one(bundle, |world, entity, bundle| world.add(entity, bundle));
         }
-        let number = (self.world.bundles).number::<B>(self.world.universe.registry())?;
         self.alter(bundle, move |world, archetype| {
             world.edge_for(archetype, Change::Add(number))
         })
@@ -240,14 +240,15 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         self,
         come: impl FnMut(D::Item<'_>) -> Come,
     ) -> Result<usize, WorldError> {
+        let registry = self.world.universe.registry();
+        let gone = self.world.bundles.number::<Gone>(registry)?;
+        let change = Change::Swap(gone, self.world.bundles.number::<Come>(registry)?);
         if Come::HAS_VALUES {
-            return self.one_by_one(come, |world, entity, come| {
-                world.remove::<Gone>(entity)?;
-                world.add(entity, come)
-            });
+            let swap = |world: &mut World, entity, come| world.swap::<Gone, Come>(entity, come);
+            return self.one_by_one(come, swap);
         }
-        self.alter(come, |world, archetype| {
-            world.swap_edge::<Gone, Come>(archetype)
+        self.alter(come, move |world, archetype| {
+            world.edge_for(archetype, change)
         })
     }
 
@@ -320,9 +321,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
             .bundles
             .number::<crate::fragment::WithShared<(), T>>(registry)?;
         let given = (info.id(), world.shared.intern(info, value));
-        let result = share(world, matches.get(), &seen, number, given);
-        world.shared.release_unused(given.1);
-        result
+        world.sharing(&[given], |world| {
+            share(world, matches.get(), &seen, number, given)
+        })
     }
 
     /// Moves the entities to another world of the same universe, where they keep their ids; how many.

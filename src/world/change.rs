@@ -228,9 +228,10 @@ impl World {
         bundle.take_values(registry, &mut |_, value| values.push(value))?;
         let number = self.bundles.number::<B>(registry)?;
         let shared = self.take_in(values);
-        let result = self.add_shared(archetype, row, entity, change(number), &shared, bundle);
-        self.let_shared_go(&shared);
-        resume(result?);
+        let panicked = self.sharing(&shared, |world| {
+            world.add_shared(archetype, row, entity, change(number), &shared, bundle)
+        })?;
+        resume(panicked);
         Ok(())
     }
 

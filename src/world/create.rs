@@ -139,20 +139,16 @@ impl World {
         bundle.take_values(registry, &mut |_, value| values.push(value))?;
         let shared = self.take_in(values);
         let key: Vec<SharedId> = shared.iter().map(|&(_, value)| value).collect();
-        let number = match self.bundle::<B>() {
-            Ok(number) => number,
-            Err(error) => {
-                self.let_shared_go(&shared);
-                return Err(error);
-            }
-        };
-        let archetype = self.bundles.infos[number].archetype;
-        let group = if key.is_empty() {
-            0
-        } else {
-            self.group_of(archetype, &key)
-        };
-        Ok((number, archetype, group))
+        self.sharing(&shared, |world| {
+            let number = world.bundle::<B>()?;
+            let archetype = world.bundles.infos[number].archetype;
+            let group = if key.is_empty() {
+                0
+            } else {
+                world.group_of(archetype, &key)
+            };
+            Ok((number, archetype, group))
+        })
     }
 
     /// Creates an entity for each bundle, in order. O(entities × fragments); handles are made a chunk at a

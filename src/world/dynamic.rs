@@ -87,19 +87,16 @@ impl World {
             columns,
             shared,
         } = self.prepare_dynamic(bundle)?;
-        let result = self.bundle_numbered(number).and_then(|archetype| {
+        let (archetype, (entity, row)) = self.sharing(&shared, |world| {
+            let archetype = world.bundle_numbered(number)?;
             let key: Vec<SharedId> = shared.iter().map(|&(_, value)| value).collect();
             let group = if key.is_empty() {
                 0
             } else {
-                self.group_of(archetype, &key)
+                world.group_of(archetype, &key)
             };
-            let placed = place(self, archetype, group);
-            self.settle_groups(archetype);
-            Ok((archetype, placed?))
-        });
-        self.let_shared_go(&shared);
-        let (archetype, (entity, row)) = result?;
+            Ok::<_, WorldError>((archetype, place(world, archetype, group)?))
+        })?;
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
         let chunk = &data.chunks[row.chunk as usize];
@@ -152,9 +149,10 @@ impl World {
             columns,
             shared,
         } = self.prepare_dynamic(bundle)?;
-        let result = self.add_prepared(entity, number, columns, &shared);
-        self.let_shared_go(&shared);
-        resume(result?);
+        let panicked = self.sharing(&shared, |world| {
+            world.add_prepared(entity, number, columns, &shared)
+        })?;
+        resume(panicked);
         Ok(())
     }
 

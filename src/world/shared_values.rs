@@ -136,7 +136,7 @@ impl World {
     /// Takes in the values that do not lie in columns: templates of chunk fragments, unless there is one
     /// already, and shared values; the numbers of these, in the order of their fragments.
     ///
-    /// Nobody uses them yet: see [`let_shared_go`](Self::let_shared_go). If a user's `eq`, `hash` or `drop`
+    /// Nobody uses them yet: what follows is to be done in [`sharing`](Self::sharing). If a user's `eq`, `hash` or `drop`
     /// panics, none is left behind.
     pub(crate) fn take_in(&mut self, values: Vec<Value>) -> Vec<(FragmentId, SharedId)> {
         let mut shared = Vec::with_capacity(values.len());
@@ -160,8 +160,24 @@ impl World {
         shared
     }
 
-    /// Lets those of the values that were taken in go that no group has.
-    pub(crate) fn let_shared_go(&mut self, shared: &[(FragmentId, SharedId)]) {
+    /// Does `work` with shared values that were taken in, and lets those go that no group has then; also if
+    /// it panics (a template's `clone` may).
+    pub(crate) fn sharing<R>(
+        &mut self,
+        shared: &[(FragmentId, SharedId)],
+        work: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        let (mut result, mut panicked) = (None, None);
+        note(&mut panicked, || result = Some(work(self)));
+        self.let_shared_go(shared);
+        resume(panicked);
+        match result {
+            Some(result) => result,
+            None => unreachable!("the work is done, or has panicked"),
+        }
+    }
+
+    fn let_shared_go(&mut self, shared: &[(FragmentId, SharedId)]) {
         for &(_, value) in shared {
             self.shared.release_unused(value);
         }

@@ -8,6 +8,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use megachunk::fragment::Plain;
 use megachunk::prelude::*;
 use megachunk::world::Universe;
 
@@ -114,7 +115,10 @@ impl Drop for Token {
 
 /// Small, and nothing but its bytes.
 #[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
 pub(crate) struct Small(pub(crate) u32);
+// SAFETY: a number.
+unsafe impl Plain for Small {}
 
 /// On the heap.
 #[derive(Clone, Debug)]
@@ -128,8 +132,10 @@ pub(crate) struct Counted {
 }
 
 /// A tag.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Tag;
+// SAFETY: there is one value, without bytes.
+unsafe impl Plain for Tag {}
 
 /// A tag that must be dropped, and cannot be cloned.
 #[derive(Debug)]
@@ -161,6 +167,8 @@ impl Drop for Guard {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(16))]
 pub(crate) struct Matrix(pub(crate) [u32; 16]);
+// SAFETY: 64 bytes of numbers, which 16 divides.
+unsafe impl Plain for Matrix {}
 
 /// Aligned to what chunks have at most.
 #[derive(Clone, Copy, Debug)]
@@ -169,11 +177,16 @@ pub(crate) struct Page(pub(crate) u32);
 
 /// Can be switched off.
 #[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
 pub(crate) struct Switch(pub(crate) u16);
+// SAFETY: a number.
+unsafe impl Plain for Switch {}
 
 /// A tag that can be switched off.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Awake;
+// SAFETY: there is one value, without bytes.
+unsafe impl Plain for Awake {}
 
 /// A value that entities share; counts itself.
 #[derive(Debug)]
@@ -204,7 +217,10 @@ impl std::hash::Hash for Team {
 
 /// A value that entities share for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
 pub(crate) struct Species(pub(crate) u32);
+// SAFETY: a number.
+unsafe impl Plain for Species {}
 
 /// One a chunk; counts itself.
 #[derive(Clone, Debug)]
@@ -240,6 +256,21 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    pub(crate) const ALL: [Self; 12] = [
+        Self::Small,
+        Self::Text,
+        Self::Counted,
+        Self::Tag,
+        Self::Guard,
+        Self::Matrix,
+        Self::Page,
+        Self::Switch,
+        Self::Awake,
+        Self::Team,
+        Self::Species,
+        Self::Weather,
+    ];
+
     /// What of a payload a value of this kind keeps.
     pub(crate) fn keeps(self, payload: u32) -> u32 {
         match self {
@@ -255,12 +286,15 @@ impl Kind {
 /// Says of the registry what the model assumes: what can be cloned, what switched off.
 pub(crate) fn register(universe: &Universe) -> Result<(), WorldError> {
     let registry = universe.registry();
-    registry.register_clone::<Small>()?;
+    registry.register_plain::<Small>()?;
     registry.register_clone::<Text>()?;
     registry.register_clone::<Counted>()?;
-    registry.register_clone::<Matrix>()?;
+    registry.register_plain::<Tag>()?;
+    registry.register_plain::<Matrix>()?;
     registry.register_clone::<Page>()?;
-    registry.register_clone::<Switch>()?;
+    registry.register_plain::<Switch>()?;
+    registry.register_plain::<Awake>()?;
+    registry.register_plain_const_shared::<Species>()?;
     registry.register_enableable::<Switch>()?;
     registry.register_enableable::<Awake>()?;
     Ok(())

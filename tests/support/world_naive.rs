@@ -229,6 +229,15 @@ impl Naive {
         }
     }
 
+    /// Moves an entity to the other of two worlds.
+    pub(crate) fn emigrate(&mut self, world: usize, entity: Entity) -> Result<(), Refusal> {
+        self.row(world, entity)?;
+        if let Some(State::Built { world, .. }) = self.states.get_mut(&entity) {
+            *world = 1 - *world;
+        }
+        Ok(())
+    }
+
     pub(crate) fn add(
         &mut self,
         world: usize,

@@ -3,7 +3,7 @@
 //! One run is two worlds on one universe. The proptest state machine `tests/world_model.rs` and the
 //! fuzz target `structural` make up the operations; both call [`run`]. What entities are made of stands
 //! in `world_fragments.rs`, the naive world in `world_naive.rs`, the queries in `world_probes.rs`, the calls in
-//! `world_calls.rs`, the comparison in `world_compare.rs`.
+//! `world_calls.rs` and `world_bulk.rs`, the comparison in `world_compare.rs`.
 //!
 //! User's code (constructors, closures, `Drop`, `Clone`) panics where a *fuse* says so: the low seven bits
 //! are the number of calls until then, and without the high bit nothing panics. After each operation, also
@@ -14,6 +14,8 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
+use megachunk::chunk::ChunkOptions;
+use megachunk::entity::IndexOptions;
 use megachunk::prelude::*;
 use megachunk::world::{SliceReport, Universe};
 
@@ -141,6 +143,79 @@ pub(crate) enum WorldOp {
     Renew {
         fuse: u8,
     },
+    /// Everything that a filter matches.
+    QueryAdd {
+        which: u8,
+        shape: u8,
+        payload: u32,
+        fuse: u8,
+    },
+    QueryRemove {
+        which: u8,
+        shape: u8,
+    },
+    QuerySwap {
+        gone: u8,
+        come: u8,
+        payload: u32,
+    },
+    QueryDestroy {
+        which: u8,
+        fuse: u8,
+    },
+    QueryShare {
+        which: u8,
+        payload: u32,
+    },
+    /// To the other world.
+    QueryMove {
+        which: u8,
+    },
+    MoveSlice {
+        pick: u16,
+        len: u8,
+        stride: u8,
+        fuse: u8,
+    },
+    MoveArchetype {
+        shape: u8,
+    },
+    MoveAll,
+    /// A bit of `kinds` is a fragment; the highest one says that the first comes twice.
+    CreateDynamic {
+        kinds: u16,
+        payload: u32,
+        fuse: u8,
+    },
+    BuildDynamic {
+        pick: u16,
+        kinds: u16,
+        payload: u32,
+        fuse: u8,
+    },
+    AddDynamic {
+        pick: u16,
+        kinds: u16,
+        payload: u32,
+        fuse: u8,
+    },
+    RemoveDynamic {
+        pick: u16,
+        kinds: u16,
+        fuse: u8,
+    },
+    /// As many entities as `budget` says; 255: all.
+    Compact {
+        budget: u8,
+    },
+    Collect,
+    Snapshot,
+}
+
+/// A universe that costs little to make: huge pages would be cleared for a handful of entities.
+pub(crate) fn universe() -> Universe {
+    let (index, chunks) = (IndexOptions::new(), ChunkOptions::new());
+    Universe::with(&index.huge_pages(false), &chunks.huge_pages(false)).unwrap()
 }
 
 /// Runs operations, each on the world whose number stands before it (modulo their number).
@@ -168,14 +243,12 @@ pub(crate) struct Machine {
     pub(crate) weathers: BTreeSet<u32>,
     /// The world that the operation is about.
     pub(crate) at: usize,
-    /// A panic may have kept values that nobody uses any more, until the world goes.
-    pub(crate) loose: bool,
     pub(crate) guards: i64,
 }
 
 impl Machine {
     fn new() -> Result<Self, Box<dyn std::error::Error>> {
-        let universe = Arc::new(Universe::new());
+        let universe = Arc::new(universe());
         register(&universe)?;
         let worlds: Vec<World> = (0..WORLDS)
             .map(|_| World::of(&universe))
@@ -189,7 +262,6 @@ impl Machine {
             ledger: Arc::default(),
             weathers: BTreeSet::new(),
             at: 0,
-            loose: false,
             guards: Guard::alive(),
         })
     }
@@ -313,6 +385,58 @@ impl Machine {
                 self.worlds[self.at].set_chunk_size(1 + usize::from(chunks) % 3);
             }
             WorldOp::Renew { fuse } => self.renew(fuse),
+            op => self.step_of_many(op),
+        }
+    }
+
+    /// Operations on many entities, on fragments known at run time only, and on whole worlds.
+    fn step_of_many(&mut self, op: WorldOp) {
+        match op {
+            WorldOp::QueryAdd {
+                which,
+                shape,
+                payload,
+                fuse,
+            } => self.query_add(which, shape, payload, fuse),
+            WorldOp::QueryRemove { which, shape } => self.query_remove(which, shape),
+            WorldOp::QuerySwap {
+                gone,
+                come,
+                payload,
+            } => self.query_swap(gone, come, payload),
+            WorldOp::QueryDestroy { which, fuse } => self.query_destroy(which, fuse),
+            WorldOp::QueryShare { which, payload } => self.query_share(which, payload),
+            WorldOp::QueryMove { which } => self.query_move(which),
+            WorldOp::MoveSlice {
+                pick,
+                len,
+                stride,
+                fuse,
+            } => self.move_slice(pick, len, stride, fuse),
+            WorldOp::MoveArchetype { shape } => self.move_archetype(shape),
+            WorldOp::MoveAll => self.move_all(),
+            WorldOp::CreateDynamic {
+                kinds,
+                payload,
+                fuse,
+            } => self.create_dynamic(kinds, payload, fuse),
+            WorldOp::BuildDynamic {
+                pick,
+                kinds,
+                payload,
+                fuse,
+            } => self.build_dynamic(pick, kinds, payload, fuse),
+            WorldOp::AddDynamic {
+                pick,
+                kinds,
+                payload,
+                fuse,
+            } => self.add_dynamic(pick, kinds, payload, fuse),
+            WorldOp::RemoveDynamic { pick, kinds, fuse } => self.remove_dynamic(pick, kinds, fuse),
+            WorldOp::Compact { budget } => self.compact(budget),
+            WorldOp::Collect => self.collect(),
+            WorldOp::Snapshot => self.save_and_load(),
+            op => unreachable!("{op:?} is an operation on one entity"),
         }
     }
 

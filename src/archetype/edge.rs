@@ -91,6 +91,11 @@ impl Edges {
         self.0.first().map(|(_, edge)| edge)
     }
 
+    /// All that are known.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Edge> {
+        self.0.iter().map(|(_, edge)| &**edge)
+    }
+
     /// Remembers an edge.
     pub(crate) fn insert(&mut self, change: Change, edge: Arc<Edge>) {
         self.0.push((change, edge));

@@ -32,6 +32,11 @@ impl HavingLists {
         }
     }
 
+    /// The lists of all fragments.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = &[Having]> {
+        self.0.iter().map(Vec::as_slice)
+    }
+
     /// Adds an archetype, whose number is higher than all before.
     pub(crate) fn push(&mut self, id: FragmentId, having: Having) {
         let at = usize::from(id.number());

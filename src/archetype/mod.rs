@@ -26,9 +26,9 @@ pub use universe::Universe;
 pub(crate) use universe::Finder;
 
 pub(crate) use archetype::{
-    Archetype, ChunkValue, Group, Row, SharedId, read_bit, set_bits, write_bit,
+    Archetype, ChunkValue, Group, Row, SharedId, begin, read_bit, set_bits, write_bit,
 };
-pub(crate) use chunk::{AGING, Chunk, LONG_AGO, is_newer};
+pub(crate) use chunk::{AGING, Chunk, LONG_AGO, NOT_OPEN, is_newer};
 pub(crate) use column::{Column, copy_value};
 pub(crate) use draft::Draft;
 pub(crate) use edge::{Carry, Change, Edge, Edges};

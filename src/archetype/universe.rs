@@ -358,6 +358,17 @@ impl Universe {
         }
     }
 
+    /// Whose the chunk of a number is.
+    pub(crate) fn owner_of(&self, chunk: u32) -> Owner {
+        // Ordering: as in `enter`.
+        Owner(self.owners.get(chunk as usize).load(Ordering::Relaxed))
+    }
+
+    /// 16 KiB chunks that somebody has.
+    pub(crate) fn chunks_in_use(&self) -> usize {
+        self.chunks.in_use()
+    }
+
     /// Creates an entity that lies in a row.
     #[inline(always)]
     pub(crate) fn create_in(&self, run: Run, row: u32) -> Result<Entity, Full> {

@@ -123,7 +123,7 @@ pub(super) struct Stream {
     current: u32,
     limit: u32,
     /// The chunk for the first rows of every recorder.
-    nursery: u32,
+    pub(super) nursery: u32,
     /// The part of the recorder that is open.
     part: u32,
 }
@@ -141,7 +141,7 @@ type ByType<K, V> = HashMap<K, V, BuildHasherDefault<TypeHasher>>;
 #[derive(Debug)]
 pub(crate) struct Lane {
     pub(super) universe: Arc<Universe>,
-    world: u16,
+    pub(super) world: u16,
     /// 16 KiB chunks that a chunk has at least, and whether later ones are longer.
     chunks: usize,
     grow: bool,
@@ -166,7 +166,7 @@ pub(crate) struct Lane {
     way_of: HashMap<(TypeId, u32), u32>,
     last_way: Option<(TypeId, u32)>,
     /// First 16 KiB chunk of a run → the private chunk that it is of.
-    private_of: HashMap<u32, u32>,
+    pub(super) private_of: HashMap<u32, u32>,
     /// Where the recorder that is open began.
     began: (u32, u32),
     /// Some streams are for chunks of another length than new ones get.

@@ -8,6 +8,7 @@
 //! A *lane* is the memory of one recorder at a time; lanes are kept in a lock-free
 //! [pool](crate::sync::pool) and serve one recorder after the other.
 
+mod check;
 mod commands;
 mod flush;
 mod lane;

@@ -6,6 +6,7 @@ use crate::command::Commands;
 use crate::command::lane::Lane;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::pool::{Lent, Pool};
+use crate::world::check::{Found, Held};
 use crate::world::{Attachment, Seat, World};
 
 /// What a world and its recorders share.
@@ -80,6 +81,16 @@ impl Queue {
 }
 
 impl Attachment for Arc<Queue> {
+    fn check(&self, found: &mut Found) -> Held {
+        let mut held = Held::default();
+        for lane in self.lanes.take_all() {
+            let more = lane.check(found);
+            held.entities += more.entities;
+            held.chunks += more.chunks;
+        }
+        held
+    }
+
     fn world_ends(&self) {
         // Ordering: Release pairs with the Acquire in `close`.
         self.ended.store(1, Ordering::Release);

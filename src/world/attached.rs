@@ -9,11 +9,15 @@ use core::fmt;
 use core::ptr;
 
 use crate::sync::atomic::{AtomicPtr, Ordering};
+use crate::world::check::{Found, Held};
 
 /// Something that stays with a world, and hears when the world ends.
 pub(crate) trait Attachment: Any + Send + Sync {
     /// The world ends.
     fn world_ends(&self);
+
+    /// Notes what is wrong with it; what it has of the universe.
+    fn check(&self, found: &mut Found) -> Held;
 }
 
 struct Node {
@@ -84,11 +88,14 @@ impl Attached {
         }
     }
 
+    /// All that there is.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &dyn Attachment> {
+        Self::from(self.0.load(Ordering::Acquire)).map(|node| &*node.value)
+    }
+
     /// Says to all that the world ends.
     pub(crate) fn end(&self) {
-        for node in Self::from(self.0.load(Ordering::Acquire)) {
-            node.value.world_ends();
-        }
+        self.iter().for_each(Attachment::world_ends);
     }
 }
 

@@ -8,6 +8,7 @@ mod access;
 mod attached;
 mod bundles;
 mod change;
+pub(crate) mod check;
 mod clone;
 mod collect;
 mod compact;
@@ -31,6 +32,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use crate::archetype::Universe;
+pub use check::{Flaw, FlawPlace, IntegrityError};
 pub use compact::{Budget, CompactReport};
 pub use create::Batch;
 pub use destroy::SliceReport;

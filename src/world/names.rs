@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::entity::Entity;
+use crate::world::check::{FlawPlace, Found};
 use crate::world::{World, WorldError};
 
 /// Names before the dead are first swept out.
@@ -64,6 +65,24 @@ impl Names {
             }
         }
         Some(name)
+    }
+
+    /// Notes whether one table says what the other does not.
+    pub(crate) fn check(&self, found: &mut Found) {
+        for (&entity, name) in &self.by_entity {
+            let known = self.by_name.get(name);
+            let count = known.map_or(0, |all| all.iter().filter(|&&e| e == entity).count());
+            found.expect(count == 1, FlawPlace::Name(entity), || {
+                format!("{count} entries of `{name}` lead to it")
+            });
+        }
+        let named: usize = self.by_name.values().map(Vec::len).sum();
+        found.expect(named == self.by_entity.len(), FlawPlace::World, || {
+            format!(
+                "{named} entities are found by name, and {} have one",
+                self.by_entity.len()
+            )
+        });
     }
 
     /// Lets the names go of entities that are gone.

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::archetype::SharedId;
+use crate::archetype::{Archetype, SharedId};
 use crate::fragment::panic::{forget, note, resume};
 use crate::fragment::{FragmentId, FragmentInfo, Value};
 use crate::world::World;
+use crate::world::check::{FlawPlace, Found};
 
 /// The values, found by fragment and content, kept as long as a group of chunks has them.
 #[derive(Debug, Default)]
@@ -15,6 +16,8 @@ pub(crate) struct SharedValues {
     free: Vec<u32>,
     /// Fragment and hash → the values with that hash: equality decides among them.
     by_hash: HashMap<(FragmentId, u64), Vec<SharedId>>,
+    /// Uses that are no group's: those of the flushes that are under way.
+    flushed: u32,
 }
 
 #[derive(Debug)]
@@ -110,6 +113,69 @@ impl SharedValues {
             slot.uses -= 1;
         }
         self.release_unused(id);
+    }
+
+    /// A flush uses a value until it is [done](Self::release_flushed).
+    pub(crate) fn hold_flushed(&mut self, id: SharedId) {
+        self.flushed += 1;
+        self.hold(id);
+    }
+
+    /// A flush is done with a value.
+    pub(crate) fn release_flushed(&mut self, id: SharedId) {
+        self.flushed -= 1;
+        self.release(id);
+    }
+
+    /// The fragment of a value; `None` if there is none of this number.
+    pub(crate) fn id_of(&self, id: SharedId) -> Option<FragmentId> {
+        let slot = self.slots.get(id.0 as usize)?.as_ref();
+        slot.map(|slot| slot.value.id())
+    }
+
+    /// Notes whether values are not used as often as they say, or not found. Values are not compared: that
+    /// would run users' code.
+    pub(crate) fn check(&self, archetypes: &[Archetype], found: &mut Found) {
+        let mut uses = vec![0; self.slots.len()];
+        for data in archetypes {
+            let keys = data.group_of.keys().chain(&data.retired_keys);
+            for value in keys.flat_map(|key| key.iter()) {
+                if let Some(uses) = uses.get_mut(value.0 as usize) {
+                    *uses += 1;
+                }
+            }
+        }
+        let mut flushed = 0;
+        for (number, slot) in (0..).zip(&self.slots) {
+            let at = FlawPlace::SharedValue(number);
+            let uses = uses[number as usize];
+            let Some(slot) = slot else {
+                found.expect(uses == 0, at, || {
+                    format!("{uses} groups have it, and it is gone")
+                });
+                let free = self.free.iter().filter(|&&free| free == number).count();
+                found.expect(free == 1, at, || format!("its number is free {free} times"));
+                continue;
+            };
+            found.expect(slot.uses >= uses && slot.uses > 0, at, || {
+                format!("it counts {} uses, and {uses} groups have it", slot.uses)
+            });
+            flushed += slot.uses.saturating_sub(uses);
+            let listed = self.by_hash.get(&(slot.value.id(), slot.hash));
+            let listed = listed.map_or(0, |ids| ids.iter().filter(|id| id.0 == number).count());
+            found.expect(listed == 1, at, || format!("it is found {listed} times"));
+        }
+        found.expect(flushed == self.flushed, FlawPlace::World, || {
+            format!(
+                "shared values count {flushed} uses more than groups have, of which flushes have {}",
+                self.flushed
+            )
+        });
+        let listed: usize = self.by_hash.values().map(Vec::len).sum();
+        let there = self.slots.len() - self.free.len();
+        found.expect(listed == there, FlawPlace::World, || {
+            format!("{listed} shared values are found by hash, and there are {there}")
+        });
     }
 
     /// Lets a value go that nobody uses.

@@ -13,6 +13,9 @@ use crate::world_probes;
 
 impl Machine {
     pub(crate) fn compare(&mut self, step: usize) {
+        if let Err(error) = self.universe.check(&self.worlds) {
+            panic!("{error}");
+        }
         assert_eq!(self.universe.count(), self.model.alive());
         let mut counted = 0;
         let mut guards = 0;

@@ -120,7 +120,7 @@ impl<'l> Ops<'l> {
         if combo != NONE {
             for value in &lane.combos[combo as usize].values {
                 let id = world.intern(value)?;
-                world.shared.hold(id);
+                world.shared.hold_flushed(id);
                 self.held.push(id);
                 shared.push((value.id(), id));
             }
@@ -131,7 +131,7 @@ impl<'l> Ops<'l> {
     /// Lets the shared values go that no entity has got.
     pub(super) fn release(&mut self, world: &mut World) {
         for id in self.held.drain(..) {
-            world.shared.release(id);
+            world.shared.release_flushed(id);
         }
     }
 }

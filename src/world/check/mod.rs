@@ -1,0 +1,219 @@
+//! The integrity check: everything that must hold between index, chunks, archetypes, groups, shared values
+//! and names, looked at row by row.
+//!
+//! Called by tests and fuzzers after each step, and by users who fear for their world (unsafe code of
+//! theirs, a bug of ours). It reads, runs no code of users', and changes nothing. What it looks at stands
+//! with whoever must keep it: [`archetypes`] here, [`SharedValues`](super::shared_values::SharedValues),
+//! [`Names`](super::names::Names), and the recorders' memory through
+//! [`Attachment::check`](super::Attachment::check).
+
+mod archetypes;
+mod flaw;
+
+pub use flaw::{Flaw, FlawPlace, IntegrityError};
+
+use crate::archetype::Universe;
+use crate::world::World;
+pub(crate) use flaw::Found;
+
+/// What somebody has of a universe.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Held {
+    /// Entities with a place.
+    pub(crate) entities: usize,
+    /// 16 KiB chunks.
+    pub(crate) chunks: usize,
+}
+
+impl World {
+    /// Checks that nothing contradicts itself: every row has a living entity whose place is that row, every
+    /// chunk belongs to whom the directory says, counts, lists and groups are what they count, every shared
+    /// value is used as often as it is held, no version is of the future. O(entities + chunks + archetypes
+    /// × fragments); no code of users' runs.
+    ///
+    /// A world that only safe code and documented calls have touched is sound; whoever finds one that is not
+    /// has found a bug of this crate.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let _ = world.create_batch((0..10_000_u32).map(|n| (n,)))?;
+    /// world.check()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`IntegrityError`] with all that is wrong, and where.
+    pub fn check(&self) -> Result<(), IntegrityError> {
+        let mut found = Found::default();
+        self.check_into(&mut found);
+        found.into_result()
+    }
+
+    /// Notes what is wrong; what this world and its recorders have.
+    fn check_into(&self, found: &mut Found) -> Held {
+        let mut held = self.check_archetypes(found);
+        self.shared.check(&self.archetypes, found);
+        self.names.check(found);
+        for (id, template) in &self.templates {
+            found.expect(*id == template.id(), FlawPlace::World, || {
+                format!("the template of {id:?} is one of {:?}", template.id())
+            });
+        }
+        for attached in self.attached.iter() {
+            let more = attached.check(found);
+            held.entities += more.entities;
+            held.chunks += more.chunks;
+        }
+        held
+    }
+}
+
+impl Universe {
+    /// Checks worlds, which must be all of this universe's, each as by [`World::check`]; and that nothing is
+    /// lost between them: every chunk that is in use is one of theirs or of their recorders', and so is
+    /// every entity that has a place. No recorder may be open and no flush under
+    /// way, and no other thread create or destroy meanwhile.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use megachunk::prelude::*;
+    ///
+    /// let universe = Arc::new(Universe::new());
+    /// let (mut land, mut sea) = (World::of(&universe)?, World::of(&universe)?);
+    /// let crab = land.create((1_u8,))?;
+    /// land.move_to(&mut sea, crab)?;
+    /// universe.check([&land, &sea])?;
+    /// assert!(universe.check([&land]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`IntegrityError`] with all that is wrong, and where.
+    pub fn check<'w>(
+        &self,
+        worlds: impl IntoIterator<Item = &'w World>,
+    ) -> Result<(), IntegrityError> {
+        let mut found = Found::default();
+        let mut held = Held::default();
+        for world in worlds {
+            found.expect(
+                core::ptr::eq(&*world.universe, self),
+                FlawPlace::World,
+                || "it stands in another universe".into(),
+            );
+            let more = world.check_into(&mut found);
+            held.entities += more.entities;
+            held.chunks += more.chunks;
+        }
+        let in_use = self.chunks_in_use();
+        found.expect(in_use == held.chunks, FlawPlace::Universe, || {
+            format!(
+                "{in_use} chunks are in use, and worlds have {}",
+                held.chunks
+            )
+        });
+        let living = self.index().iter();
+        let placed = living.filter(|&entity| self.index().place_of(entity).is_some());
+        let placed = placed.count();
+        found.expect(placed == held.entities, FlawPlace::Universe, || {
+            format!(
+                "{placed} entities have a place, and worlds have {}",
+                held.entities
+            )
+        });
+        found.into_result()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archetype::Row;
+    use crate::entity::Entity;
+
+    /// A world, and one of its entities with a place in the middle of a chunk.
+    fn world() -> (World, Entity, u32, Row) {
+        let mut world = World::new();
+        let batch = world.create_batch((0..5_000_u32).map(|n| (n,))).unwrap();
+        let entity = batch.iter(&world).nth(700).unwrap();
+        world.set_name(entity, "ant").unwrap();
+        world.check().unwrap();
+        let (archetype, row) = world.find(entity).unwrap();
+        (world, entity, archetype, row)
+    }
+
+    /// What the check says of a world that was broken.
+    fn said(world: &World) -> String {
+        let error = world.check().unwrap_err();
+        assert!(!error.flaws().is_empty());
+        error.to_string()
+    }
+
+    #[test]
+    fn a_row_whose_entity_lies_elsewhere_is_found() {
+        let (world, entity, archetype, row) = world();
+        let run = world.archetypes[archetype as usize].chunks[row.chunk as usize].run;
+        world.universe.place(entity, run, row.row + 1);
+        assert!(said(&world).contains("row 700"), "{}", said(&world));
+        world.universe.place(entity, run, row.row);
+        let dead = world.reserve().unwrap();
+        world.release(dead).unwrap();
+        let chunk = &world.archetypes[archetype as usize].chunks[row.chunk as usize];
+        let handle = chunk.handles().wrapping_add(row.row as usize);
+        // SAFETY: a row of the chunk, here and below.
+        unsafe { handle.write(dead) };
+        assert!(said(&world).contains("does not live"), "{}", said(&world));
+        // SAFETY: as above.
+        unsafe { handle.write(entity) };
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn counts_and_lists_that_are_wrong_are_found() {
+        let (mut world, _, archetype, row) = world();
+        let data = &mut world.archetypes[archetype as usize];
+        data.entities += 1;
+        assert!(said(&world).contains("5001"));
+        let data = &mut world.archetypes[archetype as usize];
+        data.entities -= 1;
+        let open = data.groups[0].open.pop().unwrap();
+        assert!(said(&world).contains("list of chunks with room"));
+        let data = &mut world.archetypes[archetype as usize];
+        data.groups[0].open.push(open);
+        data.groups[0].chunks += 1;
+        assert!(said(&world).contains("group 0"));
+        let data = &mut world.archetypes[archetype as usize];
+        data.groups[0].chunks -= 1;
+        data.chunks[row.chunk as usize].order_version = 1_000;
+        assert!(said(&world).contains("version"));
+    }
+
+    #[test]
+    fn a_chunk_of_somebody_else_is_found() {
+        let (world, _, archetype, row) = world();
+        let run = world.archetypes[archetype as usize].chunks[row.chunk as usize].run;
+        world.universe.leave(run);
+        assert!(said(&world).contains("directory"));
+        world
+            .universe
+            .enter(run, world.number, archetype, row.chunk);
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn chunks_and_entities_that_nobody_has_are_found() {
+        let (world, ..) = world();
+        world.universe.check([&world]).unwrap();
+        let run = world.universe.take_chunk(2).unwrap();
+        let lost = world.universe.create_in(run, 5).unwrap();
+        let error = world.universe.check([&world]).unwrap_err();
+        assert_eq!(error.flaws().len(), 2, "{error}");
+        world.universe.kill(lost);
+        // SAFETY: taken above.
+        unsafe { world.universe.give_chunk(run) };
+        world.universe.check([&world]).unwrap();
+        assert!(world.universe.check([]).is_err());
+    }
+}

@@ -19,6 +19,7 @@
 //! | [`world`] | [`World`](world::World): creates, destroys, changes, lends |
 //! | [`query`] | [`Query`](query::Query): what is lent of which entities |
 //! | [`command`] | [`Commands`](command::Commands): recorded by any thread, applied by a flush |
+//! | [`observer`] | [observers](world::World::observe) of what comes and goes, in batches |
 #![cfg_attr(
     feature = "cli",
     doc = "| [`cli`] | the `megachunk` program and the workloads it shares with the benches |"
@@ -48,6 +49,8 @@ pub mod entity;
 pub mod fragment;
 pub mod memory;
 #[cfg(not(loom))]
+pub mod observer;
+#[cfg(not(loom))]
 pub mod query;
 pub mod sync;
 #[cfg(not(loom))]
@@ -67,6 +70,8 @@ pub mod prelude {
     pub use crate::entity::{Entity, EntityError, EntityFault, EntityIndex, Full, Place};
     #[cfg(not(loom))]
     pub use crate::fragment::{Bundle, ConstShared, PerChunk, Shared};
+    #[cfg(not(loom))]
+    pub use crate::observer::{Observed, ObservedBatch, ObserverId};
     #[cfg(not(loom))]
     pub use crate::query::{Any, Changed, Has, Query, QueryError, With, Without};
     #[cfg(not(loom))]

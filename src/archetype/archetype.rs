@@ -83,6 +83,8 @@ pub(crate) struct Archetype {
     pub(crate) chunk_values: Box<[ChunkValue]>,
     pub(crate) enabled: Box<[EnabledBits]>,
     pub(crate) edges: Edges,
+    /// Which kinds of change of its entities somebody upstairs wants to hear of, as bits.
+    pub(crate) watched: u8,
 }
 
 /// Where a row is.

@@ -15,6 +15,7 @@ use crate::query::run::{ChunkFilter, Scope};
 use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter};
 use crate::world::compose::EdgeRef;
 use crate::world::runs::Fill;
+use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED, WatchedRows};
 use crate::world::{World, WorldError};
 
 /// Everything that a query matches, to be changed or destroyed: chunk by chunk, a copy for each fragment
@@ -176,6 +177,16 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// If a fragment's `drop` panics; all that match are gone then.
     #[doc(alias = "despawn")]
     pub fn destroy(self) -> usize {
+        if self.world.is_watched(DESTROYED) {
+            let matches = self.matches.get().iter();
+            let archetypes = matches.map(|known| (known, NOWHERE)).collect();
+            let going = self.going(DESTROYED, archetypes);
+            return self.told(DESTROYED, going, |change| change.destroy_all());
+        }
+        self.destroy_all()
+    }
+
+    fn destroy_all(self) -> usize {
         let Self {
             matches,
             world,
@@ -219,6 +230,13 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     #[doc(alias = "insert")]
     #[expect(clippy::should_implement_trait, reason = "the word for it in a world")]
     pub fn add<B: Bundle>(self, bundle: impl FnMut(D::Item<'_>) -> B) -> Result<usize, WorldError> {
+        if self.world.is_watched(ADDED) {
+            return self.told(ADDED, Vec::new(), |change| change.add_all(bundle));
+        }
+        self.add_all(bundle)
+    }
+
+    fn add_all<B: Bundle>(self, bundle: impl FnMut(D::Item<'_>) -> B) -> Result<usize, WorldError> {
         let number = (self.world.bundles).number::<B>(self.world.universe.registry())?;
         if B::HAS_VALUES {
             return self.one_by_one(bundle, |world, entity, bundle| world.add(entity, bundle));
@@ -237,6 +255,17 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// # Panics
     /// As for [`add`](Self::add).
     pub fn swap<Gone: Bundle, Come: Bundle>(
+        mut self,
+        come: impl FnMut(D::Item<'_>) -> Come,
+    ) -> Result<usize, WorldError> {
+        if self.world.is_watched(ADDED | REMOVED) {
+            let going = self.going_along(|world, data| world.swap_edge::<Gone, Come>(data))?;
+            return self.told(REMOVED, going, |change| change.swap_all::<Gone, Come>(come));
+        }
+        self.swap_all::<Gone, Come>(come)
+    }
+
+    fn swap_all<Gone: Bundle, Come: Bundle>(
         self,
         come: impl FnMut(D::Item<'_>) -> Come,
     ) -> Result<usize, WorldError> {
@@ -259,13 +288,22 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     ///
     /// # Panics
     /// If the `drop` of a value panics: some of the entities are done, that one among them.
-    pub fn remove<Gone: Bundle>(self) -> Result<usize, WorldError> {
+    pub fn remove<Gone: Bundle>(mut self) -> Result<usize, WorldError> {
+        let number = (self.world.bundles).number::<Gone>(self.world.universe.registry())?;
+        if self.world.is_watched(REMOVED) {
+            let going =
+                self.going_along(|world, data| world.edge_for(data, Change::Remove(number)))?;
+            return self.told(REMOVED, going, |change| change.remove_all(number));
+        }
+        self.remove_all(number)
+    }
+
+    fn remove_all(self, number: u32) -> Result<usize, WorldError> {
         let Self {
             matches,
             world,
             seen,
         } = self;
-        let number = world.bundles.number::<Gone>(world.universe.registry())?;
         let mut count = 0;
         let mut runs = Vec::new();
         let ways = ways(world, matches.get(), |world, archetype| {
@@ -307,6 +345,13 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// # Errors
     /// As for [`add`](Self::add).
     pub fn set_shared<T: SharedFragment>(self, value: T) -> Result<usize, WorldError> {
+        if self.world.is_watched(ADDED) {
+            return self.told(ADDED, Vec::new(), |change| change.set_all_shared(value));
+        }
+        self.set_all_shared(value)
+    }
+
+    fn set_all_shared<T: SharedFragment>(self, value: T) -> Result<usize, WorldError> {
         let Self {
             matches,
             world,
@@ -344,17 +389,74 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// # Errors
     /// [`WorldError::OtherUniverse`]; no memory is left: then some of the entities have moved.
     pub fn move_to(self, other: &mut World) -> Result<usize, WorldError> {
+        self.world.check_universe(other)?;
+        let mut going = Vec::new();
+        if self.world.is_watched(DESTROYED) {
+            let matches = self.matches.get().iter();
+            going = self.going(DESTROYED, matches.map(|known| (known, NOWHERE)).collect());
+        }
         let Self {
             matches,
             world,
             seen,
         } = self;
-        world.check_universe(other)?;
-        let mut count = 0;
-        let result = emigrate(world, other, matches.get(), &seen, &mut count);
-        world.names_go_along(other);
-        result?;
-        Ok(count)
+        world.told_between(other, going, |world, other| {
+            let mut count = 0;
+            let result = emigrate(world, other, matches.get(), &seen, &mut count);
+            world.names_go_along(other);
+            result?;
+            Ok(count)
+        })
+    }
+
+    /// The rows that are seen of archetypes that are watched for `kind`, each with the archetype that its
+    /// entities go to.
+    fn going(&self, kind: u8, archetypes: Vec<(&Match<D, F>, u32)>) -> Vec<WatchedRows> {
+        let (mut going, mut runs) = (Vec::new(), Vec::new());
+        let world = &*self.world;
+        for (known, other) in archetypes {
+            let archetype = known.archetype;
+            if !world.watches(archetype, kind) || other == archetype {
+                continue;
+            }
+            for chunk in 0..chunks_of(world, archetype) {
+                self.seen.rows(world, known, chunk, &mut runs);
+                let rows = runs.iter();
+                going.extend(rows.map(|&rows| WatchedRows::new(archetype, rows, other)));
+            }
+        }
+        going
+    }
+
+    /// The same for entities that go along edges and may lose fragments.
+    fn going_along(
+        &mut self,
+        edge: impl Fn(&mut World, u32) -> Result<EdgeRef, WorldError>,
+    ) -> Result<Vec<WatchedRows>, WorldError> {
+        let ways = ways(self.world, self.matches.get(), edge)?;
+        let archetypes = ways.iter().map(|(known, edge)| (*known, edge.target));
+        Ok(self.going(REMOVED, archetypes.collect()))
+    }
+
+    /// Makes the change, and tells those who watch the world.
+    fn told<R>(
+        self,
+        kind: u8,
+        going: Vec<WatchedRows>,
+        change: impl FnOnce(QueryChange<'_, D, F>) -> R,
+    ) -> R {
+        let Self {
+            matches,
+            world,
+            seen,
+        } = self;
+        world.told(kind, going, |world| {
+            change(QueryChange {
+                matches,
+                world,
+                seen,
+            })
+        })
     }
 
     /// Changes along an edge for each archetype.

@@ -23,6 +23,7 @@ mod once;
 mod query;
 mod requirements;
 mod run;
+mod spans;
 mod view;
 
 pub use change::QueryChange;
@@ -37,3 +38,7 @@ pub use query::Query;
 pub use requirements::{Access, Requirements};
 pub use run::QueryRun;
 pub use view::ChunkView;
+
+pub(crate) use collection::Span;
+pub(crate) use masks::masked;
+pub(crate) use spans::{entities_of, lend, lend_slices};

@@ -6,6 +6,7 @@ use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{Bundle, FragmentId, FragmentKind, SharedFragment, Value};
 use crate::world::compose::EdgeRef;
 use crate::world::create::columns;
+use crate::world::watch::{ADDED, REMOVED};
 use crate::world::{World, WorldError};
 
 impl World {
@@ -37,7 +38,12 @@ impl World {
         }
         let number = self.bundles.number::<B>(self.universe.registry())?;
         let edge = self.edge_for(archetype, Change::Add(number))?;
-        resume(self.add_along(archetype, row, entity, &edge, bundle)?);
+        let panicked = if self.watches(edge.target, ADDED) {
+            self.add_watched(archetype, row, entity, &edge, bundle)?
+        } else {
+            self.add_along(archetype, row, entity, &edge, bundle)?
+        };
+        resume(panicked);
         Ok(())
     }
 
@@ -66,6 +72,27 @@ impl World {
         let panicked = end(source, row, edge);
         self.settle_move(archetype, row, edge, to, entity, version);
         Ok(panicked)
+    }
+
+    /// The same where somebody watches what comes or goes.
+    #[cold]
+    fn add_watched<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        entity: Entity,
+        edge: &Edge,
+        bundle: B,
+    ) -> Result<Panicked, WorldError> {
+        if edge.target == archetype {
+            return Ok(self.replace(archetype, row, edge, bundle));
+        }
+        // Room first: what is shown as going does go.
+        let group = self.same_group(archetype, row.chunk, edge.target);
+        let to = self.room(edge.target, group)?;
+        let told = self.leaves(archetype, row, edge.target);
+        let panicked = first(told, self.add_along(archetype, row, entity, edge, bundle)?);
+        Ok(first(panicked, self.has_come(archetype, edge.target, to)))
     }
 
     /// Gives an entity new values of fragments that it has.
@@ -112,12 +139,36 @@ impl World {
         if edge.target == archetype {
             return Ok(false);
         }
-        resume(self.remove_along(archetype, row, entity, &edge)?);
+        let panicked = if self.watches(archetype, REMOVED) {
+            self.remove_watched(archetype, row, entity, &edge)?
+        } else {
+            self.remove_along(archetype, row, entity, &edge)?
+        };
+        resume(panicked);
         Ok(true)
     }
 
+    /// Takes fragments away where somebody may watch that.
+    #[cold]
+    pub(super) fn remove_watched(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        entity: Entity,
+        edge: &Edge,
+    ) -> Result<Panicked, WorldError> {
+        // As in `add_watched`.
+        let group = self.same_group(archetype, row.chunk, edge.target);
+        self.room(edge.target, group)?;
+        let told = self.leaves(archetype, row, edge.target);
+        Ok(first(
+            told,
+            self.remove_along(archetype, row, entity, edge)?,
+        ))
+    }
+
     #[inline(always)]
-    pub(super) fn remove_along(
+    fn remove_along(
         &mut self,
         archetype: u32,
         row: Row,
@@ -260,15 +311,16 @@ impl World {
             return Ok(panicked);
         }
         let to = self.room(edge.target, group)?;
+        let told = self.leaves(archetype, row, edge.target);
         let version = self.version();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);
         carry(source, row, target, to, &edge);
         let columns = columns::<B>(&target.chunks[to.chunk as usize], &edge.offsets);
         // SAFETY: the columns have such a row, where nothing was carried to.
         unsafe { bundle.write(columns.as_ptr(), to.row as usize) };
-        let panicked = end(source, row, &edge);
+        let panicked = first(told, end(source, row, &edge));
         self.settle_move(archetype, row, &edge, to, entity, version);
-        Ok(panicked)
+        Ok(first(panicked, self.has_come(archetype, edge.target, to)))
     }
 
     /// Whether all const shared values among those that come are the ones that the entity has, if it has
@@ -377,7 +429,13 @@ impl World {
             return self.come_with_values(archetype, row, entity, change, come);
         }
         let edge = self.swap_edge::<Gone, Come>(archetype)?;
-        resume(self.add_along(archetype, row, entity, &edge, come)?);
+        let watched = self.watches(archetype, REMOVED) || self.watches(edge.target, ADDED);
+        let panicked = if watched {
+            self.add_watched(archetype, row, entity, &edge, come)?
+        } else {
+            self.add_along(archetype, row, entity, &edge, come)?
+        };
+        resume(panicked);
         Ok(())
     }
 

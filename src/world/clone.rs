@@ -4,6 +4,7 @@ use crate::archetype::{Row, read_bit, write_bit};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, note, resume};
 use crate::fragment::{CloneValue, DropValues, FragmentError};
+use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 
 /// How the values of a column are cloned.
@@ -38,6 +39,9 @@ impl World {
         };
         if let Some(Ok(new)) = created {
             self.settle_clone(archetype, row, to, new);
+            if self.watches(archetype, CREATED) {
+                self.tell_created(archetype, to);
+            }
             return Ok(new);
         }
         self.drop_clones(archetype, to, made, &mut panicked);

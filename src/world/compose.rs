@@ -59,7 +59,9 @@ impl World {
             chunk_values,
             enabled: draft.enabled,
             edges: Edges::default(),
+            watched: 0,
         };
+        archetype.watched = self.watched_kinds(&archetype);
         if archetype.shared.is_empty() {
             // The only group.
             archetype.groups.push(Group {

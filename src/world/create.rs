@@ -5,6 +5,7 @@ use crate::archetype::{Archetype, Row, SharedId, Universe};
 use crate::entity::{Entity, EntityFault, Place};
 use crate::fragment::panic::{Panicked, first as earlier, forget, note, resume};
 use crate::fragment::{Bundle, Value};
+use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 
 /// Columns that a bundle can have.
@@ -84,14 +85,14 @@ impl World {
     #[inline(always)]
     unsafe fn fill<B: Bundle>(
         &mut self,
-        archetype: u32,
+        number_of_archetype: u32,
         row: Row,
         entity: Entity,
         number: usize,
         bundle: B,
     ) {
         let version = self.version();
-        let archetype = &mut self.archetypes[archetype as usize];
+        let archetype = &mut self.archetypes[number_of_archetype as usize];
         let chunk = &archetype.chunks[row.chunk as usize];
         let columns = columns::<B>(chunk, &self.bundles.infos[number].offsets);
         // SAFETY: the columns have such a row, which is empty.
@@ -100,6 +101,9 @@ impl World {
             chunk.handles().add(row.row as usize).write(entity);
         }
         archetype.grown(row.chunk, 1, version);
+        if archetype.watched & CREATED != 0 {
+            self.tell_created(number_of_archetype, row);
+        }
     }
 
     #[cold]
@@ -176,11 +180,22 @@ impl World {
         I: IntoIterator,
         I::Item: Bundle,
     {
-        let mut bundles = bundles.into_iter();
-        if <I::Item as Bundle>::HAS_VALUES {
+        let bundles = bundles.into_iter();
+        if self.is_watched(CREATED) {
+            return self.told(CREATED, Vec::new(), |world| world.create_all(bundles));
+        }
+        self.create_all(bundles)
+    }
+
+    #[inline]
+    fn create_all<B: Bundle>(
+        &mut self,
+        mut bundles: impl Iterator<Item = B>,
+    ) -> Result<Batch, WorldError> {
+        if B::HAS_VALUES {
             return self.create_batch_with_values(bundles);
         }
-        let number = self.bundle::<I::Item>()?;
+        let number = self.bundle::<B>()?;
         let archetype = self.bundles.infos[number].archetype;
         let mut unfinished = Unfinished {
             world: self,
@@ -196,7 +211,7 @@ impl World {
             let row = world.room(archetype, 0)?;
             let data = &world.archetypes[archetype as usize];
             let chunk = &data.chunks[row.chunk as usize];
-            let columns = columns::<I::Item>(chunk, &world.bundles.infos[number].offsets);
+            let columns = columns::<B>(chunk, &world.bundles.infos[number].offsets);
             let mut written = Written {
                 data,
                 row,
@@ -442,6 +457,7 @@ impl Unfinished<'_> {
         let version = self.world.version();
         let archetype = &mut self.world.archetypes[self.batch.archetype as usize];
         archetype.grown(row.chunk, count, version);
+        self.world.gather_created(self.batch.archetype, row, count);
         self.batch.spans.push(Span::Rows {
             chunk: row.chunk,
             first: row.row,
@@ -463,6 +479,9 @@ impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         let mut panicked: Panicked = None;
         let archetype = self.batch.archetype;
+        if !self.batch.spans.is_empty() {
+            self.world.forget_created();
+        }
         // From the end, so that rows that are still to go do not move.
         for span in core::mem::take(&mut self.batch.spans).into_iter().rev() {
             if let Span::Rows {
@@ -503,6 +522,9 @@ impl Singles<'_> {
 impl Drop for Singles<'_> {
     fn drop(&mut self) {
         let mut panicked: Panicked = None;
+        if !self.entities.is_empty() {
+            self.world.forget_created();
+        }
         for entity in core::mem::take(&mut self.entities) {
             // Its own, just made.
             if let Ok((archetype, row)) = self.world.find(entity) {

@@ -3,6 +3,7 @@
 use crate::archetype::Row;
 use crate::entity::{DestroyReport, Entity};
 use crate::fragment::panic::{Panicked, first, resume};
+use crate::world::watch::DESTROYED;
 use crate::world::{World, WorldError};
 
 /// What became of each handle of a slice.
@@ -47,12 +48,22 @@ impl World {
     pub fn destroy(&mut self, entity: Entity) -> Result<(), WorldError> {
         match self.find(entity) {
             Ok((archetype, row)) => {
-                resume(self.destroy_row(archetype, row));
+                if self.watches(archetype, DESTROYED) {
+                    self.destroy_watched(archetype, row);
+                } else {
+                    resume(self.destroy_row(archetype, row));
+                }
                 Ok(())
             }
             Err(WorldError::NotBuilt { .. }) => self.release(entity),
             Err(error) => Err(error),
         }
+    }
+
+    #[cold]
+    fn destroy_watched(&mut self, archetype: u32, row: Row) {
+        let told = self.tell_destroyed(archetype, row);
+        resume(first(told, self.destroy_row(archetype, row)));
     }
 
     /// Destroys the entity of a row.
@@ -81,7 +92,13 @@ impl World {
     /// If a fragment's `drop` panics; all entities are gone then.
     pub fn clear(&mut self) -> usize {
         let count = self.count();
-        resume(self.clear_quietly());
+        let mut told = None;
+        if self.is_watched(DESTROYED) {
+            let mut going = Vec::new();
+            (0..self.archetypes.len() as u32).for_each(|data| self.all_going(data, &mut going));
+            told = self.tell(DESTROYED, going);
+        }
+        resume(first(told, self.clear_quietly()));
         count
     }
 

@@ -5,12 +5,13 @@
 
 use crate::archetype::{Change, Edge, Row, SharedId};
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, resume};
+use crate::fragment::panic::{Panicked, first, resume};
 use crate::fragment::{
     DynamicBundle, FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentSet, Value,
     Values, ValuesMut, none_twice,
 };
 use crate::world::change::{carry, end, two};
+use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 
 /// A bundle that is ready to be put somewhere.
@@ -107,6 +108,9 @@ impl World {
             chunk.handles().add(row.row as usize).write(entity);
         }
         data.grown(row.chunk, 1, version);
+        if data.watched & CREATED != 0 {
+            self.tell_created(archetype, row);
+        }
         Ok(entity)
     }
 
@@ -180,6 +184,7 @@ impl World {
             return Ok(panicked);
         }
         let to = self.room(edge.target, group)?;
+        let told = self.leaves(archetype, row, edge.target);
         let version = self.version();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);
         carry(source, row, target, to, &edge);
@@ -192,9 +197,9 @@ impl World {
                 columns,
             );
         }
-        let panicked = end(source, row, &edge);
+        let panicked = first(told, end(source, row, &edge));
         self.settle_move(archetype, row, &edge, to, entity, version);
-        Ok(panicked)
+        Ok(first(panicked, self.has_come(archetype, edge.target, to)))
     }
 
     /// Gives an entity new values of fragments that it has.
@@ -245,7 +250,7 @@ impl World {
         if edge.target == archetype {
             return Ok(false);
         }
-        resume(self.remove_along(archetype, row, entity, &edge)?);
+        resume(self.remove_watched(archetype, row, entity, &edge)?);
         Ok(true)
     }
 

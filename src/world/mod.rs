@@ -26,6 +26,7 @@ mod slices;
 mod snapshot;
 mod stats;
 mod view;
+pub(crate) mod watch;
 pub(crate) mod worlds;
 
 use std::collections::HashMap;
@@ -54,6 +55,7 @@ pub(crate) use attached::Attachment;
 use bundles::Bundles;
 use names::Names;
 use shared_values::SharedValues;
+use watch::Watch;
 
 /// Entities and their fragments.
 ///
@@ -122,6 +124,8 @@ pub struct World {
     pub(crate) identity: u64,
     /// How often a flush looks for commands.
     pub(crate) flush_rounds: usize,
+    /// Who is told what comes and goes.
+    pub(crate) watch: Watch,
     pub(crate) names: Names,
     pub(crate) resources: Resources,
 }
@@ -187,6 +191,7 @@ impl World {
             chunks_grow: true,
             identity: new_identity(),
             flush_rounds: 5,
+            watch: Watch::default(),
             names: Names::default(),
             resources: Resources::default(),
         })

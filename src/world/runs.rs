@@ -15,6 +15,7 @@ use crate::entity::Entity;
 use crate::fragment::Bundle;
 use crate::fragment::panic::{Panicked, first, note};
 use crate::world::create::{COLUMNS, columns};
+use crate::world::watch::ADDED;
 use crate::world::{World, WorldError};
 
 /// What became of a run.
@@ -102,12 +103,14 @@ impl World {
         group: u32,
         mut fill: impl FnMut(&mut Fill<'_, B>),
     ) -> Moved {
+        let coming = self.coming(archetype, rows, self.watches(edge.target, ADDED));
         let moved = if self.can_hand_over(archetype, rows, edge, group) {
             self.hand_over(archetype, rows, edge, group, &mut fill)
         } else {
             self.copy_along(archetype, rows, edge, group, &mut fill)
         };
         self.settle_groups(archetype);
+        self.gather_come(archetype, &coming, moved.count);
         if moved.count < rows.count {
             self.let_go(edge.target, group);
         }

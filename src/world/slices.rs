@@ -10,6 +10,7 @@ use crate::fragment::Bundle;
 use crate::fragment::panic::{first, resume};
 use crate::world::destroy::SliceReport;
 use crate::world::scattered::Scattered;
+use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED};
 use crate::world::{World, WorldError};
 
 /// Neighbours that are worth being handled together.
@@ -69,6 +70,18 @@ impl World {
     /// # Panics
     /// As for [`add`](Self::add), and if `bundle` panics: the entities before are done then.
     pub fn add_slice<B: Bundle>(
+        &mut self,
+        entities: &[Entity],
+        bundle: impl FnMut(usize) -> B,
+    ) -> SliceReport {
+        if self.is_watched(ADDED) {
+            return self.told(ADDED, Vec::new(), |world| world.add_all(entities, bundle));
+        }
+        self.add_all(entities, bundle)
+    }
+
+    #[inline]
+    fn add_all<B: Bundle>(
         &mut self,
         entities: &[Entity],
         mut bundle: impl FnMut(usize) -> B,
@@ -131,6 +144,19 @@ impl World {
     /// If the `drop` of a value panics; the entities before, and those that lie beside it, are done
     /// then.
     pub fn remove_slice<B: Bundle>(&mut self, entities: &[Entity]) -> SliceReport {
+        if self.is_watched(REMOVED) {
+            let going = self.going(REMOVED, entities, |world, archetype| {
+                let number = world.bundles.number::<B>(world.universe.registry()).ok()?;
+                let edge = world.edge_for(archetype, Change::Remove(number)).ok()?;
+                (edge.target != archetype).then_some(edge.target)
+            });
+            return self.told(REMOVED, going, |world| world.remove_all::<B>(entities));
+        }
+        self.remove_all::<B>(entities)
+    }
+
+    #[inline]
+    fn remove_all<B: Bundle>(&mut self, entities: &[Entity]) -> SliceReport {
         let mut report = SliceReport::default();
         let mut neighbours = Neighbours::default();
         let mut at = 0;
@@ -176,6 +202,15 @@ impl World {
     /// # Panics
     /// If a fragment's `drop` panics; all entities of the slice are gone then.
     pub fn destroy_slice(&mut self, entities: &[Entity]) -> SliceReport {
+        if self.is_watched(DESTROYED) {
+            let going = self.going(DESTROYED, entities, |_, _| Some(NOWHERE));
+            return self.told(DESTROYED, going, |world| world.destroy_all(entities));
+        }
+        self.destroy_all(entities)
+    }
+
+    #[inline]
+    fn destroy_all(&mut self, entities: &[Entity]) -> SliceReport {
         let mut report = SliceReport::default();
         let mut neighbours = Neighbours::default();
         let mut panicked = None;

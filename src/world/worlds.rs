@@ -12,6 +12,7 @@ use crate::fragment::panic::{note, resume};
 use crate::fragment::{Bundle, FragmentError};
 use crate::world::destroy::SliceReport;
 use crate::world::runs::Moved;
+use crate::world::watch::{CREATED, DESTROYED, NOWHERE, WatchedRows};
 use crate::world::{World, WorldError};
 
 /// The way from an archetype of one world to the same composition in another.
@@ -62,6 +63,21 @@ impl World {
         entities: &[Entity],
     ) -> Result<SliceReport, WorldError> {
         self.check_universe(other)?;
+        if self.is_watched_between(other) {
+            let going = self.going(DESTROYED, entities, |_, _| Some(NOWHERE));
+            return self.told_between(other, going, |world, other| {
+                world.move_all_of(other, entities)
+            });
+        }
+        self.move_all_of(other, entities)
+    }
+
+    #[inline]
+    fn move_all_of(
+        &mut self,
+        other: &mut Self,
+        entities: &[Entity],
+    ) -> Result<SliceReport, WorldError> {
         let mut report = SliceReport::default();
         let mut panicked = None;
         let mut passage: Option<(u32, Passage)> = None;
@@ -120,9 +136,13 @@ impl World {
         let Some(&archetype) = self.by_composition.get(ids) else {
             return Ok(0);
         };
-        let result = self.emigrate_archetype(other, archetype);
-        self.names_go_along(other);
-        result
+        let mut going = Vec::new();
+        self.all_going(archetype, &mut going);
+        self.told_between(other, going, |world, other| {
+            let result = world.emigrate_archetype(other, archetype);
+            world.names_go_along(other);
+            result
+        })
     }
 
     /// Moves all entities of this world to another of the same universe, chunk by chunk; how many.
@@ -132,16 +152,41 @@ impl World {
     /// [`WorldError::OtherUniverse`]; no memory is left: then some of the entities have moved.
     pub fn move_all_to(&mut self, other: &mut Self) -> Result<usize, WorldError> {
         self.check_universe(other)?;
-        let mut result = Ok(0);
-        for archetype in 0..self.archetypes.len() as u32 {
-            let Ok(count) = &mut result else { break };
-            match self.emigrate_archetype(other, archetype) {
-                Ok(more) => *count += more,
-                Err(error) => result = Err(error),
+        let mut going = Vec::new();
+        let archetypes = 0..self.archetypes.len() as u32;
+        (archetypes.clone()).for_each(|archetype| self.all_going(archetype, &mut going));
+        self.told_between(other, going, |world, other| {
+            let mut result = Ok(0);
+            for archetype in archetypes {
+                let Ok(count) = &mut result else { break };
+                match world.emigrate_archetype(other, archetype) {
+                    Ok(more) => *count += more,
+                    Err(error) => result = Err(error),
+                }
             }
+            world.names_go_along(other);
+            result
+        })
+    }
+
+    /// Whether somebody wants to hear of entities that go from this world to another.
+    pub(crate) fn is_watched_between(&self, other: &Self) -> bool {
+        self.is_watched(DESTROYED) || other.is_watched(CREATED)
+    }
+
+    /// Moves entities to another world: to this one's watcher they end, for the other's they are new.
+    pub(crate) fn told_between<R>(
+        &mut self,
+        other: &mut Self,
+        going: Vec<WatchedRows>,
+        change: impl FnOnce(&mut Self, &mut Self) -> R,
+    ) -> R {
+        if !self.is_watched_between(other) {
+            return change(self, other);
         }
-        self.names_go_along(other);
-        result
+        self.told(DESTROYED, going, |world| {
+            other.told(CREATED, Vec::new(), |other| change(world, other))
+        })
     }
 
     fn emigrate_archetype(
@@ -264,12 +309,15 @@ impl World {
             }
             None => return moved,
         };
+        let coming = self.coming(archetype, rows, other.watches(passage.edge.target, CREATED));
         let target = &other.archetypes[passage.edge.target as usize];
+        let chunk = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
         moved = if whole && passage.same_layout && target.wants_chunk(group, chunk) {
             self.hand_to(other, archetype, rows, passage.edge.target, group)
         } else {
             self.copy_to(other, archetype, rows, &passage.edge, group)
         };
+        other.gather_come(NOWHERE, &coming, moved.count);
         self.settle_groups(archetype);
         if !self.archetypes[archetype as usize].shared.is_empty()
             && self.archetypes[archetype as usize].groups[here as usize].chunks == 0

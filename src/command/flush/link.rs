@@ -1,6 +1,6 @@
 //! Created entities join the world: whole chunks are taken over as they are, the rest tops up what has room.
 
-use crate::archetype::{Archetype, Carry, Chunk, Draft, Edge, SharedId, copy_rows, set_bits};
+use crate::archetype::{Archetype, Carry, Chunk, Draft, Edge, Row, SharedId, copy_rows, set_bits};
 use crate::command::flush::Flush;
 use crate::command::lane::{Lane, Private};
 use crate::fragment::panic::{Panicked, first, note, resume};
@@ -242,7 +242,10 @@ impl World {
         }
         if let Some(Private { mut chunk, .. }) = private.take() {
             chunk.begin_at(version);
+            let all = chunk.len;
             data.adopt(&self.universe, self.number, chunk, joining.group, version);
+            let chunk = data.chunks.len() as u32 - 1;
+            self.gather_created(joining.archetype, Row { chunk, row: 0 }, all);
         }
         Ok(count)
     }
@@ -283,6 +286,7 @@ impl World {
             };
             self.universe.place_rows(entities, chunk.run, to.row);
             data.grown(to.chunk, count, version);
+            self.gather_created(joining.archetype, to, count);
             done += count;
         }
         Ok(done)

@@ -7,6 +7,9 @@
 //! 4. Where every entity goes is said chunk by chunk, in order ([`plan`]).
 //! 5. Columns are copied, holes filled ([`apply`]); counts and lists follow ([`settle`]).
 //!
+//! Who watches the world hears of what joins after step 2, of what goes after step 4, of what comes after
+//! step 5 ([`told`]).
+//!
 //! A closure ends a batch of commands: steps 3 to 5 are done for those before it, then it runs. Steps 3 and
 //! 5 are done by all threads of the current rayon pool; what they do depends on nothing that differs between
 //! one thread and many, and what is decided is decided in step 4, by one. So the world is the same,
@@ -21,6 +24,7 @@ mod ops;
 mod plan;
 mod report;
 mod settle;
+mod told;
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -135,10 +139,12 @@ impl Flush<'_> {
             order.extend(segments.map(|(at, s)| (s.key, s.number, lane, at)));
         }
         order.sort_unstable();
+        world.begin_gathering();
         for &(_, _, lane, segment) in &order {
             self.link(world, lane, segment);
         }
         self.empty_nurseries();
+        self.panicked = first(self.panicked.take(), world.tell_gathered());
         let pieces: Vec<Piece> = order
             .iter()
             .map(|&(_, _, lane, segment)| Piece {
@@ -213,6 +219,8 @@ impl Flush<'_> {
         let mut works = works(world, ops, &mut located);
         let items = located.items;
         let plan = self.plan(world, &mut works);
+        let (coming, panicked) = told::tell_going(world, &works, &plan);
+        self.panicked = first(self.panicked.take(), panicked);
         let scene = Scene {
             world,
             ops: &ops.all,
@@ -241,6 +249,8 @@ impl Flush<'_> {
         };
         self.panicked = first(self.panicked.take(), panicked);
         settle::settle(world, &works);
+        let panicked = told::tell_come(world, &coming);
+        self.panicked = first(self.panicked.take(), panicked);
     }
 
     /// A command whose entity does not lie in the world.

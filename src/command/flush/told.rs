@@ -1,0 +1,95 @@
+//! Who watches the world is told what a batch of commands does: what goes before its values do, what comes
+//! when all of it is in place.
+
+use crate::archetype::Rows;
+use crate::command::flush::merge::Work;
+use crate::command::flush::plan::Plan;
+use crate::entity::Entity;
+use crate::fragment::panic::{Panicked, first};
+use crate::world::World;
+use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED, WatchedRows};
+
+/// Entities that go to an archetype that is watched, and from which one.
+#[derive(Debug, Default)]
+pub(super) struct Coming(Vec<(Entity, u32)>);
+
+/// What there is to tell of a plan.
+#[derive(Default)]
+struct Told {
+    destroyed: Vec<WatchedRows>,
+    removed: Vec<WatchedRows>,
+    coming: Coming,
+}
+
+/// Tells what a plan takes away, which nobody has touched yet; what it brings.
+pub(super) fn tell_going(world: &mut World, works: &[Work], plan: &Plan) -> (Coming, Panicked) {
+    if !world.is_watched(DESTROYED | REMOVED | ADDED) {
+        return (Coming::default(), None);
+    }
+    let mut told = Told::default();
+    for work in works {
+        if world.watches(work.archetype, DESTROYED) {
+            rows_of(&mut told.destroyed, work, &work.dying, NOWHERE);
+        }
+        if let (Some((target, _)), [group]) = (work.handed, work.groups.as_slice()) {
+            told.moved(world, work, &group.rows, target);
+        }
+    }
+    for task in &plan.tasks {
+        if task.to.is_some() {
+            let work = &works[task.work as usize];
+            let rows = &work.groups[task.group as usize].rows;
+            let rows = &rows[task.first as usize..(task.first + task.count) as usize];
+            told.moved(world, work, rows, plan.ways[task.way as usize].target);
+        }
+    }
+    let panicked = world.tell(DESTROYED, told.destroyed);
+    let panicked = first(panicked, world.tell(REMOVED, told.removed));
+    (told.coming, panicked)
+}
+
+impl Told {
+    /// Rows of a work go to an archetype.
+    fn moved(&mut self, world: &World, work: &Work, rows: &[u32], target: u32) {
+        if target == work.archetype {
+            return;
+        }
+        if world.watches(work.archetype, REMOVED) {
+            rows_of(&mut self.removed, work, rows, target);
+        }
+        if world.watches(target, ADDED) {
+            let chunk = &world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
+            let handles = chunk.handles();
+            // SAFETY: rows of the chunk that have a handle. (Not all of its rows have one: the plan has
+            // taken some for entities that are still to come.)
+            let entity = |&row: &u32| unsafe { *handles.add(row as usize) };
+            let coming = rows.iter().map(entity);
+            let Coming(list) = &mut self.coming;
+            list.extend(coming.map(|entity| (entity, work.archetype)));
+        }
+    }
+}
+
+fn rows_of(told: &mut Vec<WatchedRows>, work: &Work, rows: &[u32], other: u32) {
+    for run in rows.chunk_by(|a, b| a + 1 == *b) {
+        let rows = Rows {
+            chunk: work.chunk,
+            first: run[0],
+            count: run.len() as u32,
+        };
+        told.push(WatchedRows::new(work.archetype, rows, other));
+    }
+}
+
+/// Tells what has come.
+pub(super) fn tell_come(world: &mut World, coming: &Coming) -> Panicked {
+    let Coming(entities) = coming;
+    if entities.is_empty() {
+        return None;
+    }
+    world.begin_gathering();
+    for &(entity, source) in entities {
+        world.gather_come(source, &[entity], 1);
+    }
+    world.tell_gathered()
+}

@@ -1,0 +1,242 @@
+//! `Observers`: those of a world.
+
+use core::fmt;
+
+use crate::archetype::Archetype;
+use crate::command::{Commands, ParallelCommands};
+use crate::fragment::panic::{Panicked, note};
+use crate::fragment::{Fragment, FragmentError, FragmentId};
+use crate::observer::{Observed, ObservedBatch};
+use crate::query::{QueryError, QueryFilter, Requirements, Span, masked};
+use crate::world::watch::{NOWHERE, WatchedRows, Watcher};
+use crate::world::{World, new_identity};
+
+/// Names an observer, unique in the process, for [`World::unobserve`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ObserverId(u64);
+
+type Run = Box<dyn FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync>;
+
+struct Observer {
+    id: ObserverId,
+    observed: Observed,
+    fragment: FragmentId,
+    /// What the entities must have beside it.
+    requirements: Requirements,
+    run: Run,
+}
+
+/// The observers of a world, in the order in which they came: the order in which they are called.
+#[derive(Debug, Default)]
+struct Observers {
+    all: Vec<Observer>,
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observer")
+            .field("id", &self.id)
+            .field("observed", &self.observed)
+            .field("fragment", &self.fragment)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Observer {
+    fn sees(&self, archetype: &Archetype) -> bool {
+        archetype.set.contains(self.fragment) && self.requirements.met_by(archetype)
+    }
+
+    /// Which of the rows that change it observes.
+    fn spans(&self, world: &World, rows: &[WatchedRows], spans: &mut Vec<Span>) {
+        spans.clear();
+        let alike =
+            |a: &WatchedRows, b: &WatchedRows| (a.archetype, a.other) == (b.archetype, b.other);
+        for rows in rows.chunk_by(alike) {
+            let archetype = &world.archetypes[rows[0].archetype as usize];
+            // What is on both sides of a move has neither come nor gone.
+            let stays = rows[0].other != NOWHERE
+                && world.archetypes[rows[0].other as usize]
+                    .set
+                    .contains(self.fragment);
+            if stays || !self.sees(archetype) {
+                continue;
+            }
+            let masks = self.requirements.masks(archetype);
+            for rows in rows {
+                let chunk = &archetype.chunks[rows.chunk as usize];
+                let span = |first, count| Span {
+                    archetype: rows.archetype,
+                    chunk: rows.chunk,
+                    first,
+                    count,
+                };
+                if masks.is_none() {
+                    spans.push(span(rows.first, rows.count));
+                    continue;
+                }
+                let mut joins = false;
+                for row in rows.first..rows.first + rows.count {
+                    let seen = masked(masks.as_deref(), chunk, row);
+                    match spans.last_mut() {
+                        Some(last) if seen && joins => last.count += 1,
+                        _ if seen => spans.push(span(row, 1)),
+                        _ => {}
+                    }
+                    joins = seen;
+                }
+            }
+        }
+    }
+}
+
+impl Watcher for Observers {
+    fn kinds_of(&self, archetype: &Archetype) -> u8 {
+        let seeing = self.all.iter().filter(|observer| observer.sees(archetype));
+        seeing.fold(0, |kinds, observer| kinds | observer.observed.bits())
+    }
+
+    fn hear(&mut self, world: &mut World, kind: u8, rows: &[WatchedRows]) -> Panicked {
+        let change = Observed::from_bits(kind);
+        let mut recorders: Option<ParallelCommands> = None;
+        let mut panicked = None;
+        let mut spans = Vec::new();
+        for observer in &mut self.all {
+            if !observer.observed.contains(change) {
+                continue;
+            }
+            observer.spans(world, rows, &mut spans);
+            if spans.is_empty() {
+                continue;
+            }
+            let recorders = recorders.get_or_insert_with(|| world.parallel_commands());
+            let mut commands = recorders.open();
+            // SAFETY: the world tells of rows that hold values, each once, in order; spans are parts of them.
+            let mut batch = unsafe { ObservedBatch::new(world, &spans, change) };
+            note(&mut panicked, || (observer.run)(&mut batch, &mut commands));
+        }
+        panicked
+    }
+}
+
+impl World {
+    /// Calls `run` with the entities that `F` matches whenever they are created or destroyed with a fragment or
+    /// tag, or get or lose it, whichever of these is `observed`.
+    ///
+    /// *When:* what comes is shown when all its values are set, what goes before its values do; `F` is asked of
+    /// the composition that the entities have then. A change of many is one call of an observer for each kind:
+    /// all of a slice, a batch, a query, a `clear`; in a [flush](World::flush) all that is created in a round
+    /// ([`CREATE`](Observed::CREATE)), and what the commands between two closures destroy, remove and add, in
+    /// this order. Observers are called in the order in which they came, each kind with ranges of chunks in
+    /// order: all that is the same for any number of threads.
+    ///
+    /// *What an observer may do:* read and write the fragments of its entities and the resources, and record
+    /// commands. They run in the next round of the flush that calls it; those that are recorded in a change
+    /// without a flush wait for the next one. An observer that records commands which call it again, without
+    /// end, is stopped after [so many rounds](World::set_flush_rounds): the report says
+    /// [`unfinished`](crate::command::FlushReport::unfinished).
+    ///
+    /// *Who fires:* every call that creates, destroys, adds or removes: single ones, slices, batches, queries,
+    /// clones, dynamic ones. Going to another world counts as destroyed here, and created there. Not: new
+    /// values of fragments that are there, switching, other shared values, compaction, the end of the world.
+    /// If memory runs out in the middle of a change of many, some of what was shown as going stays.
+    ///
+    /// Archetypes that nobody observes cost one predicted branch a change. `F` decides by composition and by
+    /// enabled bits; [`Changed`](crate::query::Changed) and [`Moved`](crate::query::Moved) do not compile.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Burning(f32);
+    /// struct Wet;
+    /// #[derive(Default)]
+    /// struct Fires(usize);
+    ///
+    /// let mut world = World::new();
+    /// world.resources_mut().insert(Fires(0));
+    /// let fires = world.observe::<Burning, Without<Wet>>(Observed::COME, |batch, commands| {
+    ///     batch.resources_mut().get_mut::<Fires>().unwrap().0 += batch.len();
+    ///     batch.for_each::<&mut Burning>(|burning| burning.0 = 1.0).unwrap();
+    ///     commands.create(("smoke",)).unwrap();
+    /// })?;
+    /// let logs = world.create_batch((0..1_000).map(|_| ("log",)))?;
+    /// let logs: Vec<Entity> = logs.iter(&world).collect();
+    /// let _ = world.add_slice(&logs, |_| (Burning(0.0),));
+    /// assert_eq!(world.resources().get::<Fires>().unwrap().0, 1_000);
+    /// assert_eq!(world.get::<Burning>(logs[7])?.0, 1.0);
+    /// // One call for the whole slice: one cloud of smoke.
+    /// assert_eq!(world.flush().created, 1);
+    /// assert!(world.unobserve(fires));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Query::new`](crate::query::Query::new) with this filter, asking for the fragment.
+    ///
+    /// # Panics
+    /// Never; but a panic of `run` comes back from the call that changed the world, when the change is complete
+    /// and the other observers were called.
+    #[doc(alias = "trigger")]
+    #[doc(alias = "hook")]
+    pub fn observe<T: Fragment, F: QueryFilter>(
+        &mut self,
+        observed: Observed,
+        run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
+    ) -> Result<ObserverId, QueryError> {
+        const { assert!(F::SEES_ALL, "observers see changes, not versions") };
+        let registry = self.registry();
+        let fragment = registry.register::<T>()?.id();
+        let mut requirements = Requirements::new();
+        F::require(registry, &mut requirements)?;
+        self.observe_dynamic(observed, fragment, requirements, run)
+    }
+
+    /// The same for a fragment in whatever role, known by its number, and entities that meet `requirements`.
+    ///
+    /// # Errors
+    /// [`QueryError`]: the requirements exclude what they ask for;
+    /// [`FragmentError::Unknown`](crate::fragment::FragmentError::Unknown).
+    pub fn observe_dynamic(
+        &mut self,
+        observed: Observed,
+        fragment: FragmentId,
+        requirements: Requirements,
+        run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
+    ) -> Result<ObserverId, QueryError> {
+        let registry = self.registry();
+        registry
+            .get(fragment)
+            .ok_or(FragmentError::Unknown { id: fragment })?;
+        let mut together = requirements.clone();
+        together.all(fragment, crate::query::Access::None);
+        together.check(registry)?;
+        Ok(self.rewatch(|observers: &mut Observers| {
+            let id = ObserverId(new_identity());
+            observers.all.push(Observer {
+                id,
+                observed,
+                fragment,
+                requirements,
+                run: Box::new(run),
+            });
+            (observers.kinds(), id)
+        }))
+    }
+
+    /// Lets an observer go; `false` if it has gone already.
+    pub fn unobserve(&mut self, observer: ObserverId) -> bool {
+        let gone = self.rewatch(|observers: &mut Observers| {
+            let at = observers.all.iter().position(|known| known.id == observer);
+            let gone = at.map(|at| observers.all.remove(at));
+            (observers.kinds(), gone)
+        });
+        gone.is_some()
+    }
+}
+
+impl Observers {
+    fn kinds(&self) -> u8 {
+        let all = self.all.iter();
+        all.fold(0, |kinds, observer| kinds | observer.observed.bits())
+    }
+}

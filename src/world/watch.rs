@@ -1,0 +1,363 @@
+//! `Watch`: where an upper room is told what comes and goes, without this one knowing who listens.
+//!
+//! Each archetype says by bits which kinds of change somebody wants to hear of, so that a change of entities
+//! that nobody watches costs one branch that is always predicted. What *goes* is told before its values do;
+//! what *comes* when all of it is in place. A call that changes many tells each kind once: what goes was found
+//! before the call began, what comes is gathered until its end.
+
+use core::any::Any;
+use core::fmt;
+
+use crate::archetype::{Archetype, Row, Rows};
+use crate::entity::Entity;
+use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::world::World;
+
+/// Entities came to life.
+pub(crate) const CREATED: u8 = 1;
+/// Entities are about to die.
+pub(crate) const DESTROYED: u8 = 2;
+/// Entities came from another archetype.
+pub(crate) const ADDED: u8 = 4;
+/// Entities are about to go to another archetype.
+pub(crate) const REMOVED: u8 = 8;
+
+/// "No archetype."
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// Neighbouring rows with the same change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WatchedRows {
+    pub(crate) archetype: u32,
+    pub(crate) chunk: u32,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    /// The archetype that they came from or go to, or [`NOWHERE`].
+    pub(crate) other: u32,
+}
+
+impl WatchedRows {
+    pub(crate) fn new(archetype: u32, rows: Rows, other: u32) -> Self {
+        Self {
+            archetype,
+            chunk: rows.chunk,
+            first: rows.first,
+            count: rows.count,
+            other,
+        }
+    }
+
+    pub(crate) fn one(archetype: u32, row: Row, other: u32) -> Self {
+        Self {
+            archetype,
+            chunk: row.chunk,
+            first: row.row,
+            count: 1,
+            other,
+        }
+    }
+}
+
+/// Who is told.
+pub(crate) trait Watcher: Any + Send + Sync + fmt::Debug {
+    /// Which kinds of change of an archetype's entities it wants to hear of: of what comes to it, and of
+    /// what goes from it.
+    fn kinds_of(&self, archetype: &Archetype) -> u8;
+
+    /// Hears of rows with one kind of change, in the order of archetypes, chunks and rows. What users' code
+    /// panics with comes back.
+    fn hear(&mut self, world: &mut World, kind: u8, rows: &[WatchedRows]) -> Panicked;
+}
+
+/// What is gathered while a call changes many.
+#[derive(Debug, Default)]
+struct Gathered {
+    /// Rows of new entities, which stay where they are until the call ends.
+    created: Vec<WatchedRows>,
+    /// Entities that came, and from which archetype.
+    came: Vec<(Entity, u32)>,
+}
+
+/// A world's watcher.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    watcher: Option<Box<dyn Watcher>>,
+    /// Kinds that some archetype is watched for, now or later.
+    kinds: u8,
+    gathered: Option<Gathered>,
+}
+
+impl World {
+    /// Whether somebody wants to hear of some of these kinds.
+    #[inline(always)]
+    pub(crate) fn is_watched(&self, kinds: u8) -> bool {
+        self.watch.kinds & kinds != 0
+    }
+
+    /// Whether somebody wants to hear of this kind of change of an archetype's entities.
+    #[inline(always)]
+    pub(crate) fn watches(&self, archetype: u32, kind: u8) -> bool {
+        self.archetypes[archetype as usize].watched & kind != 0
+    }
+
+    /// Changes what the watcher wants to hear of: `kinds` says of which kinds at all.
+    pub(crate) fn rewatch<W: Watcher + Default, R>(
+        &mut self,
+        change: impl FnOnce(&mut W) -> (u8, R),
+    ) -> R {
+        let watcher = self
+            .watch
+            .watcher
+            .get_or_insert_with(|| Box::<W>::default());
+        let watcher: &mut dyn Any = &mut **watcher;
+        let (kinds, result) = match watcher.downcast_mut::<W>() {
+            Some(watcher) => change(watcher),
+            None => unreachable!("a world has one kind of watcher"),
+        };
+        self.watch.kinds = kinds;
+        let watcher = self.watch.watcher.as_deref();
+        for data in &mut self.archetypes {
+            data.watched = watcher.map_or(0, |watcher| watcher.kinds_of(data));
+        }
+        result
+    }
+
+    /// What the watcher wants to hear of a new archetype.
+    pub(super) fn watched_kinds(&self, archetype: &Archetype) -> u8 {
+        let watcher = self.watch.watcher.as_deref();
+        watcher.map_or(0, |watcher| watcher.kinds_of(archetype))
+    }
+
+    /// Tells the watcher.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn tell(&mut self, kind: u8, mut rows: Vec<WatchedRows>) -> Panicked {
+        if rows.is_empty() {
+            return None;
+        }
+        rows.sort_unstable();
+        rows.dedup_by(|next, last| {
+            let neighbours = (
+                last.archetype,
+                last.chunk,
+                last.other,
+                last.first + last.count,
+            ) == (next.archetype, next.chunk, next.other, next.first);
+            if neighbours {
+                last.count += next.count;
+            }
+            neighbours
+        });
+        let mut watcher = self.watch.watcher.take()?;
+        let panicked = watcher.hear(self, kind, &rows);
+        self.watch.watcher = Some(watcher);
+        panicked
+    }
+
+    // --- One entity ----------------------------------------------------------------------------------
+
+    /// An entity is there, with all its values.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tell_created(&mut self, archetype: u32, row: Row) {
+        let rows = WatchedRows::one(archetype, row, NOWHERE);
+        match &mut self.watch.gathered {
+            Some(gathered) => gathered.created.push(rows),
+            None => resume(self.tell(CREATED, vec![rows])),
+        }
+    }
+
+    /// An entity dies next.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tell_destroyed(&mut self, archetype: u32, row: Row) -> Panicked {
+        self.tell(DESTROYED, vec![WatchedRows::one(archetype, row, NOWHERE)])
+    }
+
+    /// An entity goes to another archetype next.
+    #[inline(always)]
+    pub(super) fn leaves(&mut self, archetype: u32, row: Row, target: u32) -> Panicked {
+        if self.watches(archetype, REMOVED) {
+            self.tell_leaving(archetype, row, target)
+        } else {
+            None
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_leaving(&mut self, archetype: u32, row: Row, target: u32) -> Panicked {
+        if self.watch.gathered.is_some() {
+            // It was told before the call began.
+            return None;
+        }
+        self.tell(REMOVED, vec![WatchedRows::one(archetype, row, target)])
+    }
+
+    /// An entity has come from another archetype.
+    #[inline(always)]
+    pub(super) fn has_come(&mut self, source: u32, archetype: u32, row: Row) -> Panicked {
+        if self.watches(archetype, ADDED) {
+            self.tell_come(source, archetype, row)
+        } else {
+            None
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_come(&mut self, source: u32, archetype: u32, row: Row) -> Panicked {
+        let chunk = &self.archetypes[archetype as usize].chunks[row.chunk as usize];
+        let entity = chunk.entities()[row.row as usize];
+        match &mut self.watch.gathered {
+            Some(gathered) => {
+                gathered.came.push((entity, source));
+                None
+            }
+            None => self.tell(ADDED, vec![WatchedRows::one(archetype, row, source)]),
+        }
+    }
+
+    // --- Many ----------------------------------------------------------------------------------------
+
+    /// New entities are there, in rows that stay until the call ends.
+    #[inline(always)]
+    pub(crate) fn gather_created(&mut self, archetype: u32, row: Row, count: u32) {
+        if self.watches(archetype, CREATED) {
+            self.note_created(archetype, row, count);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_created(&mut self, archetype: u32, row: Row, count: u32) {
+        if let Some(gathered) = &mut self.watch.gathered {
+            let rows = Rows {
+                chunk: row.chunk,
+                first: row.row,
+                count,
+            };
+            let rows = WatchedRows::new(archetype, rows, NOWHERE);
+            gathered.created.push(rows);
+        }
+    }
+
+    /// The new entities that were gathered go again: nobody is told.
+    pub(super) fn forget_created(&mut self) {
+        if let Some(gathered) = &mut self.watch.gathered {
+            gathered.created.clear();
+        }
+    }
+
+    /// The entities of rows that are about to go to an archetype that is watched for that.
+    pub(crate) fn coming(&self, archetype: u32, rows: Rows, watched: bool) -> Vec<Entity> {
+        if !watched || self.watch.gathered.is_none() {
+            return Vec::new();
+        }
+        let chunk = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
+        let rows = rows.first as usize..(rows.first + rows.count) as usize;
+        chunk.entities()[rows].to_vec()
+    }
+
+    /// The first `count` of these have come, from an archetype of this world or from elsewhere.
+    pub(crate) fn gather_come(&mut self, source: u32, entities: &[Entity], count: u32) {
+        if let Some(gathered) = &mut self.watch.gathered {
+            let came = entities.iter().take(count as usize);
+            gathered.came.extend(came.map(|&entity| (entity, source)));
+        }
+    }
+
+    /// Makes a change of many entities, of which `going` go: tells that before, and what has come after.
+    /// Users' panics come back when all is told.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn told<R>(
+        &mut self,
+        kind: u8,
+        going: Vec<WatchedRows>,
+        change: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        let mut panicked = self.tell(kind, going);
+        self.begin_gathering();
+        let mut result = None;
+        note(&mut panicked, || result = Some(change(self)));
+        panicked = first(panicked, self.tell_gathered());
+        resume(panicked);
+        match result {
+            Some(result) => result,
+            None => unreachable!("the change has panicked"),
+        }
+    }
+
+    /// What comes from now on is told together.
+    pub(crate) fn begin_gathering(&mut self) {
+        self.watch.gathered = Some(Gathered::default());
+    }
+
+    /// Tells what has come since.
+    pub(crate) fn tell_gathered(&mut self) -> Panicked {
+        let gathered = self.watch.gathered.take()?;
+        let mut created = gathered.created;
+        let mut added = Vec::new();
+        for (entity, other) in gathered.came {
+            // Where it lies when all is in place.
+            if let Some((archetype, row)) = self.locate(entity) {
+                let rows = WatchedRows::one(archetype, row, other);
+                let list = if other == NOWHERE {
+                    &mut created
+                } else {
+                    &mut added
+                };
+                list.push(rows);
+            }
+        }
+        let panicked = self.tell(CREATED, created);
+        first(panicked, self.tell(ADDED, added))
+    }
+
+    /// Rows of the entities of a slice that are watched for `kind` and go to another archetype: `to` says to
+    /// which one goes from where.
+    pub(crate) fn going(
+        &mut self,
+        kind: u8,
+        entities: &[Entity],
+        mut to: impl FnMut(&mut Self, u32) -> Option<u32>,
+    ) -> Vec<WatchedRows> {
+        let mut rows = Vec::new();
+        let mut last = None;
+        for &entity in entities {
+            let Some((archetype, row)) = self.locate(entity) else {
+                continue;
+            };
+            if !self.watches(archetype, kind) {
+                continue;
+            }
+            let other = match last {
+                Some((known, other)) if known == archetype => other,
+                _ => to(self, archetype),
+            };
+            last = Some((archetype, other));
+            rows.extend(other.map(|other| WatchedRows::one(archetype, row, other)));
+        }
+        rows.sort_unstable();
+        // One that stands there twice goes once.
+        rows.dedup();
+        rows
+    }
+
+    /// All rows of an archetype, if it is watched for their end.
+    pub(crate) fn all_going(&self, archetype: u32, rows: &mut Vec<WatchedRows>) {
+        if !self.watches(archetype, DESTROYED) {
+            return;
+        }
+        let chunks = self.archetypes[archetype as usize].chunks.iter();
+        let chunks = (0..).zip(chunks).filter(|(_, chunk)| chunk.len > 0);
+        rows.extend(chunks.map(|(position, chunk)| WatchedRows {
+            archetype,
+            chunk: position,
+            first: 0,
+            count: chunk.len,
+            other: NOWHERE,
+        }));
+    }
+}

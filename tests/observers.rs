@@ -1,0 +1,674 @@
+//! Observers: each row of the behaviour has a test of its name.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+
+use megachunk::prelude::*;
+use megachunk::query::{QueryFilter, Requirements};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Heat(u32);
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Weight(u64);
+struct Burning;
+struct Wet;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Team(u8);
+
+/// What observers saw: the kind of change, and the entities.
+type Seen = Arc<Mutex<Vec<(Observed, Vec<Entity>)>>>;
+
+/// Observes all kinds of change of a fragment.
+fn watch<T: Send + Sync + 'static>(world: &mut World) -> Seen {
+    watch_where::<T, ()>(world, Observed::COME | Observed::GO)
+}
+
+fn watch_where<T: Send + Sync + 'static, F: QueryFilter>(
+    world: &mut World,
+    observed: Observed,
+) -> Seen {
+    let seen = Seen::default();
+    let mine = Arc::clone(&seen);
+    world
+        .observe::<T, F>(observed, move |batch, _| {
+            let entities: Vec<Entity> = batch.entities().collect();
+            assert_eq!(entities.len(), batch.len());
+            mine.lock().unwrap().push((batch.change(), entities));
+        })
+        .unwrap();
+    seen
+}
+
+fn taken(seen: &Seen) -> Vec<(Observed, Vec<Entity>)> {
+    core::mem::take(&mut seen.lock().unwrap())
+}
+
+fn sorted(mut entities: Vec<Entity>) -> Vec<Entity> {
+    entities.sort_unstable();
+    entities
+}
+
+fn many(world: &mut World, count: u32) -> Vec<Entity> {
+    let batch = world.create_batch((0..count).map(|n| (Heat(n),))).unwrap();
+    batch.iter(world).collect()
+}
+
+#[test]
+fn create_is_observed_after_all_values_are_set() {
+    let mut world = World::new();
+    let sum = Arc::new(Mutex::new(0));
+    let mine = Arc::clone(&sum);
+    world
+        .observe::<Burning, ()>(Observed::CREATE, move |batch, _| {
+            batch
+                .for_each::<(&Heat, &Weight)>(|(heat, weight)| {
+                    *mine.lock().unwrap() += u64::from(heat.0) + weight.0;
+                })
+                .unwrap();
+        })
+        .unwrap();
+    world.create((Heat(1), Burning, Weight(10))).unwrap();
+    world.create((Heat(1), Weight(10))).unwrap();
+    let mut commands = world.commands();
+    commands
+        .create((Burning, Heat(100), Weight(1_000)))
+        .unwrap();
+    drop(commands);
+    assert!(world.flush().is_clean());
+    assert_eq!(*sum.lock().unwrap(), 1_111);
+}
+
+#[test]
+fn destroy_is_observed_before_data_goes() {
+    let mut world = World::new();
+    let held = Arc::new(7_u32);
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let mine = Arc::clone(&seen);
+    world
+        .observe::<Arc<u32>, ()>(Observed::DESTROY, move |batch, _| {
+            batch
+                .for_each::<(Entity, &Arc<u32>)>(|(entity, value)| {
+                    let uses = Arc::strong_count(value);
+                    mine.lock().unwrap().push((entity, uses));
+                })
+                .unwrap();
+        })
+        .unwrap();
+    let a = world.create((Arc::clone(&held), 1_u8)).unwrap();
+    let b = world.create((Arc::clone(&held),)).unwrap();
+    world.destroy(a).unwrap();
+    let mut commands = world.commands();
+    commands.destroy(b);
+    drop(commands);
+    assert!(world.flush().is_clean());
+    assert_eq!(*seen.lock().unwrap(), [(a, 3), (b, 2)]);
+    assert_eq!(Arc::strong_count(&held), 1);
+}
+
+#[test]
+fn add_is_observed_after_values_are_set_and_may_write_them() {
+    let mut world = World::new();
+    world
+        .observe::<Weight, ()>(Observed::ADD, |batch, _| {
+            let lent = batch.for_each::<(&mut Weight, &Heat)>(|(weight, heat)| {
+                weight.0 += u64::from(heat.0);
+            });
+            assert_eq!(lent.unwrap(), batch.len());
+        })
+        .unwrap();
+    let ant = world.create((Heat(1),)).unwrap();
+    world.add(ant, (Weight(10),)).unwrap();
+    assert_eq!(world.get::<Weight>(ant).unwrap(), &Weight(11));
+    let bee = world.create((Heat(2),)).unwrap();
+    let mut commands = world.commands();
+    commands.add(bee, (Weight(20), Wet)).unwrap();
+    drop(commands);
+    assert!(world.flush().is_clean());
+    assert_eq!(world.get::<Weight>(bee).unwrap(), &Weight(22));
+}
+
+#[test]
+fn remove_is_observed_before_data_goes() {
+    let mut world = World::new();
+    let sum = Arc::new(Mutex::new(0));
+    let mine = Arc::clone(&sum);
+    world
+        .observe::<Weight, ()>(Observed::REMOVE, move |batch, _| {
+            let sum = |(weight, _): (&Weight, &Heat)| *mine.lock().unwrap() += weight.0;
+            batch.for_each::<(&Weight, &Heat)>(sum).unwrap();
+        })
+        .unwrap();
+    let ant = world.create((Heat(1), Weight(10))).unwrap();
+    let bee = world.create((Heat(1), Weight(100))).unwrap();
+    assert!(world.remove::<(Weight,)>(ant).unwrap());
+    assert!(!world.remove::<(Weight,)>(ant).unwrap());
+    let mut commands = world.commands();
+    commands.remove::<(Weight, Heat)>(bee).unwrap();
+    commands.remove::<(Weight,)>(ant).unwrap();
+    drop(commands);
+    assert!(world.flush().is_clean());
+    assert_eq!(*sum.lock().unwrap(), 110);
+}
+
+#[test]
+fn tags_are_observed_as_fragments_are() {
+    let mut world = World::new();
+    let seen = watch::<Burning>(&mut world);
+    let ant = world.create((Heat(1),)).unwrap();
+    world.add(ant, (Burning,)).unwrap();
+    world.swap::<(Burning,), _>(ant, (Wet,)).unwrap();
+    world.swap::<(Wet,), _>(ant, (Burning,)).unwrap();
+    world.destroy(ant).unwrap();
+    let kinds = [
+        Observed::ADD,
+        Observed::REMOVE,
+        Observed::ADD,
+        Observed::DESTROY,
+    ];
+    assert_eq!(taken(&seen), kinds.map(|kind| (kind, vec![ant])));
+}
+
+#[test]
+fn new_values_of_what_is_there_are_no_change_of_composition() {
+    let mut world = World::new();
+    let seen = watch_where::<Heat, ()>(&mut world, Observed::ADD | Observed::REMOVE);
+    let ant = world.create((Heat(1),)).unwrap();
+    world.add(ant, (Heat(2),)).unwrap();
+    world.add(ant, (Heat(2), Wet)).unwrap();
+    world.swap::<(Heat,), _>(ant, (Heat(3),)).unwrap();
+    world.set_shared(ant, Team(1)).unwrap();
+    world.set_shared(ant, Team(2)).unwrap();
+    let mut commands = world.commands();
+    commands.remove::<(Heat,)>(ant).unwrap();
+    commands.set(ant, Heat(9)).unwrap();
+    drop(commands);
+    assert!(world.flush().is_clean());
+    assert!(taken(&seen).is_empty());
+    assert_eq!(world.get::<Heat>(ant).unwrap(), &Heat(9));
+}
+
+#[test]
+fn observers_ask_a_query_of_the_composition_at_the_time() {
+    let mut world = World::new();
+    let dry = watch_where::<Burning, Without<Wet>>(&mut world, Observed::COME | Observed::GO);
+    let heavy = watch_where::<Burning, (With<Weight>, With<Heat>)>(&mut world, Observed::COME);
+    let ant = world.create((Heat(1), Wet)).unwrap();
+    world.add(ant, (Burning,)).unwrap();
+    assert!(taken(&dry).is_empty());
+    world.remove::<(Wet,)>(ant).unwrap();
+    world.remove::<(Burning,)>(ant).unwrap();
+    assert_eq!(taken(&dry), [(Observed::REMOVE, vec![ant])]);
+    assert!(taken(&heavy).is_empty());
+    world.add(ant, (Weight(1), Burning)).unwrap();
+    assert_eq!(taken(&heavy), [(Observed::ADD, vec![ant])]);
+}
+
+#[test]
+fn switched_off_fragments_decide_row_by_row() {
+    let mut world = World::new();
+    world.registry().register_enableable::<Wet>().unwrap();
+    let seen = watch_where::<Burning, Without<Wet>>(&mut world, Observed::GO);
+    let ants: Vec<Entity> = (0..9)
+        .map(|_| world.create((Burning, Wet)).unwrap())
+        .collect();
+    for &ant in &ants[3..6] {
+        world.set_enabled::<Wet>(ant, false).unwrap();
+    }
+    assert_eq!(world.clear(), 9);
+    assert_eq!(taken(&seen), [(Observed::DESTROY, ants[3..6].to_vec())]);
+}
+
+#[test]
+fn fragments_are_observed_by_their_numbers_in_every_role() {
+    let mut world = World::new();
+    let team = world.registry().register_shared::<Team>().unwrap().id();
+    let seen = Seen::default();
+    let mine = Arc::clone(&seen);
+    let note = move |batch: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {
+        let entities = batch.entities().collect();
+        mine.lock().unwrap().push((batch.change(), entities));
+    };
+    let all = Observed::COME | Observed::GO;
+    world
+        .observe_dynamic(all, team, Requirements::new(), note)
+        .unwrap();
+    let ant = world.create((Heat(1),)).unwrap();
+    world.set_shared(ant, Team(1)).unwrap();
+    world.set_shared(ant, Team(2)).unwrap();
+    let all = world.matching::<With<Heat>>().unwrap();
+    assert_eq!(all.set_shared(Team(3)).unwrap(), 1);
+    world.destroy(ant).unwrap();
+    assert_eq!(
+        taken(&seen),
+        [(Observed::ADD, vec![ant]), (Observed::DESTROY, vec![ant])]
+    );
+}
+
+#[test]
+fn a_contradictory_observer_is_an_error() {
+    let mut world = World::new();
+    let refused = world.observe::<Heat, Without<Heat>>(Observed::ADD, |_, _| {});
+    assert!(matches!(refused, Err(QueryError::Contradiction { .. })));
+    world.create((Heat(1),)).unwrap();
+}
+
+#[test]
+fn a_batch_fires_once() {
+    let mut world = World::new();
+    let seen = watch::<Heat>(&mut world);
+    let mut ants = many(&mut world, 10_000);
+    assert_eq!(taken(&seen), [(Observed::CREATE, ants.clone())]);
+    let batch = world
+        .create_batch((0..3_u8).map(|n| (Heat(5),).shared(Team(n % 2))))
+        .unwrap();
+    let more: Vec<Entity> = batch.iter(&world).collect();
+    let [(Observed::CREATE, created)] = &taken(&seen)[..] else {
+        panic!("one call")
+    };
+    assert_eq!(sorted(created.clone()), sorted(more.clone()));
+    ants.extend(more);
+    // Scattered, twice, and stale: each goes once.
+    let mut some: Vec<Entity> = ants.iter().copied().step_by(3).collect();
+    some.rotate_left(700);
+    some.push(some[0]);
+    let report = world.destroy_slice(&some);
+    assert_eq!((report.done, report.refused.len()), (some.len() - 1, 1));
+    let [(Observed::DESTROY, gone)] = &taken(&seen)[..] else {
+        panic!("one call")
+    };
+    some.pop();
+    assert_eq!(sorted(gone.clone()), sorted(some));
+    let left = world.count();
+    assert_eq!(world.clear(), left);
+    assert_eq!(taken(&seen).len(), 1);
+}
+
+#[test]
+fn slices_fire_once() {
+    let mut world = World::new();
+    let ants = many(&mut world, 5_000);
+    let seen = watch::<Weight>(&mut world);
+    let mut mixed: Vec<Entity> = ants[..4_000].to_vec();
+    mixed[1_000..].reverse();
+    let report = world.add_slice(&mixed, |n| (Weight(n as u64),));
+    assert!(report.is_clean());
+    let [(Observed::ADD, came)] = &taken(&seen)[..] else {
+        panic!("one call")
+    };
+    assert_eq!(sorted(came.clone()), sorted(mixed.clone()));
+    assert!(world.add_slice(&mixed, |_| (Weight(0),)).is_clean());
+    assert!(taken(&seen).is_empty());
+    assert_eq!(world.remove_slice::<(Weight,)>(&ants).done, 4_000);
+    let [(Observed::REMOVE, went)] = &taken(&seen)[..] else {
+        panic!("one call")
+    };
+    assert_eq!(sorted(went.clone()), sorted(mixed));
+}
+
+#[test]
+fn changes_of_all_that_matches_fire_once() {
+    let mut world = World::new();
+    let ants = many(&mut world, 3_000);
+    let weights = watch::<Weight>(&mut world);
+    let tags = watch::<Burning>(&mut world);
+    let all = world.matching::<With<Heat>>().unwrap();
+    assert_eq!(all.add(|_| (Burning,)).unwrap(), 3_000);
+    let mut query = Query::<&Heat, With<Burning>>::new(&world).unwrap();
+    let swap = query.change(&mut world);
+    swap.swap::<(Burning,), _>(|heat| (Weight(u64::from(heat.0)),))
+        .unwrap();
+    let (weights_seen, tags_seen) = (taken(&weights), taken(&tags));
+    let kinds = |seen: &[(Observed, Vec<Entity>)]| -> Vec<(Observed, usize)> {
+        seen.iter().map(|(kind, all)| (*kind, all.len())).collect()
+    };
+    assert_eq!(
+        kinds(&tags_seen),
+        [(Observed::ADD, 3_000), (Observed::REMOVE, 3_000)]
+    );
+    assert_eq!(kinds(&weights_seen), [(Observed::ADD, 3_000)]);
+    assert_eq!(sorted(weights_seen[0].1.clone()), sorted(ants.clone()));
+    // With shared values: one by one inside, one call all the same.
+    let all = world.matching::<With<Weight>>().unwrap();
+    all.swap::<(Weight,), _>(|_| (Burning,).shared(Team(1)))
+        .unwrap();
+    assert_eq!(kinds(&taken(&weights)), [(Observed::REMOVE, 3_000)]);
+    assert_eq!(kinds(&taken(&tags)), [(Observed::ADD, 3_000)]);
+    let all = world.matching::<With<Burning>>().unwrap();
+    assert_eq!(all.remove::<(Burning,)>().unwrap(), 3_000);
+    assert_eq!(kinds(&taken(&tags)), [(Observed::REMOVE, 3_000)]);
+    world.add(ants[5], (Burning,)).unwrap();
+    assert_eq!(world.matching::<With<Heat>>().unwrap().destroy(), 3_000);
+    let one = vec![ants[5]];
+    assert_eq!(
+        taken(&tags),
+        [(Observed::ADD, one.clone()), (Observed::DESTROY, one)]
+    );
+}
+
+#[test]
+fn builds_clones_and_run_time_bundles_fire() {
+    let mut world = World::new();
+    world.registry().register_clone::<Heat>().unwrap();
+    let seen = watch::<Heat>(&mut world);
+    let ant = world.reserve().unwrap();
+    world.build(ant, (Heat(1),)).unwrap();
+    let twin = world.clone_entity(ant).unwrap();
+    let heat = world.registry().of::<Heat>().unwrap().id();
+    assert!(world.remove_dynamic(twin, &[heat]).unwrap());
+    let mut bundle = megachunk::fragment::DynamicBundle::new();
+    bundle.push(megachunk::fragment::Value::new(world.registry(), Heat(4)).unwrap());
+    world.add_dynamic(twin, bundle).unwrap();
+    let mut view = world.entity_mut(ant).unwrap();
+    view.remove::<(Heat,)>().unwrap();
+    assert_eq!(
+        taken(&seen),
+        [
+            (Observed::CREATE, vec![ant]),
+            (Observed::CREATE, vec![twin]),
+            (Observed::REMOVE, vec![twin]),
+            (Observed::ADD, vec![twin]),
+            (Observed::REMOVE, vec![ant]),
+        ]
+    );
+}
+
+#[test]
+fn going_to_another_world_is_an_end_here_and_a_beginning_there() {
+    let universe = Arc::new(Universe::new());
+    let (mut land, mut sea) = (World::of(&universe).unwrap(), World::of(&universe).unwrap());
+    let (here, there) = (watch::<Heat>(&mut land), watch::<Heat>(&mut sea));
+    let crabs = many(&mut land, 2_000);
+    taken(&here);
+    land.move_to(&mut sea, crabs[7]).unwrap();
+    assert_eq!(taken(&here), [(Observed::DESTROY, vec![crabs[7]])]);
+    assert_eq!(taken(&there), [(Observed::CREATE, vec![crabs[7]])]);
+    assert!(
+        land.move_slice_to(&mut sea, &crabs[100..200])
+            .unwrap()
+            .is_clean()
+    );
+    assert_eq!((taken(&here).len(), taken(&there).len()), (1, 1));
+    assert_eq!(
+        land.matching::<With<Heat>>()
+            .unwrap()
+            .move_to(&mut sea)
+            .unwrap(),
+        1_899
+    );
+    let (went, came) = (taken(&here), taken(&there));
+    assert_eq!((went.len(), came.len()), (1, 1));
+    assert_eq!(sorted(went[0].1.clone()), sorted(came[0].1.clone()));
+    assert_eq!(sea.move_all_to(&mut land).unwrap(), 2_000);
+    assert_eq!(taken(&here)[0].1.len(), 2_000);
+}
+
+#[test]
+fn a_refused_change_fires_nothing() {
+    let mut world = World::new();
+    let seen = watch::<Heat>(&mut world);
+    let ant = world.create((Wet,)).unwrap();
+    world.destroy(ant).unwrap();
+    assert!(world.add(ant, (Heat(1),)).is_err());
+    assert!(world.destroy(ant).is_err());
+    // All or none: the iterator panics, and what was made goes again.
+    let batch = catch_unwind(AssertUnwindSafe(|| {
+        let made = world.create_batch((0..9_u32).map(|n| {
+            assert!(n < 5, "no more");
+            (Heat(n),)
+        }));
+        drop(made);
+    }));
+    assert!(batch.is_err() && world.is_empty());
+    assert!(taken(&seen).is_empty());
+}
+
+#[test]
+fn commands_of_observers_run_in_the_next_round() {
+    let mut world = World::new();
+    world
+        .observe::<Burning, ()>(Observed::COME, |batch, commands| {
+            for entity in batch.entities() {
+                commands.add(entity, (Heat(100),)).unwrap();
+                commands.remove::<(Burning,)>(entity).unwrap();
+            }
+        })
+        .unwrap();
+    let seen = watch_where::<Heat, ()>(&mut world, Observed::ADD);
+    let ants: Vec<Entity> = (0..3).map(|_| world.create((Wet,)).unwrap()).collect();
+    let mut commands = world.commands();
+    ants.iter()
+        .for_each(|&ant| commands.add(ant, (Burning,)).unwrap());
+    drop(commands);
+    let report = world.flush();
+    assert_eq!((report.rounds, report.unfinished), (2, false));
+    assert_eq!(taken(&seen), [(Observed::ADD, ants.clone())]);
+    assert!(!world.has::<Burning>(ants[0]).unwrap());
+}
+
+#[test]
+fn commands_of_observers_of_calls_wait_for_the_next_flush() {
+    let mut world = World::new();
+    world
+        .observe::<Burning, ()>(Observed::ADD, |batch, commands| {
+            batch.entities().for_each(|entity| commands.destroy(entity));
+        })
+        .unwrap();
+    let ant = world.create(()).unwrap();
+    world.add(ant, (Burning,)).unwrap();
+    assert!(world.is_built(ant));
+    assert_eq!(world.flush().destroyed, 1);
+    assert!(!world.exists(ant));
+}
+
+#[test]
+fn an_observer_that_pushes_for_ever_is_an_error_and_no_hang() {
+    let mut world = World::new();
+    world
+        .observe::<Heat, ()>(Observed::CREATE, |batch, commands| {
+            for _ in 0..batch.len() {
+                commands.create((Heat(0),)).unwrap();
+            }
+        })
+        .unwrap();
+    let mut commands = world.commands();
+    commands.create((Heat(0),)).unwrap();
+    drop(commands);
+    let report = world.flush();
+    assert!(report.unfinished && !report.is_clean());
+    assert_eq!((report.rounds, world.count()), (5, 5));
+    world.set_flush_rounds(2);
+    assert_eq!(world.flush().rounds, 2);
+    assert_eq!(world.count(), 7);
+}
+
+#[test]
+fn an_observer_lets_itself_go() {
+    let mut world = World::new();
+    let seen = watch::<Heat>(&mut world);
+    let none = world.observe::<Wet, ()>(Observed::ADD, |_, _| {}).unwrap();
+    assert!(world.unobserve(none) && !world.unobserve(none));
+    let once = Arc::new(Mutex::new((None, 0)));
+    let mine = Arc::clone(&once);
+    let id = world
+        .observe::<Heat, ()>(Observed::CREATE, move |_, commands| {
+            let mut state = mine.lock().unwrap();
+            state.1 += 1;
+            let id = state.0.unwrap();
+            commands.defer(move |world| assert!(world.unobserve(id)));
+        })
+        .unwrap();
+    once.lock().unwrap().0 = Some(id);
+    world.create((Heat(1),)).unwrap();
+    assert!(world.flush().is_clean());
+    world.create((Heat(1),)).unwrap();
+    assert_eq!((once.lock().unwrap().1, taken(&seen).len()), (1, 2));
+}
+
+#[test]
+fn a_panicking_observer_stops_neither_the_change_nor_the_others() {
+    let mut world = World::new();
+    let all = Observed::COME | Observed::GO;
+    world
+        .observe::<Heat, ()>(all, |_, _| panic!("observed"))
+        .unwrap();
+    let seen = watch::<Heat>(&mut world);
+    let mut panics = 0;
+    let mut run = |world: &mut World, change: &mut dyn FnMut(&mut World)| {
+        let result = catch_unwind(AssertUnwindSafe(|| change(world)));
+        assert_eq!(result.unwrap_err().downcast_ref(), Some(&"observed"));
+        panics += 1;
+    };
+    run(&mut world, &mut |world| drop(world.create((Heat(1),))));
+    let ant = taken(&seen)[0].1[0];
+    assert_eq!(world.get::<Heat>(ant).unwrap(), &Heat(1));
+    run(&mut world, &mut |world| drop(world.remove::<(Heat,)>(ant)));
+    assert!(!world.has::<Heat>(ant).unwrap());
+    run(&mut world, &mut |world| {
+        drop(world.add(ant, (Heat(2), Wet)))
+    });
+    assert!(world.has::<Wet>(ant).unwrap());
+    run(&mut world, &mut |world| drop(world.destroy(ant)));
+    assert!(!world.exists(ant));
+    run(&mut world, &mut |world| {
+        drop(world.create_batch((0..9).map(|n| (Heat(n),))))
+    });
+    assert_eq!(world.count(), 9);
+    run(&mut world, &mut |world| {
+        drop(
+            world
+                .matching::<With<Heat>>()
+                .unwrap()
+                .add(|_| (Weight(1),)),
+        );
+        let mut commands = world.commands();
+        commands.create((Heat(5),)).unwrap();
+        drop(commands);
+        let _ = world.flush();
+    });
+    assert_eq!(world.read::<&Weight, ()>().unwrap().count(), 9);
+    assert_eq!(world.count(), 10);
+    run(&mut world, &mut |world| {
+        let _ = world.clear();
+    });
+    assert!(world.is_empty());
+    world.check().unwrap();
+    assert_eq!((panics, taken(&seen).len()), (7, 6));
+}
+
+#[test]
+fn whole_chunks_that_are_handed_over_fire_as_well() {
+    let mut world = World::new();
+    let ants = many(&mut world, 20_000);
+    let seen = watch::<Burning>(&mut world);
+    let mut commands = world.commands();
+    ants.iter()
+        .for_each(|&ant| commands.add(ant, (Burning,)).unwrap());
+    drop(commands);
+    assert_eq!(world.flush().moved, 20_000);
+    let [(Observed::ADD, came)] = &taken(&seen)[..] else {
+        panic!("one call")
+    };
+    assert_eq!(sorted(came.clone()), sorted(ants.clone()));
+    let mut commands = world.commands();
+    for &ant in &ants {
+        commands.swap::<(Burning,), _>(ant, (Wet,)).unwrap();
+    }
+    drop(commands);
+    assert_eq!(world.flush().moved, 20_000);
+    assert_eq!(taken(&seen)[0].1.len(), 20_000);
+}
+
+#[test]
+fn arrivals_that_fill_holes_are_shown_where_they_lie() {
+    let mut world = World::new();
+    let stay = many(&mut world, 1_000);
+    let hot: Vec<Entity> = (0..500)
+        .map(|n| world.create((Heat(n), Weight(u64::from(n)))).unwrap())
+        .collect();
+    world
+        .observe::<Weight, ()>(Observed::ADD, |batch, _| {
+            let mut entities: Vec<(Entity, u64)> = Vec::new();
+            batch
+                .for_each::<(Entity, &Weight)>(|(entity, weight)| entities.push((entity, weight.0)))
+                .unwrap();
+            assert!(
+                entities
+                    .iter()
+                    .all(|(entity, weight)| u64::from(entity.index()) == *weight)
+            );
+            assert_eq!(entities.len(), 700);
+            let mut ranges = 0;
+            batch
+                .for_each_range::<(&[Entity; 0],)>(|_| ranges += 1)
+                .unwrap();
+            assert_eq!(ranges, 0);
+        })
+        .unwrap();
+    let mut commands = world.commands();
+    for &ant in &stay[..700] {
+        commands
+            .add(ant, (Weight(u64::from(ant.index())),))
+            .unwrap();
+    }
+    hot.iter().step_by(2).for_each(|&ant| commands.destroy(ant));
+    hot.iter().skip(1).step_by(4).for_each(|&ant| {
+        commands.remove::<(Weight,)>(ant).unwrap();
+    });
+    drop(commands);
+    let report = world.flush();
+    assert!(report.is_clean());
+    assert_eq!((report.destroyed, report.moved), (250, 825));
+}
+
+#[test]
+fn observers_see_the_same_for_any_number_of_threads() {
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        let mut world = World::new();
+        let ants = many(&mut world, 30_000);
+        let seen = [
+            watch::<Heat>(&mut world),
+            watch::<Weight>(&mut world),
+            watch_where::<Burning, Without<Weight>>(&mut world, Observed::COME | Observed::GO),
+        ];
+        world
+            .observe::<Weight, ()>(Observed::ADD, |batch, commands| {
+                for entity in batch.entities().filter(|entity| entity.index() % 3 == 0) {
+                    commands.swap::<(Weight,), _>(entity, (Burning,)).unwrap();
+                }
+            })
+            .unwrap();
+        pool.install(|| {
+            for round in 0..3_u32 {
+                let commands = world.parallel_commands();
+                let mut query = Query::<(Entity, &Heat), ()>::new(&world).unwrap();
+                query
+                    .on(&mut world)
+                    .par_for_each_chunk(|chunk, (entities, heats)| {
+                        let mut commands = commands.open_at(chunk.sort_key());
+                        for (&entity, heat) in entities.iter().zip(heats) {
+                            match (heat.0 + round) % 7 {
+                                0 => commands.destroy(entity),
+                                1 | 2 => commands.add(entity, (Weight(1),)).unwrap(),
+                                3 => commands.remove::<(Weight, Burning)>(entity).unwrap(),
+                                4 => commands.add(entity, (Burning,)).unwrap(),
+                                _ => {}
+                            }
+                        }
+                    });
+                assert!(world.flush().is_clean());
+            }
+        });
+        world.check().unwrap();
+        assert!(world.count() < ants.len());
+        seen.map(|seen| taken(&seen))
+    };
+    let one = run(1);
+    assert!(one.iter().all(|seen| !seen.is_empty()));
+    for threads in [2, 3, 4] {
+        assert!(one == run(threads), "{threads} threads");
+    }
+}

@@ -520,3 +520,37 @@ fn statistics_add_up_and_an_entity_costs_little_more_than_its_values() {
     );
     assert_eq!(World::new().stats().occupancy(), 1.0);
 }
+
+#[test]
+fn a_universe_on_the_memory_of_one_that_ended_is_as_new() {
+    struct First;
+    let mut first = World::new();
+    let ant = first.create((1_u8, String::from("an ant"))).unwrap();
+    let reserved = first.reserve().unwrap();
+    let number = first.registry().register::<First>().unwrap().id();
+    let batch = first.create_batch((0..20_000_u64).map(|n| (n,))).unwrap();
+    let all: Vec<Entity> = batch.iter(&first).collect();
+    first.destroy_slice(&all[..15_000]).into_result().unwrap();
+    drop(first);
+
+    // Whoever else runs beside this test may have taken the memory: the answers are the same.
+    let mut second = World::new();
+    assert_eq!(second.universe().count(), 0);
+    assert!(
+        ![ant, reserved, all[0], all[19_999]]
+            .into_iter()
+            .any(|old| second.exists(old))
+    );
+    assert!(second.registry().of::<First>().is_none());
+    assert!(second.registry().iter().next().is_none());
+    let bee = second.create(("a bee",)).unwrap();
+    assert_eq!((bee.index(), bee.version()), (ant.index(), 1));
+    assert!(second.registry().of::<&str>().unwrap().id() < number);
+    let batch = second.create_batch((0..40_000_u32).map(|n| (n,))).unwrap();
+    let mut ids: Vec<Entity> = batch.iter(&second).collect();
+    ids.push(bee);
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!((ids.len(), second.universe().count()), (40_001, 40_001));
+    assert!(ids.iter().all(|id| id.version() == 1));
+}

@@ -25,13 +25,26 @@ const NOBODY: u16 = u16::MAX;
 /// Worlds that a universe can have at one time.
 const WORLDS: usize = u16::MAX as usize;
 
-/// The chunks of a universe that has ended, for the next one.
-static SPARE: AtomicPtr<MegachunkAllocator> = AtomicPtr::new(core::ptr::null_mut());
+/// What a universe that has ended leaves to the next one: everything as if it were new, but for the pages.
+#[derive(Debug)]
+struct Parts {
+    /// None are in use.
+    chunks: MegachunkAllocator,
+    /// None of these if they were too large to be made as new.
+    index: Option<EntityIndex>,
+    registry: Option<FragmentRegistry>,
+    /// All zeros.
+    owners: Table<AtomicU64>,
+    worlds: Table<AtomicU64>,
+}
 
-/// Leaves an allocator, or none, as the spare one; the one that was there.
-fn exchange_spare(new: Option<MegachunkAllocator>) -> Option<MegachunkAllocator> {
+/// The parts of the last universe that has ended.
+static SPARE: AtomicPtr<Parts> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Leaves parts, or none, as the spare ones; those that were there.
+fn exchange_spare(new: Option<Parts>) -> Option<Parts> {
     let new = new.map_or(core::ptr::null_mut(), |new| Box::into_raw(Box::new(new)));
-    // Ordering: AcqRel: whoever takes the allocator sees it as whoever left it did.
+    // Ordering: AcqRel: whoever takes the parts sees them as whoever left them did.
     let old = SPARE.swap(new, Ordering::AcqRel);
     // SAFETY: from `into_raw` above, and the exchange has made it this call's.
     (!old.is_null()).then(|| *unsafe { Box::from_raw(old) })
@@ -56,15 +69,15 @@ fn exchange_spare(new: Option<MegachunkAllocator>) -> Option<MegachunkAllocator>
 /// ```
 #[derive(Debug)]
 pub struct Universe {
-    index: EntityIndex,
+    index: ManuallyDrop<EntityIndex>,
     chunks: ManuallyDrop<MegachunkAllocator>,
-    /// The allocator is left to the next universe of the process.
+    /// All of it is left to the next universe of the process.
     recycles: bool,
-    registry: FragmentRegistry,
+    registry: ManuallyDrop<FragmentRegistry>,
     /// Chunk number → whose it is: `world + 1 16 | archetype 20 | position 22 | which of its run 6`.
-    owners: Table<AtomicU64>,
+    owners: ManuallyDrop<Table<AtomicU64>>,
     /// A bit for each world number in use.
-    worlds: Table<AtomicU64>,
+    worlds: ManuallyDrop<Table<AtomicU64>>,
 }
 
 /// Whose a chunk is, as the directory has it.
@@ -149,19 +162,16 @@ unsafe impl Sync for Finder<'_> {}
 impl Universe {
     /// A universe without worlds, with the default options.
     ///
-    /// It takes over the chunks' memory of a universe of this kind that has ended, so that a program which
-    /// makes worlds again and again does not fetch fresh memory from the system each time. At most one
-    /// such memory waits, of 16 MiB or so: see [`forget_spare`](Self::forget_spare).
+    /// It takes over the memory of a universe of this kind that has ended, so that a program which makes
+    /// worlds again and again does not fetch fresh memory from the system each time. At most one such
+    /// memory waits, of 16 MiB or so: see [`forget_spare`](Self::forget_spare). Nothing of what was in it
+    /// can be told: ids and numbers of fragments begin from the start.
     ///
     /// # Panics
     /// If the system has no address space left; [`with`](Self::with) returns the error instead.
     #[must_use]
     pub fn new() -> Self {
-        let chunks = match exchange_spare(None) {
-            Some(spare) => Ok(spare),
-            None => ChunkOptions::new().build(),
-        };
-        match chunks.and_then(|chunks| Self::on(&IndexOptions::new(), chunks, true)) {
+        match exchange_spare(None).map_or_else(Self::anew, |spare| Self::on(spare, true)) {
             Ok(universe) => universe,
             Err(error) => panic!("no address space for a universe: {error}"),
         }
@@ -177,17 +187,36 @@ impl Universe {
     /// # Errors
     /// What the system said, if it has no address space left.
     pub fn with(index: &IndexOptions, chunks: &ChunkOptions) -> io::Result<Self> {
-        Self::on(index, chunks.build()?, false)
+        Self::on(Self::parts(index, chunks)?, false)
     }
 
-    fn on(index: &IndexOptions, chunks: MegachunkAllocator, recycles: bool) -> io::Result<Self> {
-        Ok(Self {
-            index: index.build()?,
-            chunks: ManuallyDrop::new(chunks),
-            recycles,
-            registry: FragmentRegistry::try_new()?,
+    fn anew() -> io::Result<Self> {
+        Self::on(
+            Self::parts(&IndexOptions::new(), &ChunkOptions::new())?,
+            true,
+        )
+    }
+
+    fn parts(index: &IndexOptions, chunks: &ChunkOptions) -> io::Result<Parts> {
+        Ok(Parts {
+            chunks: chunks.build()?,
+            index: Some(index.build()?),
+            registry: None,
             owners: Table::new(crate::chunk::CHUNKS, 9 << 12)?,
             worlds: Table::new(WORLDS.div_ceil(64), 0)?,
+        })
+    }
+
+    fn on(parts: Parts, recycles: bool) -> io::Result<Self> {
+        let registry = parts.registry.map_or_else(FragmentRegistry::try_new, Ok)?;
+        let index = (parts.index).map_or_else(|| IndexOptions::new().build(), Ok)?;
+        Ok(Self {
+            index: ManuallyDrop::new(index),
+            chunks: ManuallyDrop::new(parts.chunks),
+            recycles,
+            registry: ManuallyDrop::new(registry),
+            owners: ManuallyDrop::new(parts.owners),
+            worlds: ManuallyDrop::new(parts.worlds),
         })
     }
 
@@ -436,11 +465,27 @@ pub(crate) fn place(run: Run, row: u32) -> Place {
 
 impl Drop for Universe {
     fn drop(&mut self) {
-        // SAFETY: taken once, here; nobody uses the universe afterwards.
-        let chunks = unsafe { ManuallyDrop::take(&mut self.chunks) };
+        // SAFETY: each is taken once, here; nobody uses the universe afterwards.
+        let (chunks, index, registry, owners, worlds) = unsafe {
+            (
+                ManuallyDrop::take(&mut self.chunks),
+                ManuallyDrop::take(&mut self.index),
+                ManuallyDrop::take(&mut self.registry),
+                ManuallyDrop::take(&mut self.owners),
+                ManuallyDrop::take(&mut self.worlds),
+            )
+        };
+        // Who gives a chunk back takes it out of the directory, and every world has given its number back, or
+        // the universe would not end.
         if self.recycles && chunks.in_use() == 0 {
             chunks.flush();
-            drop(exchange_spare(Some(chunks)));
+            drop(exchange_spare(Some(Parts {
+                chunks,
+                index: index.recycle(),
+                registry: registry.recycle(),
+                owners,
+                worlds,
+            })));
         }
     }
 }

@@ -95,14 +95,11 @@ impl FragmentRegistry {
     /// # Errors
     /// What the system said, if it has no address space left.
     pub fn try_new() -> io::Result<Self> {
-        // Not one of the sync room's: it is no part of the protocol.
-        static NEXT: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
         Ok(Self {
             infos: Table::new(CAPACITY, 0)?,
             roles: Table::new(ENTRIES, 3 << 12)?,
             next: AtomicU32::new(0),
-            // Ordering: only uniqueness matters.
-            identity: NEXT.fetch_add(1, Ordering::Relaxed),
+            identity: new_identity(),
         })
     }
 
@@ -447,6 +444,14 @@ impl FragmentRegistry {
     }
 }
 
+/// A number that no registry had before.
+fn new_identity() -> u64 {
+    // Not one of the sync room's: it is no part of the protocol.
+    static NEXT: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
+    // Ordering: only uniqueness matters.
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
 /// Where the search for a type or a name begins.
 #[inline]
 fn first_entry(key: Key<'_>) -> usize {
@@ -473,10 +478,54 @@ fn first_entry(key: Key<'_>) -> usize {
     bits.finish() as usize % ENTRIES
 }
 
-impl Drop for FragmentRegistry {
-    fn drop(&mut self) {
-        let numbers = self.next.load(Ordering::Acquire).min(CAPACITY as u32);
-        for number in 0..numbers as usize {
+impl FragmentRegistry {
+    /// A registry without fragments on the memory of this one; `None` if it has so many that a new one costs
+    /// less.
+    #[cfg(not(loom))]
+    pub(crate) fn recycle(mut self) -> Option<Self> {
+        const MANY: usize = 256;
+        let numbers = self.numbers();
+        if numbers > MANY {
+            return None;
+        }
+        // All entries first: to find one, those before it must be there.
+        let keys = self
+            .numbered()
+            .map(|info| Key::of(info.role(), info.name()));
+        let entries: Vec<usize> = keys.filter_map(|key| self.entry(key)).collect();
+        for entry in entries {
+            self.roles.clear(entry..entry + 1);
+        }
+        self.drop_infos();
+        self.infos.clear(0..numbers);
+        self.next = AtomicU32::new(0);
+        self.identity = new_identity();
+        Some(self)
+    }
+
+    /// Where the fragment of a key stands in the hash table.
+    #[cfg(not(loom))]
+    fn entry(&self, key: Key<'_>) -> Option<usize> {
+        let mut at = first_entry(key);
+        loop {
+            let info = self.roles.get(at).load(Ordering::Acquire);
+            // SAFETY: null, or a fragment that lives as long as the registry.
+            let info = unsafe { info.as_ref() }?;
+            if Key::of(info.role(), info.name()) == key {
+                return Some(at);
+            }
+            at = (at + 1) % ENTRIES;
+        }
+    }
+
+    /// Numbers that were given out.
+    fn numbers(&self) -> usize {
+        (self.next.load(Ordering::Acquire) as usize).min(CAPACITY)
+    }
+
+    /// Drops the fragments; whoever calls it sees to it that nobody finds them afterwards.
+    fn drop_infos(&mut self) {
+        for number in 0..self.numbers() {
             let info = self.infos.get(number).load(Ordering::Acquire);
             if !info.is_null() {
                 // SAFETY: every fragment came from `Box::into_raw`, stands in `infos` once, and `&mut
@@ -484,6 +533,12 @@ impl Drop for FragmentRegistry {
                 drop(unsafe { Box::from_raw(info) });
             }
         }
+    }
+}
+
+impl Drop for FragmentRegistry {
+    fn drop(&mut self) {
+        self.drop_infos();
     }
 }
 

@@ -119,6 +119,17 @@ impl<T: ZeroFilled> Table<T> {
         unsafe { self.get_unchecked(index) }
     }
 
+    /// Sets the values in `range` to zero.
+    #[cfg(not(loom))]
+    pub(crate) fn clear(&mut self, range: Range<usize>) {
+        assert!(range.start <= range.end && range.end <= self.len);
+        // SAFETY: values of the table, which `&mut self` lends to nobody else; zero is a valid value of theirs.
+        unsafe {
+            let first = self.first().as_ptr().add(range.start);
+            first.write_bytes(0, range.end - range.start);
+        }
+    }
+
     /// Asks for huge pages, where the system has them.
     #[cfg(not(loom))]
     pub(crate) fn advise_huge(&self) -> io::Result<()> {

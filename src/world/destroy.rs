@@ -111,6 +111,21 @@ impl World {
         panicked
     }
 
+    /// Drops the values of all entities, whose ids end with the universe; what that panicked with.
+    pub(crate) fn drop_values(&mut self) -> Panicked {
+        let mut panicked = None;
+        for data in &mut self.archetypes {
+            for position in 0..data.chunks.len() as u32 {
+                let count = core::mem::take(&mut data.chunks[position as usize].len);
+                data.entities -= count as usize;
+                // SAFETY: all rows, whose values end with their entities.
+                let more = unsafe { data.drop_rows(position, 0, count) };
+                panicked = first(panicked, more);
+            }
+        }
+        panicked
+    }
+
     /// Destroys all entities of an archetype.
     pub(crate) fn clear_archetype(&mut self, archetype: u32) -> Panicked {
         let mut panicked = None;

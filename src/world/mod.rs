@@ -316,6 +316,15 @@ impl World {
     }
 }
 
+impl World {
+    /// Whether nobody else has the universe, or can have it again: two own it for the world.
+    fn is_last(&mut self) -> bool {
+        Arc::get_mut(&mut self.seat).is_some()
+            && Arc::strong_count(&self.universe) == 2
+            && Arc::weak_count(&self.universe) == 0
+    }
+}
+
 impl Default for World {
     fn default() -> Self {
         Self::new()
@@ -325,7 +334,12 @@ impl Default for World {
 impl Drop for World {
     fn drop(&mut self) {
         self.attached.end();
-        let panicked = self.clear_quietly();
+        let panicked = if self.is_last() {
+            // The universe ends too: nobody can ask who lived.
+            self.drop_values()
+        } else {
+            self.clear_quietly()
+        };
         for archetype in &mut self.archetypes {
             archetype.trim(&self.universe, self.number);
         }

@@ -58,7 +58,7 @@ impl Core {
             }
         }
         #[cfg(not(loom))]
-        {
+        if opened >= self.fetched {
             let slots = (opened * BLOCK_SLOTS) as usize;
             let groups = (opened * BLOCK_SLOTS / GROUP_SLOTS) as usize;
             if self.populate {

@@ -42,11 +42,15 @@ use std::io;
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::slot;
 use crate::entity::index::span::SPANS;
+#[cfg(not(loom))]
+use crate::entity::index::span::SPANS_PER_BLOCK;
 use crate::entity::index::summary::Summary;
 use crate::entity::index::wide::Width;
 use crate::entity::{Entity, Place};
 use crate::memory::{Table, ZeroFilled};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+#[cfg(not(loom))]
+use crate::sync::geometry::WORD_BITS;
 use crate::sync::geometry::{BLOCK_SLOTS, BLOCKS, GROUP_SLOTS, SLOTS, WORDS};
 use crate::sync::local::Registry;
 use crate::sync::mutant;
@@ -70,6 +74,9 @@ pub(crate) struct Core {
     pub(super) opened: AtomicU32,
     /// Fetch a new block's pages in one call.
     pub(super) populate: bool,
+    /// Blocks below this have their pages still, from before the index was [reset](Core::reset).
+    #[cfg(not(loom))]
+    pub(super) fetched: u32,
     /// How many slot words the processor can access at once.
     width: Width,
 }
@@ -102,8 +109,30 @@ impl Core {
             opened: AtomicU32::new(0),
             // A huge page comes in one fault as it is.
             populate: !huge,
+            #[cfg(not(loom))]
+            fetched: 0,
             width: Width::available(),
         })
+    }
+
+    /// Makes it what it was when it was new, but for the pages, which stay; `false`, and nothing is done, if so
+    /// much was used that a new one costs less.
+    #[cfg(not(loom))]
+    pub(crate) fn reset(&mut self) -> bool {
+        let opened = self.opened();
+        if opened > SMALL_BLOCKS {
+            return false;
+        }
+        let of_blocks = |per_block: u32| 0..(opened * per_block) as usize;
+        self.slots.clear(of_blocks(BLOCK_SLOTS));
+        self.groups.clear(of_blocks(BLOCK_SLOTS / GROUP_SLOTS));
+        self.claims.clear(of_blocks(BLOCK_SLOTS / WORD_BITS));
+        self.spans.clear(of_blocks(SPANS_PER_BLOCK));
+        self.summary.reset();
+        self.workers.clear(of_blocks(1));
+        self.opened = AtomicU32::new(0);
+        self.fetched = self.fetched.max(opened);
+        true
     }
 
     /// Whether the wide paths may be taken.

@@ -156,14 +156,26 @@ impl EntityIndex {
     }
 
     fn with_options(options: &IndexOptions) -> io::Result<Self> {
-        let shared = Shared {
-            core: Core::new(options.huge_pages)?,
-            registry: Registry::new(),
-            threads: crate::sync::atomic::AtomicU32::new(0),
-        };
-        Ok(Self {
-            shared: Arc::new(shared),
-        })
+        Ok(Self::of(Core::new(options.huge_pages)?))
+    }
+
+    /// An empty index on the memory of this one; `None` if so much of it was used that a new one costs less,
+    /// or if a thread that ends is giving its slots back at this moment.
+    #[cfg(not(loom))]
+    pub(crate) fn recycle(self) -> Option<Self> {
+        let mut core = Arc::into_inner(self.shared)?.core;
+        core.reset().then(|| Self::of(core))
+    }
+
+    fn of(core: Core) -> Self {
+        // Threads that used the index before do not know of this one.
+        Self {
+            shared: Arc::new(Shared {
+                core,
+                registry: Registry::new(),
+                threads: crate::sync::atomic::AtomicU32::new(0),
+            }),
+        }
     }
 
     /// Runs `access` on this thread's cache. `access` calls nothing that comes back here.

@@ -68,6 +68,13 @@ impl Summary {
         }
     }
 
+    /// Makes all leaves open.
+    #[cfg(not(loom))]
+    pub(crate) fn reset(&mut self) {
+        let words = self.levels.last().copied().unwrap_or(0) + self.top_words;
+        self.words.clear(0..words);
+    }
+
     #[inline(always)]
     fn word(&self, level: usize, word: usize) -> &AtomicU64 {
         self.words.get(self.levels[level] + word)

@@ -105,3 +105,18 @@ fn a_reserved_entity_is_released_once_and_dead_then() {
         "{report:?}"
     );
 }
+
+#[test]
+fn a_recorder_finds_its_entities_in_every_part_of_a_long_chunk() {
+    let mut world = World::new();
+    world.set_chunk_size(16);
+    let mut commands = world.commands();
+    let batch = commands.create_batch((0..40_000_u32).map(|n| (n,)));
+    let all: Vec<Entity> = batch.unwrap().iter(&commands).collect();
+    for (&entity, n) in all.iter().zip(0..) {
+        assert_eq!(commands.get::<u32>(entity).unwrap(), &n);
+    }
+    drop(commands);
+    assert_eq!(world.flush().created, 40_000);
+    world.check().unwrap();
+}

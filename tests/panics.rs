@@ -4,10 +4,14 @@
 //! `support/world_ops.rs` compares after each operation; at random, and with more operations, the state
 //! machine `tests/world_model.rs` does the same.
 
+#![expect(dead_code, reason = "recorders panic in `world_model.rs`")]
+
 #[path = "support/world_bulk.rs"]
 mod world_bulk;
 #[path = "support/world_calls.rs"]
 mod world_calls;
+#[path = "support/world_commands.rs"]
+mod world_commands;
 #[path = "support/world_compare.rs"]
 mod world_compare;
 #[path = "support/world_fragments.rs"]
@@ -18,6 +22,8 @@ mod world_naive;
 mod world_ops;
 #[path = "support/world_probes.rs"]
 mod world_probes;
+#[path = "support/world_recorded.rs"]
+mod world_recorded;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;

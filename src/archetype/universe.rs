@@ -348,8 +348,10 @@ impl Universe {
     /// Says that a run is filled by a recorder for a world, and is in no archetype of it yet. Lock-free,
     /// from any thread that has the run to itself.
     pub(crate) fn enter_private(&self, run: Run, world: u16) {
-        let owner = u64::from(PRIVATE) << (POSITION_BITS + SUB_BITS) | u64::from(world) << SUB_BITS;
         for sub in 0..run.len() {
+            let owner = u64::from(PRIVATE) << (POSITION_BITS + SUB_BITS)
+                | u64::from(world) << SUB_BITS
+                | u64::from(sub);
             // Ordering: Relaxed. Who follows an entity's place here has read the place by Acquire, and it
             // was published after this.
             self.owners

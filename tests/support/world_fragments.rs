@@ -151,6 +151,16 @@ impl Guard {
         Self(())
     }
 
+    /// Lets this thread forget how many it made: they go to another one, which is told by `put`.
+    pub(crate) fn take() -> i64 {
+        GUARDS.replace(0)
+    }
+
+    /// So many come from another thread.
+    pub(crate) fn put(count: i64) {
+        GUARDS.set(GUARDS.get() + count);
+    }
+
     /// How many there are on this thread.
     pub(crate) fn alive() -> i64 {
         GUARDS.get()
@@ -270,6 +280,14 @@ impl Kind {
         Self::Species,
         Self::Weather,
     ];
+
+    /// Whether values of it lie in rows.
+    pub(crate) fn has_column(self) -> bool {
+        !matches!(
+            self,
+            Self::Tag | Self::Awake | Self::Team | Self::Species | Self::Weather
+        )
+    }
 
     /// What of a payload a value of this kind keeps.
     pub(crate) fn keeps(self, payload: u32) -> u32 {

@@ -16,6 +16,7 @@ pub(crate) enum Refusal {
     NotBuilt,
     AlreadyBuilt,
     Elsewhere,
+    Pending,
     Missing,
     Twice,
     ConstShared,
@@ -38,6 +39,7 @@ impl Refusal {
             WorldError::NotBuilt { .. } => Self::NotBuilt,
             WorldError::AlreadyBuilt { .. } => Self::AlreadyBuilt,
             WorldError::Elsewhere { .. } => Self::Elsewhere,
+            WorldError::Pending { .. } => Self::Pending,
             WorldError::Missing { .. } => Self::Missing,
             WorldError::Fragment(FragmentError::Twice { .. }) => Self::Twice,
             WorldError::ConstShared { .. } => Self::ConstShared,
@@ -69,13 +71,13 @@ impl Row {
         self.values.get(&kind).copied()
     }
 
-    fn add(&mut self, kinds: &[Kind], payload: u32) {
+    pub(crate) fn add(&mut self, kinds: &[Kind], payload: u32) {
         for &kind in kinds {
             self.values.insert(kind, kind.keeps(payload));
         }
     }
 
-    fn remove(&mut self, kinds: &[Kind]) -> bool {
+    pub(crate) fn remove(&mut self, kinds: &[Kind]) -> bool {
         let before = self.values.len();
         for kind in kinds {
             self.values.remove(kind);
@@ -96,7 +98,15 @@ impl Row {
 #[derive(Clone, Debug)]
 pub(crate) enum State {
     Reserved,
-    Built { world: usize, row: Row },
+    Built {
+        world: usize,
+        row: Row,
+    },
+    /// Recorded for a world, and not flushed yet.
+    Pending {
+        world: usize,
+        row: Row,
+    },
     Destroyed,
 }
 
@@ -145,6 +155,84 @@ impl Naive {
         matches!(self.states.get(&entity), Some(State::Reserved))
     }
 
+    // --- What is recorded --------------------------------------------------------------------------
+
+    /// The entities that wait for a flush of some world.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &Row> {
+        self.states.values().filter_map(|state| match state {
+            State::Pending { row, .. } => Some(row),
+            _ => None,
+        })
+    }
+
+    /// The fragments of an entity that waits for a flush of this world.
+    pub(crate) fn pending_mut(&mut self, world: usize, entity: Entity) -> Option<&mut Row> {
+        match self.states.get_mut(&entity) {
+            Some(State::Pending { world: there, row }) if *there == world => Some(row),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn create_pending(
+        &mut self,
+        world: usize,
+        entity: Entity,
+        kinds: &[Kind],
+        payload: u32,
+    ) {
+        self.create(world, entity, kinds, payload);
+        self.set_pending(entity);
+    }
+
+    /// What was just built waits for a flush.
+    pub(crate) fn set_pending(&mut self, entity: Entity) {
+        if let Some(State::Built { world, row }) = self.states.remove(&entity) {
+            self.states.insert(entity, State::Pending { world, row });
+        }
+    }
+
+    /// A flush comes to an entity that waits.
+    pub(crate) fn join(&mut self, world: usize, entity: Entity) {
+        match self.states.remove(&entity) {
+            Some(State::Pending { world: there, row }) if there == world => {
+                self.states.insert(entity, State::Built { world, row });
+            }
+            state => panic!("{entity} does not wait: {state:?}"),
+        }
+    }
+
+    /// Gives an entity of a world other fragments.
+    pub(crate) fn replace(&mut self, world: usize, entity: Entity, row: Row) {
+        *self.row_mut(world, entity).unwrap() = row;
+    }
+
+    /// Takes over what became of an entity that is a world's, or waits for it, or is reserved.
+    pub(crate) fn believe(&mut self, world: usize, entity: Entity, row: Option<Row>, lives: bool) {
+        let mine = match self.row(world, entity) {
+            Ok(_) | Err(Refusal::NotBuilt | Refusal::Pending) => true,
+            Err(_) => false,
+        };
+        match (mine, row) {
+            (true, Some(row)) => {
+                self.states.insert(entity, State::Built { world, row });
+            }
+            (true, None) if !lives => {
+                self.states.insert(entity, State::Destroyed);
+            }
+            _ => {}
+        }
+    }
+
+    /// A world goes, and what was recorded for it.
+    pub(crate) fn end(&mut self, world: usize) {
+        self.clear(world);
+        for state in self.states.values_mut() {
+            if matches!(state, State::Pending { world: there, .. } if *there == world) {
+                *state = State::Destroyed;
+            }
+        }
+    }
+
     /// The fragments of an entity of a world.
     pub(crate) fn row(&self, world: usize, entity: Entity) -> Result<&Row, Refusal> {
         match self.states.get(&entity) {
@@ -152,7 +240,8 @@ impl Naive {
             Some(State::Destroyed) => Err(Refusal::Destroyed),
             Some(State::Reserved) => Err(Refusal::NotBuilt),
             Some(State::Built { world: there, row }) if *there == world => Ok(row),
-            Some(State::Built { .. }) => Err(Refusal::Elsewhere),
+            Some(State::Pending { world: there, .. }) if *there == world => Err(Refusal::Pending),
+            Some(State::Built { .. } | State::Pending { .. }) => Err(Refusal::Elsewhere),
         }
     }
 
@@ -198,7 +287,9 @@ impl Naive {
     ) -> Result<(), Refusal> {
         match self.row(world, entity) {
             Err(Refusal::NotBuilt) => {}
-            Ok(_) | Err(Refusal::Elsewhere) => return Err(Refusal::AlreadyBuilt),
+            Ok(_) | Err(Refusal::Elsewhere | Refusal::Pending) => {
+                return Err(Refusal::AlreadyBuilt);
+            }
             Err(refusal) => return Err(refusal),
         }
         Self::can_create(kinds)?;
@@ -214,7 +305,7 @@ impl Naive {
                 self.states.insert(entity, State::Destroyed);
                 Ok(())
             }
-            Ok(_) | Err(Refusal::Elsewhere) => Err(Refusal::AlreadyBuilt),
+            Ok(_) | Err(Refusal::Elsewhere | Refusal::Pending) => Err(Refusal::AlreadyBuilt),
             Err(refusal) => Err(refusal),
         }
     }

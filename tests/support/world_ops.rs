@@ -3,25 +3,29 @@
 //! One run is two worlds on one universe. The proptest state machine `tests/world_model.rs` and the
 //! fuzz target `structural` make up the operations; both call [`run`]. What entities are made of stands
 //! in `world_fragments.rs`, the naive world in `world_naive.rs`, the queries in `world_probes.rs`, the calls in
-//! `world_calls.rs` and `world_bulk.rs`, the comparison in `world_compare.rs`.
+//! `world_calls.rs`, `world_bulk.rs` and `world_commands.rs`, the naive flush in `world_recorded.rs`, the comparison
+//! in `world_compare.rs`.
 //!
 //! User's code (constructors, closures, `Drop`, `Clone`) panics where a *fuse* says so: the low seven bits
 //! are the number of calls until then, and without the high bit nothing panics. After each operation, also
 //! one that panicked, counts, compositions, values and one of the queries are compared, and that every
 //! value that must be dropped was dropped exactly once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex};
 
 use megachunk::chunk::ChunkOptions;
 use megachunk::entity::IndexOptions;
 use megachunk::prelude::*;
 use megachunk::world::{SliceReport, Universe};
 
+use crate::world_commands::{CommandOp, Script};
 use crate::world_fragments::{Fused, Guard, Kind, Ledger, Made, Team, register};
 use crate::world_naive::{Naive, Refusal};
 use crate::world_probes::{self, Kept, Watch};
+use crate::world_recorded::{Event, Segment};
 
 /// Worlds of a run.
 pub(crate) const WORLDS: usize = 2;
@@ -210,6 +214,20 @@ pub(crate) enum WorldOp {
     },
     Collect,
     Snapshot,
+    /// A recorder more is to record something.
+    Script {
+        key: u8,
+    },
+    /// The last recorder is to record this.
+    Command(CommandOp),
+    /// Threads record what was said.
+    Record {
+        threads: u8,
+        together: bool,
+    },
+    Flush {
+        fuse: u8,
+    },
 }
 
 /// A universe that costs little to make: huge pages would be cleared for a handful of entities.
@@ -244,6 +262,15 @@ pub(crate) struct Machine {
     /// The world that the operation is about.
     pub(crate) at: usize,
     pub(crate) guards: i64,
+    /// What recorders are to record.
+    pub(crate) scripts: Vec<Script>,
+    /// What has been recorded for each world.
+    pub(crate) recorded: [Vec<Segment>; WORLDS],
+    /// Recorders that have been opened.
+    pub(crate) opened: u64,
+    /// What closures say.
+    pub(crate) log: Arc<Mutex<VecDeque<Event>>>,
+    pub(crate) calls: Arc<AtomicU32>,
 }
 
 impl Machine {
@@ -263,6 +290,11 @@ impl Machine {
             weathers: BTreeSet::new(),
             at: 0,
             guards: Guard::alive(),
+            scripts: Vec::new(),
+            recorded: Default::default(),
+            opened: 0,
+            log: Arc::default(),
+            calls: Arc::default(),
         })
     }
 
@@ -389,7 +421,7 @@ impl Machine {
         }
     }
 
-    /// Operations on many entities, on fragments known at run time only, and on whole worlds.
+    /// Operations on many entities, on fragments known at run time only, on whole worlds, and by recorders.
     fn step_of_many(&mut self, op: WorldOp) {
         match op {
             WorldOp::QueryAdd {
@@ -436,6 +468,17 @@ impl Machine {
             WorldOp::Compact { budget } => self.compact(budget),
             WorldOp::Collect => self.collect(),
             WorldOp::Snapshot => self.save_and_load(),
+            WorldOp::Script { key } => self.scripts.push(Script {
+                key,
+                commands: Vec::new(),
+            }),
+            WorldOp::Command(command) => {
+                if let Some(script) = self.scripts.last_mut() {
+                    script.commands.push(command);
+                }
+            }
+            WorldOp::Record { threads, together } => self.record(threads, together),
+            WorldOp::Flush { fuse } => self.flush(fuse),
             op => unreachable!("{op:?} is an operation on one entity"),
         }
     }

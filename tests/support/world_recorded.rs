@@ -1,0 +1,311 @@
+//! Recorders of the naive world: what a flush must do, command by command, in the order that is promised.
+//!
+//! Recorders by sort key, then by when they were opened; what they created first, then their commands in
+//! order. A closure is a barrier: what stands between two of them becomes one net change for each entity.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use megachunk::prelude::*;
+
+use crate::world_fragments::{Kind, kinds_of};
+use crate::world_naive::{Naive, Refusal, Row};
+
+/// The sort key of recorders that are given none.
+pub(crate) const MIDDLE: u64 = 1 << 63;
+/// Rounds of a flush.
+const ROUNDS: usize = 5;
+
+/// What a recorded closure does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Deferred {
+    /// Creates an entity, at once.
+    Create,
+    /// Destroys one, at once.
+    Destroy,
+    /// Records that one is created and one destroyed, and flushes.
+    Nested,
+    /// Records changes for the next round.
+    Later,
+    /// Adds fragments, at once.
+    Add,
+    /// Asks whether the world is sound.
+    Check,
+    /// Flushes.
+    Flush,
+}
+
+/// What a command does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Act {
+    Destroy,
+    Change {
+        gone: &'static [Kind],
+        come: &'static [Kind],
+        payload: u32,
+    },
+    Call {
+        serial: u32,
+        what: Deferred,
+        payload: u32,
+    },
+}
+
+/// A recorder that has closed.
+#[derive(Debug, Default)]
+pub(crate) struct Segment {
+    pub(crate) key: u64,
+    pub(crate) number: u64,
+    pub(crate) created: Vec<Entity>,
+    pub(crate) commands: Vec<(Entity, Act)>,
+}
+
+/// What closures say when they run.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The closure with this number begins.
+    Call(u32),
+    Created(Entity),
+    Report(FlushReport),
+}
+
+/// What a flush reports, to be compared.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Tally {
+    commands: usize,
+    created: usize,
+    destroyed: usize,
+    moved: usize,
+    updated: usize,
+    closures: usize,
+    dead: usize,
+    refused: Vec<(Entity, Refusal)>,
+    rounds: usize,
+    unfinished: bool,
+}
+
+impl Tally {
+    pub(crate) fn of(report: &FlushReport) -> Self {
+        let refused = report.refused.iter();
+        let mut refused: Vec<_> = refused.map(|(e, why)| (*e, Refusal::of(why))).collect();
+        refused.sort_unstable_by_key(|&(entity, refusal)| (entity, refusal as u8));
+        Self {
+            commands: report.commands,
+            created: report.created,
+            destroyed: report.destroyed,
+            moved: report.moved,
+            updated: report.updated,
+            closures: report.closures,
+            dead: report.dead,
+            refused,
+            rounds: report.rounds,
+            unfinished: report.unfinished,
+        }
+    }
+}
+
+/// A flush of a naive world.
+pub(crate) struct Replay<'a> {
+    pub(crate) model: &'a mut Naive,
+    pub(crate) world: usize,
+    /// Recorders that have closed.
+    pub(crate) closed: &'a mut Vec<Segment>,
+    /// Recorders that have been opened.
+    pub(crate) opened: &'a mut u64,
+    /// What the closures of the real flush said.
+    pub(crate) events: VecDeque<Event>,
+    /// Something panicked in the real flush: a closure may have ended early.
+    pub(crate) fused: bool,
+}
+
+impl Replay<'_> {
+    pub(crate) fn flush(&mut self) -> Tally {
+        let mut tally = Tally::default();
+        while !self.closed.is_empty() {
+            if tally.rounds == ROUNDS {
+                tally.unfinished = true;
+                break;
+            }
+            tally.rounds += 1;
+            let mut segments = std::mem::take(self.closed);
+            segments.sort_by_key(|segment| (segment.key, segment.number));
+            for entity in segments.iter().flat_map(|segment| &segment.created) {
+                self.model.join(self.world, *entity);
+                tally.created += 1;
+            }
+            let mut batch = Vec::new();
+            for &(entity, act) in segments.iter().flat_map(|segment| &segment.commands) {
+                tally.commands += 1;
+                match act {
+                    Act::Call {
+                        serial,
+                        what,
+                        payload,
+                    } => {
+                        self.apply(&mut batch, &mut tally);
+                        tally.closures += 1;
+                        self.call(serial, what, entity, payload);
+                    }
+                    act => batch.push((entity, act)),
+                }
+            }
+            self.apply(&mut batch, &mut tally);
+        }
+        tally
+            .refused
+            .sort_unstable_by_key(|&(entity, refusal)| (entity, refusal as u8));
+        tally
+    }
+
+    /// Applies commands among which is no closure.
+    fn apply(&mut self, batch: &mut Vec<(Entity, Act)>, tally: &mut Tally) {
+        let mut by_entity: BTreeMap<Entity, Vec<Act>> = BTreeMap::new();
+        for (entity, act) in batch.drain(..) {
+            match (self.model.row(self.world, entity), act) {
+                (Ok(_), act) => by_entity.entry(entity).or_default().push(act),
+                (Err(Refusal::NotBuilt), Act::Destroy) => {
+                    self.model.release(self.world, entity).unwrap();
+                    tally.destroyed += 1;
+                }
+                (Err(Refusal::Destroyed), _) => tally.dead += 1,
+                (Err(refusal), _) => tally.refused.push((entity, refusal)),
+            }
+        }
+        for (entity, acts) in by_entity {
+            self.change(entity, &acts, tally);
+        }
+    }
+
+    /// The net change of an entity.
+    fn change(&mut self, entity: Entity, acts: &[Act], tally: &mut Tally) {
+        let before = self.model.row(self.world, entity).unwrap().clone();
+        let mut row = before.clone();
+        let (mut written, mut gone, mut again) =
+            (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let mut species = None;
+        for act in acts {
+            match *act {
+                // It wins over what follows.
+                Act::Destroy => {
+                    self.model.destroy(self.world, entity).unwrap();
+                    tally.destroyed += 1;
+                    return;
+                }
+                Act::Call { .. } => unreachable!("closures end a batch"),
+                Act::Change {
+                    gone: go,
+                    come,
+                    payload,
+                } => {
+                    let go: Vec<Kind> = go.iter().copied().filter(|k| !come.contains(k)).collect();
+                    row.remove(&go);
+                    for kind in go {
+                        gone.insert(kind);
+                        written.remove(&kind);
+                        again.remove(&kind);
+                        if kind == Kind::Species {
+                            species = None;
+                        }
+                    }
+                    row.add(come, payload);
+                    for &kind in come {
+                        written.insert(kind);
+                        if gone.remove(&kind) && matches!(kind, Kind::Switch | Kind::Awake) {
+                            again.insert(kind);
+                        }
+                        if kind == Kind::Species {
+                            species = Some(kind.keeps(payload));
+                        }
+                    }
+                }
+            }
+        }
+        // What is for ever stays, also if it would go and come in one flush.
+        let there = before.get(Kind::Species);
+        if species.is_some() && there.is_some() && species != there {
+            tally.refused.push((entity, Refusal::ConstShared));
+            return;
+        }
+        let shared = |row: &Row| [row.get(Kind::Team), row.get(Kind::Species)];
+        if !row.values.keys().eq(before.values.keys()) || shared(&row) != shared(&before) {
+            tally.moved += 1;
+        } else if !again.is_empty() || written.iter().any(|kind| kind.has_column()) {
+            tally.updated += 1;
+        }
+        self.model.replace(self.world, entity, row);
+    }
+
+    fn call(&mut self, serial: u32, what: Deferred, entity: Entity, payload: u32) {
+        match self.events.pop_front() {
+            Some(Event::Call(begun)) => assert_eq!(begun, serial, "the order of closures"),
+            other => panic!("closure {serial} did not run: {other:?}"),
+        }
+        match what {
+            Deferred::Create => match self.created() {
+                Some(new) => self.model.create(self.world, new, kinds_of(2), payload),
+                None => assert!(self.fused),
+            },
+            Deferred::Destroy => {
+                let _ = self.model.destroy(self.world, entity);
+            }
+            Deferred::Nested => {
+                let new = self.created().unwrap();
+                self.model
+                    .create_pending(self.world, new, kinds_of(2), payload);
+                self.close(vec![new], vec![(entity, Act::Destroy)]);
+                self.nested();
+            }
+            Deferred::Later => {
+                let set = Act::Change {
+                    gone: &[],
+                    come: &[Kind::Small],
+                    payload,
+                };
+                let remove = Act::Change {
+                    gone: &[Kind::Tag],
+                    come: &[],
+                    payload,
+                };
+                self.close(Vec::new(), vec![(entity, set), (entity, remove)]);
+            }
+            Deferred::Add => {
+                let kinds = &[Kind::Small, Kind::Tag];
+                let _ = self.model.add(self.world, entity, kinds, payload);
+            }
+            Deferred::Check => {}
+            Deferred::Flush => self.nested(),
+        }
+    }
+
+    fn created(&mut self) -> Option<Entity> {
+        match self.events.front() {
+            Some(&Event::Created(new)) => {
+                self.events.pop_front();
+                Some(new)
+            }
+            _ => None,
+        }
+    }
+
+    fn close(&mut self, created: Vec<Entity>, commands: Vec<(Entity, Act)>) {
+        *self.opened += 1;
+        self.closed.push(Segment {
+            key: MIDDLE,
+            number: *self.opened,
+            created,
+            commands,
+        });
+    }
+
+    fn nested(&mut self) {
+        let expected = self.flush();
+        match self.events.front() {
+            Some(Event::Report(_)) => {
+                let Some(Event::Report(report)) = self.events.pop_front() else {
+                    unreachable!()
+                };
+                assert_eq!(Tally::of(&report), expected, "a nested flush");
+            }
+            _ => assert!(self.fused),
+        }
+    }
+}

@@ -4,11 +4,15 @@ use core::ops::Range;
 
 use bevy_ecs::entity::Entity;
 use bevy_ecs::query::{QueryState, With};
-use bevy_ecs::world::World;
+use bevy_ecs::system::Commands;
+use bevy_ecs::world::{CommandQueue, World};
 use bevy_tasks::{ComputeTaskPool, TaskPoolBuilder};
 use megachunk::cli::workload::Unsupported;
-use megachunk::cli::workload::ecs::{EcsAbilities, EcsContender, Tally, in_parts, values};
+use megachunk::cli::workload::ecs::{
+    Deferred, EcsAbilities, EcsContender, Tally, in_parts, values,
+};
 use rayon::ThreadPool;
+use rayon::prelude::*;
 
 use super::components::{
     Data, Extra, Kind, Position, Small, Velocity, bodies, body, moving, of_kind,
@@ -27,6 +31,8 @@ pub(crate) struct Bevy {
     moving: Option<QueryState<(&'static mut Position, &'static Velocity)>>,
     data: Option<QueryState<&'static mut Data>>,
     positions: Option<QueryState<&'static Position>>,
+    /// One for each thread that has recorded.
+    queues: Vec<CommandQueue>,
 }
 
 fn get(world: &World, positions: &QueryState<&Position>, ids: &[Entity]) -> Tally {
@@ -46,6 +52,7 @@ impl EcsContender for Bevy {
         despawns_slices: false,
         adds_to_slices: true,
         removes_from_slices: false,
+        records: true,
     };
 
     fn fresh() -> Self {
@@ -117,6 +124,63 @@ impl EcsContender for Bevy {
     fn add_slice(&mut self, ids: &[Entity]) {
         let batch = ids.iter().map(|&id| (id, Extra(values::EXTRA)));
         self.world.insert_batch(batch);
+    }
+
+    fn record(&mut self, pool: &ThreadPool, what: Deferred<'_, Entity>) {
+        let threads = pool.current_num_threads();
+        self.queues.resize_with(threads, CommandQueue::default);
+        let (world, queues) = (&self.world, &mut self.queues);
+        let mut each = |ids: &[Entity], run: &(dyn Fn(&mut Commands<'_, '_>, &[Entity]) + Sync)| {
+            let parts = ids.par_chunks(ids.len().div_ceil(threads).max(1));
+            let parts = parts.zip(queues.par_iter_mut());
+            pool.install(|| {
+                parts.for_each(|(ids, queue)| run(&mut Commands::new(queue, world), ids));
+            });
+        };
+        match what {
+            Deferred::Spawn(numbers) => {
+                let part = numbers.len().div_ceil(threads).max(1) as u32;
+                let parts = queues.par_iter_mut().zip(0_u32..threads as u32);
+                let spawn = |(queue, at): (&mut CommandQueue, u32)| {
+                    let mut commands = Commands::new(queue, world);
+                    let first = numbers.start + at * part;
+                    for number in first..numbers.end.min(first + part) {
+                        commands.spawn(body(number));
+                    }
+                };
+                pool.install(|| parts.for_each(spawn));
+            }
+            Deferred::Despawn(ids) => each(ids, &|commands, ids| {
+                ids.iter().for_each(|&id| commands.entity(id).despawn());
+            }),
+            Deferred::Insert(ids) => each(ids, &|commands, ids| {
+                for &id in ids {
+                    commands.entity(id).insert(Extra(values::EXTRA));
+                }
+            }),
+            Deferred::Remove(ids) => each(ids, &|commands, ids| {
+                for &id in ids {
+                    commands.entity(id).remove::<Extra>();
+                }
+            }),
+            Deferred::Eight(ids) => each(ids, &|commands, ids| {
+                for &id in ids {
+                    let mut entity = commands.entity(id);
+                    for _ in 0..2 {
+                        entity.insert(Extra(0.0)).remove::<Extra>();
+                    }
+                    for value in [1.0, 2.0, 3.0, values::EXTRA] {
+                        entity.insert(Extra(value));
+                    }
+                }
+            }),
+        }
+    }
+
+    fn flush(&mut self, _pool: &ThreadPool) {
+        for queue in &mut self.queues {
+            queue.apply(&mut self.world);
+        }
     }
 
     fn get(&mut self, ids: &[Entity]) -> Tally {

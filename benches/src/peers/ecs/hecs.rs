@@ -3,8 +3,10 @@
 use core::cell::RefCell;
 use core::ops::Range;
 
-use hecs::{Entity, PreparedQuery, World};
-use megachunk::cli::workload::ecs::{EcsAbilities, EcsContender, Tally, in_parts, values};
+use hecs::{CommandBuffer, Entity, PreparedQuery, World};
+use megachunk::cli::workload::ecs::{
+    Deferred, EcsAbilities, EcsContender, Tally, in_parts, values,
+};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
@@ -22,9 +24,9 @@ thread_local! {
     static DATA: RefCell<PreparedQuery<&'static mut Data>> = RefCell::default();
 }
 
-/// A world.
+/// A world, and a buffer for each thread that has recorded.
 #[derive(Default)]
-pub(crate) struct Hecs(World);
+pub(crate) struct Hecs(World, Vec<CommandBuffer>);
 
 fn get(world: &World, ids: &[Entity]) -> Tally {
     let view = world.view::<&Position>();
@@ -39,7 +41,10 @@ impl EcsContender for Hecs {
     type Id = Entity;
 
     const NAME: &'static str = "hecs";
-    const ABILITIES: EcsAbilities = EcsAbilities::SINGLE;
+    const ABILITIES: EcsAbilities = EcsAbilities {
+        records: true,
+        ..EcsAbilities::SINGLE
+    };
 
     fn fresh() -> Self {
         Self::default()
@@ -93,6 +98,60 @@ impl EcsContender for Hecs {
     fn remove_each(&mut self, ids: &[Entity]) {
         for &id in ids {
             self.0.remove_one::<Extra>(id).expect("it has one");
+        }
+    }
+
+    fn record(&mut self, pool: &ThreadPool, what: Deferred<'_, Entity>) {
+        let threads = pool.current_num_threads();
+        self.1.resize_with(threads, CommandBuffer::new);
+        let buffers = &mut self.1;
+        let mut each = |ids: &[Entity], run: &(dyn Fn(&mut CommandBuffer, &[Entity]) + Sync)| {
+            let parts = ids.par_chunks(ids.len().div_ceil(threads).max(1));
+            let parts = parts.zip(buffers.par_iter_mut());
+            pool.install(|| parts.for_each(|(ids, buffer)| run(buffer, ids)));
+        };
+        match what {
+            Deferred::Spawn(numbers) => {
+                let part = numbers.len().div_ceil(threads).max(1) as u32;
+                let parts = buffers.par_iter_mut().zip(0_u32..threads as u32);
+                let spawn = |(buffer, at): (&mut CommandBuffer, u32)| {
+                    let first = numbers.start + at * part;
+                    for number in first..numbers.end.min(first + part) {
+                        buffer.spawn(body(number));
+                    }
+                };
+                pool.install(|| parts.for_each(spawn));
+            }
+            Deferred::Despawn(ids) => each(ids, &|buffer, ids| {
+                ids.iter().for_each(|&id| buffer.despawn(id));
+            }),
+            Deferred::Insert(ids) => each(ids, &|buffer, ids| {
+                for &id in ids {
+                    buffer.insert_one(id, Extra(values::EXTRA));
+                }
+            }),
+            Deferred::Remove(ids) => each(ids, &|buffer, ids| {
+                for &id in ids {
+                    buffer.remove_one::<Extra>(id);
+                }
+            }),
+            Deferred::Eight(ids) => each(ids, &|buffer, ids| {
+                for &id in ids {
+                    for _ in 0..2 {
+                        buffer.insert_one(id, Extra(0.0));
+                        buffer.remove_one::<Extra>(id);
+                    }
+                    for value in [1.0, 2.0, 3.0, values::EXTRA] {
+                        buffer.insert_one(id, Extra(value));
+                    }
+                }
+            }),
+        }
+    }
+
+    fn flush(&mut self, _pool: &ThreadPool) {
+        for buffer in &mut self.1 {
+            buffer.run_on(&mut self.0);
         }
     }
 

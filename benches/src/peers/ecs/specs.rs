@@ -38,6 +38,7 @@ impl EcsContender for Specs {
         despawns_slices: true,
         adds_to_slices: true,
         removes_from_slices: true,
+        records: false,
     };
 
     fn fresh() -> Self {

@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use rayon::ThreadPool;
 
+use super::Deferred;
 use crate::cli::workload::Unsupported;
 
 /// What a contender can do in one call for many entities, besides creating them. A workload that
@@ -16,6 +17,8 @@ pub struct EcsAbilities {
     pub adds_to_slices: bool,
     /// Removes a component from the entities of a slice in one call.
     pub removes_from_slices: bool,
+    /// Records changes on several threads, to be applied later.
+    pub records: bool,
 }
 
 impl EcsAbilities {
@@ -24,6 +27,7 @@ impl EcsAbilities {
         despawns_slices: false,
         adds_to_slices: false,
         removes_from_slices: false,
+        records: false,
     };
 }
 
@@ -138,6 +142,18 @@ pub trait EcsContender: Send + Sized + 'static {
 
     /// Removes it from `ids` in one call. Only called with [`EcsAbilities::removes_from_slices`].
     fn remove_slice(&mut self, _ids: &[Self::Id]) {
+        unreachable!("a contender that says it can implements this")
+    }
+
+    /// Records changes on all threads of `pool`, each its part of the entities, one call for each command.
+    /// Only called with [`EcsAbilities::records`].
+    fn record(&mut self, _pool: &ThreadPool, _what: Deferred<'_, Self::Id>) {
+        unreachable!("a contender that says it can implements this")
+    }
+
+    /// Applies what is recorded, on the threads of `pool` if the contender can. Only called with
+    /// [`EcsAbilities::records`].
+    fn flush(&mut self, _pool: &ThreadPool) {
         unreachable!("a contender that says it can implements this")
     }
 

@@ -3,8 +3,10 @@
 use core::ops::Range;
 
 use rayon::ThreadPool;
+use rayon::prelude::*;
 
-use super::{EcsAbilities, EcsContender, Tally, in_parts, values};
+use super::{Deferred, EcsAbilities, EcsContender, Tally, in_parts, values};
+use crate::command::Commands;
 use crate::entity::Entity;
 use crate::fragment::Bundle;
 use crate::query::Query;
@@ -117,6 +119,7 @@ impl EcsContender for Megachunk {
         despawns_slices: true,
         adds_to_slices: true,
         removes_from_slices: true,
+        records: true,
     };
 
     fn fresh() -> Self {
@@ -195,6 +198,59 @@ impl EcsContender for Megachunk {
     fn remove_slice(&mut self, ids: &[Entity]) {
         let report = self.world.remove_slice::<(Extra,)>(ids);
         assert_eq!(done(report.into_result()), ids.len(), "each has one");
+    }
+
+    fn record(&mut self, pool: &ThreadPool, what: Deferred<'_, Entity>) {
+        let queue = self.world.parallel_commands();
+        let each = |ids: &[Entity], run: &(dyn Fn(&mut Commands<'_>, &[Entity]) + Sync)| {
+            let part = ids.len().div_ceil(pool.current_num_threads()).max(1);
+            let parts = ids.par_chunks(part).enumerate();
+            pool.install(|| parts.for_each(|(key, ids)| run(&mut queue.open_at(key as u64), ids)));
+        };
+        match what {
+            Deferred::Spawn(numbers) => {
+                let part = numbers.len().div_ceil(pool.current_num_threads()).max(1);
+                let parts = (0..numbers.len().div_ceil(part)).into_par_iter();
+                let spawn = |key: usize| {
+                    let mut commands = queue.open_at(key as u64);
+                    let first = numbers.start + (key * part) as u32;
+                    for number in first..numbers.end.min(first + part as u32) {
+                        done(commands.create(body(number)));
+                    }
+                };
+                pool.install(|| parts.for_each(spawn));
+            }
+            Deferred::Despawn(ids) => each(ids, &|commands, ids| {
+                ids.iter().for_each(|&id| commands.destroy(id));
+            }),
+            Deferred::Insert(ids) => each(ids, &|commands, ids| {
+                for &id in ids {
+                    done(commands.add(id, (Extra(values::EXTRA),)));
+                }
+            }),
+            Deferred::Remove(ids) => each(ids, &|commands, ids| {
+                for &id in ids {
+                    done(commands.remove::<(Extra,)>(id));
+                }
+            }),
+            Deferred::Eight(ids) => each(ids, &|commands, ids| {
+                for &id in ids {
+                    for _ in 0..2 {
+                        done(commands.add(id, (Extra(0.0),)));
+                        done(commands.remove::<(Extra,)>(id));
+                    }
+                    for value in [1.0, 2.0, 3.0, values::EXTRA] {
+                        done(commands.add(id, (Extra(value),)));
+                    }
+                }
+            }),
+        }
+    }
+
+    fn flush(&mut self, pool: &ThreadPool) {
+        let world = &mut self.world;
+        let report = pool.install(|| world.flush());
+        assert!(report.is_clean(), "{report:?}");
     }
 
     fn get(&mut self, ids: &[Entity]) -> Tally {

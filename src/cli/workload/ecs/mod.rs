@@ -14,6 +14,7 @@ use crate::cli::measure::Subject;
 mod archetypes;
 mod component;
 mod contender;
+mod deferred;
 mod heap;
 mod limit;
 mod megachunk;
@@ -24,6 +25,7 @@ pub mod values;
 
 use component::Way;
 pub use contender::{EcsAbilities, EcsContender, Tally};
+pub use deferred::{Deferred, DeferredCase};
 pub use limit::Limit;
 pub use megachunk::Megachunk;
 
@@ -88,11 +90,13 @@ pub enum EcsWorkload {
     Archetypes(u32),
     /// A new query over 1,000 archetypes.
     NewQuery,
+    /// Changes of one million entities, recorded on all threads and applied.
+    Deferred(DeferredCase),
 }
 
 impl EcsWorkload {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 24] = [
         Self::SimpleInsert,
         Self::SimpleIter,
         Self::FragmentedIter,
@@ -111,6 +115,12 @@ impl EcsWorkload {
         Self::Archetypes(1),
         Self::Archetypes(20),
         Self::NewQuery,
+        Self::Deferred(DeferredCase::Spawn),
+        Self::Deferred(DeferredCase::Despawn { random: false }),
+        Self::Deferred(DeferredCase::Despawn { random: true }),
+        Self::Deferred(DeferredCase::Change { random: false }),
+        Self::Deferred(DeferredCase::Change { random: true }),
+        Self::Deferred(DeferredCase::Eight),
     ];
 
     /// The rows that it fills: one for each phase that is timed apart.
@@ -143,6 +153,7 @@ impl EcsWorkload {
             Self::RemoveSlice => &["remove_1m/batch_warm"],
             Self::Archetypes(of_each) => return vec![format!("archetypes_1000x{of_each}")],
             Self::NewQuery => &["new_query_1000"],
+            Self::Deferred(case) => return case.rows(),
         };
         names.iter().map(ToString::to_string).collect()
     }
@@ -152,6 +163,7 @@ impl EcsWorkload {
     pub fn unit(self) -> &'static str {
         match self {
             Self::NewQuery => "ns/archetype",
+            Self::Deferred(_) => "ns/command",
             _ => "ns/entity",
         }
     }
@@ -166,7 +178,10 @@ impl EcsWorkload {
     #[must_use]
     pub fn runs_on(self, threads: usize) -> bool {
         match self {
-            Self::GetMillion | Self::IterateMillion | Self::IterateTenMillion => true,
+            Self::GetMillion
+            | Self::IterateMillion
+            | Self::IterateTenMillion
+            | Self::Deferred(_) => true,
             _ => threads == 1,
         }
     }
@@ -211,6 +226,7 @@ impl EcsWorkload {
         match self {
             Self::AddRemoveSlice => adds().and_then(|()| removes()),
             Self::AddSlice => adds(),
+            Self::Deferred(_) => needs(able.records, "records no commands"),
             Self::RemoveSlice => removes(),
             Self::DespawnHalfSlice => needs(able.despawns_slices, "has no call that destroys many"),
             _ => Ok(()),
@@ -247,6 +263,7 @@ impl EcsWorkload {
             Self::RemoveSlice => Arc::new(component::Component::<C>::new(Way::RemoveSlice, size)),
             Self::Archetypes(of_each) => Arc::new(archetypes::Iterate::<C>::new(of_each)),
             Self::NewQuery => Arc::new(archetypes::NewQuery::<C>::new()),
+            Self::Deferred(case) => Arc::new(deferred::Recorded::<C>::new(case, threads, size)?),
         })
     }
 }

@@ -151,6 +151,7 @@ impl EcsContender for Limit {
         despawns_slices: true,
         adds_to_slices: true,
         removes_from_slices: true,
+        records: false,
     };
 
     fn fresh() -> Self {

@@ -1,0 +1,193 @@
+//! `deferred_*`: changes are recorded on as many threads as the row says, and applied.
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::{EcsContender, MILLION, Size, Tally, heap, locked};
+use crate::cli::measure::{Stopwatch, Subject};
+use crate::cli::workload::{Shuffler, Unsupported};
+
+/// What is recorded, one command for each entity if nothing else is said.
+#[derive(Debug)]
+pub enum Deferred<'a, I> {
+    /// An entity with matrix, position, rotation and velocity is created for each of so many numbers.
+    Spawn(core::ops::Range<u32>),
+    /// Entities are destroyed.
+    Despawn(&'a [I]),
+    /// Entities get a component of `f32`.
+    Insert(&'a [I]),
+    /// They lose it.
+    Remove(&'a [I]),
+    /// They get it and lose it, twice; and get it four times more: eight commands each.
+    Eight(&'a [I]),
+}
+
+/// What a row measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DeferredCase {
+    /// [`Deferred::Spawn`], cold and warm.
+    Spawn,
+    /// [`Deferred::Despawn`], in the order of creation or in no order.
+    Despawn {
+        /// In no order.
+        random: bool,
+    },
+    /// [`Deferred::Insert`], warm, in either order; and [`Deferred::Remove`].
+    Change {
+        /// In no order.
+        random: bool,
+    },
+    /// [`Deferred::Eight`].
+    Eight,
+}
+
+impl DeferredCase {
+    /// The rows that it fills, three for each step: recording, applying, both.
+    pub(super) fn rows(self) -> Vec<String> {
+        let steps: &[&str] = match self {
+            Self::Spawn => &["deferred_spawn/cold", "deferred_spawn/warm"],
+            Self::Despawn { random: false } => &["deferred_despawn/sorted"],
+            Self::Despawn { random: true } => &["deferred_despawn/random"],
+            Self::Change { random: false } => &["deferred_insert/sorted", "deferred_remove/sorted"],
+            Self::Change { random: true } => &["deferred_insert/random", "deferred_remove/random"],
+            Self::Eight => &["deferred_eight"],
+        };
+        steps
+            .iter()
+            .flat_map(|step| {
+                [
+                    step.to_string(),
+                    format!("{step}:record"),
+                    format!("{step}:flush"),
+                ]
+            })
+            .collect()
+    }
+}
+
+/// One of the cases.
+pub(super) struct Recorded<C: EcsContender> {
+    case: DeferredCase,
+    entities: u32,
+    pool: ThreadPool,
+    /// Room for handles, and the order in which they are named.
+    ids: Mutex<Vec<C::Id>>,
+    order: Vec<u32>,
+}
+
+impl<C: EcsContender> Recorded<C> {
+    pub(super) fn new(case: DeferredCase, threads: usize, size: Size) -> Result<Self, Unsupported> {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let entities = size.of(MILLION);
+        let mut order: Vec<u32> = (0..entities).collect();
+        if matches!(
+            case,
+            DeferredCase::Despawn { random: true } | DeferredCase::Change { random: true }
+        ) {
+            Shuffler::new(11).shuffle(&mut order);
+        }
+        Ok(Self {
+            case,
+            entities,
+            pool: pool.map_err(|error| Unsupported(error.to_string().into()))?,
+            ids: Mutex::new(Vec::with_capacity(entities as usize)),
+            order,
+        })
+    }
+
+    /// Records and applies; the step's three rows.
+    fn step(
+        &self,
+        world: &mut C,
+        step: usize,
+        watch: &mut Stopwatch<'_>,
+        what: Deferred<'_, C::Id>,
+    ) {
+        let commands = u64::from(self.entities)
+            * match what {
+                Deferred::Eight(_) => 8,
+                _ => 1,
+            };
+        let begin = Instant::now();
+        world.record(&self.pool, what);
+        let recorded = begin.elapsed();
+        world.flush(&self.pool);
+        let both = begin.elapsed();
+        watch.record(3 * step, commands, both);
+        watch.record(3 * step + 1, commands, recorded);
+        watch.record(3 * step + 2, commands, both - recorded);
+    }
+
+    /// The same before, so that all memory is there.
+    fn untimed(&self, world: &mut C, what: Deferred<'_, C::Id>) {
+        world.record(&self.pool, what);
+        world.flush(&self.pool);
+    }
+
+    /// Creates all entities: their handles, in the case's order.
+    fn populate(&self, world: &mut C, ids: &mut Vec<C::Id>) -> Vec<C::Id> {
+        ids.clear();
+        world.spawn_slice(0..self.entities, ids);
+        self.order.iter().map(|&n| ids[n as usize]).collect()
+    }
+}
+
+impl<C: EcsContender> Subject for Recorded<C> {
+    fn prepare(&self) {
+        heap::give_back();
+    }
+
+    fn repeat(&self, worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
+        if worker > 0 {
+            // The contender's threads do the work.
+            return;
+        }
+        let ids = &mut *locked(&self.ids);
+        let all = super::positions(self.entities, 0);
+        match self.case {
+            DeferredCase::Spawn => {
+                let mut world = C::fresh();
+                self.step(&mut world, 0, watch, Deferred::Spawn(0..self.entities));
+                assert_eq!(world.positions(), all);
+                world.clear();
+                self.step(&mut world, 1, watch, Deferred::Spawn(0..self.entities));
+                assert_eq!(world.positions(), all);
+            }
+            DeferredCase::Despawn { .. } => {
+                let mut world = C::fresh();
+                let named = self.populate(&mut world, ids);
+                self.untimed(&mut world, Deferred::Despawn(&named));
+                let named = self.populate(&mut world, ids);
+                self.step(&mut world, 0, watch, Deferred::Despawn(&named));
+                assert_eq!(world.positions(), Tally::default());
+            }
+            DeferredCase::Change { .. } => {
+                let mut world = C::fresh();
+                let named = self.populate(&mut world, ids);
+                self.untimed(&mut world, Deferred::Insert(&named));
+                self.untimed(&mut world, Deferred::Remove(&named));
+                self.step(&mut world, 0, watch, Deferred::Insert(&named));
+                assert_eq!(world.extras(), super::extras(named.len()));
+                self.step(&mut world, 1, watch, Deferred::Remove(&named));
+                assert_eq!(world.extras(), Tally::default());
+                assert_eq!(world.positions(), all);
+            }
+            DeferredCase::Eight => {
+                let mut world = C::fresh();
+                let named = self.populate(&mut world, ids);
+                self.untimed(&mut world, Deferred::Eight(&named));
+                self.untimed(&mut world, Deferred::Remove(&named));
+                self.step(&mut world, 0, watch, Deferred::Eight(&named));
+                assert_eq!(world.extras(), super::extras(named.len()));
+                assert_eq!(world.positions(), all);
+            }
+        }
+    }
+
+    fn is_fixed(&self) -> bool {
+        true
+    }
+}

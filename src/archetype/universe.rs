@@ -25,6 +25,12 @@ const NOBODY: u16 = u16::MAX;
 /// Worlds that a universe can have at one time.
 const WORLDS: usize = u16::MAX as usize;
 
+/// Empty mega-chunks (1 MiB each) whose memory a universe keeps: what comes and goes from frame to frame
+/// does not go to the system and back.
+const RETAIN: usize = 256;
+/// Those that it leaves to the next universe.
+const RETAIN_SPARE: usize = 16;
+
 /// What a universe that has ended leaves to the next one: everything as if it were new, but for the pages.
 #[derive(Debug)]
 struct Parts {
@@ -160,7 +166,8 @@ unsafe impl Send for Finder<'_> {}
 unsafe impl Sync for Finder<'_> {}
 
 impl Universe {
-    /// A universe without worlds, with the default options.
+    /// A universe without worlds, with the default options, but that it keeps up to 256 MiB of empty chunks
+    /// for what comes next: [`trim`](Self::trim) gives them back.
     ///
     /// It takes over the memory of a universe of this kind that has ended, so that a program which makes
     /// worlds again and again does not fetch fresh memory from the system each time. At most one such
@@ -192,7 +199,7 @@ impl Universe {
 
     fn anew() -> io::Result<Self> {
         Self::on(
-            Self::parts(&IndexOptions::new(), &ChunkOptions::new())?,
+            Self::parts(&IndexOptions::new(), &ChunkOptions::new().retain(RETAIN))?,
             true,
         )
     }
@@ -480,7 +487,7 @@ impl Drop for Universe {
         // Who gives a chunk back takes it out of the directory, and every world has given its number back, or
         // the universe would not end.
         if self.recycles && chunks.in_use() == 0 {
-            chunks.flush();
+            chunks.trim_to(RETAIN_SPARE);
             drop(exchange_spare(Some(Parts {
                 chunks,
                 index: index.recycle(),

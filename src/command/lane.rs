@@ -24,6 +24,10 @@ use crate::world::{TypeHasher, World, WorldError, columns};
 /// "None", where a number is expected.
 pub(super) const NONE: u32 = u32::MAX;
 
+/// 16 KiB chunks that a private chunk has at most. Half of a last one, which is
+/// not full, may have to be copied.
+const LONGEST: u32 = crate::chunk::MEGACHUNK_CHUNKS as u32;
+
 /// A recorded command. 16 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Command {
@@ -60,9 +64,17 @@ pub(super) type Call = unsafe fn(*mut u8, &mut World);
 /// What an op is found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct OpKey {
-    gone: Option<TypeId>,
-    come: Option<TypeId>,
+    /// The tuple of the bundle that goes and the one that comes, or a closure.
+    of: TypeId,
     combo: u32,
+}
+
+/// The op that was asked for last: most calls ask for the same again.
+#[derive(Clone, Copy, Debug)]
+struct LastOp {
+    of: TypeId,
+    op: u32,
+    payload: u32,
 }
 
 /// Shared values that come together.
@@ -160,7 +172,7 @@ pub(crate) struct Lane {
     ways: Vec<Way>,
 
     op_of: HashMap<OpKey, u32>,
-    last_op: Option<(OpKey, u32)>,
+    last_op: Option<LastOp>,
     payload_of: ByType<TypeId, u32>,
     stream_of: HashMap<(Box<[FragmentId]>, u32), u32>,
     way_of: HashMap<(TypeId, u32), u32>,
@@ -447,7 +459,7 @@ impl Lane {
             let chunk = &self.privates[nursery as usize].chunk;
             (nursery, chunk.capacity.min(chunk.len + shared_rows - rows))
         } else {
-            let longest = crate::chunk::MEGACHUNK_CHUNKS as u32 / data.draft.run;
+            let longest = (LONGEST / data.draft.run).max(1);
             let shift = if self.grow {
                 (rows / least / 4).max(1).ilog2().min(longest.ilog2())
             } else {
@@ -556,35 +568,22 @@ impl Lane {
         } else {
             NONE
         };
-        let key = OpKey {
-            gone: Some(TypeId::of::<Gone>()),
-            come: Some(TypeId::of::<Come>()),
-            combo,
+        let of = TypeId::of::<(Gone, Come)>();
+        let last = match self.last_op {
+            Some(last) if last.of == of && !Come::HAS_VALUES => last,
+            _ => self.find_op::<Gone, Come>(OpKey { of, combo })?,
         };
-        let op = match self.last_op {
-            Some((last, op)) if last == key => op,
-            _ => self.find_op::<Gone, Come>(key)?,
-        };
-        let row = match &self.ops[op as usize] {
-            Op::Change { payload: NONE, .. } => NONE,
-            Op::Change { payload, .. } => {
-                let payload = &mut self.payloads[*payload as usize];
-                let row = payload.next();
-                let columns = payload.columns_of::<Come>();
-                // SAFETY: the payload has these columns, and room for one more row.
-                unsafe { come.write(columns.as_ptr(), row as usize) };
-                payload.push();
-                row
-            }
-            _ => unreachable!("a change is a change"),
-        };
+        let (op, mut row) = (last.op, NONE);
+        if Come::LEN > 0 {
+            row = self.payloads[last.payload as usize].add(come);
+        }
         self.commands.push(Command { entity, op, row });
         Ok(())
     }
 
     #[cold]
     #[inline(never)]
-    fn find_op<Gone: Bundle, Come: Bundle>(&mut self, key: OpKey) -> Result<u32, WorldError> {
+    fn find_op<Gone: Bundle, Come: Bundle>(&mut self, key: OpKey) -> Result<LastOp, WorldError> {
         let op = match self.op_of.get(&key) {
             Some(&op) => op,
             None => {
@@ -615,8 +614,7 @@ impl Lane {
                 op
             }
         };
-        self.last_op = Some((key, op));
-        Ok(op)
+        Ok(self.remember(key, op))
     }
 
     /// The payload of a bundle type with these fragments.
@@ -641,19 +639,13 @@ impl Lane {
 
     /// Records that a closure runs.
     pub(super) fn call<F: FnOnce(&mut World) + Send + 'static>(&mut self, run: F) {
-        let key = OpKey {
-            gone: None,
-            come: Some(TypeId::of::<F>()),
-            combo: NONE,
+        let of = TypeId::of::<F>();
+        let last = match self.last_op {
+            Some(last) if last.of == of => last,
+            _ => self.find_call::<F>(OpKey { of, combo: NONE }),
         };
-        let op = match self.last_op {
-            Some((last, op)) if last == key => op,
-            _ => self.find_call::<F>(key),
-        };
-        let Op::Call { payload, .. } = &self.ops[op as usize] else {
-            unreachable!("a call is a call")
-        };
-        let payload = &mut self.payloads[*payload as usize];
+        let op = last.op;
+        let payload = &mut self.payloads[last.payload as usize];
         let row = payload.next();
         // SAFETY: room for one more closure.
         unsafe { payload.columns[0].row(row).cast::<F>().write(run) };
@@ -667,7 +659,7 @@ impl Lane {
 
     #[cold]
     #[inline(never)]
-    fn find_call<F: FnOnce(&mut World) + Send + 'static>(&mut self, key: OpKey) -> u32 {
+    fn find_call<F: FnOnce(&mut World) + Send + 'static>(&mut self, key: OpKey) -> LastOp {
         /// # Safety
         /// `from` holds an `F`, which nobody uses again.
         unsafe fn call<F: FnOnce(&mut World)>(from: *mut u8, world: &mut World) {
@@ -702,8 +694,22 @@ impl Lane {
                 op
             }
         };
-        self.last_op = Some((key, op));
-        op
+        self.remember(key, op)
+    }
+
+    fn remember(&mut self, key: OpKey, op: u32) -> LastOp {
+        let (Op::Change { payload, .. } | Op::Call { payload, .. }) = self.ops[op as usize] else {
+            unreachable!("it is asked for by type")
+        };
+        let last = LastOp {
+            of: key.of,
+            op,
+            payload,
+        };
+        if key.combo == NONE {
+            self.last_op = Some(last);
+        }
+        last
     }
 
     /// Takes the values out of a bundle that are not for columns: the combination of its shared ones.

@@ -34,6 +34,8 @@ pub(super) struct Payload {
     pub(super) columns: Vec<PayloadColumn>,
     len: usize,
     room: usize,
+    /// Where the first columns begin, for [`Bundle::write`].
+    bases: [*mut u8; COLUMNS],
 }
 
 // SAFETY: values of fragments and closures are `Send`.
@@ -112,6 +114,7 @@ impl Payload {
             columns,
             len: 0,
             room: 0,
+            bases: [core::ptr::null_mut(); COLUMNS],
         }
     }
 
@@ -124,15 +127,19 @@ impl Payload {
         self.len as u32
     }
 
-    /// Where the columns of a bundle begin, whose payload this is.
+    /// Adds the values of a bundle, whose payload this is; their row.
     #[inline(always)]
-    pub(super) fn columns_of<B: Bundle>(&self) -> [*mut u8; COLUMNS] {
+    pub(super) fn add<B: Bundle>(&mut self, bundle: B) -> u32 {
         const { assert!(B::LEN <= COLUMNS) };
-        let mut columns = [core::ptr::null_mut(); COLUMNS];
-        for (to, column) in columns.iter_mut().zip(&self.columns).take(B::LEN) {
-            *to = column.memory.as_ptr();
+        let row = self.next();
+        // SAFETY: the payload has the bundle's columns, and room for one more row.
+        unsafe { bundle.write(self.bases.as_ptr(), row as usize) };
+        if core::mem::needs_drop::<B>() {
+            self.push();
+        } else {
+            self.len += 1;
         }
-        columns
+        row
     }
 
     /// The row that [`next`](Self::next) gave holds values now.
@@ -165,6 +172,9 @@ impl Payload {
             }
         }
         self.room = room;
+        for (base, column) in self.bases.iter_mut().zip(&self.columns) {
+            *base = column.memory.as_ptr();
+        }
     }
 
     /// Drops the values that were not moved out, and keeps the room for new ones.

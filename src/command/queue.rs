@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::command::Commands;
+use crate::command::flush::Memory;
 use crate::command::lane::Lane;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::pool::{Lent, Pool};
@@ -14,6 +15,8 @@ use crate::world::{Attachment, Seat, World};
 pub(crate) struct Queue {
     pub(super) seat: Arc<Seat>,
     pub(super) lanes: Pool<Lane>,
+    /// What flushes need: one at a time, if they do not nest.
+    pub(super) memory: Pool<Memory>,
     /// Recorders that have been opened.
     recorders: AtomicU64,
     /// 16 KiB chunks that a chunk of a new composition has at least; [`GROW`] if later ones are longer.
@@ -31,6 +34,7 @@ impl Queue {
         Self {
             seat: Arc::clone(seat),
             lanes: Pool::new(),
+            memory: Pool::new(),
             recorders: AtomicU64::new(0),
             chunks: AtomicU32::new(1 | GROW),
             ended: AtomicU32::new(0),

@@ -544,15 +544,16 @@ impl<M: Memory> Core<M> {
         given
     }
 
-    /// Gives the memory of all empty mega-chunks back, many at a time; how many those were.
-    pub(crate) fn trim(&self, tally: &Tally) -> u32 {
-        let mut given = 0;
+    /// Gives the memory of all empty mega-chunks back but `keep`, many at a time; how many those were.
+    pub(crate) fn trim(&self, tally: &Tally, keep: usize) -> u32 {
+        let (mut given, mut kept) = (0, 0);
         for group in self.touched() {
             let mut start = group.start;
             while start < group.end {
                 let is_empty = self.mask(start).load(Ordering::Relaxed) == 0
                     && self.committed.get(start as usize).load(Ordering::Relaxed) == 1;
-                if !is_empty {
+                if !is_empty || kept < keep {
+                    kept += usize::from(is_empty);
                     start += 1;
                     continue;
                 }

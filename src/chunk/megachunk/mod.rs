@@ -363,9 +363,14 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// Gives the memory of all empty mega-chunks back, this thread's kept chunks included; how many
     /// mega-chunks that were.
     pub fn trim(&self) -> usize {
+        self.trim_to(0)
+    }
+
+    /// The same, but so many empty mega-chunks keep their memory.
+    pub fn trim_to(&self, keep: usize) -> usize {
         self.with_cache(|core, cache, tally| {
             core.flush(cache, tally);
-            core.trim(tally) as usize
+            core.trim(tally, keep) as usize
         })
     }
 

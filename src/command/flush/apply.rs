@@ -18,6 +18,8 @@ pub(super) struct Scene<'a> {
     pub(super) world: &'a World,
     pub(super) ops: &'a [FlushOp<'a>],
     pub(super) items: &'a [Item],
+    pub(super) rows: &'a [u32],
+    pub(super) last: &'a [u32],
     pub(super) works: &'a [Work],
     pub(super) plan: &'a Plan,
 }
@@ -65,8 +67,8 @@ impl<'a> Scene<'a> {
         let group = &work.groups[task.group as usize];
         let way = &self.plan.ways[task.way as usize];
         let part = task.first as usize..(task.first + task.count) as usize;
-        let rows = &group.rows[part.clone()];
-        let last = &group.last[part];
+        let rows = &self.rows[group.range()][part.clone()];
+        let last = &self.last[group.range()][part];
         let source = &self.world.archetypes[work.archetype as usize];
         let from = &source.chunks[work.chunk as usize];
         let mut panicked = None;
@@ -197,7 +199,7 @@ impl<'a> Scene<'a> {
     fn carry_bits(self, task: &Task) {
         let work = &self.works[task.work as usize];
         let way = &self.plan.ways[task.way as usize];
-        let rows = &work.groups[task.group as usize].rows;
+        let rows = &self.rows[work.groups[task.group as usize].range()];
         let rows = &rows[task.first as usize..(task.first + task.count) as usize];
         let from = &self.world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
         let Some(to) = task.to else {
@@ -226,37 +228,46 @@ impl<'a> Scene<'a> {
     ///
     /// # Safety
     /// No other task has the chunk, and all rows that come into it are there.
-    pub(super) unsafe fn close(self, work: &Work) -> Panicked {
+    pub(super) unsafe fn close(self, work: &Work, holes: &mut Holes) -> Panicked {
         let data = &self.world.archetypes[work.archetype as usize];
         let chunk = &data.chunks[work.chunk as usize];
         let mut panicked = None;
-        if !work.dying.is_empty() {
+        for group in work.groups.iter().filter(|group| group.net.destroyed) {
+            let rows = &self.rows[group.range()];
             // SAFETY: the values end with their entities.
-            unsafe { end(data, chunk, &work.dying, &data.columns, &mut panicked) };
-            let handles = chunk.handles();
-            // SAFETY: rows of the chunk have handles.
-            let dead = work
-                .dying
-                .iter()
-                .map(|&row| unsafe { *handles.add(row as usize) });
-            let mut dead: Vec<Entity> = dead.collect();
-            if dead
-                .windows(2)
-                .any(|pair| pair[0].index() > pair[1].index())
-            {
-                // Neighbours in the index go together.
-                dead.sort_unstable_by_key(|entity| entity.index());
-            }
-            self.world.universe.kill_slice(&dead);
+            unsafe { end(data, chunk, rows, &data.columns, &mut panicked) };
+            self.world.universe.kill_slice(holes.dying(chunk, rows));
         }
+        let mut leaving = work.groups.iter().filter(|group| group.leaving > 0);
+        let rows = match (leaving.next(), leaving.next()) {
+            (None, _) => return panicked,
+            (Some(only), None) => &self.rows[only.range()][..only.leaving as usize],
+            (Some(_), Some(_)) => {
+                holes.leaving.clear();
+                for group in &work.groups {
+                    let rows = &self.rows[group.range()];
+                    holes
+                        .leaving
+                        .extend_from_slice(&rows[..group.leaving as usize]);
+                }
+                holes.leaving.sort_unstable();
+                &holes.leaving
+            }
+        };
         // SAFETY: the caller's.
-        unsafe { self.fill_holes(data, chunk, &work.leaving) };
+        unsafe { self.fill_holes(data, chunk, rows, &mut holes.movers) };
         panicked
     }
 
     /// # Safety
     /// As for [`close`](Self::close).
-    unsafe fn fill_holes(self, data: &Archetype, chunk: &Chunk, leaving: &[u32]) {
+    unsafe fn fill_holes(
+        self,
+        data: &Archetype,
+        chunk: &Chunk,
+        leaving: &[u32],
+        movers: &mut Vec<u32>,
+    ) {
         let left = chunk.len - leaving.len() as u32;
         // Those that leave from beyond the new end leave no hole.
         let holes = &leaving[..leaving.partition_point(|&row| row < left)];
@@ -265,7 +276,7 @@ impl<'a> Scene<'a> {
         }
         let beyond = &leaving[holes.len()..];
         // The rows beyond the new end that stay, in order: one for each hole.
-        let mut movers = Vec::with_capacity(holes.len());
+        movers.clear();
         let mut next = beyond.iter().copied().peekable();
         for row in left..chunk.len {
             if next.peek() == Some(&row) {
@@ -277,7 +288,7 @@ impl<'a> Scene<'a> {
         debug_assert_eq!(movers.len(), holes.len());
         for column in &data.columns {
             let (array, size) = (chunk.array(column.offset), column.size as usize);
-            for (&hole, &row) in holes.iter().zip(&movers) {
+            for (&hole, &row) in holes.iter().zip(&*movers) {
                 // SAFETY: two rows of the column; the hole holds nothing.
                 unsafe {
                     let from = array.add(row as usize * size);
@@ -287,13 +298,13 @@ impl<'a> Scene<'a> {
         }
         for bits in &data.enabled {
             let array = chunk.array(bits.offset);
-            for (&hole, &row) in holes.iter().zip(&movers) {
+            for (&hole, &row) in holes.iter().zip(&*movers) {
                 // SAFETY: rows of the chunk, which no other task has.
                 unsafe { write_bit(array, hole, read_bit(array, row)) };
             }
         }
         let handles = chunk.handles();
-        for (&hole, &row) in holes.iter().zip(&movers) {
+        for (&hole, &row) in holes.iter().zip(&*movers) {
             // SAFETY: rows of the chunk.
             let entity = unsafe {
                 let entity = *handles.add(row as usize);
@@ -302,6 +313,40 @@ impl<'a> Scene<'a> {
             };
             self.world.universe.place(entity, chunk.run, hole);
         }
+    }
+}
+
+/// What a thread needs for closing chunks, kept from one to the next.
+#[derive(Debug, Default)]
+pub(super) struct Holes {
+    leaving: Vec<u32>,
+    movers: Vec<u32>,
+    dying: Vec<Entity>,
+}
+
+impl Holes {
+    /// The entities of rows, neighbours in the index side by side as far as it costs little.
+    fn dying<'a>(&'a mut self, chunk: &'a Chunk, rows: &[u32]) -> &'a [Entity] {
+        let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else {
+            return &[];
+        };
+        let all = &chunk.entities()[first as usize..=last as usize];
+        let in_order = |entities: &[Entity]| {
+            let pairs = entities.windows(2);
+            pairs.fold(true, |order, pair| {
+                order & (pair[0].index() < pair[1].index())
+            })
+        };
+        if all.len() == rows.len() && in_order(all) {
+            return all;
+        }
+        self.dying.clear();
+        let dying = rows.iter().map(|&row| all[(row - first) as usize]);
+        self.dying.extend(dying);
+        if !in_order(&self.dying) {
+            self.dying.sort_unstable_by_key(|entity| entity.index());
+        }
+        &self.dying
     }
 }
 

@@ -200,8 +200,8 @@ impl World {
         Ok(self.shared.intern_shared(info, value))
     }
 
-    /// Takes a private chunk over. One that is not full first tops up the chunk that has room; if all of it
-    /// finds room there, it stays behind, empty. How many rows joined.
+    /// Takes a private chunk over. One that is less than half full first tops up the chunk that has room; if
+    /// all of it finds room there, it stays behind, empty. How many rows joined.
     fn take_over(
         &mut self,
         private: &mut Option<Private>,
@@ -212,9 +212,9 @@ impl World {
         let count = there.chunk.len;
         let data = &self.archetypes[joining.archetype as usize];
         let open = data.groups[joining.group as usize].open.last();
-        if !there.chunk.is_full()
-            && let Some(&open) = open
-        {
+        // One that is half full, or meets an empty one, becomes an open chunk itself.
+        let poured = 2 * count < there.chunk.capacity;
+        if poured && let Some(&open) = open {
             let open = &data.chunks[open as usize];
             let moving = count.min(open.capacity - open.len);
             let rows = Rows {

@@ -1,8 +1,11 @@
 //! Commands are brought to their entities' chunks, in order within each.
 
+use core::mem::MaybeUninit;
+
 use rayon::prelude::*;
 
 use crate::archetype::Row;
+use crate::command::flush::memory::Memory;
 use crate::command::flush::{Piece, parallel};
 use crate::command::lane::{Command, Lane};
 use crate::entity::Entity;
@@ -28,38 +31,77 @@ pub(super) struct Bucket {
     pub(super) end: u32,
 }
 
-/// What comes out.
+/// What comes out, beside the items.
 #[derive(Debug, Default)]
 pub(super) struct Located {
-    pub(super) items: Vec<Item>,
     pub(super) buckets: Vec<Bucket>,
     /// Commands whose entity does not lie in the world: what is to be done, to which entity.
     pub(super) lost: Vec<(u32, Entity)>,
 }
-
-/// Neighbouring commands of a lane, and the number of its first op.
-type Slice<'l> = (&'l [Command], u32);
-/// Slices, and where their commands' entities lie.
-type Part<'a, 'l> = (&'a [Slice<'l>], &'a [There]);
 
 /// "In no chunk."
 const NOWHERE: u32 = u32::MAX;
 /// Commands that one task looks up.
 const STEP: usize = 8_192;
 
-/// Where a command's entity lies: the chunk's number among all of the world, and the row.
-#[derive(Clone, Copy, Debug)]
-struct There {
-    chunk: u32,
-    row: u32,
+/// What one task looks up, and where it puts what it finds.
+struct Task<'a> {
+    commands: &'a [Command],
+    /// The common number of the lane's first op.
+    first_op: u32,
+    items: &'a mut [MaybeUninit<Item>],
+    chunks: &'a mut [MaybeUninit<u32>],
 }
 
-/// Finds the chunk of each command of `pieces`, in order.
+/// What it has found.
+struct Found {
+    lost: usize,
+    /// Where commands of another chunk begin, if chunks come in order.
+    starts: Option<Vec<(u32, u32)>>,
+}
+
+impl Task<'_> {
+    fn run(&mut self, world: &World, first_chunk: &[u32]) -> Found {
+        let mut lost = 0;
+        let mut starts = Some(Vec::new());
+        let mut last = NOWHERE;
+        let out = self.items.iter_mut().zip(self.chunks.iter_mut());
+        for ((command, (item, to)), at) in self.commands.iter().zip(out).zip(0..) {
+            let (chunk, row) = match world.locate(command.entity) {
+                Some((archetype, Row { chunk, row })) => {
+                    (first_chunk[archetype as usize] + chunk, row)
+                }
+                None => {
+                    lost += 1;
+                    (NOWHERE, 0)
+                }
+            };
+            to.write(chunk);
+            item.write(Item {
+                row,
+                op: self.first_op + command.op,
+                at: command.row,
+                before: NOWHERE,
+            });
+            if chunk != last {
+                match &mut starts {
+                    Some(list) if last == NOWHERE || chunk > last => list.push((chunk, at)),
+                    _ => starts = None,
+                }
+                last = chunk;
+            }
+        }
+        Found { lost, starts }
+    }
+}
+
+/// Finds the chunk of each command of `pieces`, in order, and puts them into `memory.items`.
 pub(super) fn locate(
     world: &World,
     lanes: &[&Lane],
     first_of: &[u32],
     pieces: &[Piece],
+    memory: &mut Memory,
 ) -> Located {
     let total: usize = pieces.iter().map(|piece| piece.commands.len()).sum();
     // Chunks under one number each.
@@ -69,60 +111,52 @@ pub(super) fn locate(
         first_chunk.push(chunks);
         chunks += archetype.chunks.len() as u32;
     }
-    // What each task looks up, and where it puts what it finds.
-    let mut there = vec![
-        There {
-            chunk: NOWHERE,
-            row: 0
-        };
-        total
-    ];
+    memory.recorded.clear();
+    memory.recorded.reserve(total);
+    memory.chunks.clear();
+    memory.chunks.reserve(total);
     let mut tasks = Vec::with_capacity(total / STEP + pieces.len());
     {
-        let mut rest = there.as_mut_slice();
+        let mut items = &mut memory.recorded.spare_capacity_mut()[..total];
+        let mut chunks = &mut memory.chunks.spare_capacity_mut()[..total];
         for piece in pieces {
-            let lane = lanes[piece.lane];
-            let commands =
-                &lane.commands[piece.commands.start as usize..piece.commands.end as usize];
-            for commands in commands.chunks(STEP) {
-                let (out, after) = rest.split_at_mut(commands.len());
-                rest = after;
-                tasks.push((commands, first_of[piece.lane], out));
+            let range = piece.commands.start as usize..piece.commands.end as usize;
+            for commands in lanes[piece.lane].commands[range].chunks(STEP) {
+                let (items_here, items_after) = items.split_at_mut(commands.len());
+                let (chunks_here, chunks_after) = chunks.split_at_mut(commands.len());
+                (items, chunks) = (items_after, chunks_after);
+                tasks.push(Task {
+                    commands,
+                    first_op: first_of[piece.lane],
+                    items: items_here,
+                    chunks: chunks_here,
+                });
             }
         }
     }
-    let look = |(commands, _, out): &mut (&[Command], u32, &mut [There])| {
-        let mut lost = 0;
-        for (command, out) in commands.iter().zip(out.iter_mut()) {
-            match world.locate(command.entity) {
-                Some((archetype, Row { chunk, row })) => {
-                    *out = There {
-                        chunk: first_chunk[archetype as usize] + chunk,
-                        row,
-                    };
-                }
-                None => lost += 1,
-            }
-        }
-        lost
-    };
-    let missing: usize = if parallel(total) {
-        tasks.par_iter_mut().map(look).sum()
+    let look = |task: &mut Task<'_>| task.run(world, &first_chunk);
+    let found: Vec<Found> = if parallel(total) {
+        tasks.par_iter_mut().map(look).collect()
     } else {
-        tasks.iter_mut().map(look).sum()
+        tasks.iter_mut().map(look).collect()
     };
+    let sizes = tasks.iter().map(|task| task.commands.len() as u32);
+    let sizes: Vec<u32> = sizes.collect();
+    // SAFETY: the tasks have written every entry.
+    unsafe {
+        memory.recorded.set_len(total);
+        memory.chunks.set_len(total);
+    }
     let mut located = Located::default();
-    let commands = tasks
-        .into_iter()
-        .map(|(commands, first, _)| (commands, first));
-    let commands: Vec<Slice<'_>> = commands.collect();
-    if missing > 0 {
-        located.lost = lost(&commands, &there);
+    if found.iter().any(|found| found.lost > 0) {
+        located.lost = lost(lanes, pieces, memory);
     }
-    if total < chunks as usize / 4 {
-        by_sorting(&mut located, &commands, &there);
-    } else {
-        by_counting(&mut located, &commands, &there, chunks as usize);
+    if !in_order(&mut located, &found, &sizes, memory) {
+        if total < chunks as usize / 4 {
+            by_sorting(&mut located, memory);
+        } else {
+            by_counting(&mut located, memory, chunks as usize);
+        }
     }
     // From numbers back to archetypes: upwards in both.
     let mut archetype = 0;
@@ -140,38 +174,68 @@ pub(super) fn locate(
 }
 
 /// The commands that have lost their entities, in order.
-fn lost(commands: &[Slice<'_>], there: &[There]) -> Vec<(u32, Entity)> {
-    let all = commands
-        .iter()
-        .flat_map(|(commands, first)| commands.iter().map(move |command| (command, first)));
-    let lost = all.zip(there).filter(|(_, there)| there.chunk == NOWHERE);
-    lost.map(|((command, first), _)| (first + command.op, command.entity))
+fn lost(lanes: &[&Lane], pieces: &[Piece], memory: &Memory) -> Vec<(u32, Entity)> {
+    let commands = pieces.iter().flat_map(|piece| {
+        let range = piece.commands.start as usize..piece.commands.end as usize;
+        &lanes[piece.lane].commands[range]
+    });
+    let found = memory.recorded.iter().zip(&memory.chunks);
+    let lost = commands
+        .zip(found)
+        .filter(|(_, (_, chunk))| **chunk == NOWHERE);
+    lost.map(|(command, (item, _))| (item.op, command.entity))
         .collect()
 }
 
-fn item(command: &Command, first_op: u32, there: There) -> Item {
-    Item {
-        row: there.row,
-        op: first_op + command.op,
-        at: command.row,
-        before: NOWHERE,
+/// If commands were recorded in the order of chunks, as a query does it, they are where they belong.
+fn in_order(located: &mut Located, found: &[Found], sizes: &[u32], memory: &mut Memory) -> bool {
+    let mut first = 0;
+    for (found, size) in found.iter().zip(sizes) {
+        let Found {
+            lost: 0,
+            starts: Some(starts),
+        } = found
+        else {
+            located.buckets.clear();
+            return false;
+        };
+        for &(chunk, at) in starts {
+            match located.buckets.last_mut() {
+                Some(last) if last.chunk == chunk => continue,
+                Some(last) if last.chunk > chunk => {
+                    located.buckets.clear();
+                    return false;
+                }
+                Some(last) => last.end = first + at,
+                None => {}
+            }
+            located.buckets.push(Bucket {
+                archetype: 0,
+                chunk,
+                first: first + at,
+                end: 0,
+            });
+        }
+        first += size;
     }
+    if let Some(last) = located.buckets.last_mut() {
+        last.end = first;
+    }
+    core::mem::swap(&mut memory.items, &mut memory.recorded);
+    true
 }
 
 /// Few commands in many chunks.
-fn by_sorting(located: &mut Located, commands: &[Slice<'_>], there: &[There]) {
-    let all = commands
-        .iter()
-        .flat_map(|(commands, first)| commands.iter().map(move |command| (command, *first)));
-    let found = all.zip(there).filter(|(_, there)| there.chunk != NOWHERE);
-    let mut sorted: Vec<(u32, Item)> = found
-        .map(|((command, first), &there)| (there.chunk, item(command, first, there)))
-        .collect();
-    // Stable: the order within a chunk stays.
-    sorted.sort_by_key(|&(chunk, _)| chunk);
-    for (chunk, item) in sorted {
-        let at = located.items.len() as u32;
-        located.items.push(item);
+fn by_sorting(located: &mut Located, memory: &mut Memory) {
+    let found = memory.chunks.iter().zip(0_u32..);
+    let found = found.filter(|(chunk, _)| **chunk != NOWHERE);
+    // With its position, each is different: the order within a chunk stays.
+    let mut sorted: Vec<(u32, u32)> = found.map(|(&chunk, at)| (chunk, at)).collect();
+    sorted.sort_unstable();
+    memory.items.clear();
+    for (chunk, from) in sorted {
+        let at = memory.items.len() as u32;
+        memory.items.push(memory.recorded[from as usize]);
         match located.buckets.last_mut() {
             Some(bucket) if bucket.chunk == chunk => bucket.end = at + 1,
             _ => located.buckets.push(Bucket {
@@ -185,33 +249,21 @@ fn by_sorting(located: &mut Located, commands: &[Slice<'_>], there: &[There]) {
 }
 
 /// Many commands: a counting sort, in as many parts as there are threads.
-fn by_counting(located: &mut Located, commands: &[Slice<'_>], there: &[There], chunks: usize) {
-    let threads = if parallel(there.len()) {
+fn by_counting(located: &mut Located, memory: &mut Memory, chunks: usize) {
+    let total = memory.chunks.len();
+    let threads = if parallel(total) {
         rayon::current_num_threads().min(16)
     } else {
         1
     };
-    // Each part is a range of the slices, of about as many commands as the others.
-    let per_part = there.len().div_ceil(threads).max(1);
-    let mut parts: Vec<Part<'_, '_>> = Vec::with_capacity(threads);
-    let (mut rest, mut where_rest) = (commands, there);
-    while !rest.is_empty() {
-        let (mut slices, mut count) = (0, 0);
-        while slices < rest.len() && count < per_part {
-            count += rest[slices].0.len();
-            slices += 1;
-        }
-        let (part, after) = rest.split_at(slices);
-        let (where_part, where_after) = where_rest.split_at(count);
-        parts.push((part, where_part));
-        (rest, where_rest) = (after, where_after);
-    }
-    let count = |(_, there): &Part<'_, '_>| {
-        let mut counts = vec![0_u32; chunks];
-        for there in *there {
-            if there.chunk != NOWHERE {
-                counts[there.chunk as usize] += 1;
-            }
+    let per_part = total.div_ceil(threads).max(1);
+    let parts = memory.chunks.chunks(per_part);
+    let parts: Vec<(&[u32], &[Item])> = parts.zip(memory.recorded.chunks(per_part)).collect();
+    let count = |(there, _): &(&[u32], &[Item])| {
+        // The last counts those that are nowhere.
+        let mut counts = vec![0_u32; chunks + 1];
+        for &chunk in *there {
+            counts[(chunk as usize).min(chunks)] += 1;
         }
         counts
     };
@@ -222,12 +274,12 @@ fn by_counting(located: &mut Located, commands: &[Slice<'_>], there: &[There], c
     };
     // Counts become the positions where each part puts its next command of each chunk.
     let mut next = 0;
-    for chunk in 0..chunks {
+    for chunk in 0..=chunks {
         let first = next;
         for counts in &mut counts {
             next += core::mem::replace(&mut counts[chunk], next);
         }
-        if next > first {
+        if next > first && chunk < chunks {
             located.buckets.push(Bucket {
                 archetype: 0,
                 chunk: chunk as u32,
@@ -236,22 +288,16 @@ fn by_counting(located: &mut Located, commands: &[Slice<'_>], there: &[There], c
             });
         }
     }
-    let mut items: Vec<Item> = Vec::with_capacity(next as usize);
-    let out = Out(items.as_mut_ptr());
-    let scatter = |(part, counts): (Part<'_, '_>, &mut Vec<u32>)| {
+    memory.items.clear();
+    memory.items.reserve(total);
+    let out = Out(memory.items.as_mut_ptr());
+    let scatter = |((there, items), counts): ((&[u32], &[Item]), &mut Vec<u32>)| {
         let out = &out;
-        let (slices, mut there) = part;
-        for (commands, first) in slices {
-            let (here, after) = there.split_at(commands.len());
-            there = after;
-            for (command, &there) in commands.iter().zip(here) {
-                if there.chunk != NOWHERE {
-                    let at = &mut counts[there.chunk as usize];
-                    // SAFETY: below `next`, and no other command has this position.
-                    unsafe { out.0.add(*at as usize).write(item(command, *first, there)) };
-                    *at += 1;
-                }
-            }
+        for (&chunk, &item) in there.iter().zip(items) {
+            let at = &mut counts[(chunk as usize).min(chunks)];
+            // SAFETY: below `total`, and no other command has this position.
+            unsafe { out.0.add(*at as usize).write(item) };
+            *at += 1;
         }
     };
     if threads > 1 {
@@ -259,9 +305,10 @@ fn by_counting(located: &mut Located, commands: &[Slice<'_>], there: &[There], c
     } else {
         parts.into_iter().zip(&mut counts).for_each(scatter);
     }
-    // SAFETY: every position below `next` was written.
-    unsafe { items.set_len(next as usize) };
-    located.items = items;
+    // SAFETY: every position was written.
+    unsafe { memory.items.set_len(total) };
+    let found = located.buckets.last().map_or(0, |bucket| bucket.end);
+    memory.items.truncate(found as usize);
 }
 
 /// Where items go, from several threads.

@@ -1,5 +1,9 @@
 //! The commands of a chunk become one net change for each of its entities.
 
+use core::mem::MaybeUninit;
+
+use smallvec::SmallVec;
+
 use crate::command::flush::locate::{Bucket, Item};
 use crate::command::flush::net::{Net, Nets};
 use crate::command::flush::ops::FlushOp;
@@ -10,25 +14,36 @@ use crate::command::lane::NONE;
 pub(super) struct Work {
     pub(super) archetype: u32,
     pub(super) chunk: u32,
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: SmallVec<[Group; 1]>,
     /// The chunk is handed over to another archetype or group, as it is.
     pub(super) handed: Option<(u32, u32)>,
-    /// Rows that leave the chunk, in order; once it is planned.
-    pub(super) leaving: Vec<u32>,
-    /// Among those, the entities that die.
-    pub(super) dying: Vec<u32>,
 }
 
-/// Entities of a chunk with the same net change.
+/// Entities of a chunk with the same net change: rows in the [memory](super::memory), in order.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) net: Net,
-    /// In order.
-    pub(super) rows: Vec<u32>,
-    /// For each row, its last command: an index into the items.
-    pub(super) last: Vec<u32>,
+    pub(super) first: u32,
+    pub(super) count: u32,
+    /// So many of them, the first ones, leave the chunk; once it is planned.
+    pub(super) leaving: u32,
     /// Every row has one command only, and all have the same op.
     pub(super) uniform: bool,
+}
+
+impl Group {
+    /// Where its rows stand in the memory.
+    #[inline(always)]
+    pub(super) fn range(&self) -> core::ops::Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+}
+
+impl Work {
+    /// Rows that leave the chunk.
+    pub(super) fn leaving(&self) -> u32 {
+        self.groups.iter().map(|group| group.leaving).sum()
+    }
 }
 
 /// What a thread needs for merging, kept from chunk to chunk.
@@ -39,6 +54,8 @@ pub(super) struct Scratch {
     touched: Vec<u32>,
     /// Net change → group of the chunk at hand.
     group_of: Vec<u32>,
+    /// For each group, where its next row goes.
+    next: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -56,32 +73,52 @@ impl Scratch {
             rows: Vec::new(),
             touched: Vec::new(),
             group_of: Vec::new(),
+            next: Vec::new(),
         }
     }
 }
 
-/// Merges the commands of a chunk with `len` entities. Links the commands of each entity.
+/// The commands of a chunk, and room for as many rows.
+pub(super) struct Chunk<'a> {
+    pub(super) bucket: Bucket,
+    pub(super) items: &'a mut [Item],
+    pub(super) rows: &'a mut [MaybeUninit<u32>],
+    pub(super) last: &'a mut [MaybeUninit<u32>],
+}
+
+/// Merges the commands of a chunk with `len` entities: links the commands of each, and writes all of `rows`
+/// and `last`.
 pub(super) fn merge(
     scratch: &mut Scratch,
     ops: &[FlushOp<'_>],
-    items: &mut [Item],
-    bucket: Bucket,
+    chunk: Chunk<'_>,
     len: u32,
 ) -> Work {
+    let Chunk {
+        bucket,
+        items,
+        rows,
+        last,
+    } = chunk;
     let mut work = Work {
         archetype: bucket.archetype,
         chunk: bucket.chunk,
-        groups: Vec::new(),
+        groups: SmallVec::new(),
         handed: None,
-        leaving: Vec::new(),
-        dying: Vec::new(),
     };
     if is_uniform(items) {
         let net = scratch.nets.step(0, items[0].op, ops);
+        for (to, item) in rows.iter_mut().zip(&*items) {
+            to.write(item.row);
+        }
+        for (to, at) in last.iter_mut().zip(bucket.first..) {
+            to.write(at);
+        }
         work.groups.push(Group {
             net: scratch.nets.all[net as usize].clone(),
-            rows: items.iter().map(|item| item.row).collect(),
-            last: (bucket.first..bucket.end).collect(),
+            first: bucket.first,
+            count: items.len() as u32,
+            leaving: 0,
             uniform: true,
         });
         return work;
@@ -100,31 +137,49 @@ pub(super) fn merge(
     }
     if scratch.touched.len() > len as usize / 16 {
         scratch.touched.clear();
-        let rows = scratch.rows[..len as usize].iter().zip(0..);
-        let touched = rows.filter(|(state, _)| state.last != NONE);
+        let states = scratch.rows[..len as usize].iter().zip(0..);
+        let touched = states.filter(|(state, _)| state.last != NONE);
         scratch.touched.extend(touched.map(|(_, row)| row));
     } else {
         scratch.touched.sort_unstable();
     }
+    // Groups, and how many rows each has.
     scratch.group_of.resize(scratch.nets.all.len(), NONE);
     for &row in &scratch.touched {
-        let state = core::mem::replace(&mut scratch.rows[row as usize], UNTOUCHED);
-        let group = &mut scratch.group_of[state.net as usize];
+        let net = scratch.rows[row as usize].net;
+        let group = &mut scratch.group_of[net as usize];
         if *group == NONE {
             *group = work.groups.len() as u32;
             work.groups.push(Group {
-                net: scratch.nets.all[state.net as usize].clone(),
-                rows: Vec::new(),
-                last: Vec::new(),
+                net: scratch.nets.all[net as usize].clone(),
+                first: 0,
+                count: 0,
+                leaving: 0,
                 uniform: false,
             });
         }
-        let group = &mut work.groups[*group as usize];
-        group.rows.push(row);
-        group.last.push(state.last);
+        work.groups[*group as usize].count += 1;
     }
+    let mut first = 0;
+    for group in &mut work.groups {
+        group.first = bucket.first + first;
+        scratch.next.push(first);
+        first += group.count;
+    }
+    for &row in &scratch.touched {
+        let state = core::mem::replace(&mut scratch.rows[row as usize], UNTOUCHED);
+        let group = scratch.group_of[state.net as usize];
+        let next = &mut scratch.next[group as usize];
+        rows[*next as usize].write(row);
+        last[*next as usize].write(state.last);
+        *next += 1;
+    }
+    // Several commands of one entity leave places over.
+    rows[first as usize..].fill(MaybeUninit::new(0));
+    last[first as usize..].fill(MaybeUninit::new(NONE));
     scratch.touched.clear();
     scratch.group_of.clear();
+    scratch.next.clear();
     work
 }
 

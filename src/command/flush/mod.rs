@@ -18,6 +18,7 @@
 mod apply;
 mod link;
 mod locate;
+mod memory;
 mod merge;
 mod net;
 mod ops;
@@ -39,8 +40,9 @@ use crate::entity::{Entity, EntityFault};
 use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::sync::pool::Lent;
 use crate::world::{World, WorldError};
-use apply::Scene;
-use locate::{Item, locate};
+use apply::{Holes, Scene};
+use locate::{Item, Located, locate};
+pub(crate) use memory::Memory;
 use merge::{Scratch, Work, merge};
 use ops::{FlushOp, Ops};
 
@@ -84,6 +86,8 @@ impl World {
             return FlushReport::default();
         };
         let queue = Arc::clone(queue);
+        let memory = queue.memory.take();
+        let mut memory = memory.unwrap_or_else(|| queue.memory.lend(Memory::default()));
         let mut report = FlushReport::default();
         let mut panicked = None;
         loop {
@@ -110,13 +114,15 @@ impl World {
                 report,
                 panicked,
             };
-            flush.run(self);
+            flush.run(self, &mut memory);
             for (mut lane, left) in flush.lanes {
                 let more = lane.reset(left);
                 flush.panicked = first(flush.panicked, more);
             }
             (report, panicked) = (flush.report, flush.panicked);
         }
+        memory.settle();
+        drop(memory);
         resume(panicked);
         report
     }
@@ -129,7 +135,7 @@ impl World {
 }
 
 impl Flush<'_> {
-    fn run(&mut self, world: &mut World) {
+    fn run(&mut self, world: &mut World, memory: &mut Memory) {
         let mut order: Vec<(u64, u64, usize, usize)> = Vec::new();
         for (lane, (data, _)) in self.lanes.iter_mut().enumerate() {
             for payload in &mut data.payloads {
@@ -154,12 +160,12 @@ impl Flush<'_> {
             .filter(|piece| !piece.commands.is_empty())
             .collect();
         if !pieces.is_empty() {
-            self.apply_all(world, pieces);
+            self.apply_all(world, pieces, memory);
         }
     }
 
     /// Applies all commands, batch by batch, with the closures between them.
-    fn apply_all(&mut self, world: &mut World, pieces: Vec<Piece>) {
+    fn apply_all(&mut self, world: &mut World, pieces: Vec<Piece>, memory: &mut Memory) {
         let lanes = core::mem::take(&mut self.lanes);
         {
             let data: Vec<&Lane> = lanes.iter().map(|(lane, _)| &**lane).collect();
@@ -184,7 +190,7 @@ impl Flush<'_> {
                         commands: begin..at,
                     });
                     begin = at + 1;
-                    self.apply(world, &data, &ops, &mut batch);
+                    self.apply(world, &data, &ops, &mut batch, memory);
                     let column = &payload.columns[0];
                     // SAFETY: the closure's row, which is moved out once, here.
                     unsafe { column.moved_out(command.row) };
@@ -199,36 +205,44 @@ impl Flush<'_> {
                     commands: begin..piece.commands.end,
                 });
             }
-            self.apply(world, &data, &ops, &mut batch);
+            self.apply(world, &data, &ops, &mut batch, memory);
             ops.release(world);
         }
         self.lanes = lanes;
     }
 
     /// Applies commands among which are no closures.
-    fn apply(&mut self, world: &mut World, lanes: &[&Lane], ops: &Ops<'_>, batch: &mut Vec<Piece>) {
+    fn apply(
+        &mut self,
+        world: &mut World,
+        lanes: &[&Lane],
+        ops: &Ops<'_>,
+        batch: &mut Vec<Piece>,
+        memory: &mut Memory,
+    ) {
         batch.retain(|piece| !piece.commands.is_empty());
         if batch.is_empty() {
             return;
         }
-        let mut located = locate(world, lanes, &ops.first_of, batch);
+        let mut located = locate(world, lanes, &ops.first_of, batch, memory);
         batch.clear();
         for (op, entity) in core::mem::take(&mut located.lost) {
             self.lose(world, &ops.all[op as usize], entity);
         }
-        let mut works = works(world, ops, &mut located);
-        let items = located.items;
-        let plan = self.plan(world, &mut works);
-        let (coming, panicked) = told::tell_going(world, &works, &plan);
+        let mut works = works(world, ops, &located, memory);
+        let plan = self.plan(world, &mut works, &memory.rows);
+        let (coming, panicked) = told::tell_going(world, &works, &plan, &memory.rows);
         self.panicked = first(self.panicked.take(), panicked);
         let scene = Scene {
             world,
             ops: &ops.all,
-            items: &items,
+            items: &memory.items,
+            rows: &memory.rows,
+            last: &memory.last,
             works: &works,
             plan: &plan,
         };
-        let panicked = if parallel(items.len()) {
+        let panicked = if parallel(memory.items.len()) {
             let tasks = plan.tasks.par_iter();
             // SAFETY: the plan gives each row to one task, with an empty row of its own to go to; payloads
             // are sealed when a flush begins.
@@ -236,15 +250,18 @@ impl Flush<'_> {
             let moved = moved.reduce(|| None, first);
             scene.carry_all_bits();
             // SAFETY: each chunk has one work, and all tasks are done.
-            let closed = works.par_iter().map(|work| unsafe { scene.close(work) });
+            let close = |holes: &mut Holes, work: &Work| unsafe { scene.close(work, holes) };
+            let closed = works.par_iter().map_init(Holes::default, close);
             first(moved, closed.reduce(|| None, first))
         } else {
+            let mut holes = Holes::default();
             // SAFETY: as above.
             let moved = plan.tasks.iter().map(|task| unsafe { scene.run(task) });
             let moved = moved.fold(None, first);
             scene.carry_all_bits();
             // SAFETY: as above.
-            let closed = works.iter().map(|work| unsafe { scene.close(work) });
+            let close = |work: &Work| unsafe { scene.close(work, &mut holes) };
+            let closed = works.iter().map(close);
             closed.fold(moved, first)
         };
         self.panicked = first(self.panicked.take(), panicked);
@@ -270,29 +287,45 @@ impl Flush<'_> {
 }
 
 /// Merges the commands of each chunk.
-fn works(world: &World, ops: &Ops<'_>, located: &mut locate::Located) -> Vec<Work> {
-    let mut rest: &mut [Item] = &mut located.items;
+fn works(world: &World, ops: &Ops<'_>, located: &Located, memory: &mut Memory) -> Vec<Work> {
+    let total = memory.items.len();
+    memory.rows.clear();
+    memory.rows.reserve(total);
+    memory.last.clear();
+    memory.last.reserve(total);
     let mut tasks = Vec::with_capacity(located.buckets.len());
+    let mut items: &mut [Item] = &mut memory.items;
+    let mut rows = &mut memory.rows.spare_capacity_mut()[..total];
+    let mut last = &mut memory.last.spare_capacity_mut()[..total];
     for &bucket in &located.buckets {
-        let (items, after) = rest.split_at_mut((bucket.end - bucket.first) as usize);
-        rest = after;
-        tasks.push((bucket, items));
+        let count = (bucket.end - bucket.first) as usize;
+        let (items_here, items_after) = items.split_at_mut(count);
+        let (rows_here, rows_after) = rows.split_at_mut(count);
+        let (last_here, last_after) = last.split_at_mut(count);
+        (items, rows, last) = (items_after, rows_after, last_after);
+        tasks.push(merge::Chunk {
+            bucket,
+            items: items_here,
+            rows: rows_here,
+            last: last_here,
+        });
     }
-    let len_of = |bucket: &locate::Bucket| {
-        world.archetypes[bucket.archetype as usize].chunks[bucket.chunk as usize].len
+    let run = |scratch: &mut Scratch, chunk: merge::Chunk<'_>| {
+        let data = &world.archetypes[chunk.bucket.archetype as usize];
+        let len = data.chunks[chunk.bucket.chunk as usize].len;
+        merge(scratch, &ops.all, chunk, len)
     };
-    let run = |scratch: &mut Scratch, (bucket, items): (locate::Bucket, &mut [Item])| {
-        let len = len_of(&bucket);
-        merge(scratch, &ops.all, items, bucket, len)
-    };
-    let total = located.buckets.last().map_or(0, |bucket| bucket.end);
-    if parallel(total as usize) {
+    let works = if parallel(total) {
         tasks.into_par_iter().map_init(Scratch::new, run).collect()
     } else {
         let mut scratch = Scratch::new();
-        tasks
-            .into_iter()
-            .map(|task| run(&mut scratch, task))
-            .collect()
+        let works = tasks.into_iter().map(|task| run(&mut scratch, task));
+        works.collect()
+    };
+    // SAFETY: each chunk's share was written, and buckets follow each other.
+    unsafe {
+        memory.rows.set_len(total);
+        memory.last.set_len(total);
     }
+    works
 }

@@ -49,7 +49,7 @@ const ROWS: u32 = 2_048;
 
 impl Flush<'_> {
     /// Says for each entity where it goes, and takes the room there.
-    pub(super) fn plan(&mut self, world: &mut World, works: &mut [Work]) -> Plan {
+    pub(super) fn plan(&mut self, world: &mut World, works: &mut [Work], rows: &[u32]) -> Plan {
         let mut plan = Plan::default();
         let mut known: HashMap<(u32, Net), Result<u32, WorldError>> = HashMap::new();
         for work in works.iter_mut() {
@@ -57,7 +57,7 @@ impl Flush<'_> {
         }
         for (number, work) in works.iter_mut().enumerate() {
             if work.handed.is_none() {
-                self.plan_chunk(world, &mut plan, &mut known, number as u32, work);
+                self.plan_chunk(world, &mut plan, &mut known, number as u32, work, rows);
             }
         }
         plan
@@ -76,7 +76,7 @@ impl Flush<'_> {
             return;
         };
         let chunk = &world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
-        if group.net.destroyed || group.rows.len() != chunk.len as usize {
+        if group.net.destroyed || group.count != chunk.len {
             return;
         }
         let found = way(
@@ -116,7 +116,7 @@ impl Flush<'_> {
         // Counted at once, so that the group stays although its other chunks go before this one comes.
         world.archetypes[target as usize].groups[to as usize].chunks += 1;
         work.handed = Some((target, to));
-        self.report.moved += group.rows.len();
+        self.report.moved += group.count as usize;
     }
 
     fn plan_chunk(
@@ -126,14 +126,14 @@ impl Flush<'_> {
         known: &mut HashMap<(u32, Net), Result<u32, WorldError>>,
         number: u32,
         work: &mut Work,
+        all_rows: &[u32],
     ) {
         for group in 0..work.groups.len() {
-            let rows = work.groups[group].rows.len() as u32;
+            let rows = work.groups[group].count;
             let net = &work.groups[group].net;
             if net.destroyed {
                 self.report.destroyed += rows as usize;
-                work.dying.extend_from_slice(&work.groups[group].rows);
-                work.leaving.extend_from_slice(&work.groups[group].rows);
+                work.groups[group].leaving = rows;
                 continue;
             }
             let refused = world.refuses_const(work.archetype, work.chunk, net);
@@ -145,7 +145,7 @@ impl Flush<'_> {
             let found = match found {
                 Ok(found) => found,
                 Err(error) => {
-                    self.refuse(world, work, group, 0, &error);
+                    self.refuse(world, work, group, 0, &error, all_rows);
                     continue;
                 }
             };
@@ -184,17 +184,12 @@ impl Flush<'_> {
             }
             let (done, error) = self.take_room(world, plan, number, group, rows, found, to);
             self.report.moved += done as usize;
-            let gone = &work.groups[group].rows[..done as usize];
-            work.leaving.extend_from_slice(gone);
+            work.groups[group].leaving = done;
             if done < rows {
                 let error = error.unwrap_or(WorldError::Interrupted);
-                self.refuse(world, work, group, done, &error);
+                self.refuse(world, work, group, done, &error, all_rows);
                 world.let_go(target, to);
             }
-        }
-        if work.groups.len() > 1 {
-            work.leaving.sort_unstable();
-            work.dying.sort_unstable();
         }
     }
 
@@ -240,10 +235,20 @@ impl Flush<'_> {
     }
 
     /// Reports that rows of a group stay as they are.
-    fn refuse(&mut self, world: &World, work: &Work, group: usize, first: u32, error: &WorldError) {
+    fn refuse(
+        &mut self,
+        world: &World,
+        work: &Work,
+        group: usize,
+        first: u32,
+        error: &WorldError,
+        rows: &[u32],
+    ) {
         let chunk = &world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
-        for &row in &work.groups[group].rows[first as usize..] {
-            let entity = chunk.entities()[row as usize];
+        for &row in &rows[work.groups[group].range()][first as usize..] {
+            // SAFETY: a row that has a handle. (Not all of the chunk have one: some are taken for entities
+            // that are still to come.)
+            let entity = unsafe { *chunk.handles().add(row as usize) };
             self.report
                 .refused
                 .push((entity, error.for_another(entity)));

@@ -11,11 +11,10 @@ pub(super) fn settle(world: &mut World, works: &[Work]) {
     for work in works.iter().rev() {
         let universe = &world.universe;
         match work.handed {
-            None if work.leaving.is_empty() => continue,
+            None if work.leaving() == 0 => continue,
             None => {
                 let data = &mut world.archetypes[work.archetype as usize];
-                let leaving = work.leaving.len() as u32;
-                data.shrunk(universe, world.number, work.chunk, leaving, version);
+                data.shrunk(universe, world.number, work.chunk, work.leaving(), version);
             }
             Some((target, group)) if target == work.archetype => {
                 let data = &mut world.archetypes[target as usize];

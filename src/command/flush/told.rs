@@ -22,23 +22,31 @@ struct Told {
 }
 
 /// Tells what a plan takes away, which nobody has touched yet; what it brings.
-pub(super) fn tell_going(world: &mut World, works: &[Work], plan: &Plan) -> (Coming, Panicked) {
+pub(super) fn tell_going(
+    world: &mut World,
+    works: &[Work],
+    plan: &Plan,
+    rows: &[u32],
+) -> (Coming, Panicked) {
     if !world.is_watched(DESTROYED | REMOVED | ADDED) {
         return (Coming::default(), None);
     }
     let mut told = Told::default();
     for work in works {
         if world.watches(work.archetype, DESTROYED) {
-            rows_of(&mut told.destroyed, work, &work.dying, NOWHERE);
+            let dying = work.groups.iter().filter(|group| group.net.destroyed);
+            for group in dying {
+                rows_of(&mut told.destroyed, work, &rows[group.range()], NOWHERE);
+            }
         }
         if let (Some((target, _)), [group]) = (work.handed, work.groups.as_slice()) {
-            told.moved(world, work, &group.rows, target);
+            told.moved(world, work, &rows[group.range()], target);
         }
     }
     for task in &plan.tasks {
         if task.to.is_some() {
             let work = &works[task.work as usize];
-            let rows = &work.groups[task.group as usize].rows;
+            let rows = &rows[work.groups[task.group as usize].range()];
             let rows = &rows[task.first as usize..(task.first + task.count) as usize];
             told.moved(world, work, rows, plan.ways[task.way as usize].target);
         }

@@ -30,12 +30,12 @@ pub enum Deferred<'a, I> {
 pub enum DeferredCase {
     /// [`Deferred::Spawn`], cold and warm.
     Spawn,
-    /// [`Deferred::Despawn`], in the order of creation or in no order.
+    /// [`Deferred::Despawn`], twice, in the order of creation or in no order.
     Despawn {
         /// In no order.
         random: bool,
     },
-    /// [`Deferred::Insert`], warm, in either order; and [`Deferred::Remove`].
+    /// [`Deferred::Insert`] and [`Deferred::Remove`], twice, in either order.
     Change {
         /// In no order.
         random: bool,
@@ -49,10 +49,23 @@ impl DeferredCase {
     pub(super) fn rows(self) -> Vec<String> {
         let steps: &[&str] = match self {
             Self::Spawn => &["deferred_spawn/cold", "deferred_spawn/warm"],
-            Self::Despawn { random: false } => &["deferred_despawn/sorted"],
-            Self::Despawn { random: true } => &["deferred_despawn/random"],
-            Self::Change { random: false } => &["deferred_insert/sorted", "deferred_remove/sorted"],
-            Self::Change { random: true } => &["deferred_insert/random", "deferred_remove/random"],
+            Self::Despawn { random: false } => &["deferred_despawn/cold", "deferred_despawn/warm"],
+            Self::Despawn { random: true } => &[
+                "deferred_despawn/random_cold",
+                "deferred_despawn/random_warm",
+            ],
+            Self::Change { random: false } => &[
+                "deferred_insert/cold",
+                "deferred_remove/cold",
+                "deferred_insert/warm",
+                "deferred_remove/warm",
+            ],
+            Self::Change { random: true } => &[
+                "deferred_insert/random_cold",
+                "deferred_remove/random_cold",
+                "deferred_insert/random_warm",
+                "deferred_remove/random_warm",
+            ],
             Self::Eight => &["deferred_eight"],
         };
         steps
@@ -159,20 +172,21 @@ impl<C: EcsContender> Subject for Recorded<C> {
             DeferredCase::Despawn { .. } => {
                 let mut world = C::fresh();
                 let named = self.populate(&mut world, ids);
-                self.untimed(&mut world, Deferred::Despawn(&named));
-                let named = self.populate(&mut world, ids);
                 self.step(&mut world, 0, watch, Deferred::Despawn(&named));
+                assert_eq!(world.positions(), Tally::default());
+                let named = self.populate(&mut world, ids);
+                self.step(&mut world, 1, watch, Deferred::Despawn(&named));
                 assert_eq!(world.positions(), Tally::default());
             }
             DeferredCase::Change { .. } => {
                 let mut world = C::fresh();
                 let named = self.populate(&mut world, ids);
-                self.untimed(&mut world, Deferred::Insert(&named));
-                self.untimed(&mut world, Deferred::Remove(&named));
-                self.step(&mut world, 0, watch, Deferred::Insert(&named));
-                assert_eq!(world.extras(), super::extras(named.len()));
-                self.step(&mut world, 1, watch, Deferred::Remove(&named));
-                assert_eq!(world.extras(), Tally::default());
+                for round in [0, 1] {
+                    self.step(&mut world, 2 * round, watch, Deferred::Insert(&named));
+                    assert_eq!(world.extras(), super::extras(named.len()));
+                    self.step(&mut world, 2 * round + 1, watch, Deferred::Remove(&named));
+                    assert_eq!(world.extras(), Tally::default());
+                }
                 assert_eq!(world.positions(), all);
             }
             DeferredCase::Eight => {

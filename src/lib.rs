@@ -20,6 +20,7 @@
 //! | [`query`] | [`Query`](query::Query): what is lent of which entities |
 //! | [`command`] | [`Commands`](command::Commands): recorded by any thread, applied by a flush |
 //! | [`observer`] | [observers](world::World::observe) of what comes and goes, in batches |
+//! | [`signal`] | [`Signal`](signal::Signal)s, sent by any thread, got once by each [reader](signal::SignalReader) |
 #![cfg_attr(
     feature = "cli",
     doc = "| [`cli`] | the `megachunk` program and the workloads it shares with the benches |"
@@ -52,6 +53,8 @@ pub mod memory;
 pub mod observer;
 #[cfg(not(loom))]
 pub mod query;
+#[cfg(not(loom))]
+pub mod signal;
 pub mod sync;
 #[cfg(not(loom))]
 pub mod world;
@@ -74,6 +77,8 @@ pub mod prelude {
     pub use crate::observer::{Observed, ObservedBatch, ObserverId};
     #[cfg(not(loom))]
     pub use crate::query::{Any, Changed, Has, Query, QueryError, With, Without};
+    #[cfg(not(loom))]
+    pub use crate::signal::{ParallelSignals, Received, Signal, SignalReader, Signals};
     #[cfg(not(loom))]
     pub use crate::world::{Universe, World, WorldError};
 }

@@ -195,7 +195,7 @@ impl World {
     ///
     /// # Errors
     /// [`QueryError`]: the requirements exclude what they ask for;
-    /// [`FragmentError::Unknown`](crate::fragment::FragmentError::Unknown).
+    /// [`FragmentError::Unknown`].
     pub fn observe_dynamic(
         &mut self,
         observed: Observed,

@@ -2,11 +2,12 @@
 
 use core::ops::Range;
 
+use crate::archetype::Row;
 use crate::entity::Entity;
 use crate::query::masks::masked;
 use crate::query::query::Match;
 use crate::query::run::Scope;
-use crate::query::{ChunkView, QueryData, QueryFilter, QueryRun};
+use crate::query::{ChunkView, Query, QueryData, QueryFilter, QueryRun};
 use crate::world::{SliceReport, World};
 
 /// Neighbouring rows of a chunk.
@@ -120,6 +121,38 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
             }
         }
         report
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> Query<D, F> {
+    /// Lends the data of those of these rows that the query sees, each with its position among them: as a run
+    /// does.
+    ///
+    /// # Safety
+    /// Rows of the world, each once; nobody uses in the meantime what `D` writes, or writes what it reads.
+    pub(crate) unsafe fn lend_rows(
+        &mut self,
+        world: &World,
+        rows: impl Iterator<Item = (u32, Row)>,
+        mut each: impl FnMut(usize, D::Item<'_>),
+    ) {
+        self.update(world);
+        let (since, version) = self.begin(world);
+        let scope = Scope {
+            world,
+            since,
+            version,
+            filter: None,
+        };
+        for (at, (archetype, Row { chunk, row })) in rows.enumerate() {
+            let span = Span {
+                archetype,
+                chunk,
+                first: row,
+                count: 1,
+            };
+            rows_of(&self.matches, scope, &span, &mut |item| each(at, item));
+        }
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) mod mutant;
 mod mutex;
 pub mod pool;
 pub mod probe;
+pub mod roster;
 
 pub use mutex::{Mutex, MutexGuard};
 

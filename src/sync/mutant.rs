@@ -198,6 +198,15 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "the next owner of a slot does not see what the last one did",
     ),
     (
+        "roster_add_relaxed",
+        "who finds a thing in a list that others add to does not see all of it",
+    ),
+    ("roster_find_relaxed", "the same, by the finder"),
+    (
+        "roster_no_second_look",
+        "two threads add the same thing at once, and it is there twice",
+    ),
+    (
         "span_close_relaxed",
         "the second look may see the claim word as it was before",
     ),

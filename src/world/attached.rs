@@ -55,6 +55,22 @@ impl Attached {
         self.find(self.0.load(Ordering::Acquire))
     }
 
+    /// What there is of a type, to change. O(attachments).
+    pub(crate) fn get_mut<T: Attachment>(&mut self) -> Option<&mut T> {
+        // Ordering: Relaxed: `&mut` comes after everybody.
+        let mut node = self.0.load(Ordering::Relaxed);
+        while !node.is_null() {
+            // SAFETY: nodes live as long as the list, and `&mut self` lends nothing else meanwhile.
+            let Node { value, next } = unsafe { &mut *node };
+            let value: &mut dyn Any = &mut **value;
+            if let Some(found) = value.downcast_mut() {
+                return Some(found);
+            }
+            node = *next;
+        }
+        None
+    }
+
     /// What there is of a type, made if there is none. Lock-free.
     pub(crate) fn get_or_attach<T: Attachment>(&self, make: impl FnOnce() -> T) -> &T {
         let mut head = self.0.load(Ordering::Acquire);

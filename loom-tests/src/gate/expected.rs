@@ -196,6 +196,18 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_claims::a_slot_that_is_released_and_claimed_has_the_next_version",
     ),
     (
+        "roster_add_relaxed",
+        "signals::two_who_ask_for_one_name_get_one_number",
+    ),
+    (
+        "roster_find_relaxed",
+        "signals::two_who_ask_for_one_name_get_one_number",
+    ),
+    (
+        "roster_no_second_look",
+        "signals::two_who_ask_for_one_name_get_one_number",
+    ),
+    (
         "span_close_relaxed",
         "entity_spans::a_word_emptied_and_opened_is_not_hidden",
     ),

@@ -1,0 +1,191 @@
+//! What senders have left is put into the logs of its signals, in an order that no thread decides.
+
+use core::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use crate::entity::Entity;
+use crate::fragment::panic::{Panicked, note};
+use crate::signal::log::Log;
+use crate::signal::mailbag::Mailbag;
+use crate::signal::post::Post;
+use crate::sync::atomic::Ordering;
+use crate::sync::pool::Lent;
+use crate::world::check::{Found, Held};
+use crate::world::{Attachment, World, WorldError};
+
+/// A signal that waits for its time, or for its entity to be built. In the order of times, then of sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    time: u64,
+    sequence: u64,
+    signal: u32,
+    /// Where its log keeps the payload.
+    slot: u32,
+    entity: Entity,
+}
+
+/// The logs of a world's signals, and what is not in them yet. Who has the world to himself changes it.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    /// By the signals' numbers.
+    pub(super) logs: Vec<Log>,
+    /// Signals that were collected.
+    sequence: u64,
+    later: BinaryHeap<Reverse<Waiting>>,
+    /// For entities that are not built yet.
+    early: Vec<Waiting>,
+}
+
+impl Attachment for Board {
+    fn world_ends(&self) {}
+
+    fn check(&self, _: &mut Found) -> Held {
+        Held::default()
+    }
+}
+
+/// Puts what senders have left into the logs, and what has waited long enough; what the `drop`s of payloads
+/// panicked with.
+pub(super) fn collect(world: &mut World) -> Panicked {
+    let post = Arc::clone(Post::of(world));
+    let mut board = core::mem::take(board(world));
+    let mut panicked = None;
+    let mut bags = post.bags.take_all();
+    bags.retain(|bag| !bag.segments.is_empty());
+    // After the bags: a signal was known before it was sent.
+    board.add_logs(&post);
+    for log in &mut board.logs {
+        log.trim(&mut panicked);
+    }
+    board.rouse(world, &mut panicked);
+    // Ordering: Relaxed: time moves under `&mut` of the world.
+    let now = post.now.load(Ordering::Relaxed);
+    board.sort_in(world, &mut bags, now, &mut panicked);
+    board.ring(world, now, &mut panicked);
+    *self::board(world) = board;
+    panicked
+}
+
+/// The world's board.
+pub(super) fn board(world: &mut World) -> &mut Board {
+    world.attached.get_or_attach(Board::default);
+    match world.attached.get_mut() {
+        Some(board) => board,
+        None => unreachable!("it was just attached"),
+    }
+}
+
+/// Whether an entity will be built in this world, perhaps.
+fn is_unbuilt(world: &World, entity: Entity) -> bool {
+    world.locate(entity).is_none()
+        && matches!(
+            world.refuse(entity),
+            WorldError::NotBuilt { .. } | WorldError::Pending { .. }
+        )
+}
+
+impl Board {
+    /// A log for each signal that there is.
+    fn add_logs(&mut self, post: &Post) {
+        for number in self.logs.len()..post.kinds.len() {
+            if let Some(kind) = post.kinds.get(number as u32) {
+                self.logs.push(Log::new((kind.new_log)()));
+            }
+        }
+    }
+
+    /// Posts what has waited for entities that are built now, or dead: readers count those.
+    fn rouse(&mut self, world: &World, panicked: &mut Panicked) {
+        for waiting in core::mem::take(&mut self.early) {
+            if is_unbuilt(world, waiting.entity) {
+                self.early.push(waiting);
+            } else {
+                self.post_kept(waiting, panicked);
+            }
+        }
+    }
+
+    /// Takes the letters out of the bags, in order.
+    fn sort_in(
+        &mut self,
+        world: &World,
+        bags: &mut [Lent<'_, Mailbag>],
+        now: u64,
+        panicked: &mut Panicked,
+    ) {
+        let mut order: Vec<(u64, u64, usize, usize)> = Vec::new();
+        for (at, bag) in bags.iter().enumerate() {
+            let segments = bag.segments.iter().enumerate();
+            order.extend(segments.map(|(segment, s)| (s.key, s.number, at, segment)));
+        }
+        order.sort_unstable();
+        for (_, _, at, segment) in order {
+            let bag = &mut *bags[at];
+            let letters = bag.segments[segment].letters.clone();
+            let mut next = bag.times.partition_point(|(at, _)| *at < letters.start);
+            for at in letters {
+                let letter = bag.letters[at as usize];
+                let time = match bag.times.get(next) {
+                    Some(&(of, time)) if of == at => {
+                        next += 1;
+                        time
+                    }
+                    _ => 0,
+                };
+                let log = &mut self.logs[letter.signal as usize];
+                let column = bag.column(letter.signal);
+                self.sequence += 1;
+                let mut waiting = Waiting {
+                    time,
+                    sequence: self.sequence,
+                    signal: letter.signal,
+                    slot: 0,
+                    entity: letter.entity,
+                };
+                if waiting.time > now {
+                    waiting.slot = log.payloads.keep(column, letter.row);
+                    self.later.push(Reverse(waiting));
+                } else if log.is_idle() {
+                    note(panicked, || log.payloads.drop_sent(column, letter.row));
+                } else if is_unbuilt(world, letter.entity) {
+                    waiting.slot = log.payloads.keep(column, letter.row);
+                    self.early.push(waiting);
+                } else {
+                    log.payloads.post(column, letter.row);
+                    log.note(self.sequence, letter.entity);
+                }
+            }
+        }
+        bags.iter_mut().for_each(|bag| bag.reset());
+    }
+
+    /// Posts what has waited for its time.
+    fn ring(&mut self, world: &World, now: u64, panicked: &mut Panicked) {
+        while let Some(Reverse(next)) = self.later.peek()
+            && next.time <= now
+        {
+            let Some(Reverse(mut waiting)) = self.later.pop() else {
+                unreachable!("it was just seen")
+            };
+            // It is sent now.
+            self.sequence += 1;
+            waiting.sequence = self.sequence;
+            if is_unbuilt(world, waiting.entity) {
+                self.early.push(waiting);
+            } else {
+                self.post_kept(waiting, panicked);
+            }
+        }
+    }
+
+    fn post_kept(&mut self, waiting: Waiting, panicked: &mut Panicked) {
+        let log = &mut self.logs[waiting.signal as usize];
+        if log.is_idle() {
+            note(panicked, || log.payloads.drop_kept(waiting.slot));
+        } else {
+            log.payloads.post_kept(waiting.slot);
+            log.note(waiting.sequence, waiting.entity);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! `Signal`: what is sent, without saying to whom.
+
+use core::any::{TypeId, type_name};
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::signal::SignalError;
+use crate::signal::log::{Payloads, Store};
+use crate::signal::post::Post;
+use crate::world::World;
+
+/// A signal of a world that carries a `P`: what senders send and readers subscribe to. A number, without the
+/// world.
+///
+/// From [`World::signal`] or [`World::signal_of`].
+pub struct Signal<P> {
+    /// The world's post.
+    pub(super) post: u32,
+    pub(super) number: u32,
+    _payload: PhantomData<fn(P)>,
+}
+
+/// What a world knows of a signal.
+#[derive(Debug)]
+pub(super) struct Kind {
+    /// `None`: it is known by what it carries.
+    name: Option<Box<str>>,
+    payload: TypeId,
+    payload_name: &'static str,
+    pub(super) new_log: fn() -> Box<dyn Store>,
+}
+
+impl Kind {
+    fn new<P: Send + Sync + 'static>(name: Option<&str>) -> Self {
+        Self {
+            name: name.map(Into::into),
+            payload: TypeId::of::<P>(),
+            payload_name: type_name::<P>(),
+            new_log: || Box::<Payloads<P>>::default(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(self.payload_name)
+    }
+}
+
+impl Post {
+    /// The signal of a name; of a type's own if there is none.
+    pub(super) fn signal<P: Send + Sync + 'static>(
+        &self,
+        name: Option<&str>,
+    ) -> Result<Signal<P>, SignalError> {
+        let payload = TypeId::of::<P>();
+        let is = |kind: &Kind| match (&kind.name, name) {
+            (Some(known), Some(name)) => **known == *name,
+            (None, None) => kind.payload == payload,
+            _ => false,
+        };
+        let found = self.kinds.find_or_add(is, || Ok(Kind::new::<P>(name)));
+        let (number, kind) = found?;
+        if kind.payload == payload {
+            Ok(Signal {
+                post: self.number,
+                number,
+                _payload: PhantomData,
+            })
+        } else {
+            Err(SignalError::Payload {
+                name: kind.name().into(),
+                carried: kind.payload_name,
+                asked: type_name::<P>(),
+            })
+        }
+    }
+}
+
+impl World {
+    /// The signal of this name, which carries a `P`: the one that there is, or a new one. Any thread,
+    /// lock-free, O(signals of the world).
+    ///
+    /// # Errors
+    /// [`SignalError::Payload`]: it carries something else.
+    pub fn signal<P: Send + Sync + 'static>(&self, name: &str) -> Result<Signal<P>, SignalError> {
+        Post::of(self).signal(Some(name))
+    }
+
+    /// The signal that is known by what it carries. Any thread, lock-free, O(signals of the world).
+    #[must_use]
+    pub fn signal_of<P: Send + Sync + 'static>(&self) -> Signal<P> {
+        match Post::of(self).signal(None) {
+            Ok(signal) => signal,
+            Err(error) => unreachable!("found by its type: {error}"),
+        }
+    }
+}
+
+impl<P> Clone for Signal<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Signal<P> {}
+
+impl<P> PartialEq for Signal<P> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.post, self.number) == (other.post, other.number)
+    }
+}
+
+impl<P> Eq for Signal<P> {}
+
+impl<P> fmt::Debug for Signal<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Signal")
+            .field("number", &self.number)
+            .field("payload", &type_name::<P>())
+            .finish_non_exhaustive()
+    }
+}

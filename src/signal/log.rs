@@ -1,0 +1,177 @@
+//! What signals carry, in the order in which it was collected: one log for each signal.
+
+use core::any::Any;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::entity::Entity;
+use crate::fragment::panic::{Panicked, note};
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// How far a reader has read a log. The log and its reader have it; the reader's share ends with him.
+pub(super) type Cursor = Arc<AtomicU64>;
+
+/// Payloads of one type, as who collects sees them: by the sender's column.
+pub(super) trait Store: Any + Send + Sync {
+    /// Takes a payload out of a sender's column, to the end of the log.
+    fn post(&mut self, column: &mut dyn Any, row: u32);
+    /// Takes a payload out of a sender's column, and keeps it for later, under a number.
+    fn keep(&mut self, column: &mut dyn Any, row: u32) -> u32;
+    /// Puts one that was kept to the end of the log.
+    fn post_kept(&mut self, slot: u32);
+    /// Drops the first so many of the log.
+    fn forget(&mut self, count: usize);
+    /// Drops a payload of a sender's column, or one that was kept.
+    fn drop_sent(&self, column: &mut dyn Any, row: u32);
+    fn drop_kept(&mut self, slot: u32);
+}
+
+/// Payloads of one type.
+#[derive(Debug)]
+pub(super) struct Payloads<P> {
+    log: VecDeque<P>,
+    kept: Vec<Option<P>>,
+    free: Vec<u32>,
+}
+
+impl<P> Default for Payloads<P> {
+    fn default() -> Self {
+        Self {
+            log: VecDeque::new(),
+            kept: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<P: Send + Sync + 'static> Payloads<P> {
+    pub(super) fn get(&self, at: usize) -> Option<&P> {
+        self.log.get(at)
+    }
+
+    fn take(column: &mut dyn Any, row: u32) -> Option<P> {
+        column.downcast_mut::<Vec<Option<P>>>()?[row as usize].take()
+    }
+
+    fn take_kept(&mut self, slot: u32) -> Option<P> {
+        self.free.push(slot);
+        self.kept[slot as usize].take()
+    }
+}
+
+impl<P: Send + Sync + 'static> Store for Payloads<P> {
+    fn post(&mut self, column: &mut dyn Any, row: u32) {
+        self.log.extend(Self::take(column, row));
+    }
+
+    fn keep(&mut self, column: &mut dyn Any, row: u32) -> u32 {
+        let payload = Self::take(column, row);
+        match self.free.pop() {
+            Some(slot) => {
+                self.kept[slot as usize] = payload;
+                slot
+            }
+            None => {
+                self.kept.push(payload);
+                self.kept.len() as u32 - 1
+            }
+        }
+    }
+
+    fn post_kept(&mut self, slot: u32) {
+        let payload = self.take_kept(slot);
+        self.log.extend(payload);
+    }
+
+    fn forget(&mut self, count: usize) {
+        self.log.drain(..count);
+    }
+
+    fn drop_sent(&self, column: &mut dyn Any, row: u32) {
+        drop(Self::take(column, row));
+    }
+
+    fn drop_kept(&mut self, slot: u32) {
+        drop(self.take_kept(slot));
+    }
+}
+
+/// The log of one signal.
+pub(super) struct Log {
+    /// When in the order of all signals, and to whom.
+    sent: VecDeque<(u64, Entity)>,
+    /// The position of the first one.
+    first: u64,
+    pub(super) payloads: Box<dyn Store>,
+    readers: Vec<Cursor>,
+}
+
+impl Log {
+    pub(super) fn new(payloads: Box<dyn Store>) -> Self {
+        Self {
+            sent: VecDeque::new(),
+            first: 0,
+            payloads,
+            readers: Vec::new(),
+        }
+    }
+
+    /// Whether nobody listens.
+    pub(super) fn is_idle(&self) -> bool {
+        self.readers.is_empty()
+    }
+
+    /// Notes a signal whose payload comes with it.
+    pub(super) fn note(&mut self, sequence: u64, entity: Entity) {
+        self.sent.push_back((sequence, entity));
+    }
+
+    /// The position behind the last.
+    pub(super) fn end(&self) -> u64 {
+        self.first + self.sent.len() as u64
+    }
+
+    /// A new reader, who gets what is sent from now on.
+    pub(super) fn subscribe(&mut self) -> Cursor {
+        let cursor = Arc::new(AtomicU64::new(self.end()));
+        self.readers.push(Arc::clone(&cursor));
+        cursor
+    }
+
+    /// The signals from a position on: position, when, to whom.
+    pub(super) fn from(&self, position: u64) -> impl Iterator<Item = (u64, u64, Entity)> + '_ {
+        let skipped = position.saturating_sub(self.first) as usize;
+        let sent = self.sent.iter().enumerate().skip(skipped);
+        sent.map(|(at, &(sequence, entity))| (self.first + at as u64, sequence, entity))
+    }
+
+    /// The payload at a position.
+    pub(super) fn payload<P: Send + Sync + 'static>(&self, position: u64) -> Option<&P> {
+        let payloads: &dyn Any = &*self.payloads;
+        let payloads: &Payloads<P> = payloads.downcast_ref()?;
+        payloads.get(position.checked_sub(self.first)? as usize)
+    }
+
+    /// Lets readers go that are gone, and what all have read. A panicking `drop` is noted.
+    pub(super) fn trim(&mut self, panicked: &mut Panicked) {
+        self.readers.retain(|cursor| Arc::strong_count(cursor) > 1);
+        // Ordering: Relaxed: readers move their cursors while they have the world, and so has who collects.
+        let read = self.readers.iter().map(|c| c.load(Ordering::Relaxed));
+        let read = read.min().unwrap_or(self.end());
+        let count = (read - self.first) as usize;
+        if count > 0 {
+            self.sent.drain(..count);
+            self.first = read;
+            note(panicked, || self.payloads.forget(count));
+        }
+    }
+}
+
+impl core::fmt::Debug for Log {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Log")
+            .field("sent", &self.sent.len())
+            .field("readers", &self.readers.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,121 @@
+//! `Mailbag`: what one thread has sent at a time, kept until it is collected; its memory serves again and
+//! again.
+
+use core::any::Any;
+use core::ops::Range;
+
+use crate::entity::Entity;
+
+/// A signal that was sent. 16 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Letter {
+    pub(super) entity: Entity,
+    pub(super) signal: u32,
+    /// The row of its payload.
+    pub(super) row: u32,
+}
+
+/// What one sender sent.
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub(super) key: u64,
+    pub(super) number: u64,
+    pub(super) letters: Range<u32>,
+}
+
+/// Payloads of one signal, in the order of sending: a `Vec<Option<P>>`.
+trait Column: Any + Send {
+    /// Forgets all rows.
+    fn clear(&mut self);
+}
+
+impl<P: Send + 'static> Column for Vec<Option<P>> {
+    fn clear(&mut self) {
+        self.clear();
+    }
+}
+
+/// Signals of one thread at a time.
+#[derive(Default)]
+pub(super) struct Mailbag {
+    pub(super) letters: Vec<Letter>,
+    /// Which letters are for a later time, in order, and which.
+    pub(super) times: Vec<(u32, u64)>,
+    pub(super) segments: Vec<Segment>,
+    /// By the signals' numbers.
+    columns: Vec<Option<Box<dyn Column>>>,
+    /// Where the sender that is open began.
+    began: u32,
+}
+
+impl Mailbag {
+    /// A sender opens.
+    pub(super) fn open(&mut self) {
+        self.began = self.letters.len() as u32;
+    }
+
+    /// The sender closes.
+    pub(super) fn close(&mut self, key: u64, number: u64) {
+        let letters = self.began..self.letters.len() as u32;
+        if !letters.is_empty() {
+            self.segments.push(Segment {
+                key,
+                number,
+                letters,
+            });
+        }
+    }
+
+    /// Signals of the sender that is open.
+    pub(super) fn sent(&self) -> usize {
+        self.letters.len() - self.began as usize
+    }
+
+    /// Sends a signal.
+    #[inline]
+    pub(super) fn send<P: Send + 'static>(&mut self, signal: u32, entity: Entity, payload: P) {
+        let column = match self.columns.get_mut(signal as usize) {
+            Some(Some(column)) => column,
+            _ => self.add_column::<P>(signal),
+        };
+        let column: &mut dyn Any = &mut **column;
+        let Some(column) = column.downcast_mut::<Vec<Option<P>>>() else {
+            unreachable!("a signal carries one type")
+        };
+        let row = column.len() as u32;
+        column.push(Some(payload));
+        self.letters.push(Letter {
+            entity,
+            signal,
+            row,
+        });
+    }
+
+    #[cold]
+    fn add_column<P: Send + 'static>(&mut self, signal: u32) -> &mut Box<dyn Column> {
+        let at = signal as usize;
+        if at >= self.columns.len() {
+            self.columns.resize_with(at + 1, || None);
+        }
+        self.columns[at].insert(Box::new(Vec::<Option<P>>::new()))
+    }
+
+    /// The payloads of a signal.
+    pub(super) fn column(&mut self, signal: u32) -> &mut dyn Any {
+        match self.columns.get_mut(signal as usize) {
+            Some(Some(column)) => &mut **column,
+            _ => unreachable!("a signal was sent with its payload"),
+        }
+    }
+
+    /// After all was taken out: as new, but for its room.
+    pub(super) fn reset(&mut self) {
+        self.letters.clear();
+        self.times.clear();
+        self.segments.clear();
+        self.columns
+            .iter_mut()
+            .flatten()
+            .for_each(|column| column.clear());
+    }
+}

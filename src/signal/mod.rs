@@ -1,0 +1,26 @@
+//! The signal room: words from anybody to entities, heard by whoever asked for them.
+//!
+//! A [`Signal`] has a name or is known by the type of what it carries. Any thread [sends](Signals) it to
+//! entities, without a lock, at once or for a [time](crate::world::World::time) that is still to come. A
+//! [`SignalReader`] that has subscribed gets, each time it is run, every signalled entity that its query matches
+//! once, with all that was sent to it since.
+//!
+//! Sending is as recording commands is: a *mailbag* is lent to one sender after the other, from a lock-free
+//! [pool](crate::sync::pool). Who has the world to himself collects the bags: by sort key, then by when
+//! senders opened, then in the order of sending; and puts each signal into the *log* of its kind, where every
+//! reader has its own place. So what readers get depends on no thread.
+
+mod collect;
+mod error;
+mod kind;
+mod log;
+mod mailbag;
+mod post;
+mod reader;
+mod sender;
+mod time;
+
+pub use error::SignalError;
+pub use kind::Signal;
+pub use reader::{Delivery, Received, SignalReader};
+pub use sender::{ParallelSignals, Signals};

@@ -1,0 +1,83 @@
+//! `Post`: what a world, its senders and its readers share.
+
+use std::sync::Arc;
+
+use crate::signal::Signals;
+use crate::signal::kind::Kind;
+use crate::signal::mailbag::Mailbag;
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::pool::{Lent, Pool};
+use crate::sync::roster::Roster;
+use crate::world::check::{Found, Held};
+use crate::world::{Attachment, World};
+
+/// What a world, its senders and its readers share.
+pub(super) struct Post {
+    /// Unique in the process: whose a [`Signal`](crate::signal::Signal) is.
+    pub(super) number: u32,
+    pub(super) kinds: Roster<Kind>,
+    pub(super) bags: Pool<Mailbag>,
+    /// Senders that have been opened.
+    senders: AtomicU64,
+    /// The world's time, in nanoseconds.
+    pub(super) now: AtomicU64,
+    /// The world has ended.
+    ended: AtomicU32,
+}
+
+/// The sort key of senders that are given none: in the middle.
+pub(super) const MIDDLE: u64 = 1 << 63;
+
+impl Post {
+    fn new() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self {
+            // Ordering: Relaxed: only uniqueness matters.
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            kinds: Roster::new(),
+            bags: Pool::new(),
+            senders: AtomicU64::new(0),
+            now: AtomicU64::new(0),
+            ended: AtomicU32::new(0),
+        }
+    }
+
+    /// The post of a world.
+    pub(super) fn of(world: &World) -> &Arc<Self> {
+        world.attached.get_or_attach(|| Arc::new(Self::new()))
+    }
+
+    /// Opens a sender. Lock-free.
+    pub(super) fn open(&self, key: u64) -> Signals<'_> {
+        // Ordering: Relaxed: only uniqueness, and the order of one thread's senders, matter.
+        let number = self.senders.fetch_add(1, Ordering::Relaxed);
+        let bag = self.bags.take();
+        let mut bag = bag.unwrap_or_else(|| self.bags.lend(Mailbag::default()));
+        bag.open();
+        Signals::new(self, bag, key, number)
+    }
+
+    /// Takes a sender's bag back. If the world is gone, so is what was sent.
+    pub(super) fn close(&self, bag: &mut Lent<'_, Mailbag>, key: u64, number: u64) {
+        bag.close(key, number);
+        // Ordering: Acquire pairs with the Release in `world_ends`. Who just misses it leaves the bag to the
+        // end of the post.
+        if self.ended.load(Ordering::Acquire) == 1 {
+            **bag = Mailbag::default();
+        }
+    }
+}
+
+impl Attachment for Arc<Post> {
+    fn world_ends(&self) {
+        // Ordering: Release pairs with the Acquire in `close`.
+        self.ended.store(1, Ordering::Release);
+        for mut bag in self.bags.take_all() {
+            *bag = Mailbag::default();
+        }
+    }
+
+    fn check(&self, _: &mut Found) -> Held {
+        Held::default()
+    }
+}

@@ -1,0 +1,289 @@
+//! `SignalReader`: gets signals, and lends the entities that they are for.
+
+use core::fmt;
+use std::sync::Arc;
+
+use crate::archetype::Row;
+use crate::entity::Entity;
+use crate::fragment::panic::{note, resume};
+use crate::query::{Query, QueryData, QueryError, QueryFilter, ReadOnly};
+use crate::signal::collect::{Board, board, collect};
+use crate::signal::log::Cursor;
+use crate::signal::post::Post;
+use crate::signal::{Signal, SignalError};
+use crate::sync::atomic::Ordering;
+use crate::world::World;
+
+/// Gets the signals that it has subscribed to: each time it runs, every signalled entity once that its query
+/// matches, in the order in which they lie, with all that was sent to it since.
+///
+/// What is sent while it runs comes with the next run. It has its own place in every log: readers take nothing
+/// from each other. Dropped, it has unsubscribed. See [`Signals`](crate::signal::Signals) for an example.
+#[doc(alias = "UMassSignalProcessorBase")]
+pub struct SignalReader<D: QueryData = Entity, F: QueryFilter = ()> {
+    query: Query<D, F>,
+    /// Whose signals it reads.
+    post: Option<Arc<Post>>,
+    subscriptions: Vec<Subscription>,
+    found: Vec<Found>,
+}
+
+struct Subscription {
+    signal: u32,
+    cursor: Cursor,
+}
+
+/// A signal for an entity of the world. In the order of places, then of sending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Found {
+    archetype: u32,
+    chunk: u32,
+    row: u32,
+    sequence: u64,
+    signal: u32,
+    position: u64,
+}
+
+/// What a run has got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use = "signals for dead entities are dropped; the report says how many"]
+pub struct Delivery {
+    /// Entities that were lent.
+    pub entities: usize,
+    /// Signals for them.
+    pub signals: usize,
+    /// Signals whose entities are dead, or in another world: dropped.
+    pub dead: usize,
+    /// Signals whose entities the query does not match: dropped.
+    pub unmatched: usize,
+}
+
+/// What was sent to one entity, in order.
+#[derive(Clone, Copy)]
+pub struct Received<'a> {
+    board: &'a Board,
+    post: &'a Post,
+    found: &'a [Found],
+}
+
+impl<'a> Received<'a> {
+    /// How many signals.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Never: who gets no signal is not lent.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Whether this signal is among them.
+    #[must_use]
+    pub fn has<P>(&self, signal: Signal<P>) -> bool {
+        let mut found = self.found.iter();
+        signal.post == self.post.number && found.any(|found| found.signal == signal.number)
+    }
+
+    /// What this signal carried, each time.
+    pub fn of<P: Send + Sync + 'static>(&self, signal: Signal<P>) -> impl Iterator<Item = &'a P> {
+        let own = signal.post == self.post.number;
+        let found = self.found.iter();
+        let found = found.filter(move |found| own && found.signal == signal.number);
+        let board = self.board;
+        found.filter_map(move |found| board.logs[found.signal as usize].payload(found.position))
+    }
+
+    /// The names of all, or what they carry if they have none, in order.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+        let kinds = &self.post.kinds;
+        let found = self.found.iter();
+        found.filter_map(|found| Some(kinds.get(found.signal)?.name()))
+    }
+}
+
+impl fmt::Debug for Received<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
+    /// A reader without subscriptions, for worlds of this world's universe.
+    ///
+    /// # Errors
+    /// As for [`Query::new`].
+    pub fn new(world: &World) -> Result<Self, QueryError> {
+        Ok(Self {
+            query: Query::new(world)?,
+            post: None,
+            subscriptions: Vec::new(),
+            found: Vec::new(),
+        })
+    }
+
+    /// From now on the reader gets this signal.
+    ///
+    /// # Errors
+    /// [`SignalError::Twice`] if it does already; [`SignalError::OtherWorld`] if the signal, or one that it has
+    /// subscribed to before, is not of this world.
+    pub fn subscribe<P>(
+        &mut self,
+        world: &mut World,
+        signal: Signal<P>,
+    ) -> Result<(), SignalError> {
+        let post = Arc::clone(Post::of(world));
+        let own = self.post.as_ref().unwrap_or(&post);
+        if signal.post != post.number || own.number != post.number {
+            return Err(SignalError::OtherWorld);
+        }
+        let mut known = self.subscriptions.iter();
+        if known.any(|known| known.signal == signal.number) {
+            let name = post.kinds.get(signal.number).map_or("", |kind| kind.name());
+            return Err(SignalError::Twice { name: name.into() });
+        }
+        // What was sent before is not for this reader.
+        let panicked = collect(world);
+        let cursor = board(world).logs[signal.number as usize].subscribe();
+        self.subscriptions.push(Subscription {
+            signal: signal.number,
+            cursor,
+        });
+        self.post = Some(post);
+        resume(panicked);
+        Ok(())
+    }
+
+    /// From now on the reader does not get this signal; `false` if it has not got it before.
+    pub fn unsubscribe<P>(&mut self, signal: Signal<P>) -> bool {
+        let before = self.subscriptions.len();
+        if self.post.as_ref().map(|post| post.number) == Some(signal.post) {
+            self.subscriptions
+                .retain(|known| known.signal != signal.number);
+        }
+        self.subscriptions.len() < before
+    }
+
+    /// Collects what was sent, and lends each entity that got some of it and that the query matches, once, with
+    /// what it got. O(signals · log signals + new archetypes).
+    ///
+    /// # Panics
+    /// If the world is not the one whose signals it has subscribed to. If `each` panics: what this run would
+    /// have got is gone then. If the `drop` of what a signal carried panics that nobody wants.
+    #[doc(alias = "SignalEntities")]
+    pub fn deliver(
+        &mut self,
+        world: &mut World,
+        each: impl FnMut(D::Item<'_>, Received<'_>),
+    ) -> Delivery {
+        world.keep_versions();
+        let mut panicked = collect(world);
+        let mut delivery = Delivery::default();
+        note(&mut panicked, || {
+            // SAFETY: the world is this call's alone.
+            delivery = unsafe { self.run(world, each) };
+        });
+        resume(panicked);
+        delivery
+    }
+
+    /// The same for who has only `&World`, of what was collected before: by [`World::collect_signals`], or when
+    /// another reader ran.
+    ///
+    /// # Panics
+    /// As for [`deliver`](Self::deliver).
+    pub fn read(&mut self, world: &World, each: impl FnMut(D::Item<'_>, Received<'_>)) -> Delivery
+    where
+        D: ReadOnly,
+    {
+        // SAFETY: it only reads.
+        unsafe { self.run(world, each) }
+    }
+
+    /// Lends what is in the logs.
+    ///
+    /// # Safety
+    /// As for [`Query::lend_rows`].
+    unsafe fn run(
+        &mut self,
+        world: &World,
+        mut each: impl FnMut(D::Item<'_>, Received<'_>),
+    ) -> Delivery {
+        let mut delivery = Delivery::default();
+        let Some(post) = &self.post else {
+            return delivery;
+        };
+        assert!(
+            Arc::ptr_eq(post, Post::of(world)),
+            "a reader runs in the world whose signals it has subscribed to"
+        );
+        let Some(board) = world.attached.get::<Board>() else {
+            return delivery;
+        };
+        let found = &mut self.found;
+        found.clear();
+        for Subscription { signal, cursor } in &self.subscriptions {
+            let log = &board.logs[*signal as usize];
+            // Ordering: Relaxed: the cursor is this reader's; who trims the log has the world to himself.
+            let from = cursor.load(Ordering::Relaxed);
+            cursor.store(log.end(), Ordering::Relaxed);
+            for (position, sequence, entity) in log.from(from) {
+                match world.locate(entity) {
+                    Some((archetype, Row { chunk, row })) => found.push(Found {
+                        archetype,
+                        chunk,
+                        row,
+                        sequence,
+                        signal: *signal,
+                        position,
+                    }),
+                    None => delivery.dead += 1,
+                }
+            }
+        }
+        found.sort_unstable();
+        let place = |found: &Found| (found.archetype, found.chunk, found.row);
+        let rows: Vec<&[Found]> = found.chunk_by(|a, b| place(a) == place(b)).collect();
+        let places = rows.iter().map(|found| {
+            let (archetype, chunk, row) = place(&found[0]);
+            (archetype, Row { chunk, row })
+        });
+        let (mut entities, mut signals) = (0, 0);
+        // SAFETY: the caller's; each row is there once.
+        unsafe {
+            self.query.lend_rows(world, places, |at, item| {
+                entities += 1;
+                signals += rows[at].len();
+                let found = rows[at];
+                each(item, Received { board, post, found });
+            });
+        }
+        Delivery {
+            entities,
+            signals,
+            unmatched: found.len() - signals,
+            ..delivery
+        }
+    }
+}
+
+impl World {
+    /// Collects what was sent, for readers that run with `&World` only: before processors that run side by
+    /// side.
+    ///
+    /// # Panics
+    /// If the `drop` of what a signal carried panics that nobody wants.
+    pub fn collect_signals(&mut self) {
+        resume(collect(self));
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> fmt::Debug for SignalReader<D, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignalReader")
+            .field("query", &self.query)
+            .field("subscriptions", &self.subscriptions.len())
+            .finish_non_exhaustive()
+    }
+}

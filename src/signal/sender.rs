@@ -1,0 +1,230 @@
+//! `Signals`: a sender.
+
+use core::fmt;
+use core::time::Duration;
+use std::sync::Arc;
+
+use crate::entity::Entity;
+use crate::signal::mailbag::Mailbag;
+use crate::signal::post::{MIDDLE, Post};
+use crate::signal::time::nanoseconds;
+use crate::signal::{Signal, SignalError};
+use crate::sync::atomic::Ordering;
+use crate::sync::pool::Lent;
+use crate::world::World;
+
+/// Sends signals, on any thread, while the world is read, queried or changed by others.
+///
+/// What is sent arrives when a [reader](crate::signal::SignalReader) runs next, in this order: senders by sort
+/// key, those with the same key by when they were opened, the signals of one sender as they were sent. Dropped,
+/// the sender hands its signals over; one that is still open keeps them, and those which earlier senders left in
+/// the same memory. So where readers run beside senders, the order is kept within each sender, and a later one's
+/// signals can come a run before an earlier one's.
+///
+/// Sending is lock-free and, once its memory is there, allocates nothing. Signals that nobody has subscribed to
+/// are dropped when they are collected.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// struct Health(u32);
+///
+/// let mut world = World::new();
+/// let hit = world.signal::<u32>("hit")?;
+/// let mut wounded = SignalReader::<&mut Health>::new(&world)?;
+/// wounded.subscribe(&mut world, hit)?;
+/// let boar = world.create((Health(10),))?;
+///
+/// let signals = world.parallel_signals();
+/// std::thread::scope(|scope| {
+///     for _ in 0..3 {
+///         scope.spawn(|| signals.open().send(hit, boar, 2));
+///     }
+/// });
+/// let delivery = wounded.deliver(&mut world, |health, received| {
+///     health.0 -= received.of(hit).sum::<u32>();
+/// });
+/// assert_eq!((delivery.entities, delivery.signals), (1, 3));
+/// assert_eq!(world.get::<Health>(boar)?.0, 4);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Source: Unreal Mass' signal subsystem (names, delayed signals).
+pub struct Signals<'q> {
+    post: &'q Post,
+    bag: Lent<'q, Mailbag>,
+    key: u64,
+    number: u64,
+}
+
+/// Opens senders on any thread, without the world in hand: see [`World::parallel_signals`].
+#[derive(Clone)]
+pub struct ParallelSignals(Arc<Post>);
+
+impl World {
+    /// Opens a sender. Any thread, lock-free.
+    #[must_use]
+    pub fn signals(&self) -> Signals<'_> {
+        Post::of(self).open(MIDDLE)
+    }
+
+    /// Opens senders while the world is lent to a query: for closures that run in parallel, and for threads that
+    /// do not have the world.
+    #[must_use]
+    pub fn parallel_signals(&self) -> ParallelSignals {
+        ParallelSignals(Arc::clone(Post::of(self)))
+    }
+}
+
+impl ParallelSignals {
+    /// Opens a sender with the middle one of all sort keys. Lock-free.
+    #[must_use]
+    pub fn open(&self) -> Signals<'_> {
+        self.0.open(MIDDLE)
+    }
+
+    /// Opens a sender whose signals come before those with a higher sort key, and after those with a lower
+    /// one, whoever sends first: see
+    /// [`ParallelCommands::open_at`](crate::command::ParallelCommands::open_at). Lock-free.
+    #[must_use]
+    pub fn open_at(&self, sort_key: u64) -> Signals<'_> {
+        self.0.open(sort_key)
+    }
+
+    /// As [`World::signal`].
+    ///
+    /// # Errors
+    /// As for that.
+    pub fn signal<P: Send + Sync + 'static>(&self, name: &str) -> Result<Signal<P>, SignalError> {
+        self.0.signal(Some(name))
+    }
+
+    /// As [`World::time`].
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        // Ordering: as in `World::time`.
+        Duration::from_nanos(self.0.now.load(Ordering::Relaxed))
+    }
+}
+
+impl<'q> Signals<'q> {
+    pub(super) fn new(post: &'q Post, bag: Lent<'q, Mailbag>, key: u64, number: u64) -> Self {
+        Self {
+            post,
+            bag,
+            key,
+            number,
+        }
+    }
+
+    /// The signal's number, if it is one of this world.
+    #[inline]
+    fn number_of<P>(&self, signal: Signal<P>) -> u32 {
+        assert!(
+            signal.post == self.post.number,
+            "a signal is sent in its own world"
+        );
+        signal.number
+    }
+
+    /// Sends a signal to an entity. O(1), lock-free.
+    ///
+    /// An entity that is not built yet (reserved, or created by a recorder that was not flushed) gets it when it
+    /// is. One that is dead does not; readers count that.
+    ///
+    /// # Panics
+    /// If the signal is of another world.
+    #[inline]
+    pub fn send<P: Send + Sync + 'static>(
+        &mut self,
+        signal: Signal<P>,
+        entity: Entity,
+        payload: P,
+    ) {
+        let number = self.number_of(signal);
+        self.bag.send(number, entity, payload);
+    }
+
+    /// Sends a signal to each of these entities, in order.
+    ///
+    /// # Panics
+    /// As for [`send`](Self::send).
+    pub fn send_all<P: Clone + Send + Sync + 'static>(
+        &mut self,
+        signal: Signal<P>,
+        entities: &[Entity],
+        payload: &P,
+    ) {
+        let number = self.number_of(signal);
+        for &entity in entities {
+            self.bag.send(number, entity, payload.clone());
+        }
+    }
+
+    /// Sends a signal that arrives as soon as the world's [time](World::time) is `time`; those for the same time
+    /// in the order in which they were sent. A time that has come already is now.
+    ///
+    /// # Panics
+    /// As for [`send`](Self::send).
+    pub fn send_at<P: Send + Sync + 'static>(
+        &mut self,
+        signal: Signal<P>,
+        entity: Entity,
+        payload: P,
+        time: Duration,
+    ) {
+        let letter = self.bag.letters.len() as u32;
+        self.send(signal, entity, payload);
+        self.bag.times.push((letter, nanoseconds(time)));
+    }
+
+    /// Sends a signal that arrives when so much of the world's time has passed from now on.
+    ///
+    /// # Panics
+    /// As for [`send`](Self::send).
+    #[doc(alias = "DelaySignalEntity")]
+    pub fn send_after<P: Send + Sync + 'static>(
+        &mut self,
+        signal: Signal<P>,
+        entity: Entity,
+        payload: P,
+        delay: Duration,
+    ) {
+        // Ordering: Relaxed, as in `World::time`.
+        let now = Duration::from_nanos(self.post.now.load(Ordering::Relaxed));
+        self.send_at(signal, entity, payload, now.saturating_add(delay));
+    }
+
+    /// Signals that this sender has sent.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.bag.sent()
+    }
+
+    /// Whether it has sent none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Drop for Signals<'_> {
+    fn drop(&mut self) {
+        self.post.close(&mut self.bag, self.key, self.number);
+    }
+}
+
+impl fmt::Debug for Signals<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Signals")
+            .field("sort_key", &self.key)
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ParallelSignals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ParallelSignals").finish_non_exhaustive()
+    }
+}

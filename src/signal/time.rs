@@ -1,0 +1,42 @@
+//! The time of a world: what delayed signals wait for.
+
+use core::time::Duration;
+
+use crate::fragment::panic::resume;
+use crate::signal::collect;
+use crate::signal::post::Post;
+use crate::sync::atomic::Ordering;
+use crate::world::World;
+
+/// Nanoseconds, 584 years at most.
+pub(super) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl World {
+    /// The world's time: what it was [advanced](Self::advance_time) by in all. Any thread, wait-free.
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        // Ordering: Relaxed: time moves under `&mut` of the world; who reads it beside that gets the time
+        // before or after.
+        Duration::from_nanos(Post::of(self).now.load(Ordering::Relaxed))
+    }
+
+    /// Lets the world's time pass: delayed signals whose time has come arrive, in the order of their times,
+    /// those for the same time in the order in which they were sent. What was sent before comes before them.
+    /// O(signals · log delayed ones).
+    ///
+    /// A world's time ends after 584 years.
+    ///
+    /// # Panics
+    /// If the `drop` of what a signal carried panics that nobody wants; the time has passed then.
+    pub fn advance_time(&mut self, by: Duration) {
+        let first = collect::collect(self);
+        let post = Post::of(self);
+        let now = self.time().saturating_add(by);
+        // Ordering: Relaxed, as in `time`.
+        post.now.store(nanoseconds(now), Ordering::Relaxed);
+        let then = collect::collect(self);
+        resume(crate::fragment::panic::first(first, then));
+    }
+}

@@ -1,0 +1,169 @@
+//! `Roster`: a list of things that many threads look up and add to, each thing once, none ever gone.
+//!
+//! State: a list of nodes, numbered from 0 on, the youngest in front. Operations, all on `&self`:
+//! [`find`](Roster::find) walks it, wait-free; [`find_or_add`](Roster::find_or_add) puts a node in front by a
+//! compare-and-swap, and looks at what came meanwhile if somebody was quicker, lock-free.
+//!
+//! Invariant: of the things in the list no two are the same in the eyes of those who added them, and number
+//! `n` is the n-th from the end. It holds because a node is put in front only of a list all of which was
+//! looked through.
+//!
+//! Orderings: adding is a Release, walking begins with an Acquire: who finds a thing sees all of it. Adding
+//! continues the release sequence of the nodes below.
+
+use core::fmt;
+use core::ptr;
+
+use super::atomic::{AtomicPtr, Ordering};
+use super::mutant;
+
+/// A list that only grows.
+pub struct Roster<T> {
+    head: AtomicPtr<Node<T>>,
+}
+
+struct Node<T> {
+    value: T,
+    number: u32,
+    /// Never changes once the node is in the list.
+    next: *mut Node<T>,
+}
+
+// SAFETY: nodes are shared by all who have the list, and dropped with it, wherever that is.
+unsafe impl<T: Send + Sync> Sync for Roster<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Send for Roster<T> {}
+
+impl<T> Roster<T> {
+    /// An empty list.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            head: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// The youngest node, with the right to walk on from there.
+    fn head(&self) -> *mut Node<T> {
+        // Ordering: Acquire pairs with the Release in `find_or_add`.
+        let order = mutant::ordering("roster_find_relaxed", Ordering::Acquire);
+        self.head.load(order)
+    }
+
+    fn walk(&self, mut node: *mut Node<T>) -> impl Iterator<Item = &Node<T>> {
+        core::iter::from_fn(move || {
+            // SAFETY: nodes live as long as the list, and do not change.
+            let found = unsafe { node.as_ref() }?;
+            node = found.next;
+            Some(found)
+        })
+    }
+
+    /// The first thing for which `is` is true, from the youngest on, and its number. O(things), wait-free.
+    pub fn find(&self, is: impl Fn(&T) -> bool) -> Option<(u32, &T)> {
+        let mut nodes = self.walk(self.head());
+        let found = nodes.find(|node| is(&node.value))?;
+        Some((found.number, &found.value))
+    }
+
+    /// The same; the thing that `make` makes if there is none yet. Lock-free: if a thread begins anew, another
+    /// has added something.
+    ///
+    /// # Errors
+    /// What `make` refuses with.
+    pub fn find_or_add<E>(
+        &self,
+        is: impl Fn(&T) -> bool,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<(u32, &T), E> {
+        let mut head = self.head();
+        let mut known = self.walk(head);
+        if let Some(found) = known.find(|node| is(&node.value)) {
+            return Ok((found.number, &found.value));
+        }
+        let node = Box::into_raw(Box::new(Node {
+            value: make()?,
+            number: 0,
+            next: ptr::null_mut(),
+        }));
+        loop {
+            // SAFETY: the node is this call's until it is in the list; `head` is in the list, or null.
+            unsafe {
+                (*node).number = head.as_ref().map_or(0, |head| head.number + 1);
+                (*node).next = head;
+            }
+            // Ordering: Release publishes the node, Acquire shows those of others.
+            let order = mutant::ordering("roster_add_relaxed", Ordering::AcqRel);
+            match self
+                .head
+                .compare_exchange(head, node, order, Ordering::Acquire)
+            {
+                Ok(_) => {
+                    // SAFETY: it is in the list, and lives as long as that.
+                    let node = unsafe { &*node };
+                    return Ok((node.number, &node.value));
+                }
+                Err(now) => {
+                    let before = core::mem::replace(&mut head, now);
+                    if mutant::active("roster_no_second_look") {
+                        continue;
+                    }
+                    let mut new = self
+                        .walk(head)
+                        .take_while(|node| !ptr::eq(*node, before.cast_const()));
+                    if let Some(found) = new.find(|node| is(&node.value)) {
+                        // SAFETY: made above, and not in the list.
+                        drop(unsafe { Box::from_raw(node) });
+                        return Ok((found.number, &found.value));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The thing with a number. O(things), wait-free.
+    #[must_use]
+    pub fn get(&self, number: u32) -> Option<&T> {
+        let mut nodes = self.walk(self.head());
+        Some(&nodes.find(|node| node.number == number)?.value)
+    }
+
+    /// How many there are. Wait-free.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let mut nodes = self.walk(self.head());
+        nodes.next().map_or(0, |node| node.number as usize + 1)
+    }
+
+    /// Whether there is none. Wait-free.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<T> Default for Roster<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Drop for Roster<T> {
+    fn drop(&mut self) {
+        // Ordering: Relaxed: `&mut` comes after everybody.
+        let mut node = self.head.load(Ordering::Relaxed);
+        while !node.is_null() {
+            // SAFETY: from `Box::into_raw`; each node is in the list once, and nobody walks it any more.
+            let taken = unsafe { Box::from_raw(node) };
+            node = taken.next;
+        }
+    }
+}
+
+impl<T> fmt::Debug for Roster<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Roster")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -8,7 +8,8 @@ use std::alloc::Layout;
 use megachunk::archetype::{ChunkLayout, Content};
 use megachunk::fragment::FragmentError;
 use megachunk::prelude::*;
-use megachunk::query::Moved;
+use megachunk::query::{Enabled, Moved};
+use megachunk::world::Budget;
 use proptest::prelude::*;
 
 fn content(name: &'static str, size: usize, align: usize) -> Content<'static> {
@@ -27,12 +28,20 @@ fn chunks(world: &mut World) -> Vec<Vec<Entity>> {
 #[test]
 fn identity_is_the_set_of_types_not_their_order_and_each_is_made_once() {
     let mut world = World::new();
+    assert_eq!(world.data_version(), 0);
     let one = world.create((1_u8, 2_u16)).unwrap();
     let other = world.create((2_u16, 1_u8)).unwrap();
-    assert_eq!(world.archetype_count(), 1);
+    assert_eq!((world.archetype_count(), world.data_version()), (1, 1));
     let moved = world.create((1_u8,)).unwrap();
     world.add(moved, (2_u16,)).unwrap();
-    assert_eq!(world.archetype_count(), 2);
+    assert_eq!((world.archetype_count(), world.data_version()), (2, 2));
+    world.remove::<(u16,)>(moved).unwrap();
+    world.add(moved, (2_u16,)).unwrap();
+    assert_eq!(
+        world.data_version(),
+        2,
+        "each creation bumps it, and nothing else"
+    );
     assert_eq!(chunks(&mut world), [vec![one, other, moved]]);
 }
 
@@ -270,13 +279,76 @@ fn chunk_fragments_start_from_the_archetypes_template_also_when_a_chunk_is_used_
         &10,
         "the chunk is new"
     );
-    // A world has one template for a chunk fragment: archetypes that come later begin with it too.
+    // Another archetype has another template.
     let dog = world.create((1_u16,).per_chunk(40_i32)).unwrap();
-    assert_eq!(world.chunk_fragment::<i32>(dog).unwrap(), &10);
+    assert_eq!(world.chunk_fragment::<i32>(dog).unwrap(), &40);
+    // One that entities of another come to begins as that did.
     world.add(cow, (1_u64,)).unwrap();
     assert_eq!(world.chunk_fragment::<i32>(cow).unwrap(), &10);
     assert!(world.remove::<(u8,)>(cow).unwrap());
     assert_eq!(world.chunk_fragment::<i32>(cow).unwrap(), &10);
+    world.add(dog, (1_i16,)).unwrap();
+    assert_eq!(world.chunk_fragment::<i32>(dog).unwrap(), &40);
+    world.add(dog, ('x',).per_chunk(50_i32)).unwrap();
+    assert_eq!(world.chunk_fragment::<i32>(dog).unwrap(), &50);
+}
+
+#[test]
+fn compaction_on_request_fills_the_fullest_from_the_emptiest_within_its_budget_and_repeats() {
+    let sparse = || {
+        let mut world = World::new();
+        world.set_chunk_size(1);
+        let batch = world.create_batch((0..20_000_u32).map(|n| (n,))).unwrap();
+        let all: Vec<Entity> = batch.iter(&world).collect();
+        for (n, ants) in all.chunks(16).enumerate() {
+            for &ant in &ants[n % 13..] {
+                world.destroy(ant).unwrap();
+            }
+        }
+        world
+    };
+    let (mut one, mut two) = (sparse(), sparse());
+    let before = one.stats();
+    let mut rounds = 0;
+    loop {
+        let reports = [&mut one, &mut two].map(|world| world.compact(Budget::Entities(500)));
+        assert_eq!(reports[0], reports[1], "a count decides alone");
+        assert_eq!(chunks(&mut one), chunks(&mut two));
+        assert!(reports[0].entities <= 500);
+        rounds += 1;
+        if reports[0].is_done {
+            break;
+        }
+    }
+    let after = one.stats();
+    assert!(rounds > 2 && after.chunks < before.chunks && after.entities == before.entities);
+    assert!(after.occupancy() > 0.9, "{after}");
+    assert!(one.compact(Budget::Time(std::time::Duration::MAX)).is_done);
+}
+
+#[test]
+fn empty_archetypes_can_be_collected_on_request() {
+    let mut world = World::new();
+    let ant = world.create((1_u8,)).unwrap();
+    world.add(ant, (2_u16,)).unwrap();
+    world.add(ant, (3_u32,)).unwrap();
+    let mut query = Query::<&u8>::new(&world).unwrap();
+    assert_eq!(query.read(&world).count(), 1);
+    let before = world.data_version();
+    assert_eq!(
+        (world.archetype_count(), world.collect_archetypes()),
+        (3, 2)
+    );
+    assert!(
+        world.data_version() > before,
+        "what was known of them is old"
+    );
+    assert_eq!(
+        (world.archetype_count(), world.collect_archetypes()),
+        (1, 0)
+    );
+    assert_eq!(query.read(&world).count(), 1);
+    assert_eq!(world.get::<u32>(ant).unwrap(), &3);
 }
 
 #[test]
@@ -423,4 +495,114 @@ fn enableable_fragments_are_a_bit_an_entity_toggled_without_a_move_and_queries_h
     assert_eq!(world.query::<&u16, ()>().unwrap().count(), 133);
     let error = world.set_enabled::<u64>(ants[6], false).unwrap_err();
     assert!(matches!(error, WorldError::NotEnableable { .. }));
+}
+
+#[test]
+fn enabled_bits_are_toggled_from_parallel_code() {
+    struct Awake;
+    let mut world = World::new();
+    world.registry().register_enableable::<Awake>().unwrap();
+    world.registry().register_enableable::<u16>().unwrap();
+    let batch = world.create_batch((0..50_000_u16).map(|n| (n, Awake)));
+    let ants: Vec<Entity> = batch.unwrap().iter(&world).collect();
+    let mut query = Query::<(&u16, Enabled<Awake>)>::new(&world).unwrap();
+    query.on(&mut world).par_for_each(|(&n, awake)| {
+        assert!(
+            awake.set(n % 3 == 0),
+            "all are on, whatever the neighbours do"
+        );
+        assert_eq!(awake.is_on(), n % 3 == 0);
+    });
+    let on = |world: &mut World| world.query::<&u16, With<Awake>>().unwrap().count();
+    assert_eq!(on(&mut world), 16_667);
+    assert!(
+        world.is_enabled::<Awake>(ants[3]).unwrap() && !world.is_enabled::<Awake>(ants[4]).unwrap()
+    );
+    // On or off, the switch is lent; with the filter, where it is on.
+    assert_eq!(query.on(&mut world).count(), 50_000);
+    let mut seen = Query::<Enabled<Awake>, With<Awake>>::new(&world).unwrap();
+    assert_eq!(seen.on(&mut world).count(), 16_667);
+    // Neighbours of one word, by as many threads as there are.
+    let mut run = query.on(&mut world);
+    let mut all: Vec<_> = run.iter().collect();
+    std::thread::scope(|scope| {
+        let (one, two) = all.split_at_mut(25_001);
+        for half in [one, two] {
+            scope.spawn(|| {
+                half.iter().for_each(|(n, awake)| {
+                    awake.set(**n % 2 == 0);
+                })
+            });
+        }
+    });
+    drop(run);
+    assert_eq!(on(&mut world), 25_000);
+    query
+        .on(&mut world)
+        .par_for_each_chunk(|chunk, (numbers, switches)| {
+            assert_eq!((chunk.len(), switches.is_empty()), (switches.len(), false));
+            for (row, n) in numbers.iter().enumerate() {
+                switches.at(row).set(*n == 7);
+            }
+        });
+    assert_eq!(
+        world.query::<&u16, With<Awake>>().unwrap().single(),
+        Some(&7)
+    );
+    let refused = Query::<Enabled<u64>>::new(&world).map(drop);
+    assert!(matches!(refused, Err(QueryError::NotEnableable { .. })));
+    let twice = Query::<(Enabled<u16>, Enabled<u16>)>::new(&world).map(drop);
+    assert!(matches!(
+        twice,
+        Err(QueryError::Fragment(FragmentError::Twice { .. }))
+    ));
+    let requirements = query.requirements();
+    let awake = world.registry().of::<Awake>().unwrap().id();
+    assert!(requirements.switches().contains(awake) && !requirements.required().contains(awake));
+}
+
+#[test]
+fn switching_is_a_change_of_the_fragment_in_its_chunk() {
+    struct Awake;
+    let mut world = World::new();
+    world.registry().register_enableable::<Awake>().unwrap();
+    world.registry().register_enableable::<u16>().unwrap();
+    let ants: Vec<Entity> = (0..2_u32)
+        .map(|n| world.create((1_u16, Awake).shared(n)).unwrap())
+        .collect();
+    let mut tags = Query::<Entity, Changed<Awake>>::new(&world).unwrap();
+    let mut numbers = Query::<Entity, Changed<u16>>::new(&world).unwrap();
+    let mut seen = |world: &World| -> [Vec<Entity>; 2] {
+        [
+            tags.read(world).iter().collect(),
+            numbers.read(world).iter().collect(),
+        ]
+    };
+    let none = [vec![], vec![]];
+    assert_eq!(seen(&world).map(|seen| seen.len()), [2, 2]);
+    assert_eq!(seen(&world), none);
+    world.set_enabled::<Awake>(ants[1], true).unwrap();
+    assert_eq!(seen(&world), none, "it was on");
+    world.set_enabled::<Awake>(ants[1], false).unwrap();
+    // The filter asks for the tag, switched on: the other row of the chunk would be seen.
+    let bee = world.create((1_u16, Awake).shared(1_u32)).unwrap();
+    assert_eq!(seen(&world), [vec![bee], vec![ants[1], bee]]);
+    world.set_enabled::<Awake>(ants[1], true).unwrap();
+    assert_eq!(seen(&world), [vec![ants[1], bee], vec![]]);
+    let awake = world.registry().of::<Awake>().unwrap().id();
+    world.set_enabled_dynamic(ants[0], awake, false).unwrap();
+    world.set_enabled_dynamic(ants[0], awake, true).unwrap();
+    assert_eq!(seen(&world), [vec![ants[0]], vec![]]);
+    let mut switches = Query::<Enabled<u16>>::new(&world).unwrap();
+    switches.on(&mut world).for_each(|on| {
+        on.set(true);
+    });
+    assert_eq!(seen(&world), none, "all were on");
+    switches.on(&mut world).par_for_each(|on| {
+        on.set(false);
+    });
+    switches.on(&mut world).par_for_each(|on| {
+        on.set(true);
+    });
+    assert_eq!(seen(&world)[1].len(), 3);
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::fragment::FragmentError;
 use megachunk::prelude::*;
-use megachunk::query::Moved;
+use megachunk::query::{Access, DynamicQuery, Moved};
 
 type F = f32;
 type I = i32;
@@ -24,9 +24,23 @@ fn three() -> (World, [Entity; 3]) {
 #[test]
 fn presence_all_any_none_optional_match_what_the_table_says() {
     let (mut world, _) = three();
-    // Mass counts what an optional requirement alone finds something of: that is `Any` here.
-    let mut optional = world.query::<Option<&I>, Any<(I,)>>().unwrap();
-    assert_eq!(optional.count(), 2);
+    assert_eq!(world.query::<Option<&I>, ()>().unwrap().count(), 2);
+    assert_eq!(
+        world
+            .query::<(Option<&I>, Option<&Tag>), ()>()
+            .unwrap()
+            .count(),
+        2
+    );
+    // Every entity has a handle, and can be asked what it has: such a query asks for all.
+    assert_eq!(
+        world.query::<(Entity, Option<&I>), ()>().unwrap().count(),
+        3
+    );
+    assert_eq!(
+        world.query::<(Has<Tag>, Option<&I>), ()>().unwrap().count(),
+        3
+    );
     let mut both = world.query::<(&F, Option<&I>), ()>().unwrap();
     let is_there: Vec<_> = both.iter().map(|(_, i)| i.is_some()).collect();
     assert_eq!(is_there, [false, true]);
@@ -334,4 +348,235 @@ fn a_lookup_finds_by_handle_what_the_query_sees_and_nothing_else() {
     assert_eq!(world.get::<u32>(ants[10]).unwrap() % 5_000, 4_992);
     *numbers.lookup_mut(&mut world).get_mut(ants[10]).unwrap() = 7;
     assert_eq!(world.get::<u32>(ants[10]).unwrap(), &7);
+}
+
+#[test]
+fn any_of_fragments_that_can_be_switched_off_asks_for_one_that_is_on() {
+    let mut world = World::new();
+    world.registry().register_enableable::<F>().unwrap();
+    world.registry().register_enableable::<Tag>().unwrap();
+    let both = world.create((1.0_f32, Tag)).unwrap();
+    let one = world.create((2.0_f32,)).unwrap();
+    let other = world.create((1_i32, Tag)).unwrap();
+    let mut any = Query::<Entity, Any<(F, Tag)>>::new(&world).unwrap();
+    let mut certain = Query::<Entity, Any<(I, Tag)>>::new(&world).unwrap();
+    let mut without = Query::<Entity, (Any<(F, Tag)>, Without<F>)>::new(&world).unwrap();
+    let mut seen = |world: &World| -> Vec<Entity> { any.read(world).iter().collect() };
+    assert_eq!(seen(&world), [both, one, other]);
+    world.set_enabled::<F>(both, false).unwrap();
+    world.set_enabled::<F>(one, false).unwrap();
+    world.set_enabled::<Tag>(other, false).unwrap();
+    assert_eq!(seen(&world), [both], "its tag is on");
+    assert_eq!(without.read(&world).iter().collect::<Vec<_>>(), [both]);
+    world.set_enabled::<Tag>(both, false).unwrap();
+    assert!(seen(&world).is_empty() && any.peek(&world, both).is_err());
+    // A fragment that cannot be switched off is on.
+    assert_eq!(certain.read(&world).iter().collect::<Vec<_>>(), [other]);
+    world.set_enabled::<F>(both, true).unwrap();
+    assert_eq!(any.read(&world).single(), Some(both));
+}
+
+#[test]
+fn resources_are_required_read_and_written_beside_the_entities() {
+    struct Time(u32);
+    struct Score(AtomicUsize);
+    let (mut world, _) = three();
+    type Resources = (&'static Time, &'static mut Score, Option<&'static String>);
+    let mut query = Query::<&mut I, (), Resources>::new(&world).unwrap();
+    let missing = query.with_resources(&mut world).map(drop).unwrap_err();
+    assert!(matches!(&missing, QueryError::NoResource { name } if name.ends_with("Time")));
+    world.resources_mut().insert(Time(5));
+    world.resources_mut().insert(Score(AtomicUsize::new(0)));
+    let (mut run, (time, score, none)) = query.with_resources(&mut world).unwrap();
+    assert!(none.is_none());
+    score.0 = AtomicUsize::new(100);
+    let shared = &*score;
+    run.par_for_each(|i| {
+        *i += time.0 as i32;
+        shared.0.fetch_add(1, Ordering::Relaxed);
+    });
+    drop(run);
+    assert_eq!(
+        world
+            .resources()
+            .get::<Score>()
+            .unwrap()
+            .0
+            .load(Ordering::Relaxed),
+        102
+    );
+    let sum: i32 = world.read::<&I, ()>().unwrap().iter().sum();
+    assert_eq!(sum, 13);
+    let access = query.requirements().resources();
+    assert_eq!((access.reads().len(), access.writes().len()), (2, 1));
+    let mut reader = Query::<&I, (), (&Time,)>::new(&world).unwrap();
+    assert_eq!(reader.read_with_resources(&world).unwrap().1.0.0, 5);
+    assert!(!access.conflicts_with(reader.requirements().resources()));
+    let writer = Query::<&I, (), &mut Time>::new(&world).unwrap();
+    assert!(access.conflicts_with(writer.requirements().resources()));
+    let conflict = Query::<&I, (), (&Time, &mut Time)>::new(&world).map(drop);
+    assert!(matches!(conflict, Err(QueryError::Conflict { .. })));
+    let twice = Query::<&I, (), (&Time, Option<&Time>)>::new(&world).map(drop);
+    assert!(matches!(
+        twice,
+        Err(QueryError::Fragment(FragmentError::Twice { .. }))
+    ));
+    // The same for a query that is put together at run time.
+    let id = world.registry().of::<I>().unwrap().id();
+    let builder = || {
+        DynamicQuery::builder(&world)
+            .write(id)
+            .read_resource::<Time>()
+    };
+    let conflict = builder().write_resource::<Time>().build().unwrap_err();
+    assert!(matches!(conflict, QueryError::Conflict { .. }));
+    let mut query = builder().write_resource::<Score>().build().unwrap();
+    let (mut run, mut resources) = query.with_resources(&mut world).unwrap();
+    let time = resources.read::<Time>().unwrap();
+    let score = resources.write::<Score>().unwrap();
+    run.for_each_chunk(|mut chunk| {
+        let numbers = chunk.write(id).unwrap().slice::<I>().unwrap();
+        numbers.iter_mut().for_each(|n| *n -= time.0 as i32);
+        *score.0.get_mut() += numbers.len();
+    });
+    assert!(matches!(
+        resources.read::<Score>(),
+        Err(QueryError::Lent { .. })
+    ));
+    assert!(matches!(
+        resources.write::<Time>(),
+        Err(QueryError::ReadOnly { .. })
+    ));
+    assert!(matches!(
+        resources.read::<u8>(),
+        Err(QueryError::NotAsked { .. })
+    ));
+    drop(run);
+    assert_eq!(
+        world
+            .resources()
+            .get::<Score>()
+            .unwrap()
+            .0
+            .load(Ordering::Relaxed),
+        104
+    );
+}
+
+#[test]
+fn typed_and_dynamic_queries_refuse_the_same() {
+    let (mut world, _) = three();
+    let registry = world.registry();
+    let (f, tag) = (
+        registry.of::<F>().unwrap().id(),
+        registry.register::<Tag>().unwrap().id(),
+    );
+    let builder = || DynamicQuery::builder(&world);
+    let verdict = |result: Result<(), QueryError>| match result {
+        Ok(()) => "allowed",
+        Err(QueryError::Conflict { .. }) => "conflict",
+        Err(QueryError::Contradiction { .. }) => "contradiction",
+        Err(QueryError::Fragment(FragmentError::Twice { .. })) => "twice",
+        Err(error) => panic!("{error}"),
+    };
+    let dynamic = [
+        builder().read(f).read(f),
+        builder().read(f).optional(f, Access::Read),
+        builder().read(f).write(f),
+        builder().write(f).write(f),
+        builder().read(f).without(f),
+        builder().with(f).without(f),
+        builder().read(f).with(f),
+        builder().with(f).with(f),
+        builder().without(f).without(f),
+        builder().read(f).any(&[f, tag]),
+        builder().optional(f, Access::Read).without(f),
+        builder().read(f).changed(f),
+    ];
+    let dynamic = dynamic.map(|builder| verdict(builder.build().map(drop)));
+    let typed = [
+        world.query::<(&F, &F), ()>().map(drop),
+        world.query::<(&F, Option<&F>), ()>().map(drop),
+        world.query::<(&F, &mut F), ()>().map(drop),
+        world.query::<(&mut F, &mut F), ()>().map(drop),
+        world.query::<&F, Without<F>>().map(drop),
+        world.query::<Entity, (With<F>, Without<F>)>().map(drop),
+        world.query::<&F, With<F>>().map(drop),
+        world.query::<Entity, (With<F>, With<F>)>().map(drop),
+        world.query::<Entity, (Without<F>, Without<F>)>().map(drop),
+        world.query::<&F, Any<(F, Tag)>>().map(drop),
+        world.query::<Option<&F>, Without<F>>().map(drop),
+        world.query::<&F, Changed<F>>().map(drop),
+    ];
+    let typed = typed.map(verdict);
+    assert_eq!(typed, dynamic);
+    let (refused, allowed) = typed.split_at(6);
+    assert_eq!(
+        refused,
+        [
+            "twice",
+            "twice",
+            "conflict",
+            "conflict",
+            "contradiction",
+            "contradiction"
+        ]
+    );
+    assert!(allowed.iter().all(|verdict| *verdict == "allowed"));
+}
+
+#[test]
+fn collections_of_entities_are_split_at_chunk_borders() {
+    let mut world = World::new();
+    world.set_chunk_size(1);
+    let batch = world.create_batch((0..5_000_u64).map(|n| (n,))).unwrap();
+    let all: Vec<Entity> = batch.iter(&world).collect();
+    let some: Vec<Entity> = all.iter().copied().step_by(3).collect();
+    let mut query = Query::<(Entity, &mut u64)>::new(&world).unwrap();
+    let mut seen = Vec::new();
+    let report = query.on(&mut world).for_each_in(&some, |(entity, n)| {
+        *n += 1;
+        seen.push(entity);
+    });
+    assert_eq!((report.done, report.is_clean()), (some.len(), true));
+    seen.sort_unstable();
+    assert_eq!(seen, some);
+    let mut pieces = 0;
+    let mut of = std::collections::BTreeMap::new();
+    query.on(&mut world).for_each_chunk(|chunk, (entities, _)| {
+        of.extend(entities.iter().map(|&entity| (entity, chunk.entities()[0])));
+    });
+    let report = query
+        .on(&mut world)
+        .for_each_chunk_in(&all, |_, _, (entities, _)| {
+            pieces += 1;
+            assert!(
+                entities.iter().all(|entity| of[entity] == of[&entities[0]]),
+                "one chunk"
+            );
+        });
+    assert_eq!((report.done, pieces), (5_000, world.stats().chunks));
+}
+
+#[test]
+fn writing_through_a_read_only_requirement_is_an_error() {
+    // Of typed queries the compiler says so: see `ReadOnly`.
+    let (mut world, _) = three();
+    let (f, i) = (
+        world.registry().of::<F>().unwrap().id(),
+        world.registry().of::<I>().unwrap().id(),
+    );
+    let mut query = DynamicQuery::builder(&world)
+        .read(f)
+        .write(i)
+        .build()
+        .unwrap();
+    query.on(&mut world).unwrap().for_each_chunk(|mut chunk| {
+        assert!(matches!(chunk.write(f), Err(QueryError::ReadOnly { name }) if &*name == "f32"));
+        assert!(chunk.read(f).is_ok() && chunk.write(i).is_ok());
+    });
+    assert!(matches!(
+        query.read(&world).map(drop),
+        Err(QueryError::Writes { .. })
+    ));
 }

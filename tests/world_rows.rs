@@ -505,3 +505,167 @@ fn two_worlds_on_one_universe_change_on_two_threads_while_each_asks_for_the_othe
     });
     assert_eq!(universe.count(), 0);
 }
+
+#[test]
+fn everything_that_matches_a_query_is_destroyed() {
+    let mut world = World::new();
+    let _ = world.create_batch((0..3_000_u32).map(|n| (n,))).unwrap();
+    let _ = world
+        .create_batch((0..2_000_u32).map(|n| (n, Asleep)))
+        .unwrap();
+    assert_eq!(world.matching::<With<Asleep>>().unwrap().destroy(), 2_000);
+    assert_eq!((world.count(), world.universe().count()), (3_000, 3_000));
+    let odd = |chunk: &megachunk::query::ChunkView<'_>| chunk.has::<u32>();
+    assert_eq!(
+        world.matching::<()>().unwrap().filter_chunks(odd).destroy(),
+        3_000
+    );
+    assert!(world.is_empty());
+}
+
+#[test]
+fn add_remove_and_set_several_in_one_move_by_query() {
+    let mut world = World::new();
+    let batch = world
+        .create_batch((0..1_000_u32).map(|n| (n, Asleep)))
+        .unwrap();
+    let ants: Vec<Entity> = batch.iter(&world).collect();
+    let mut query = Query::<&u32, With<Asleep>>::new(&world).unwrap();
+    let added = query
+        .change(&mut world)
+        .add(|&n| (n + 1, u64::from(n), 'x'));
+    assert_eq!(added.unwrap(), 1_000);
+    assert_eq!(
+        world
+            .matching::<With<u64>>()
+            .unwrap()
+            .remove::<(Asleep, char)>()
+            .unwrap(),
+        1_000
+    );
+    for (n, &ant) in (0_u32..).zip(&ants) {
+        assert_eq!(
+            (world.get(ant).ok(), world.get(ant).ok()),
+            (Some(&(n + 1)), Some(&u64::from(n)))
+        );
+        assert!(!world.has::<Asleep>(ant).unwrap() && !world.has::<char>(ant).unwrap());
+    }
+    // {u32, Asleep}, {u32, Asleep, u64, char}, {u32, u64}: each change was one move.
+    assert_eq!(world.archetype_count(), 3);
+}
+
+#[test]
+fn a_tag_or_shared_change_of_a_whole_chunk_moves_the_chunk_not_its_entities() {
+    let mut world = World::new();
+    world.set_chunk_size(1);
+    let batch = world.create_batch((0..6_000_u32).map(|n| (n,))).unwrap();
+    let full: Vec<Entity> = batch.iter(&world).take(1_000).collect();
+    let places = |world: &World| -> Vec<_> {
+        let place = |&ant: &Entity| std::ptr::from_ref(world.get::<u32>(ant).unwrap());
+        full.iter().map(place).collect()
+    };
+    let before = places(&world);
+    assert_eq!(
+        world
+            .matching::<With<u32>>()
+            .unwrap()
+            .add(|_| (Asleep,))
+            .unwrap(),
+        6_000
+    );
+    assert_eq!(places(&world), before);
+    assert_eq!(
+        world
+            .matching::<With<Asleep>>()
+            .unwrap()
+            .set_shared(1_u8)
+            .unwrap(),
+        6_000
+    );
+    assert_eq!(
+        world
+            .matching::<With<Asleep>>()
+            .unwrap()
+            .set_shared(2_u8)
+            .unwrap(),
+        6_000
+    );
+    assert_eq!(places(&world), before);
+    assert_eq!(world.shared::<u8>(full[0]).unwrap(), &2);
+}
+
+#[test]
+fn entities_chunks_or_a_whole_archetype_move_to_another_world() {
+    let universe = Arc::new(Universe::new());
+    let (mut land, mut sea) = (World::of(&universe).unwrap(), World::of(&universe).unwrap());
+    let batch = land.create_batch((0..10_000_u32).map(|n| (n,))).unwrap();
+    let ants: Vec<Entity> = batch.iter(&land).collect();
+    land.move_to(&mut sea, ants[5]).unwrap();
+    assert_eq!(
+        (land.exists(ants[5]), sea.get::<u32>(ants[5]).unwrap()),
+        (false, &5)
+    );
+    assert!(matches!(
+        land.get::<u32>(ants[5]),
+        Err(WorldError::Elsewhere { .. })
+    ));
+    let report = land.move_slice_to(&mut sea, &ants[..10]).unwrap();
+    assert_eq!((report.done, report.refused.len()), (9, 1));
+    let address = |world: &World| std::ptr::from_ref(world.get::<u32>(ants[9_000]).unwrap());
+    let before = address(&land);
+    assert_eq!(land.move_archetype_to::<(u32,)>(&mut sea).unwrap(), 9_990);
+    assert_eq!(
+        (land.count(), sea.count(), universe.count()),
+        (0, 10_000, 10_000)
+    );
+    assert_eq!(address(&sea), before, "the chunk went as it was");
+    assert_eq!(sea.move_all_to(&mut land).unwrap(), 10_000);
+}
+
+#[test]
+fn entity_names_are_optional_and_go_with_their_entities() {
+    let mut world = World::new();
+    let (queen, drone) = (
+        world.create((1_u8,)).unwrap(),
+        world.create((2_u8,)).unwrap(),
+    );
+    assert_eq!((world.name(queen).unwrap(), world.stats().names), (None, 0));
+    world.set_name(queen, "queen").unwrap();
+    world.set_name(drone, "queen").unwrap();
+    let [one, two] = [queen, drone].map(|bee| world.name(bee).unwrap().unwrap().as_ptr());
+    assert_eq!(one, two, "interned");
+    world.destroy(queen).unwrap();
+    assert_eq!(world.named("queen").collect::<Vec<_>>(), [drone]);
+}
+
+#[test]
+fn an_id_is_never_without_its_row_while_a_batch_is_created() {
+    // Another thread guesses handles and tries to build them in another world: none can be had.
+    let universe = Arc::new(Universe::new());
+    let (mut land, mut sea) = (World::of(&universe).unwrap(), World::of(&universe).unwrap());
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut guess = 0;
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                guess = (guess + 1) % 4_096;
+                for version in [1, 5, 9, 13] {
+                    let entity = Entity::new(guess, version).unwrap();
+                    assert!(sea.build(entity, (0_u8,)).is_err(), "{entity} was reserved");
+                    assert!(sea.release(entity).is_err());
+                }
+            }
+        });
+        for _ in 0..40 {
+            let batch = land.create_batch((0..4_000_u16).map(|n| (n,))).unwrap();
+            assert!(
+                batch
+                    .iter(&land)
+                    .zip(0..)
+                    .all(|(ant, n)| land.get::<u16>(ant).ok() == Some(&n))
+            );
+            land.clear();
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}

@@ -36,8 +36,8 @@ use world_ops::run;
 
 /// More operations, or more entities, say nothing that fewer do not, and take longer: what is compared after
 /// each operation grows with them. Enough to fill a chunk of all fragments but the smallest.
-const MAX_OPS: usize = 48;
-const MAX_ENTITIES: usize = 600;
+const MAX_OPS: usize = 32;
+const MAX_ENTITIES: usize = 400;
 
 fuzz_target!(|bytes: &[u8]| {
     let mut bytes = Unstructured::new(bytes);

@@ -34,6 +34,8 @@ pub(crate) struct ChunkValue {
 pub(crate) struct EnabledBits {
     pub(crate) id: FragmentId,
     pub(crate) offset: u32,
+    /// Which of a chunk's versions says when one was switched: the column's, or one of its own.
+    pub(crate) version: u32,
 }
 
 /// The number of a shared value in its world.
@@ -82,6 +84,8 @@ pub(crate) struct Archetype {
     pub(crate) shared: Box<[FragmentId]>,
     pub(crate) chunk_values: Box<[ChunkValue]>,
     pub(crate) enabled: Box<[EnabledBits]>,
+    /// Versions that a chunk keeps: one for each column, and for each tag that can be switched off.
+    pub(crate) versions: u32,
     pub(crate) edges: Edges,
     /// Which kinds of change of its entities somebody upstairs wants to hear of, as bits.
     pub(crate) watched: u8,
@@ -112,6 +116,28 @@ impl Archetype {
         self.enabled.iter().find(|bits| bits.id == id).copied()
     }
 
+    /// Which of a chunk's versions says when a fragment changed; `None` for one that changes only by coming
+    /// and going, or is not one an entity.
+    pub(crate) fn version_of(&self, id: FragmentId) -> Option<u32> {
+        match self.column_of(id) {
+            Some(column) => Some(column as u32),
+            None => self.enabled_of(id).map(|bits| bits.version),
+        }
+    }
+
+    /// Switches a fragment of a row, which the caller has to itself; a change only if it was not so.
+    pub(crate) fn switch(&self, row: Row, bits: EnabledBits, to: bool, version: u32) {
+        let chunk = &self.chunks[row.chunk as usize];
+        let array = chunk.array(bits.offset);
+        // SAFETY: a row of the chunk, by the contract above.
+        unsafe {
+            if read_bit(array, row.row) != to {
+                write_bit(array, row.row, to);
+                chunk.touch(bits.version as usize, version);
+            }
+        }
+    }
+
     /// What queries know of a fragment that is there.
     pub(crate) fn having(&self, id: FragmentId) -> Having {
         let column = self.column_of(id);
@@ -127,7 +153,7 @@ impl Archetype {
         };
         Having {
             archetype: self.number,
-            column: column.map_or(NO_COLUMN, |column| column as u32),
+            column: self.version_of(id).unwrap_or(NO_COLUMN),
             offset,
             switchable: self.enabled_of(id).is_some(),
         }
@@ -161,8 +187,8 @@ impl Archetype {
         let (run, shift) = self.take_run(universe, shift)?;
         let base = begin(universe, run, self.staggered);
         let position = self.chunks.len() as u32;
-        let columns = self.columns.len();
-        let chunk = Chunk::new(base, run, group, columns, self.least_capacity, shift);
+        let versions = self.versions as usize;
+        let chunk = Chunk::new(base, run, group, versions, self.least_capacity, shift);
         if let Err(panic) = self.fill_values(&chunk) {
             // SAFETY: just taken, and nobody knows of it.
             unsafe { universe.give_chunk(run) };

@@ -101,7 +101,7 @@ impl Chunk {
     }
 
     #[inline]
-    fn version_of(&self, column: usize) -> &AtomicU32 {
+    pub(crate) fn version_of(&self, column: usize) -> &AtomicU32 {
         match (self.inline.get(column), &self.more) {
             (Some(version), _) => version,
             (None, Some(more)) => &more[column - INLINE],

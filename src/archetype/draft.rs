@@ -20,6 +20,8 @@ pub(crate) struct Draft {
     /// Its chunks begin some lines behind their first byte, not all as many: see [`STAGGER`].
     pub(crate) staggered: bool,
     pub(crate) enabled: Box<[EnabledBits]>,
+    /// Versions that a chunk keeps: one for each column, and for each tag that can be switched off.
+    pub(crate) versions: u32,
     /// Chunk fragments, and where each lies.
     pub(crate) once: Box<[(FragmentId, u32)]>,
     /// Shared and const shared fragments, in the order of their numbers.
@@ -76,10 +78,19 @@ impl Draft {
         });
         let (bits, values) = layout.extra().split_at(enableable.len());
         let enabled = enableable.iter().zip(bits);
+        let mut versions = fragments.len() as u32;
         let enabled = enabled.map(|(&id, &offset)| EnabledBits {
             id,
             offset: offset as u32,
+            version: match fragments.iter().position(|info| info.id() == id) {
+                Some(column) => column as u32,
+                None => {
+                    versions += 1;
+                    versions - 1
+                }
+            },
         });
+        let enabled: Box<[EnabledBits]> = enabled.collect();
         let once = once.iter().zip(values);
         let shared = infos.iter().filter(|info| {
             matches!(
@@ -92,7 +103,8 @@ impl Draft {
             least_capacity: layout.capacity() as u32,
             run: run as u32,
             staggered: stagger > 0,
-            enabled: enabled.collect(),
+            enabled,
+            versions,
             once: once
                 .map(|(info, &offset)| (info.id(), offset as u32))
                 .collect(),
@@ -123,12 +135,11 @@ impl Draft {
             }
         };
         let base = begin(universe, run, self.staggered);
-        let columns = self.columns.len();
         Ok(Chunk::new(
             base,
             run,
             0,
-            columns,
+            self.versions as usize,
             self.least_capacity,
             shift,
         ))

@@ -9,7 +9,8 @@ pub(crate) const NO_COLUMN: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Having {
     pub(crate) archetype: u32,
-    /// The fragment's column, or [`NO_COLUMN`] for tags, chunk and shared fragments.
+    /// Which of a chunk's versions is the fragment's: its column, or one behind the columns for a tag that can
+    /// be switched off; [`NO_COLUMN`] for other tags, chunk and shared fragments.
     pub(crate) column: u32,
     /// Where its array, or its value, begins in a chunk; for a shared fragment which of the group's
     /// values it is; for a tag 0.

@@ -26,7 +26,7 @@ pub use universe::Universe;
 pub(crate) use universe::Finder;
 
 pub(crate) use archetype::{
-    Archetype, ChunkValue, Group, Row, SharedId, begin, read_bit, set_bits, write_bit,
+    Archetype, ChunkValue, EnabledBits, Group, Row, SharedId, begin, read_bit, set_bits, write_bit,
 };
 pub(crate) use chunk::{AGING, Chunk, LONG_AGO, NOT_OPEN, is_newer};
 pub(crate) use column::{Column, copy_value};

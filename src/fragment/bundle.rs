@@ -75,8 +75,9 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
         }
     }
 
-    /// The bundle and a chunk fragment. `template` is what chunks begin with, of all archetypes with this
-    /// fragment, if the world has no template for it yet: the first one stays.
+    /// The bundle and a chunk fragment. `template` is what chunks of the entity's archetype begin with, if this
+    /// call makes the archetype: an archetype keeps its template. One that is made by other calls takes that of the
+    /// archetype that the entity comes from, or the one that was given last.
     fn per_chunk<T: Fragment + Clone>(self, template: T) -> WithPerChunk<Self, T> {
         WithPerChunk {
             bundle: self,

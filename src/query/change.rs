@@ -12,7 +12,7 @@ use crate::fragment::{Bundle, FragmentId, SharedFragment, Value};
 use crate::query::masks::masked_rows;
 use crate::query::query::Match;
 use crate::query::run::{ChunkFilter, Scope};
-use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter};
+use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryResources};
 use crate::world::compose::EdgeRef;
 use crate::world::runs::Fill;
 use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED, WatchedRows};
@@ -652,7 +652,7 @@ fn chunks_of(world: &World, archetype: u32) -> u32 {
     world.archetypes[archetype as usize].chunks.len() as u32
 }
 
-impl<D: QueryData, F: QueryFilter> Query<D, F> {
+impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// What the query matches in a world, to be changed or destroyed. It counts as a run of the query:
     /// the next one looks for changes since.
     pub fn change<'q>(&'q mut self, world: &'q mut World) -> QueryChange<'q, D, F> {

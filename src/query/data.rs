@@ -15,7 +15,11 @@ const ABSENT: u32 = u32::MAX;
 
 /// What a query lends of each entity: `&T`, `&mut T`, `Option<&T>`, `Option<&mut T>`, [`Entity`],
 /// [`Has<T>`], [`Shared<T>`](crate::fragment::Shared), [`ConstShared<T>`](crate::fragment::ConstShared),
-/// [`PerChunk<T>`](crate::fragment::PerChunk), and tuples of up to 12 of these.
+/// [`PerChunk<T>`](crate::fragment::PerChunk), [`Enabled<T>`](crate::query::Enabled), and tuples of up to 12 of
+/// these.
+///
+/// `Option` and [`Has<T>`] look at whether the fragment is there, not at whether it is switched on. A query that
+/// lends nothing but `Option`s, and whose filter asks for nothing, sees entities of which it lends something.
 ///
 /// # Safety
 /// `require` says all that is lent; `fetch`, `item` and `slices` lend that and nothing else.
@@ -98,6 +102,26 @@ pub unsafe trait QueryData {
 }
 
 /// Query data that writes nothing: such queries need only `&World`.
+///
+/// What is asked for to be read cannot be written:
+///
+/// ```compile_fail,E0594
+/// # use megachunk::prelude::*;
+/// # let mut world = World::new();
+/// let mut query = world.query::<&(u8, u8), ()>()?;
+/// query.for_each(|value| value.0 = 1); // `&mut (u8, u8)` it should ask for
+/// # Ok::<(), QueryError>(())
+/// ```
+///
+/// and a query that writes does not run on a world that is only read:
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// # let world = World::new();
+/// let mut query = Query::<&mut u8>::new(&world)?;
+/// query.read(&world).for_each(|value| *value = 1); // `on(&mut world)` it should be
+/// # Ok::<(), QueryError>(())
+/// ```
 ///
 /// # Safety
 /// No access for writing.
@@ -404,7 +428,8 @@ unsafe impl QueryData for Entity {
     type Columns = ();
     type Fetch<'w> = *const Entity;
 
-    fn require(_: &FragmentRegistry, _: &mut Requirements) -> Result<(), QueryError> {
+    fn require(_: &FragmentRegistry, requirements: &mut Requirements) -> Result<(), QueryError> {
+        requirements.every();
         Ok(())
     }
 
@@ -455,6 +480,7 @@ unsafe impl<T: Fragment> QueryData for Has<T> {
     ) -> Result<FragmentId, QueryError> {
         let id = registry.register::<T>()?.id();
         requirements.optional(id, Access::None);
+        requirements.every();
         Ok(id)
     }
 

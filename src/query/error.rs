@@ -54,6 +54,18 @@ pub enum QueryError {
         /// A fragment that it writes.
         name: Box<str>,
     },
+    /// A resource that it asks for is not there.
+    #[error("the world has no resource {name}")]
+    NoResource {
+        /// The resource's name.
+        name: Box<str>,
+    },
+    /// It switches a fragment that can not be switched off.
+    #[error("{name} cannot be switched off: it was not registered as enableable")]
+    NotEnableable {
+        /// The fragment's name.
+        name: Box<str>,
+    },
     /// It was built for worlds of another universe.
     #[error("the query was built for worlds of another universe")]
     OtherUniverse,

@@ -54,7 +54,7 @@ pub struct With<T>(PhantomData<fn() -> T>, Infallible);
 #[derive(Debug)]
 pub struct Without<T>(PhantomData<fn() -> T>, Infallible);
 
-/// Entities that have one of a tuple's fragments or tags at least.
+/// Entities that have one of a tuple's fragments or tags at least, switched on.
 #[derive(Debug)]
 pub struct Any<T>(PhantomData<fn() -> T>, Infallible);
 

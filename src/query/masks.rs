@@ -1,17 +1,16 @@
 //! Enabled bits of single rows.
 
-use crate::archetype::{Chunk, read_bit};
+use crate::archetype::Chunk;
 use crate::query::requirements::Mask;
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Whether masks, if there are any, let a row through.
 #[inline]
 pub(crate) fn masked(masks: Option<&[Mask]>, chunk: &Chunk, row: u32) -> bool {
     let mut masks = masks.into_iter().flatten();
     masks.all(|mask| {
-        // SAFETY: callers pass a row of the chunk, and masks of its archetype; bits change only through
-        // `&mut` of the world.
-        let on = unsafe { read_bit(chunk.array(mask.offset), row) };
-        on != mask.inverted
+        let bits = word_of(mask, chunk, row / 64);
+        (bits >> (row % 64) & 1 == 1) != mask.inverted
     })
 }
 
@@ -19,11 +18,33 @@ pub(crate) fn masked(masks: Option<&[Mask]>, chunk: &Chunk, row: u32) -> bool {
 #[inline]
 pub(super) fn mask_of(masks: &[Mask], chunk: &Chunk, word: u32) -> u64 {
     masks.iter().fold(u64::MAX, |rows, mask| {
-        // SAFETY: the archetype's bits have a word for each 64 rows; they change only through `&mut` of the
-        // world.
-        let bits = unsafe { *chunk.array(mask.offset).cast::<u64>().add(word as usize) };
+        let bits = word_of(mask, chunk, word);
         rows & if mask.inverted { !bits } else { bits }
     })
+}
+
+/// The bits of a mask for 64 rows.
+#[inline]
+fn word_of(mask: &Mask, chunk: &Chunk, word: u32) -> u64 {
+    let load = |offset: u32| {
+        // Ordering: Relaxed: a query that runs may switch bits; a bit says nothing but itself.
+        //
+        // SAFETY: callers pass masks of the chunk's archetype, and words of the chunk's rows.
+        unsafe { enabled_word(chunk, offset, word) }.load(Ordering::Relaxed)
+    };
+    let others = mask.others.iter();
+    others.fold(load(mask.offset), |bits, &offset| bits | load(offset))
+}
+
+/// The enabled bits of 64 rows, which any thread may switch while a query runs.
+///
+/// # Safety
+/// `offset` is that of bits of the chunk's archetype, and the chunk has such rows. While the word is lent it
+/// changes only by atomic accesses.
+#[inline(always)]
+pub(super) unsafe fn enabled_word(chunk: &Chunk, offset: u32, word: u32) -> &AtomicU64 {
+    // SAFETY: the archetype's bits have a word for each 64 rows, aligned; for the rest the caller's.
+    unsafe { &*chunk.array(offset).cast::<AtomicU64>().add(word as usize) }
 }
 
 /// The rows of a chunk that masks let through.

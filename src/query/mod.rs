@@ -13,6 +13,7 @@ mod change;
 mod collection;
 mod data;
 mod dynamic;
+mod enabled;
 mod error;
 mod filter;
 mod iter;
@@ -22,13 +23,17 @@ mod once;
 #[expect(clippy::module_inception, reason = "the noun of the room")]
 mod query;
 mod requirements;
+mod resources;
 mod run;
 mod spans;
 mod view;
 
 pub use change::QueryChange;
 pub use data::{Has, QueryData, ReadOnly};
-pub use dynamic::{DynamicChunk, DynamicQuery, DynamicQueryBuilder, DynamicRun, Presence};
+pub use dynamic::{
+    DynamicChunk, DynamicQuery, DynamicQueryBuilder, DynamicResources, DynamicRun, Presence,
+};
+pub use enabled::{Enabled, Switch, Switches};
 pub use error::QueryError;
 pub use filter::{Any, Changed, Moved, QueryFilter, With, Without};
 pub use iter::QueryIter;
@@ -36,6 +41,7 @@ pub use lookup::QueryLookup;
 pub use once::QueryOnce;
 pub use query::Query;
 pub use requirements::{Access, Requirements};
+pub use resources::{QueryResources, ReadOnlyResources, ResourceAccess, ResourceId};
 pub use run::QueryRun;
 pub use view::ChunkView;
 

@@ -7,13 +7,16 @@ use crate::entity::Entity;
 use crate::query::lookup::lend;
 use crate::query::requirements::Mask;
 use crate::query::run::QueryRun;
-use crate::query::{QueryData, QueryError, QueryFilter, QueryLookup, ReadOnly, Requirements};
+use crate::query::{
+    QueryData, QueryError, QueryFilter, QueryLookup, QueryResources, ReadOnly, ReadOnlyResources,
+    Requirements,
+};
 use crate::sync::atomic::Ordering;
 use crate::world::{World, WorldError};
 
 /// A query to keep: what it lends and sees, and the archetypes that match, which are looked for once.
 ///
-/// [`on`](Self::on) a world it can be run. Kept in another world's hands, it looks for that world's
+/// [`on`](Self::on) a world it can be run; `R` is what [resources](QueryResources) it lends beside. Kept in another world's hands, it looks for that world's
 /// archetypes from the beginning.
 ///
 /// ```
@@ -35,7 +38,7 @@ use crate::world::{World, WorldError};
 /// assert_eq!(places, [10.0, 0.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Query<D: QueryData, F: QueryFilter = ()> {
+pub struct Query<D: QueryData, F: QueryFilter = (), R: QueryResources = ()> {
     data: D::Ids,
     filter: F::Ids,
     requirements: Requirements,
@@ -48,6 +51,7 @@ pub struct Query<D: QueryData, F: QueryFilter = ()> {
     world: u64,
     /// The version at which it ran last.
     since: u32,
+    resources: PhantomData<fn() -> R>,
 }
 
 /// An archetype that meets the requirements, and where the fragments lie in it.
@@ -111,7 +115,7 @@ fn find<D: QueryData, F: QueryFilter>(
     })
 }
 
-impl<D: QueryData, F: QueryFilter> core::fmt::Debug for Query<D, F> {
+impl<D: QueryData, F: QueryFilter, R: QueryResources> core::fmt::Debug for Query<D, F, R> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Query")
             .field("requirements", &self.requirements)
@@ -120,7 +124,7 @@ impl<D: QueryData, F: QueryFilter> core::fmt::Debug for Query<D, F> {
     }
 }
 
-impl<D: QueryData, F: QueryFilter> Query<D, F> {
+impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// A query for worlds of this world's universe.
     ///
     /// # Errors
@@ -132,6 +136,8 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
         let filter = F::require(registry, &mut requirements)?;
         let plain = requirements.is_empty();
         let data = D::require(registry, &mut requirements)?;
+        R::require(requirements.resources_mut());
+        requirements.ask_for_optional();
         requirements.check(registry)?;
         Ok(Self {
             data,
@@ -142,6 +148,7 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
             seen: 0,
             world: world.identity(),
             since: world.version().wrapping_sub(LONG_AGO),
+            resources: PhantomData,
         })
     }
 
@@ -159,6 +166,63 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
     pub fn on<'q>(&'q mut self, world: &'q mut World) -> QueryRun<'q, D, F> {
         world.keep_versions();
         self.run(world)
+    }
+
+    /// The query on a world, to be run, and the resources that it lends beside.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Gravity(f32);
+    /// struct Fallen(usize);
+    /// struct Height(f32);
+    ///
+    /// let mut world = World::new();
+    /// world.resources_mut().insert(Gravity(9.8));
+    /// world.resources_mut().insert(Fallen(0));
+    /// let _ = world.create_batch((0..20).map(|n| (Height(n as f32),)))?;
+    ///
+    /// let mut falling = Query::<&mut Height, (), (&Gravity, &mut Fallen)>::new(&world)?;
+    /// let (mut run, (gravity, fallen)) = falling.with_resources(&mut world)?;
+    /// run.for_each(|height| {
+    ///     height.0 -= gravity.0;
+    ///     fallen.0 += usize::from(height.0 < 0.0);
+    /// });
+    /// drop(run);
+    /// assert_eq!(world.resources().get::<Fallen>().unwrap().0, 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`QueryError::NoResource`].
+    ///
+    /// # Panics
+    /// As for [`on`](Self::on).
+    pub fn with_resources<'q>(
+        &'q mut self,
+        world: &'q mut World,
+    ) -> Result<(QueryRun<'q, D, F>, R::Item<'q>), QueryError> {
+        world.keep_versions();
+        // SAFETY: the world is borrowed as long as what is lent, and what the run lends is no resource.
+        let resources = unsafe { R::lend(world.resources()) }?;
+        Ok((self.run(world), resources))
+    }
+
+    /// The same on a world that is only read.
+    ///
+    /// # Errors
+    /// [`QueryError::NoResource`].
+    pub fn read_with_resources<'q>(
+        &'q mut self,
+        world: &'q World,
+    ) -> Result<(QueryRun<'q, D, F>, R::Item<'q>), QueryError>
+    where
+        D: ReadOnly,
+        R: ReadOnlyResources,
+    {
+        // SAFETY: nothing is lent to be written; who has borrowed the world too can only read.
+        let resources = unsafe { R::lend(world.resources()) }?;
+        Ok((self.run(world), resources))
     }
 
     /// The query on a world that is only read.

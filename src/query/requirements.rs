@@ -2,21 +2,28 @@
 
 use crate::archetype::Archetype;
 use crate::fragment::{FragmentError, FragmentId, FragmentRegistry, FragmentSet};
-use crate::query::QueryError;
+use crate::query::{QueryError, ResourceAccess};
 
 /// What a query asks of an archetype, and what it does with the fragments.
 #[derive(Clone, Debug, Default)]
 pub struct Requirements {
-    /// Must be there.
+    /// Must be there, switched on.
     all: FragmentSet,
-    /// Of each of these sets one must be there at least.
+    /// Of each of these sets one must be there at least, switched on.
     any: Vec<FragmentSet>,
     /// Must not be there, or be switched off.
     none: FragmentSet,
     /// May be there.
     optional: FragmentSet,
+    /// If not empty: of these one must be there at least, in whatever state.
+    one_of: FragmentSet,
     reads: FragmentSet,
     writes: FragmentSet,
+    /// Are switched off and on, row by row.
+    switches: FragmentSet,
+    /// Something is lent that every entity has: what may be there need not be.
+    every: bool,
+    resources: ResourceAccess,
     /// The first mistake, kept until the query is built.
     mistake: Option<Mistake>,
 }
@@ -69,7 +76,7 @@ impl Requirements {
         self.none.insert(id);
     }
 
-    /// One of these must be there at least.
+    /// One of these must be there at least, and switched on.
     pub fn any(&mut self, ids: FragmentSet) {
         self.any.push(ids);
     }
@@ -77,8 +84,21 @@ impl Requirements {
     /// Where nothing has to be there, of what may be there one must be at least: else the query would see
     /// every entity, and lend nothing of most.
     pub(crate) fn ask_for_optional(&mut self) {
-        if self.all.is_empty() && self.any.is_empty() && !self.optional.is_empty() {
-            self.any.push(self.optional.clone());
+        let asks = self.every || !self.switches.is_empty();
+        if !asks && self.all.is_empty() && self.any.is_empty() && !self.optional.is_empty() {
+            self.one_of.clone_from(&self.optional);
+        }
+    }
+
+    /// Something is lent that every entity has.
+    pub(crate) fn every(&mut self) {
+        self.every = true;
+    }
+
+    /// The fragment must be there, in whatever state, and is switched off and on.
+    pub(crate) fn switch(&mut self, id: FragmentId) {
+        if !self.switches.insert(id) {
+            self.mistake = self.mistake.or(Some(Mistake::Twice(id)));
         }
     }
 
@@ -114,6 +134,23 @@ impl Requirements {
         &self.reads
     }
 
+    /// The fragments that are switched off and on: with these conflicts who asks for the same to be there, or
+    /// excludes it.
+    #[must_use]
+    pub fn switches(&self) -> &FragmentSet {
+        &self.switches
+    }
+
+    /// The resources that are read and written.
+    #[must_use]
+    pub fn resources(&self) -> &ResourceAccess {
+        &self.resources
+    }
+
+    pub(crate) fn resources_mut(&mut self) -> &mut ResourceAccess {
+        &mut self.resources
+    }
+
     /// The fragments that are written.
     #[must_use]
     pub fn writes(&self) -> &FragmentSet {
@@ -124,6 +161,7 @@ impl Requirements {
     pub(crate) fn check(&self, registry: &FragmentRegistry) -> Result<(), QueryError> {
         let contradiction = self.all.iter().find(|&id| self.none.contains(id));
         let mistake = self.mistake.or(contradiction.map(Mistake::Contradiction));
+        self.resources.check()?;
         let name = |id| registry.get(id).map_or("", |info| info.name()).into();
         match mistake {
             None => Ok(()),
@@ -144,33 +182,49 @@ impl Requirements {
                     .filter(|&id| archetype.set.contains(id))
                     .all(|id| archetype.enabled_of(id).is_some()))
             && self.any.iter().all(|set| set.intersects(&archetype.set))
+            && (self.one_of.is_empty() || self.one_of.intersects(&archetype.set))
     }
 
     /// The bits of an archetype's chunks that decide row by row, and whether they must be clear.
     pub(crate) fn masks(&self, archetype: &Archetype) -> Option<Box<[Mask]>> {
         let bits = archetype.enabled.iter();
-        let masks: Box<[Mask]> = bits
-            .filter_map(|bits| {
-                let inverted = self.none.contains(bits.id);
-                (inverted || self.all.contains(bits.id)).then_some(Mask {
-                    offset: bits.offset,
-                    inverted,
-                })
+        let single = bits.filter_map(|bits| {
+            let inverted = self.none.contains(bits.id);
+            (inverted || self.all.contains(bits.id)).then_some(Mask {
+                offset: bits.offset,
+                others: Box::default(),
+                inverted,
             })
-            .collect();
+        });
+        let any = self.any.iter().filter_map(|ids| {
+            let there = ids.iter().filter(|&id| archetype.set.contains(id));
+            // One that cannot be switched off decides for all rows.
+            let bits: Option<Vec<u32>> = there
+                .map(|id| Some(archetype.enabled_of(id)?.offset))
+                .collect();
+            let (&offset, others) = bits.as_deref()?.split_first()?;
+            Some(Mask {
+                offset,
+                others: others.into(),
+                inverted: false,
+            })
+        });
+        let masks: Box<[Mask]> = single.chain(any).collect();
         (!masks.is_empty()).then_some(masks)
     }
 
     /// Whether one of several fragments must be there.
     pub(crate) fn asks_for_any(&self) -> bool {
-        !self.any.is_empty()
+        !self.any.is_empty() || !self.one_of.is_empty()
     }
 }
 
 /// Enabled bits that decide which rows a query sees.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Mask {
     pub(crate) offset: u32,
+    /// Bits of other fragments, one of which is enough.
+    pub(crate) others: Box<[u32]>,
     /// Rows whose bit is clear, instead of set.
     pub(crate) inverted: bool,
 }

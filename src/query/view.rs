@@ -91,11 +91,12 @@ impl<'w> ChunkView<'w> {
         self.chunk.order_version
     }
 
-    /// The version at which a fragment was last lent for writing here, or got new values.
+    /// The version at which a fragment was last lent for writing here, got new values, or was switched off or
+    /// on; `None` for a tag that can not be switched.
     #[must_use]
     pub fn change_version<T: Fragment>(&self) -> Option<u32> {
         let id = self.world.registry().of::<T>()?.id();
-        let column = self.archetype.column_of(id)?;
-        Some(self.chunk.version(column))
+        let version = self.archetype.version_of(id)?;
+        Some(self.chunk.version(version as usize))
     }
 }

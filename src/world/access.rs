@@ -1,6 +1,6 @@
 //! Fragments of one entity: read, written, switched.
 
-use crate::archetype::{Archetype, Row, write_bit};
+use crate::archetype::{Archetype, EnabledBits, Row};
 use crate::entity::Entity;
 use crate::fragment::{ConstShared, Fragment, FragmentInfo, PerChunk, Shared, SharedFragment};
 use crate::world::{World, WorldError};
@@ -158,7 +158,9 @@ impl World {
     }
 
     /// Switches a fragment of an entity off or on, without a move: queries that ask for it pass by
-    /// entities where it is off. O(1).
+    /// entities where it is off. That is a change of the fragment, as writing it is. O(1).
+    ///
+    /// For many at once, also from many threads: [`Enabled`](crate::query::Enabled).
     ///
     /// # Errors
     /// As for [`get`](Self::get); [`WorldError::NotEnableable`].
@@ -168,15 +170,8 @@ impl World {
         enabled: bool,
     ) -> Result<(), WorldError> {
         let (archetype, row) = self.find(entity)?;
-        let (data, offset) = self.enabled_bits::<T>(archetype, entity)?;
-        // SAFETY: a row of the chunk, and `&mut self`.
-        unsafe {
-            write_bit(
-                data.chunks[row.chunk as usize].array(offset),
-                row.row,
-                enabled,
-            )
-        };
+        let (data, bits) = self.enabled_bits::<T>(archetype, entity)?;
+        data.switch(row, bits, enabled, self.version());
         Ok(())
     }
 
@@ -186,8 +181,8 @@ impl World {
     /// As for [`set_enabled`](Self::set_enabled).
     pub fn is_enabled<T: Fragment>(&self, entity: Entity) -> Result<bool, WorldError> {
         let (archetype, row) = self.find(entity)?;
-        let (data, offset) = self.enabled_bits::<T>(archetype, entity)?;
-        let bits = data.chunks[row.chunk as usize].array(offset);
+        let (data, bits) = self.enabled_bits::<T>(archetype, entity)?;
+        let bits = data.chunks[row.chunk as usize].array(bits.offset);
         // SAFETY: a row of the chunk.
         Ok(unsafe { crate::archetype::read_bit(bits, row.row) })
     }
@@ -196,14 +191,14 @@ impl World {
         &self,
         archetype: u32,
         entity: Entity,
-    ) -> Result<(&Archetype, u32), WorldError> {
+    ) -> Result<(&Archetype, EnabledBits), WorldError> {
         let data = &self.archetypes[archetype as usize];
         let info = self.universe.registry().of::<T>();
         let Some(info) = info.filter(|info| data.set.contains(info.id())) else {
             return Err(missing::<T>(entity));
         };
         match data.enabled_of(info.id()) {
-            Some(bits) => Ok((data, bits.offset)),
+            Some(bits) => Ok((data, bits)),
             None => Err(WorldError::NotEnableable {
                 name: info.name().into(),
             }),

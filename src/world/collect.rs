@@ -65,6 +65,7 @@ impl World {
             }
         }
         self.identity = new_identity();
+        self.data_version += 1;
         let mut panicked = None;
         let count = gone.len();
         for data in gone {

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::archetype::universe::ARCHETYPES;
 use crate::archetype::{Archetype, Change, ChunkValue, Draft, Edge, Edges, Group, SharedId};
-use crate::fragment::{Bundle, FragmentError, FragmentId};
+use crate::fragment::{Bundle, FragmentError, FragmentId, Value};
 use crate::world::bundles::NO_ARCHETYPE;
 use crate::world::{World, WorldError};
 
@@ -17,18 +17,35 @@ impl World {
     pub(crate) fn archetype_of(&mut self, ids: &[FragmentId]) -> Result<u32, WorldError> {
         match self.by_composition.get(ids) {
             Some(&archetype) => Ok(archetype),
-            None => self.add_archetype(ids),
+            None => self.add_archetype(ids, &|_| None),
+        }
+    }
+
+    /// The same; if it is new, its chunk fragments begin with what `inherited` says, else with what was given
+    /// last.
+    pub(crate) fn archetype_after<'t>(
+        &mut self,
+        ids: &[FragmentId],
+        inherited: &dyn Fn(FragmentId) -> Option<&'t Value>,
+    ) -> Result<u32, WorldError> {
+        match self.by_composition.get(ids) {
+            Some(&archetype) => Ok(archetype),
+            None => self.add_archetype(ids, inherited),
         }
     }
 
     #[cold]
-    fn add_archetype(&mut self, ids: &[FragmentId]) -> Result<u32, WorldError> {
+    fn add_archetype<'t>(
+        &mut self,
+        ids: &[FragmentId],
+        inherited: &dyn Fn(FragmentId) -> Option<&'t Value>,
+    ) -> Result<u32, WorldError> {
         if self.archetypes.len() >= ARCHETYPES - 1 {
             return Err(WorldError::TooManyArchetypes);
         }
         let draft = Draft::new(self.universe.registry(), ids, self.chunks_per_chunk)?;
         let chunk_values = draft.once.iter().map(|&(id, offset)| {
-            let template = self.templates.get(&id);
+            let template = inherited(id).or_else(|| self.templates.get(&id));
             let template = template.ok_or(FragmentError::Unknown { id })?;
             Ok(ChunkValue {
                 id,
@@ -58,6 +75,7 @@ impl World {
             shared: draft.shared,
             chunk_values,
             enabled: draft.enabled,
+            versions: draft.versions,
             edges: Edges::default(),
             watched: 0,
         };
@@ -74,6 +92,7 @@ impl World {
         for &id in ids {
             self.having.push(id, archetype.having(id));
         }
+        self.data_version += 1;
         self.archetypes.push(archetype);
         self.by_composition.insert(ids.into(), number);
         Ok(number)
@@ -147,7 +166,7 @@ impl World {
             ids.sort_unstable();
             ids.dedup();
         }
-        let target = self.archetype_of(&ids)?;
+        let target = self.target_of(source, &ids, come.as_ref().map(|(_, sorted)| &**sorted))?;
         let (offsets, sorted) = match come {
             Some((ids, sorted)) => (self.offsets_in(target, &ids), sorted),
             None => Default::default(),
@@ -162,6 +181,26 @@ impl World {
         let known = EdgeRef(Arc::as_ptr(&edge));
         edges.insert(change, edge);
         Ok(known)
+    }
+
+    /// The archetype that entities of another come to. If it is new, its chunk fragments begin as there, but for
+    /// those that come along.
+    pub(crate) fn target_of(
+        &mut self,
+        source: u32,
+        ids: &[FragmentId],
+        come: Option<&[FragmentId]>,
+    ) -> Result<u32, WorldError> {
+        if let Some(&archetype) = self.by_composition.get(ids) {
+            return Ok(archetype);
+        }
+        let values = self.archetypes[source as usize].chunk_values.iter();
+        let stays = |id: FragmentId| come.is_none_or(|come| !come.contains(&id));
+        let inherited: Vec<Value> = values
+            .filter(|value| stays(value.id))
+            .map(|value| value.template.duplicate())
+            .collect();
+        self.archetype_after(ids, &|id| inherited.iter().find(|value| value.id() == id))
     }
 
     /// The group of an archetype with these shared values, which its chunks are then kept for.

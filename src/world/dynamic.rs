@@ -3,7 +3,7 @@
 //! The same moves as those of typed bundles: a set of fragments that comes or goes is a bundle with a
 //! number, whose archetype and edges are remembered.
 
-use crate::archetype::{Change, Edge, Row, SharedId};
+use crate::archetype::{Archetype, Change, Edge, EnabledBits, Row, SharedId};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, resume};
 use crate::fragment::{
@@ -368,9 +368,8 @@ impl World {
         id: FragmentId,
         enabled: bool,
     ) -> Result<(), WorldError> {
-        let (bits, row) = self.bits_of(entity, id)?;
-        // SAFETY: a row of the chunk, and `&mut self`.
-        unsafe { crate::archetype::write_bit(bits, row, enabled) };
+        let (data, row, bits) = self.bits_of(entity, id)?;
+        data.switch(row, bits, enabled, self.version());
         Ok(())
     }
 
@@ -379,17 +378,22 @@ impl World {
     /// # Errors
     /// As for [`set_enabled_dynamic`](Self::set_enabled_dynamic).
     pub fn is_enabled_dynamic(&self, entity: Entity, id: FragmentId) -> Result<bool, WorldError> {
-        let (bits, row) = self.bits_of(entity, id)?;
+        let (data, row, bits) = self.bits_of(entity, id)?;
+        let array = data.chunks[row.chunk as usize].array(bits.offset);
         // SAFETY: a row of the chunk.
-        Ok(unsafe { crate::archetype::read_bit(bits, row) })
+        Ok(unsafe { crate::archetype::read_bit(array, row.row) })
     }
 
-    fn bits_of(&self, entity: Entity, id: FragmentId) -> Result<(*mut u8, u32), WorldError> {
+    fn bits_of(
+        &self,
+        entity: Entity,
+        id: FragmentId,
+    ) -> Result<(&Archetype, Row, EnabledBits), WorldError> {
         let (archetype, row) = self.find(entity)?;
         let (info, _) = self.place_of(entity, archetype, row, id)?;
         let data = &self.archetypes[archetype as usize];
         match data.enabled_of(id) {
-            Some(bits) => Ok((data.chunks[row.chunk as usize].array(bits.offset), row.row)),
+            Some(bits) => Ok((data, row, bits)),
             None => Err(WorldError::NotEnableable {
                 name: info.name().into(),
             }),

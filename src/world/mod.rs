@@ -110,7 +110,8 @@ pub struct World {
     pub(crate) has_switches: bool,
     pub(crate) bundles: Bundles,
     pub(crate) shared: SharedValues,
-    /// What chunk fragments begin with in new archetypes.
+    /// What chunk fragments begin with in new archetypes, if these do not inherit it from others: the value that
+    /// was given last.
     pub(crate) templates: HashMap<FragmentId, Value>,
     /// The version of the last query that ran. What is changed now gets the next one.
     pub(crate) version: AtomicU32,
@@ -122,6 +123,8 @@ pub struct World {
     pub(crate) chunks_grow: bool,
     /// Unique in the process, and another one after archetypes went: what queries know is of this one.
     pub(crate) identity: u64,
+    /// Counts the compositions that came, and the times that some went.
+    pub(crate) data_version: u64,
     /// How often a flush looks for commands.
     pub(crate) flush_rounds: usize,
     /// Who is told what comes and goes.
@@ -190,6 +193,7 @@ impl World {
             chunks_per_chunk: 1,
             chunks_grow: true,
             identity: new_identity(),
+            data_version: 0,
             flush_rounds: 5,
             watch: Watch::default(),
             names: Names::default(),
@@ -234,6 +238,25 @@ impl World {
     #[must_use]
     pub fn archetype_count(&self) -> usize {
         self.archetypes.len()
+    }
+
+    /// Grows by one with each composition that is met for the first time, and when
+    /// [`collect_archetypes`](Self::collect_archetypes) lets some go: as long as it is the same, what is known of
+    /// the archetypes still holds.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let before = world.data_version();
+    /// world.create((1_u8, 'a'))?;
+    /// world.create(('b', 2_u8))?;
+    /// assert_eq!(world.data_version(), before + 1, "the order of types does not matter");
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[must_use]
+    pub fn data_version(&self) -> u64 {
+        self.data_version
     }
 
     /// Sets how many 16 KiB chunks (1 to 64) each chunk has of compositions that are met from now on: one is

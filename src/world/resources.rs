@@ -3,6 +3,8 @@
 use core::any::{Any, TypeId, type_name};
 use core::fmt;
 use core::hash::BuildHasherDefault;
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
 use std::collections::HashMap;
 
 use crate::world::World;
@@ -10,7 +12,8 @@ use crate::world::bundles::TypeHasher;
 
 /// Values that a world has once, one of each type: the time, a map, settings.
 ///
-/// Any `Send + Sync + 'static` type. All calls are O(1).
+/// Any `Send + Sync + 'static` type. All calls are O(1). Queries lend them beside entities:
+/// [`Query::with_resources`](crate::query::Query::with_resources).
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -31,37 +34,82 @@ pub struct Resources {
     values: HashMap<TypeId, Resource, BuildHasherDefault<TypeHasher>>,
 }
 
+/// A value on the heap, by a pointer: a query that has the world to itself lends it to be written while it
+/// lends entities of the same world.
 struct Resource {
     name: &'static str,
-    value: Box<dyn Any + Send + Sync>,
+    value: NonNull<dyn Any + Send + Sync>,
+}
+
+// SAFETY: owns the value, which is `Send`.
+unsafe impl Send for Resource {}
+// SAFETY: lends the value as a `Box` would, and it is `Sync`; who lends more by `find` sees to it himself.
+unsafe impl Sync for Resource {}
+
+impl Resource {
+    fn new<T: Send + Sync + 'static>(value: T) -> Self {
+        let value: Box<dyn Any + Send + Sync> = Box::new(value);
+        Self {
+            name: type_name::<T>(),
+            value: NonNull::from(Box::leak(value)),
+        }
+    }
+
+    fn get(&self) -> &(dyn Any + Send + Sync) {
+        // SAFETY: the value lives as long as `self`.
+        unsafe { self.value.as_ref() }
+    }
+
+    fn get_mut(&mut self) -> &mut (dyn Any + Send + Sync) {
+        // SAFETY: as above, and `&mut self`.
+        unsafe { self.value.as_mut() }
+    }
+
+    fn into_value<T: 'static>(self) -> Option<T> {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: leaked in `new`, and forgotten here.
+        let value = unsafe { Box::from_raw(this.value.as_ptr()) };
+        Some(*(value as Box<dyn Any>).downcast().ok()?)
+    }
+}
+
+impl Drop for Resource {
+    fn drop(&mut self) {
+        // SAFETY: leaked in `new`; nobody uses it afterwards.
+        drop(unsafe { Box::from_raw(self.value.as_ptr()) });
+    }
 }
 
 impl Resources {
     /// Puts a value in; the one that was there, if there was one.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) -> Option<T> {
-        let new = Resource {
-            name: type_name::<T>(),
-            value: Box::new(value),
-        };
-        unpack(self.values.insert(TypeId::of::<T>(), new))
+        let old = self.values.insert(TypeId::of::<T>(), Resource::new(value));
+        old?.into_value()
     }
 
     /// Takes a value out.
     pub fn remove<T: Send + Sync + 'static>(&mut self) -> Option<T> {
-        unpack(self.values.remove(&TypeId::of::<T>()))
+        self.values.remove(&TypeId::of::<T>())?.into_value()
     }
 
     /// The value of a type, if it is there.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
-        self.values.get(&TypeId::of::<T>())?.value.downcast_ref()
+        self.values.get(&TypeId::of::<T>())?.get().downcast_ref()
+    }
+
+    /// Where the value of a type lies, if it is there. Whoever uses the pointer sees to it that nobody else
+    /// does in a way that conflicts.
+    pub(crate) fn find<T: Send + Sync + 'static>(&self) -> Option<NonNull<T>> {
+        let resource = self.values.get(&TypeId::of::<T>())?;
+        Some(resource.value.cast())
     }
 
     /// The value of a type, to change, if it is there.
     #[must_use]
     pub fn get_mut<T: Send + Sync + 'static>(&mut self) -> Option<&mut T> {
         let resource = self.values.get_mut(&TypeId::of::<T>())?;
-        resource.value.downcast_mut()
+        resource.get_mut().downcast_mut()
     }
 
     /// The value of a type; `new` makes it if it is not there.
@@ -69,14 +117,12 @@ impl Resources {
         &mut self,
         new: impl FnOnce() -> T,
     ) -> &mut T {
-        let resource = self.values.entry(TypeId::of::<T>()).or_insert_with(|| {
-            let value = Box::new(new());
-            let name = type_name::<T>();
-            Resource { name, value }
-        });
-        match resource.value.downcast_mut() {
+        let entry = self.values.entry(TypeId::of::<T>());
+        let resource = entry.or_insert_with(|| Resource::new(new()));
+        let name = resource.name;
+        match resource.get_mut().downcast_mut() {
             Some(value) => value,
-            None => unreachable!("a {} stands under its type", resource.name),
+            None => unreachable!("a {name} stands under its type"),
         }
     }
 
@@ -97,10 +143,6 @@ impl Resources {
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
-}
-
-fn unpack<T: 'static>(resource: Option<Resource>) -> Option<T> {
-    Some(*resource?.value.downcast().ok()?)
 }
 
 impl fmt::Debug for Resources {

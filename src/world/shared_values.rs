@@ -199,8 +199,8 @@ impl SharedValues {
 }
 
 impl World {
-    /// Takes in the values that do not lie in columns: templates of chunk fragments, unless there is one
-    /// already, and shared values; the numbers of these, in the order of their fragments.
+    /// Takes in the values that do not lie in columns: templates of chunk fragments, for archetypes that are new,
+    /// and shared values; the numbers of these, in the order of their fragments.
     ///
     /// Nobody uses them yet: what follows is to be done in [`sharing`](Self::sharing). If a user's `eq`, `hash` or `drop`
     /// panics, none is left behind.
@@ -214,7 +214,7 @@ impl World {
             note(&mut panicked, || match info {
                 Some(info) => shared.push((id, self.shared.intern(info, value))),
                 None => {
-                    self.templates.entry(id).or_insert(value);
+                    self.templates.insert(id, value);
                 }
             });
         }

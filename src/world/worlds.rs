@@ -237,7 +237,10 @@ impl World {
             let template = other.templates.entry(value.id);
             template.or_insert_with(|| value.template.duplicate());
         }
-        let target = other.archetype_of(&source.ids)?;
+        let target = other.archetype_after(&source.ids, &|id| {
+            let mut values = source.chunk_values.iter();
+            Some(&values.find(|value| value.id == id)?.template)
+        })?;
         let target = &other.archetypes[target as usize];
         let edge = Edge::new(source, target, Box::default(), |_| false);
         Ok(Passage {
@@ -343,7 +346,7 @@ impl World {
         let version = other.version();
         let source = &mut self.archetypes[archetype as usize];
         let chunk = source.detach(&self.universe, self.number, rows.chunk);
-        for column in 0..source.columns.len() {
+        for column in 0..source.versions as usize {
             // This world's versions say nothing to the other.
             chunk.touch(column, version);
         }

@@ -14,9 +14,9 @@ use megachunk::query::QueryFilter;
 use megachunk::world::{Budget, SnapshotOptions};
 
 use crate::world_fragments::{
-    Awake, Counted, Fused, GONE_SHAPES, Guard, Kind, Ledger, Made, Matrix, Page, SHAPES, Small,
-    Species, Switch, Tag, Team, Text, Weather, WithShape, gone_kinds_of, kinds_of, register,
-    with_gone, with_shape,
+    Awake, CORE_SHAPES, Counted, Fused, GONE_SHAPES, Guard, Kind, Ledger, Made, Matrix, Page,
+    SHAPES, Small, Species, Switch, Tag, Team, Text, Weather, WithShape, core_kinds_of,
+    gone_kinds_of, kinds_of, register, with_core, with_gone, with_shape,
 };
 use crate::world_naive::{Refusal, Row};
 use crate::world_ops::{Machine, fused, same_report, universe};
@@ -60,15 +60,6 @@ fn lets_through(which: u8, row: &Row) -> bool {
         3 => row.is_on(Kind::Switch) && !row.is_on(Kind::Awake),
         4 => row.has(Kind::Counted),
         _ => true,
-    }
-}
-
-/// The number of a bundle whose values cannot contradict what an entity has for ever.
-fn gentle(shape: u8) -> u8 {
-    if kinds_of(shape).contains(&Kind::Species) {
-        17
-    } else {
-        shape % SHAPES
     }
 }
 
@@ -157,7 +148,7 @@ impl Machine {
         impl WithFilter for Add<'_> {
             type Out = Result<usize, WorldError>;
             fn with<F: QueryFilter>(self) -> Self::Out {
-                with_shape(self.2, AddTo::<F>(self, PhantomData))
+                with_core(self.2, AddTo::<F>(self, PhantomData))
             }
         }
         impl<F: QueryFilter> WithShape for AddTo<'_, F> {
@@ -172,8 +163,8 @@ impl Machine {
                 })
             }
         }
-        let shape = gentle(shape);
-        let (seen, kinds) = (self.seen(few(which)), kinds_of(shape));
+        let shape = shape % CORE_SHAPES;
+        let (seen, kinds) = (self.seen(few(which)), core_kinds_of(shape));
         for entity in &seen {
             self.note_weathers(kinds, payload.wrapping_add(entity.index()), 1);
         }
@@ -185,7 +176,7 @@ impl Machine {
         let mut done = calls.into_inner();
         match added {
             Ok(Err(error)) => {
-                assert_eq!((Refusal::of(&error), shape), (Refusal::Twice, 16));
+                assert_eq!((Refusal::of(&error), shape), (Refusal::Twice, 5));
                 return;
             }
             Ok(Ok(count)) => {
@@ -195,7 +186,7 @@ impl Machine {
             }
             // A closure panicked, or the chunk for what it made could not be had.
             Err(Fused::Make) => drop(done.pop()),
-            Err(Fused::Clone) if matches!(shape, 17 | 19) => drop(done.pop()),
+            Err(Fused::Clone) if matches!(shape, 3 | 4) => drop(done.pop()),
             Err(_) => {}
         }
         for entity in done {
@@ -210,7 +201,7 @@ impl Machine {
         impl WithFilter for Remove<'_> {
             type Out = Result<usize, WorldError>;
             fn with<F: QueryFilter>(self) -> Self::Out {
-                with_shape(self.1, RemoveFrom::<F>(self, PhantomData))
+                with_core(self.1, RemoveFrom::<F>(self, PhantomData))
             }
         }
         impl<F: QueryFilter> WithShape for RemoveFrom<'_, F> {
@@ -219,9 +210,9 @@ impl Machine {
                 self.0.0.matching::<F>().unwrap().remove::<B>()
             }
         }
-        let (seen, shape) = (self.seen(few(which)), shape % SHAPES);
+        let (seen, shape) = (self.seen(few(which)), shape % CORE_SHAPES);
         let real = with_few(which, Remove(&mut self.worlds[self.at], shape));
-        if shape == 16 {
+        if shape == 5 {
             assert_eq!(
                 real.map_err(|error| Refusal::of(&error)),
                 Err(Refusal::Twice)
@@ -230,7 +221,7 @@ impl Machine {
         }
         let removed = seen
             .into_iter()
-            .filter(|&entity| self.model.remove(self.at, entity, kinds_of(shape)) == Ok(true));
+            .filter(|&entity| self.model.remove(self.at, entity, core_kinds_of(shape)) == Ok(true));
         assert_eq!(real.unwrap(), removed.count(), "matching.remove");
     }
 
@@ -240,7 +231,7 @@ impl Machine {
         impl WithShape for Swap<'_> {
             type Out = Result<usize, WorldError>;
             fn with<G: Bundle>(self, _: fn(u32, &Arc<Ledger>) -> G) -> Self::Out {
-                with_shape(self.2, Come::<G>(self, PhantomData))
+                with_core(self.2, Come::<G>(self, PhantomData))
             }
         }
         impl<G: Bundle> WithShape for Come<'_, G> {
@@ -253,14 +244,14 @@ impl Machine {
                     .swap::<G, B>(|entity| make(payload.wrapping_add(entity.index()), ledger))
             }
         }
-        let (seen, gone, come) = (self.seen(5), gone % GONE_SHAPES, gentle(come));
-        let kinds = kinds_of(come);
+        let (seen, gone, come) = (self.seen(5), gone % GONE_SHAPES, come % CORE_SHAPES);
+        let kinds = core_kinds_of(come);
         for entity in &seen {
             self.note_weathers(kinds, payload.wrapping_add(entity.index()), 1);
         }
         let (world, ledger) = (&mut self.worlds[self.at], &self.ledger);
         let real = with_gone(gone, Swap(world, ledger, come, payload));
-        if come == 16 {
+        if come == 5 {
             assert_eq!(
                 real.map_err(|error| Refusal::of(&error)),
                 Err(Refusal::Twice)

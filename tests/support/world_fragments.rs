@@ -410,6 +410,20 @@ shapes! {
 }
 
 shapes! {
+    /// Bundle types for calls on all that a query matches: few, because each is compiled with each filter; and
+    /// without values that cannot be changed, because entities may have others.
+    with_core, core_kinds_of, CORE_SHAPES = 8:
+    0: (Small);
+    1: (Tag);
+    2: (Counted Small);
+    3: (Text) [per_chunk Weather];
+    4: () [shared Team];
+    5: (Small Text Small);
+    6: (Switch Awake Text Guard);
+    7: (Matrix Counted Tag);
+}
+
+shapes! {
     /// Bundle types that a swap takes away.
     with_gone, gone_kinds_of, GONE_SHAPES = 4:
     0: (Tag);

@@ -30,10 +30,9 @@ impl Flush<'_> {
         let parts = data.segments[segment].parts.clone();
         for (of, template) in &data.templates {
             if *of as usize == segment {
-                let known = world.templates.entry(template.id());
-                // The template's `clone` may panic.
+                // The template's `clone` may panic, or the `drop` of the one before.
                 note(&mut self.panicked, || {
-                    known.or_insert_with(|| template.duplicate());
+                    world.templates.insert(template.id(), template.duplicate());
                 });
             }
         }

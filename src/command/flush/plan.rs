@@ -304,7 +304,7 @@ impl World {
             .collect();
         ids.sort_unstable();
         ids.dedup();
-        let target = self.archetype_of(&ids)?;
+        let target = self.target_of(archetype, &ids, Some(&net.come))?;
         let to = &self.archetypes[target as usize];
         let come = net.come.iter().filter_map(|&id| {
             let column = to.column_of(id)?;

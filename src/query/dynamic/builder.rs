@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::fragment::{FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentSet};
 use crate::query::dynamic::query::{DynamicQuery, Lend};
-use crate::query::{Access, QueryError, Requirements};
+use crate::query::{Access, QueryError, Requirements, ResourceAccess, ResourceId};
 use crate::world::World;
 
 /// Fragments that one query can lend: a bit each.
@@ -41,6 +41,7 @@ pub struct DynamicQueryBuilder<'w> {
     terms: Vec<Term>,
     changed: Vec<FragmentId>,
     moved: bool,
+    resources: ResourceAccess,
 }
 
 impl<'w> DynamicQueryBuilder<'w> {
@@ -50,6 +51,7 @@ impl<'w> DynamicQueryBuilder<'w> {
             terms: Vec::new(),
             changed: Vec::new(),
             moved: false,
+            resources: ResourceAccess::default(),
         }
     }
 
@@ -107,13 +109,28 @@ impl<'w> DynamicQueryBuilder<'w> {
         self
     }
 
-    /// The query. O(requirements²).
+    /// A resource is read.
+    pub fn read_resource<T: Send + Sync + 'static>(mut self) -> Self {
+        self.resources.read(ResourceId::of::<T>());
+        self
+    }
+
+    /// A resource is written.
+    pub fn write_resource<T: Send + Sync + 'static>(mut self) -> Self {
+        self.resources.write(ResourceId::of::<T>());
+        self
+    }
+
+    /// The query. O(requirements).
+    ///
+    /// The same is refused as for a typed [`Query`](crate::query::Query). A fragment may stand there twice, if it
+    /// is not lent twice: to ask for what is lent, for example, changes nothing.
     ///
     /// # Errors
     /// * [`FragmentError::Unknown`] for a number that the world's registry did not give out;
-    /// * [`QueryError::Contradiction`]: a fragment is excluded and asked for, changed, or lent;
-    /// * [`QueryError::Conflict`]: a fragment is lent twice, one of them to be written;
-    /// * [`FragmentError::Twice`]: a fragment stands there twice in another way;
+    /// * [`QueryError::Contradiction`]: a fragment is excluded and must be there;
+    /// * [`QueryError::Conflict`]: a fragment or resource is lent twice, one of them to be written;
+    /// * [`FragmentError::Twice`]: a fragment or resource is lent twice to be read;
     /// * [`QueryError::NoValues`]: a tag is to be lent;
     /// * [`QueryError::ReadOnly`]: a shared fragment is to be written;
     /// * [`FragmentError::WrongKind`]: a fragment is asked for changes that has no column;
@@ -122,11 +139,8 @@ impl<'w> DynamicQueryBuilder<'w> {
         let mut requirements = Requirements::new();
         let mut any = FragmentSet::new();
         let mut lends = Vec::new();
-        for (at, term) in self.terms.iter().enumerate() {
+        for term in &self.terms {
             self.check(term)?;
-            if let Some(other) = self.terms[..at].iter().find(|other| other.id == term.id) {
-                return Err(self.twice(*term, *other)?);
-            }
             match term.presence {
                 Presence::All => requirements.all(term.id, term.access),
                 Presence::Optional => requirements.optional(term.id, term.access),
@@ -160,6 +174,7 @@ impl<'w> DynamicQueryBuilder<'w> {
             }
             requirements.all(id, Access::None);
         }
+        *requirements.resources_mut() = self.resources;
         requirements.ask_for_optional();
         requirements.check(self.world.registry())?;
         Ok(DynamicQuery::new(
@@ -189,20 +204,5 @@ impl<'w> DynamicQueryBuilder<'w> {
             }
             _ => Ok(()),
         }
-    }
-
-    /// What is wrong with two requirements of one fragment.
-    fn twice(&self, one: Term, other: Term) -> Result<QueryError, QueryError> {
-        let name = self.info(one.id)?.name().into();
-        let excluded = [one, other].map(|term| term.presence == Presence::None);
-        let lent = [one, other].map(|term| term.access != Access::None);
-        let written = [one, other].map(|term| term.access == Access::Write);
-        Ok(if excluded[0] != excluded[1] {
-            QueryError::Contradiction { name }
-        } else if lent == [true; 2] && written != [false; 2] {
-            QueryError::Conflict { name }
-        } else {
-            QueryError::Fragment(FragmentError::Twice { name })
-        })
     }
 }

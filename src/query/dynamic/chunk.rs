@@ -88,12 +88,12 @@ impl<'w> DynamicChunk<'w> {
         self.view.order_version()
     }
 
-    /// The version at which a fragment was last lent for writing here, or got new values; `None` without
-    /// such a column.
+    /// The version at which a fragment was last lent for writing here, got new values, or was switched off or
+    /// on; `None` for a tag that can not be switched, and for what is not one an entity.
     #[must_use]
     pub fn change_version(&self, id: FragmentId) -> Option<u32> {
-        let column = self.view.archetype.column_of(id)?;
-        Some(self.view.chunk.version(column))
+        let version = self.view.archetype.version_of(id)?;
+        Some(self.view.chunk.version(version as usize))
     }
 
     /// A fragment's values, to read: one a row, or one for all rows if it is shared or the chunk's. O(fragments

@@ -7,9 +7,11 @@
 mod builder;
 mod chunk;
 mod query;
+mod resources;
 mod run;
 
 pub use builder::{DynamicQueryBuilder, Presence};
 pub use chunk::DynamicChunk;
 pub use query::DynamicQuery;
+pub use resources::DynamicResources;
 pub use run::DynamicRun;

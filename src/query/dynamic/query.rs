@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::archetype::{Archetype, Universe};
+use crate::archetype::{Archetype, LONG_AGO, Universe};
 use crate::fragment::FragmentId;
 use crate::query::dynamic::builder::DynamicQueryBuilder;
+use crate::query::dynamic::resources::DynamicResources;
 use crate::query::dynamic::run::DynamicRun;
 use crate::query::requirements::Mask;
 use crate::query::{QueryError, Requirements};
@@ -73,8 +74,8 @@ pub(super) struct DynamicMatch {
     pub(super) archetype: u32,
     /// For each fragment that is lent.
     pub(super) places: Box<[LendPlace]>,
-    /// The columns that must have changed; `None` for a tag.
-    pub(super) changed: Box<[Option<usize>]>,
+    /// The chunk's versions that must have changed; `None` for a tag.
+    pub(super) changed: Box<[Option<u32>]>,
     /// `None` where no bits decide.
     pub(super) masks: Option<Box<[Mask]>>,
 }
@@ -137,13 +138,29 @@ impl DynamicQuery {
     /// # Errors
     /// [`QueryError::OtherUniverse`].
     pub fn on<'q>(&'q mut self, world: &'q mut World) -> Result<DynamicRun<'q>, QueryError> {
+        world.keep_versions();
         self.run(world)
+    }
+
+    /// The query on a world, to be run, and the resources that it asked for.
+    ///
+    /// # Errors
+    /// [`QueryError::OtherUniverse`].
+    pub fn with_resources<'q>(
+        &'q mut self,
+        world: &'q mut World,
+    ) -> Result<(DynamicRun<'q>, DynamicResources<'q>), QueryError> {
+        let run = self.on(world)?;
+        let (resources, access) = (run.world.resources(), run.query.requirements.resources());
+        // SAFETY: the world is borrowed as long as what is lent, and what the run lends is no resource.
+        let resources = unsafe { DynamicResources::new(resources, access) };
+        Ok((run, resources))
     }
 
     /// The query on a world that is only read.
     ///
     /// # Errors
-    /// [`QueryError::OtherUniverse`]; [`QueryError::Writes`] if it lends something to be written.
+    /// [`QueryError::OtherUniverse`]; [`QueryError::Writes`] if it lends a fragment to be written.
     pub fn read<'q>(&'q mut self, world: &'q World) -> Result<DynamicRun<'q>, QueryError> {
         if let Some(lend) = self.lends.iter().find(|lend| lend.write) {
             let info = self.universe.registry().get(lend.id);
@@ -163,7 +180,9 @@ impl DynamicQuery {
             .version
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_add(1);
-        let since = core::mem::replace(&mut self.since, version);
+        let runs = version.wrapping_sub(self.since);
+        let since = version.wrapping_sub(runs.min(LONG_AGO));
+        self.since = version;
         Ok(DynamicRun::new(self, world, since, version))
     }
 
@@ -173,7 +192,7 @@ impl DynamicQuery {
             self.world = world.identity();
             self.matches.clear();
             self.seen = 0;
-            self.since = 0;
+            self.since = world.version().wrapping_sub(LONG_AGO);
         }
         if self.seen as usize == world.archetypes.len() {
             return;
@@ -202,12 +221,12 @@ impl DynamicQuery {
 
     fn consider(&mut self, archetype: &Archetype) {
         if self.requirements.met_by(archetype) {
-            let columns = self.changed.iter().map(|&id| archetype.column_of(id));
+            let versions = self.changed.iter().map(|&id| archetype.version_of(id));
             let places = self.lends.iter().map(|lend| place(lend.id, archetype));
             self.matches.push(DynamicMatch {
                 archetype: archetype.number,
                 places: places.collect(),
-                changed: columns.collect(),
+                changed: versions.collect(),
                 masks: self.requirements.masks(archetype),
             });
         }

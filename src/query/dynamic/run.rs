@@ -20,8 +20,8 @@ type ChunkFilter<'q> = Box<dyn Fn(&ChunkView<'_>) -> bool + Sync + 'q>;
 /// Every way to go lends each row once: what is lent lives as long as the run is borrowed.
 #[must_use = "a query does nothing until it is run"]
 pub struct DynamicRun<'q> {
-    query: &'q DynamicQuery,
-    world: &'q World,
+    pub(super) query: &'q DynamicQuery,
+    pub(super) world: &'q World,
     since: u32,
     version: u32,
     filter: Option<ChunkFilter<'q>>,
@@ -111,9 +111,9 @@ impl<'q> DynamicRun<'q> {
             version: self.version,
             since: self.since,
         };
-        let changed = |column: &Option<usize>| {
+        let changed = |version: &Option<u32>| {
             // A tag changes by coming and going.
-            let version = column.map_or(chunk.filled_version, |column| chunk.version(column));
+            let version = version.map_or(chunk.filled_version, |at| chunk.version(at as usize));
             is_newer(version, self.since)
         };
         let seen = chunk.len > 0

@@ -2,14 +2,22 @@
 
 use core::ptr::NonNull;
 
+use crate::archetype::refit::{Refit, Refitting};
 use crate::chunk::Run;
 use crate::entity::Entity;
 use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// Versions that a chunk keeps without a heap allocation.
 const INLINE: usize = 4;
-/// Versions of further columns: behind one thin pointer, so that the record stays a cache line.
-type More = Option<Box<Box<[AtomicU32]>>>;
+
+/// What few chunks need: behind one thin pointer, so that the record stays a cache line.
+#[derive(Debug)]
+struct More {
+    /// Of further columns.
+    versions: Box<[AtomicU32]>,
+    /// Where the arrays are, if not where the archetype says.
+    refit: Option<Refit>,
+}
 /// "In no list of chunks with room."
 pub(crate) const NOT_OPEN: u32 = u32::MAX;
 
@@ -26,7 +34,9 @@ pub(crate) struct Chunk {
     pub(crate) capacity: u32,
     /// It is 2 to the power of this times as long as the archetype's shortest chunks, and so is each of its
     /// arrays: all offsets count as many times.
-    shift: u32,
+    shift: u8,
+    /// Its arrays do not lie where the archetype says: see [`Refit`].
+    is_refit: bool,
     pub(crate) run: Run,
     /// Which combination of shared values it belongs to.
     pub(crate) group: u32,
@@ -38,7 +48,7 @@ pub(crate) struct Chunk {
     pub(crate) filled_version: u32,
     /// When each column was last lent for writing.
     inline: [AtomicU32; INLINE],
-    more: More,
+    more: Option<Box<More>>,
 }
 
 // SAFETY: the memory is the chunk's own, and values in it are `Send + Sync`, whose fragments all are;
@@ -58,27 +68,69 @@ impl Chunk {
         capacity: u32,
         shift: u32,
     ) -> Self {
-        let more: Box<[AtomicU32]> = (INLINE..columns).map(|_| AtomicU32::new(0)).collect();
         Self {
             base,
             len: 0,
             capacity: capacity << shift,
-            shift,
+            shift: shift as u8,
+            is_refit: false,
             run,
             group,
             open_at: NOT_OPEN,
             order_version: 0,
             filled_version: 0,
             inline: [const { AtomicU32::new(0) }; INLINE],
-            more: (!more.is_empty()).then(|| Box::new(more)),
+            more: More::new(columns, 0, None),
         }
     }
 
     /// The array that begins at `offset` in the shortest chunks of the archetype.
     #[inline(always)]
     pub(crate) fn array(&self, offset: u32) -> *mut u8 {
+        if self.is_refit {
+            return self.refit_array(offset);
+        }
+        self.own_array(offset)
+    }
+
+    /// The array that begins at `offset`, where it is in chunks that are cut out for the archetype.
+    #[inline(always)]
+    pub(crate) fn own_array(&self, offset: u32) -> *mut u8 {
         let offset = (offset as usize) << self.shift;
         self.base.as_ptr().wrapping_add(offset)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refit_array(&self, offset: u32) -> *mut u8 {
+        let array = self.refit().and_then(|refit| refit.array(offset));
+        array.unwrap_or(self.base.as_ptr())
+    }
+
+    /// Where the arrays are, if not where the archetype says.
+    pub(crate) fn refit(&self) -> Option<&Refit> {
+        self.more.as_ref()?.refit.as_ref()
+    }
+
+    /// Whether it is as long, and has as many rows, as chunks of an archetype whose shortest ones have these.
+    pub(crate) fn is_cut_out_for(&self, run: u32, least_capacity: u32) -> bool {
+        (self.run.len(), self.capacity) == (run << self.shift, least_capacity << self.shift)
+    }
+
+    /// Whether an address lies in its memory.
+    pub(crate) fn holds(&self, address: NonNull<u8>) -> bool {
+        let bytes = self.run.len() as usize * crate::chunk::CHUNK_BYTES;
+        let distance = address.addr().get().wrapping_sub(self.base.addr().get());
+        distance < bytes
+    }
+
+    /// Becomes another archetype's as it is; everything in it counts as new.
+    pub(crate) fn refit_to(&mut self, refitting: Refitting, version: u32) {
+        let before = self.more.take().and_then(|more| more.refit);
+        let (refit, columns) = refitting.finish(before);
+        self.is_refit = refit.is_some();
+        self.more = More::new(columns, version, refit);
+        self.begin_at(version);
     }
 
     /// Whether it is full.
@@ -104,7 +156,7 @@ impl Chunk {
     pub(crate) fn version_of(&self, column: usize) -> &AtomicU32 {
         match (self.inline.get(column), &self.more) {
             (Some(version), _) => version,
-            (None, Some(more)) => &more[column - INLINE],
+            (None, Some(more)) => &more.versions[column - INLINE],
             (None, None) => unreachable!("a chunk has a version for each column"),
         }
     }
@@ -139,7 +191,7 @@ impl Chunk {
     fn update_versions(&mut self, update: impl Fn(u32) -> u32) {
         self.order_version = update(self.order_version);
         self.filled_version = update(self.filled_version);
-        let more = self.more.as_deref().into_iter().flatten();
+        let more = self.more.iter().flat_map(|more| &more.versions);
         for version in self.inline.iter().chain(more) {
             // Ordering: Relaxed: nobody else has the chunk.
             version.store(update(version.load(Ordering::Relaxed)), Ordering::Relaxed);
@@ -151,6 +203,19 @@ impl Chunk {
     pub(crate) fn filled(&mut self, version: u32) {
         self.filled_version = version;
         self.order_version = version;
+    }
+}
+
+impl More {
+    /// `None` if there is nothing to be kept.
+    fn new(columns: usize, version: u32, refit: Option<Refit>) -> Option<Box<Self>> {
+        let versions = (INLINE..columns).map(|_| AtomicU32::new(version));
+        let more = Self {
+            versions: versions.collect(),
+            refit,
+        };
+        let is_needed = !more.versions.is_empty() || more.refit.is_some();
+        is_needed.then(|| Box::new(more))
     }
 }
 

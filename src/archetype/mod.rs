@@ -17,6 +17,7 @@ mod edge;
 mod gaps;
 mod having;
 mod layout;
+mod refit;
 mod runs;
 pub(crate) mod universe;
 
@@ -34,4 +35,5 @@ pub(crate) use draft::Draft;
 pub(crate) use edge::{Carry, Change, Edge, Edges};
 pub(crate) use gaps::Move;
 pub(crate) use having::{Cursor, Having, HavingLists, Lists, NO_COLUMN};
+pub(crate) use refit::{Refit, Refitting};
 pub(crate) use runs::{Rows, copy_bits, copy_rows};

@@ -27,7 +27,8 @@ use crate::world::{World, WorldError};
 /// | call | cost of a chunk that matches as a whole |
 /// |---|---|
 /// | destroy | the values' drops, and the ids |
-/// | add, remove, swap of fragments | a copy of each column that stays, and the places of the entities |
+/// | add or remove of small fragments | the values that come, the drops of those that go |
+/// | add, remove, swap of fragments otherwise | a copy of each column that stays, and the places of the entities |
 /// | add, remove, swap of tags; set shared | O(1), and a call of the closure an entity |
 ///
 /// Entities are visited in a fixed order, which is not that of iteration.

@@ -10,7 +10,7 @@
 
 use core::marker::PhantomData;
 
-use crate::archetype::{Chunk, Edge, Row, Rows, copy_bits, copy_rows};
+use crate::archetype::{Chunk, Edge, Refitting, Row, Rows, copy_bits, copy_rows};
 use crate::entity::Entity;
 use crate::fragment::Bundle;
 use crate::fragment::panic::{Panicked, first, note};
@@ -70,6 +70,25 @@ impl<B: Bundle> Fill<'_, B> {
     }
 }
 
+impl<B> Fill<'_, B> {
+    /// What comes was made where a chunk was to have it: moves it from there.
+    fn made(&mut self, edge: &Edge, refitting: &Refitting) {
+        let (first, at) = (self.rows.first as usize, self.at as usize);
+        for (&offset, &to) in edge.offsets.iter().zip(&self.columns) {
+            if let Some((column, from)) = refitting.coming(offset) {
+                let size = column.size as usize;
+                let bytes = self.rows.count as usize * size;
+                // SAFETY: as many values were made there, and the rows here have none.
+                unsafe {
+                    from.add(first * size)
+                        .copy_to_nonoverlapping(to.add(at * size), bytes);
+                }
+            }
+        }
+        self.written = self.rows.count;
+    }
+}
+
 impl Fill<'_, ()> {
     /// Nothing comes.
     pub(crate) fn nothing(&mut self) {
@@ -106,6 +125,8 @@ impl World {
         let coming = self.coming(archetype, rows, self.watches(edge.target, ADDED));
         let moved = if self.can_hand_over(archetype, rows, edge, group) {
             self.hand_over(archetype, rows, edge, group, &mut fill)
+        } else if let Some(refitting) = self.can_refit(archetype, rows, edge) {
+            self.refit_over(archetype, rows, edge, group, refitting, &mut fill)
         } else {
             self.copy_along(archetype, rows, edge, group, &mut fill)
         };
@@ -125,6 +146,94 @@ impl World {
             && edge.ended.is_empty()
             && target.wants_chunk(group, chunk)
             && source.same_layout(target)
+    }
+
+    /// How a whole chunk becomes the target's with its columns where they are; `None` if its entities are better
+    /// copied.
+    fn can_refit(&self, archetype: u32, rows: Rows, edge: &Edge) -> Option<Refitting> {
+        let source = &self.archetypes[archetype as usize];
+        let chunk = &source.chunks[rows.chunk as usize];
+        let is_whole = rows.count == chunk.len && chunk.len >= chunk.capacity / 2;
+        if !is_whole || edge.target == archetype {
+            return None;
+        }
+        let target = &self.archetypes[edge.target as usize];
+        Refitting::plan(source, chunk, target, edge)
+    }
+
+    /// Hands a whole chunk over whose columns stay where they are; what comes lies outside.
+    fn refit_over<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        rows: Rows,
+        edge: &Edge,
+        group: u32,
+        refitting: Refitting,
+        fill: &mut impl FnMut(&mut Fill<'_, B>),
+    ) -> Moved {
+        let mut columns = [core::ptr::null_mut(); COLUMNS];
+        for (column, &offset) in columns.iter_mut().zip(&edge.offsets) {
+            // Tags come to no column.
+            if let Some((_, array)) = refitting.coming(offset) {
+                *column = array;
+            }
+        }
+        let mut new = self.filling(archetype, rows, columns, rows.first, None);
+        let mut panicked = None;
+        note(&mut panicked, || fill(&mut new));
+        let written = new.written;
+        if written < rows.count {
+            let before = Rows {
+                count: written,
+                ..rows
+            };
+            let mut moved = self.copy_made::<B>(archetype, before, edge, group, &refitting);
+            moved.panicked = first(panicked, moved.panicked);
+            return moved;
+        }
+        let version = self.version();
+        let source = &mut self.archetypes[archetype as usize];
+        // SAFETY: the values that go along are the target's, the others end here.
+        let ended = unsafe { source.end_rows(rows, edge) };
+        let mut chunk = source.detach(&self.universe, self.number, rows.chunk);
+        chunk.refit_to(refitting, version);
+        let target = &mut self.archetypes[edge.target as usize];
+        target.adopt(&self.universe, self.number, chunk, group, version);
+        Moved {
+            count: rows.count,
+            panicked: first(panicked, ended),
+            refused: None,
+        }
+    }
+
+    /// Moves the first rows of a chunk, for which what comes is made already, where the chunk was to have it.
+    #[cold]
+    fn copy_made<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        rows: Rows,
+        edge: &Edge,
+        group: u32,
+        refitting: &Refitting,
+    ) -> Moved {
+        let moved = self.copy_along::<B>(archetype, rows, edge, group, &mut |fill| {
+            fill.made(edge, refitting);
+        });
+        // What found no room ends.
+        let mut panicked = None;
+        for (column, array) in refitting.all_coming() {
+            for row in rows.first + moved.count..rows.first + rows.count {
+                let value = array.wrapping_add(row as usize * column.size as usize);
+                if let Some(drop) = column.drop {
+                    // SAFETY: a value that was made, and moved nowhere.
+                    note(&mut panicked, || unsafe { drop(value, 1) });
+                }
+            }
+        }
+        Moved {
+            panicked: first(moved.panicked, panicked),
+            ..moved
+        }
     }
 
     /// Hands a whole chunk over.

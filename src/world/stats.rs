@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::archetype::{Archetype, Chunk};
+use crate::archetype::{Archetype, Chunk, Refit};
 use crate::chunk::CHUNK_BYTES;
 use crate::entity::Entity;
 use crate::world::World;
@@ -151,6 +151,8 @@ impl World {
             stats.empty_chunks += one.empty_chunks;
             stats.chunk_bytes += one.chunk_bytes;
             stats.record_bytes += data.chunks.capacity() * size_of::<Chunk>();
+            let refits = data.chunks.iter().filter_map(Chunk::refit);
+            stats.record_bytes += refits.map(Refit::outside_bytes).sum::<usize>();
             stats.entity_bytes += one.entities * one.entity_bytes;
             stats.capacity += one.capacity;
             stats.archetypes.push(one);

@@ -221,11 +221,20 @@ impl World {
             chunk: position,
         };
         let times = chunk.run.len() / data.run;
-        let shape = chunk.run.len().is_multiple_of(data.run)
-            && chunk.capacity == data.least_capacity * times
-            && chunk.array(1) == chunk.base.as_ptr().wrapping_add(times as usize)
-            && chunk.base == begin(&self.universe, chunk.run, data.staggered);
-        found.expect(shape, at, || {
+        let whole = data.columns.iter().filter(|column| column.size > 0);
+        let refit = chunk.refit().map(|refit| {
+            whole.clone().all(|c| refit.array(c.offset).is_some())
+                && refit.len() == whole.count()
+                && data.enabled.is_empty()
+                && data.chunk_values.is_empty()
+        });
+        let cut_out = || {
+            chunk.run.len().is_multiple_of(data.run)
+                && chunk.capacity == data.least_capacity * times
+                && chunk.array(1) == chunk.base.as_ptr().wrapping_add(times as usize)
+                && chunk.base == begin(&self.universe, chunk.run, data.staggered)
+        };
+        found.expect(refit.unwrap_or_else(cut_out), at, || {
             format!("it is not cut out as the archetype's are: {chunk:?}")
         });
         found.expect(chunk.len <= chunk.capacity, at, || {

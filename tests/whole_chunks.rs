@@ -1,0 +1,271 @@
+//! Whole chunks change their composition: their columns stay where they are, and nobody can tell.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use megachunk::fragment::Plain;
+use megachunk::prelude::*;
+use megachunk::world::{Budget, SnapshotOptions, Universe};
+use proptest::prelude::*;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wide([u64; 12]);
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(256))]
+struct Aligned(u64);
+#[derive(Debug, PartialEq)]
+struct Name(String);
+#[derive(Clone, Copy)]
+struct Asleep;
+
+// SAFETY: integers without padding.
+unsafe impl Plain for Wide {}
+// SAFETY: nothing.
+unsafe impl Plain for Asleep {}
+
+/// Counts its drops.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn wide(n: usize) -> Wide {
+    Wide([n as u64; 12])
+}
+
+fn universe() -> Universe {
+    let universe = Universe::new();
+    let registry = universe.registry();
+    registry.register_plain::<Wide>().unwrap();
+    registry.register_plain::<u32>().unwrap();
+    registry.register_plain::<u64>().unwrap();
+    registry.register_plain::<u8>().unwrap();
+    registry.register_plain::<Asleep>().unwrap();
+    universe
+}
+
+/// A world of ants that are wide, and the ants.
+fn world_of(count: usize) -> (World, Vec<Entity>) {
+    let mut world = World::of(&Arc::new(universe())).unwrap();
+    let batch = world.create_batch((0..count).map(|n| (wide(n), n as u64)));
+    let ants = batch.unwrap().iter(&world).collect();
+    (world, ants)
+}
+
+/// The address of an ant's wide fragment.
+fn address(world: &World, ant: Entity) -> *const Wide {
+    world.get::<Wide>(ant).unwrap()
+}
+
+#[test]
+fn what_stays_is_not_copied_when_a_small_fragment_comes_and_goes() {
+    let (mut world, ants) = world_of(5_000);
+    let before = address(&world, ants[17]);
+    assert!(world.add_slice(&ants, |at| (at as u32,)).is_clean());
+    world.check().unwrap();
+    assert_eq!(address(&world, ants[17]), before);
+    assert!(world.stats().record_bytes > 4 * 5_000, "it lies outside");
+    for (n, &ant) in ants.iter().enumerate() {
+        assert_eq!(world.get::<u32>(ant).unwrap(), &(n as u32));
+        assert_eq!(world.get::<Wide>(ant).unwrap(), &wide(n));
+    }
+    let sum = |world: &mut World| {
+        let mut sum = 0;
+        let mut query = world.query::<(&u32, &Wide), ()>().unwrap();
+        query.for_each(|(&number, wide)| sum += u64::from(number) + wide.0[11]);
+        sum
+    };
+    assert_eq!(sum(&mut world), 4_999 * 5_000);
+    assert_eq!(world.remove_slice::<(u32,)>(&ants).done, 5_000);
+    world.check().unwrap();
+    assert_eq!(address(&world, ants[17]), before);
+    assert_eq!(sum(&mut world), 0);
+}
+
+#[test]
+fn chunks_whose_columns_stayed_serve_every_call() {
+    let (mut world, ants) = world_of(5_000);
+    let mut changed = Query::<&u64, Changed<u64>>::new(&world).unwrap();
+    assert_eq!(changed.read(&world).count(), 5_000);
+    let all = world.matching::<With<Wide>>().unwrap();
+    assert_eq!(all.add(|_| (7_u32, Asleep)).unwrap(), 5_000);
+    assert_eq!(changed.read(&world).count(), 5_000, "all counts as new");
+    world.check().unwrap();
+    // New ones come behind those that are there.
+    let mut new = Vec::new();
+    for n in 5_000..5_500 {
+        let bundle = (wide(n), n as u64, 7_u32, Asleep);
+        new.push(world.create(bundle).unwrap());
+    }
+    // One by one they leave, come back, die.
+    for &ant in ants.iter().step_by(3) {
+        world.remove::<(u32,)>(ant).unwrap();
+    }
+    for &ant in ants.iter().step_by(6) {
+        world.add(ant, (8_u32,)).unwrap();
+        *world.get_mut::<u64>(ant).unwrap() += 1;
+    }
+    for &ant in ants.iter().step_by(7) {
+        world.destroy(ant).unwrap();
+    }
+    let doomed: Vec<Entity> = ants.iter().skip(1).step_by(14).copied().collect();
+    assert!(world.destroy_slice(&doomed).is_clean());
+    world.check().unwrap();
+    // Tags and runs within.
+    let asleep = world.matching::<(With<Asleep>, With<u32>)>().unwrap();
+    asleep.remove::<(Asleep,)>().unwrap();
+    world
+        .add_slice(&ants[1_000..1_200], |_| (Asleep,))
+        .refused
+        .len();
+    world.check().unwrap();
+    let mut moved = Query::<Entity, With<u32>>::new(&world).unwrap();
+    let count = moved.read(&world).count();
+    let mut other = World::of(world.universe()).unwrap();
+    moved.change(&mut world).move_to(&mut other).unwrap();
+    assert_eq!(other.count(), count);
+    other.compact(Budget::Unlimited);
+    world.compact(Budget::Unlimited);
+    world.check().unwrap();
+    other.check().unwrap();
+    for (n, &ant) in ants.iter().chain(&new).enumerate() {
+        let dead = n < 5_000 && (n % 7 == 0 || n % 14 == 1);
+        let (here, there) = (world.exists(ant), other.exists(ant));
+        assert_eq!(here || there, !dead, "{n}");
+        if dead {
+            continue;
+        }
+        let home = if here { &world } else { &other };
+        let more = u64::from(n < 5_000 && n % 6 == 0);
+        assert_eq!(home.get::<u64>(ant).unwrap(), &(n as u64 + more));
+        assert_eq!(home.get::<Wide>(ant).unwrap(), &wide(n));
+        let number = (n >= 5_000 || n % 3 != 0).then_some(&7);
+        let number = if n < 5_000 && n % 6 == 0 {
+            Some(&8)
+        } else {
+            number
+        };
+        assert_eq!(home.get::<u32>(ant).ok(), number);
+    }
+}
+
+#[test]
+fn a_closure_that_panics_in_a_whole_chunk_leaves_those_before_done_and_drops_nothing_twice() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let mut world = World::new();
+    let bundles = (0..3_000).map(|n| (wide(n), Name(n.to_string())));
+    let batch = world.create_batch(bundles).unwrap();
+    let ants: Vec<Entity> = batch.iter(&world).collect();
+    let add = |world: &mut World| {
+        world.add_slice(&ants, |at| {
+            assert!(at < 1_234, "enough");
+            (Counted(Arc::clone(&drops)), Asleep)
+        })
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| add(&mut world)));
+    assert!(result.is_err());
+    world.check().unwrap();
+    for (n, &ant) in ants.iter().enumerate() {
+        assert_eq!(world.has::<Counted>(ant).unwrap(), n < 1_234, "{n}");
+        assert_eq!(world.has::<Asleep>(ant).unwrap(), n < 1_234);
+        assert_eq!(world.get::<Name>(ant).unwrap().0, n.to_string());
+    }
+    assert_eq!(drops.load(Ordering::Relaxed), 0);
+    world.remove_slice::<(Counted,)>(&ants).refused.len();
+    assert_eq!(drops.load(Ordering::Relaxed), 1_234);
+    world.check().unwrap();
+    world
+        .add_slice(&ants, |_| (Counted(Arc::clone(&drops)),))
+        .refused
+        .len();
+    assert_eq!(world.clear(), 3_000);
+    assert_eq!(drops.load(Ordering::Relaxed), 4_234);
+    world.check().unwrap();
+}
+
+#[test]
+fn a_fragment_that_wants_more_than_a_line_is_aligned_wherever_it_lies() {
+    let (mut world, _) = world_of(3_000);
+    let all = world.matching::<With<Wide>>().unwrap();
+    all.add(|_| (1_u8,)).unwrap();
+    let all = world.matching::<With<Wide>>().unwrap();
+    all.add(|_| (Aligned(5),)).unwrap();
+    let mut seen = 0;
+    world
+        .query::<(&Aligned, &u8), ()>()
+        .unwrap()
+        .for_each(|(aligned, _)| {
+            assert_eq!((aligned.0, (&raw const *aligned).addr() % 256), (5, 0));
+            seen += 1;
+        });
+    assert_eq!(seen, 3_000);
+    world.check().unwrap();
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Add32,
+    Add64,
+    Add8,
+    Tag,
+    Drop32,
+    Drop64,
+    Drop8,
+    Untag,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    /// Whatever comes and goes, as slices and one by one, the worlds are the same, and so are their snapshots.
+    #[test]
+    fn slices_and_single_calls_lead_to_one_state(
+        count in 100_usize..3_000,
+        steps in prop::collection::vec((0_usize..8, 0.0..1.0_f64, 0.0..1.2_f64), 1..10),
+    ) {
+        use Step::{Add8, Add32, Add64, Drop8, Drop32, Drop64, Tag, Untag};
+        let all = [Add32, Add64, Add8, Tag, Drop32, Drop64, Drop8, Untag];
+        let (mut world, ants) = world_of(count);
+        let (mut twin, twins) = world_of(count);
+        for (step, from, len) in steps {
+            // Mostly all of them.
+            let from = if len > 0.5 { 0 } else { (from * count as f64) as usize };
+            let len = if len > 0.5 { count } else { (len * count as f64) as usize };
+            let to = (from + len).min(count);
+            let slice = &ants[from..to];
+            let value = |at: usize| (from + at) as u32;
+            let report = match all[step] {
+                Add32 => world.add_slice(slice, |at| (value(at),)),
+                Add64 => world.add_slice(slice, |at| (u64::from(value(at)) + 1,)),
+                Add8 => world.add_slice(slice, |at| (value(at) as u8,)),
+                Tag => world.add_slice(slice, |_| (Asleep,)),
+                Drop32 => world.remove_slice::<(u32,)>(slice),
+                Drop64 => world.remove_slice::<(u64,)>(slice),
+                Drop8 => world.remove_slice::<(u8,)>(slice),
+                Untag => world.remove_slice::<(Asleep,)>(slice),
+            };
+            prop_assert!(report.is_clean());
+            prop_assert!(world.check().is_ok());
+            for (at, &ant) in twins[from..to].iter().enumerate() {
+                match all[step] {
+                    Add32 => twin.add(ant, (value(at),)).unwrap(),
+                    Add64 => twin.add(ant, (u64::from(value(at)) + 1,)).unwrap(),
+                    Add8 => twin.add(ant, (value(at) as u8,)).unwrap(),
+                    Tag => twin.add(ant, (Asleep,)).unwrap(),
+                    Drop32 => drop(twin.remove::<(u32,)>(ant).unwrap()),
+                    Drop64 => drop(twin.remove::<(u64,)>(ant).unwrap()),
+                    Drop8 => drop(twin.remove::<(u8,)>(ant).unwrap()),
+                    Untag => drop(twin.remove::<(Asleep,)>(ant).unwrap()),
+                }
+            }
+            prop_assert_eq!(world.state_hash().unwrap(), twin.state_hash().unwrap());
+        }
+        let bytes = world.to_snapshot(&SnapshotOptions::new()).unwrap();
+        let loaded = World::from_snapshot(&bytes, universe()).unwrap();
+        prop_assert!(loaded.check().is_ok());
+        prop_assert_eq!(loaded.state_hash().unwrap(), twin.state_hash().unwrap());
+    }
+}

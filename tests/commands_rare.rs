@@ -1,7 +1,8 @@
-//! Rare cases of recording and the flush, each of which was wrong once.
+//! Rare cases of recording and the flush: each was wrong once, here or in another store.
+
+use std::sync::Arc;
 
 use megachunk::prelude::*;
-use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Team(u32);
@@ -119,4 +120,135 @@ fn a_recorder_finds_its_entities_in_every_part_of_a_long_chunk() {
     drop(commands);
     assert_eq!(world.flush().created, 40_000);
     world.check().unwrap();
+}
+
+#[test]
+fn what_is_set_after_it_was_removed_in_one_flush_is_set() {
+    let mut world = World::new();
+    let ants: Vec<Entity> = (0..500_u32)
+        .map(|n| world.create((n, 0.5_f32)).unwrap())
+        .collect();
+    let mut commands = world.commands();
+    for &ant in &ants {
+        commands.remove::<(u32, f32)>(ant).unwrap();
+        commands.set(ant, 7_u32).unwrap();
+    }
+    drop(commands);
+    assert_eq!(world.flush().moved, 500);
+    for &ant in &ants {
+        assert_eq!(world.get::<u32>(ant).unwrap(), &7);
+        assert!(!world.has::<f32>(ant).unwrap());
+    }
+}
+
+#[test]
+fn the_last_write_wins_over_several_rounds() {
+    fn again(world: &mut World, ant: Entity, left: u32) {
+        let mut commands = world.commands();
+        commands.set(ant, 1_000 + left).unwrap();
+        if left > 0 {
+            commands.defer(move |world| again(world, ant, left - 1));
+        }
+        commands.set(ant, left).unwrap();
+    }
+    let mut world = World::new();
+    let ant = world.create((99_u32,)).unwrap();
+    again(&mut world, ant, 4);
+    let report = world.flush();
+    assert!(report.is_clean());
+    assert_eq!((report.rounds, report.closures), (5, 4));
+    assert_eq!(world.get::<u32>(ant).unwrap(), &0);
+}
+
+#[test]
+fn what_was_destroyed_in_a_flush_is_not_cloned_in_it() {
+    let mut world = World::new();
+    let ant = world.create((1_u32,)).unwrap();
+    world.registry().register_clone::<u32>().unwrap();
+    let mut commands = world.commands();
+    commands.defer(move |world| assert!(world.clone_entity(ant).is_ok()));
+    commands.destroy(ant);
+    commands.defer(move |world| {
+        let error = world.clone_entity(ant).unwrap_err();
+        assert_eq!(error.entity(), Some(ant));
+    });
+    drop(commands);
+    assert_eq!(world.flush().destroyed, 1);
+    assert_eq!(world.count(), 1);
+}
+
+#[test]
+fn an_index_that_serves_again_inside_nested_flushes_is_another_entity() {
+    let mut world = World::new();
+    let ant = world.create((1_u32,)).unwrap();
+    let mut commands = world.commands();
+    commands.destroy(ant);
+    commands.defer(move |world| {
+        let mut inner = world.commands();
+        // Until the index comes back.
+        let same = loop {
+            let new = inner.create((2_u32,)).unwrap();
+            if new.index() == ant.index() {
+                break new;
+            }
+        };
+        inner.destroy(ant);
+        inner.defer(move |world| {
+            world.commands().set(same, 3_u32).unwrap();
+            world.commands().set(ant, 4_u32).unwrap();
+            assert_eq!(world.flush().dead, 1);
+            assert_eq!(world.get::<u32>(same).unwrap(), &3);
+        });
+        inner.set(ant, 5_u32).unwrap();
+        drop(inner);
+        assert_eq!(world.flush().dead, 2);
+        assert_eq!(world.get::<u32>(same).unwrap(), &3);
+    });
+    commands.set(ant, 6_u32).unwrap();
+    drop(commands);
+    let report = world.flush();
+    assert_eq!((report.destroyed, report.dead), (1, 1));
+    world.check().unwrap();
+}
+
+#[test]
+fn a_command_for_each_entity_in_each_of_eight_rounds() {
+    let mut world = World::new();
+    let batch = world.create_batch((0..10_000_u32).map(|n| (n,))).unwrap();
+    let ants: Vec<Entity> = batch.iter(&world).collect();
+    for round in 0..8_u32 {
+        let mut commands = world.commands();
+        for &ant in &ants {
+            match round % 4 {
+                0 => commands.add(ant, (f64::from(round),)).unwrap(),
+                1 => commands.set(ant, round).unwrap(),
+                2 => commands.remove::<(f64,)>(ant).unwrap(),
+                _ => commands.set_shared(ant, Team(round)).unwrap(),
+            }
+        }
+        drop(commands);
+        let report = world.flush();
+        assert_eq!((report.commands, report.is_clean()), (10_000, true));
+        assert_eq!(report.moved + report.updated, 10_000);
+        world.universe().check([&world]).unwrap();
+    }
+    assert_eq!(world.count(), 10_000);
+    assert_eq!(world.shared::<Team>(ants[77]).unwrap(), &Team(7));
+    assert_eq!(world.get::<u32>(ants[77]).unwrap(), &5);
+}
+
+#[test]
+fn recorders_with_descending_sort_keys_are_applied_from_the_last_to_the_first() {
+    let mut world = World::new();
+    let ant = world.create((0_u32,)).unwrap();
+    let parallel = world.parallel_commands();
+    for key in (0..1_000_u64).rev() {
+        let mut commands = parallel.open_at(key);
+        commands.defer(move |world| {
+            let count = world.get_mut::<u32>(ant).unwrap();
+            assert_eq!(u64::from(*count), key);
+            *count += 1;
+        });
+    }
+    assert_eq!(world.flush().closures, 1_000);
 }

@@ -10,6 +10,8 @@
 
 mod check;
 mod commands;
+#[cfg(test)]
+mod faults;
 mod flush;
 mod lane;
 mod payload;

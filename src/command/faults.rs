@@ -1,0 +1,241 @@
+//! Memory that ends in the middle: whatever claim of a chunk is the one that fails, the world stays sound,
+//! every value is dropped once, and the report names whom it was refused to.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::chunk::{ChunkOptions, MEGACHUNK_CHUNKS, Run};
+use crate::entity::IndexOptions;
+use crate::prelude::*;
+
+/// Counts itself.
+#[derive(Clone, Debug)]
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(alive: &Arc<AtomicUsize>) -> Self {
+        alive.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(alive))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Team(u32);
+#[derive(Clone, Copy, Debug)]
+struct Large([u64; 40]);
+struct Tag;
+
+/// A universe with so many chunks as [`leave`](Self::leave) says.
+struct Scarce {
+    universe: Arc<Universe>,
+    taken: Vec<Run>,
+}
+
+impl Scarce {
+    fn new() -> Self {
+        let (index, chunks) = (IndexOptions::new(), ChunkOptions::new());
+        let universe = Universe::with(&index.huge_pages(false), &chunks.huge_pages(false));
+        Self {
+            universe: Arc::new(universe.unwrap()),
+            taken: Vec::new(),
+        }
+    }
+
+    /// Takes all chunks but `left`, which are singles.
+    fn leave(&mut self, left: usize) {
+        let mut len = MEGACHUNK_CHUNKS as u32;
+        while len > 0 {
+            match self.universe.take_chunk(len) {
+                Ok(run) => self.taken.push(run),
+                Err(_) => len /= 2,
+            }
+        }
+        for _ in 0..left {
+            if self.taken.last().is_none_or(|run| run.len() > 1) {
+                let run = self.taken.pop().expect("there were chunks");
+                // SAFETY: taken above.
+                unsafe { self.universe.give_chunk(run) };
+                let singles = (0..run.len()).map(|_| self.universe.take_chunk(1));
+                self.taken
+                    .extend(singles.map(|run| run.expect("just given back")));
+            }
+            let run = self.taken.pop().expect("there were chunks");
+            // SAFETY: as above.
+            unsafe { self.universe.give_chunk(run) };
+        }
+    }
+
+    /// A world, and whether nothing is lost, besides what was taken.
+    fn check(&self, world: &World) {
+        world.check().unwrap();
+        let taken: usize = self.taken.iter().map(|run| run.len() as usize).sum();
+        let error = self.universe.check([world]).unwrap_err();
+        let [flaw] = error.flaws() else {
+            panic!("{error}")
+        };
+        let of_worlds = self.universe.chunks_in_use() - taken;
+        let said = format!("worlds have {of_worlds}");
+        assert!(flaw.what().ends_with(&said), "{flaw}, and not {said}");
+    }
+}
+
+impl Drop for Scarce {
+    fn drop(&mut self) {
+        for run in self.taken.drain(..) {
+            // SAFETY: taken by `leave`.
+            unsafe { self.universe.give_chunk(run) };
+        }
+    }
+}
+
+/// Who must have become what.
+struct Cast {
+    world: World,
+    plain: Vec<Entity>,
+    sharing: Vec<Entity>,
+    alive: Arc<AtomicUsize>,
+}
+
+impl Cast {
+    fn new(scarce: &mut Scarce) -> Self {
+        scarce.leave(64);
+        let alive = Arc::new(AtomicUsize::new(0));
+        let mut world = World::of(&scarce.universe).unwrap();
+        let mut plain = Vec::new();
+        let mut sharing = Vec::new();
+        for n in 0..200 {
+            let bundle = (Large([n; 40]), Counted::new(&alive));
+            plain.push(world.create(bundle).unwrap());
+            if n < 100 {
+                let bundle = (Large([n; 40]), Counted::new(&alive)).shared(Team(1));
+                sharing.push(world.create(bundle).unwrap());
+            }
+        }
+        Self {
+            world,
+            plain,
+            sharing,
+            alive,
+        }
+    }
+
+    /// Records changes of all kinds; what was created.
+    fn record(&self) -> Vec<Entity> {
+        let mut commands = self.world.commands();
+        let mut new = Vec::new();
+        for n in 0..120 {
+            new.extend(commands.create((Large([n; 40]), Counted::new(&self.alive), n)));
+            let sharing = (Large([n; 40]), Counted::new(&self.alive)).shared(Team(n as u32 % 2));
+            new.extend(commands.create(sharing));
+        }
+        for (n, &entity) in self.plain.iter().enumerate() {
+            match n {
+                ..20 => commands.destroy(entity),
+                20..100 => commands.add(entity, (n as u8,)).unwrap(),
+                100..130 => commands.remove::<(Counted,)>(entity).unwrap(),
+                130..160 => commands.set(entity, Counted::new(&self.alive)).unwrap(),
+                _ => commands
+                    .add(entity, (Tag, Counted::new(&self.alive)))
+                    .unwrap(),
+            }
+        }
+        for (n, &entity) in self.sharing.iter().enumerate() {
+            commands.set_shared(entity, Team(n as u32 % 4)).unwrap();
+        }
+        new
+    }
+
+    /// What the world is after a flush; how many were refused.
+    fn compare(&self, new: &[Entity], report: &FlushReport) -> usize {
+        let world = &self.world;
+        let refused = |entity| report.refused.iter().any(|(named, _)| *named == entity);
+        for (entity, error) in &report.refused {
+            assert!(matches!(error, WorldError::Chunk(_)), "{entity}: {error}");
+        }
+        let mut counted = 0;
+        for &entity in new {
+            assert_eq!(world.is_built(entity), !refused(entity));
+            assert_eq!(world.exists(entity), !refused(entity));
+            counted += usize::from(!refused(entity));
+        }
+        for (n, &entity) in self.plain.iter().enumerate() {
+            if n < 20 {
+                assert!(!world.exists(entity));
+                continue;
+            }
+            let done = !refused(entity);
+            assert_eq!(world.get::<Large>(entity).unwrap().0, [n as u64; 40]);
+            assert_eq!(world.has::<u8>(entity).unwrap(), done && n < 100);
+            assert_eq!(world.has::<Tag>(entity).unwrap(), done && n >= 160);
+            let has = !(done && (100..130).contains(&n));
+            assert_eq!(world.has::<Counted>(entity).unwrap(), has);
+            counted += usize::from(has);
+        }
+        for (n, &entity) in self.sharing.iter().enumerate() {
+            let team = if refused(entity) { 1 } else { n as u32 % 4 };
+            assert_eq!(world.shared::<Team>(entity).unwrap(), &Team(team));
+            counted += 1;
+        }
+        assert_eq!(self.alive.load(Ordering::Relaxed), counted);
+        report.refused.len()
+    }
+}
+
+#[test]
+fn whichever_chunk_a_flush_does_not_get_the_rest_is_done() {
+    let mut scarce = Scarce::new();
+    for left in 0.. {
+        let mut cast = Cast::new(&mut scarce);
+        let new = cast.record();
+        assert_eq!(new.len(), 240);
+        scarce.leave(left);
+        let report = cast.world.flush();
+        scarce.check(&cast.world);
+        let refused = cast.compare(&new, &report);
+        // It goes on, and what is left goes with the world.
+        scarce.leave(64);
+        cast.record();
+        let report = cast.world.flush();
+        assert!(report.refused.is_empty(), "{report:?}");
+        scarce.check(&cast.world);
+        let alive = Arc::clone(&cast.alive);
+        drop(cast);
+        assert_eq!(alive.load(Ordering::Relaxed), 0);
+        if refused == 0 {
+            assert!(left > 5, "there was room from the beginning");
+            break;
+        }
+        assert!(left < 64, "{refused} entities do not fit");
+    }
+}
+
+#[test]
+fn whichever_chunk_a_recorder_does_not_get_what_it_created_before_stays() {
+    let mut scarce = Scarce::new();
+    for left in 0.. {
+        let mut cast = Cast::new(&mut scarce);
+        scarce.leave(left);
+        let new = cast.record();
+        // Those that it has not created are dropped; the others wait, and so do the payloads.
+        let waiting = 30 + 40;
+        let alive = cast.alive.load(Ordering::Relaxed);
+        assert_eq!(alive, 300 + new.len() + waiting);
+        scarce.check(&cast.world);
+        let report = cast.world.flush();
+        scarce.check(&cast.world);
+        cast.compare(&new, &report);
+        let alive = Arc::clone(&cast.alive);
+        drop(cast);
+        assert_eq!(alive.load(Ordering::Relaxed), 0);
+        if new.len() == 240 {
+            break;
+        }
+        assert!(left < 64);
+    }
+}

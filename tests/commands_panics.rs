@@ -1,0 +1,222 @@
+//! Recorders and flushes, the `j`-th call of user's code panicking for all `j`; and ids that run out.
+//!
+//! Closures and `Drop` panic in `world_model.rs`; memory ends in the unit tests of the command room.
+
+use std::cell::Cell;
+use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use megachunk::prelude::*;
+
+thread_local! {
+    /// Calls of user's code until one panics; 0: none does.
+    static FUSE: Cell<usize> = const { Cell::new(0) };
+}
+
+fn burn() {
+    let left = FUSE.get();
+    FUSE.set(left.saturating_sub(1));
+    if left == 1 && !std::thread::panicking() {
+        resume_unwind(Box::new("the fuse"));
+    }
+}
+
+/// Runs `work`, the `call`-th call of user's code panicking; whether one did.
+fn panics_at(call: usize, work: impl FnOnce()) -> bool {
+    FUSE.set(call);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    let burnt = FUSE.replace(0) == 0;
+    assert!(result.is_ok() || burnt);
+    result.is_err()
+}
+
+/// Counts itself, and panics when it is cloned, if the fuse says so.
+#[derive(Debug)]
+struct Weather(Arc<AtomicUsize>);
+
+impl Weather {
+    fn new(alive: &Arc<AtomicUsize>) -> Self {
+        alive.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(alive))
+    }
+}
+
+impl Clone for Weather {
+    fn clone(&self) -> Self {
+        burn();
+        Self::new(&self.0)
+    }
+}
+
+impl Drop for Weather {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Panics when it is compared or hashed, if the fuse says so.
+#[derive(Debug)]
+struct Faction(u32, #[expect(dead_code, reason = "it is dropped")] Weather);
+
+impl PartialEq for Faction {
+    fn eq(&self, other: &Self) -> bool {
+        burn();
+        self.0 == other.0
+    }
+}
+
+impl Eq for Faction {}
+
+impl Hash for Faction {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        burn();
+        // All in one place: equality must decide.
+        0.hash(state);
+    }
+}
+
+#[test]
+fn a_template_that_panics_while_chunks_are_taken_over_ends_those_rows_alone() {
+    for call in 1.. {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let mut world = World::new();
+        let bundle = |n: u64| (n, Weather::new(&alive));
+        let templates = Arc::new(AtomicUsize::new(0));
+        // A chunk with room, which the recorder's last chunk tops up.
+        let first = bundle(0).per_chunk([Weather::new(&templates), Weather::new(&templates)]);
+        world.create(first).unwrap();
+        let mut commands = world.commands();
+        let mut all: Vec<Entity> = Vec::new();
+        for n in 0..2_500 {
+            let bundle = bundle(n).per_chunk([Weather::new(&templates), Weather::new(&templates)]);
+            all.push(commands.create(bundle).unwrap());
+        }
+        drop(commands);
+        let panicked = panics_at(call, || assert!(world.flush().is_clean()));
+        world.universe().check([&world]).unwrap();
+        let living = all.iter().filter(|&&entity| world.exists(entity)).count();
+        assert_eq!(world.count(), living + 1);
+        assert_eq!(alive.load(Ordering::Relaxed), living + 1);
+        for (n, &entity) in all.iter().enumerate() {
+            assert_eq!(
+                world.get::<u64>(entity).ok(),
+                world.exists(entity).then_some(&(n as u64))
+            );
+        }
+        drop(world);
+        assert_eq!(alive.load(Ordering::Relaxed), 0);
+        assert_eq!(templates.load(Ordering::Relaxed), 0);
+        if !panicked {
+            assert!(call > 4 && living == 2_500);
+            break;
+        }
+    }
+}
+
+#[test]
+fn shared_values_whose_eq_or_hash_panics_leave_nothing_behind() {
+    for call in 1.. {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let faction = |n| Faction(n, Weather::new(&alive));
+        let mut world = World::new();
+        let ants: Vec<Entity> = (0..6)
+            .map(|n| world.create((n, Weather::new(&alive)).shared(faction(n % 2))))
+            .collect::<Result<_, _>>()
+            .unwrap();
+        let mut made = Vec::new();
+        let mut panicked = panics_at(call, || {
+            let mut commands = world.commands();
+            for n in 0..6 {
+                let bundle = (n, Weather::new(&alive)).shared(faction(n % 3));
+                made.push(commands.create(bundle).unwrap());
+                commands
+                    .set_shared(ants[n as usize], faction(2 + n % 3))
+                    .unwrap();
+            }
+        });
+        let left = FUSE.get();
+        assert_eq!(left, 0);
+        // What was recorded before stays.
+        panicked |= panics_at(if panicked { 0 } else { call }, || {
+            assert!(world.flush().is_clean());
+        });
+        world.universe().check([&world]).unwrap();
+        for &ant in &ants {
+            assert!(world.shared::<Faction>(ant).unwrap().0 < 5);
+        }
+        drop(world);
+        assert_eq!(alive.load(Ordering::Relaxed), 0);
+        if !panicked {
+            assert!(call > 10);
+            break;
+        }
+    }
+}
+
+#[test]
+fn an_iterator_that_panics_leaves_entities_whole_or_none() {
+    for len in [3, 300, 3_000] {
+        for call in (1..=len + 1).step_by(1 + len / 40) {
+            let alive = Arc::new(AtomicUsize::new(0));
+            let mut world = World::new();
+            let mut commands = world.commands();
+            commands.create((7_u32, Weather::new(&alive))).unwrap();
+            let panicked = panics_at(call, || {
+                let bundles = (0..len as u32).map(|n| {
+                    burn();
+                    (n, Weather::new(&alive))
+                });
+                assert_eq!(commands.create_batch(bundles).unwrap().len(), len);
+            });
+            assert_eq!(panicked, call <= len);
+            commands.create((8_u32, Weather::new(&alive))).unwrap();
+            drop(commands);
+            world.universe().check([&world]).unwrap();
+            let report = world.flush();
+            world.universe().check([&world]).unwrap();
+            assert!(report.is_clean() && report.created < call + 2);
+            assert_eq!(report.created, world.count());
+            assert_eq!(alive.load(Ordering::Relaxed), world.count());
+        }
+    }
+}
+
+#[test]
+#[ignore = "fills the index: 1.2 GB"]
+fn ids_that_run_out_end_a_recording_and_nothing_else() {
+    let universe = Arc::new(Universe::new());
+    let mut reserved = vec![Entity::PLACEHOLDER; 1 << 16];
+    while universe.reserve_slice(&mut reserved).is_ok() {}
+    let mut last = Vec::new();
+    while let Ok(entity) = universe.reserve() {
+        last.push(entity);
+    }
+    last.extend(reserved);
+    let mut world = World::of(&universe).unwrap();
+    for left in 0..40 {
+        for entity in last.drain(..left) {
+            world.release(entity).unwrap();
+        }
+        let alive = Arc::new(AtomicUsize::new(0));
+        let mut commands = world.commands();
+        let mut made = 0;
+        while made < left / 2 {
+            commands.create((1_u32, Weather::new(&alive))).unwrap();
+            made += 1;
+        }
+        let batch = commands.create_batch((0..60).map(|n: u32| (n, Weather::new(&alive))));
+        assert!(matches!(batch, Err(WorldError::Full(_))));
+        assert!(commands.create((2_u32, Weather::new(&alive))).is_err() || left > made);
+        drop(commands);
+        let created = world.flush().created;
+        assert!((made..=left).contains(&created));
+        world.check().unwrap();
+        assert_eq!(alive.load(Ordering::Relaxed), created);
+        assert_eq!(world.clear(), created);
+        while let Ok(entity) = universe.reserve() {
+            last.push(entity);
+        }
+    }
+}

@@ -14,7 +14,7 @@ use megachunk::chunk::reference::{MegachunkDots, Naive as NaiveChunks};
 use megachunk::entity::EntityIndex;
 use megachunk::entity::reference::{BusyBlock, Naive};
 use megachunk_loom_tests::say;
-use megachunk_loom_tests::stall::{Chunks, Effort, Entities, Row, Subject, sweep};
+use megachunk_loom_tests::stall::{Chunks, Effort, Entities, Row, Sending, Subject, sweep};
 
 /// For what must not block: long, so that a busy machine is not taken for a blocked thread. It is
 /// not waited for as long as nobody is blocked.
@@ -92,4 +92,9 @@ fn a_thread_that_stops_in_megachunk_dots_blocks_nobody() {
 #[test]
 fn a_thread_that_stops_in_the_megachunk_allocator_blocks_nobody() {
     assert_eq!(blocked(&table::<Chunks<MegachunkAllocator>>(PRODUCT)), 0);
+}
+
+#[test]
+fn a_thread_that_stops_in_sending_a_signal_blocks_nobody() {
+    assert_eq!(blocked(&table::<Sending>(PRODUCT)), 0);
 }

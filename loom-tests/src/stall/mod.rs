@@ -10,6 +10,7 @@
 
 mod chunk;
 mod entity;
+mod signal;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +22,7 @@ use megachunk::sync::probe::{Frozen, Gate, freeze_at, measure};
 
 pub use chunk::Chunks;
 pub use entity::Entities;
+pub use signal::Sending;
 
 /// After the frozen thread was let go, everybody has to finish within this.
 const RECOVERY: Duration = Duration::from_secs(60);

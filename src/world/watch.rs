@@ -74,8 +74,21 @@ pub(crate) trait Watcher: Any + Send + Sync + fmt::Debug {
 struct Gathered {
     /// Rows of new entities, which stay where they are until the call ends.
     created: Vec<WatchedRows>,
-    /// Entities that came, and from which archetype.
-    came: Vec<(Entity, u32)>,
+    /// Entities that came.
+    came: Vec<Entity>,
+    /// From which archetype so many of them did, in order.
+    sources: Vec<(u32, usize)>,
+}
+
+impl Gathered {
+    /// Entities have come from an archetype.
+    fn note(&mut self, source: u32, entities: &[Entity]) {
+        self.came.extend_from_slice(entities);
+        match self.sources.last_mut() {
+            Some((last, count)) if *last == source => *count += entities.len(),
+            _ => self.sources.push((source, entities.len())),
+        }
+    }
 }
 
 /// A world's watcher.
@@ -211,7 +224,7 @@ impl World {
         let entity = chunk.entities()[row.row as usize];
         match &mut self.watch.gathered {
             Some(gathered) => {
-                gathered.came.push((entity, source));
+                gathered.note(source, &[entity]);
                 None
             }
             None => self.tell(ADDED, vec![WatchedRows::one(archetype, row, source)]),
@@ -262,8 +275,7 @@ impl World {
     /// The first `count` of these have come, from an archetype of this world or from elsewhere.
     pub(crate) fn gather_come(&mut self, source: u32, entities: &[Entity], count: u32) {
         if let Some(gathered) = &mut self.watch.gathered {
-            let came = entities.iter().take(count as usize);
-            gathered.came.extend(came.map(|&entity| (entity, source)));
+            gathered.note(source, &entities[..entities.len().min(count as usize)]);
         }
     }
 
@@ -299,16 +311,22 @@ impl World {
         let gathered = self.watch.gathered.take()?;
         let mut created = gathered.created;
         let mut added = Vec::new();
-        for (entity, other) in gathered.came {
-            // Where it lies when all is in place.
-            if let Some((archetype, row)) = self.locate(entity) {
-                let rows = WatchedRows::one(archetype, row, other);
-                let list = if other == NOWHERE {
-                    &mut created
-                } else {
-                    &mut added
-                };
-                list.push(rows);
+        let mut came = gathered.came.as_slice();
+        for (source, count) in gathered.sources {
+            let list = match source {
+                NOWHERE => &mut created,
+                _ => &mut added,
+            };
+            let (mut left, rest) = came.split_at(count);
+            came = rest;
+            // Where they lie when all is in place: mostly side by side.
+            while !left.is_empty() {
+                let mut count = 1;
+                if let Ok((archetype, rows)) = self.run_at(left) {
+                    count = rows.count as usize;
+                    list.push(WatchedRows::new(archetype, rows, source));
+                }
+                left = &left[count..];
             }
         }
         let panicked = self.tell(CREATED, created);

@@ -231,7 +231,7 @@ impl Flush<'_> {
         }
         let mut works = works(world, ops, &located, memory);
         let plan = self.plan(world, &mut works, &memory.rows);
-        let (coming, panicked) = told::tell_going(world, &works, &plan, &memory.rows);
+        let panicked = told::tell_going(world, &works, &plan, &memory.rows);
         self.panicked = first(self.panicked.take(), panicked);
         let scene = Scene {
             world,
@@ -266,7 +266,7 @@ impl Flush<'_> {
         };
         self.panicked = first(self.panicked.take(), panicked);
         settle::settle(world, &works);
-        let panicked = told::tell_come(world, &coming);
+        let panicked = world.tell_gathered();
         self.panicked = first(self.panicked.take(), panicked);
     }
 

@@ -9,28 +9,21 @@ use crate::fragment::panic::{Panicked, first};
 use crate::world::World;
 use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED, WatchedRows};
 
-/// Entities that go to an archetype that is watched, and from which one.
-#[derive(Debug, Default)]
-pub(super) struct Coming(Vec<(Entity, u32)>);
-
 /// What there is to tell of a plan.
 #[derive(Default)]
 struct Told {
     destroyed: Vec<WatchedRows>,
     removed: Vec<WatchedRows>,
-    coming: Coming,
+    /// The entities of the rows at hand.
+    coming: Vec<Entity>,
 }
 
-/// Tells what a plan takes away, which nobody has touched yet; what it brings.
-pub(super) fn tell_going(
-    world: &mut World,
-    works: &[Work],
-    plan: &Plan,
-    rows: &[u32],
-) -> (Coming, Panicked) {
+/// Tells what a plan takes away, which nobody has touched yet, and gathers what it brings.
+pub(super) fn tell_going(world: &mut World, works: &[Work], plan: &Plan, rows: &[u32]) -> Panicked {
     if !world.is_watched(DESTROYED | REMOVED | ADDED) {
-        return (Coming::default(), None);
+        return None;
     }
+    world.begin_gathering();
     let mut told = Told::default();
     for work in works {
         if world.watches(work.archetype, DESTROYED) {
@@ -52,13 +45,12 @@ pub(super) fn tell_going(
         }
     }
     let panicked = world.tell(DESTROYED, told.destroyed);
-    let panicked = first(panicked, world.tell(REMOVED, told.removed));
-    (told.coming, panicked)
+    first(panicked, world.tell(REMOVED, told.removed))
 }
 
 impl Told {
     /// Rows of a work go to an archetype.
-    fn moved(&mut self, world: &World, work: &Work, rows: &[u32], target: u32) {
+    fn moved(&mut self, world: &mut World, work: &Work, rows: &[u32], target: u32) {
         if target == work.archetype {
             return;
         }
@@ -71,9 +63,9 @@ impl Told {
             // SAFETY: rows of the chunk that have a handle. (Not all of its rows have one: the plan has
             // taken some for entities that are still to come.)
             let entity = |&row: &u32| unsafe { *handles.add(row as usize) };
-            let coming = rows.iter().map(entity);
-            let Coming(list) = &mut self.coming;
-            list.extend(coming.map(|entity| (entity, work.archetype)));
+            self.coming.clear();
+            self.coming.extend(rows.iter().map(entity));
+            world.gather_come(work.archetype, &self.coming, rows.len() as u32);
         }
     }
 }
@@ -87,17 +79,4 @@ fn rows_of(told: &mut Vec<WatchedRows>, work: &Work, rows: &[u32], other: u32) {
         };
         told.push(WatchedRows::new(work.archetype, rows, other));
     }
-}
-
-/// Tells what has come.
-pub(super) fn tell_come(world: &mut World, coming: &Coming) -> Panicked {
-    let Coming(entities) = coming;
-    if entities.is_empty() {
-        return None;
-    }
-    world.begin_gathering();
-    for &(entity, source) in entities {
-        world.gather_come(source, &[entity], 1);
-    }
-    world.tell_gathered()
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::command::lane::Lane;
 use crate::command::queue::{MIDDLE, Queue};
+use crate::command::stripes::{Ids, Stripe, Stripes};
 use crate::entity::Entity;
 use crate::fragment::{Bundle, Fragment, SharedFragment};
 use crate::sync::pool::Lent;
@@ -59,11 +60,16 @@ pub struct Commands<'q> {
     lane: Lent<'q, Lane>,
     key: u64,
     number: u64,
+    ids: Ids<'q>,
 }
 
 /// Opens recorders on any thread, without the world in hand: see [`World::parallel_commands`].
 #[derive(Clone)]
-pub struct ParallelCommands(Arc<Queue>);
+pub struct ParallelCommands {
+    queue: Arc<Queue>,
+    /// In an ordered universe.
+    stripes: Option<Arc<Stripes>>,
+}
 
 /// The entities of one [`Commands::create_batch`], in order. Names only: it keeps nothing alive.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +82,7 @@ impl World {
     #[must_use]
     #[doc(alias = "defer")]
     pub fn commands(&self) -> Commands<'_> {
-        Queue::of(self).open(MIDDLE)
+        Queue::of(self).open(MIDDLE, None)
     }
 
     /// Opens recorders while the world is lent to a query: for closures that run in parallel, and for threads
@@ -103,23 +109,47 @@ impl World {
     /// ```
     #[must_use]
     pub fn parallel_commands(&self) -> ParallelCommands {
-        ParallelCommands(Arc::clone(Queue::of(self)))
+        ParallelCommands::new(self, None)
+    }
+
+    /// The same for work in so many pieces, whose numbers (from 0 on) are the sort keys. It makes a difference in
+    /// an [ordered](crate::world::Universe::ordered) universe only: there each piece has ids of its own.
+    #[must_use]
+    pub fn parallel_commands_for(&self, pieces: usize) -> ParallelCommands {
+        ParallelCommands::new(self, Some(pieces))
     }
 }
 
 impl ParallelCommands {
-    /// Opens a recorder with the middle one of all sort keys. Lock-free.
+    fn new(world: &World, pieces: Option<usize>) -> Self {
+        let ordered = world.universe.is_ordered();
+        Self {
+            queue: Arc::clone(Queue::of(world)),
+            stripes: ordered.then(|| Arc::new(Stripes::of(world, pieces))),
+        }
+    }
+
+    /// Opens a recorder with the middle one of all sort keys. Lock-free. In an ordered universe its ids are
+    /// those that the world's own calls would get: it must not be open while others are.
     #[must_use]
     pub fn open(&self) -> Commands<'_> {
-        self.0.open(MIDDLE)
+        self.queue.open(MIDDLE, None)
     }
 
     /// Opens a recorder whose commands come before those with a higher sort key, and after those with a lower
     /// one, whoever records first. With a key of its own for each piece of work, the world after the flush
     /// does not depend on which thread had which piece. Lock-free.
+    ///
+    /// In an [ordered](crate::world::Universe::ordered) universe that is true of ids too, if the key is that of
+    /// a [chunk](crate::query::ChunkView::sort_key) that the world had when `self` was made, or the number of
+    /// a piece [that was asked for](World::parallel_commands_for); if no two recorders have one key at one
+    /// time; and if `self` was made after the last flush. Ids of other recorders are given by chance, and the
+    /// flush [counts them](crate::command::FlushReport::by_chance).
     #[must_use]
     pub fn open_at(&self, sort_key: u64) -> Commands<'_> {
-        self.0.open(sort_key)
+        let stripe = self.stripes.as_deref();
+        let stripe = stripe.map(|stripes| stripes.stripe(sort_key));
+        self.queue.open(sort_key, stripe)
     }
 }
 
@@ -130,12 +160,22 @@ impl fmt::Debug for ParallelCommands {
 }
 
 impl<'q> Commands<'q> {
-    pub(super) fn new(queue: &'q Queue, lane: Lent<'q, Lane>, key: u64, number: u64) -> Self {
+    pub(super) fn new(
+        queue: &'q Queue,
+        lane: Lent<'q, Lane>,
+        key: u64,
+        number: u64,
+        stripe: Option<Stripe<'q>>,
+    ) -> Self {
         Self {
             queue,
             lane,
             key,
             number,
+            ids: Ids {
+                stripe,
+                by_chance: 0,
+            },
         }
     }
 
@@ -146,7 +186,7 @@ impl<'q> Commands<'q> {
     #[inline]
     #[doc(alias = "spawn")]
     pub fn create<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {
-        self.lane.create(bundle, None)
+        self.lane.create(bundle, None, &mut self.ids)
     }
 
     /// Creates an entity for each bundle, in order, at once. O(entities × fragments), lock-free.
@@ -161,7 +201,7 @@ impl<'q> Commands<'q> {
     {
         let mut batch = RecordedBatch::default();
         self.lane
-            .create_batch(&mut bundles.into_iter(), &mut batch.spans)?;
+            .create_batch(&mut bundles.into_iter(), &mut batch.spans, &mut self.ids)?;
         Ok(batch)
     }
 
@@ -169,8 +209,8 @@ impl<'q> Commands<'q> {
     ///
     /// # Errors
     /// [`WorldError::Full`].
-    pub fn reserve(&self) -> Result<Entity, WorldError> {
-        Ok(self.lane.universe.reserve()?)
+    pub fn reserve(&mut self) -> Result<Entity, WorldError> {
+        Ok(self.ids.create(&self.lane.universe, None)?)
     }
 
     /// Gives a reserved entity its fragments, at once. Lock-free.
@@ -178,7 +218,9 @@ impl<'q> Commands<'q> {
     /// # Errors
     /// As for [`World::build`].
     pub fn build<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
-        self.lane.create(bundle, Some(entity)).map(|_| ())
+        self.lane
+            .create(bundle, Some(entity), &mut self.ids)
+            .map(|_| ())
     }
 
     /// A fragment of an entity that this recorder has created. O(chunks that it has filled).
@@ -312,6 +354,10 @@ impl<'q> Commands<'q> {
 
 impl Drop for Commands<'_> {
     fn drop(&mut self) {
+        if let Some(stripe) = &mut self.ids.stripe {
+            stripe.close(&self.lane.universe);
+        }
+        self.lane.by_chance += self.ids.by_chance;
         self.queue.close(&mut self.lane, self.key, self.number);
     }
 }

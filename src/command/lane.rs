@@ -16,6 +16,7 @@ use std::sync::Arc;
 use crate::archetype::universe::{ROWS_PER_CHUNK, place};
 use crate::archetype::{Chunk, Draft, Universe};
 use crate::command::payload::{Payload, PayloadColumn};
+use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityFault};
 use crate::fragment::panic::{Panicked, first, forget, note};
 use crate::fragment::{Bundle, FragmentError, FragmentId, Value};
@@ -181,6 +182,8 @@ pub(crate) struct Lane {
     pub(super) private_of: HashMap<u32, u32>,
     /// Where the recorder that is open began.
     began: (u32, u32),
+    /// Ids that depend on which thread was quicker, although they were not to.
+    pub(super) by_chance: usize,
     /// Some streams are for chunks of another length than new ones get.
     outdated: bool,
 }
@@ -211,6 +214,7 @@ impl Lane {
             last_way: None,
             private_of: HashMap::new(),
             began: (0, 0),
+            by_chance: 0,
             outdated: false,
         }
     }
@@ -340,6 +344,7 @@ impl Lane {
         &mut self,
         mut bundle: B,
         reserved: Option<Entity>,
+        ids: &mut Ids<'_>,
     ) -> Result<Entity, WorldError> {
         let combo = if B::HAS_VALUES {
             self.take_values(&mut bundle)?
@@ -351,7 +356,7 @@ impl Lane {
         let (private, row) = self.room(stream)?;
         let chunk = &mut self.privates[private as usize].chunk;
         let entity = match reserved {
-            None => self.universe.create_in(chunk.run, row)?,
+            None => ids.create(&self.universe, Some(place(chunk.run, row)))?,
             Some(entity) => {
                 // Another thread may build it at this moment.
                 let place = place(chunk.run, row);
@@ -380,10 +385,11 @@ impl Lane {
         &mut self,
         bundles: &mut impl Iterator<Item = B>,
         out: &mut Vec<(u32, u32, u32)>,
+        ids: &mut Ids<'_>,
     ) -> Result<(), WorldError> {
         if B::HAS_VALUES {
             for bundle in bundles {
-                let entity = self.create(bundle, None)?;
+                let entity = self.create(bundle, None, ids)?;
                 out.extend(self.find(entity).map(|(private, row)| (private, row, 1)));
             }
             return Ok(());
@@ -412,7 +418,7 @@ impl Lane {
                 unsafe { bundle.write(columns.as_ptr(), (row + rows.count) as usize) };
                 rows.count += 1;
             }
-            rows.commit(out)?;
+            rows.commit(out, ids)?;
         }
         Ok(())
     }
@@ -766,6 +772,7 @@ impl Lane {
         for payload in &mut self.payloads {
             panicked = first(panicked, payload.clear());
         }
+        self.by_chance = 0;
         self.commands.clear();
         self.segments.clear();
         self.parts.clear();
@@ -900,15 +907,32 @@ struct BatchRows<'a> {
 
 impl BatchRows<'_> {
     /// Makes an entity of each row.
-    fn commit(self, out: &mut Vec<(u32, u32, u32)>) -> Result<(), WorldError> {
+    fn commit(self, out: &mut Vec<(u32, u32, u32)>, ids: &mut Ids<'_>) -> Result<(), WorldError> {
         let mut rows = core::mem::ManuallyDrop::new(self);
         let (private, first, count) = (rows.private, rows.first, rows.count);
         let lane = &mut *rows.lane;
         let chunk = &mut lane.privates[private as usize].chunk;
         // SAFETY: rows of the chunk.
-        let made = unsafe {
-            let handles = chunk.handles().add(first as usize);
-            lane.universe.create_rows(handles, chunk.run, first, count)
+        let handles = unsafe { chunk.handles().add(first as usize) };
+        let made = if ids.stripe.is_none() {
+            // SAFETY: so many rows, which are this lane's.
+            unsafe { lane.universe.create_rows(handles, chunk.run, first, count) }
+        } else {
+            let mut done = 0;
+            let all = (0..count).try_for_each(|row| {
+                let place = place(chunk.run, first + row);
+                let entity = ids.create(&lane.universe, Some(place))?;
+                // SAFETY: as above.
+                unsafe { handles.add(row as usize).write(entity) };
+                done = row + 1;
+                Ok(())
+            });
+            if all.is_err() {
+                // SAFETY: so many handles were written.
+                let made = unsafe { core::slice::from_raw_parts(handles, done as usize) };
+                lane.universe.kill_slice(made);
+            }
+            all
         };
         match made {
             Ok(()) => {

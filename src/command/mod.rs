@@ -16,6 +16,7 @@ mod flush;
 mod lane;
 mod payload;
 mod queue;
+mod stripes;
 
 pub use commands::{Commands, ParallelCommands, RecordedBatch};
 pub use flush::FlushReport;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::command::Commands;
 use crate::command::flush::Memory;
 use crate::command::lane::Lane;
+use crate::command::stripes::Stripe;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::pool::{Lent, Pool};
 use crate::world::check::{Found, Held};
@@ -56,7 +57,7 @@ impl Queue {
     }
 
     /// Opens a recorder. Lock-free.
-    pub(super) fn open(&self, key: u64) -> Commands<'_> {
+    pub(super) fn open<'q>(&'q self, key: u64, stripe: Option<Stripe<'q>>) -> Commands<'q> {
         // Ordering: Relaxed: only uniqueness, and the order of one thread's recorders, matter.
         let number = self.recorders.fetch_add(1, Ordering::Relaxed);
         let lane = self.lanes.take();
@@ -67,7 +68,7 @@ impl Queue {
         // Ordering: as in `of`.
         let chunks = self.chunks.load(Ordering::Relaxed);
         lane.open((chunks & !GROW) as usize, chunks & GROW != 0);
-        Commands::new(self, lane, key, number)
+        Commands::new(self, lane, key, number, stripe)
     }
 
     /// Takes a recorder's lane back. If the world is gone, so is what was recorded.

@@ -310,7 +310,11 @@ impl World {
             .index()
             .relocate(entity, None, Some(Place::LEAVING))?
         {
-            Ok(()) => Ok(self.universe.index().destroy(entity)?),
+            Ok(()) => {
+                self.universe.index().destroy(entity)?;
+                self.universe.settle_released(entity);
+                Ok(())
+            }
             Err(_) => Err(WorldError::AlreadyBuilt { entity }),
         }
     }

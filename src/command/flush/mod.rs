@@ -138,6 +138,7 @@ impl Flush<'_> {
     fn run(&mut self, world: &mut World, memory: &mut Memory) {
         let mut order: Vec<(u64, u64, usize, usize)> = Vec::new();
         for (lane, (data, _)) in self.lanes.iter_mut().enumerate() {
+            self.report.by_chance += data.by_chance;
             for payload in &mut data.payloads {
                 payload.seal();
             }

@@ -24,6 +24,9 @@ pub struct FlushReport {
     /// What could not be done, and why: the entities are as they were, and what was created for them is
     /// dropped. Those that were to be created are dead.
     pub refused: Vec<(Entity, WorldError)>,
+    /// Entities that were created in an [ordered](crate::world::Universe::ordered) universe, and have ids that
+    /// depend on which thread was quicker: their recorders had no ids of their own, or none left.
+    pub by_chance: usize,
     /// How often commands were looked for: those that closures and observers record come in the next round.
     pub rounds: usize,
     /// Commands are left for the next flush: after as many rounds as the world

@@ -13,6 +13,8 @@ mod living;
 pub mod model;
 mod options;
 #[cfg(not(loom))]
+mod ordered;
+#[cfg(not(loom))]
 mod owned;
 mod placed;
 mod release;
@@ -26,6 +28,8 @@ mod summary;
 mod tests;
 mod wide;
 
+#[cfg(not(loom))]
+pub(crate) use ordered::Claimed;
 use std::io;
 
 use crate::entity::{DestroyReport, Entity, EntityAllocator, EntityError, Full, Place};

@@ -1,0 +1,160 @@
+//! `Stripes`: which ids each recorder takes in an [ordered](crate::world::Universe::ordered) universe, so that
+//! they do not depend on which thread was quicker.
+//!
+//! The pieces of work are numbered. Free claim words stand in a row, those that were used first, in order.
+//! Piece `k` of `n` has word `k`, then words `n + 2 k` and the next, then four from `3 n + 4 k` on: always
+//! twice as many, none of which any other piece has. So a recorder needs no other to know its ids. A word of
+//! which a slot is taken is passed by.
+
+use crate::archetype::Universe;
+use crate::entity::Claimed;
+use crate::entity::{Entity, EntityIndex, Full, Place};
+use crate::world::World;
+
+/// The words of all pieces.
+#[derive(Debug)]
+pub(super) struct Stripes {
+    free: Vec<u32>,
+    /// The first word that was never used.
+    used: u32,
+    /// For each archetype the number of the piece that its first chunk is; then their end.
+    first: Vec<u32>,
+    pieces: u32,
+}
+
+/// One piece's way through its words.
+#[derive(Debug)]
+pub(super) struct Stripe<'q> {
+    stripes: &'q Stripes,
+    piece: Option<u32>,
+    /// Twice as many words as the last time, of which so many are passed.
+    level: u32,
+    passed: u32,
+    claimed: Claimed,
+}
+
+impl Stripes {
+    /// For a world in an ordered universe: a piece for each chunk, or so many. O(ids).
+    pub(super) fn of(world: &World, pieces: Option<usize>) -> Self {
+        let (free, used) = world.universe.index().free_words();
+        let mut first = Vec::with_capacity(world.archetypes.len() + 1);
+        let mut chunks = 0;
+        for archetype in &world.archetypes {
+            first.push(chunks);
+            chunks += archetype.chunks.len() as u32;
+        }
+        first.push(chunks);
+        Self {
+            free,
+            used,
+            first,
+            pieces: pieces.map_or(chunks, |pieces| pieces as u32).max(1),
+        }
+    }
+
+    /// The words of the piece with a sort key: the number of a piece, or a chunk's key.
+    pub(super) fn stripe(&self, key: u64) -> Stripe<'_> {
+        let (archetype, position) = ((key >> 32) as usize, key as u32);
+        let piece = match (self.first.get(archetype), self.first.get(archetype + 1)) {
+            (Some(first), Some(end)) if archetype > 0 => {
+                Some(first + position).filter(|piece| piece < end)
+            }
+            _ if archetype == 0 => Some(position),
+            _ => None,
+        };
+        Stripe {
+            stripes: self,
+            piece: piece.filter(|&piece| piece < self.pieces),
+            level: 0,
+            passed: 0,
+            claimed: Claimed::default(),
+        }
+    }
+}
+
+impl Stripe<'_> {
+    /// The piece's next word.
+    fn next_word(&mut self) -> Option<u32> {
+        let piece = u64::from(self.piece?);
+        let pieces = u64::from(self.stripes.pieces);
+        let many = 1_u64 << self.level;
+        let number = pieces * (many - 1) + piece * many + u64::from(self.passed);
+        self.passed += 1;
+        if u64::from(self.passed) == many {
+            (self.level, self.passed) = (self.level + 1, 0);
+        }
+        let free = self.stripes.free.len() as u64;
+        let word = match self.stripes.free.get(number as usize) {
+            Some(&word) => u64::from(word),
+            None => u64::from(self.stripes.used) + (number - free),
+        };
+        if word >= u64::from(EntityIndex::WORDS) {
+            // No words are left, nor will there be.
+            self.piece = None;
+            return None;
+        }
+        Some(word as u32)
+    }
+
+    /// Creates an entity with the piece's next id; `None` if it has none left, or the key is no piece's.
+    /// Lock-free.
+    fn create(&mut self, universe: &Universe, place: Option<Place>) -> Option<Entity> {
+        loop {
+            let index = universe.index();
+            if let Some(entity) = index.create_claimed(&mut self.claimed, place) {
+                return Some(entity);
+            }
+            let word = self.next_word()?;
+            if let Some(claimed) = index.claim_whole_word(word) {
+                self.claimed = claimed;
+            }
+        }
+    }
+
+    /// Gives back what was not used.
+    pub(super) fn close(&mut self, universe: &Universe) {
+        universe.index().give_claimed(&mut self.claimed);
+    }
+}
+
+/// Where a recorder's ids come from.
+#[derive(Debug)]
+pub(super) struct Ids<'q> {
+    /// `None`: from where the world's own come.
+    pub(super) stripe: Option<Stripe<'q>>,
+    /// Ids that depend on which thread was quicker, although they were not to.
+    pub(super) by_chance: usize,
+}
+
+impl Ids<'_> {
+    /// Creates an entity with a place, or a reserved one.
+    #[inline(always)]
+    pub(super) fn create(
+        &mut self,
+        universe: &Universe,
+        place: Option<Place>,
+    ) -> Result<Entity, Full> {
+        match (&self.stripe, place) {
+            (None, Some(place)) => universe.create_at(place),
+            (None, None) => universe.reserve(),
+            (Some(_), _) => self.create_in_order(universe, place),
+        }
+    }
+
+    #[cold]
+    fn create_in_order(
+        &mut self,
+        universe: &Universe,
+        place: Option<Place>,
+    ) -> Result<Entity, Full> {
+        let stripe = self.stripe.as_mut();
+        if let Some(entity) = stripe.and_then(|stripe| stripe.create(universe, place)) {
+            return Ok(entity);
+        }
+        self.by_chance += 1;
+        match place {
+            Some(place) => universe.create_at(place),
+            None => universe.reserve(),
+        }
+    }
+}

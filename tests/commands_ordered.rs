@@ -1,0 +1,197 @@
+//! The same world, bit for bit, for any number of threads: ids, order in chunks, archetypes, reports.
+
+use std::sync::Arc;
+
+use megachunk::prelude::*;
+use rayon::ThreadPool;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Energy(u64);
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Parent(Entity);
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Burning(u32);
+struct Marked;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Team(u8);
+
+/// Threads that the same work is done with.
+const THREADS: [usize; 5] = [1, 2, 3, 4, 8];
+
+/// Seeds: 1,000 in a whole run.
+fn seeds() -> u64 {
+    std::env::var("MEGACHUNK_ORDER_SEEDS").map_or(12, |seeds| seeds.parse().expect("a number"))
+}
+
+fn mix(mut n: u64) -> u64 {
+    n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    n ^ n >> 31
+}
+
+/// What a worker records for one entity.
+fn record(commands: &mut Commands<'_>, entity: Entity, energy: u64, seed: u64) {
+    let dice = mix(energy ^ seed);
+    match dice % 16 {
+        0 | 10 => commands.destroy(entity),
+        1 => commands.add(entity, (Burning(dice as u32),)).unwrap(),
+        2 => commands.remove::<(Burning,)>(entity).unwrap(),
+        3 => commands.add(entity, (Marked,)).unwrap(),
+        4 => commands.remove::<(Marked,)>(entity).unwrap(),
+        5 => commands
+            .set_shared(entity, Team((dice >> 8) as u8 % 3))
+            .unwrap(),
+        6 => {
+            for n in 0..dice >> 8 & 3 {
+                let child = commands
+                    .create((Energy(mix(dice + n)), Parent(entity)))
+                    .unwrap();
+                commands.set(entity, Parent(child)).unwrap();
+            }
+        }
+        7 => {
+            let many = if dice >> 8 & 63 == 0 { 200 } else { 1 };
+            let batch = (0..many).map(|n| (Energy(mix(dice ^ n)), Burning(n as u32)));
+            let batch = commands.create_batch(batch).unwrap();
+            let last = batch.iter(commands).last();
+            if let Some(last) = last {
+                commands.set(entity, Parent(last)).unwrap();
+            }
+        }
+        8 if dice >> 8 & 1 == 0 => {
+            let reserved = commands.reserve().unwrap();
+            if dice & 512 == 0 {
+                commands
+                    .build(reserved, (Energy(mix(dice)), Marked))
+                    .unwrap();
+            } else {
+                commands.destroy(reserved);
+            }
+        }
+        9 => commands
+            .swap::<(Marked,), _>(entity, (Burning(0),))
+            .unwrap(),
+        _ => commands.set(entity, Energy(mix(dice))).unwrap(),
+    }
+}
+
+/// All that can be seen of a world.
+fn look(world: &mut World, seen: &mut Vec<u64>) {
+    seen.push(world.state_hash().unwrap_or(0));
+    seen.push(world.count() as u64);
+    let mut chunks = Query::<(Entity, &Energy)>::new(world).unwrap();
+    chunks
+        .on(world)
+        .for_each_chunk(|chunk, (entities, energies)| {
+            seen.push(chunk.sort_key());
+            seen.push(u64::from(chunk.order_version()));
+            seen.extend(entities.iter().map(|entity| entity.to_bits()));
+            seen.extend(energies.iter().map(|energy| energy.0));
+        });
+}
+
+fn run(pool: &ThreadPool, seed: u64) -> Vec<u64> {
+    pool.install(|| {
+        let universe = Arc::new(Universe::ordered());
+        let mut world = World::of(&universe).unwrap();
+        let count = 200 + seed % 3_000;
+        let _ = world
+            .create_batch((0..count).map(|n| (Energy(mix(n ^ seed)),)))
+            .unwrap();
+        let mut seen = Vec::new();
+        let mut all = Query::<(Entity, &Energy)>::new(&world).unwrap();
+        for frame in 0..6 {
+            let seed = mix(seed + frame);
+            let commands = world.parallel_commands();
+            all.on(&mut world)
+                .par_for_each_chunk(|chunk, (entities, energies)| {
+                    let mut commands = commands.open_at(chunk.sort_key());
+                    for (&entity, energy) in entities.iter().zip(energies) {
+                        record(&mut commands, entity, energy.0, seed);
+                    }
+                });
+            let report = world.flush();
+            assert_eq!(report.by_chance, 0, "{report:?}");
+            seen.extend(
+                [
+                    report.created,
+                    report.destroyed,
+                    report.moved,
+                    report.updated,
+                    report.dead,
+                ]
+                .map(|n| n as u64),
+            );
+            world.check().unwrap();
+            look(&mut world, &mut seen);
+            // What the world does at once is in order too.
+            let new = world.create((Energy(seed), Marked)).unwrap();
+            seen.push(new.to_bits());
+            if frame % 2 == 1 {
+                world.destroy(new).unwrap();
+            }
+        }
+        seen
+    })
+}
+
+#[test]
+fn the_world_is_the_same_for_any_number_of_threads() {
+    let pools = THREADS.map(|threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.expect("threads can be had")
+    });
+    for seed in 0..seeds() {
+        let first = run(&pools[0], seed);
+        for (pool, threads) in pools.iter().zip(THREADS) {
+            let seen = run(pool, seed);
+            let same = seen.iter().zip(&first).take_while(|(a, b)| a == b).count();
+            assert!(
+                seen == first,
+                "seed {seed}, {threads} threads: differs from entry {same} of {}",
+                first.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_dead_handle_stays_dead_and_indices_are_used_again() {
+    let universe = Arc::new(Universe::ordered());
+    let mut world = World::of(&universe).unwrap();
+    let mut dead = Vec::new();
+    for round in 0..50_u64 {
+        let batch = world
+            .create_batch((0..1_000).map(|n| (Energy(n + round),)))
+            .unwrap();
+        let batch: Vec<Entity> = batch.iter(&world).collect();
+        assert!(batch.iter().all(|entity| entity.index() < 1_000));
+        assert!(dead.iter().all(|&entity| !world.exists(entity)));
+        assert!(world.destroy_slice(&batch).is_clean());
+        dead.extend(batch.into_iter().step_by(100));
+    }
+}
+
+#[test]
+fn pieces_of_work_have_ids_of_their_own() {
+    let made = |order: &[u64]| {
+        let universe = Arc::new(Universe::ordered());
+        let mut world = World::of(&universe).unwrap();
+        let commands = world.parallel_commands_for(4);
+        let mut ids = vec![Vec::new(); 4];
+        for &piece in order {
+            let mut commands = commands.open_at(piece);
+            for n in 0..1_000 * piece {
+                ids[piece as usize].push(commands.create((Energy(n),)).unwrap());
+            }
+        }
+        assert_eq!(world.flush().by_chance, 0);
+        // One that was not announced gets ids all the same.
+        let late = commands.open_at(77).create((Energy(0),)).unwrap();
+        let report = world.flush();
+        assert_eq!((report.created, report.by_chance), (1, 1));
+        assert!(world.is_built(late));
+        ids
+    };
+    assert_eq!(made(&[0, 1, 2, 3]), made(&[3, 1, 0, 2]));
+}

@@ -15,7 +15,7 @@ use crate::query::run::{ChunkFilter, Scope};
 use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryResources};
 use crate::world::compose::EdgeRef;
 use crate::world::runs::Fill;
-use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED, WatchedRows};
+use crate::world::watch::{ADDED, DESTROYED, NOWHERE, Outcome, REMOVED, WatchedRows};
 use crate::world::{World, WorldError};
 
 /// Everything that a query matches, to be changed or destroyed: chunk by chunk, a copy for each fragment
@@ -440,7 +440,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     }
 
     /// Makes the change, and tells those who watch the world.
-    fn told<R>(
+    fn told<R: Outcome>(
         self,
         kind: u8,
         going: Vec<WatchedRows>,

@@ -11,7 +11,7 @@ use core::fmt;
 use crate::archetype::{Archetype, Row, Rows};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, note, resume};
-use crate::world::World;
+use crate::world::{Batch, SliceReport, World};
 
 /// Entities came to life.
 pub(crate) const CREATED: u8 = 1;
@@ -88,6 +88,36 @@ impl Gathered {
             Some((last, count)) if *last == source => *count += entities.len(),
             _ => self.sources.push((source, entities.len())),
         }
+    }
+}
+
+/// What a change of many comes to.
+pub(crate) trait Outcome {
+    /// Whether all has changed that was to change, as far as it says.
+    fn is_whole(&self) -> bool;
+}
+
+impl Outcome for usize {
+    fn is_whole(&self) -> bool {
+        true
+    }
+}
+
+impl Outcome for SliceReport {
+    fn is_whole(&self) -> bool {
+        self.is_clean()
+    }
+}
+
+impl<T: Outcome, E> Outcome for Result<T, E> {
+    fn is_whole(&self) -> bool {
+        self.as_ref().is_ok_and(Outcome::is_whole)
+    }
+}
+
+impl Outcome for Batch {
+    fn is_whole(&self) -> bool {
+        true
     }
 }
 
@@ -279,25 +309,56 @@ impl World {
         }
     }
 
-    /// Makes a change of many entities, of which `going` go: tells that before, and what has come after.
-    /// Users' panics come back when all is told.
+    /// Makes a change of many entities, of which `going` go: tells that before, and what has come after. What
+    /// has stayed after all is told as come again. Users' panics come back when all is told.
     #[cold]
     #[inline(never)]
-    pub(crate) fn told<R>(
+    pub(crate) fn told<R: Outcome>(
         &mut self,
         kind: u8,
         going: Vec<WatchedRows>,
         change: impl FnOnce(&mut Self) -> R,
     ) -> R {
+        let leaving = self.leaving(&going);
         let mut panicked = self.tell(kind, going);
         self.begin_gathering();
-        let mut result = None;
-        note(&mut panicked, || result = Some(change(self)));
-        panicked = first(panicked, self.tell_gathered());
+        let mut result: Option<R> = None;
+        let mut stopped = None;
+        note(&mut stopped, || result = Some(change(self)));
+        if !result.as_ref().is_some_and(Outcome::is_whole) {
+            self.gather_stayed(&leaving);
+        }
+        panicked = first(first(panicked, stopped), self.tell_gathered());
         resume(panicked);
         match result {
             Some(result) => result,
             None => unreachable!("the change has panicked"),
+        }
+    }
+
+    /// The entities of rows that are told to go.
+    fn leaving(&self, going: &[WatchedRows]) -> Vec<(WatchedRows, Vec<Entity>)> {
+        let going = going.iter().map(|&rows| {
+            let data = &self.archetypes[rows.archetype as usize];
+            let all = data.chunks[rows.chunk as usize].entities();
+            let entities = &all[rows.first as usize..(rows.first + rows.count) as usize];
+            (rows, entities.to_vec())
+        });
+        going.collect()
+    }
+
+    /// Those that were told to go and are still there come again: memory ran out, or users' code stopped it.
+    fn gather_stayed(&mut self, leaving: &[(WatchedRows, Vec<Entity>)]) {
+        for (rows, entities) in leaving {
+            for &entity in entities {
+                let there = self.locate(entity);
+                let stayed = there.is_some_and(|(archetype, _)| {
+                    rows.other == NOWHERE || archetype == rows.archetype
+                });
+                if stayed {
+                    self.gather_come(rows.other, &[entity], 1);
+                }
+            }
         }
     }
 

@@ -12,7 +12,7 @@ use crate::fragment::panic::{note, resume};
 use crate::fragment::{Bundle, FragmentError};
 use crate::world::destroy::SliceReport;
 use crate::world::runs::Moved;
-use crate::world::watch::{CREATED, DESTROYED, NOWHERE, WatchedRows};
+use crate::world::watch::{CREATED, DESTROYED, NOWHERE, Outcome, WatchedRows};
 use crate::world::{World, WorldError};
 
 /// The way from an archetype of one world to the same composition in another.
@@ -175,7 +175,7 @@ impl World {
     }
 
     /// Moves entities to another world: to this one's watcher they end, for the other's they are new.
-    pub(crate) fn told_between<R>(
+    pub(crate) fn told_between<R: Outcome>(
         &mut self,
         other: &mut Self,
         going: Vec<WatchedRows>,

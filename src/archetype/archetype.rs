@@ -344,13 +344,11 @@ impl Archetype {
         self.entities -= 1;
         if row.row != last {
             let (hole, from) = (row.row as usize, last as usize);
-            for column in &self.columns {
-                let array = chunk.array(column.offset);
-                let size = column.size as usize;
-                // SAFETY: two rows of the column, which differ; the last one's value moves.
-                unsafe {
-                    let (from, to) = (array.add(from * size), array.add(hole * size));
-                    copy_value(from, to, column.size);
+            // SAFETY: two rows of each column, which differ; the last one's values move.
+            unsafe {
+                match chunk.arrays() {
+                    Some(arrays) => close_columns(&self.columns, |c| arrays.at(c), from, hole),
+                    None => close_refit(&self.columns, chunk, from, hole),
                 }
             }
             // SAFETY: both rows have a handle.
@@ -433,6 +431,35 @@ impl Archetype {
         }
         before - self.chunks.len()
     }
+}
+
+/// Moves the values of one row to another, whose values are gone.
+///
+/// # Safety
+/// `array` says where the columns' arrays are, which have both rows.
+#[inline(always)]
+unsafe fn close_columns(
+    columns: &[Column],
+    array: impl Fn(u32) -> *mut u8,
+    from: usize,
+    hole: usize,
+) {
+    for column in columns {
+        let (array, size) = (array(column.offset), column.size as usize);
+        // SAFETY: the caller's.
+        unsafe { copy_value(array.add(from * size), array.add(hole * size), column.size) };
+    }
+}
+
+/// [`close_columns`] of a chunk whose arrays do not lie where the archetype says.
+///
+/// # Safety
+/// As there.
+#[cold]
+#[inline(never)]
+unsafe fn close_refit(columns: &[Column], chunk: &Chunk, from: usize, hole: usize) {
+    // SAFETY: the caller's.
+    unsafe { close_columns(columns, |offset| chunk.array(offset), from, hole) };
 }
 
 /// How many bytes later than its memory a chunk may begin.

@@ -84,6 +84,16 @@ impl Chunk {
         }
     }
 
+    /// Where its arrays are, in registers, for calls that write to one after the other; `None` if it is refitted.
+    #[inline(always)]
+    pub(crate) fn arrays(&self) -> Option<Arrays> {
+        let arrays = Arrays {
+            base: self.base.as_ptr(),
+            shift: self.shift,
+        };
+        (!self.is_refit).then_some(arrays)
+    }
+
     /// The array that begins at `offset` in the shortest chunks of the archetype.
     #[inline(always)]
     pub(crate) fn array(&self, offset: u32) -> *mut u8 {
@@ -203,6 +213,21 @@ impl Chunk {
     pub(crate) fn filled(&mut self, version: u32) {
         self.filled_version = version;
         self.order_version = version;
+    }
+}
+
+/// Where the arrays of a chunk are that is cut out for its archetype.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrays {
+    base: *mut u8,
+    shift: u8,
+}
+
+impl Arrays {
+    /// See [`Chunk::array`].
+    #[inline(always)]
+    pub(crate) fn at(self, offset: u32) -> *mut u8 {
+        self.base.wrapping_add((offset as usize) << self.shift)
     }
 }
 

@@ -82,13 +82,20 @@ pub(crate) struct Edges(Vec<(Change, Arc<Edge>)>);
 
 impl Edges {
     /// The edge for a change, if it is known. The one that was asked for last is found at once.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(&mut self, change: Change) -> Option<&Arc<Edge>> {
         if self.0.first().is_none_or(|(first, _)| *first != change) {
-            let at = self.0.iter().position(|(known, _)| *known == change)?;
-            self.0.swap(0, at);
+            self.bring_forward(change)?;
         }
         self.0.first().map(|(_, edge)| edge)
+    }
+
+    /// Makes the edge for a change the first, if it is known.
+    #[inline(never)]
+    fn bring_forward(&mut self, change: Change) -> Option<()> {
+        let at = self.0.iter().position(|(known, _)| *known == change)?;
+        self.0.swap(0, at);
+        Some(())
     }
 
     /// All that are known.

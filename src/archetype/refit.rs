@@ -44,6 +44,8 @@ unsafe impl Sync for Refit {}
 
 impl Refit {
     /// Where a column's array is; `None` for one of size zero.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn array(&self, offset: u32) -> Option<*mut u8> {
         let mut arrays = self.arrays.iter();
         let found = arrays.find(|(known, _)| *known == offset);

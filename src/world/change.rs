@@ -1,6 +1,8 @@
 //! Entities change their composition: fragments come, go, are replaced.
 
-use crate::archetype::{Archetype, Change, Edge, Row, SharedId, copy_value, read_bit, write_bit};
+use crate::archetype::{
+    Archetype, Change, Chunk, Edge, Row, SharedId, copy_value, read_bit, write_bit,
+};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{Bundle, FragmentId, FragmentKind, SharedFragment, Value};
@@ -196,23 +198,23 @@ impl World {
         entity: Entity,
         version: u32,
     ) {
-        let target = &mut self.archetypes[edge.target as usize];
+        let (source, target) = two(&mut self.archetypes, archetype, edge.target);
         let chunk = &target.chunks[to.chunk as usize];
         // SAFETY: the row behind the last.
         unsafe { chunk.handles().add(to.row as usize).write(entity) };
         self.universe.place(entity, chunk.run, to.row);
         target.grown(to.chunk, 1, version);
         if !edge.bits.is_empty() {
-            self.carry_bits(archetype, row, edge, to);
+            Self::carry_bits(source, target, row, edge, to);
         }
-        let source = &mut self.archetypes[archetype as usize];
         source.close_row(&self.universe, self.number, row, version);
-        self.settle_groups(archetype);
+        if !source.retired_keys.is_empty() {
+            self.settle_groups(archetype);
+        }
     }
 
     #[cold]
-    fn carry_bits(&mut self, archetype: u32, row: Row, edge: &Edge, to: Row) {
-        let (source, target) = two(&mut self.archetypes, archetype, edge.target);
+    fn carry_bits(source: &Archetype, target: &Archetype, row: Row, edge: &Edge, to: Row) {
         let (from_chunk, to_chunk) = (
             &source.chunks[row.chunk as usize],
             &target.chunks[to.chunk as usize],
@@ -469,17 +471,51 @@ pub(crate) fn two(
 pub(super) fn carry(source: &Archetype, row: Row, target: &Archetype, to: Row, edge: &Edge) {
     let from_chunk = &source.chunks[row.chunk as usize];
     let to_chunk = &target.chunks[to.chunk as usize];
+    // SAFETY: rows of two chunks; the source's row will be closed.
+    unsafe {
+        match (from_chunk.arrays(), to_chunk.arrays()) {
+            (Some(from), Some(to_arrays)) => {
+                carry_values(edge, |at| from.at(at), row, |at| to_arrays.at(at), to);
+            }
+            _ => carry_refit(edge, from_chunk, row, to_chunk, to),
+        }
+    }
+}
+
+/// Moves the values along an edge from one row to another.
+///
+/// # Safety
+/// `from` and `into` say where the arrays of two chunks are, which have these rows.
+#[inline(always)]
+unsafe fn carry_values(
+    edge: &Edge,
+    from: impl Fn(u32) -> *mut u8,
+    row: Row,
+    into: impl Fn(u32) -> *mut u8,
+    to: Row,
+) {
     for carry in &edge.carried {
         let size = carry.size as usize;
-        // SAFETY: rows of columns of this size, of two chunks; the source's row will be closed.
+        // SAFETY: the caller's.
         unsafe {
             copy_value(
-                from_chunk.array(carry.from).add(row.row as usize * size),
-                to_chunk.array(carry.to).add(to.row as usize * size),
+                from(carry.from).add(row.row as usize * size),
+                into(carry.to).add(to.row as usize * size),
                 carry.size,
             );
         }
     }
+}
+
+/// [`carry_values`] of chunks whose arrays do not lie where the archetypes say.
+///
+/// # Safety
+/// As there.
+#[cold]
+#[inline(never)]
+unsafe fn carry_refit(edge: &Edge, from: &Chunk, row: Row, into: &Chunk, to: Row) {
+    // SAFETY: the caller's.
+    unsafe { carry_values(edge, |at| from.array(at), row, |at| into.array(at), to) };
 }
 
 /// Drops the values of a row that do not go along an edge.

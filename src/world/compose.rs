@@ -140,7 +140,7 @@ impl World {
     }
 
     /// The edge from an archetype for a change.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn edge_for(&mut self, source: u32, change: Change) -> Result<EdgeRef, WorldError> {
         match self.archetypes[source as usize].edges.get(change) {
             Some(edge) => Ok(EdgeRef(Arc::as_ptr(edge))),

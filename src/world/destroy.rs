@@ -81,7 +81,9 @@ impl World {
         let panicked = unsafe { data.drop_row(row) };
         self.universe.kill(entity);
         data.close_row(&self.universe, self.number, row, version);
-        self.settle_groups(archetype);
+        if !data.retired_keys.is_empty() {
+            self.settle_groups(archetype);
+        }
         panicked
     }
 

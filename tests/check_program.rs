@@ -174,7 +174,7 @@ fn check_fuzzes_each_target_where_it_is_asked_to() {
     assert_eq!(
         figures["stages"][0]["commands"][1],
         "cargo +nightly fuzz run trace_file target/fuzz-found/trace_file \
-         fuzz/corpus/trace_file -- -max_total_time=3 -print_final_stats=1"
+         fuzz/corpus/trace_file -- -max_total_time=3 -print_final_stats=1 -entropic=0"
     );
 }
 

@@ -253,48 +253,6 @@ mod tests {
         }
     }
 
-    /// STACK.md's table: the sizes and alignments, then capacity and offsets in 128 KiB and 64 KiB.
-    #[test]
-    fn the_mass_layout_table() {
-        let (word, vector, byte) = (content(4, 4), content(12, 4), content(1, 1));
-        let matrix = content(48, 16);
-        let table: [(&[Content<'_>], _, &[usize], _, &[usize]); 3] = [
-            (
-                core::slice::from_ref(&word),
-                10_922,
-                &[87_376],
-                5_461,
-                &[43_688],
-            ),
-            (
-                &[word.clone(), word.clone()],
-                8_191,
-                &[65_528, 98_292],
-                4_095,
-                &[32_760, 49_140],
-            ),
-            (
-                &[matrix, vector, byte],
-                1_899,
-                &[15_200, 106_352, 129_140],
-                949,
-                &[7_600, 53_152, 64_540],
-            ),
-        ];
-        for (fragments, large, large_offsets, small, small_offsets) in table {
-            let layout = ChunkLayout::mass(131_072, fragments).unwrap();
-            assert_eq!(
-                (layout.capacity(), layout.offsets()),
-                (large, large_offsets)
-            );
-            let layout = ChunkLayout::mass(65_536, fragments).unwrap();
-            assert_eq!(
-                (layout.capacity(), layout.offsets()),
-                (small, small_offsets)
-            );
-        }
-    }
-
     #[test]
     fn arrays_begin_on_cache_lines_and_never_overlap_and_one_more_would_not_fit() {
         for bytes in [16_384, 65_536, 1 << 20] {

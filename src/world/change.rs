@@ -100,6 +100,20 @@ impl World {
     /// Gives an entity new values of fragments that it has.
     #[inline]
     fn replace<B: Bundle>(&mut self, archetype: u32, row: Row, edge: &Edge, bundle: B) -> Panicked {
+        // SAFETY: a row of the edge's target, whose old values have just ended.
+        let write = |chunk: &Chunk, row| unsafe { write_bundle(bundle, chunk, edge, row) };
+        self.replace_by(archetype, row, edge, write)
+    }
+
+    /// The same, whatever the values are: `write` puts them into the row.
+    #[inline]
+    fn replace_by(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        edge: &Edge,
+        write: impl FnOnce(&Chunk, u32),
+    ) -> Panicked {
         let version = self.version();
         let data = &self.archetypes[archetype as usize];
         let panicked = end(data, row, edge);
@@ -109,9 +123,7 @@ impl World {
                 chunk.touch(at, version);
             }
         }
-        let columns = columns::<B>(chunk, &edge.offsets);
-        // SAFETY: the old values have just ended.
-        unsafe { bundle.write(columns.as_ptr(), row.row as usize) };
+        write(chunk, row.row);
         panicked
     }
 
@@ -282,23 +294,39 @@ impl World {
         let number = self.bundles.number::<B>(registry)?;
         let shared = self.take_in(values);
         let panicked = self.sharing(&shared, |world| {
-            world.add_shared(archetype, row, entity, change(number), &shared, bundle)
+            let edge = world.edge_among(archetype, row, entity, change(number), &shared)?;
+            // SAFETY: a row of the edge's target that holds no values there.
+            let write = |chunk: &Chunk, row| unsafe { write_bundle(bundle, chunk, &edge, row) };
+            world.add_shared(archetype, row, entity, &edge, &shared, write)
         })?;
         resume(panicked);
         Ok(())
     }
 
-    fn add_shared<B: Bundle>(
+    /// The edge for a change with which shared values come, if none of them is another than the entity has
+    /// for ever.
+    pub(super) fn edge_among(
         &mut self,
         archetype: u32,
         row: Row,
         entity: Entity,
         change: Change,
         shared: &[(FragmentId, SharedId)],
-        bundle: B,
-    ) -> Result<Panicked, WorldError> {
+    ) -> Result<EdgeRef, WorldError> {
         self.check_const_shared(archetype, row, entity, shared)?;
-        let edge = self.edge_for(archetype, change)?;
+        self.edge_for(archetype, change)
+    }
+
+    /// Gives an entity shared values, and others along an edge, which `write` puts into a row of its target.
+    pub(super) fn add_shared(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        entity: Entity,
+        edge: &Edge,
+        shared: &[(FragmentId, SharedId)],
+        write: impl FnOnce(&Chunk, u32),
+    ) -> Result<Panicked, WorldError> {
         let group = if self.archetypes[edge.target as usize].shared.is_empty() {
             0
         } else {
@@ -306,7 +334,7 @@ impl World {
         };
         if edge.target == archetype {
             let to = self.room_elsewhere(archetype, row, group)?;
-            let panicked = self.replace(archetype, row, &edge, bundle);
+            let panicked = self.replace_by(archetype, row, edge, write);
             if let Some(to) = to {
                 self.move_within(archetype, row, entity, to);
             }
@@ -316,12 +344,10 @@ impl World {
         let told = self.leaves(archetype, row, edge.target);
         let version = self.version();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);
-        carry(source, row, target, to, &edge);
-        let columns = columns::<B>(&target.chunks[to.chunk as usize], &edge.offsets);
-        // SAFETY: the columns have such a row, where nothing was carried to.
-        unsafe { bundle.write(columns.as_ptr(), to.row as usize) };
-        let panicked = first(told, end(source, row, &edge));
-        self.settle_move(archetype, row, &edge, to, entity, version);
+        carry(source, row, target, to, edge);
+        write(&target.chunks[to.chunk as usize], to.row);
+        let panicked = first(told, end(source, row, edge));
+        self.settle_move(archetype, row, edge, to, entity, version);
         Ok(first(panicked, self.has_come(archetype, edge.target, to)))
     }
 
@@ -451,6 +477,17 @@ impl World {
         let change = Change::Swap(gone, come);
         self.edge_for(archetype, change)
     }
+}
+
+/// Writes a bundle to a row that an edge leads to.
+///
+/// # Safety
+/// The chunk is one of the edge's target, and the row holds no values where the bundle's go.
+#[inline(always)]
+unsafe fn write_bundle<B: Bundle>(bundle: B, chunk: &Chunk, edge: &Edge, row: u32) {
+    let columns = columns::<B>(chunk, &edge.offsets);
+    // SAFETY: the caller's.
+    unsafe { bundle.write(columns.as_ptr(), row as usize) };
 }
 
 /// Two archetypes at once.

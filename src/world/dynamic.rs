@@ -3,14 +3,13 @@
 //! The same moves as those of typed bundles: a set of fragments that comes or goes is a bundle with a
 //! number, whose archetype and edges are remembered.
 
-use crate::archetype::{Archetype, Change, Edge, EnabledBits, Row, SharedId};
+use crate::archetype::{Archetype, Change, Chunk, EnabledBits, Row, SharedId};
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, first, resume};
+use crate::fragment::panic::resume;
 use crate::fragment::{
     DynamicBundle, FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentSet, Value,
     Values, ValuesMut, none_twice,
 };
-use crate::world::change::{carry, end, two};
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 
@@ -147,81 +146,21 @@ impl World {
     /// # Panics
     /// If the `drop` of a value that is replaced panics; the new values are in place then.
     pub fn add_dynamic(&mut self, entity: Entity, bundle: DynamicBundle) -> Result<(), WorldError> {
-        self.find(entity)?;
+        let (archetype, row) = self.find(entity)?;
         let Prepared {
             number,
             columns,
             shared,
         } = self.prepare_dynamic(bundle)?;
         let panicked = self.sharing(&shared, |world| {
-            world.add_prepared(entity, number, columns, &shared)
+            let change = Change::Add(number);
+            let edge = world.edge_among(archetype, row, entity, change, &shared)?;
+            // SAFETY: a row of the edge's target that holds no values there.
+            let write = |chunk: &Chunk, row| unsafe { write(chunk, &edge.offsets, row, columns) };
+            world.add_shared(archetype, row, entity, &edge, &shared, write)
         })?;
         resume(panicked);
         Ok(())
-    }
-
-    fn add_prepared(
-        &mut self,
-        entity: Entity,
-        number: u32,
-        columns: Vec<(usize, Value)>,
-        shared: &[(FragmentId, SharedId)],
-    ) -> Result<Panicked, WorldError> {
-        let (archetype, row) = self.find(entity)?;
-        self.check_const_shared(archetype, row, entity, shared)?;
-        let edge = self.edge_for(archetype, Change::Add(number))?;
-        let group = if self.archetypes[edge.target as usize].shared.is_empty() {
-            0
-        } else {
-            self.shared_group(archetype, row.chunk, edge.target, shared)
-        };
-        if edge.target == archetype {
-            let to = self.room_elsewhere(archetype, row, group)?;
-            let panicked = self.replace_dynamic(archetype, row, &edge, columns);
-            if let Some(to) = to {
-                self.move_within(archetype, row, entity, to);
-            }
-            return Ok(panicked);
-        }
-        let to = self.room(edge.target, group)?;
-        let told = self.leaves(archetype, row, edge.target);
-        let version = self.version();
-        let (source, target) = two(&mut self.archetypes, archetype, edge.target);
-        carry(source, row, target, to, &edge);
-        // SAFETY: an empty row at the end of the chunk, where nothing was carried to for these.
-        unsafe {
-            write(
-                &target.chunks[to.chunk as usize],
-                &edge.offsets,
-                to.row,
-                columns,
-            );
-        }
-        let panicked = first(told, end(source, row, &edge));
-        self.settle_move(archetype, row, &edge, to, entity, version);
-        Ok(first(panicked, self.has_come(archetype, edge.target, to)))
-    }
-
-    /// Gives an entity new values of fragments that it has.
-    fn replace_dynamic(
-        &mut self,
-        archetype: u32,
-        row: Row,
-        edge: &Edge,
-        columns: Vec<(usize, Value)>,
-    ) -> Panicked {
-        let version = self.version();
-        let data = &self.archetypes[archetype as usize];
-        let panicked = end(data, row, edge);
-        let chunk = &data.chunks[row.chunk as usize];
-        for column in &edge.ended {
-            if let Some(at) = data.column_of(column.id) {
-                chunk.touch(at, version);
-            }
-        }
-        // SAFETY: the old values have just ended.
-        unsafe { write(chunk, &edge.offsets, row.row, columns) };
-        panicked
     }
 
     /// Takes those of these fragments away from an entity that it has, in one move, and drops them; `false` if
@@ -422,12 +361,7 @@ enum ValuePlace {
 ///
 /// # Safety
 /// `offsets` are the chunk's, by the position of each value's fragment; the row holds no values there.
-unsafe fn write(
-    chunk: &crate::archetype::Chunk,
-    offsets: &[u32],
-    row: u32,
-    columns: Vec<(usize, Value)>,
-) {
+unsafe fn write(chunk: &Chunk, offsets: &[u32], row: u32, columns: Vec<(usize, Value)>) {
     for (at, value) in columns {
         let size = value.size();
         let to = chunk.array(offsets[at]).wrapping_add(row as usize * size);

@@ -187,13 +187,17 @@ fn an_iterator_that_panics_leaves_entities_whole_or_none() {
 #[ignore = "fills the index: 1.2 GB"]
 fn ids_that_run_out_end_a_recording_and_nothing_else() {
     let universe = Arc::new(Universe::new());
-    let mut reserved = vec![Entity::PLACEHOLDER; 1 << 16];
-    while universe.reserve_slice(&mut reserved).is_ok() {}
     let mut last = Vec::new();
+    loop {
+        let mut some = vec![Entity::PLACEHOLDER; 1 << 16];
+        if universe.reserve_slice(&mut some).is_err() {
+            break;
+        }
+        last = some;
+    }
     while let Ok(entity) = universe.reserve() {
         last.push(entity);
     }
-    last.extend(reserved);
     let mut world = World::of(&universe).unwrap();
     for left in 0..40 {
         for entity in last.drain(..left) {

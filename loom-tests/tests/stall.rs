@@ -2,7 +2,7 @@
 //!
 //! Prints a line for each allocator and operation,
 //! `stall <allocator> <operation> points=<n> blocked=<m> steps=<s> helper-steps=<h>`,
-//! and for each allocator `stall-total <entity|chunk> <allocator> points=<n> blocked=<m>`. The product must show 0; the references must not, or the test could not tell.
+//! and for each allocator `stall-total <entity|chunk|command> <allocator> points=<n> blocked=<m>`. The product must show 0; the references must not, or the test could not tell.
 //! `MEGACHUNK_STALL_POINTS` sets how many freeze points an operation gets at most.
 #![cfg(not(loom))]
 
@@ -14,7 +14,9 @@ use megachunk::chunk::reference::{MegachunkDots, Naive as NaiveChunks};
 use megachunk::entity::EntityIndex;
 use megachunk::entity::reference::{BusyBlock, Naive};
 use megachunk_loom_tests::say;
-use megachunk_loom_tests::stall::{Chunks, Effort, Entities, Row, Sending, Subject, sweep};
+use megachunk_loom_tests::stall::{
+    Chunks, Effort, Entities, Recorders, Row, Sending, Subject, sweep,
+};
 
 /// For what must not block: long, so that a busy machine is not taken for a blocked thread. It is
 /// not waited for as long as nobody is blocked.
@@ -66,6 +68,11 @@ fn blocked(rows: &[Row]) -> u64 {
 #[test]
 fn a_thread_that_stops_in_the_entity_index_blocks_nobody() {
     assert_eq!(blocked(&table::<Entities<EntityIndex>>(PRODUCT)), 0);
+}
+
+#[test]
+fn a_thread_that_stops_while_it_records_blocks_nobody() {
+    assert_eq!(blocked(&table::<Recorders>(PRODUCT)), 0);
 }
 
 #[test]

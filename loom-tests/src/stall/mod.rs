@@ -9,6 +9,8 @@
 //! things in use as were created and not destroyed.
 
 mod chunk;
+#[cfg(not(loom))]
+mod command;
 mod entity;
 mod signal;
 
@@ -21,6 +23,8 @@ use std::time::{Duration, Instant};
 use megachunk::sync::probe::{Frozen, Gate, freeze_at, measure};
 
 pub use chunk::Chunks;
+#[cfg(not(loom))]
+pub use command::Recorders;
 pub use entity::Entities;
 pub use signal::Sending;
 
@@ -32,7 +36,7 @@ pub trait Subject: Send + Sync + Sized + 'static {
     /// What an operation works on; helpers get it too.
     type Handles: Clone + Send + 'static;
 
-    /// What is allocated: `entity` or `chunk`.
+    /// What is allocated: `entity` or `chunk`; or `command`, for who records.
     const ROOM: &'static str;
     /// The allocator's name in the table.
     const NAME: &'static str;

@@ -6,7 +6,7 @@ use super::finding::Finding;
 use crate::cli::output::plural;
 
 /// The products' names in the stall table: a thread that stops in them may block nobody.
-const PRODUCTS: [&str; 2] = ["bitmask", "megachunk"];
+const PRODUCTS: [&str; 3] = ["bitmask", "megachunk", "recorders"];
 /// A reference that must block, or the stall table could not tell.
 const BLOCKS: &str = "busy_block";
 
@@ -243,6 +243,7 @@ mod tests {
             "stall bitmask create points=9 blocked=0",
             "stall busy_block create points=7 blocked=2",
             "stall megachunk alloc points=5 blocked=0",
+            "stall recorders create points=8 blocked=0",
         ];
         assert!(Stage::Stall.problems(&findings(&good)).is_empty());
         let cases = [
@@ -275,6 +276,11 @@ mod tests {
                 2,
                 "stall naive alloc points=5 blocked=1",
                 "no operation of megachunk",
+            ),
+            (
+                3,
+                "stall recorders create points=8 blocked=2",
+                "at 2 of 8 points",
             ),
         ];
         for (position, line, problem) in cases {

@@ -1,0 +1,255 @@
+//! Two or four slot words at a time. Why that is sound: see the room's `mod.rs`.
+
+use core::arch::asm;
+use core::arch::x86_64::{
+    __m128i, __m256i, _mm_loadu_si128, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256,
+    _mm256_andnot_si256, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_castsi256_si128,
+    _mm256_cmpeq_epi32, _mm256_cvtepu32_epi64, _mm256_extracti128_si256, _mm256_loadu_si256,
+    _mm256_movemask_ps, _mm256_or_si256, _mm256_permute4x64_epi64, _mm256_set_epi64x,
+    _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setzero_si256,
+    _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_slli_epi64, _mm256_storeu_si256, _mm256_sub_epi64,
+};
+
+use super::{
+    Core, DISTANCE, Entity, Expected, GROUP_SLOTS, MaybeUninit, Place, Seen, create_singly, fetch,
+    further, probe, steps,
+};
+
+/// Four slot words. See `mod.rs`.
+///
+/// # Safety
+/// The four words exist.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn load(words: *const u64) -> __m256i {
+    probe::step();
+    let loaded;
+    // SAFETY: the caller's; see `mod.rs` for the access.
+    unsafe {
+        asm!(
+            "vmovdqu {loaded}, [{words}]",
+            loaded = out(ymm_reg) loaded,
+            words = in(reg) words,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+    loaded
+}
+
+/// Two slot words, 16-byte aligned. See `mod.rs`.
+///
+/// # Safety
+/// The two words exist, are aligned, and are claimed by the caller.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn store(words: *mut u64, value: __m128i) {
+    probe::store(words.cast());
+    // SAFETY: the caller's; see `mod.rs` for the access.
+    unsafe {
+        asm!(
+            "vmovdqa [{words}], {value}",
+            words = in(reg) words,
+            value = in(xmm_reg) value,
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+/// See [`super::create_run`].
+#[target_feature(enable = "avx2")]
+pub(super) fn create_run(
+    core: &Core,
+    first: u32,
+    out: &mut [MaybeUninit<Entity>],
+    place: Option<Place>,
+) {
+    // Stores are of two aligned slots: an odd one at the start is done singly, and so is what
+    // four do not divide at the end.
+    let (head, out) = out.split_at_mut((first & 1) as usize);
+    create_singly(core, first, head, place);
+    let (first, place) = (first + head.len() as u32, further(place, head.len()));
+    let (fours, tail) = out.as_chunks_mut::<4>();
+    let behind = 4 * fours.len();
+    create_singly(core, first + behind as u32, tail, further(place, behind));
+    if fours.is_empty() {
+        return;
+    }
+    // SAFETY: the run's slots exist.
+    let mut slots = unsafe { core.slot(first) }.as_ptr();
+    let one = _mm256_set1_epi64x(1 << 32);
+    let four = _mm256_set1_epi64x(4);
+    let index = i64::from(first);
+    let mut indices = _mm256_set_epi64x(index + 3, index + 2, index + 1, index);
+    let (lying, step) = steps(place);
+    let mut places = _mm256_set_epi64x(lying - 3 * step, lying - 2 * step, lying - step, lying);
+    let steps = _mm256_set1_epi64x(4 * step);
+    for ids in fours {
+        // Both are written once and in order, by this call or the next one; the processor's own
+        // prefetcher stops at each page and fetches for reading.
+        fetch(slots.wrapping_byte_add(DISTANCE).cast());
+        fetch(ids.as_ptr().wrapping_byte_add(DISTANCE).cast());
+        // SAFETY: four slots of the run from here on; `first` is even, and a table begins on a
+        // page, so every second slot is 16-byte aligned; the caller has claimed them all; and
+        // `ids` has room for four handles: the index in the low half, the version above.
+        unsafe {
+            // Dead slots have an even version above and zero, no place, below.
+            let next = _mm256_add_epi64(load(slots), one);
+            let words = _mm256_or_si256(next, places);
+            store(slots, _mm256_castsi256_si128(words));
+            store(slots.add(2), _mm256_extracti128_si256(words, 1));
+            _mm256_storeu_si256(ids.as_mut_ptr().cast(), _mm256_or_si256(next, indices));
+            slots = slots.add(4);
+        }
+        indices = _mm256_add_epi64(indices, four);
+        places = _mm256_sub_epi64(places, steps);
+    }
+}
+
+/// See [`super::bury_group`].
+#[target_feature(enable = "avx2")]
+pub(super) fn bury_group(core: &Core, number: u32, versions: &Expected) {
+    // SAFETY: callers pass groups that exist.
+    let slots = unsafe { core.slot(number * GROUP_SLOTS) }.as_ptr();
+    for (at, versions) in versions.as_chunks::<4>().0.iter().enumerate() {
+        // SAFETY: four versions to load; four slots of the group, which begins on a 16-byte
+        // border, and which the caller has condemned and not passed on.
+        unsafe {
+            let versions = _mm256_cvtepu32_epi64(_mm_loadu_si128(versions.as_ptr().cast()));
+            let dead = _mm256_add_epi64(versions, _mm256_set1_epi64x(1));
+            let dead = _mm256_slli_epi64::<32>(dead);
+            store(slots.add(4 * at), _mm256_castsi256_si128(dead));
+            store(slots.add(4 * at + 2), _mm256_extracti128_si256(dead, 1));
+        }
+    }
+}
+
+/// See [`super::bury_handles`].
+#[target_feature(enable = "avx2")]
+pub(super) fn bury_handles(core: &Core, handles: &[Entity; 16]) {
+    // SAFETY: callers pass the handles of a group that exists.
+    let slots = unsafe { core.slot(handles[0].index()) }.as_ptr();
+    let version = _mm256_set1_epi64x(!0 << 32);
+    let one = _mm256_set1_epi64x(1 << 32);
+    for (at, handles) in handles.as_chunks::<4>().0.iter().enumerate() {
+        // SAFETY: as in `bury_group`; a handle is its index below and its version above.
+        unsafe {
+            let handles = _mm256_loadu_si256(handles.as_ptr().cast());
+            let dead = _mm256_add_epi64(_mm256_and_si256(handles, version), one);
+            store(slots.add(4 * at), _mm256_castsi256_si128(dead));
+            store(slots.add(4 * at + 2), _mm256_extracti128_si256(dead, 1));
+        }
+    }
+}
+
+/// The upper halves of eight 64-bit words, in order.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn upper_halves(low: __m256i, high: __m256i) -> __m256i {
+    let mixed = _mm256_shuffle_ps::<0xdd>(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high));
+    _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(mixed))
+}
+
+/// The lower halves of eight 64-bit words, in order.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn lower_halves(low: __m256i, high: __m256i) -> __m256i {
+    let mixed = _mm256_shuffle_ps::<0x88>(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high));
+    _mm256_permute4x64_epi64::<0xd8>(_mm256_castps_si256(mixed))
+}
+
+/// The top bits of eight 32-bit words.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn top_bits(words: __m256i) -> u64 {
+    _mm256_movemask_ps(_mm256_castsi256_ps(words))
+        .cast_unsigned()
+        .into()
+}
+
+/// What eight slots hold against what is expected there.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn compare(versions: __m256i, expected: __m256i) -> Seen {
+    Seen {
+        wanted: !top_bits(_mm256_cmpeq_epi32(expected, _mm256_setzero_si256())) & 0xff,
+        equal: top_bits(_mm256_cmpeq_epi32(versions, expected)),
+        // Bit 1 of a version to the top.
+        phases: top_bits(_mm256_slli_epi32::<30>(versions)),
+        last: top_bits(_mm256_cmpeq_epi32(
+            versions,
+            _mm256_set1_epi32(super::slot::LAST_VERSION.cast_signed()),
+        )),
+    }
+}
+
+#[inline]
+fn join(low: Seen, high: Seen) -> Seen {
+    Seen {
+        wanted: low.wanted | high.wanted << 8,
+        equal: low.equal | high.equal << 8,
+        phases: low.phases | high.phases << 8,
+        last: low.last | high.last << 8,
+    }
+}
+
+/// See [`super::look`].
+#[target_feature(enable = "avx2")]
+pub(super) fn look(core: &Core, number: u32, expected: &Expected) -> Seen {
+    // SAFETY: callers pass groups that exist.
+    let slots = unsafe { core.slot(number * GROUP_SLOTS) }.as_ptr();
+    let half = |at: usize| {
+        // SAFETY: a group has 16 slots, and `expected` 16 versions.
+        unsafe {
+            let versions = upper_halves(load(slots.add(at)), load(slots.add(at + 4)));
+            compare(
+                versions,
+                _mm256_loadu_si256(expected.as_ptr().add(at).cast()),
+            )
+        }
+    };
+    join(half(0), half(8))
+}
+
+/// See [`super::look_at_groups`].
+///
+/// # Safety
+/// The slots from the first handle's on exist.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn look_at_groups(core: &Core, groups: &[[Entity; 16]]) -> (usize, u64) {
+    let first = groups[0][0].index();
+    // SAFETY: the caller's.
+    let slots = unsafe { core.slot(first) }.as_ptr();
+    let last = _mm256_set1_epi32(super::slot::LAST_VERSION.cast_signed());
+    let mut indices = _mm256_add_epi32(
+        _mm256_set1_epi32(first.cast_signed()),
+        _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+    );
+    let mut phases = 0;
+    for (number, group) in groups.iter().enumerate() {
+        let mut good = _mm256_set1_epi32(-1);
+        for half in 0..2 {
+            let at = 16 * number + 8 * half;
+            // SAFETY: a group has 16 slots, and 16 handles, four to a load.
+            let (versions, low, high) = unsafe {
+                let handles = group.as_ptr().add(8 * half).cast::<__m256i>();
+                (
+                    upper_halves(load(slots.add(at)), load(slots.add(at + 4))),
+                    _mm256_loadu_si256(handles),
+                    _mm256_loadu_si256(handles.add(1)),
+                )
+            };
+            let same_index = _mm256_cmpeq_epi32(lower_halves(low, high), indices);
+            let same_version = _mm256_cmpeq_epi32(upper_halves(low, high), versions);
+            let is_last = _mm256_cmpeq_epi32(versions, last);
+            good = _mm256_and_si256(good, _mm256_and_si256(same_index, same_version));
+            good = _mm256_andnot_si256(is_last, good);
+            // Bit 1 of a version to the top.
+            phases |= top_bits(_mm256_slli_epi32::<30>(versions)) << at;
+            indices = _mm256_add_epi32(indices, _mm256_set1_epi32(8));
+        }
+        if top_bits(good) != 0xff {
+            return (number, phases);
+        }
+    }
+    (groups.len(), phases)
+}

@@ -1,0 +1,243 @@
+//! Several slots at a time: making a run of entities, comparing a group's versions.
+//!
+//! The compiler never joins atomic accesses into wider ones, so on x86-64 with AVX2 they are
+//! written by hand: the arithmetic as intrinsics, each access to a slot word as one instruction of
+//! assembly. With AVX-512 runs of entities are made a cache line at a time.
+//!
+//! # Why that is sound
+//! An ordinary Rust access would be a data race: while one thread makes entities in slots that it
+//! has claimed, others may look at those slots (a stale handle) or try a compare-and-swap that names
+//! an old version. Assembly is not bound to Rust's memory model but to the processor's:
+//! * *Stores* of 16 bytes are aligned. Intel and AMD guarantee that `VMOVDQA` of 16 bytes is one atomic
+//!   access on every processor with AVX, and stores are not reordered with older stores, so it does
+//!   what two eight-byte `Release` stores do. *Stores* of 64 bytes are aligned too, but may be done in
+//!   parts, in any order. No part splits an aligned word of eight bytes (the processor's unit of access;
+//!   Java's virtual machine copies arrays of references by the same instruction), and each is younger
+//!   than all that came before: eight `Release` stores of words that do not depend on each other.
+//! * *Loads* are 32 or 64 bytes, which may be done in parts. Only the versions are used, aligned
+//!   four-byte pieces, which no part splits; and loads are not reordered with older loads, so each piece
+//!   is what an `Acquire` load would give. A version that changes meanwhile is caught by the
+//!   compare-and-swap of the group word, as with single loads.
+//!
+//! To the compiler each is an opaque instruction that reads or writes any memory.
+
+#[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+mod avx2;
+#[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+mod avx512;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use core::mem::MaybeUninit;
+
+use crate::entity::index::batch::further;
+use crate::entity::index::core::Core;
+use crate::entity::index::slot;
+use crate::entity::{Entity, Place};
+use crate::sync::atomic::Ordering;
+use crate::sync::geometry::GROUP_SLOTS;
+#[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+use crate::sync::probe;
+
+/// The versions that a call expects in the slots of a group; 0 where it expects nothing.
+pub(crate) type Expected = [u32; GROUP_SLOTS as usize];
+
+/// What a look at a group's slots found; bit `n` is lane `n`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// Something was expected.
+    pub(crate) wanted: u64,
+    /// The slot has the version that was expected.
+    pub(crate) equal: u64,
+    /// The phase of the version in the slot.
+    pub(crate) phases: u64,
+    /// The version is the slot's last.
+    pub(crate) last: u64,
+}
+
+/// How many slot words the processor can access at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Width {
+    /// One.
+    Single,
+    /// Two or four: the wide paths may be taken.
+    Wide,
+    /// Eight, besides.
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    Line,
+}
+
+impl Width {
+    /// What this processor can, unless a test asked for single accesses.
+    pub(crate) fn available() -> Self {
+        #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+        {
+            use std::arch::is_x86_feature_detected;
+            if probe::is_narrow() || !is_x86_feature_detected!("avx2") {
+                return Self::Single;
+            }
+            // The first processors with AVX-512 slow down for a while when it is used; those that know
+            // VBMI2 do not.
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vbmi2") {
+                return Self::Line;
+            }
+            Self::Wide
+        }
+        // Models take the wide paths too, word by word.
+        #[cfg(not(all(target_arch = "x86_64", not(loom), not(miri))))]
+        {
+            if cfg!(loom) { Self::Wide } else { Self::Single }
+        }
+    }
+}
+
+/// Makes the next entity in each of `out.len()` slots from `first` on, all claimed by the caller
+/// and all
+/// of one span; with the place of the first one, if they have places: the others lie in the rows behind it.
+/// Fetches what lies behind the run: batches usually go on there.
+#[inline]
+pub(crate) fn create_run(
+    core: &Core,
+    first: u32,
+    out: &mut [MaybeUninit<Entity>],
+    place: Option<Place>,
+) {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    if core.width() == Width::Line && out.len() >= 16 {
+        // SAFETY: the width says that the processor has AVX-512.
+        return unsafe { avx512::create_run(core, first, out, place) };
+    } else if core.wide() && out.len() >= 4 {
+        // SAFETY: the width says that the processor has AVX2.
+        return unsafe { avx2::create_run(core, first, out, place) };
+    }
+    create_singly(core, first, out, place);
+}
+
+fn create_singly(core: &Core, first: u32, out: &mut [MaybeUninit<Entity>], place: Option<Place>) {
+    for (at, entity) in out.iter_mut().enumerate() {
+        // SAFETY: the run's slots exist.
+        entity.write(unsafe { core.create_at(first + at as u32, further(place, at)) });
+    }
+}
+
+/// Makes the slot words of a whole group even, whose entities with these versions the caller has
+/// condemned.
+#[inline]
+pub(crate) fn bury_group(core: &Core, number: u32, versions: &Expected) {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    if core.wide() {
+        // SAFETY: the width says that the processor has AVX2.
+        return unsafe { avx2::bury_group(core, number, versions) };
+    }
+    for (lane, &version) in (0..).zip(versions) {
+        core.bury(number * GROUP_SLOTS + lane, version);
+    }
+}
+
+/// Makes the slot words of a whole group even, whose entities the caller has condemned, given by
+/// their handles in order.
+#[inline]
+pub(crate) fn bury_handles(core: &Core, handles: &[Entity]) {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    if core.wide()
+        && let Some(handles) = handles.first_chunk::<16>()
+    {
+        // SAFETY: the width says that the processor has AVX2.
+        return unsafe { avx2::bury_handles(core, handles) };
+    }
+    for handle in handles {
+        core.bury(handle.index(), handle.version());
+    }
+}
+
+/// Compares the versions in the slots of group `number` with what is expected.
+#[inline]
+pub(crate) fn look(core: &Core, number: u32, expected: &Expected) -> Seen {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    if core.wide() {
+        // SAFETY: the width says that the processor has AVX2.
+        return unsafe { avx2::look(core, number, expected) };
+    }
+    let mut seen = Seen::default();
+    for (lane, &expected) in expected.iter().enumerate() {
+        if expected != 0 {
+            // SAFETY: callers pass groups that exist.
+            let slot = unsafe { core.slot(number * GROUP_SLOTS + lane as u32) };
+            // Ordering: Relaxed, as in `Core::kill`.
+            let version = slot::version(slot.load(Ordering::Relaxed));
+            seen.wanted |= 1 << lane;
+            seen.equal |= u64::from(version == expected) << lane;
+            seen.phases |= u64::from(version >> 1 & 1) << lane;
+            seen.last |= u64::from(version == slot::LAST_VERSION) << lane;
+        }
+    }
+    seen
+}
+
+/// Of the groups that `entities` are the handles of if they stand in order, beginning with a group's
+/// first slot, at most four: how many at the beginning do, with their versions in the slots and none a
+/// slot's last; and the versions' phases, bit `n` for slot `n`.
+///
+/// Says nothing about who is alive. Always none without the wide instructions.
+#[inline]
+pub(crate) fn look_at_groups(core: &Core, entities: &[Entity]) -> (usize, u64) {
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+    if core.wide() {
+        let (groups, _) = entities.as_chunks::<16>();
+        // SAFETY: the width says that the processor has AVX2; callers pass slots that exist.
+        return unsafe { avx2::look_at_groups(core, groups) };
+    }
+    #[cfg(loom)]
+    if core.wide() {
+        return look_at_groups_singly(core, entities);
+    }
+    let _ = (core, entities);
+    (0, 0)
+}
+
+/// [`look_at_groups`], slot by slot: what the wide instructions do, in steps that a model sees.
+#[cfg(loom)]
+fn look_at_groups_singly(core: &Core, entities: &[Entity]) -> (usize, u64) {
+    let (mut groups, mut phases) = (0, 0);
+    for group in entities.chunks_exact(GROUP_SLOTS as usize) {
+        for (lane, entity) in (groups as u32 * GROUP_SLOTS..).zip(group) {
+            if entity.index() != entities[0].index() + lane {
+                return (groups, phases);
+            }
+            // SAFETY: callers pass slots that exist.
+            let slot = unsafe { core.slot(entity.index()) };
+            let version = slot::version(slot.load(Ordering::Relaxed));
+            if version != entity.version() || version == slot::LAST_VERSION {
+                return (groups, phases);
+            }
+            phases |= u64::from(version >> 1 & 1) << lane;
+        }
+        groups += 1;
+    }
+    (groups, phases)
+}
+
+/// What the low half of a slot word holds for the first place of a run, and how much less for each next one.
+#[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+fn steps(place: Option<Place>) -> (i64, i64) {
+    (Place::encode(place).into(), place.is_some().into())
+}
+
+/// How far ahead of a run memory is fetched, in bytes.
+#[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+const DISTANCE: usize = 1024;
+
+/// Fetches a cache line for writing, if it is memory. (As an instruction: the intrinsic is one for reading
+/// unless the whole crate is built for processors that have this one, as all with AVX2 do.)
+#[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
+#[inline(always)]
+fn fetch(line: *const u8) {
+    // SAFETY: a hint, which does not fault whatever the address.
+    unsafe {
+        core::arch::asm!(
+            "prefetchw [{line}]",
+            line = in(reg) line,
+            options(nostack, preserves_flags, readonly),
+        );
+    }
+}

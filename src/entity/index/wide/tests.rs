@@ -1,0 +1,147 @@
+//! Wide and single accesses do the same.
+
+use super::*;
+use crate::entity::index::batch::overwritten;
+use crate::entity::{EntityIndex, index::Shared};
+
+fn core(index: &EntityIndex) -> &Core {
+    let shared: &Shared = &index.shared;
+    &shared.core
+}
+
+/// Makes a run without places.
+fn make(core: &Core, first: u32, out: &mut [Entity]) {
+    // SAFETY: runs write handles.
+    create_run(core, first, unsafe { overwritten(out) }, None);
+}
+
+fn word(core: &Core, index: u32) -> u64 {
+    assert!(index < crate::sync::geometry::SLOTS);
+    // SAFETY: just checked.
+    unsafe { core.slot(index) }.load(Ordering::Relaxed)
+}
+
+#[test]
+fn runs_of_every_length_and_start_give_the_next_versions() {
+    let index = EntityIndex::new();
+    let core = core(&index);
+    let mut versions = [0_u32; 64];
+    for len in 0..=40 {
+        for first in 0..=(64 - len) {
+            let mut out = vec![Entity::PLACEHOLDER; len];
+            let place = Place::new(7, 2_000).filter(|_| len % 3 != 0);
+            // SAFETY: runs write handles.
+            create_run(core, first as u32, unsafe { overwritten(&mut out) }, place);
+            for (at, entity) in out.into_iter().enumerate() {
+                let lane = first + at;
+                assert_eq!(entity.index() as usize, lane);
+                assert_eq!(entity.version(), versions[lane] + 1);
+                let lies = slot::pack(entity.version(), further(place, at));
+                assert_eq!(word(core, entity.index()), lies);
+                core.bury(entity.index(), entity.version());
+                versions[lane] += 2;
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn runs_of_two_slots_and_of_lines_at_a_time_give_the_same() {
+    if Width::available() < Width::Line {
+        return;
+    }
+    let indices = [EntityIndex::new(), EntityIndex::new()];
+    let [lines, twos] = indices.each_ref().map(core);
+    for first in 0..16 {
+        for len in 16..=80 {
+            let mut out = [0; 2].map(|_| vec![Entity::PLACEHOLDER; len]);
+            let place = Place::new(Place::CHUNKS - 1, 1_900).filter(|_| len % 2 == 0);
+            // SAFETY: the processor has AVX-512, and so AVX2.
+            unsafe {
+                let [out, other] = out.each_mut().map(|out| overwritten(out));
+                avx512::create_run(lines, first, out, place);
+                avx2::create_run(twos, first, other, place);
+            }
+            assert_eq!(out[0], out[1]);
+            for entity in &out[0] {
+                let words = [lines, twos].map(|core| word(core, entity.index()));
+                assert_eq!(words[0], words[1]);
+                lines.bury(entity.index(), entity.version());
+                twos.bury(entity.index(), entity.version());
+            }
+        }
+    }
+}
+
+#[test]
+fn whole_groups_are_buried_by_version_and_by_handle() {
+    let index = EntityIndex::new();
+    let core = core(&index);
+    let mut group = [Entity::PLACEHOLDER; 16];
+    let dead = |group: &[Entity; 16]| {
+        group
+            .iter()
+            .all(|entity| word(core, entity.index()) == slot::dead(entity.version()))
+    };
+    make(core, 32, &mut group);
+    bury_group(core, 2, &group.map(Entity::version));
+    assert!(dead(&group));
+    make(core, 32, &mut group);
+    assert!(!dead(&group));
+    bury_handles(core, &group);
+    assert!(dead(&group));
+}
+
+#[test]
+fn wide_and_single_looks_see_the_same() {
+    let index = EntityIndex::new();
+    let core = core(&index);
+    let mut group = [Entity::PLACEHOLDER; 16];
+    for round in 0..5_u32 {
+        for entity in &group[(round % 3) as usize..] {
+            if *entity != Entity::PLACEHOLDER {
+                core.bury(entity.index(), entity.version());
+            }
+        }
+        let out = &mut group[(round % 3) as usize..];
+        // SAFETY: runs write handles.
+        create_singly(core, round % 3, unsafe { overwritten(out) }, None);
+        let mut expected = Expected::default();
+        for (lane, entity) in group.iter().enumerate() {
+            if round >> (lane % 3) & 1 == 1 {
+                expected[lane] = entity.version() + (lane as u32 & 4) / 2;
+            }
+        }
+        let seen = look(core, 0, &expected);
+        for (lane, &expected) in expected.iter().enumerate().filter(|(_, e)| **e != 0) {
+            let version = slot::version(word(core, lane as u32));
+            assert_eq!(seen.equal >> lane & 1 == 1, version == expected);
+            assert_eq!(seen.phases >> lane & 1, u64::from(version >> 1 & 1));
+            assert_eq!(seen.last >> lane & 1, 0);
+        }
+    }
+}
+
+#[test]
+fn whole_groups_are_recognized_only_in_order_and_before_their_last_versions() {
+    let index = EntityIndex::new();
+    let mut word = [Entity::PLACEHOLDER; 64];
+    make(core(&index), 64, &mut word);
+    core(&index).bury(67, 1);
+    make(core(&index), 67, &mut word[3..4]);
+    if Width::available() == Width::Single {
+        return;
+    }
+    let look = |word: &[Entity]| look_at_groups(core(&index), word);
+    assert_eq!(look(&word), (4, 1 << 3));
+    assert_eq!(look(&word[16..48]), (2, 0));
+    word.swap(33, 42);
+    assert_eq!(look(&word).0, 2);
+    word.swap(33, 42);
+    let last = slot::pack(slot::LAST_VERSION, None);
+    // SAFETY: slot 64 exists.
+    unsafe { core(&index).slot(64) }.store(last, Ordering::Relaxed);
+    word[0] = Entity::new(64, slot::LAST_VERSION).unwrap();
+    assert_eq!(look(&word).0, 0);
+}

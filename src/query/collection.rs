@@ -110,7 +110,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         let (spans, mut report) = located(self.world, entities);
         let (matches, scope) = (self.matches, self.scope());
         for span in &spans {
-            if let Some((known, view)) = seen(matches, scope, span) {
+            if let Some((known, view)) = seen(matches, scope, span.archetype, span.chunk) {
                 let (first, count) = (span.first as usize, span.count as usize);
                 let fetch = D::skip(D::fetch(known.data, view), first);
                 // SAFETY: rows of the chunk; spans have no row in common.
@@ -125,8 +125,8 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
 }
 
 impl<D: QueryData, F: QueryFilter> Query<D, F> {
-    /// Lends the data of those of these rows that the query sees, each with its position among them: as a run
-    /// does.
+    /// Lends the data of those of these rows that the query sees, as a run does: of each before it asks for the
+    /// next.
     ///
     /// # Safety
     /// Rows of the world, each once; nobody uses in the meantime what `D` writes, or writes what it reads.
@@ -134,7 +134,7 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
         &mut self,
         world: &World,
         rows: impl Iterator<Item = (u32, Row)>,
-        mut each: impl FnMut(usize, D::Item<'_>),
+        mut each: impl FnMut(D::Item<'_>),
     ) {
         self.update(world);
         let (since, version) = self.begin(world);
@@ -144,14 +144,21 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
             version,
             filter: None,
         };
-        for (at, (archetype, Row { chunk, row })) in rows.enumerate() {
-            let span = Span {
-                archetype,
-                chunk,
-                first: row,
-                count: 1,
-            };
-            rows_of(&self.matches, scope, &span, &mut |item| each(at, item));
+        // Rows of one chunk mostly follow each other.
+        let mut last = None;
+        let mut here = None;
+        for (archetype, Row { chunk, row }) in rows {
+            if last != Some((archetype, chunk)) {
+                last = Some((archetype, chunk));
+                here = seen(&self.matches, scope, archetype, chunk)
+                    .map(|(known, view)| (known, view.chunk, D::fetch(known.data, view)));
+            }
+            if let Some((known, chunk, fetch)) = here
+                && masked(known.masks.as_deref(), chunk, row)
+            {
+                // SAFETY: a row of the chunk; the caller names each once.
+                each(unsafe { D::item(fetch, row as usize) });
+            }
         }
     }
 }
@@ -163,7 +170,7 @@ fn rows_of<'a, D: QueryData, F: QueryFilter>(
     span: &Span,
     each: &mut impl FnMut(D::Item<'a>),
 ) -> usize {
-    let Some((known, view)) = seen(matches, scope, span) else {
+    let Some((known, view)) = seen(matches, scope, span.archetype, span.chunk) else {
         return 0;
     };
     let fetch = D::fetch(known.data, view);
@@ -178,15 +185,16 @@ fn rows_of<'a, D: QueryData, F: QueryFilter>(
     count
 }
 
-/// The chunk of a span, if the query sees it.
+/// A chunk, if the query sees it.
 fn seen<'a, D: QueryData, F: QueryFilter>(
     matches: &'a [Match<D, F>],
     scope: Scope<'a>,
-    span: &Span,
+    archetype: u32,
+    chunk: u32,
 ) -> Option<(&'a Match<D, F>, ChunkView<'a>)> {
-    let found = matches.binary_search_by_key(&span.archetype, |known| known.archetype);
+    let found = matches.binary_search_by_key(&archetype, |known| known.archetype);
     let known = &matches[found.ok()?];
-    let archetype = &scope.world.archetypes[span.archetype as usize];
-    let chunk = &archetype.chunks[span.chunk as usize];
+    let archetype = &scope.world.archetypes[archetype as usize];
+    let chunk = &archetype.chunks[chunk as usize];
     Some((known, scope.view(known, archetype, chunk)?))
 }

@@ -14,6 +14,9 @@ use crate::sync::pool::Lent;
 use crate::world::check::{Found, Held};
 use crate::world::{Attachment, World, WorldError};
 
+/// How many letters ahead their entities' slots are asked for.
+const AHEAD: u32 = 24;
+
 /// A signal that waits for its time, or for its entity to be built. In the order of times, then of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
@@ -120,12 +123,16 @@ impl Board {
             order.extend(segments.map(|(segment, s)| (s.key, s.number, at, segment)));
         }
         order.sort_unstable();
+        let finder = world.finder();
         for (_, _, at, segment) in order {
             let bag = &mut *bags[at];
             let letters = bag.segments[segment].letters.clone();
             let mut next = bag.times.partition_point(|(at, _)| *at < letters.start);
             for at in letters {
                 let letter = bag.letters[at as usize];
+                if let Some(later) = bag.letters.get((at + AHEAD) as usize) {
+                    finder.expect(later.entity);
+                }
                 let time = match bag.times.get(next) {
                     Some(&(of, time)) if of == at => {
                         next += 1;

@@ -145,6 +145,12 @@ impl Log {
         sent.map(|(at, &(sequence, entity))| (self.first + at as u64, sequence, entity))
     }
 
+    /// To whom the signal at a position is, if there is one.
+    pub(super) fn receiver(&self, position: u64) -> Option<Entity> {
+        let at = position.checked_sub(self.first)?;
+        Some(self.sent.get(at as usize)?.1)
+    }
+
     /// The payload at a position.
     pub(super) fn payload<P: Send + Sync + 'static>(&self, position: u64) -> Option<&P> {
         let payloads: &dyn Any = &*self.payloads;

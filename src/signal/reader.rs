@@ -1,5 +1,6 @@
 //! `SignalReader`: gets signals, and lends the entities that they are for.
 
+use core::cell::Cell;
 use core::fmt;
 use std::sync::Arc;
 
@@ -36,12 +37,27 @@ struct Subscription {
 /// A signal for an entity of the world. In the order of places, then of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Found {
-    archetype: u32,
-    chunk: u32,
-    row: u32,
+    /// `archetype 20 | chunk 22 | row 22`.
+    place: u64,
     sequence: u64,
     signal: u32,
     position: u64,
+}
+
+/// How many entities ahead slots are asked for.
+const AHEAD: u64 = 24;
+const ROW_BITS: u32 = 22;
+const CHUNK_BITS: u32 = 22;
+
+fn packed((archetype, Row { chunk, row }): (u32, Row)) -> u64 {
+    u64::from(archetype) << (CHUNK_BITS + ROW_BITS) | u64::from(chunk) << ROW_BITS | u64::from(row)
+}
+
+fn unpacked(place: u64) -> (u32, Row) {
+    let archetype = (place >> (CHUNK_BITS + ROW_BITS)) as u32;
+    let chunk = (place >> ROW_BITS) as u32 & ((1 << CHUNK_BITS) - 1);
+    let row = place as u32 & ((1 << ROW_BITS) - 1);
+    (archetype, Row { chunk, row })
 }
 
 /// What a run has got.
@@ -223,17 +239,19 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         };
         let found = &mut self.found;
         found.clear();
+        let finder = world.finder();
         for Subscription { signal, cursor } in &self.subscriptions {
             let log = &board.logs[*signal as usize];
             // Ordering: Relaxed: the cursor is this reader's; who trims the log has the world to himself.
             let from = cursor.load(Ordering::Relaxed);
             cursor.store(log.end(), Ordering::Relaxed);
             for (position, sequence, entity) in log.from(from) {
-                match world.locate(entity) {
-                    Some((archetype, Row { chunk, row })) => found.push(Found {
-                        archetype,
-                        chunk,
-                        row,
+                if let Some(later) = log.receiver(position + AHEAD) {
+                    finder.expect(later);
+                }
+                match finder.find(entity) {
+                    Some(there) => found.push(Found {
+                        place: packed(there),
                         sequence,
                         signal: *signal,
                         position,
@@ -242,20 +260,21 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
                 }
             }
         }
-        found.sort_unstable();
-        let place = |found: &Found| (found.archetype, found.chunk, found.row);
-        let rows: Vec<&[Found]> = found.chunk_by(|a, b| place(a) == place(b)).collect();
-        let places = rows.iter().map(|found| {
-            let (archetype, chunk, row) = place(&found[0]);
-            (archetype, Row { chunk, row })
-        });
+        found.sort_unstable_by_key(|found| (found.place, found.sequence));
+        let found = &found[..];
         let (mut entities, mut signals) = (0, 0);
+        // Of the entities in turn; the query lends one before it asks for the next.
+        let at_hand = Cell::new(&found[..0]);
+        let rows = found.chunk_by(|a, b| a.place == b.place).map(|found| {
+            at_hand.set(found);
+            unpacked(found[0].place)
+        });
         // SAFETY: the caller's; each row is there once.
         unsafe {
-            self.query.lend_rows(world, places, |at, item| {
+            self.query.lend_rows(world, rows, |item| {
+                let found = at_hand.get();
                 entities += 1;
-                signals += rows[at].len();
-                let found = rows[at];
+                signals += found.len();
                 each(item, Received { board, post, found });
             });
         }

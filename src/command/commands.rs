@@ -129,6 +129,14 @@ impl ParallelCommands {
         }
     }
 
+    /// For one recorder at a time, whose ids in an ordered universe are those of the world's own calls. O(1).
+    pub(crate) fn of_one(world: &World) -> Self {
+        Self {
+            queue: Arc::clone(Queue::of(world)),
+            stripes: None,
+        }
+    }
+
     /// Opens a recorder with the middle one of all sort keys. Lock-free. In an ordered universe its ids are
     /// those that the world's own calls would get: it must not be open while others are.
     #[must_use]

@@ -109,7 +109,7 @@ impl Watcher for Observers {
             if spans.is_empty() {
                 continue;
             }
-            let recorders = recorders.get_or_insert_with(|| world.parallel_commands());
+            let recorders = recorders.get_or_insert_with(|| ParallelCommands::of_one(world));
             let mut commands = recorders.open();
             // SAFETY: the world tells of rows that hold values, each once, in order; spans are parts of them.
             let mut batch = unsafe { ObservedBatch::new(world, &spans, change) };

@@ -6,7 +6,7 @@ use super::finding::Finding;
 use crate::cli::output::plural;
 
 /// The products' names in the stall table: a thread that stops in them may block nobody.
-const PRODUCTS: [&str; 3] = ["bitmask", "megachunk", "recorders"];
+const PRODUCTS: [&str; 4] = ["bitmask", "megachunk", "recorders", "signals"];
 /// A reference that must block, or the stall table could not tell.
 const BLOCKS: &str = "busy_block";
 
@@ -244,6 +244,7 @@ mod tests {
             "stall busy_block create points=7 blocked=2",
             "stall megachunk alloc points=5 blocked=0",
             "stall recorders create points=8 blocked=0",
+            "stall signals send points=6 blocked=0",
         ];
         assert!(Stage::Stall.problems(&findings(&good)).is_empty());
         let cases = [
@@ -281,6 +282,11 @@ mod tests {
                 3,
                 "stall recorders create points=8 blocked=2",
                 "at 2 of 8 points",
+            ),
+            (
+                4,
+                "stall signals send points=6 blocked=1",
+                "at 1 of 6 points",
             ),
         ];
         for (position, line, problem) in cases {

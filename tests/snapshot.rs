@@ -233,9 +233,10 @@ fn chunk_fragments_keep_their_values_and_their_template() {
     }
     let chunks = loaded.query::<PerChunk<i64>, ()>().unwrap().count();
     assert_eq!(chunks, 5_000);
-    let bee = loaded.create((1_u64, [1_u8; 3]).per_chunk(0_i64)).unwrap();
+    // Another composition begins with what this one's chunks began with.
+    loaded.add(ants[0], ([1_u8; 3],)).unwrap();
     assert_eq!(
-        loaded.chunk_fragment::<i64>(bee).unwrap(),
+        loaded.chunk_fragment::<i64>(ants[0]).unwrap(),
         &-1,
         "the template of the saved world"
     );

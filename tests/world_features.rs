@@ -417,7 +417,7 @@ fn compaction_fills_the_fullest_from_the_emptiest_within_its_budget() {
     assert!(calls > 5);
     // The same work, the same world.
     assert_eq!(first, run(Budget::Entities(700)).0);
-    run(Budget::Time(Duration::from_micros(50)));
+    run(Budget::Time(Duration::from_millis(2)));
     assert_eq!(run(Budget::Unlimited).1, 1);
 }
 

@@ -194,9 +194,9 @@ impl Universe {
     /// The world's own calls take the lowest free index. Recorders that are opened
     /// [with a sort key](crate::command::ParallelCommands::open_at) have ids of their own, given by that key;
     /// see there for what they may not do. For this no thread keeps free ids for itself: creating and
-    /// destroying cost two to four read-modify-writes each, some 20 to 40 ns more, and indices are used less
-    /// densely (up to twice as many, and 64 for each recorder). All worlds of the universe must be used by
-    /// one thread at a time, but for the recorders.
+    /// destroying cost one to four read-modify-writes each, where they take one or two for 64 otherwise, and
+    /// indices are used less densely: what other pieces of work have is left to them. All worlds of the universe
+    /// must be used by one thread at a time, but for the recorders.
     ///
     /// # Panics
     /// As for [`new`](Self::new).

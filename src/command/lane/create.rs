@@ -1,0 +1,367 @@
+//! Entities come into private chunks.
+
+use core::any::TypeId;
+
+use super::{LONGEST, Lane, NONE, Part, Private, Span, Stream, Way};
+use crate::archetype::Draft;
+use crate::archetype::universe::{ROWS_PER_CHUNK, place};
+use crate::command::stripes::Ids;
+use crate::entity::{Entity, EntityFault};
+use crate::fragment::panic::{forget, note};
+use crate::fragment::{Bundle, FragmentError, FragmentId};
+use crate::world::{WorldError, columns};
+
+impl Lane {
+    /// The way of a bundle type, whose shared values are taken out already.
+    #[inline(always)]
+    fn way<B: Bundle>(&mut self, combo: u32) -> Result<u32, WorldError> {
+        let id = TypeId::of::<B>();
+        match self.last_way {
+            Some((last, way)) if last == id && combo == NONE => Ok(way),
+            _ => self.find_way::<B>(combo),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_way<B: Bundle>(&mut self, combo: u32) -> Result<u32, WorldError> {
+        let key = (TypeId::of::<B>(), combo);
+        let way = match self.way_of.get(&key) {
+            Some(&way) => way,
+            None => {
+                let mut ids = Vec::with_capacity(B::LEN);
+                B::ids(self.universe.registry(), &mut ids)?;
+                let stream = self.stream(&ids, combo)?;
+                let offsets = self.streams[stream as usize].draft.offsets(&ids);
+                self.ways.push(Way { stream, offsets });
+                let way = self.ways.len() as u32 - 1;
+                self.way_of.insert(key, way);
+                way
+            }
+        };
+        if combo == NONE {
+            self.last_way = Some((key.0, way));
+        }
+        Ok(way)
+    }
+
+    /// The stream of these fragments with these shared values.
+    fn stream(&mut self, ids: &[FragmentId], combo: u32) -> Result<u32, WorldError> {
+        let mut sorted = ids.to_vec();
+        sorted.sort_unstable();
+        self.refuse_twice(&sorted)?;
+        let key = (sorted.into_boxed_slice(), combo);
+        if let Some(&stream) = self.stream_of.get(&key) {
+            return Ok(stream);
+        }
+        let draft = Draft::new(self.universe.registry(), &key.0, self.chunks)?;
+        let stream = self.streams.len() as u32;
+        self.streams.push(Stream {
+            ids: key.0.clone(),
+            draft,
+            combo,
+            chunks: self.chunks,
+            current: NONE,
+            limit: 0,
+            nursery: NONE,
+            part: NONE,
+        });
+        self.stream_of.insert(key, stream);
+        Ok(stream)
+    }
+
+    pub(super) fn refuse_twice(&self, sorted: &[FragmentId]) -> Result<(), FragmentError> {
+        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => {
+                let info = self.universe.registry().get(pair[0]);
+                let name = info.map_or("", |info| info.name()).into();
+                Err(FragmentError::Twice { name })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Creates an entity, or builds one that is reserved, in a private chunk.
+    #[inline]
+    pub(in crate::command) fn create<B: Bundle>(
+        &mut self,
+        mut bundle: B,
+        reserved: Option<Entity>,
+        ids: &mut Ids<'_>,
+    ) -> Result<Entity, WorldError> {
+        let combo = if B::HAS_VALUES {
+            self.take_values(&mut bundle)?
+        } else {
+            NONE
+        };
+        let way = self.way::<B>(combo)?;
+        let stream = self.ways[way as usize].stream;
+        let (private, row) = self.room(stream)?;
+        let chunk = &mut self.privates[private as usize].chunk;
+        let entity = match reserved {
+            None => ids.create(&self.universe, Some(place(chunk.run, row)))?,
+            Some(entity) => {
+                // Another thread may build it at this moment.
+                let place = place(chunk.run, row);
+                match self.universe.index().build(entity, place) {
+                    Ok(()) => entity,
+                    Err(error) if error.fault == EntityFault::AlreadyBuilt => {
+                        return Err(WorldError::AlreadyBuilt { entity });
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        };
+        let columns = columns::<B>(chunk, &self.ways[way as usize].offsets);
+        // SAFETY: the columns have such a row, which is empty.
+        unsafe {
+            bundle.write(columns.as_ptr(), row as usize);
+            chunk.handles().add(row as usize).write(entity);
+        }
+        chunk.len = row + 1;
+        Ok(entity)
+    }
+
+    /// Creates an entity for each bundle, and notes in `out` where: private chunk, row, count. When ids or memory run out, or the iterator
+    /// panics, those before are created.
+    pub(in crate::command) fn create_batch<B: Bundle>(
+        &mut self,
+        bundles: &mut impl Iterator<Item = B>,
+        out: &mut Vec<(u32, u32, u32)>,
+        ids: &mut Ids<'_>,
+    ) -> Result<(), WorldError> {
+        if B::HAS_VALUES {
+            for bundle in bundles {
+                let entity = self.create(bundle, None, ids)?;
+                out.extend(self.find(entity).map(|(private, row)| (private, row, 1)));
+            }
+            return Ok(());
+        }
+        let way = self.way::<B>(NONE)?;
+        let stream = self.ways[way as usize].stream;
+        while let Some(bundle) = bundles.next() {
+            let (private, row) = self.room(stream)?;
+            let room = self.streams[stream as usize].limit - row;
+            let columns = {
+                let chunk = &self.privates[private as usize].chunk;
+                columns::<B>(chunk, &self.ways[way as usize].offsets)
+            };
+            let mut rows = BatchRows {
+                lane: self,
+                private,
+                first: row,
+                count: 0,
+            };
+            // SAFETY: the columns have rows up to the limit, empty from `row` on.
+            unsafe { bundle.write(columns.as_ptr(), row as usize) };
+            rows.count = 1;
+            while rows.count < room {
+                let Some(bundle) = bundles.next() else { break };
+                // SAFETY: as above.
+                unsafe { bundle.write(columns.as_ptr(), (row + rows.count) as usize) };
+                rows.count += 1;
+            }
+            rows.commit(out, ids)?;
+        }
+        Ok(())
+    }
+
+    /// Room for an entity of a stream: which private chunk, and which row.
+    #[inline(always)]
+    fn room(&mut self, stream: u32) -> Result<(u32, u32), WorldError> {
+        let current = self.streams[stream as usize].current;
+        if let Some(private) = self.privates.get(current as usize)
+            && private.chunk.len < self.streams[stream as usize].limit
+        {
+            return Ok((current, private.chunk.len));
+        }
+        self.make_room(stream)
+    }
+
+    /// Gives the part of a stream its next rows. The first half of a chunk's worth goes where other
+    /// recorders put theirs, and is copied by the flush; what is more goes into chunks of its own, which the
+    /// flush takes as they are. All that depends on the part alone, so that the flush does the same
+    /// whatever thread had which recorder.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, stream: u32) -> Result<(u32, u32), WorldError> {
+        let data = &self.streams[stream as usize];
+        let least = data.draft.least_capacity;
+        let rows = if data.part == NONE {
+            0
+        } else {
+            self.end_span(stream);
+            self.parts[self.streams[stream as usize].part as usize].rows
+        };
+        let data = &self.streams[stream as usize];
+        let shared_rows = least.div_ceil(2);
+        let (private, limit) = if rows < shared_rows {
+            let known = self.privates.get(data.nursery as usize);
+            let nursery = match known.filter(|nursery| !nursery.chunk.is_full()) {
+                Some(_) => data.nursery,
+                None => {
+                    let nursery = self.take_private(stream, 0, false)?;
+                    self.streams[stream as usize].nursery = nursery;
+                    nursery
+                }
+            };
+            let chunk = &self.privates[nursery as usize].chunk;
+            (nursery, chunk.capacity.min(chunk.len + shared_rows - rows))
+        } else {
+            let longest = (LONGEST / data.draft.run).max(1);
+            let shift = if self.grow {
+                (rows / least / 4).max(1).ilog2().min(longest.ilog2())
+            } else {
+                0
+            };
+            let own = self.take_private(stream, shift, true)?;
+            (own, self.privates[own as usize].chunk.capacity)
+        };
+        let first = self.privates[private as usize].chunk.len;
+        let span = self.spans.len() as u32;
+        self.spans.push(Span {
+            private,
+            first,
+            count: 0,
+            next: NONE,
+        });
+        let data = &mut self.streams[stream as usize];
+        (data.current, data.limit) = (private, limit);
+        if data.part == NONE {
+            data.part = self.parts.len() as u32;
+            self.parts.push(Part {
+                stream,
+                rows: 0,
+                first_span: span,
+                last_span: span,
+            });
+        } else {
+            let part = &mut self.parts[data.part as usize];
+            self.spans[part.last_span as usize].next = span;
+            part.last_span = span;
+        }
+        Ok((private, first))
+    }
+
+    /// Counts the rows of a stream's open span.
+    pub(super) fn end_span(&mut self, stream: u32) {
+        let part = &mut self.parts[self.streams[stream as usize].part as usize];
+        let span = &mut self.spans[part.last_span as usize];
+        let count = self.privates[span.private as usize].chunk.len - span.first;
+        part.rows += count - span.count;
+        span.count = count;
+    }
+
+    fn take_private(&mut self, stream: u32, shift: u32, own: bool) -> Result<u32, WorldError> {
+        let draft = &self.streams[stream as usize].draft;
+        self.privates.reserve(1);
+        self.private_of.reserve(1);
+        let chunk = draft.take_chunk(&self.universe, shift)?;
+        self.universe.enter_private(chunk.run, self.world);
+        let private = self.privates.len() as u32;
+        self.private_of.insert(chunk.run.first(), private);
+        self.privates.push(Private { chunk, stream, own });
+        Ok(private)
+    }
+
+    /// Where an entity lies that the open recorder has created: which private chunk, and which row.
+    pub(in crate::command) fn find(&self, entity: Entity) -> Option<(u32, u32)> {
+        let place = self.universe.index().place_of(entity)?;
+        let owner = self.universe.owner(place);
+        if owner.private_of() != Some(self.world) {
+            return None;
+        }
+        let sub = owner.sub();
+        let private = *self.private_of.get(&place.chunk().checked_sub(sub)?)?;
+        let row = sub * ROWS_PER_CHUNK + place.row();
+        let data = &self.privates[private as usize];
+        // Created by the open recorder, not by one before.
+        let part = self.streams[data.stream as usize].part;
+        let mut span = self.parts.get(part as usize)?.first_span;
+        while let Some(rows) = self.spans.get(span as usize) {
+            let open = span == self.parts[part as usize].last_span;
+            let behind = if open {
+                data.chunk.len
+            } else {
+                rows.first + rows.count
+            };
+            if rows.private == private && (rows.first..behind).contains(&row) {
+                return Some((private, row));
+            }
+            span = rows.next;
+        }
+        None
+    }
+}
+
+/// Rows of a private chunk that hold values and have no entities yet; if it is dropped, they become
+/// entities all the same, or their values go.
+struct BatchRows<'a> {
+    lane: &'a mut Lane,
+    private: u32,
+    first: u32,
+    count: u32,
+}
+
+impl BatchRows<'_> {
+    /// Makes an entity of each row.
+    fn commit(self, out: &mut Vec<(u32, u32, u32)>, ids: &mut Ids<'_>) -> Result<(), WorldError> {
+        let mut rows = core::mem::ManuallyDrop::new(self);
+        let (private, first, count) = (rows.private, rows.first, rows.count);
+        let lane = &mut *rows.lane;
+        let chunk = &mut lane.privates[private as usize].chunk;
+        // SAFETY: rows of the chunk.
+        let handles = unsafe { chunk.handles().add(first as usize) };
+        let made = if ids.stripe.is_none() {
+            // SAFETY: so many rows, which are this lane's.
+            unsafe { lane.universe.create_rows(handles, chunk.run, first, count) }
+        } else {
+            let mut done = 0;
+            let all = (0..count).try_for_each(|row| {
+                let place = place(chunk.run, first + row);
+                let entity = ids.create(&lane.universe, Some(place))?;
+                // SAFETY: as above.
+                unsafe { handles.add(row as usize).write(entity) };
+                done = row + 1;
+                Ok(())
+            });
+            if all.is_err() {
+                // SAFETY: so many handles were written.
+                let made = unsafe { core::slice::from_raw_parts(handles, done as usize) };
+                lane.universe.kill_slice(made);
+            }
+            all
+        };
+        match made {
+            Ok(()) => {
+                chunk.len = first + count;
+                out.push((private, first, count));
+                Ok(())
+            }
+            Err(full) => {
+                core::mem::ManuallyDrop::into_inner(rows);
+                Err(full.into())
+            }
+        }
+    }
+}
+
+impl Drop for BatchRows<'_> {
+    fn drop(&mut self) {
+        let private = &self.lane.privates[self.private as usize];
+        let draft = &self.lane.streams[private.stream as usize].draft;
+        let mut panicked = None;
+        for column in &draft.columns {
+            let Some(drop) = column.drop else { continue };
+            for row in self.first..self.first + self.count {
+                let value = private
+                    .chunk
+                    .array(column.offset)
+                    .wrapping_add(row as usize * column.size as usize);
+                // SAFETY: a value without an entity, which nobody has seen.
+                note(&mut panicked, || unsafe { drop(value, 1) });
+            }
+        }
+        forget(panicked);
+    }
+}

@@ -1,0 +1,137 @@
+//! What is left after a flush, or without one, ends.
+
+use super::{Lane, NONE, Op, Private};
+use crate::archetype::{Chunk, Universe};
+use crate::fragment::panic::{Panicked, first, forget, note};
+
+impl Lane {
+    /// After a flush, which has moved out what it wanted, and left these private chunks, all empty: drops the
+    /// rest, and is as new, but for its room.
+    pub(in crate::command) fn reset(&mut self, mut left: Vec<Option<Private>>) -> Panicked {
+        let mut panicked = None;
+        for payload in &mut self.payloads {
+            panicked = first(panicked, payload.clear());
+        }
+        self.by_chance = 0;
+        self.commands.clear();
+        self.segments.clear();
+        self.parts.clear();
+        self.spans.clear();
+        if self.outdated || !self.combos.is_empty() {
+            // Ops, streams and ways name combinations by number.
+            self.forget_combos(&mut left);
+            self.outdated = false;
+            let combos = core::mem::take(&mut self.combos);
+            note(&mut panicked, || drop(combos));
+        }
+        let templates = core::mem::take(&mut self.templates);
+        note(&mut panicked, || drop(templates));
+        self.keep_nurseries(left);
+        panicked
+    }
+
+    /// Forgets all ops, ways and streams with shared values, and those for other chunks; what stays is
+    /// numbered anew.
+    fn forget_combos(&mut self, left: &mut [Option<Private>]) {
+        (self.last_op, self.last_way) = (None, None);
+        let numbers = keep(
+            &mut self.ops,
+            |op| !matches!(op, Op::Change { combo, .. } if *combo != NONE),
+        );
+        self.op_of.retain(|key, _| key.combo == NONE);
+        renumber(self.op_of.values_mut(), &numbers);
+        let chunks = self.chunks;
+        let numbers = keep(&mut self.streams, |stream| {
+            stream.combo == NONE && stream.chunks == chunks
+        });
+        self.stream_of.retain(|key, _| key.1 == NONE);
+        renumber(self.stream_of.values_mut(), &numbers);
+        renumber(
+            left.iter_mut().flatten().map(|private| &mut private.stream),
+            &numbers,
+        );
+        renumber(self.ways.iter_mut().map(|way| &mut way.stream), &numbers);
+        let numbers = keep(&mut self.ways, |way| way.stream != NONE);
+        self.way_of.retain(|key, _| key.1 == NONE);
+        renumber(self.way_of.values_mut(), &numbers);
+    }
+
+    /// Keeps the nurseries, and gives other chunks back that were not handed over.
+    fn keep_nurseries(&mut self, left: Vec<Option<Private>>) {
+        self.private_of.clear();
+        let mut nurseries = vec![NONE; self.streams.len()];
+        for (at, private) in left.into_iter().enumerate() {
+            let Some(private) = private else { continue };
+            debug_assert!(private.chunk.len == 0);
+            let stream = self.streams.get(private.stream as usize);
+            if stream.is_some_and(|stream| stream.nursery == at as u32) {
+                let number = self.privates.len() as u32;
+                nurseries[private.stream as usize] = number;
+                self.private_of.insert(private.chunk.run.first(), number);
+                self.privates.push(private);
+            } else {
+                give_back(&self.universe, &private.chunk);
+            }
+        }
+        for (stream, nursery) in self.streams.iter_mut().zip(nurseries) {
+            stream.nursery = nursery;
+        }
+    }
+
+    /// Destroys the entities that no flush has taken, and drops all values.
+    fn discard(&mut self) -> Panicked {
+        let mut panicked = None;
+        for private in core::mem::take(&mut self.privates) {
+            let draft = &self.streams[private.stream as usize].draft;
+            let chunk = &private.chunk;
+            for column in &draft.columns {
+                let Some(drop) = column.drop else { continue };
+                for row in 0..chunk.len as usize {
+                    let value = chunk
+                        .array(column.offset)
+                        .wrapping_add(row * column.size as usize);
+                    // SAFETY: a value of a row that no world knows, whose entity ends here.
+                    note(&mut panicked, || unsafe { drop(value, 1) });
+                }
+            }
+            self.universe.kill_slice(chunk.entities());
+            give_back(&self.universe, chunk);
+        }
+        for payload in &mut self.payloads {
+            panicked = first(panicked, payload.clear());
+        }
+        panicked
+    }
+}
+
+/// Keeps some of a list; the new number of each that was there, or [`NONE`].
+fn keep<T>(list: &mut Vec<T>, keeps: impl Fn(&T) -> bool) -> Vec<u32> {
+    let mut numbers = Vec::with_capacity(list.len());
+    let mut next = 0;
+    list.retain(|item| {
+        let kept = keeps(item);
+        numbers.push(if kept { next } else { NONE });
+        next += u32::from(kept);
+        kept
+    });
+    numbers
+}
+
+/// Gives everything its new number.
+fn renumber<'a>(all: impl Iterator<Item = &'a mut u32>, numbers: &[u32]) {
+    all.for_each(|number| *number = numbers[*number as usize]);
+}
+
+/// Gives a chunk back that holds nothing.
+fn give_back(universe: &Universe, chunk: &Chunk) {
+    universe.leave(chunk.run);
+    // SAFETY: the lane's own, which it forgets.
+    unsafe { universe.give_chunk(chunk.run) };
+}
+
+impl Drop for Lane {
+    fn drop(&mut self) {
+        // There is nobody to give a panic to.
+        forget(self.discard());
+    }
+}

@@ -1,0 +1,270 @@
+//! `Lane`: what one thread has recorded at a time, kept until the next flush; its memory serves again and
+//! again.
+//!
+//! A lane is lent to one recorder after the other. Each adds a *segment*: a range of commands, and *parts*,
+//! one for each composition that it has created entities of.
+//!
+//! Must hold between recorders: every row below the `len` of a private chunk has a handle, a value in
+//! every column, and is in exactly one span; the entity of that handle lives, and its place is that row.
+
+mod create;
+mod end;
+mod record;
+
+use core::any::TypeId;
+use core::hash::BuildHasherDefault;
+use core::ops::Range;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::archetype::{Chunk, Draft, Universe};
+use crate::command::payload::Payload;
+use crate::entity::Entity;
+use crate::fragment::{FragmentId, Value};
+use crate::world::{TypeHasher, World};
+
+/// "None", where a number is expected.
+pub(in crate::command) const NONE: u32 = u32::MAX;
+
+/// 16 KiB chunks that a private chunk has at most. Half of a last one, which is
+/// not full, may have to be copied.
+const LONGEST: u32 = crate::chunk::MEGACHUNK_CHUNKS as u32;
+
+/// A recorded command. 16 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::command) struct Command {
+    pub(in crate::command) entity: Entity,
+    /// What is done: which of the lane's [`Op`]s.
+    pub(in crate::command) op: u32,
+    /// The row of the payload, if the op has one.
+    pub(in crate::command) row: u32,
+}
+
+/// What a command does, but for its entity and its values.
+#[derive(Debug)]
+pub(in crate::command) enum Op {
+    Destroy,
+    /// Fragments go, others come with values.
+    Change {
+        /// Both in the order of their numbers.
+        gone: Box<[FragmentId]>,
+        come: Box<[FragmentId]>,
+        /// The payload of those that come, and their shared values, or [`NONE`] each.
+        payload: u32,
+        combo: u32,
+    },
+    /// A closure runs: its payload, and how it is called.
+    Call {
+        payload: u32,
+        call: Call,
+    },
+}
+
+/// Calls the closure that lies at an address, and moves it out.
+pub(in crate::command) type Call = unsafe fn(*mut u8, &mut World);
+
+/// What an op is found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct OpKey {
+    /// The tuple of the bundle that goes and the one that comes, or a closure.
+    of: TypeId,
+    combo: u32,
+}
+
+/// The op that was asked for last: most calls ask for the same again.
+#[derive(Clone, Copy, Debug)]
+struct LastOp {
+    of: TypeId,
+    op: u32,
+    payload: u32,
+}
+
+/// Shared values that come together.
+#[derive(Debug, Default)]
+pub(in crate::command) struct Combo {
+    /// In the order of their fragments' numbers.
+    pub(in crate::command) values: Vec<Arc<Value>>,
+}
+
+/// What one recorder left.
+#[derive(Debug)]
+pub(in crate::command) struct Segment {
+    pub(in crate::command) key: u64,
+    pub(in crate::command) number: u64,
+    pub(in crate::command) commands: Range<u32>,
+    pub(in crate::command) parts: Range<u32>,
+}
+
+/// The entities of one composition that one recorder created.
+#[derive(Debug)]
+pub(in crate::command) struct Part {
+    pub(in crate::command) stream: u32,
+    pub(in crate::command) rows: u32,
+    pub(in crate::command) first_span: u32,
+    last_span: u32,
+}
+
+/// Rows of a part in a private chunk.
+#[derive(Debug)]
+pub(in crate::command) struct Span {
+    pub(in crate::command) private: u32,
+    pub(in crate::command) first: u32,
+    pub(in crate::command) count: u32,
+    /// The part's next span, or [`NONE`].
+    pub(in crate::command) next: u32,
+}
+
+/// A chunk that only this lane knows.
+#[derive(Debug)]
+pub(in crate::command) struct Private {
+    pub(in crate::command) chunk: Chunk,
+    pub(in crate::command) stream: u32,
+    /// It is one part's own, which fills it from the first row on; else one recorder after the other
+    /// puts its first rows there.
+    pub(in crate::command) own: bool,
+}
+
+/// The entities of one composition, with the same shared values, that this lane creates.
+#[derive(Debug)]
+pub(in crate::command) struct Stream {
+    pub(in crate::command) ids: Box<[FragmentId]>,
+    pub(in crate::command) draft: Draft,
+    /// The shared values, or [`NONE`].
+    pub(in crate::command) combo: u32,
+    /// How many 16 KiB chunks its chunks were to have at least.
+    chunks: usize,
+    /// Where the next entity goes, or [`NONE`]; up to which row.
+    current: u32,
+    limit: u32,
+    /// The chunk for the first rows of every recorder.
+    pub(in crate::command) nursery: u32,
+    /// The part of the recorder that is open.
+    part: u32,
+}
+
+/// How a bundle type's values get into a stream.
+#[derive(Debug)]
+pub(in crate::command) struct Way {
+    pub(in crate::command) stream: u32,
+    pub(in crate::command) offsets: Box<[u32]>,
+}
+
+type ByType<K, V> = HashMap<K, V, BuildHasherDefault<TypeHasher>>;
+
+/// Commands and new entities of one thread at a time.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub(in crate::command) universe: Arc<Universe>,
+    pub(in crate::command) world: u16,
+    /// 16 KiB chunks that a chunk has at least, and whether later ones are longer.
+    chunks: usize,
+    grow: bool,
+
+    pub(in crate::command) commands: Vec<Command>,
+    pub(in crate::command) ops: Vec<Op>,
+    pub(in crate::command) payloads: Vec<Payload>,
+    pub(in crate::command) combos: Vec<Combo>,
+    /// What chunk fragments begin with, and the segment where that was said.
+    pub(in crate::command) templates: Vec<(u32, Value)>,
+    pub(in crate::command) segments: Vec<Segment>,
+    pub(in crate::command) parts: Vec<Part>,
+    pub(in crate::command) spans: Vec<Span>,
+    pub(in crate::command) privates: Vec<Private>,
+    pub(in crate::command) streams: Vec<Stream>,
+    ways: Vec<Way>,
+
+    op_of: HashMap<OpKey, u32>,
+    last_op: Option<LastOp>,
+    payload_of: ByType<TypeId, u32>,
+    stream_of: HashMap<(Box<[FragmentId]>, u32), u32>,
+    way_of: HashMap<(TypeId, u32), u32>,
+    last_way: Option<(TypeId, u32)>,
+    /// First 16 KiB chunk of a run → the private chunk that it is of.
+    pub(in crate::command) private_of: HashMap<u32, u32>,
+    /// Where the recorder that is open began.
+    began: (u32, u32),
+    /// Ids that depend on which thread was quicker, although they were not to.
+    pub(in crate::command) by_chance: usize,
+    /// Some streams are for chunks of another length than new ones get.
+    outdated: bool,
+}
+
+impl Lane {
+    pub(in crate::command) fn new(universe: &Arc<Universe>, world: u16) -> Self {
+        Self {
+            universe: Arc::clone(universe),
+            world,
+            chunks: 1,
+            grow: true,
+            commands: Vec::new(),
+            ops: vec![Op::Destroy],
+            payloads: Vec::new(),
+            combos: Vec::new(),
+            templates: Vec::new(),
+            segments: Vec::new(),
+            parts: Vec::new(),
+            spans: Vec::new(),
+            privates: Vec::new(),
+            streams: Vec::new(),
+            ways: Vec::new(),
+            op_of: HashMap::new(),
+            last_op: None,
+            payload_of: HashMap::default(),
+            stream_of: HashMap::new(),
+            way_of: HashMap::new(),
+            last_way: None,
+            private_of: HashMap::new(),
+            began: (0, 0),
+            by_chance: 0,
+            outdated: false,
+        }
+    }
+
+    /// A recorder opens. New compositions get chunks of `chunks` times 16 KiB at least.
+    pub(in crate::command) fn open(&mut self, chunks: usize, grow: bool) {
+        if chunks != self.chunks {
+            // What was cut out for other chunks serves no more: all lanes must do the same.
+            self.stream_of.clear();
+            self.way_of.clear();
+            self.last_way = None;
+            self.outdated = true;
+        }
+        (self.chunks, self.grow) = (chunks, grow);
+        self.began = (self.commands.len() as u32, self.parts.len() as u32);
+    }
+
+    /// The recorder closes: what it has recorded becomes a segment.
+    pub(in crate::command) fn close(&mut self, key: u64, number: u64) {
+        let (commands, parts) = self.began;
+        for part in parts..self.parts.len() as u32 {
+            let stream = self.parts[part as usize].stream;
+            self.end_span(stream);
+            let stream = &mut self.streams[stream as usize];
+            (stream.part, stream.current, stream.limit) = (NONE, NONE, 0);
+        }
+        let (commands, parts) = (
+            commands..self.commands.len() as u32,
+            parts..self.parts.len() as u32,
+        );
+        let segment = self.segments.len() as u32;
+        let templates = self.templates.last().is_some_and(|(of, _)| *of == segment);
+        if !commands.is_empty() || !parts.is_empty() || templates {
+            self.segments.push(Segment {
+                key,
+                number,
+                commands,
+                parts,
+            });
+        }
+    }
+
+    /// Commands of the recorder that is open.
+    pub(in crate::command) fn recorded(&self) -> usize {
+        self.commands.len() - self.began.0 as usize
+    }
+
+    /// Whether nothing is recorded.
+    pub(in crate::command) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+}

@@ -1,0 +1,224 @@
+//! Commands are recorded, with their values.
+
+use core::any::TypeId;
+use std::sync::Arc;
+
+use super::{Combo, Command, Lane, LastOp, NONE, Op, OpKey};
+use crate::archetype::Draft;
+use crate::command::payload::{Payload, PayloadColumn};
+use crate::entity::Entity;
+use crate::fragment::{Bundle, FragmentId, Value};
+use crate::world::{World, WorldError};
+
+impl Lane {
+    /// Records that an entity dies.
+    #[inline(always)]
+    pub(in crate::command) fn destroy(&mut self, entity: Entity) {
+        self.commands.push(Command {
+            entity,
+            op: 0,
+            row: NONE,
+        });
+    }
+
+    /// Records that fragments go and others come.
+    #[inline(always)]
+    pub(in crate::command) fn change<Gone: Bundle, Come: Bundle>(
+        &mut self,
+        entity: Entity,
+        mut come: Come,
+    ) -> Result<(), WorldError> {
+        let combo = if Come::HAS_VALUES {
+            self.take_values(&mut come)?
+        } else {
+            NONE
+        };
+        let of = TypeId::of::<(Gone, Come)>();
+        let last = match self.last_op {
+            Some(last) if last.of == of && !Come::HAS_VALUES => last,
+            _ => self.find_op::<Gone, Come>(OpKey { of, combo })?,
+        };
+        let (op, mut row) = (last.op, NONE);
+        if Come::LEN > 0 {
+            row = self.payloads[last.payload as usize].add(come);
+        }
+        self.commands.push(Command { entity, op, row });
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_op<Gone: Bundle, Come: Bundle>(&mut self, key: OpKey) -> Result<LastOp, WorldError> {
+        let op = match self.op_of.get(&key) {
+            Some(&op) => op,
+            None => {
+                let registry = self.universe.registry();
+                let mut gone = Vec::new();
+                Gone::ids(registry, &mut gone)?;
+                let mut ids = Vec::new();
+                Come::ids(registry, &mut ids)?;
+                let mut sorted = ids.clone();
+                sorted.sort_unstable();
+                self.refuse_twice(&sorted)?;
+                // Too large for any chunk: said here, not by the flush.
+                Draft::new(registry, &sorted, 1)?;
+                let payload = if Come::LEN > 0 {
+                    self.payload::<Come>(&ids)
+                } else {
+                    NONE
+                };
+                gone.sort_unstable();
+                self.ops.push(Op::Change {
+                    gone: gone.into(),
+                    come: sorted.into(),
+                    payload,
+                    combo: key.combo,
+                });
+                let op = self.ops.len() as u32 - 1;
+                self.op_of.insert(key, op);
+                op
+            }
+        };
+        Ok(self.remember(key, op))
+    }
+
+    /// The payload of a bundle type with these fragments.
+    fn payload<B: Bundle>(&mut self, ids: &[FragmentId]) -> u32 {
+        if let Some(&payload) = self.payload_of.get(&TypeId::of::<B>()) {
+            return payload;
+        }
+        let registry = self.universe.registry();
+        let columns = ids[..B::LEN].iter().map(|&id| match registry.get(id) {
+            Some(info) => PayloadColumn::new(id, info.layout(), info.drop_values()),
+            None => unreachable!("a bundle registers its fragments"),
+        });
+        self.add_payload(TypeId::of::<B>(), Payload::new(columns.collect()))
+    }
+
+    fn add_payload(&mut self, of: TypeId, payload: Payload) -> u32 {
+        self.payloads.push(payload);
+        let number = self.payloads.len() as u32 - 1;
+        self.payload_of.insert(of, number);
+        number
+    }
+
+    /// Records that a closure runs.
+    pub(in crate::command) fn call<F: FnOnce(&mut World) + Send + 'static>(&mut self, run: F) {
+        let of = TypeId::of::<F>();
+        let last = match self.last_op {
+            Some(last) if last.of == of => last,
+            _ => self.find_call::<F>(OpKey { of, combo: NONE }),
+        };
+        let op = last.op;
+        let payload = &mut self.payloads[last.payload as usize];
+        let row = payload.next();
+        // SAFETY: room for one more closure.
+        unsafe { payload.columns[0].row(row).cast::<F>().write(run) };
+        payload.push();
+        self.commands.push(Command {
+            entity: Entity::PLACEHOLDER,
+            op,
+            row,
+        });
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_call<F: FnOnce(&mut World) + Send + 'static>(&mut self, key: OpKey) -> LastOp {
+        /// # Safety
+        /// `from` holds an `F`, which nobody uses again.
+        unsafe fn call<F: FnOnce(&mut World)>(from: *mut u8, world: &mut World) {
+            // SAFETY: the caller's.
+            let run = unsafe { from.cast::<F>().read() };
+            run(world);
+        }
+        /// # Safety
+        /// `count` values of `F` from `values` on, which nobody uses again.
+        unsafe fn drop_closures<F>(values: *mut u8, count: usize) {
+            // SAFETY: the caller's.
+            unsafe {
+                core::ptr::slice_from_raw_parts_mut(values.cast::<F>(), count).drop_in_place()
+            };
+        }
+        let op = match self.op_of.get(&key) {
+            Some(&op) => op,
+            None => {
+                let column = PayloadColumn::new(
+                    // A closure is no fragment, and nobody asks.
+                    FragmentId::from_number(u16::MAX),
+                    core::alloc::Layout::new::<F>(),
+                    Some(drop_closures::<F>),
+                );
+                let payload = self.add_payload(TypeId::of::<F>(), Payload::new(vec![column]));
+                self.ops.push(Op::Call {
+                    payload,
+                    call: call::<F>,
+                });
+                let op = self.ops.len() as u32 - 1;
+                self.op_of.insert(key, op);
+                op
+            }
+        };
+        self.remember(key, op)
+    }
+
+    fn remember(&mut self, key: OpKey, op: u32) -> LastOp {
+        let (Op::Change { payload, .. } | Op::Call { payload, .. }) = self.ops[op as usize] else {
+            unreachable!("it is asked for by type")
+        };
+        let last = LastOp {
+            of: key.of,
+            op,
+            payload,
+        };
+        if key.combo == NONE {
+            self.last_op = Some(last);
+        }
+        last
+    }
+
+    /// Takes the values out of a bundle that are not for columns: the combination of its shared ones.
+    #[cold]
+    pub(super) fn take_values<B: Bundle>(&mut self, bundle: &mut B) -> Result<u32, WorldError> {
+        let mut values: Vec<Value> = Vec::new();
+        let universe = Arc::clone(&self.universe);
+        let registry = universe.registry();
+        bundle.take_values(registry, &mut |_, value| values.push(value))?;
+        let is_shared = |value: &Value| {
+            registry
+                .get(value.id())
+                .is_some_and(|i| i.shared_ops().is_some())
+        };
+        let (mut shared, templates): (Vec<Value>, Vec<Value>) =
+            values.into_iter().partition(is_shared);
+        let segment = self.segments.len() as u32;
+        for template in templates {
+            // The first one stays.
+            let known = |known: &(u32, Value)| known.0 == segment && known.1.id() == template.id();
+            if !self.templates.iter().any(known) {
+                self.templates.push((segment, template));
+            }
+        }
+        if shared.is_empty() {
+            return Ok(NONE);
+        }
+        shared.sort_by_key(Value::id);
+        let known = self.combos.iter().rposition(|combo| {
+            combo.values.len() == shared.len()
+                && combo.values.iter().zip(&shared).all(|(a, b)| {
+                    let ops = registry.get(a.id()).and_then(|info| info.shared_ops());
+                    // SAFETY: values of the same shared fragment.
+                    a.id() == b.id()
+                        && ops.is_some_and(|ops| unsafe { (ops.equal)(a.as_ptr(), b.as_ptr()) })
+                })
+        });
+        Ok(match known {
+            Some(known) => known as u32,
+            None => {
+                let values = shared.into_iter().map(Arc::new).collect();
+                self.combos.push(Combo { values });
+                self.combos.len() as u32 - 1
+            }
+        })
+    }
+}

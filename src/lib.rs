@@ -20,6 +20,7 @@
 //! | [`query`] | [`Query`](query::Query): what is lent of which entities |
 //! | [`command`] | [`Commands`](command::Commands): recorded by any thread, applied by a flush |
 //! | [`observer`] | [observers](world::World::observe) of what comes and goes, in batches |
+//! | [`processor`] | processors: their [order](processor::Target) |
 //! | [`signal`] | [`Signal`](signal::Signal)s, sent by any thread, got once by each [reader](signal::SignalReader) |
 #![cfg_attr(
     feature = "cli",
@@ -51,6 +52,8 @@ pub mod fragment;
 pub mod memory;
 #[cfg(not(loom))]
 pub mod observer;
+#[cfg(not(loom))]
+pub mod processor;
 #[cfg(not(loom))]
 pub mod query;
 #[cfg(not(loom))]

@@ -129,6 +129,10 @@ impl Scene {
         let _ = world
             .create_batch((count..2 * count / 3 * 2).map(|n| (Label(n), Switch(n as u16), Burning)))
             .unwrap();
+        let wide = 10_000..10_000 + count / 2;
+        let _ = world
+            .create_batch(wide.map(|n| (Label(n), Matrix([n; 12]))))
+            .unwrap();
         let mut scene = Self {
             world,
             labels: BTreeMap::new(),
@@ -310,7 +314,7 @@ fn record(commands: &mut Commands<'_>, seed: u64, round: u64, piece: u64, alive:
     if dice.below(4) == 0 && !alive.is_empty() {
         let first = dice.below(alive.len());
         let count = dice.below(3_000);
-        let what = dice.below(4);
+        let what = dice.below(6);
         for &entity in alive[first..].iter().take(count) {
             match what {
                 0 => commands.add(entity, (Burning,)).unwrap(),
@@ -318,6 +322,8 @@ fn record(commands: &mut Commands<'_>, seed: u64, round: u64, piece: u64, alive:
                     .set_shared(entity, Team((piece % 3) as u8))
                     .unwrap(),
                 2 => commands.remove::<(Burning, Health)>(entity).unwrap(),
+                3 => commands.add(entity, (Health(piece as u32),)).unwrap(),
+                4 => commands.remove::<(Health,)>(entity).unwrap(),
                 _ => commands.swap::<(Burning,), _>(entity, (Frozen,)).unwrap(),
             }
         }

@@ -5,7 +5,7 @@
 //! its room unused. That is done while no more than an eighth of the chunk lies idle and no more than a
 //! quarter of it outside; else its entities are copied to chunks that are cut out for them.
 //!
-//! Called by the world room when a run moves. Everybody else asks [`Chunk::array`], which knows.
+//! Called by the world room when a run moves, and by the flush. Everybody else asks [`Chunk::array`], which knows.
 
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -90,6 +90,11 @@ pub(crate) struct Refitting {
     is_plain: bool,
     columns: usize,
 }
+
+// SAFETY: all addresses are of the chunk's own memory, or of arrays that are its own.
+unsafe impl Send for Refitting {}
+// SAFETY: as above; who writes through them when is the affair of whoever planned it.
+unsafe impl Sync for Refitting {}
 
 impl Refitting {
     /// How a chunk of `source` becomes one of `target` along an edge that brings fragments or takes some away;

@@ -1,6 +1,6 @@
 //! Columns are copied, holes filled, places set: on all threads, each row by one.
 
-use crate::archetype::{Archetype, Chunk, copy_value, read_bit, write_bit};
+use crate::archetype::{Archetype, Chunk, Column, copy_value, read_bit, write_bit};
 use crate::command::flush::locate::Item;
 use crate::command::flush::merge::{Group, Work};
 use crate::command::flush::ops::FlushOp;
@@ -76,13 +76,9 @@ impl<'a> Scene<'a> {
         unsafe { end(source, from, rows, &way.edge.ended, &mut panicked) };
         let target = &self.world.archetypes[way.target as usize];
         let Some(to) = task.to else {
-            let version = self.world.version();
             for column in &way.come {
-                if let Some(at) = source.column_of(column.id) {
-                    from.touch(at, version);
-                }
-                let array = from.array(column.offset);
-                // SAFETY: the old values have just ended.
+                let array = self.array_here(work, column);
+                // SAFETY: the old values have just ended, or are in another array.
                 unsafe {
                     self.fill(group, column.id, column.size, last, |at| {
                         array.wrapping_add(rows[at] as usize * column.size as usize)
@@ -128,6 +124,22 @@ impl<'a> Scene<'a> {
         let entities = unsafe { core::slice::from_raw_parts(target, rows.len()) };
         self.world.universe.place_rows(entities, chunk.run, to.row);
         panicked
+    }
+
+    /// Where values come that stay in a work's chunk.
+    fn array_here(self, work: &Work, column: &Column) -> *mut u8 {
+        let data = &self.world.archetypes[work.archetype as usize];
+        let chunk = &data.chunks[work.chunk as usize];
+        if let Some(handed) = &work.handed {
+            let refitting = handed.refitting.as_ref();
+            let coming = refitting.and_then(|refitting| refitting.coming(column.offset));
+            // What has no size lies anywhere.
+            return coming.map_or(chunk.base.as_ptr(), |(_, array)| array);
+        }
+        if let Some(at) = data.column_of(column.id) {
+            chunk.touch(at, self.world.version());
+        }
+        chunk.array(column.offset)
     }
 
     /// Moves the recorded values of a fragment to rows.
@@ -358,7 +370,7 @@ unsafe fn end(
     data: &Archetype,
     chunk: &Chunk,
     rows: &[u32],
-    columns: &[crate::archetype::Column],
+    columns: &[Column],
     panicked: &mut Panicked,
 ) {
     if !data.needs_drop {

@@ -4,6 +4,7 @@ use core::mem::MaybeUninit;
 
 use smallvec::SmallVec;
 
+use crate::archetype::Refitting;
 use crate::command::flush::locate::{Bucket, Item};
 use crate::command::flush::net::{Net, Nets};
 use crate::command::flush::ops::FlushOp;
@@ -16,7 +17,16 @@ pub(super) struct Work {
     pub(super) chunk: u32,
     pub(super) groups: SmallVec<[Group; 1]>,
     /// The chunk is handed over to another archetype or group, as it is.
-    pub(super) handed: Option<(u32, u32)>,
+    pub(super) handed: Option<Handed>,
+}
+
+/// Where a chunk goes as it is.
+#[derive(Debug)]
+pub(super) struct Handed {
+    pub(super) target: u32,
+    pub(super) group: u32,
+    /// If the target lays its chunks out otherwise: the columns stay where they are, what comes lies outside.
+    pub(super) refitting: Option<Refitting>,
 }
 
 /// Entities of a chunk with the same net change: rows in the [memory](super::memory), in order.

@@ -5,7 +5,8 @@
 //! 3. Commands are brought to the chunks of their entities ([`locate`]) and merged to one net change for
 //!    each ([`merge`]).
 //! 4. Where every entity goes is said chunk by chunk, in order ([`plan`]).
-//! 5. Columns are copied, holes filled ([`apply`]); counts and lists follow ([`settle`]).
+//! 5. Columns are copied, holes filled ([`apply`]); counts and lists follow ([`settle`]). Chunks that change as a
+//!    whole stay as they are, as far as that wastes little.
 //!
 //! Who watches the world hears of what joins after step 2, of what goes after step 4, of what comes after
 //! step 5 ([`told`]).
@@ -266,7 +267,7 @@ impl Flush<'_> {
             closed.fold(moved, first)
         };
         self.panicked = first(self.panicked.take(), panicked);
-        settle::settle(world, &works);
+        settle::settle(world, works);
         let panicked = world.tell_gathered();
         self.panicked = first(self.panicked.take(), panicked);
     }

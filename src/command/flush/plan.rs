@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use crate::archetype::{Column, Edge, Row};
+use crate::archetype::{Column, Edge, Refitting, Row};
 use crate::command::flush::Flush;
-use crate::command::flush::merge::Work;
+use crate::command::flush::merge::{Handed, Work};
 use crate::command::flush::net::Net;
 use crate::fragment::FragmentId;
 use crate::fragment::panic::{Panicked, note};
@@ -33,7 +33,7 @@ pub(super) struct Task {
     pub(super) first: u32,
     pub(super) count: u32,
     pub(super) way: u32,
-    /// `None`: where they are.
+    /// `None`: where they are, or where the chunk takes them that is handed over.
     pub(super) to: Option<Row>,
 }
 
@@ -47,13 +47,32 @@ pub(super) struct Plan {
 /// Rows of one task: so many that it is worth a thread's while, so few that threads end together.
 const ROWS: u32 = 2_048;
 
+impl Plan {
+    /// Adds tasks for rows of a group that go nowhere by themselves.
+    fn stay(&mut self, work: u32, group: u32, rows: u32, way: u32) {
+        let mut first = 0;
+        while first < rows {
+            let count = (rows - first).min(ROWS);
+            self.tasks.push(Task {
+                work,
+                group,
+                first,
+                count,
+                way,
+                to: None,
+            });
+            first += count;
+        }
+    }
+}
+
 impl Flush<'_> {
     /// Says for each entity where it goes, and takes the room there.
     pub(super) fn plan(&mut self, world: &mut World, works: &mut [Work], rows: &[u32]) -> Plan {
         let mut plan = Plan::default();
         let mut known: HashMap<(u32, Net), Result<u32, WorldError>> = HashMap::new();
-        for work in works.iter_mut() {
-            self.hand_over(world, &mut plan, &mut known, work);
+        for (number, work) in works.iter_mut().enumerate() {
+            self.hand_over(world, &mut plan, &mut known, number as u32, work);
         }
         for (number, work) in works.iter_mut().enumerate() {
             if work.handed.is_none() {
@@ -63,13 +82,14 @@ impl Flush<'_> {
         plan
     }
 
-    /// Decides whether a chunk goes as it is: all of its entities change alike, nothing of theirs ends, and
-    /// what comes has no columns.
+    /// Decides whether a chunk goes as it is: all of its entities change alike, and either nothing of theirs
+    /// ends and what comes has no columns, or little enough comes and ends for a [`Refitting`].
     fn hand_over(
         &mut self,
         world: &mut World,
         plan: &mut Plan,
         known: &mut HashMap<(u32, Net), Result<u32, WorldError>>,
+        number: u32,
         work: &mut Work,
     ) {
         let [group] = work.groups.as_slice() else {
@@ -87,36 +107,28 @@ impl Flush<'_> {
             work.archetype,
             &group.net,
         );
-        let Ok(way) = found else {
+        let Ok(found) = found else {
             return;
         };
-        let way = &plan.ways[way as usize];
-        let (target, source) = (way.target, work.archetype);
-        if !(way.come.is_empty() && way.edge.ended.is_empty() && way.again.is_empty()) {
+        let way = &plan.ways[found as usize];
+        let refused = world.refuses_const(work.archetype, work.chunk, &group.net);
+        if refused.is_some() {
             return;
         }
-        let same =
-            world.archetypes[source as usize].same_layout(&world.archetypes[target as usize]);
-        if !same
-            || world
-                .refuses_const(source, work.chunk, &group.net)
-                .is_some()
-        {
+        let Some(handed) = world.handed(work, &group.net, way) else {
             return;
-        }
-        let to = world.target_group(source, work.chunk, target, &group.net);
-        let chunk = &world.archetypes[source as usize].chunks[work.chunk as usize];
-        let stays = target == source && to == chunk.group;
-        if stays || !world.archetypes[target as usize].wants_chunk(to, chunk) {
-            return;
-        }
+        };
         // Nothing else may come into it.
-        let data = &mut world.archetypes[source as usize];
+        let data = &mut world.archetypes[work.archetype as usize];
         data.close_if_open(work.chunk);
         // Counted at once, so that the group stays although its other chunks go before this one comes.
-        world.archetypes[target as usize].groups[to as usize].chunks += 1;
-        work.handed = Some((target, to));
+        let data = &mut world.archetypes[handed.target as usize];
+        data.groups[handed.group as usize].chunks += 1;
         self.report.moved += group.count as usize;
+        if !way.come.is_empty() || way.edge.ends_drop {
+            plan.stay(number, 0, group.count, found);
+        }
+        work.handed = Some(handed);
     }
 
     fn plan_chunk(
@@ -167,19 +179,7 @@ impl Flush<'_> {
                     continue;
                 }
                 self.report.updated += rows as usize;
-                let mut first = 0;
-                while first < rows {
-                    let count = (rows - first).min(ROWS);
-                    plan.tasks.push(Task {
-                        work: number,
-                        group: group as u32,
-                        first,
-                        count,
-                        way: found,
-                        to: None,
-                    });
-                    first += count;
-                }
+                plan.stay(number, group as u32, rows, found);
                 continue;
             }
             let (done, error) = self.take_room(world, plan, number, group, rows, found, to);
@@ -328,6 +328,40 @@ impl World {
             nothing: nothing && come.is_empty() && again.is_empty(),
             come,
             again,
+        })
+    }
+
+    /// How a chunk goes along a way, whose entities all do: `None` if they are better copied. What comes lies
+    /// nowhere yet.
+    fn handed(&mut self, work: &Work, net: &Net, way: &Way) -> Option<Handed> {
+        let target = way.target;
+        let data = &self.archetypes[work.archetype as usize];
+        let is_same = way.come.is_empty()
+            && way.edge.ended.is_empty()
+            && way.again.is_empty()
+            && data.same_layout(&self.archetypes[target as usize]);
+        let is_other = target != work.archetype;
+        if !is_same && !is_other {
+            return None;
+        }
+        let group = self.target_group(work.archetype, work.chunk, target, net);
+        let source = &self.archetypes[work.archetype as usize];
+        let to = &self.archetypes[target as usize];
+        let chunk = &source.chunks[work.chunk as usize];
+        // The end of many that go, less than half full, goes with them.
+        let goes = to.wants_chunk(group, chunk)
+            && (is_same || chunk.len >= chunk.capacity / 2 || to.groups[group as usize].chunks > 0);
+        if !goes || (!is_other && group == chunk.group) {
+            return None;
+        }
+        let refitting = match is_same {
+            true => None,
+            false => Some(Refitting::plan(source, chunk, to, &way.edge)?),
+        };
+        Some(Handed {
+            target,
+            group,
+            refitting,
         })
     }
 

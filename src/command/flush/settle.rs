@@ -6,35 +6,40 @@ use crate::world::World;
 
 /// Notes what has left each chunk, hands chunks over, and gives empty ones back. From the last chunk to the
 /// first, so that those that go leave the others where they are.
-pub(super) fn settle(world: &mut World, works: &[Work]) {
+pub(super) fn settle(world: &mut World, works: Vec<Work>) {
     let version = world.version();
-    for work in works.iter().rev() {
+    let mut handed = Vec::new();
+    for work in works.into_iter().rev() {
         let universe = &world.universe;
+        let leaving = work.leaving();
+        let data = &mut world.archetypes[work.archetype as usize];
         match work.handed {
-            None if work.leaving() == 0 => continue,
-            None => {
-                let data = &mut world.archetypes[work.archetype as usize];
-                data.shrunk(universe, world.number, work.chunk, work.leaving(), version);
-            }
-            Some((target, group)) if target == work.archetype => {
-                let data = &mut world.archetypes[target as usize];
-                data.regroup(work.chunk, group, version);
+            None if leaving == 0 => continue,
+            None => data.shrunk(universe, world.number, work.chunk, leaving, version),
+            Some(to) if to.target == work.archetype => {
+                data.regroup(work.chunk, to.group, version);
                 // It was counted when it was planned.
-                data.groups[group as usize].chunks -= 1;
+                data.groups[to.group as usize].chunks -= 1;
                 let chunk = &data.chunks[work.chunk as usize];
                 if !chunk.is_full() {
                     data.open(work.chunk);
                 }
             }
-            Some((target, group)) => {
-                let data = &mut world.archetypes[work.archetype as usize];
-                let chunk = data.detach(universe, world.number, work.chunk);
-                let target = &mut world.archetypes[target as usize];
-                target.adopt(universe, world.number, chunk, group, version);
-                target.groups[group as usize].chunks -= 1;
+            Some(mut to) => {
+                let mut chunk = data.detach(universe, world.number, work.chunk);
+                if let Some(refitting) = to.refitting.take() {
+                    chunk.refit_to(refitting, version);
+                }
+                handed.push((chunk, to));
             }
         }
         world.settle_groups(work.archetype);
+    }
+    // In the order in which they stood, so that who goes through the world meets entities in that order again.
+    for (chunk, to) in handed.into_iter().rev() {
+        let target = &mut world.archetypes[to.target as usize];
+        target.adopt(&world.universe, world.number, chunk, to.group, version);
+        target.groups[to.group as usize].chunks -= 1;
     }
 }
 

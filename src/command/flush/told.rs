@@ -32,8 +32,8 @@ pub(super) fn tell_going(world: &mut World, works: &[Work], plan: &Plan, rows: &
                 rows_of(&mut told.destroyed, work, &rows[group.range()], NOWHERE);
             }
         }
-        if let (Some((target, _)), [group]) = (work.handed, work.groups.as_slice()) {
-            told.moved(world, work, &rows[group.range()], target);
+        if let (Some(handed), [group]) = (&work.handed, work.groups.as_slice()) {
+            told.moved(world, work, &rows[group.range()], handed.target);
         }
     }
     for task in &plan.tasks {

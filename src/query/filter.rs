@@ -128,7 +128,7 @@ impl<T: Fragment> QueryFilter for Changed<T> {
         requirements: &mut Requirements,
     ) -> Result<FragmentId, QueryError> {
         let id = registry.register::<T>()?.id();
-        requirements.all(id, Access::None);
+        requirements.watch(id);
         Ok(id)
     }
 

@@ -19,6 +19,8 @@ pub struct Requirements {
     one_of: FragmentSet,
     reads: FragmentSet,
     writes: FragmentSet,
+    /// Their versions are read: only chunks are seen where they changed.
+    watched: FragmentSet,
     /// Are switched off and on, row by row.
     switches: FragmentSet,
     /// Something is lent that every entity has: what may be there need not be.
@@ -63,6 +65,12 @@ impl Requirements {
     pub fn all(&mut self, id: FragmentId, access: Access) {
         self.all.insert(id);
         self.access(id, access);
+    }
+
+    /// The fragment must be there, and it is asked whether it has changed. What is watched can be lent too.
+    pub fn watch(&mut self, id: FragmentId) {
+        self.all.insert(id);
+        self.watched.insert(id);
     }
 
     /// The fragment may be there.
@@ -134,6 +142,12 @@ impl Requirements {
         &self.reads
     }
 
+    /// The fragments that are asked whether they have changed: with these conflicts who writes the same.
+    #[must_use]
+    pub fn watched(&self) -> &FragmentSet {
+        &self.watched
+    }
+
     /// The fragments that are switched off and on: with these conflicts who asks for the same to be there, or
     /// excludes it.
     #[must_use]
@@ -155,6 +169,13 @@ impl Requirements {
     #[must_use]
     pub fn writes(&self) -> &FragmentSet {
         &self.writes
+    }
+
+    /// The fragments whose presence, or being switched on, may matter.
+    pub(crate) fn looked_at(&self) -> FragmentSet {
+        let single = [&self.all, &self.none, &self.optional];
+        let sets = single.into_iter().chain(&self.any);
+        sets.flat_map(FragmentSet::iter).collect()
     }
 
     /// Whether they make sense.

@@ -1,6 +1,7 @@
 //! Resources of queries: values that a world has once, lent beside the entities.
 
 use core::any::{TypeId, type_name};
+use core::hash::{Hash, Hasher};
 
 use crate::fragment::FragmentError;
 use crate::query::QueryError;
@@ -44,6 +45,12 @@ impl PartialEq for ResourceId {
 }
 
 impl Eq for ResourceId {}
+
+impl Hash for ResourceId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
 
 impl ResourceAccess {
     /// Says that a resource is read.

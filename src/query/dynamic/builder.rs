@@ -172,7 +172,7 @@ impl<'w> DynamicQueryBuilder<'w> {
                     wanted: FragmentKind::Fragment,
                 }));
             }
-            requirements.all(id, Access::None);
+            requirements.watch(id);
         }
         *requirements.resources_mut() = self.resources;
         requirements.ask_for_optional();

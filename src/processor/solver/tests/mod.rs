@@ -1,5 +1,7 @@
 //! What the solver must keep to.
 
+mod conflict_oracle;
+mod conflict_rows;
 mod order_oracle;
 mod order_rows;
 

@@ -1,0 +1,24 @@
+//! `Needs`: what a processor touches.
+
+use crate::archetype::Archetype;
+use crate::query::{Requirements, ResourceAccess};
+
+/// What a processor touches: the solver keeps those apart that must not touch the same at one time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Needs {
+    /// What its queries ask for, with the resources that they lend beside.
+    pub(crate) queries: Vec<Requirements>,
+    /// Resources that it takes otherwise.
+    pub(crate) resources: ResourceAccess,
+    /// It takes the whole world: nothing runs beside it.
+    pub(crate) exclusive: bool,
+}
+
+/// Whether a query with these requirements sees an archetype.
+#[inline]
+pub(crate) fn sees(requirements: &Requirements, archetype: &Archetype) -> bool {
+    let switches = requirements.switches();
+    requirements.met_by(archetype)
+        // A composition that is older than the switch has none.
+        && (switches.is_empty() || switches.iter().all(|id| archetype.enabled_of(id).is_some()))
+}

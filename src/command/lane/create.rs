@@ -15,9 +15,8 @@ impl Lane {
     /// The way of a bundle type, whose shared values are taken out already.
     #[inline(always)]
     fn way<B: Bundle>(&mut self, combo: u32) -> Result<u32, WorldError> {
-        let id = TypeId::of::<B>();
-        match self.last_way {
-            Some((last, way)) if last == id && combo == NONE => Ok(way),
+        match self.recent_ways.get(TypeId::of::<B>()) {
+            Some(way) if combo == NONE => Ok(way),
             _ => self.find_way::<B>(combo),
         }
     }
@@ -40,7 +39,7 @@ impl Lane {
             }
         };
         if combo == NONE {
-            self.last_way = Some((key.0, way));
+            self.recent_ways.keep(key.0, way);
         }
         Ok(way)
     }

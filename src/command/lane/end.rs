@@ -33,7 +33,8 @@ impl Lane {
     /// Forgets all ops, ways and streams with shared values, and those for other chunks; what stays is
     /// numbered anew.
     fn forget_combos(&mut self, left: &mut [Option<Private>]) {
-        (self.last_op, self.last_way) = (None, None);
+        self.recent_ops.clear();
+        self.recent_ways.clear();
         let numbers = keep(
             &mut self.ops,
             |op| !matches!(op, Op::Change { combo, .. } if *combo != NONE),

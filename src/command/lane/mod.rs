@@ -9,6 +9,7 @@
 
 mod create;
 mod end;
+mod recent;
 mod record;
 
 use core::any::TypeId;
@@ -22,6 +23,8 @@ use crate::command::payload::Payload;
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, Value};
 use crate::world::{TypeHasher, World};
+
+use recent::Recent;
 
 /// "None", where a number is expected.
 pub(in crate::command) const NONE: u32 = u32::MAX;
@@ -71,10 +74,9 @@ struct OpKey {
     combo: u32,
 }
 
-/// The op that was asked for last: most calls ask for the same again.
+/// An op, and its payload if it has one.
 #[derive(Clone, Copy, Debug)]
-struct LastOp {
-    of: TypeId,
+struct FoundOp {
     op: u32,
     payload: u32,
 }
@@ -173,12 +175,14 @@ pub(crate) struct Lane {
     pub(in crate::command) streams: Vec<Stream>,
     ways: Vec<Way>,
 
-    op_of: HashMap<OpKey, u32>,
-    last_op: Option<LastOp>,
+    op_of: ByType<OpKey, u32>,
+    /// Ops without shared values.
+    recent_ops: Recent<FoundOp>,
     payload_of: ByType<TypeId, u32>,
     stream_of: HashMap<(Box<[FragmentId]>, u32), u32>,
-    way_of: HashMap<(TypeId, u32), u32>,
-    last_way: Option<(TypeId, u32)>,
+    way_of: ByType<(TypeId, u32), u32>,
+    /// Ways to streams without shared values.
+    recent_ways: Recent<u32>,
     /// First 16 KiB chunk of a run → the private chunk that it is of.
     pub(in crate::command) private_of: HashMap<u32, u32>,
     /// Where the recorder that is open began.
@@ -207,12 +211,12 @@ impl Lane {
             privates: Vec::new(),
             streams: Vec::new(),
             ways: Vec::new(),
-            op_of: HashMap::new(),
-            last_op: None,
+            op_of: HashMap::default(),
+            recent_ops: Recent::new(),
             payload_of: HashMap::default(),
             stream_of: HashMap::new(),
-            way_of: HashMap::new(),
-            last_way: None,
+            way_of: HashMap::default(),
+            recent_ways: Recent::new(),
             private_of: HashMap::new(),
             began: (0, 0),
             by_chance: 0,
@@ -226,7 +230,7 @@ impl Lane {
             // What was cut out for other chunks serves no more: all lanes must do the same.
             self.stream_of.clear();
             self.way_of.clear();
-            self.last_way = None;
+            self.recent_ways.clear();
             self.outdated = true;
         }
         (self.chunks, self.grow) = (chunks, grow);

@@ -3,7 +3,7 @@
 use core::any::TypeId;
 use std::sync::Arc;
 
-use super::{Combo, Command, Lane, LastOp, NONE, Op, OpKey};
+use super::{Combo, Command, FoundOp, Lane, NONE, Op, OpKey};
 use crate::archetype::Draft;
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::entity::Entity;
@@ -34,13 +34,13 @@ impl Lane {
             NONE
         };
         let of = TypeId::of::<(Gone, Come)>();
-        let last = match self.last_op {
-            Some(last) if last.of == of && !Come::HAS_VALUES => last,
+        let FoundOp { op, payload } = match self.recent_ops.get(of) {
+            Some(found) if !Come::HAS_VALUES => found,
             _ => self.find_op::<Gone, Come>(OpKey { of, combo })?,
         };
-        let (op, mut row) = (last.op, NONE);
+        let mut row = NONE;
         if Come::LEN > 0 {
-            row = self.payloads[last.payload as usize].add(come);
+            row = self.payloads[payload as usize].add(come);
         }
         self.commands.push(Command { entity, op, row });
         Ok(())
@@ -48,7 +48,7 @@ impl Lane {
 
     #[cold]
     #[inline(never)]
-    fn find_op<Gone: Bundle, Come: Bundle>(&mut self, key: OpKey) -> Result<LastOp, WorldError> {
+    fn find_op<Gone: Bundle, Come: Bundle>(&mut self, key: OpKey) -> Result<FoundOp, WorldError> {
         let op = match self.op_of.get(&key) {
             Some(&op) => op,
             None => {
@@ -105,12 +105,11 @@ impl Lane {
     /// Records that a closure runs.
     pub(in crate::command) fn call<F: FnOnce(&mut World) + Send + 'static>(&mut self, run: F) {
         let of = TypeId::of::<F>();
-        let last = match self.last_op {
-            Some(last) if last.of == of => last,
-            _ => self.find_call::<F>(OpKey { of, combo: NONE }),
+        let FoundOp { op, payload } = match self.recent_ops.get(of) {
+            Some(found) => found,
+            None => self.find_call::<F>(OpKey { of, combo: NONE }),
         };
-        let op = last.op;
-        let payload = &mut self.payloads[last.payload as usize];
+        let payload = &mut self.payloads[payload as usize];
         let row = payload.next();
         // SAFETY: room for one more closure.
         unsafe { payload.columns[0].row(row).cast::<F>().write(run) };
@@ -124,7 +123,7 @@ impl Lane {
 
     #[cold]
     #[inline(never)]
-    fn find_call<F: FnOnce(&mut World) + Send + 'static>(&mut self, key: OpKey) -> LastOp {
+    fn find_call<F: FnOnce(&mut World) + Send + 'static>(&mut self, key: OpKey) -> FoundOp {
         /// # Safety
         /// `from` holds an `F`, which nobody uses again.
         unsafe fn call<F: FnOnce(&mut World)>(from: *mut u8, world: &mut World) {
@@ -162,19 +161,15 @@ impl Lane {
         self.remember(key, op)
     }
 
-    fn remember(&mut self, key: OpKey, op: u32) -> LastOp {
+    fn remember(&mut self, key: OpKey, op: u32) -> FoundOp {
         let (Op::Change { payload, .. } | Op::Call { payload, .. }) = self.ops[op as usize] else {
             unreachable!("it is asked for by type")
         };
-        let last = LastOp {
-            of: key.of,
-            op,
-            payload,
-        };
+        let found = FoundOp { op, payload };
         if key.combo == NONE {
-            self.last_op = Some(last);
+            self.recent_ops.keep(key.of, found);
         }
-        last
+        found
     }
 
     /// Takes the values out of a bundle that are not for columns: the combination of its shared ones.

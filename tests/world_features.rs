@@ -368,6 +368,34 @@ fn a_template_whose_clone_panics_leaves_both_worlds_whole() {
 // Compaction and collection.
 
 #[test]
+fn compaction_comes_to_an_end_however_little_time_each_call_has() {
+    let mut world = World::new();
+    let batch = world.create_batch((0..60_000_u64).map(|n| (n,))).unwrap();
+    let all: Vec<Entity> = batch.iter(&world).collect();
+    for (n, &entity) in all.iter().enumerate() {
+        if n % 5 != 0 {
+            world.destroy(entity).unwrap();
+        }
+    }
+    let chunks = world.stats().chunks;
+    let mut calls = 0;
+    let mut given_back = 0;
+    loop {
+        let report = world.compact(Budget::Time(std::time::Duration::ZERO));
+        given_back += report.chunks;
+        calls += 1;
+        if report.is_done {
+            break;
+        }
+        assert!(report.entities > 0 && report.chunks > 0, "{report:?}");
+    }
+    assert!(calls > 2 && calls <= chunks, "{calls} of {chunks}");
+    assert_eq!(chunks - given_back, world.stats().chunks);
+    assert!(world.stats().occupancy() > 0.9);
+    world.check().unwrap();
+}
+
+#[test]
 fn compaction_fills_the_fullest_from_the_emptiest_within_its_budget() {
     let run = |budget: Budget| {
         let mut world = World::new();

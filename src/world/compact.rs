@@ -14,7 +14,8 @@ pub enum Budget {
     Unlimited,
     /// So many entities: the same world becomes the same, whatever the machine does.
     Entities(usize),
-    /// So much time, looked at between chunks (tens of microseconds).
+    /// So much time, looked at between chunks (tens of microseconds): one is emptied in any case, so that calls
+    /// come to an end however little time each has.
     Time(Duration),
 }
 
@@ -37,6 +38,8 @@ pub struct CompactReport {
 struct Left {
     entities: usize,
     until: Option<Instant>,
+    /// A chunk was emptied.
+    has_begun: bool,
 }
 
 impl Left {
@@ -45,20 +48,24 @@ impl Left {
             Budget::Unlimited => Self {
                 entities: usize::MAX,
                 until: None,
+                has_begun: false,
             },
             Budget::Entities(entities) => Self {
                 entities,
                 until: None,
+                has_begun: false,
             },
             Budget::Time(time) => Self {
                 entities: usize::MAX,
                 until: Instant::now().checked_add(time),
+                has_begun: false,
             },
         }
     }
 
     fn is_spent(&self) -> bool {
-        self.entities == 0 || self.until.is_some_and(|until| Instant::now() >= until)
+        let is_late = |until| self.has_begun && Instant::now() >= until;
+        self.entities == 0 || self.until.is_some_and(is_late)
     }
 }
 
@@ -176,6 +183,7 @@ impl World {
                 report.entities += count as usize;
                 self.shift(archetype, rows, position, edge);
             }
+            left.has_begun = true;
         }
     }
 

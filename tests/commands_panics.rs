@@ -156,13 +156,13 @@ fn shared_values_whose_eq_or_hash_panics_leave_nothing_behind() {
 }
 
 #[test]
-fn an_iterator_that_panics_leaves_entities_whole_or_none() {
+fn an_iterator_that_panics_leaves_none_of_its_batch() {
     for len in [3, 300, 3_000] {
         for call in (1..=len + 1).step_by(1 + len / 40) {
             let alive = Arc::new(AtomicUsize::new(0));
             let mut world = World::new();
             let mut commands = world.commands();
-            commands.create((7_u32, Weather::new(&alive))).unwrap();
+            let before = commands.create((7_u32, Weather::new(&alive))).unwrap();
             let panicked = panics_at(call, || {
                 let bundles = (0..len as u32).map(|n| {
                     burn();
@@ -171,15 +171,61 @@ fn an_iterator_that_panics_leaves_entities_whole_or_none() {
                 assert_eq!(commands.create_batch(bundles).unwrap().len(), len);
             });
             assert_eq!(panicked, call <= len);
-            commands.create((8_u32, Weather::new(&alive))).unwrap();
+            let stay = if panicked { 0 } else { len };
+            assert_eq!(alive.load(Ordering::Relaxed), 1 + stay);
+            let bundles = (0..200_u32).map(|n| (n, Weather::new(&alive)));
+            let after = commands.create_batch(bundles).unwrap();
+            let after: Vec<Entity> = after.iter(&commands).collect();
+            for (&entity, n) in after.iter().zip(0..) {
+                assert_eq!(commands.get::<u32>(entity).unwrap(), &n);
+            }
             drop(commands);
             world.universe().check([&world]).unwrap();
+            assert_eq!(world.universe().count(), 201 + stay);
             let report = world.flush();
             world.universe().check([&world]).unwrap();
-            assert!(report.is_clean() && report.created < call + 2);
-            assert_eq!(report.created, world.count());
+            assert!(report.is_clean());
+            assert_eq!((report.created, world.count()), (201 + stay, 201 + stay));
+            assert_eq!(world.get::<u32>(before).unwrap(), &7);
+            for (&entity, n) in after.iter().zip(0..) {
+                assert_eq!(world.get::<u32>(entity).unwrap(), &n);
+            }
             assert_eq!(alive.load(Ordering::Relaxed), world.count());
         }
+    }
+}
+
+#[test]
+fn an_iterator_of_shared_values_that_panics_leaves_none_of_its_batch() {
+    for call in (1..=1_501).step_by(50) {
+        let alive = Arc::new(AtomicUsize::new(0));
+        let values = Arc::new(AtomicUsize::new(0));
+        let mut world = World::new();
+        let mut commands = world.commands();
+        let mut made = 0;
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let bundles = (0..1_500_u32).map(|n| {
+                made += 1;
+                assert_ne!(made, call, "enough");
+                let faction = Faction(n % 3, Weather::new(&values));
+                (n, Weather::new(&alive)).shared(faction)
+            });
+            assert_eq!(commands.create_batch(bundles).unwrap().len(), 1_500);
+        }));
+        let stay = if result.is_err() { 0 } else { 1_500 };
+        assert_eq!(stay == 0, call <= 1_500);
+        let faction = Faction(1, Weather::new(&values));
+        let after = (9_u32, Weather::new(&alive)).shared(faction);
+        let after = commands.create(after).unwrap();
+        assert_eq!(commands.get::<u32>(after).unwrap(), &9);
+        drop(commands);
+        world.universe().check([&world]).unwrap();
+        assert_eq!(world.flush().created, 1 + stay);
+        world.universe().check([&world]).unwrap();
+        assert_eq!(world.shared::<Faction>(after).unwrap().0, 1);
+        assert_eq!(alive.load(Ordering::Relaxed), 1 + stay);
+        drop(world);
+        assert_eq!(values.load(Ordering::Relaxed), 0);
     }
 }
 

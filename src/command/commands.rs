@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use crate::command::lane::Lane;
+use crate::command::lane::{Lane, Made};
 use crate::command::queue::{MIDDLE, Queue};
 use crate::command::stripes::{Ids, Stripe, Stripes};
 use crate::entity::Entity;
@@ -74,7 +74,7 @@ pub struct ParallelCommands {
 /// The entities of one [`Commands::create_batch`], in order. Names only: it keeps nothing alive.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedBatch {
-    spans: Vec<(u32, u32, u32)>,
+    spans: Vec<Made>,
 }
 
 impl World {
@@ -199,18 +199,19 @@ impl<'q> Commands<'q> {
 
     /// Creates an entity for each bundle, in order, at once. O(entities × fragments), lock-free.
     ///
+    /// All or none: if ids or memory run out, or if the iterator panics, those that were made are gone again.
+    ///
     /// # Errors
-    /// As for [`World::create`]. Those that were created before stay.
+    /// As for [`World::create`].
     #[doc(alias = "spawn_batch")]
     pub fn create_batch<I>(&mut self, bundles: I) -> Result<RecordedBatch, WorldError>
     where
         I: IntoIterator,
         I::Item: Bundle,
     {
-        let mut batch = RecordedBatch::default();
-        self.lane
-            .create_batch(&mut bundles.into_iter(), &mut batch.spans, &mut self.ids)?;
-        Ok(batch)
+        let bundles = &mut bundles.into_iter();
+        let spans = self.lane.create_batch(bundles, &mut self.ids)?;
+        Ok(RecordedBatch { spans })
     }
 
     /// Reserves an id, for [`build`](Self::build). Lock-free.

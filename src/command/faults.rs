@@ -239,3 +239,32 @@ fn whichever_chunk_a_recorder_does_not_get_what_it_created_before_stays() {
         assert!(left < 64);
     }
 }
+
+#[test]
+fn whichever_chunk_a_batch_does_not_get_none_of_it_is_created() {
+    let mut scarce = Scarce::new();
+    for left in 0.. {
+        scarce.leave(left);
+        let alive = Arc::new(AtomicUsize::new(0));
+        let mut world = World::of(&scarce.universe).unwrap();
+        let mut commands = world.commands();
+        let bundles = (0..300).map(|n| (Large([n; 40]), Counted::new(&alive)));
+        let batch = commands.create_batch(bundles);
+        let made = batch.map_or(0, |batch| batch.len());
+        assert!(made == 0 || made == 300);
+        assert_eq!(alive.load(Ordering::Relaxed), made);
+        drop(commands);
+        scarce.check(&world);
+        scarce.leave(64);
+        assert_eq!(world.flush().created, made);
+        scarce.check(&world);
+        assert_eq!((world.count(), alive.load(Ordering::Relaxed)), (made, made));
+        drop(world);
+        assert_eq!(alive.load(Ordering::Relaxed), 0);
+        if made > 0 {
+            assert!(left > 3);
+            break;
+        }
+        assert!(left < 64);
+    }
+}

@@ -7,14 +7,13 @@ use crate::archetype::Draft;
 use crate::archetype::universe::{ROWS_PER_CHUNK, place};
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityFault};
-use crate::fragment::panic::{forget, note};
 use crate::fragment::{Bundle, FragmentError, FragmentId};
 use crate::world::{WorldError, columns};
 
 impl Lane {
     /// The way of a bundle type, whose shared values are taken out already.
     #[inline(always)]
-    fn way<B: Bundle>(&mut self, combo: u32) -> Result<u32, WorldError> {
+    pub(super) fn way<B: Bundle>(&mut self, combo: u32) -> Result<u32, WorldError> {
         match self.recent_ways.get(TypeId::of::<B>()) {
             Some(way) if combo == NONE => Ok(way),
             _ => self.find_way::<B>(combo),
@@ -121,53 +120,9 @@ impl Lane {
         Ok(entity)
     }
 
-    /// Creates an entity for each bundle, and notes in `out` where: private chunk, row, count. When ids or memory run out, or the iterator
-    /// panics, those before are created.
-    pub(in crate::command) fn create_batch<B: Bundle>(
-        &mut self,
-        bundles: &mut impl Iterator<Item = B>,
-        out: &mut Vec<(u32, u32, u32)>,
-        ids: &mut Ids<'_>,
-    ) -> Result<(), WorldError> {
-        if B::HAS_VALUES {
-            for bundle in bundles {
-                let entity = self.create(bundle, None, ids)?;
-                out.extend(self.find(entity).map(|(private, row)| (private, row, 1)));
-            }
-            return Ok(());
-        }
-        let way = self.way::<B>(NONE)?;
-        let stream = self.ways[way as usize].stream;
-        while let Some(bundle) = bundles.next() {
-            let (private, row) = self.room(stream)?;
-            let room = self.streams[stream as usize].limit - row;
-            let columns = {
-                let chunk = &self.privates[private as usize].chunk;
-                columns::<B>(chunk, &self.ways[way as usize].offsets)
-            };
-            let mut rows = BatchRows {
-                lane: self,
-                private,
-                first: row,
-                count: 0,
-            };
-            // SAFETY: the columns have rows up to the limit, empty from `row` on.
-            unsafe { bundle.write(columns.as_ptr(), row as usize) };
-            rows.count = 1;
-            while rows.count < room {
-                let Some(bundle) = bundles.next() else { break };
-                // SAFETY: as above.
-                unsafe { bundle.write(columns.as_ptr(), (row + rows.count) as usize) };
-                rows.count += 1;
-            }
-            rows.commit(out, ids)?;
-        }
-        Ok(())
-    }
-
     /// Room for an entity of a stream: which private chunk, and which row.
     #[inline(always)]
-    fn room(&mut self, stream: u32) -> Result<(u32, u32), WorldError> {
+    pub(super) fn room(&mut self, stream: u32) -> Result<(u32, u32), WorldError> {
         let current = self.streams[stream as usize].current;
         if let Some(private) = self.privates.get(current as usize)
             && private.chunk.len < self.streams[stream as usize].limit
@@ -247,7 +202,8 @@ impl Lane {
         let part = &mut self.parts[self.streams[stream as usize].part as usize];
         let span = &mut self.spans[part.last_span as usize];
         let count = self.privates[span.private as usize].chunk.len - span.first;
-        part.rows += count - span.count;
+        // It may have ended before, when there was no memory for the next one, and lost rows since.
+        part.rows = part.rows + count - span.count;
         span.count = count;
     }
 
@@ -290,77 +246,5 @@ impl Lane {
             span = rows.next;
         }
         None
-    }
-}
-
-/// Rows of a private chunk that hold values and have no entities yet; if it is dropped, they become
-/// entities all the same, or their values go.
-struct BatchRows<'a> {
-    lane: &'a mut Lane,
-    private: u32,
-    first: u32,
-    count: u32,
-}
-
-impl BatchRows<'_> {
-    /// Makes an entity of each row.
-    fn commit(self, out: &mut Vec<(u32, u32, u32)>, ids: &mut Ids<'_>) -> Result<(), WorldError> {
-        let mut rows = core::mem::ManuallyDrop::new(self);
-        let (private, first, count) = (rows.private, rows.first, rows.count);
-        let lane = &mut *rows.lane;
-        let chunk = &mut lane.privates[private as usize].chunk;
-        // SAFETY: rows of the chunk.
-        let handles = unsafe { chunk.handles().add(first as usize) };
-        let made = if ids.stripe.is_none() {
-            // SAFETY: so many rows, which are this lane's.
-            unsafe { lane.universe.create_rows(handles, chunk.run, first, count) }
-        } else {
-            let mut done = 0;
-            let all = (0..count).try_for_each(|row| {
-                let place = place(chunk.run, first + row);
-                let entity = ids.create(&lane.universe, Some(place))?;
-                // SAFETY: as above.
-                unsafe { handles.add(row as usize).write(entity) };
-                done = row + 1;
-                Ok(())
-            });
-            if all.is_err() {
-                // SAFETY: so many handles were written.
-                let made = unsafe { core::slice::from_raw_parts(handles, done as usize) };
-                lane.universe.kill_slice(made);
-            }
-            all
-        };
-        match made {
-            Ok(()) => {
-                chunk.len = first + count;
-                out.push((private, first, count));
-                Ok(())
-            }
-            Err(full) => {
-                core::mem::ManuallyDrop::into_inner(rows);
-                Err(full.into())
-            }
-        }
-    }
-}
-
-impl Drop for BatchRows<'_> {
-    fn drop(&mut self) {
-        let private = &self.lane.privates[self.private as usize];
-        let draft = &self.lane.streams[private.stream as usize].draft;
-        let mut panicked = None;
-        for column in &draft.columns {
-            let Some(drop) = column.drop else { continue };
-            for row in self.first..self.first + self.count {
-                let value = private
-                    .chunk
-                    .array(column.offset)
-                    .wrapping_add(row as usize * column.size as usize);
-                // SAFETY: a value without an entity, which nobody has seen.
-                note(&mut panicked, || unsafe { drop(value, 1) });
-            }
-        }
-        forget(panicked);
     }
 }

@@ -7,6 +7,7 @@
 //! Must hold between recorders: every row below the `len` of a private chunk has a handle, a value in
 //! every column, and is in exactly one span; the entity of that handle lives, and its place is that row.
 
+mod batch;
 mod create;
 mod end;
 mod recent;
@@ -24,6 +25,7 @@ use crate::entity::Entity;
 use crate::fragment::{FragmentId, Value};
 use crate::world::{TypeHasher, World};
 
+pub(in crate::command) use batch::Made;
 use recent::Recent;
 
 /// "None", where a number is expected.

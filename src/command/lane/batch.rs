@@ -1,0 +1,213 @@
+//! Many entities of one bundle type come into private chunks: all of them, or none.
+
+use super::{Lane, NONE};
+use crate::archetype::universe::place;
+use crate::command::stripes::Ids;
+use crate::fragment::Bundle;
+use crate::fragment::panic::{Panicked, first, forget, note, resume};
+use crate::world::{WorldError, columns};
+
+/// Where entities lie: private chunk, first row, count.
+pub(in crate::command) type Made = (u32, u32, u32);
+
+impl Lane {
+    /// Creates an entity for each bundle: where they lie, in order. When ids or memory run out, or the iterator
+    /// panics, none is created.
+    pub(in crate::command) fn create_batch<B: Bundle>(
+        &mut self,
+        bundles: &mut impl Iterator<Item = B>,
+        ids: &mut Ids<'_>,
+    ) -> Result<Vec<Made>, WorldError> {
+        let mut batch = Unfinished {
+            lane: self,
+            made: Vec::new(),
+        };
+        if B::HAS_VALUES {
+            batch.create_each(bundles, ids)?;
+        } else {
+            batch.create_all(bundles, ids)?;
+        }
+        Ok(batch.finish())
+    }
+
+    /// Ends entities that the open recorder has created, the last ones of a private chunk; what their drops
+    /// panicked with.
+    fn end_last(&mut self, (private, row, count): Made) -> Panicked {
+        let data = &mut self.privates[private as usize];
+        debug_assert_eq!(data.chunk.len, row + count);
+        let stream = &self.streams[data.stream as usize];
+        let mut panicked = None;
+        for column in &stream.draft.columns {
+            let Some(drop) = column.drop else { continue };
+            let array = data.chunk.array(column.offset);
+            for row in row..row + count {
+                let value = array.wrapping_add(row as usize * column.size as usize);
+                // SAFETY: a value of a row that no world knows, whose entity ends here.
+                note(&mut panicked, || unsafe { drop(value, 1) });
+            }
+        }
+        self.universe
+            .kill_slice(&data.chunk.entities()[row as usize..]);
+        data.chunk.len = row;
+        // The open span is counted when it ends.
+        let part = &mut self.parts[stream.part as usize];
+        let mut at = part.first_span;
+        while at != part.last_span {
+            let span = &mut self.spans[at as usize];
+            if span.private == private && (span.first..span.first + span.count).contains(&row) {
+                span.count -= count;
+                part.rows -= count;
+                break;
+            }
+            at = span.next;
+        }
+        panicked
+    }
+}
+
+/// A batch in the making; if it is dropped, its entities go again.
+struct Unfinished<'a> {
+    lane: &'a mut Lane,
+    made: Vec<Made>,
+}
+
+impl Unfinished<'_> {
+    /// One by one: each may have shared values of its own.
+    fn create_each<B: Bundle>(
+        &mut self,
+        bundles: &mut impl Iterator<Item = B>,
+        ids: &mut Ids<'_>,
+    ) -> Result<(), WorldError> {
+        for bundle in bundles {
+            let entity = self.lane.create(bundle, None, ids)?;
+            let found = self.lane.find(entity);
+            self.made
+                .extend(found.map(|(private, row)| (private, row, 1)));
+        }
+        Ok(())
+    }
+
+    fn create_all<B: Bundle>(
+        &mut self,
+        bundles: &mut impl Iterator<Item = B>,
+        ids: &mut Ids<'_>,
+    ) -> Result<(), WorldError> {
+        let way = self.lane.way::<B>(NONE)?;
+        let stream = self.lane.ways[way as usize].stream;
+        while let Some(bundle) = bundles.next() {
+            let (private, row) = self.lane.room(stream)?;
+            let room = self.lane.streams[stream as usize].limit - row;
+            let columns = {
+                let chunk = &self.lane.privates[private as usize].chunk;
+                columns::<B>(chunk, &self.lane.ways[way as usize].offsets)
+            };
+            let mut rows = BatchRows {
+                lane: self.lane,
+                private,
+                first: row,
+                count: 0,
+            };
+            // SAFETY: the columns have rows up to the limit, empty from `row` on.
+            unsafe { bundle.write(columns.as_ptr(), row as usize) };
+            rows.count = 1;
+            while rows.count < room {
+                let Some(bundle) = bundles.next() else { break };
+                // SAFETY: as above.
+                unsafe { bundle.write(columns.as_ptr(), (row + rows.count) as usize) };
+                rows.count += 1;
+            }
+            self.made.push(rows.commit(ids)?);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Vec<Made> {
+        // Nothing is left to undo.
+        core::mem::take(&mut self.made)
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        let mut panicked = None;
+        // From the end, so that each ends where its chunk does.
+        for made in core::mem::take(&mut self.made).into_iter().rev() {
+            panicked = first(panicked, self.lane.end_last(made));
+        }
+        if std::thread::panicking() {
+            forget(panicked);
+        } else {
+            resume(panicked);
+        }
+    }
+}
+
+/// Rows of a private chunk that hold values and have no entities yet; if it is dropped, the values go.
+struct BatchRows<'a> {
+    lane: &'a mut Lane,
+    private: u32,
+    first: u32,
+    count: u32,
+}
+
+impl BatchRows<'_> {
+    /// Makes an entity of each row: where they are.
+    fn commit(self, ids: &mut Ids<'_>) -> Result<Made, WorldError> {
+        let mut rows = core::mem::ManuallyDrop::new(self);
+        let (private, first, count) = (rows.private, rows.first, rows.count);
+        let lane = &mut *rows.lane;
+        let chunk = &mut lane.privates[private as usize].chunk;
+        // SAFETY: rows of the chunk.
+        let handles = unsafe { chunk.handles().add(first as usize) };
+        let made = if ids.stripe.is_none() {
+            // SAFETY: so many rows, which are this lane's.
+            unsafe { lane.universe.create_rows(handles, chunk.run, first, count) }
+        } else {
+            let mut done = 0;
+            let all = (0..count).try_for_each(|row| {
+                let place = place(chunk.run, first + row);
+                let entity = ids.create(&lane.universe, Some(place))?;
+                // SAFETY: as above.
+                unsafe { handles.add(row as usize).write(entity) };
+                done = row + 1;
+                Ok(())
+            });
+            if all.is_err() {
+                // SAFETY: so many handles were written.
+                let made = unsafe { core::slice::from_raw_parts(handles, done as usize) };
+                lane.universe.kill_slice(made);
+            }
+            all
+        };
+        match made {
+            Ok(()) => {
+                chunk.len = first + count;
+                Ok((private, first, count))
+            }
+            Err(full) => {
+                core::mem::ManuallyDrop::into_inner(rows);
+                Err(full.into())
+            }
+        }
+    }
+}
+
+impl Drop for BatchRows<'_> {
+    fn drop(&mut self) {
+        let private = &self.lane.privates[self.private as usize];
+        let draft = &self.lane.streams[private.stream as usize].draft;
+        let mut panicked = None;
+        for column in &draft.columns {
+            let Some(drop) = column.drop else { continue };
+            for row in self.first..self.first + self.count {
+                let value = private
+                    .chunk
+                    .array(column.offset)
+                    .wrapping_add(row as usize * column.size as usize);
+                // SAFETY: a value without an entity, which nobody has seen.
+                note(&mut panicked, || unsafe { drop(value, 1) });
+            }
+        }
+        forget(panicked);
+    }
+}

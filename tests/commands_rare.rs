@@ -252,3 +252,20 @@ fn recorders_with_descending_sort_keys_are_applied_from_the_last_to_the_first() 
     }
     assert_eq!(world.flush().closures, 1_000);
 }
+
+#[test]
+fn a_fragment_that_goes_twice_in_one_call_is_refused_as_the_world_refuses_it() {
+    let mut world = World::new();
+    let ant = world.create((1_u32, 0.5_f32)).unwrap();
+    let mut commands = world.commands();
+    let recorded = commands.remove::<(u32, u32)>(ant).unwrap_err();
+    let swapped = commands.swap::<(u32, u32), _>(ant, (2_u64,)).unwrap_err();
+    assert!(commands.is_empty());
+    drop(commands);
+    let at_once = world.remove::<(u32, u32)>(ant).unwrap_err();
+    for error in [recorded, swapped] {
+        assert_eq!(error.to_string(), at_once.to_string());
+    }
+    assert_eq!(world.flush().commands, 0);
+    assert!(world.has::<u32>(ant).unwrap());
+}

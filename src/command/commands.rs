@@ -311,7 +311,7 @@ impl<'q> Commands<'q> {
     /// Records that an entity loses fragments; those that it does not have do not matter.
     ///
     /// # Errors
-    /// The registry is full.
+    /// A fragment stands there twice; the registry is full.
     #[inline]
     pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<(), WorldError> {
         self.lane.change::<B, ()>(entity, ())

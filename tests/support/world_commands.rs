@@ -106,7 +106,8 @@ enum Done {
     Wrote(Entity, u32, Result<(), Refusal>),
     Recorded(Entity, Act),
     /// Refused when it was recorded.
-    Refused(&'static [Kind], Refusal),
+    /// What was to go, and to come.
+    Refused(&'static [Kind], &'static [Kind], Refusal),
 }
 
 struct Recorder<'q> {
@@ -177,7 +178,7 @@ impl Recorder<'_> {
                 self.own.extend(&entities);
                 Done::Created(kinds, payload, entities)
             }
-            Err(error) => Done::Refused(kinds, Refusal::of(&error)),
+            Err(error) => Done::Refused(&[], kinds, Refusal::of(&error)),
         });
     }
 
@@ -223,7 +224,7 @@ impl Recorder<'_> {
                     payload,
                 },
             ),
-            Err(error) => Done::Refused(come, Refusal::of(&error)),
+            Err(error) => Done::Refused(gone, come, Refusal::of(&error)),
         };
         let commands = &mut self.commands;
         match op {
@@ -498,13 +499,19 @@ impl Machine {
                         assert_eq!(result, expected, "get_mut of a recorder");
                     }
                     Done::Recorded(entity, act) => {
-                        if let Act::Change { come, payload, .. } = act {
+                        if let Act::Change {
+                            gone,
+                            come,
+                            payload,
+                        } = act
+                        {
+                            assert_eq!(Naive::can_change(gone, come), Ok(()));
                             self.note_weathers(come, payload, 1);
                         }
                         segment.commands.push((entity, act));
                     }
-                    Done::Refused(kinds, refusal) => {
-                        assert_eq!(Naive::can_create(kinds), Err(refusal));
+                    Done::Refused(gone, come, refusal) => {
+                        assert_eq!(Naive::can_change(gone, come), Err(refusal));
                     }
                 }
             }

@@ -268,6 +268,11 @@ impl Naive {
         }
     }
 
+    /// Whether fragments can go and others come.
+    pub(crate) fn can_change(gone: &[Kind], come: &[Kind]) -> Result<(), Refusal> {
+        Self::can_create(gone).and_then(|()| Self::can_create(come))
+    }
+
     pub(crate) fn create(&mut self, world: usize, entity: Entity, kinds: &[Kind], payload: u32) {
         let mut row = Row::default();
         row.add(kinds, payload);

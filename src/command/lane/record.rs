@@ -55,6 +55,8 @@ impl Lane {
                 let registry = self.universe.registry();
                 let mut gone = Vec::new();
                 Gone::ids(registry, &mut gone)?;
+                gone.sort_unstable();
+                self.refuse_twice(&gone)?;
                 let mut ids = Vec::new();
                 Come::ids(registry, &mut ids)?;
                 let mut sorted = ids.clone();
@@ -67,7 +69,6 @@ impl Lane {
                 } else {
                     NONE
                 };
-                gone.sort_unstable();
                 self.ops.push(Op::Change {
                     gone: gone.into(),
                     come: sorted.into(),

@@ -269,3 +269,45 @@ fn a_fragment_that_goes_twice_in_one_call_is_refused_as_the_world_refuses_it() {
     assert_eq!(world.flush().commands, 0);
     assert!(world.has::<u32>(ant).unwrap());
 }
+
+/// The values of the switches in each chunk, when two recorders are open at once, of which the one opened
+/// first has memory that was there before switches could be switched off.
+fn switches_of(key_opened_first: u64) -> Vec<Vec<u32>> {
+    let universe = Arc::new(Universe::new());
+    let mut world = World::of(&universe).unwrap();
+    let mut before = world.commands();
+    let bundles = (0..5_000).map(|n| (Switch(n),));
+    assert_eq!(before.create_batch(bundles).unwrap().len(), 5_000);
+    drop(before);
+    universe.registry().register_enableable::<Switch>().unwrap();
+    {
+        let parallel = world.parallel_commands();
+        let mut first = parallel.open_at(key_opened_first);
+        let mut second = parallel.open_at(1 - key_opened_first);
+        for (commands, key) in [
+            (&mut first, key_opened_first),
+            (&mut second, 1 - key_opened_first),
+        ] {
+            let bundles = (0..20_000).map(|n| (Switch(n + 100_000 * (1 + key as u32)),));
+            assert_eq!(commands.create_batch(bundles).unwrap().len(), 20_000);
+        }
+    }
+    assert_eq!(world.flush().created, 45_000);
+    world.universe().check([&world]).unwrap();
+    let mut chunks = Vec::new();
+    let mut all = world.query::<(Entity, &Switch), ()>().unwrap();
+    let mut someone = None;
+    all.for_each_chunk(|_, (entities, switches)| {
+        someone = entities.last().copied();
+        chunks.push(switches.iter().map(|switch| switch.0).collect());
+    });
+    let someone = someone.unwrap();
+    world.set_enabled::<Switch>(someone, false).unwrap();
+    assert!(!world.is_enabled::<Switch>(someone).unwrap());
+    chunks
+}
+
+#[test]
+fn what_can_be_switched_off_later_lies_alike_whichever_memory_a_recorder_got() {
+    assert_eq!(switches_of(0), switches_of(1));
+}

@@ -29,7 +29,8 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// For these fragments, which are sorted and differ, with chunks of `chunks` times 16 KiB at least.
+    /// For these fragments, which are sorted and differ, with chunks of `chunks` times 16 KiB at least, when
+    /// the registry had so many [`enableable`](FragmentRegistry::enableable) fragments.
     ///
     /// # Errors
     /// A fragment that is unknown, too large or too aligned.
@@ -37,6 +38,7 @@ impl Draft {
         registry: &FragmentRegistry,
         ids: &[FragmentId],
         chunks: usize,
+        enableable: u32,
     ) -> Result<Self, FragmentError> {
         let infos: Vec<&FragmentInfo> = ids
             .iter()
@@ -53,8 +55,11 @@ impl Draft {
         let once = infos.iter().filter(|i| i.kind() == FragmentKind::Chunk);
         let once: Vec<&FragmentInfo> = once.copied().collect();
         let once_contents: Vec<_> = once.iter().map(|info| content(info)).collect();
-        let enableable = infos.iter().filter(|info| info.is_enableable());
-        let enableable: Vec<FragmentId> = enableable.map(|info| info.id()).collect();
+        let enableable: Vec<FragmentId> = infos
+            .iter()
+            .filter(|info| info.is_enableable_among(enableable))
+            .map(|info| info.id())
+            .collect();
         let numbers: Vec<usize> = (0..enableable.len()).collect();
         // Arrays that want more than a line's alignment begin where the memory does.
         let staggered = infos.iter().all(|info| info.layout().align() <= 64);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::command::Commands;
 use crate::command::flush::Memory;
-use crate::command::lane::Lane;
+use crate::command::lane::{Cut, Lane};
 use crate::command::stripes::Stripe;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::pool::{Lent, Pool};
@@ -67,7 +67,11 @@ impl Queue {
         });
         // Ordering: as in `of`.
         let chunks = self.chunks.load(Ordering::Relaxed);
-        lane.open((chunks & !GROW) as usize, chunks & GROW != 0);
+        let cut = Cut {
+            chunks: (chunks & !GROW) as usize,
+            enableable: self.seat.universe.registry().enableable(),
+        };
+        lane.open(cut, chunks & GROW != 0);
         Commands::new(self, lane, key, number, stripe)
     }
 

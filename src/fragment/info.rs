@@ -51,7 +51,8 @@ pub(crate) struct SharedOps {
 struct Extras {
     clone: OnceLock<CloneValue>,
     plain: OnceLock<()>,
-    enableable: OnceLock<()>,
+    /// Which one it is of those that can be switched off, from 1 on, in the order of that being said.
+    enableable: OnceLock<u32>,
 }
 
 /// What is known of a fragment: its name, role and size, and how to drop its values.
@@ -243,6 +244,12 @@ impl FragmentInfo {
         self.extras.enableable.get().is_some()
     }
 
+    /// Whether it is one of the first `count` that can be.
+    pub(crate) fn is_enableable_among(&self, count: u32) -> bool {
+        let number = self.extras.enableable.get();
+        number.is_some_and(|&number| number <= count)
+    }
+
     pub(crate) fn role(&self) -> Option<TypeId> {
         self.role
     }
@@ -266,7 +273,7 @@ impl FragmentInfo {
         let _ = self.extras.plain.set(());
     }
 
-    pub(crate) fn set_enableable(&self) {
-        let _ = self.extras.enableable.set(());
+    pub(crate) fn set_enableable(&self, number: u32) {
+        let _ = self.extras.enableable.set(number);
     }
 }

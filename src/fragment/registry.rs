@@ -46,6 +46,8 @@ pub struct FragmentRegistry {
     infos: Table<AtomicPtr<FragmentInfo>>,
     roles: Table<AtomicPtr<FragmentInfo>>,
     next: AtomicU32,
+    /// Fragments of which it was said that they can be switched off.
+    enableable: AtomicU32,
     /// Unique in the process: values remember which registry's fragment they are of.
     identity: u64,
 }
@@ -99,6 +101,7 @@ impl FragmentRegistry {
             infos: Table::new(CAPACITY, 0)?,
             roles: Table::new(ENTRIES, 3 << 12)?,
             next: AtomicU32::new(0),
+            enableable: AtomicU32::new(0),
             identity: new_identity(),
         })
     }
@@ -195,14 +198,28 @@ impl FragmentRegistry {
     }
 
     /// The fragment of a type that can be switched off and on for each entity without a move. Archetypes
-    /// that were made before with this fragment do not know of it: call it first.
+    /// that were made before with this fragment do not know of it, nor do recorders that are open: call it first.
     ///
     /// # Errors
     /// [`FragmentError::TooMany`].
     pub fn register_enableable<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register::<T>()?;
-        info.set_enableable();
+        self.enable(info);
         Ok(info)
+    }
+
+    /// How many fragments can be switched off: so many at least, of which it was said before.
+    pub(crate) fn enableable(&self) -> u32 {
+        // Ordering: Relaxed: what is said beside the call counts or not.
+        self.enableable.load(Ordering::Relaxed)
+    }
+
+    fn enable(&self, info: &FragmentInfo) {
+        if !info.is_enableable() {
+            // Ordering: Relaxed: the fragment's own cell tells the number.
+            let before = self.enableable.fetch_add(1, Ordering::Relaxed);
+            info.set_enableable(before + 1);
+        }
     }
 
     /// Lets a fragment or tag be switched off and on for each entity, as
@@ -214,7 +231,7 @@ impl FragmentRegistry {
         let info = self.get(id).ok_or(FragmentError::Unknown { id })?;
         match info.kind() {
             FragmentKind::Fragment | FragmentKind::Tag => {
-                info.set_enableable();
+                self.enable(info);
                 Ok(info)
             }
             is => Err(FragmentError::WrongKind {

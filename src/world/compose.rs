@@ -43,7 +43,8 @@ impl World {
         if self.archetypes.len() >= ARCHETYPES - 1 {
             return Err(WorldError::TooManyArchetypes);
         }
-        let draft = Draft::new(self.universe.registry(), ids, self.chunks_per_chunk)?;
+        let registry = self.universe.registry();
+        let draft = Draft::new(registry, ids, self.chunks_per_chunk, registry.enableable())?;
         let chunk_values = draft.once.iter().map(|&(id, offset)| {
             let template = inherited(id).or_else(|| self.templates.get(&id));
             let template = template.ok_or(FragmentError::Unknown { id })?;

@@ -2,7 +2,7 @@
 
 use core::any::TypeId;
 
-use super::{LONGEST, Lane, NONE, Part, Private, Span, Stream, Way};
+use super::{Cut, LONGEST, Lane, NONE, Part, Private, Span, Stream, Way};
 use crate::archetype::Draft;
 use crate::archetype::universe::{ROWS_PER_CHUNK, place};
 use crate::command::stripes::Ids;
@@ -52,13 +52,14 @@ impl Lane {
         if let Some(&stream) = self.stream_of.get(&key) {
             return Ok(stream);
         }
-        let draft = Draft::new(self.universe.registry(), &key.0, self.chunks)?;
+        let Cut { chunks, enableable } = self.cut;
+        let draft = Draft::new(self.universe.registry(), &key.0, chunks, enableable)?;
         let stream = self.streams.len() as u32;
         self.streams.push(Stream {
             ids: key.0.clone(),
             draft,
             combo,
-            chunks: self.chunks,
+            cut: self.cut,
             current: NONE,
             limit: 0,
             nursery: NONE,

@@ -41,9 +41,9 @@ impl Lane {
         );
         self.op_of.retain(|key, _| key.combo == NONE);
         renumber(self.op_of.values_mut(), &numbers);
-        let chunks = self.chunks;
+        let cut = self.cut;
         let numbers = keep(&mut self.streams, |stream| {
-            stream.combo == NONE && stream.chunks == chunks
+            stream.combo == NONE && stream.cut == cut
         });
         self.stream_of.retain(|key, _| key.1 == NONE);
         renumber(self.stream_of.values_mut(), &numbers);

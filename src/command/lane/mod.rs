@@ -135,8 +135,7 @@ pub(in crate::command) struct Stream {
     pub(in crate::command) draft: Draft,
     /// The shared values, or [`NONE`].
     pub(in crate::command) combo: u32,
-    /// How many 16 KiB chunks its chunks were to have at least.
-    chunks: usize,
+    cut: Cut,
     /// Where the next entity goes, or [`NONE`]; up to which row.
     current: u32,
     limit: u32,
@@ -155,13 +154,23 @@ pub(in crate::command) struct Way {
 
 type ByType<K, V> = HashMap<K, V, BuildHasherDefault<TypeHasher>>;
 
+/// What chunks are cut out for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::command) struct Cut {
+    /// 16 KiB chunks that one has at least.
+    pub(in crate::command) chunks: usize,
+    /// Fragments of the registry that can be switched off.
+    pub(in crate::command) enableable: u32,
+}
+
 /// Commands and new entities of one thread at a time.
 #[derive(Debug)]
 pub(crate) struct Lane {
     pub(in crate::command) universe: Arc<Universe>,
     pub(in crate::command) world: u16,
-    /// 16 KiB chunks that a chunk has at least, and whether later ones are longer.
-    chunks: usize,
+    /// Of new compositions.
+    cut: Cut,
+    /// Later chunks of a composition are longer.
     grow: bool,
 
     pub(in crate::command) commands: Vec<Command>,
@@ -191,7 +200,7 @@ pub(crate) struct Lane {
     began: (u32, u32),
     /// Ids that depend on which thread was quicker, although they were not to.
     pub(in crate::command) by_chance: usize,
-    /// Some streams are for chunks of another length than new ones get.
+    /// Some streams are for chunks that are cut out otherwise than new ones.
     outdated: bool,
 }
 
@@ -200,7 +209,10 @@ impl Lane {
         Self {
             universe: Arc::clone(universe),
             world,
-            chunks: 1,
+            cut: Cut {
+                chunks: 1,
+                enableable: 0,
+            },
             grow: true,
             commands: Vec::new(),
             ops: vec![Op::Destroy],
@@ -226,16 +238,16 @@ impl Lane {
         }
     }
 
-    /// A recorder opens. New compositions get chunks of `chunks` times 16 KiB at least.
-    pub(in crate::command) fn open(&mut self, chunks: usize, grow: bool) {
-        if chunks != self.chunks {
+    /// A recorder opens.
+    pub(in crate::command) fn open(&mut self, cut: Cut, grow: bool) {
+        if cut != self.cut {
             // What was cut out for other chunks serves no more: all lanes must do the same.
             self.stream_of.clear();
             self.way_of.clear();
             self.recent_ways.clear();
             self.outdated = true;
         }
-        (self.chunks, self.grow) = (chunks, grow);
+        (self.cut, self.grow) = (cut, grow);
         self.began = (self.commands.len() as u32, self.parts.len() as u32);
     }
 

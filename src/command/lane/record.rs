@@ -63,7 +63,7 @@ impl Lane {
                 sorted.sort_unstable();
                 self.refuse_twice(&sorted)?;
                 // Too large for any chunk: said here, not by the flush.
-                Draft::new(registry, &sorted, 1)?;
+                Draft::new(registry, &sorted, 1, self.cut.enableable)?;
                 let payload = if Come::LEN > 0 {
                     self.payload::<Come>(&ids)
                 } else {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use megachunk::fragment::WithConstShared;
 use megachunk::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -251,6 +252,48 @@ fn recorders_with_descending_sort_keys_are_applied_from_the_last_to_the_first() 
         });
     }
     assert_eq!(world.flush().closures, 1_000);
+}
+
+#[test]
+fn a_const_shared_value_that_goes_may_come_again_with_another_value_in_one_flush() {
+    type OfTeam = WithConstShared<(), Team>;
+    let mut world = World::new();
+    let new = |world: &mut World, n: u32| world.create((n,).const_shared(Team(1))).unwrap();
+    let anew = new(&mut world, 0);
+    let twice = new(&mut world, 1);
+    let kept = new(&mut world, 2);
+    let swapped = new(&mut world, 3);
+    let mut commands = world.commands();
+    commands.remove::<OfTeam>(anew).unwrap();
+    commands.add(anew, ().const_shared(Team(2))).unwrap();
+    commands.set(anew, 9_u32).unwrap();
+    for team in [Team(3), Team(4)] {
+        commands.remove::<OfTeam>(twice).unwrap();
+        commands.add(twice, ().const_shared(team)).unwrap();
+    }
+    // It does not go before another comes: refused, as by the world's own calls.
+    commands.add(kept, ().const_shared(Team(5))).unwrap();
+    commands
+        .swap::<OfTeam, _>(swapped, ().const_shared(Team(6)))
+        .unwrap();
+    drop(commands);
+    let report = world.flush();
+    let refused: Vec<Entity> = report.refused.iter().map(|(entity, _)| *entity).collect();
+    assert_eq!(refused, [kept, swapped]);
+    for (_, error) in &report.refused {
+        assert!(matches!(error, WorldError::ConstShared { .. }), "{error}");
+    }
+    assert_eq!(world.const_shared::<Team>(anew).unwrap(), &Team(2));
+    assert_eq!(world.get::<u32>(anew).unwrap(), &9);
+    assert_eq!(world.const_shared::<Team>(twice).unwrap(), &Team(4));
+    assert_eq!(world.const_shared::<Team>(kept).unwrap(), &Team(1));
+    assert_eq!(world.const_shared::<Team>(swapped).unwrap(), &Team(1));
+    assert!(
+        world
+            .swap::<OfTeam, _>(kept, ().const_shared(Team(5)))
+            .is_err()
+    );
+    world.check().unwrap();
 }
 
 #[test]

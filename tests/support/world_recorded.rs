@@ -181,7 +181,7 @@ impl Replay<'_> {
         let mut row = before.clone();
         let (mut written, mut gone, mut again) =
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        let mut species = None;
+        let (mut species, mut species_anew) = (None, false);
         for act in acts {
             match *act {
                 // It wins over what follows.
@@ -203,14 +203,18 @@ impl Replay<'_> {
                         written.remove(&kind);
                         again.remove(&kind);
                         if kind == Kind::Species {
-                            species = None;
+                            (species, species_anew) = (None, false);
                         }
                     }
                     row.add(come, payload);
                     for &kind in come {
                         written.insert(kind);
-                        if gone.remove(&kind) && matches!(kind, Kind::Switch | Kind::Awake) {
-                            again.insert(kind);
+                        if gone.remove(&kind) {
+                            match kind {
+                                Kind::Switch | Kind::Awake => drop(again.insert(kind)),
+                                Kind::Species => species_anew = true,
+                                _ => {}
+                            }
                         }
                         if kind == Kind::Species {
                             species = Some(kind.keeps(payload));
@@ -219,9 +223,9 @@ impl Replay<'_> {
                 }
             }
         }
-        // What is for ever stays, also if it would go and come in one flush.
+        // What is for ever stays, unless it goes first.
         let there = before.get(Kind::Species);
-        if species.is_some() && there.is_some() && species != there {
+        if species.is_some() && there.is_some() && species != there && !species_anew {
             tally.refused.push((entity, Refusal::ConstShared));
             return;
         }

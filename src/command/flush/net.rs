@@ -15,7 +15,8 @@ pub(super) struct Net {
     pub(super) destroyed: bool,
     pub(super) gone: SmallVec<[FragmentId; 4]>,
     pub(super) come: SmallVec<[FragmentId; 4]>,
-    /// Those of `come` that can be switched off, and went before they came: they are on again.
+    /// Those of `come` that went before they came, if it matters: what can be switched off is on again, what
+    /// is const may have another value.
     pub(super) again: SmallVec<[FragmentId; 1]>,
     /// The shared values of those that come.
     pub(super) shared: SmallVec<[(FragmentId, SharedId); 1]>,
@@ -51,7 +52,7 @@ impl Net {
             self.shared.retain(|(known, _)| *known != id);
         }
         for &id in op.come {
-            if remove(&mut self.gone, id) && op.switches.contains(&id) {
+            if remove(&mut self.gone, id) && op.anew.contains(&id) {
                 insert(&mut self.again, id);
             }
             insert(&mut self.come, id);

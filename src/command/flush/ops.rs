@@ -4,7 +4,7 @@ use crate::archetype::SharedId;
 use crate::command::lane::{Call, Lane, NONE, Op};
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::fragment::panic::{Panicked, note};
-use crate::fragment::{FragmentId, FragmentInfo};
+use crate::fragment::{FragmentId, FragmentInfo, FragmentKind};
 use crate::world::{World, WorldError};
 
 /// What a command does.
@@ -26,8 +26,8 @@ pub(super) struct ChangeOp<'l> {
     pub(super) gone: &'l [FragmentId],
     pub(super) come: &'l [FragmentId],
     pub(super) shared: Vec<(FragmentId, SharedId)>,
-    /// Those that come and can be switched off.
-    pub(super) switches: Vec<FragmentId>,
+    /// Those that come and of which it matters whether they went before: they can be switched off, or are const.
+    pub(super) anew: Vec<FragmentId>,
     payload: Option<&'l Payload>,
 }
 
@@ -85,10 +85,11 @@ impl<'l> Ops<'l> {
                         combo,
                     } => {
                         let registry = world.universe.registry();
-                        let is_switch = |id: &&FragmentId| {
-                            registry.get(**id).is_some_and(FragmentInfo::is_enableable)
+                        let matters = |info: &FragmentInfo| {
+                            info.is_enableable() || info.kind() == FragmentKind::ConstShared
                         };
-                        let switches = come.iter().filter(is_switch).copied().collect();
+                        let is_anew = |id: &&FragmentId| registry.get(**id).is_some_and(matters);
+                        let anew = come.iter().filter(is_anew).copied().collect();
                         let mut shared = None;
                         note(panicked, || shared = Some(ops.intern(world, lane, *combo)));
                         match shared {
@@ -96,7 +97,7 @@ impl<'l> Ops<'l> {
                                 gone,
                                 come,
                                 shared,
-                                switches,
+                                anew,
                                 payload: lane.payloads.get(*payload as usize),
                             }),
                             _ => FlushOp::Refused,

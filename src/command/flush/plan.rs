@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use crate::archetype::{Column, Edge, Refitting, Row};
+use smallvec::SmallVec;
+
+use crate::archetype::{Column, Edge, Refitting, Row, SharedId};
 use crate::command::flush::Flush;
 use crate::command::flush::merge::{Handed, Work};
 use crate::command::flush::net::Net;
@@ -373,12 +375,13 @@ impl World {
         self.shared_group(archetype, chunk, target, &net.shared)
     }
 
-    /// Why a net change is refused to a chunk's entities: they have another value of a const shared fragment.
+    /// Why a net change is refused to a chunk's entities: they have another value of a const shared fragment, which
+    /// has not gone before.
     fn refuses_const(&self, archetype: u32, chunk: u32, net: &Net) -> Option<WorldError> {
         let row = Row { chunk, row: 0 };
         let any = crate::entity::Entity::PLACEHOLDER;
-        // What goes and comes again in one change is still const.
-        self.check_const_shared(archetype, row, any, &net.shared)
-            .err()
+        let stays = |(id, _): &&(FragmentId, SharedId)| net.again.binary_search(id).is_err();
+        let shared: SmallVec<[_; 2]> = net.shared.iter().filter(stays).copied().collect();
+        self.check_const_shared(archetype, row, any, &shared).err()
     }
 }

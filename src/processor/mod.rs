@@ -9,6 +9,11 @@ mod needs;
     not(test),
     expect(dead_code, unused_imports, reason = "the schedule is to use it")
 )]
+mod picture;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, unused_imports, reason = "the schedule is to use it")
+)]
 mod solver;
 
 pub use solver::{Relation, SolveError, Target};

@@ -44,6 +44,11 @@ pub(crate) struct Conflicts {
     /// For each position whether a query of the processor sees an archetype.
     seen: Vec<bool>,
     chains: Chains,
+    /// All fragments that any query asks for.
+    asked: FragmentSet,
+    /// What archetypes that were looked at have of these, and which of them can be switched off there: another one
+    /// that is alike says nothing new.
+    known: HashSet<[FragmentSet; 2]>,
     /// Archetypes that were looked at, of the world with this identity.
     archetypes: usize,
     world: u64,
@@ -73,8 +78,16 @@ const NO_WORLD: u64 = 0;
 impl Conflicts {
     /// The conflicts about resources. `needs` are those of the nodes, in their order.
     pub(crate) fn new(order: &Order, needs: &[Needs]) -> Self {
+        let queries = needs.iter().flat_map(|needs| &needs.queries);
+        let asked = queries.flat_map(|query| [query.looked_at(), query.switches().clone()]);
+        let asked = asked.fold(FragmentSet::new(), |mut all, asked| {
+            all.extend(asked.iter());
+            all
+        });
         let mut conflicts = Self {
             asks: asks(order, needs),
+            asked,
+            known: HashSet::new(),
             edges: Edges::new(order),
             resource_edges: 0,
             seen: vec![false; order.line.len()],
@@ -114,18 +127,24 @@ impl Conflicts {
     /// Looks at the archetypes that have come since the last call; at all of them, and forgetting what was, if it
     /// is another world, or one that has let archetypes go. Whether anything is different now.
     ///
-    /// O(queries) for each archetype, and O(1) for each fragment that a query touches there and somebody writes.
+    /// O(queries) for each archetype that is not like an earlier one in all that is asked, and O(1) for each fragment that a query touches there and somebody writes.
     pub(crate) fn extend(&mut self, world: &World) -> bool {
         let anew = self.world != world.identity();
         if anew {
             self.world = world.identity();
             self.archetypes = 0;
+            self.known.clear();
             self.seen.fill(false);
             self.edges.truncate(self.resource_edges);
         }
         let mut changed = anew;
         for archetype in &world.archetypes[self.archetypes..] {
-            changed |= self.look(archetype);
+            let asked = |&id: &FragmentId| self.asked.contains(id);
+            let has = archetype.ids.iter().copied().filter(asked).collect();
+            let switchable = archetype.enabled.iter().map(|bits| bits.id).filter(asked);
+            if self.known.insert([has, switchable.collect()]) {
+                changed |= self.look(archetype);
+            }
         }
         self.archetypes = world.archetypes.len();
         changed

@@ -2,7 +2,7 @@
 //!
 //! It is pure data, without threads. In two steps, of which the second can be taken again and again:
 //!
-//! 1. [`order`] puts processors into a *line*, from what they and their groups ask for: by phase, then by
+//! 1. [`order()`] puts processors into a *line*, from what they and their groups ask for: by phase, then by
 //!    *stage* (how many flushes of commands have to come before within the phase), then by before and after,
 //!    then by priority, then as they were registered. Between the processors stand *joints*, which do no work:
 //!    where a group begins and ends, and for optional names that nobody has. A group with many members that
@@ -18,6 +18,7 @@ mod chains;
 mod conflicts;
 mod cycle;
 mod error;
+mod explain;
 mod graph;
 mod names;
 mod nearest;
@@ -30,6 +31,7 @@ mod tests;
 
 pub(crate) use conflicts::{Conflict, Conflicts};
 pub use error::{Relation, SolveError};
+pub(crate) use explain::why;
 pub(crate) use node::{GroupOrder, Node};
 pub(crate) use order::{Order, VertexKind, order};
 pub(crate) use reason::Reason;

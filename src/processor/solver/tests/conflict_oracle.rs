@@ -3,6 +3,7 @@
 //! The oracle takes every pair of processors, every archetype and every fragment. It asks:
 //! * between two of one segment that conflict there is a way along the edges, those of the order or of conflicts;
 //! * no edge of a conflict joins two that do not, none joins segments, and each points along the line;
+//! * who asks why is given a reason exactly for those that conflict;
 //! * looking at archetypes as they come is the same as looking at all at the end.
 
 use core::alloc::Layout;
@@ -14,7 +15,7 @@ use super::{NodeExt, node, solve};
 use crate::archetype::Archetype;
 use crate::fragment::{DynamicBundle, FragmentId, FragmentSet, Value};
 use crate::processor::needs::Needs;
-use crate::processor::solver::{Conflict, Conflicts, Node, Order};
+use crate::processor::solver::{Conflict, Conflicts, Node, Order, why};
 use crate::query::{Access, Requirements, ResourceId};
 use crate::world::World;
 
@@ -300,7 +301,12 @@ fn check(case: &Case) {
         assert_eq!(anew.sees_any(place(one)), sees);
         assert_eq!(grown.sees_any(place(one)), sees);
         for other in (0..nodes.len()).filter(|&other| place(one) < place(other)) {
-            let conflict = segment(one) == segment(other) && case.conflict(&world, one, other);
+            let conflict = case.conflict(&world, one, other);
+            assert_eq!(
+                why(&needs[one], &needs[other], &world).is_empty(),
+                !conflict
+            );
+            let conflict = conflict && segment(one) == segment(other);
             let way = ways[place(other) as usize][place(one) as usize];
             assert!(way || !conflict, "{one} and {other} may overlap");
             let direct = direct(place(one), place(other));

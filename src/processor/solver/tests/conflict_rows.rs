@@ -3,7 +3,7 @@
 use super::{NodeExt, node, solve};
 use crate::fragment::{Bundle, Fragment, PerChunk, Shared};
 use crate::processor::needs::Needs;
-use crate::processor::solver::{Conflicts, Node};
+use crate::processor::solver::{Conflicts, Node, why};
 use crate::query::{
     Changed, Enabled, Has, Moved, Query, QueryData, QueryFilter, QueryResources, With, Without,
 };
@@ -260,4 +260,31 @@ fn only_new_archetypes_are_looked_at_until_some_go() {
     assert!(conflicts.extend(&world));
     assert_eq!(sees(&conflicts), [true, true, false]);
     assert_eq!(conflicts.edges().len(), 1);
+}
+
+#[test]
+fn all_reasons_are_told_to_who_asks() {
+    let mut world = world();
+    register::<Awake>(&world);
+    world.create((Position::NEW, 1_u64, Awake)).unwrap();
+    let one = lending::<(&mut u32, &mut u64, Enabled<Awake>), (), &u8>(&world);
+    let mut other = lending::<(&u32, &mut u64), With<Awake>, &mut u8>(&world);
+    let told = |other: &Needs| {
+        let reasons = why(&one, other, &world).into_iter();
+        reasons
+            .map(|reason| reason.describe(world.registry()))
+            .collect::<Vec<_>>()
+    };
+    let awake = core::any::type_name::<Awake>();
+    assert_eq!(
+        told(&other),
+        [
+            "the resource u8".into(),
+            "u32 (first in archetype 2)".into(),
+            "u64 (first in archetype 2)".into(),
+            format!("the switch of {awake} (first in archetype 2)"),
+        ]
+    );
+    other = needs::<&u32, Without<Velocity>>(&world);
+    assert_eq!(told(&other), [""; 0]);
 }

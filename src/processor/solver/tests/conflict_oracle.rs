@@ -317,7 +317,7 @@ fn check(case: &Case) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: ProptestConfig::default().cases * 2,
+        cases: ProptestConfig::default().cases / 2,
         ..ProptestConfig::default()
     })]
 

@@ -10,6 +10,7 @@
 
 pub mod atomic;
 pub mod geometry;
+pub mod graph;
 pub(crate) mod local;
 #[cfg(loom)]
 pub mod model;

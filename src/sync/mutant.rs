@@ -18,6 +18,10 @@ use super::atomic::Ordering;
 #[cfg(any(loom, feature = "probe"))]
 pub const MUTANTS: &[(&str, &str)] = &[
     (
+        "bag_reads_then_writes",
+        "what is in a bag is taken by a read and a write",
+    ),
+    (
         "batch_forgets_surplus",
         "a batch that needs a part of a claimed word loses the rest",
     ),
@@ -57,6 +61,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "memory is given back because the mask was seen empty, not held",
     ),
     (
+        "doorbell_wakes_nobody",
+        "a vertex is left without its thread being woken",
+    ),
+    (
         "failed_batch_keeps_ids",
         "a batch that fails loses the ids it took (as published)",
     ),
@@ -79,6 +87,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "give_relaxed",
         "the next user of a chunk does not see what the last one did",
+    ),
+    (
+        "graph_forgets_to_rewind",
+        "a vertex's count is not put back for the next round",
+    ),
+    (
+        "graph_relaxed",
+        "who counts a vertex down last does not see what the others did",
     ),
     (
         "hints_no_group_recheck",

@@ -4,6 +4,10 @@
 /// Mutant, model.
 pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
+        "bag_reads_then_writes",
+        "sync_graph::what_is_in_a_bag_is_given_out_once",
+    ),
+    (
         "batch_forgets_surplus",
         "entity_claims::two_batches_share_no_slot",
     ),
@@ -52,6 +56,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "chunk_commit::memory_is_not_given_back_under_a_taker",
     ),
     (
+        "doorbell_wakes_nobody",
+        "sync_graph::who_is_rung_for_wakes_and_sees_what_was_done",
+    ),
+    (
         "failed_batch_keeps_ids",
         "entity_claims::a_batch_that_fails_leaves_nothing_alive_and_loses_nothing",
     ),
@@ -74,6 +82,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "give_relaxed",
         "chunk_takes::a_run_that_is_given_back_is_taken_as_it_was_left",
+    ),
+    (
+        "graph_forgets_to_rewind",
+        "sync_graph::a_vertex_that_waits_for_two_threads_runs_once_and_sees_both",
+    ),
+    (
+        "graph_relaxed",
+        "sync_graph::a_vertex_that_waits_for_two_threads_runs_once_and_sees_both",
     ),
     (
         "hints_no_group_recheck",

@@ -1,11 +1,14 @@
 //! `Commands`: a recorder.
 
 use core::fmt;
+use core::ops::Range;
 use std::sync::Arc;
 
 use crate::command::lane::{Lane, Made};
-use crate::command::queue::{MIDDLE, Queue};
+use crate::command::precedence::Precedence;
+use crate::command::queue::Queue;
 use crate::command::stripes::{Ids, Stripe, Stripes};
+use crate::command::turn::Turn;
 use crate::entity::Entity;
 use crate::fragment::{Bundle, Fragment, SharedFragment};
 use crate::sync::pool::Lent;
@@ -59,8 +62,7 @@ use crate::world::{World, WorldError};
 pub struct Commands<'q> {
     queue: &'q Queue,
     lane: Lent<'q, Lane>,
-    key: u64,
-    number: u64,
+    precedence: Precedence,
     ids: Ids<'q>,
 }
 
@@ -68,8 +70,11 @@ pub struct Commands<'q> {
 #[derive(Clone)]
 pub struct ParallelCommands {
     queue: Arc<Queue>,
+    rank: u32,
     /// In an ordered universe.
     stripes: Option<Arc<Stripes>>,
+    /// Which of them are for sort keys; in a processor the first is for a recorder without one.
+    pieces: Range<u32>,
 }
 
 /// The entities of one [`Commands::create_batch`], in order. Names only: it keeps nothing alive.
@@ -83,7 +88,7 @@ impl World {
     #[must_use]
     #[doc(alias = "defer")]
     pub fn commands(&self) -> Commands<'_> {
-        Queue::of(self).open(MIDDLE, None)
+        Queue::of(self).open(Precedence::OUTSIDE, Precedence::MIDDLE, None)
     }
 
     /// Opens recorders while the world is lent to a query: for closures that run in parallel, and for threads
@@ -126,7 +131,19 @@ impl ParallelCommands {
         let ordered = world.universe.is_ordered();
         Self {
             queue: Arc::clone(Queue::of(world)),
+            rank: Precedence::OUTSIDE,
             stripes: ordered.then(|| Arc::new(Stripes::of(world, pieces))),
+            pieces: 0..u32::MAX,
+        }
+    }
+
+    /// For the recorders of a processor.
+    pub(crate) fn of_turn(world: &World, turn: Turn<'_>) -> Self {
+        Self {
+            queue: Arc::clone(Queue::of(world)),
+            rank: turn.rank,
+            stripes: turn.stripes.cloned(),
+            pieces: turn.pieces(),
         }
     }
 
@@ -134,7 +151,9 @@ impl ParallelCommands {
     pub(crate) fn of_one(world: &World) -> Self {
         Self {
             queue: Arc::clone(Queue::of(world)),
+            rank: Precedence::OUTSIDE,
             stripes: None,
+            pieces: 0..0,
         }
     }
 
@@ -142,7 +161,13 @@ impl ParallelCommands {
     /// those that the world's own calls would get: it must not be open while others are.
     #[must_use]
     pub fn open(&self) -> Commands<'_> {
-        self.queue.open(MIDDLE, None)
+        let stripe = match &self.stripes {
+            Some(stripes) if self.rank != Precedence::OUTSIDE => {
+                Some(stripes.stripe_among(self.pieces.start..self.pieces.end, 0))
+            }
+            _ => None,
+        };
+        self.queue.open(self.rank, Precedence::MIDDLE, stripe)
     }
 
     /// Opens a recorder whose commands come before those with a higher sort key, and after those with a lower
@@ -156,9 +181,13 @@ impl ParallelCommands {
     /// flush [counts them](crate::command::FlushReport::by_chance).
     #[must_use]
     pub fn open_at(&self, sort_key: u64) -> Commands<'_> {
-        let stripe = self.stripes.as_deref();
-        let stripe = stripe.map(|stripes| stripes.stripe(sort_key));
-        self.queue.open(sort_key, stripe)
+        let stripe = self.stripes.as_deref().map(|stripes| {
+            if self.rank == Precedence::OUTSIDE {
+                return stripes.stripe(sort_key);
+            }
+            stripes.stripe_among(self.pieces.start + 1..self.pieces.end, sort_key)
+        });
+        self.queue.open(self.rank, sort_key, stripe)
     }
 }
 
@@ -169,18 +198,24 @@ impl fmt::Debug for ParallelCommands {
 }
 
 impl<'q> Commands<'q> {
+    /// The recorder of a processor.
+    pub(crate) fn of_turn(world: &'q World, turn: Turn<'q>) -> Self {
+        let stripe = turn
+            .stripes
+            .map(|stripes| stripes.stripe_among(turn.pieces(), 0));
+        Queue::of(world).open(turn.rank, Precedence::MIDDLE, stripe)
+    }
+
     pub(super) fn new(
         queue: &'q Queue,
         lane: Lent<'q, Lane>,
-        key: u64,
-        number: u64,
+        precedence: Precedence,
         stripe: Option<Stripe<'q>>,
     ) -> Self {
         Self {
             queue,
             lane,
-            key,
-            number,
+            precedence,
             ids: Ids {
                 stripe,
                 by_chance: 0,
@@ -368,14 +403,14 @@ impl Drop for Commands<'_> {
             stripe.close(&self.lane.universe);
         }
         self.lane.by_chance += self.ids.by_chance;
-        self.queue.close(&mut self.lane, self.key, self.number);
+        self.queue.close(&mut self.lane, self.precedence);
     }
 }
 
 impl fmt::Debug for Commands<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Commands")
-            .field("sort_key", &self.key)
+            .field("sort_key", &self.precedence.key)
             .field("len", &self.len())
             .finish_non_exhaustive()
     }

@@ -15,8 +15,14 @@ mod faults;
 mod flush;
 mod lane;
 mod payload;
+mod precedence;
 mod queue;
 mod stripes;
+mod turn;
 
 pub use commands::{Commands, ParallelCommands, RecordedBatch};
 pub use flush::FlushReport;
+pub(crate) use precedence::Precedence;
+pub(crate) use stripes::Stripes;
+#[doc(hidden)]
+pub use turn::Turn;

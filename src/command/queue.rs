@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::command::Commands;
 use crate::command::flush::Memory;
 use crate::command::lane::{Cut, Lane};
+use crate::command::precedence::Precedence;
 use crate::command::stripes::Stripe;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::pool::{Lent, Pool};
@@ -26,8 +27,6 @@ pub(crate) struct Queue {
     ended: AtomicU32,
 }
 
-/// The sort key of recorders that are given none: in the middle.
-pub(super) const MIDDLE: u64 = 1 << 63;
 const GROW: u32 = 1 << 31;
 
 impl Queue {
@@ -56,8 +55,13 @@ impl Queue {
         queue
     }
 
-    /// Opens a recorder. Lock-free.
-    pub(super) fn open<'q>(&'q self, key: u64, stripe: Option<Stripe<'q>>) -> Commands<'q> {
+    /// Opens a recorder of a rank, with a sort key. Lock-free.
+    pub(super) fn open<'q>(
+        &'q self,
+        rank: u32,
+        key: u64,
+        stripe: Option<Stripe<'q>>,
+    ) -> Commands<'q> {
         // Ordering: Relaxed: only uniqueness, and the order of one thread's recorders, matter.
         let number = self.recorders.fetch_add(1, Ordering::Relaxed);
         let lane = self.lanes.take();
@@ -72,12 +76,12 @@ impl Queue {
             enableable: self.seat.universe.registry().enableable(),
         };
         lane.open(cut, chunks & GROW != 0);
-        Commands::new(self, lane, key, number, stripe)
+        Commands::new(self, lane, Precedence { rank, key, number }, stripe)
     }
 
     /// Takes a recorder's lane back. If the world is gone, so is what was recorded.
-    pub(super) fn close(&self, lane: &mut Lent<'_, Lane>, key: u64, number: u64) {
-        lane.close(key, number);
+    pub(super) fn close(&self, lane: &mut Lent<'_, Lane>, precedence: Precedence) {
+        lane.close(precedence);
         // Ordering: Acquire pairs with the Release in `world_ends`. Who just misses it leaves the lane to
         // the end of the queue.
         if self.ended.load(Ordering::Acquire) == 1 && !lane.is_empty() {

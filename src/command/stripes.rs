@@ -6,6 +6,8 @@
 //! twice as many, none of which any other piece has. So a recorder needs no other to know its ids. A word of
 //! which a slot is taken is passed by.
 
+use core::ops::Range;
+
 use crate::archetype::Universe;
 use crate::entity::Claimed;
 use crate::entity::{Entity, EntityIndex, Full, Place};
@@ -13,7 +15,7 @@ use crate::world::World;
 
 /// The words of all pieces.
 #[derive(Debug)]
-pub(super) struct Stripes {
+pub(crate) struct Stripes {
     free: Vec<u32>,
     /// The first word that was never used.
     used: u32,
@@ -35,7 +37,7 @@ pub(super) struct Stripe<'q> {
 
 impl Stripes {
     /// For a world in an ordered universe: a piece for each chunk, or so many. O(ids).
-    pub(super) fn of(world: &World, pieces: Option<usize>) -> Self {
+    pub(crate) fn of(world: &World, pieces: Option<usize>) -> Self {
         let (free, used) = world.universe.index().free_words();
         let mut first = Vec::with_capacity(world.archetypes.len() + 1);
         let mut chunks = 0;
@@ -54,6 +56,11 @@ impl Stripes {
 
     /// The words of the piece with a sort key: the number of a piece, or a chunk's key.
     pub(super) fn stripe(&self, key: u64) -> Stripe<'_> {
+        self.stripe_among(0..self.pieces, key)
+    }
+
+    /// The same, where only these pieces are meant.
+    pub(super) fn stripe_among(&self, pieces: Range<u32>, key: u64) -> Stripe<'_> {
         let (archetype, position) = ((key >> 32) as usize, key as u32);
         let piece = match (self.first.get(archetype), self.first.get(archetype + 1)) {
             (Some(first), Some(end)) if archetype > 0 => {
@@ -62,9 +69,10 @@ impl Stripes {
             _ if archetype == 0 => Some(position),
             _ => None,
         };
+        let piece = piece.and_then(|piece| piece.checked_add(pieces.start));
         Stripe {
             stripes: self,
-            piece: piece.filter(|&piece| piece < self.pieces),
+            piece: piece.filter(|&piece| piece < pieces.end),
             level: 0,
             passed: 0,
             claimed: Claimed::default(),

@@ -4,6 +4,7 @@ use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
+use crate::command::Precedence;
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, note};
 use crate::signal::log::Log;
@@ -117,14 +118,14 @@ impl Board {
         now: u64,
         panicked: &mut Panicked,
     ) {
-        let mut order: Vec<(u64, u64, usize, usize)> = Vec::new();
+        let mut order: Vec<(Precedence, usize, usize)> = Vec::new();
         for (at, bag) in bags.iter().enumerate() {
             let segments = bag.segments.iter().enumerate();
-            order.extend(segments.map(|(segment, s)| (s.key, s.number, at, segment)));
+            order.extend(segments.map(|(segment, s)| (s.precedence, at, segment)));
         }
         order.sort_unstable();
         let finder = world.finder();
-        for (_, _, at, segment) in order {
+        for (_, at, segment) in order {
             let bag = &mut *bags[at];
             let letters = bag.segments[segment].letters.clone();
             let mut next = bag.times.partition_point(|(at, _)| *at < letters.start);

@@ -95,6 +95,17 @@ impl World {
     }
 }
 
+impl<P> Signal<P> {
+    /// The signal, whatever it carries.
+    pub(crate) fn untyped(self) -> Signal<()> {
+        Signal {
+            post: self.post,
+            number: self.number,
+            _payload: PhantomData,
+        }
+    }
+}
+
 impl<P> Clone for Signal<P> {
     fn clone(&self) -> Self {
         *self

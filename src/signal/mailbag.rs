@@ -4,6 +4,7 @@
 use core::any::Any;
 use core::ops::Range;
 
+use crate::command::Precedence;
 use crate::entity::Entity;
 
 /// A signal that was sent. 16 bytes.
@@ -18,8 +19,7 @@ pub(super) struct Letter {
 /// What one sender sent.
 #[derive(Debug)]
 pub(super) struct Segment {
-    pub(super) key: u64,
-    pub(super) number: u64,
+    pub(super) precedence: Precedence,
     pub(super) letters: Range<u32>,
 }
 
@@ -55,12 +55,11 @@ impl Mailbag {
     }
 
     /// The sender closes.
-    pub(super) fn close(&mut self, key: u64, number: u64) {
+    pub(super) fn close(&mut self, precedence: Precedence) {
         let letters = self.began..self.letters.len() as u32;
         if !letters.is_empty() {
             self.segments.push(Segment {
-                key,
-                number,
+                precedence,
                 letters,
             });
         }

@@ -18,9 +18,11 @@ mod mailbag;
 mod post;
 mod reader;
 mod sender;
+mod signalled;
 mod time;
 
 pub use error::SignalError;
 pub use kind::Signal;
 pub use reader::{Delivery, Received, SignalReader};
 pub use sender::{ParallelSignals, Signals};
+pub use signalled::Signalled;

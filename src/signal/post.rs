@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::command::Precedence;
 use crate::signal::Signals;
 use crate::signal::kind::Kind;
 use crate::signal::mailbag::Mailbag;
@@ -25,9 +26,6 @@ pub(super) struct Post {
     ended: AtomicU32,
 }
 
-/// The sort key of senders that are given none: in the middle.
-pub(super) const MIDDLE: u64 = 1 << 63;
-
 impl Post {
     fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -47,19 +45,19 @@ impl Post {
         world.attached.get_or_attach(|| Arc::new(Self::new()))
     }
 
-    /// Opens a sender. Lock-free.
-    pub(super) fn open(&self, key: u64) -> Signals<'_> {
+    /// Opens a sender of a rank, with a sort key. Lock-free.
+    pub(super) fn open(&self, rank: u32, key: u64) -> Signals<'_> {
         // Ordering: Relaxed: only uniqueness, and the order of one thread's senders, matter.
         let number = self.senders.fetch_add(1, Ordering::Relaxed);
         let bag = self.bags.take();
         let mut bag = bag.unwrap_or_else(|| self.bags.lend(Mailbag::default()));
         bag.open();
-        Signals::new(self, bag, key, number)
+        Signals::new(self, bag, Precedence { rank, key, number })
     }
 
     /// Takes a sender's bag back. If the world is gone, so is what was sent.
-    pub(super) fn close(&self, bag: &mut Lent<'_, Mailbag>, key: u64, number: u64) {
-        bag.close(key, number);
+    pub(super) fn close(&self, bag: &mut Lent<'_, Mailbag>, precedence: Precedence) {
+        bag.close(precedence);
         // Ordering: Acquire pairs with the Release in `world_ends`. Who just misses it leaves the bag to the
         // end of the post.
         if self.ended.load(Ordering::Acquire) == 1 {

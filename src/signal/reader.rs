@@ -7,11 +7,11 @@ use std::sync::Arc;
 use crate::archetype::Row;
 use crate::entity::Entity;
 use crate::fragment::panic::{note, resume};
-use crate::query::{Query, QueryData, QueryError, QueryFilter, ReadOnly};
+use crate::query::{Query, QueryData, QueryError, QueryFilter, ReadOnly, Requirements};
 use crate::signal::collect::{Board, board, collect};
 use crate::signal::log::Cursor;
 use crate::signal::post::Post;
-use crate::signal::{Signal, SignalError};
+use crate::signal::{Signal, SignalError, Signalled};
 use crate::sync::atomic::Ordering;
 use crate::world::World;
 
@@ -198,7 +198,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         let mut delivery = Delivery::default();
         note(&mut panicked, || {
             // SAFETY: the world is this call's alone.
-            delivery = unsafe { self.run(world, each) };
+            delivery = unsafe { self.run(world, world.begin_version(), each) };
         });
         resume(panicked);
         delivery
@@ -214,16 +214,35 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         D: ReadOnly,
     {
         // SAFETY: it only reads.
-        unsafe { self.run(world, each) }
+        unsafe { self.run(world, world.begin_version(), each) }
+    }
+
+    /// What its query asks of archetypes.
+    pub(crate) fn requirements(&self) -> &Requirements {
+        self.query.requirements()
+    }
+
+    /// It as a parameter of a processor.
+    ///
+    /// # Safety
+    /// For `'w` nobody uses what `D` writes, or writes what it reads.
+    pub(crate) unsafe fn signalled<'w>(
+        &'w mut self,
+        world: &'w World,
+        version: u32,
+    ) -> Signalled<'w, D, F> {
+        // SAFETY: the caller's.
+        unsafe { Signalled::new(self, world, version) }
     }
 
     /// Lends what is in the logs.
     ///
     /// # Safety
     /// As for [`Query::lend_rows`].
-    unsafe fn run(
+    pub(super) unsafe fn run(
         &mut self,
         world: &World,
+        version: u32,
         mut each: impl FnMut(D::Item<'_>, Received<'_>),
     ) -> Delivery {
         let mut delivery = Delivery::default();
@@ -271,7 +290,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         });
         // SAFETY: the caller's; each row is there once.
         unsafe {
-            self.query.lend_rows(world, rows, |item| {
+            self.query.lend_rows(world, version, rows, |item| {
                 let found = at_hand.get();
                 entities += 1;
                 signals += found.len();

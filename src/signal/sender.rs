@@ -4,9 +4,10 @@ use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
 
+use crate::command::Precedence;
 use crate::entity::Entity;
 use crate::signal::mailbag::Mailbag;
-use crate::signal::post::{MIDDLE, Post};
+use crate::signal::post::Post;
 use crate::signal::time::nanoseconds;
 use crate::signal::{Signal, SignalError};
 use crate::sync::atomic::Ordering;
@@ -53,34 +54,44 @@ use crate::world::World;
 pub struct Signals<'q> {
     post: &'q Post,
     bag: Lent<'q, Mailbag>,
-    key: u64,
-    number: u64,
+    precedence: Precedence,
 }
 
 /// Opens senders on any thread, without the world in hand: see [`World::parallel_signals`].
 #[derive(Clone)]
-pub struct ParallelSignals(Arc<Post>);
+pub struct ParallelSignals {
+    post: Arc<Post>,
+    rank: u32,
+}
 
 impl World {
     /// Opens a sender. Any thread, lock-free.
     #[must_use]
     pub fn signals(&self) -> Signals<'_> {
-        Post::of(self).open(MIDDLE)
+        Signals::of_rank(self, Precedence::OUTSIDE)
     }
 
     /// Opens senders while the world is lent to a query: for closures that run in parallel, and for threads that
     /// do not have the world.
     #[must_use]
     pub fn parallel_signals(&self) -> ParallelSignals {
-        ParallelSignals(Arc::clone(Post::of(self)))
+        ParallelSignals::of_rank(self, Precedence::OUTSIDE)
     }
 }
 
 impl ParallelSignals {
+    /// For senders of a rank.
+    pub(crate) fn of_rank(world: &World, rank: u32) -> Self {
+        Self {
+            post: Arc::clone(Post::of(world)),
+            rank,
+        }
+    }
+
     /// Opens a sender with the middle one of all sort keys. Lock-free.
     #[must_use]
     pub fn open(&self) -> Signals<'_> {
-        self.0.open(MIDDLE)
+        self.post.open(self.rank, Precedence::MIDDLE)
     }
 
     /// Opens a sender whose signals come before those with a higher sort key, and after those with a lower
@@ -88,7 +99,7 @@ impl ParallelSignals {
     /// [`ParallelCommands::open_at`](crate::command::ParallelCommands::open_at). Lock-free.
     #[must_use]
     pub fn open_at(&self, sort_key: u64) -> Signals<'_> {
-        self.0.open(sort_key)
+        self.post.open(self.rank, sort_key)
     }
 
     /// As [`World::signal`].
@@ -96,24 +107,28 @@ impl ParallelSignals {
     /// # Errors
     /// As for that.
     pub fn signal<P: Send + Sync + 'static>(&self, name: &str) -> Result<Signal<P>, SignalError> {
-        self.0.signal(Some(name))
+        self.post.signal(Some(name))
     }
 
     /// As [`World::time`].
     #[must_use]
     pub fn time(&self) -> Duration {
         // Ordering: as in `World::time`.
-        Duration::from_nanos(self.0.now.load(Ordering::Relaxed))
+        Duration::from_nanos(self.post.now.load(Ordering::Relaxed))
     }
 }
 
 impl<'q> Signals<'q> {
-    pub(super) fn new(post: &'q Post, bag: Lent<'q, Mailbag>, key: u64, number: u64) -> Self {
+    /// A sender of a rank.
+    pub(crate) fn of_rank(world: &'q World, rank: u32) -> Self {
+        Post::of(world).open(rank, Precedence::MIDDLE)
+    }
+
+    pub(super) fn new(post: &'q Post, bag: Lent<'q, Mailbag>, precedence: Precedence) -> Self {
         Self {
             post,
             bag,
-            key,
-            number,
+            precedence,
         }
     }
 
@@ -210,14 +225,14 @@ impl<'q> Signals<'q> {
 
 impl Drop for Signals<'_> {
     fn drop(&mut self) {
-        self.post.close(&mut self.bag, self.key, self.number);
+        self.post.close(&mut self.bag, self.precedence);
     }
 }
 
 impl fmt::Debug for Signals<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Signals")
-            .field("sort_key", &self.key)
+            .field("sort_key", &self.precedence.key)
             .field("len", &self.len())
             .finish_non_exhaustive()
     }

@@ -36,6 +36,7 @@ use rayon::prelude::*;
 pub use report::FlushReport;
 
 use crate::command::lane::{Lane, Private};
+use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::entity::{Entity, EntityFault};
 use crate::fragment::panic::{Panicked, first, note, resume};
@@ -137,25 +138,25 @@ impl World {
 
 impl Flush<'_> {
     fn run(&mut self, world: &mut World, memory: &mut Memory) {
-        let mut order: Vec<(u64, u64, usize, usize)> = Vec::new();
+        let mut order: Vec<(Precedence, usize, usize)> = Vec::new();
         for (lane, (data, _)) in self.lanes.iter_mut().enumerate() {
             self.report.by_chance += data.by_chance;
             for payload in &mut data.payloads {
                 payload.seal();
             }
             let segments = data.segments.iter().enumerate();
-            order.extend(segments.map(|(at, s)| (s.key, s.number, lane, at)));
+            order.extend(segments.map(|(at, s)| (s.precedence, lane, at)));
         }
         order.sort_unstable();
         world.begin_gathering();
-        for &(_, _, lane, segment) in &order {
+        for &(_, lane, segment) in &order {
             self.link(world, lane, segment);
         }
         self.empty_nurseries();
         self.panicked = first(self.panicked.take(), world.tell_gathered());
         let pieces: Vec<Piece> = order
             .iter()
-            .map(|&(_, _, lane, segment)| Piece {
+            .map(|&(_, lane, segment)| Piece {
                 lane,
                 commands: self.lanes[lane].0.segments[segment].commands.clone(),
             })

@@ -35,6 +35,21 @@ pub struct FlushReport {
 }
 
 impl FlushReport {
+    /// Adds what another flush has done.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.commands += other.commands;
+        self.created += other.created;
+        self.destroyed += other.destroyed;
+        self.moved += other.moved;
+        self.updated += other.updated;
+        self.closures += other.closures;
+        self.dead += other.dead;
+        self.refused.extend(other.refused);
+        self.by_chance += other.by_chance;
+        self.rounds += other.rounds;
+        self.unfinished |= other.unfinished;
+    }
+
     /// Whether every command was done.
     #[must_use]
     pub fn is_clean(&self) -> bool {

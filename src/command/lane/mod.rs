@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use crate::archetype::{Chunk, Draft, Universe};
 use crate::command::payload::Payload;
+use crate::command::precedence::Precedence;
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, Value};
 use crate::world::{TypeHasher, World};
@@ -93,8 +94,7 @@ pub(in crate::command) struct Combo {
 /// What one recorder left.
 #[derive(Debug)]
 pub(in crate::command) struct Segment {
-    pub(in crate::command) key: u64,
-    pub(in crate::command) number: u64,
+    pub(in crate::command) precedence: Precedence,
     pub(in crate::command) commands: Range<u32>,
     pub(in crate::command) parts: Range<u32>,
 }
@@ -252,7 +252,7 @@ impl Lane {
     }
 
     /// The recorder closes: what it has recorded becomes a segment.
-    pub(in crate::command) fn close(&mut self, key: u64, number: u64) {
+    pub(in crate::command) fn close(&mut self, precedence: Precedence) {
         let (commands, parts) = self.began;
         for part in parts..self.parts.len() as u32 {
             let stream = self.parts[part as usize].stream;
@@ -268,8 +268,7 @@ impl Lane {
         let templates = self.templates.last().is_some_and(|(of, _)| *of == segment);
         if !commands.is_empty() || !parts.is_empty() || templates {
             self.segments.push(Segment {
-                key,
-                number,
+                precedence,
                 commands,
                 parts,
             });

@@ -1,0 +1,19 @@
+//! `Precedence`: in which order what several recorders left is taken.
+
+/// Where a recorder, or a sender of signals, comes among others. Compared from the first field on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Precedence {
+    /// The place of its processor in the order of a phase; [`OUTSIDE`](Self::OUTSIDE) of processors.
+    pub(crate) rank: u32,
+    /// The sort key that it was given.
+    pub(crate) key: u64,
+    /// How many were opened before it.
+    pub(crate) number: u64,
+}
+
+impl Precedence {
+    /// The rank of what no processor has opened: after all that they have.
+    pub(crate) const OUTSIDE: u32 = u32::MAX;
+    /// The sort key of who is given none: in the middle.
+    pub(crate) const MIDDLE: u64 = 1 << 63;
+}

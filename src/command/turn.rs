@@ -1,0 +1,27 @@
+//! `Turn`: what a recorder is told of the processor that it is opened for.
+
+use core::ops::Range;
+use std::sync::Arc;
+
+use crate::command::Stripes;
+
+/// One run of one processor.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct Turn<'r> {
+    /// The version that its changes get: by its place in the order, whoever runs beside it.
+    pub(crate) version: u32,
+    /// Its place in the order: its commands and signals come in this order.
+    pub(crate) rank: u32,
+    /// In an ordered universe: whence the ids come that it gives, and which pieces of them are its own.
+    pub(crate) stripes: Option<&'r Arc<Stripes>>,
+    pub(crate) first_piece: u32,
+    pub(crate) end_piece: u32,
+}
+
+impl Turn<'_> {
+    /// Its pieces of the ids.
+    pub(crate) fn pieces(&self) -> Range<u32> {
+        self.first_piece..self.end_piece
+    }
+}

@@ -1,0 +1,71 @@
+//! `Signalled`: what a processor has been sent.
+
+use core::fmt;
+
+use crate::query::{QueryData, QueryFilter};
+use crate::signal::{Delivery, Received, SignalReader};
+use crate::world::World;
+
+/// The entities that got signals since a processor ran last, as a parameter of it. Which signals, its builder
+/// says: [`hears`](crate::processor::ProcessorBuilder::hears). What is sent while processors run arrives at those of
+/// the next phase that hear it.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// struct Health(u32);
+///
+/// let mut world = World::new();
+/// let boar = world.create((Health(10),))?;
+/// let mut schedule = Schedule::new();
+/// schedule.add(
+///     processor("wound", |mut wounded: Signalled<&mut Health>, hit: &Signal<u32>| {
+///         wounded.deliver(|health, received| health.0 -= received.of(*hit).sum::<u32>());
+///     })
+///     .hears::<u32>("hit"),
+/// );
+/// let hit = world.signal::<u32>("hit")?;
+/// world.resources_mut().insert(hit);
+/// schedule.run(&mut world)?;
+/// world.signals().send(hit, boar, 3);
+/// schedule.run(&mut world)?;
+/// assert_eq!(world.get::<Health>(boar)?.0, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Source: Unreal Mass' signal processors.
+#[must_use = "signals are not delivered until that is asked for"]
+pub struct Signalled<'w, D: QueryData = crate::entity::Entity, F: QueryFilter = ()> {
+    reader: &'w mut SignalReader<D, F>,
+    world: &'w World,
+    version: u32,
+}
+
+impl<'w, D: QueryData, F: QueryFilter> Signalled<'w, D, F> {
+    /// # Safety
+    /// As for [`Query::lend_rows`](crate::query::Query), for `'w`.
+    pub(super) unsafe fn new(
+        reader: &'w mut SignalReader<D, F>,
+        world: &'w World,
+        version: u32,
+    ) -> Self {
+        Self {
+            reader,
+            world,
+            version,
+        }
+    }
+
+    /// Lends each entity that got signals and that the query matches, once, with what it got. O(signals · log
+    /// signals). A second call finds nothing new.
+    pub fn deliver(&mut self, each: impl FnMut(D::Item<'_>, Received<'_>)) -> Delivery {
+        // SAFETY: `new`'s caller's.
+        unsafe { self.reader.run(self.world, self.version, each) }
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> fmt::Debug for Signalled<'_, D, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Signalled").field(&self.reader).finish()
+    }
+}

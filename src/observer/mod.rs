@@ -14,3 +14,4 @@ mod observers;
 pub use batch::ObservedBatch;
 pub use observed::Observed;
 pub use observers::ObserverId;
+pub(crate) use observers::ObserverRun;

@@ -15,7 +15,9 @@ use crate::world::{World, new_identity};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ObserverId(u64);
 
-type Run = Box<dyn FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync>;
+/// What an observer calls.
+pub(crate) type ObserverRun =
+    Box<dyn FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync>;
 
 struct Observer {
     id: ObserverId,
@@ -23,7 +25,7 @@ struct Observer {
     fragment: FragmentId,
     /// What the entities must have beside it.
     requirements: Requirements,
-    run: Run,
+    run: ObserverRun,
 }
 
 /// The observers of a world, in the order in which they came: the order in which they are called.
@@ -226,12 +228,17 @@ impl World {
 
     /// Lets an observer go; `false` if it has gone already.
     pub fn unobserve(&mut self, observer: ObserverId) -> bool {
+        self.take_observer(observer).is_some()
+    }
+
+    /// Lets an observer go; what it called.
+    pub(crate) fn take_observer(&mut self, observer: ObserverId) -> Option<ObserverRun> {
         let gone = self.rewatch(|observers: &mut Observers| {
             let at = observers.all.iter().position(|known| known.id == observer);
             let gone = at.map(|at| observers.all.remove(at));
             (observers.kinds(), gone)
         });
-        gone.is_some()
+        gone.map(|observer| observer.run)
     }
 }
 

@@ -126,18 +126,19 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
 
 impl<D: QueryData, F: QueryFilter> Query<D, F> {
     /// Lends the data of those of these rows that the query sees, as a run does: of each before it asks for the
-    /// next.
+    /// next. What it changes gets this version.
     ///
     /// # Safety
     /// Rows of the world, each once; nobody uses in the meantime what `D` writes, or writes what it reads.
     pub(crate) unsafe fn lend_rows(
         &mut self,
         world: &World,
+        version: u32,
         rows: impl Iterator<Item = (u32, Row)>,
         mut each: impl FnMut(D::Item<'_>),
     ) {
         self.update(world);
-        let (since, version) = self.begin(world);
+        let since = self.begin_at(version);
         let scope = Scope {
             world,
             since,

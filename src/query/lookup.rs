@@ -37,6 +37,7 @@ pub struct QueryLookup<'q, D: QueryData, F: QueryFilter = ()> {
     matches: &'q [Match<D, F>],
     world: &'q World,
     since: u32,
+    version: u32,
     /// Lends as `&mut World` would.
     _data: PhantomData<&'q mut D>,
 }
@@ -59,7 +60,12 @@ impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryLookup<'_, D, F> {
 }
 
 impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
-    pub(super) fn new(world: &'q World, matches: &'q [Match<D, F>], since: u32) -> Self {
+    pub(super) fn new(
+        world: &'q World,
+        matches: &'q [Match<D, F>],
+        since: u32,
+        version: u32,
+    ) -> Self {
         let last = matches.last().map_or(0, |known| known.archetype + 1);
         let nothing = |_| Plain {
             chunks: &[],
@@ -80,6 +86,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
             matches,
             world,
             since,
+            version,
             _data: PhantomData,
         }
     }
@@ -167,7 +174,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
             world: self.world,
             archetype: &self.world.archetypes[archetype as usize],
             chunk,
-            version: self.world.version(),
+            version: self.version,
             since: self.since,
         }
     }
@@ -193,7 +200,15 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
             return Ok(unsafe { D::item(fetch, row.row as usize) });
         }
         // SAFETY: the caller's.
-        unsafe { lend(self.world, self.matches, self.since, entity, found) }
+        unsafe {
+            lend(
+                self.world,
+                self.matches,
+                (self.since, self.version),
+                entity,
+                found,
+            )
+        }
     }
 }
 
@@ -205,7 +220,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
 pub(super) unsafe fn lend<'a, D: QueryData, F: QueryFilter>(
     world: &'a World,
     matches: &[Match<D, F>],
-    since: u32,
+    (since, version): (u32, u32),
     entity: Entity,
     found: Option<(u32, Row)>,
 ) -> Result<D::Item<'a>, WorldError> {
@@ -221,7 +236,7 @@ pub(super) unsafe fn lend<'a, D: QueryData, F: QueryFilter>(
         world,
         archetype: data,
         chunk: &data.chunks[row.chunk as usize],
-        version: world.version(),
+        version,
         since,
     };
     if !masked(known.masks.as_deref(), chunk.chunk, row.row) || !F::sees(known.filter, chunk) {

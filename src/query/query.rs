@@ -6,12 +6,11 @@ use crate::archetype::{Cursor, Having, LONG_AGO, Lists};
 use crate::entity::Entity;
 use crate::query::lookup::lend;
 use crate::query::requirements::Mask;
-use crate::query::run::QueryRun;
+use crate::query::run::{QueryRun, Scope};
 use crate::query::{
-    QueryData, QueryError, QueryFilter, QueryLookup, QueryResources, ReadOnly, ReadOnlyResources,
-    Requirements,
+    ChunkView, QueryData, QueryError, QueryFilter, QueryLookup, QueryResources, ReadOnly,
+    ReadOnlyResources, Requirements,
 };
-use crate::sync::atomic::Ordering;
 use crate::world::{World, WorldError};
 
 /// A query to keep: what it lends and sees, and the archetypes that match, which are looked for once.
@@ -248,17 +247,53 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         }
     }
 
+    /// The same for a processor, whose changes get this version.
+    #[inline]
+    pub(crate) fn run_at<'q>(&'q mut self, world: &'q World, version: u32) -> QueryRun<'q, D, F> {
+        self.update(world);
+        let since = self.begin_at(version);
+        QueryRun {
+            matches: &self.matches,
+            world,
+            since,
+            version,
+            chunks: None,
+            _data: PhantomData,
+        }
+    }
+
+    /// Calls `see` for each chunk of the archetypes that match, and says whether a run would see it.
+    pub(crate) fn count_chunks(&mut self, world: &World, mut see: impl FnMut(ChunkView<'_>, bool)) {
+        self.update(world);
+        let version = world.version();
+        let scope = Scope {
+            world,
+            since: self.since(version),
+            version,
+            filter: None,
+        };
+        for known in &self.matches {
+            let archetype = &world.archetypes[known.archetype as usize];
+            for chunk in &archetype.chunks {
+                let seen = scope.view(known, archetype, chunk).is_some();
+                see(scope.show(archetype, chunk), seen);
+            }
+        }
+    }
+
     /// The versions of a run that begins: since when it looks for changes, and what its writes get.
     #[inline]
     pub(super) fn begin(&mut self, world: &World) -> (u32, u32) {
-        // Ordering: Relaxed, as in `World::version`.
-        let version = world
-            .version
-            .fetch_add(1, Ordering::Relaxed)
-            .wrapping_add(1);
+        let version = world.begin_version();
+        (self.begin_at(version), version)
+    }
+
+    /// Since when a run looks for changes whose own get this version.
+    #[inline]
+    pub(super) fn begin_at(&mut self, version: u32) -> u32 {
         let since = self.since(version);
         self.since = version;
-        (since, version)
+        since
     }
 
     /// The version at which it ran last; one before all that chunks have, if that was long ago.
@@ -364,11 +399,23 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         self.lookup_in(world)
     }
 
+    /// The same for a processor, whose changes get this version.
+    #[inline]
+    pub(crate) fn lookup_at<'q>(
+        &'q mut self,
+        world: &'q World,
+        version: u32,
+    ) -> QueryLookup<'q, D, F> {
+        self.update(world);
+        let since = self.since(version);
+        QueryLookup::new(world, &self.matches, since, version)
+    }
+
     #[inline]
     fn lookup_in<'q>(&'q mut self, world: &'q World) -> QueryLookup<'q, D, F> {
         self.update(world);
         let version = world.version();
-        QueryLookup::new(world, &self.matches, self.since(version))
+        QueryLookup::new(world, &self.matches, self.since(version), version)
     }
 
     /// Lends the data of one entity, if the query sees it.
@@ -413,8 +460,9 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         entity: Entity,
     ) -> Result<D::Item<'q>, WorldError> {
         self.update(world);
-        let since = self.since(world.version());
+        let version = world.version();
+        let versions = (self.since(version), version);
         // SAFETY: the caller's.
-        unsafe { lend(world, &self.matches, since, entity, world.locate(entity)) }
+        unsafe { lend(world, &self.matches, versions, entity, world.locate(entity)) }
     }
 }

@@ -148,6 +148,29 @@ impl Requirements {
         &self.watched
     }
 
+    /// A fragment that both lend, one of them to write; the smallest number.
+    pub(crate) fn conflict_with(&self, other: &Self) -> Option<FragmentId> {
+        let of = |a: &Self, b: &Self| {
+            let mut writes = a.writes.iter();
+            writes.find(|&id| b.writes.contains(id) || b.reads.contains(id))
+        };
+        let switched = |a: &Self, b: &Self| {
+            let looked_at = b.looked_at();
+            let mut switches = a.switches.iter();
+            switches.find(|&id| b.switches.contains(id) || looked_at.contains(id))
+        };
+        of(self, other)
+            .or_else(|| of(other, self))
+            .or_else(|| switched(self, other))
+            .or_else(|| switched(other, self))
+    }
+
+    /// Whether one asks for what the other excludes: then no archetype matches both, unless what is excluded can
+    /// be switched off.
+    pub(crate) fn excludes(&self, other: &Self) -> bool {
+        self.all.intersects(&other.none) || other.all.intersects(&self.none)
+    }
+
     /// The fragments that are switched off and on: with these conflicts who asks for the same to be there, or
     /// excludes it.
     #[must_use]
@@ -232,6 +255,12 @@ impl Requirements {
         });
         let masks: Box<[Mask]> = single.chain(any).collect();
         (!masks.is_empty()).then_some(masks)
+    }
+
+    /// Sets of which one fragment each must be there.
+    pub(crate) fn one_of_each(&self) -> impl Iterator<Item = &FragmentSet> {
+        let asked = (!self.one_of.is_empty()).then_some(&self.one_of);
+        self.any.iter().chain(asked)
     }
 
     /// Whether one of several fragments must be there.

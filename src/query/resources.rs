@@ -75,14 +75,19 @@ impl ResourceAccess {
         &self.writes
     }
 
+    /// A resource that one of two writes, and the other reads or writes.
+    pub(crate) fn conflict_with(&self, other: &Self) -> Option<ResourceId> {
+        let meets = |writes: &[ResourceId], other: &Self| {
+            let touched = |id: &&ResourceId| other.reads.contains(id) || other.writes.contains(id);
+            writes.iter().find(touched).copied()
+        };
+        meets(&self.writes, other).or_else(|| meets(&other.writes, self))
+    }
+
     /// Whether one of two writes what the other reads or writes: then they cannot run at one time.
     #[must_use]
     pub fn conflicts_with(&self, other: &Self) -> bool {
-        let meets = |writes: &[ResourceId], other: &Self| {
-            let touched = |id| other.reads.contains(id) || other.writes.contains(id);
-            writes.iter().any(touched)
-        };
-        meets(&self.writes, other) || meets(&other.writes, self)
+        self.conflict_with(other).is_some()
     }
 
     /// Whether each resource stands there once.

@@ -25,7 +25,7 @@ pub(super) struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     #[inline(always)]
-    fn show(self, archetype: &'a Archetype, chunk: &'a Chunk) -> ChunkView<'a> {
+    pub(super) fn show(self, archetype: &'a Archetype, chunk: &'a Chunk) -> ChunkView<'a> {
         ChunkView {
             world: self.world,
             archetype,

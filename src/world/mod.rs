@@ -300,6 +300,21 @@ impl World {
         self.version.load(Ordering::Relaxed).wrapping_add(1)
     }
 
+    /// The version of a query that runs now. Wait-free, one read-modify-write.
+    #[inline]
+    pub(crate) fn begin_version(&self) -> u32 {
+        // Ordering: Relaxed, as in `version`.
+        self.version.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+    }
+
+    /// The version of the first of so many processors that run now, and have one each.
+    pub(crate) fn begin_versions(&mut self, count: u32) -> u32 {
+        self.keep_versions();
+        // Ordering: Relaxed, as in `version`.
+        let before = self.version.fetch_add(count, Ordering::Relaxed);
+        before.wrapping_add(1)
+    }
+
     /// Where an entity of this world lies.
     #[inline(always)]
     pub(crate) fn find(&self, entity: Entity) -> Result<(u32, Row), WorldError> {

@@ -20,8 +20,8 @@
 //! | [`query`] | [`Query`](query::Query): what is lent of which entities |
 //! | [`command`] | [`Commands`](command::Commands): recorded by any thread, applied by a flush |
 //! | [`observer`] | [observers](world::World::observe) of what comes and goes, in batches |
-//! | [`processor`] | processors: their [order](processor::Target) |
 //! | [`signal`] | [`Signal`](signal::Signal)s, sent by any thread, got once by each [reader](signal::SignalReader) |
+//! | [`processor`] | [`Schedule`](processor::Schedule): what runs each frame, in which order, and what at the same time |
 #![cfg_attr(
     feature = "cli",
     doc = "| [`cli`] | the `megachunk` program and the workloads it shares with the benches |"
@@ -79,9 +79,17 @@ pub mod prelude {
     #[cfg(not(loom))]
     pub use crate::observer::{Observed, ObservedBatch, ObserverId};
     #[cfg(not(loom))]
-    pub use crate::query::{Any, Changed, Has, Query, QueryError, With, Without};
+    pub use crate::processor::{
+        App, Composite, Local, Param, Phase, Processor, ProcessorBuilder, Rate, Roles, Schedule,
+        ScheduleError, Simulation, Target, Time, exclusive_processor, observing_processor,
+        processor,
+    };
     #[cfg(not(loom))]
-    pub use crate::signal::{ParallelSignals, Received, Signal, SignalReader, Signals};
+    pub use crate::query::{
+        Any, Changed, Has, Query, QueryError, QueryLookup, QueryRun, With, Without,
+    };
+    #[cfg(not(loom))]
+    pub use crate::signal::{ParallelSignals, Received, Signal, SignalReader, Signalled, Signals};
     #[cfg(not(loom))]
     pub use crate::world::{Universe, World, WorldError};
 }

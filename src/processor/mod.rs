@@ -1,19 +1,53 @@
-//! The processor room: what runs on a world, in which order, and beside what.
+//! The processor room: what runs each frame, in which order, and what at the same time.
 //!
-//! The solver brings processors into an order from what they ask for, and finds out
-//! which of them may run at one time.
+//! A [`Processor`], or a closure made one by [`processor()`], takes [parameters](param) by type: queries,
+//! resources, recorders of commands, signals. By them a [`Schedule`] knows what it touches. It solves the order once,
+//! and runs the processors phase by phase, side by side where they touch nothing in common; the world
+//! after a run is the same, bit for bit, for any number of threads.
 
-#[cfg_attr(not(test), expect(dead_code, reason = "the schedule is to use it"))]
+mod alias;
+mod app;
+mod builder;
+mod composite;
+mod draw;
+mod entry;
+mod error;
+mod executor;
+mod explain;
+mod function;
+mod member;
 mod needs;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, unused_imports, reason = "the schedule is to use it")
-)]
+mod observing;
+pub mod param;
+mod phase;
 mod picture;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, unused_imports, reason = "the schedule is to use it")
-)]
+mod plan;
+#[expect(clippy::module_inception, reason = "the noun of the room")]
+mod processor;
+mod role;
+mod runner;
+mod schedule;
+mod segment;
 mod solver;
+mod subscriptions;
+mod trace;
+pub mod translator;
 
+use crate::command::Turn;
+pub use app::{App, Rate, Simulation, SimulationReport, Time};
+pub use builder::{ProcessorBuilder, exclusive_processor, processor};
+pub use composite::Composite;
+pub use error::ScheduleError;
+pub use explain::{MatchExplanation, Mismatch, Overlap};
+pub use function::ProcessorFn;
+pub use member::Timing;
+pub use observing::observing_processor;
+pub use param::{Local, Param, Seen};
+pub use phase::Phase;
+pub use processor::Processor;
+pub use role::Roles;
+pub use schedule::{Execution, Schedule, ScheduleReport};
 pub use solver::{Relation, SolveError, Target};
+#[doc(hidden)]
+pub use subscriptions::Subscriptions;
+pub use trace::Trace;

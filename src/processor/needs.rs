@@ -12,6 +12,11 @@ pub(crate) struct Needs {
     pub(crate) resources: ResourceAccess,
     /// It takes the whole world: nothing runs beside it.
     pub(crate) exclusive: bool,
+    /// It records commands, by one recorder; by one for each piece of work.
+    pub(crate) commands: bool,
+    pub(crate) parallel_commands: bool,
+    /// It gets signals.
+    pub(crate) hears: bool,
 }
 
 /// Whether a query with these requirements sees an archetype.

@@ -29,9 +29,12 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use conflicts::{Conflict, Conflicts};
+#[cfg(test)]
+pub(crate) use conflicts::Conflict;
+pub(crate) use conflicts::Conflicts;
 pub use error::{Relation, SolveError};
 pub(crate) use explain::why;
+pub(crate) use nearest::nearest;
 pub(crate) use node::{GroupOrder, Node};
 pub(crate) use order::{Order, VertexKind, order};
 pub(crate) use reason::Reason;

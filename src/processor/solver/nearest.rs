@@ -2,7 +2,7 @@
 
 /// The first of `names` that takes the fewest edits to become `name`, at most one for each three letters; else
 /// the first one whose last part is the same.
-pub(super) fn nearest<'a>(
+pub(crate) fn nearest<'a>(
     name: &str,
     names: impl Iterator<Item = &'a str> + Clone,
 ) -> Option<&'a str> {

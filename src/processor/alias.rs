@@ -1,0 +1,75 @@
+//! `Aliases`: processors of which two queries lend the same, and are kept apart by what one of them excludes.
+//!
+//! A fragment that is excluded and can be switched off does not keep chunks apart: the other query's rows lie beside
+//! this one's. So whether the two really see no archetype both is looked at for each archetype that comes, before
+//! a processor runs on it.
+
+use crate::fragment::FragmentId;
+use crate::processor::entry::Entry;
+use crate::processor::needs::sees;
+use crate::world::World;
+
+/// Queries of one processor that must not see one archetype.
+#[derive(Debug)]
+struct Pair {
+    entry: usize,
+    queries: (usize, usize),
+    /// What both lend.
+    fragment: FragmentId,
+}
+
+/// All that there are in a schedule.
+#[derive(Debug)]
+pub(super) struct Aliases {
+    pairs: Vec<Pair>,
+    /// The world's identity, and its archetypes that were looked at.
+    world: u64,
+    archetypes: usize,
+}
+
+impl Aliases {
+    pub(super) fn new(entries: &[Entry]) -> Self {
+        let mut pairs = Vec::new();
+        for (entry, data) in entries.iter().enumerate() {
+            let queries = data.needs.as_ref().map_or(&[][..], |needs| &needs.queries);
+            for (b, later) in queries.iter().enumerate() {
+                for (a, earlier) in queries[..b].iter().enumerate() {
+                    if let Some(fragment) = earlier.conflict_with(later) {
+                        pairs.push(Pair {
+                            entry,
+                            queries: (a, b),
+                            fragment,
+                        });
+                    }
+                }
+            }
+        }
+        Self {
+            pairs,
+            world: 0,
+            archetypes: 0,
+        }
+    }
+
+    /// Looks at the archetypes that have come: the first processor that must not run, and what it would lend twice.
+    pub(super) fn look(&mut self, world: &World, entries: &[Entry]) -> Option<(usize, FragmentId)> {
+        if self.pairs.is_empty() {
+            return None;
+        }
+        if self.world != world.identity() {
+            (self.world, self.archetypes) = (world.identity(), 0);
+        }
+        for archetype in &world.archetypes[self.archetypes..] {
+            for pair in &self.pairs {
+                let needs = entries[pair.entry].needs.as_ref()?;
+                let (a, b) = pair.queries;
+                if sees(&needs.queries[a], archetype) && sees(&needs.queries[b], archetype) {
+                    // It is looked at again by the next run.
+                    return Some((pair.entry, pair.fragment));
+                }
+            }
+            self.archetypes += 1;
+        }
+        None
+    }
+}

@@ -1,0 +1,170 @@
+//! `Clock`: when a world's ticks are due.
+
+use core::time::Duration;
+
+/// How a world's ticks follow the time that passes outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Rate {
+    /// One tick a frame, as long as the frame.
+    EveryFrame,
+    /// Ticks of the same length: none in a short frame, several in a long one.
+    Fixed {
+        /// The length of a tick.
+        step: Duration,
+        /// Ticks in a frame at most: what is due beyond them is dropped, so that a world that is too slow does
+        /// not fall ever further behind.
+        catch_up: u32,
+    },
+}
+
+impl Rate {
+    /// So many ticks a second, at most 8 in a frame.
+    ///
+    /// # Panics
+    /// If it is 0.
+    #[must_use]
+    pub fn per_second(ticks: u32) -> Self {
+        assert!(
+            ticks > 0,
+            "a world ticks at least once a second, or every frame"
+        );
+        Self::Fixed {
+            step: Duration::from_secs(1) / ticks,
+            catch_up: 8,
+        }
+    }
+}
+
+/// When a world's ticks are due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    rate: Rate,
+    /// What has passed and was not ticked.
+    left: Duration,
+    pub(super) paused: bool,
+    /// Ticks that were asked for while it is paused.
+    pub(super) asked: u32,
+}
+
+/// The ticks of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Due {
+    pub(super) ticks: u32,
+    pub(super) step: Duration,
+    /// What is dropped.
+    pub(super) dropped: Duration,
+}
+
+impl Clock {
+    pub(super) fn new(rate: Rate) -> Self {
+        Self {
+            rate,
+            left: Duration::ZERO,
+            paused: false,
+            asked: 0,
+        }
+    }
+
+    /// From now on at this rate.
+    pub(super) fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.left = Duration::ZERO;
+    }
+
+    /// What is due after so much time.
+    pub(super) fn pass(&mut self, elapsed: Duration) -> Due {
+        let asked = core::mem::take(&mut self.asked);
+        let mut dropped = Duration::ZERO;
+        let (mut ticks, step) = match self.rate {
+            Rate::EveryFrame => (u32::from(!self.paused), elapsed),
+            Rate::Fixed { step, .. } if step.is_zero() => (u32::from(!self.paused), step),
+            Rate::Fixed { step, catch_up } => {
+                if !self.paused {
+                    self.left = self.left.saturating_add(elapsed);
+                }
+                let due = self.left.as_nanos() / step.as_nanos();
+                let ticks = due.min(u128::from(catch_up)) as u32;
+                let rest = self.left.as_nanos() % step.as_nanos();
+                let over = (due - u128::from(ticks)) * step.as_nanos();
+                if !self.paused {
+                    self.left = nanoseconds(rest);
+                    dropped = nanoseconds(over);
+                }
+                (if self.paused { 0 } else { ticks }, step)
+            }
+        };
+        if self.paused {
+            ticks = asked;
+        }
+        Due {
+            ticks,
+            step,
+            dropped,
+        }
+    }
+
+    /// How long it takes until the next tick is due; nothing if each frame is one.
+    pub(super) fn until_next(&self) -> Duration {
+        match self.rate {
+            Rate::Fixed { step, .. } if !self.paused => step.saturating_sub(self.left),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+fn nanoseconds(nanoseconds: u128) -> Duration {
+    Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn ticks(clock: &mut Clock, milliseconds: u32) -> u32 {
+        clock.pass(MS * milliseconds).ticks
+    }
+
+    #[test]
+    fn a_fixed_rate_catches_up_and_carries_the_rest() {
+        let mut clock = Clock::new(Rate::Fixed {
+            step: MS * 10,
+            catch_up: 4,
+        });
+        let frames = [4, 4, 4, 25, 3, 0, 10];
+        let run = frames.map(|frame| ticks(&mut clock, frame));
+        assert_eq!(run, [0, 0, 1, 2, 1, 0, 1]);
+    }
+
+    #[test]
+    fn what_cannot_be_caught_up_is_dropped() {
+        let mut clock = Clock::new(Rate::Fixed {
+            step: MS * 10,
+            catch_up: 4,
+        });
+        let due = clock.pass(MS * 95);
+        assert_eq!((due.ticks, due.dropped), (4, MS * 50));
+        assert_eq!(ticks(&mut clock, 4), 0, "five of the rest, and four");
+        assert_eq!(ticks(&mut clock, 1), 1);
+    }
+
+    #[test]
+    fn a_paused_clock_ticks_when_it_is_asked_only() {
+        for rate in [Rate::EveryFrame, Rate::per_second(100)] {
+            let mut clock = Clock::new(rate);
+            clock.paused = true;
+            assert_eq!(ticks(&mut clock, 500), 0);
+            clock.asked = 3;
+            assert_eq!(ticks(&mut clock, 500), 3);
+            assert_eq!(ticks(&mut clock, 500), 0);
+            clock.paused = false;
+            assert_eq!(
+                ticks(&mut clock, 10),
+                1,
+                "what passed in the pause is not caught up"
+            );
+        }
+    }
+}

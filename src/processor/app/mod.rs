@@ -1,0 +1,164 @@
+//! `App`: several simulations on one pool of threads.
+
+mod clock;
+mod simulation;
+mod time;
+
+use core::time::Duration;
+use std::time::Instant;
+
+pub use clock::Rate;
+pub use simulation::{Simulation, SimulationReport};
+pub use time::Time;
+
+use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::processor::ScheduleError;
+
+/// Several simulations, each a world with processors and a rate of its own, on the threads of the current rayon
+/// pool.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use megachunk::prelude::*;
+///
+/// let mut app = App::new();
+/// app.add("city", Simulation::new(World::new(), Schedule::new()));
+/// app.add("weather", Simulation::new(World::new(), Schedule::new())).set_rate(Rate::per_second(2));
+/// for _ in 0..60 {
+///     app.update(Duration::from_secs(1) / 60)?;
+/// }
+/// # Ok::<(), ScheduleError>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct App {
+    simulations: Vec<(String, Simulation)>,
+}
+
+impl App {
+    /// An app without simulations.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a simulation. One of the same name goes.
+    pub fn add(&mut self, name: impl Into<String>, simulation: Simulation) -> &mut Simulation {
+        let name = name.into();
+        self.remove(&name);
+        let at = self.simulations.len();
+        self.simulations.push((name, simulation));
+        &mut self.simulations[at].1
+    }
+
+    /// A simulation.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Simulation> {
+        let mut all = self.simulations.iter();
+        all.find_map(|(known, simulation)| (known == name).then_some(simulation))
+    }
+
+    /// A simulation, to change.
+    #[must_use]
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut Simulation> {
+        let mut all = self.simulations.iter_mut();
+        all.find_map(|(known, simulation)| (known == name).then_some(simulation))
+    }
+
+    /// Takes a simulation out.
+    pub fn remove(&mut self, name: &str) -> Option<Simulation> {
+        let at = self
+            .simulations
+            .iter()
+            .position(|(known, _)| known == name)?;
+        Some(self.simulations.remove(at).1)
+    }
+
+    /// The simulations, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Simulation)> {
+        let all = self.simulations.iter();
+        all.map(|(name, simulation)| (&**name, simulation))
+    }
+
+    /// So much time has passed: every simulation [advances](Simulation::advance), all at the same time; those with
+    /// processors that are bound to the [main thread](crate::processor::ProcessorBuilder::main_thread) one after the other
+    /// on the calling one.
+    ///
+    /// # Errors
+    /// The first error, in the order of the simulations; the others have advanced.
+    ///
+    /// # Panics
+    /// The first panic, in this order; the others have advanced.
+    pub fn update(&mut self, elapsed: Duration) -> Result<(), ScheduleError> {
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        outcomes.resize_with(self.simulations.len(), Outcome::default);
+        let all = self.simulations.iter_mut().zip(&mut outcomes);
+        let all = all.map(|((_, simulation), outcome)| (simulation, outcome));
+        if rayon::current_num_threads() == 1 {
+            all.for_each(|(simulation, outcome)| outcome.advance(simulation, elapsed));
+        } else {
+            rayon::in_place_scope(|scope| {
+                let mut here: Vec<_> = Vec::new();
+                for (simulation, outcome) in all {
+                    if simulation.schedule().is_bound() || here.is_empty() {
+                        here.push((simulation, outcome));
+                    } else {
+                        scope.spawn(move |_| outcome.advance(simulation, elapsed));
+                    }
+                }
+                for (simulation, outcome) in here {
+                    outcome.advance(simulation, elapsed);
+                }
+            });
+        }
+        let mut panicked = None;
+        let mut result = Ok(());
+        for outcome in outcomes {
+            panicked = first(panicked, outcome.panicked);
+            result = result.and(outcome.result.map_or(Ok(()), Err));
+        }
+        resume(panicked);
+        result
+    }
+
+    /// Runs in real time until `go_on` says no: it is asked before each frame, and told how long the last one
+    /// took. Between ticks of fixed rates the thread sleeps.
+    ///
+    /// # Errors
+    /// As for [`update`](Self::update).
+    pub fn run(
+        &mut self,
+        mut go_on: impl FnMut(&mut Self, Duration) -> bool,
+    ) -> Result<(), ScheduleError> {
+        let mut last = Instant::now();
+        let mut took = Duration::ZERO;
+        while go_on(self, took) {
+            let waits = self.simulations.iter();
+            let wait = waits.map(|(_, simulation)| simulation.until_next()).min();
+            let passed = last.elapsed();
+            if let Some(wait) = wait.and_then(|wait| wait.checked_sub(passed)) {
+                crate::sync::thread::sleep(wait);
+            }
+            let now = Instant::now();
+            self.update(now - last)?;
+            last = now;
+            took = now.elapsed();
+        }
+        Ok(())
+    }
+}
+
+/// What became of a simulation.
+#[derive(Default)]
+struct Outcome {
+    result: Option<ScheduleError>,
+    panicked: Panicked,
+}
+
+impl Outcome {
+    fn advance(&mut self, simulation: &mut Simulation, elapsed: Duration) {
+        note(&mut self.panicked, || {
+            self.result = simulation.advance(elapsed).err();
+        });
+    }
+}

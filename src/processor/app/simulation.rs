@@ -1,0 +1,163 @@
+//! `Simulation`: a world with its processors and its time.
+
+use core::time::Duration;
+
+use crate::processor::app::clock::Clock;
+use crate::processor::{Rate, Schedule, ScheduleError, ScheduleReport, Time};
+use crate::world::World;
+
+/// A world with its processors and its time: ticks every frame or at a fixed rate, is paused, stepped.
+///
+/// Before each tick the world's [time](World::time) passes, delayed signals arrive, and the resource [`Time`] is
+/// set.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use megachunk::prelude::*;
+///
+/// struct Age(Duration);
+///
+/// let mut simulation = Simulation::new(World::new(), Schedule::new());
+/// simulation.set_rate(Rate::per_second(50));
+/// let ant = simulation.world_mut().create((Age(Duration::ZERO),))?;
+/// simulation.schedule_mut().add(processor("age", |mut ages: QueryRun<&mut Age>, time: &Time| {
+///     ages.for_each(|age| age.0 += time.step);
+/// }));
+/// // 70 milliseconds are three ticks of 20; the rest is carried.
+/// assert_eq!(simulation.advance(Duration::from_millis(70))?.ticks, 3);
+/// assert_eq!(simulation.world().get::<Age>(ant)?.0, Duration::from_millis(60));
+/// simulation.pause();
+/// simulation.step(1);
+/// assert_eq!(simulation.advance(Duration::from_secs(1))?.ticks, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Simulation {
+    world: World,
+    schedule: Schedule,
+    clock: Clock,
+    ticks: u64,
+}
+
+/// What the time that passed has brought.
+#[derive(Debug, Default)]
+pub struct SimulationReport {
+    /// Ticks.
+    pub ticks: u32,
+    /// Time for which there were more ticks due than the [rate](Rate::Fixed) allows in a frame: dropped.
+    pub dropped: Duration,
+    /// What all ticks together have done.
+    pub schedule: ScheduleReport,
+}
+
+impl Simulation {
+    /// A world and its processors, that tick every frame.
+    #[must_use]
+    pub fn new(world: World, schedule: Schedule) -> Self {
+        Self {
+            world,
+            schedule,
+            clock: Clock::new(Rate::EveryFrame),
+            ticks: 0,
+        }
+    }
+
+    /// Sets when the world ticks. What has passed towards the next tick is forgotten.
+    pub fn set_rate(&mut self, rate: Rate) -> &mut Self {
+        self.clock.set_rate(rate);
+        self
+    }
+
+    /// No ticks until it is [resumed](Self::resume), but those that are [asked for](Self::step).
+    pub fn pause(&mut self) {
+        self.clock.paused = true;
+    }
+
+    /// Goes on. What passed in the meantime is not caught up.
+    pub fn resume(&mut self) {
+        self.clock.paused = false;
+    }
+
+    /// Whether it is paused.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.clock.paused
+    }
+
+    /// Asks for so many ticks while it is paused: the next call of [`advance`](Self::advance) runs them.
+    pub fn step(&mut self, ticks: u32) {
+        self.clock.asked = self.clock.asked.saturating_add(ticks);
+    }
+
+    /// How long it takes until the next tick is due; nothing if each frame is one.
+    #[must_use]
+    pub fn until_next(&self) -> Duration {
+        self.clock.until_next()
+    }
+
+    /// So much time has passed outside: runs the ticks that are due.
+    ///
+    /// # Errors
+    /// As for [`Schedule::run`]. Ticks that were due after the one that failed are dropped.
+    ///
+    /// # Panics
+    /// As for [`Schedule::run`].
+    pub fn advance(&mut self, elapsed: Duration) -> Result<SimulationReport, ScheduleError> {
+        let due = self.clock.pass(elapsed);
+        let mut report = SimulationReport {
+            dropped: due.dropped,
+            ..SimulationReport::default()
+        };
+        for _ in 0..due.ticks {
+            self.world.advance_time(due.step);
+            let time = Time {
+                step: due.step,
+                now: self.world.time(),
+                tick: self.ticks,
+            };
+            *self.world.resources_mut().get_or_insert_with(Time::default) = time;
+            self.ticks += 1;
+            report.schedule.add(self.schedule.run(&mut self.world)?);
+            report.ticks += 1;
+        }
+        Ok(report)
+    }
+
+    /// The world.
+    #[must_use]
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The world, to change.
+    #[must_use]
+    pub fn world_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+
+    /// The processors.
+    #[must_use]
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// The processors, to change.
+    #[must_use]
+    pub fn schedule_mut(&mut self) -> &mut Schedule {
+        &mut self.schedule
+    }
+
+    /// The world and the processors at once.
+    #[must_use]
+    pub fn parts_mut(&mut self) -> (&mut World, &mut Schedule) {
+        (&mut self.world, &mut self.schedule)
+    }
+
+    /// Stops the processors, and takes both apart.
+    #[must_use]
+    pub fn into_parts(mut self) -> (World, Schedule) {
+        self.schedule.stop(&mut self.world);
+        (self.world, self.schedule)
+    }
+}

@@ -1,0 +1,227 @@
+//! `ProcessorBuilder`: a processor, and where in a frame it runs.
+
+use core::fmt;
+
+use crate::processor::function::Function;
+use crate::processor::runner::{Alone, Prepared, Runner};
+use crate::processor::{Param, Phase, Processor, ProcessorFn, Roles, Subscriptions, Target};
+use crate::world::World;
+
+/// Called with the world when a processor starts or stops.
+pub(super) type Hook = Box<dyn FnMut(&mut World) + Send>;
+
+/// A processor, and where in a frame it runs; for [`Schedule::add`](super::Schedule::add).
+///
+/// Order: phases follow each other. Within a phase a processor comes [after](Self::after) and
+/// [before](Self::before) what it says; of those that are free to come, the one with the higher
+/// [priority](Self::priority), then the one that was added first. In this order one thread runs them; several
+/// run those side by side that touch nothing in common, with the same result.
+#[must_use = "a processor runs when it is added to a schedule"]
+pub struct ProcessorBuilder {
+    pub(super) name: String,
+    pub(super) runner: Box<dyn Runner>,
+    pub(super) phase: Phase,
+    pub(super) group: String,
+    pub(super) before: Vec<Target>,
+    pub(super) after: Vec<Target>,
+    pub(super) priority: i32,
+    pub(super) roles: Roles,
+    pub(super) enabled: bool,
+    pub(super) run_if_any_match: bool,
+    pub(super) main_thread: bool,
+    pub(super) exclusive: bool,
+    pub(super) subscriptions: Subscriptions,
+    pub(super) on_start: Option<Hook>,
+    pub(super) on_stop: Option<Hook>,
+}
+
+/// A closure as a processor.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// struct Height(f32);
+/// struct Gravity(f32);
+///
+/// let mut world = World::new();
+/// world.resources_mut().insert(Gravity(9.8));
+/// let apple = world.create((Height(10.0),))?;
+///
+/// let mut schedule = Schedule::new();
+/// schedule.add(processor("fall", |mut falling: QueryRun<&mut Height>, gravity: &Gravity| {
+///     falling.for_each(|height| height.0 -= gravity.0);
+/// }));
+/// schedule.add(
+///     processor("land", |mut landed: QueryRun<(Entity, &Height)>, mut commands: Commands| {
+///         landed.for_each(|(entity, height)| {
+///             if height.0 < 1.0 {
+///                 commands.destroy(entity);
+///             }
+///         });
+///     })
+///     .after("fall"),
+/// );
+/// schedule.run(&mut world)?;
+/// assert!(!world.exists(apple));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(alias = "system")]
+pub fn processor<P: Param + 'static>(
+    name: impl Into<String>,
+    run: impl ProcessorFn<P>,
+) -> ProcessorBuilder {
+    ProcessorBuilder::new(name.into(), Box::new(Prepared::new(Function::new(run))))
+}
+
+/// A closure that has the world to itself, as a processor: no other runs beside it, and commands that were
+/// recorded before are flushed first.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let mut schedule = Schedule::new();
+/// schedule.add(exclusive_processor("seed", |world: &mut World| {
+///     world.create((1_u32,)).unwrap();
+/// }));
+/// schedule.run(&mut world)?;
+/// assert_eq!(world.count(), 1);
+/// # Ok::<(), ScheduleError>(())
+/// ```
+pub fn exclusive_processor(
+    name: impl Into<String>,
+    run: impl FnMut(&mut World) + Send + 'static,
+) -> ProcessorBuilder {
+    let mut builder = ProcessorBuilder::new(name.into(), Box::new(Alone(run)));
+    builder.exclusive = true;
+    builder
+}
+
+impl ProcessorBuilder {
+    pub(super) fn new(name: String, runner: Box<dyn Runner>) -> Self {
+        Self {
+            name,
+            runner,
+            phase: Phase::default(),
+            group: String::new(),
+            before: Vec::new(),
+            after: Vec::new(),
+            priority: 0,
+            roles: Roles::ALL,
+            enabled: true,
+            run_if_any_match: false,
+            main_thread: false,
+            exclusive: false,
+            subscriptions: Subscriptions::default(),
+            on_start: None,
+            on_stop: None,
+        }
+    }
+
+    /// A struct as a processor, [placed](Processor::place) as it says itself.
+    pub fn of(name: impl Into<String>, processor: impl Processor) -> Self {
+        // Where it runs is asked of the processor before it is moved into the box.
+        let mut placed = Self::new(name.into(), Box::new(Alone(|_: &mut World| {})));
+        placed = processor.place(placed);
+        placed.runner = Box::new(Prepared::new(processor));
+        placed
+    }
+
+    /// Its name, by which others are ordered against it. Unique in a schedule.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Runs in this phase; in [`Phase::PrePhysics`] unless that is said.
+    pub fn phase(mut self, phase: Phase) -> Self {
+        self.phase = phase;
+        self
+    }
+
+    /// Belongs to this group: a path, `"Movement.Steering"`. Whoever is ordered against a group is ordered against
+    /// all in it, and in groups below it.
+    pub fn group(mut self, path: impl Into<String>) -> Self {
+        self.group = path.into();
+        self
+    }
+
+    /// Runs before a processor or a group.
+    pub fn before(mut self, target: impl Into<Target>) -> Self {
+        self.before.push(target.into());
+        self
+    }
+
+    /// Runs after a processor or a group.
+    pub fn after(mut self, target: impl Into<Target>) -> Self {
+        self.after.push(target.into());
+        self
+    }
+
+    /// Of processors that are free to run, those with a higher priority come first; 0 unless that is said.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// Runs only where the schedule [plays](super::Schedule::set_role) one of these; everywhere unless that is said.
+    pub fn roles(mut self, roles: Roles) -> Self {
+        self.roles = roles;
+        self
+    }
+
+    /// Switched on or off at first: see [`Schedule::set_enabled`](super::Schedule::set_enabled).
+    pub fn enabled(mut self, enabled: bool) -> Self {
+        self.enabled = enabled;
+        self
+    }
+
+    /// Is passed by as long as no archetype of the world matches one of its queries. Who is ordered against it
+    /// keeps his place.
+    #[doc(alias = "bAutoRegisterWithProcessingPhases")]
+    pub fn run_if_any_match(mut self) -> Self {
+        self.run_if_any_match = true;
+        self
+    }
+
+    /// Runs on the thread that runs the schedule, for what is tied to a thread: windows, graphics.
+    #[doc(alias = "bRequiresGameThreadExecution")]
+    pub fn main_thread(mut self) -> Self {
+        self.main_thread = true;
+        self
+    }
+
+    /// Its [`Signalled`](crate::signal::Signalled) parameters get the signal of this name, which carries a `P`.
+    pub fn hears<P: Send + Sync + 'static>(mut self, signal: impl Into<String>) -> Self {
+        self.subscriptions.named::<P>(signal.into());
+        self
+    }
+
+    /// Its [`Signalled`](crate::signal::Signalled) parameters get the signal that is known by what it carries.
+    pub fn hears_type<P: Send + Sync + 'static>(mut self) -> Self {
+        self.subscriptions.typed::<P>();
+        self
+    }
+
+    /// Called before it runs for the first time, and for the first time since it was stopped.
+    pub fn on_start(mut self, start: impl FnMut(&mut World) + Send + 'static) -> Self {
+        self.on_start = Some(Box::new(start));
+        self
+    }
+
+    /// Called when it is switched off, or its schedule is [stopped](super::Schedule::stop).
+    pub fn on_stop(mut self, stop: impl FnMut(&mut World) + Send + 'static) -> Self {
+        self.on_stop = Some(Box::new(stop));
+        self
+    }
+}
+
+impl fmt::Debug for ProcessorBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProcessorBuilder")
+            .field("name", &self.name)
+            .field("phase", &self.phase)
+            .field("group", &self.group)
+            .finish_non_exhaustive()
+    }
+}

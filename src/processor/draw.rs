@@ -1,0 +1,57 @@
+//! Pictures of a schedule.
+
+use crate::processor::picture::{Picture, to_dot, to_svg};
+use crate::processor::plan::node;
+use crate::processor::{Phase, Schedule};
+use crate::world::World;
+
+impl Schedule {
+    /// The solved order for Graphviz: phases and groups as clusters, what was asked for as lines, what must not
+    /// overlap as dashed ones with the reason. Empty if the schedule was not [solved](Self::solve).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Position(f32);
+    ///
+    /// let mut world = World::new();
+    /// world.create((Position(0.0),))?;
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("move", |_: QueryRun<&mut Position>| {}));
+    /// schedule.add(processor("draw", |_: QueryRun<&Position>| {}));
+    /// schedule.solve(&mut world)?;
+    /// assert!(schedule.to_dot(&world).starts_with("digraph"));
+    /// assert!(schedule.to_svg(&world).contains("Position"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn to_dot(&self, world: &World) -> String {
+        self.picture(world)
+            .map_or_else(String::new, |picture| to_dot(&picture))
+    }
+
+    /// The same as a drawing of its own, in SVG.
+    #[must_use]
+    pub fn to_svg(&self, world: &World) -> String {
+        self.picture(world)
+            .map_or_else(String::new, |picture| to_svg(&picture))
+    }
+
+    fn picture(&self, world: &World) -> Option<Picture> {
+        let plan = self.plan.as_ref()?;
+        let nodes: Vec<_> = self.entries.iter().map(node).collect();
+        Some(Picture::new(
+            "schedule",
+            (&nodes, &plan.order),
+            &plan.conflicts,
+            &|phase| Phase::ALL[usize::from(phase)].name(),
+            world.registry(),
+            &|at| {
+                let entry = &self.entries[at];
+                let position = plan.order.position_of(at);
+                !entry.is_on(self.role)
+                    || entry.run_if_any_match && !plan.conflicts.sees_any(position)
+            },
+        ))
+    }
+}

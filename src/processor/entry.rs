@@ -1,0 +1,57 @@
+//! `Entry`: a processor of a schedule, but for what is needed to run it.
+
+use crate::processor::builder::Hook;
+use crate::processor::needs::Needs;
+use crate::processor::{Phase, ProcessorBuilder, Roles, Subscriptions, Target};
+
+/// What a schedule knows of a processor.
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) phase: Phase,
+    pub(super) group: String,
+    pub(super) before: Vec<Target>,
+    pub(super) after: Vec<Target>,
+    pub(super) priority: i32,
+    pub(super) roles: Roles,
+    pub(super) enabled: bool,
+    pub(super) run_if_any_match: bool,
+    pub(super) main_thread: bool,
+    pub(super) exclusive: bool,
+    pub(super) subscriptions: Subscriptions,
+    pub(super) on_start: Option<Hook>,
+    pub(super) on_stop: Option<Hook>,
+    /// What it touches; `None` until it was asked.
+    pub(super) needs: Option<Needs>,
+    /// It has been started, and not been stopped since.
+    pub(super) started: bool,
+}
+
+impl Entry {
+    /// Takes a builder apart.
+    pub(super) fn new(builder: ProcessorBuilder) -> (Self, Box<dyn super::runner::Runner>) {
+        let entry = Self {
+            name: builder.name,
+            phase: builder.phase,
+            group: builder.group,
+            before: builder.before,
+            after: builder.after,
+            priority: builder.priority,
+            roles: builder.roles,
+            enabled: builder.enabled,
+            run_if_any_match: builder.run_if_any_match,
+            main_thread: builder.main_thread,
+            exclusive: builder.exclusive,
+            subscriptions: builder.subscriptions,
+            on_start: builder.on_start,
+            on_stop: builder.on_stop,
+            needs: None,
+            started: false,
+        };
+        (entry, builder.runner)
+    }
+
+    /// Whether it runs, as far as switches decide.
+    pub(super) fn is_on(&self, role: Roles) -> bool {
+        self.enabled && self.roles.meet(role)
+    }
+}

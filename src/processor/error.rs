@@ -1,0 +1,83 @@
+//! What can be wrong with a schedule, as a type.
+
+use crate::processor::SolveError;
+use crate::query::QueryError;
+use crate::signal::SignalError;
+use crate::world::WorldError;
+
+/// A schedule was refused, or a run of it was broken off.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScheduleError {
+    /// The order that processors ask for cannot be had.
+    #[error(transparent)]
+    Order(#[from] SolveError),
+    /// A processor's query was refused.
+    #[error("processor `{processor}`: {error}")]
+    Query {
+        /// The processor's name.
+        processor: Box<str>,
+        /// Why.
+        #[source]
+        error: QueryError,
+    },
+    /// Two parameters of one processor lend the same, one of them to write.
+    #[error(
+        "processor `{processor}`: two of its parameters take {name}, and one writes it; let one query exclude what the other asks for, or make them one"
+    )]
+    Aliased {
+        /// The processor's name.
+        processor: Box<str>,
+        /// The name of the fragment or resource.
+        name: Box<str>,
+    },
+    /// A signal was refused.
+    #[error("processor `{processor}`: {error}")]
+    Signal {
+        /// The processor's name.
+        processor: Box<str>,
+        /// Why.
+        #[source]
+        error: SignalError,
+    },
+    /// A resource that a processor asks for is not there. What had been recorded before stays for the next flush.
+    #[error("processor `{processor}` asks for the resource {name}, which the world does not have")]
+    NoResource {
+        /// The processor's name.
+        processor: Box<str>,
+        /// The resource's name.
+        name: Box<str>,
+    },
+    /// A handle was refused.
+    #[error("processor `{processor}`: {error}")]
+    World {
+        /// The processor's name.
+        processor: Box<str>,
+        /// Why.
+        #[source]
+        error: WorldError,
+    },
+    /// There is no processor of this name.
+    #[error("the schedule has no processor `{name}`{}", hint(.nearest.as_deref()))]
+    NoProcessor {
+        /// What was asked for.
+        name: Box<str>,
+        /// The nearest name that there is.
+        nearest: Option<Box<str>>,
+    },
+    /// The schedule has run on another world before.
+    #[error("the schedule has run on another world before: `detach` it first")]
+    OtherWorld,
+    /// A processor does not hear any signal, but takes some.
+    #[error(
+        "processor `{processor}` takes signals, but subscribes to none: say which by `hears` or `hears_type`"
+    )]
+    HearsNothing {
+        /// The processor's name.
+        processor: Box<str>,
+    },
+}
+
+fn hint(name: Option<&str>) -> String {
+    name.map_or(String::new(), |name| format!("; is `{name}` meant?"))
+}

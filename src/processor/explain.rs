@@ -1,0 +1,277 @@
+//! Explanations: why a processor does not see an entity, and why two may not run side by side.
+
+use core::fmt;
+
+use crate::archetype::Archetype;
+use crate::entity::Entity;
+use crate::processor::needs::sees;
+use crate::processor::solver::why;
+use crate::processor::{Schedule, ScheduleError};
+use crate::query::Requirements;
+use crate::world::{World, WorldError};
+
+/// Whether, and why not, the queries of a processor see an entity's composition: from [`Schedule::explain_match`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchExplanation {
+    /// The processor's name.
+    pub processor: String,
+    /// The names of what the entity is made of.
+    pub composition: Vec<String>,
+    /// For each query what is against it; empty if it sees the entity.
+    pub queries: Vec<Vec<Mismatch>>,
+}
+
+/// Why a query does not see a composition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mismatch {
+    /// It must be there, and is not.
+    Lacks(String),
+    /// It must not be there, and is.
+    Excludes(String),
+    /// One of these must be there, and none is.
+    LacksAll(Vec<String>),
+    /// It is to be switched off and on, and cannot be.
+    NotEnableable(String),
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lacks(name) => write!(f, "asks for {name}, which is not there"),
+            Self::Excludes(name) => write!(f, "excludes {name}, which is there"),
+            Self::LacksAll(names) => {
+                write!(
+                    f,
+                    "asks for one of {}, none of which is there",
+                    names.join(", ")
+                )
+            }
+            Self::NotEnableable(name) => {
+                write!(f, "switches {name}, which cannot be switched off there")
+            }
+        }
+    }
+}
+
+impl fmt::Display for MatchExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = self.composition.join(", ");
+        write!(f, "processor `{}` and {{{of}}}:", self.processor)?;
+        if self.queries.is_empty() {
+            write!(f, " it has no queries")?;
+        }
+        for (number, mismatches) in self.queries.iter().enumerate() {
+            write!(f, "\n  query {number}: ")?;
+            if mismatches.is_empty() {
+                write!(f, "sees it")?;
+            }
+            for (at, mismatch) in mismatches.iter().enumerate() {
+                let comma = if at > 0 { "; " } else { "" };
+                write!(f, "{comma}{mismatch}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How two processors stand to each other: from [`Schedule::explain_overlap`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Overlap {
+    /// They may run side by side.
+    May,
+    /// They are in different phases.
+    Phases {
+        /// The one that runs first.
+        first: String,
+    },
+    /// They are apart by a flush, or one of them has the world to itself.
+    Apart {
+        /// The one that runs first.
+        first: String,
+    },
+    /// One waits for the other.
+    Waits {
+        /// From the first to the last: each with why the next one waits for it.
+        path: Vec<(String, String)>,
+        /// The last.
+        last: String,
+        /// What the two touch both, of which one writes it; nothing, if they wait only because of others.
+        both: Vec<String>,
+    },
+}
+
+impl fmt::Display for Overlap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::May => write!(f, "they may run side by side"),
+            Self::Phases { first } => write!(f, "`{first}` is in an earlier phase"),
+            Self::Apart { first } => write!(
+                f,
+                "`{first}` comes first, and there is a flush between them, or one has the world to itself"
+            ),
+            Self::Waits { path, last, both } => {
+                for (name, why) in path {
+                    write!(f, "{name} -[{why}]-> ")?;
+                }
+                write!(f, "{last}")?;
+                if !both.is_empty() {
+                    write!(f, "; both touch {}", both.join(", "))?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Schedule {
+    /// Why the queries of a processor see or do not see an entity. (Chunk filters and switches of
+    /// single entities are not looked at.) The schedule must have been [solved](Self::solve).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Position;
+    /// struct Asleep;
+    ///
+    /// let mut world = World::new();
+    /// let owl = world.create((Asleep,))?;
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("fly", |_: QueryRun<Entity, (With<Position>, Without<Asleep>)>| {}));
+    /// schedule.solve(&mut world)?;
+    /// let why = schedule.explain_match(&world, "fly", owl)?.to_string();
+    /// assert!(why.contains("Position, which is not there"));
+    /// assert!(why.contains("Asleep, which is there"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ScheduleError::NoProcessor`]; [`ScheduleError::World`]: the handle is refused.
+    pub fn explain_match(
+        &self,
+        world: &World,
+        processor: &str,
+        entity: Entity,
+    ) -> Result<MatchExplanation, ScheduleError> {
+        let at = self.find(processor)?;
+        let (archetype, _) =
+            world
+                .find(entity)
+                .map_err(|error: WorldError| ScheduleError::World {
+                    processor: processor.into(),
+                    error,
+                })?;
+        let archetype = &world.archetypes[archetype as usize];
+        let needs = self.entries[at].needs.as_ref();
+        let queries = needs.map_or(&[][..], |needs| &needs.queries);
+        let name = |id| {
+            let info = world.registry().get(id);
+            info.map_or("", |info| info.name()).to_owned()
+        };
+        Ok(MatchExplanation {
+            processor: processor.into(),
+            composition: archetype.ids.iter().map(|&id| name(id)).collect(),
+            queries: queries
+                .iter()
+                .map(|query| mismatches(query, archetype, &name))
+                .collect(),
+        })
+    }
+
+    /// Whether two processors may run side by side, and why not. The schedule must have been
+    /// [solved](Self::solve).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Position(f32);
+    /// struct Ghost;
+    ///
+    /// let mut world = World::new();
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("fall", |_: QueryRun<&mut Position, Without<Ghost>>| {}));
+    /// schedule.add(processor("haunt", |_: QueryRun<&mut Position, With<Ghost>>| {}));
+    /// schedule.add(processor("draw", |_: QueryRun<&Position>| {}));
+    /// world.create((Position(1.0),))?;
+    /// schedule.solve(&mut world)?;
+    /// assert_eq!(schedule.explain_overlap(&world, "fall", "haunt")?.to_string(), "they may run side by side");
+    /// let why = schedule.explain_overlap(&world, "draw", "fall")?.to_string();
+    /// assert!(why.starts_with("fall -[") && why.contains("Position"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ScheduleError::NoProcessor`].
+    pub fn explain_overlap(
+        &self,
+        world: &World,
+        one: &str,
+        other: &str,
+    ) -> Result<Overlap, ScheduleError> {
+        let (one, other) = (self.find(one)?, self.find(other)?);
+        let Some(plan) = &self.plan else {
+            return Ok(Overlap::May);
+        };
+        let order = &plan.order;
+        let (a, b) = (order.position_of(one), order.position_of(other));
+        let (first, last) = (a.min(b), a.max(b));
+        let (from, to) = (order.line[first as usize], order.line[last as usize]);
+        let name = |position| plan.label(position, &self.entries);
+        if from.phase != to.phase {
+            return Ok(Overlap::Phases { first: name(first) });
+        }
+        if from.segment != to.segment {
+            return Ok(Overlap::Apart { first: name(first) });
+        }
+        let Some(path) = plan.path(first, last) else {
+            return Ok(Overlap::May);
+        };
+        let path = path.into_iter().map(|(position, why)| {
+            let why = why.map_or_else(|| "order".into(), |why| why.describe(world.registry()));
+            (name(position), why)
+        });
+        let needs = |at: usize| self.entries[at].needs.clone().unwrap_or_default();
+        let both = why(&needs(one), &needs(other), world).into_iter();
+        let both = both.map(|reason| reason.describe(world.registry()));
+        Ok(Overlap::Waits {
+            path: path.collect(),
+            last: name(last),
+            both: both.collect(),
+        })
+    }
+}
+
+fn mismatches(
+    query: &Requirements,
+    archetype: &Archetype,
+    name: &dyn Fn(crate::fragment::FragmentId) -> String,
+) -> Vec<Mismatch> {
+    if sees(query, archetype) {
+        return Vec::new();
+    }
+    let lacks = query
+        .required()
+        .iter()
+        .filter(|&id| !archetype.set.contains(id));
+    let excludes = query
+        .excluded()
+        .iter()
+        .filter(|&id| archetype.set.contains(id) && archetype.enabled_of(id).is_none());
+    let switches = query
+        .switches()
+        .iter()
+        .filter(|&id| archetype.enabled_of(id).is_none());
+    let any = query
+        .one_of_each()
+        .filter(|set| !set.intersects(&archetype.set));
+    let any: Vec<_> = any
+        .map(|set| Mismatch::LacksAll(set.iter().map(name).collect()))
+        .collect();
+    lacks
+        .map(|id| Mismatch::Lacks(name(id)))
+        .chain(excludes.map(|id| Mismatch::Excludes(name(id))))
+        .chain(switches.map(|id| Mismatch::NotEnableable(name(id))))
+        .chain(any)
+        .collect()
+}

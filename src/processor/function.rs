@@ -1,0 +1,77 @@
+//! Closures as processors.
+
+use core::marker::PhantomData;
+
+use crate::processor::{Param, Processor};
+
+/// A closure whose parameters a processor can have. Up to 12, each a [`Param`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no closure that a processor can be",
+    note = "it takes parameters of processors, such as `QueryRun<…>`, `&T`, `&mut T` and `Commands`, all with their types written out"
+)]
+pub trait ProcessorFn<P: Param>: Send + 'static {
+    /// Calls it.
+    #[doc(hidden)]
+    fn call(&mut self, params: P::Item<'_>);
+}
+
+/// A closure as a processor.
+pub(super) struct Function<P, F> {
+    run: F,
+    params: PhantomData<fn() -> P>,
+}
+
+impl<P, F> Function<P, F> {
+    pub(super) fn new(run: F) -> Self {
+        Self {
+            run,
+            params: PhantomData,
+        }
+    }
+}
+
+impl<P: Param + 'static, F: ProcessorFn<P>> Processor for Function<P, F> {
+    type Params = P;
+
+    #[inline(always)]
+    fn execute(&mut self, params: P::Item<'_>) {
+        self.run.call(params);
+    }
+}
+
+/// What a run gets of a parameter.
+type Item<'w, P> = <P as Param>::Item<'w>;
+
+macro_rules! function {
+    ($($part:ident $at:ident)*) => {
+        // The closure is asked for with the types that it names, so that they are known, and with those that a
+        // run gets.
+        impl<F: Send + 'static, $($part: Param),*> ProcessorFn<($($part,)*)> for F
+        where
+            for<'f> &'f mut F: FnMut($($part),*) + FnMut($(Item<'_, $part>),*),
+        {
+            #[inline(always)]
+            fn call(&mut self, ($($at,)*): ($(Item<'_, $part>,)*)) {
+                #[inline(always)]
+                fn call<$($part),*>(mut run: impl FnMut($($part),*), ($($at,)*): ($($part,)*)) {
+                    run($($at),*);
+                }
+                call(self, ($($at,)*));
+            }
+        }
+    };
+}
+
+function!();
+function!(A a);
+function!(A a B b);
+function!(A a B b C c);
+function!(A a B b C c D d);
+function!(A a B b C c D d E e);
+function!(A a B b C c D d E e G g);
+function!(A a B b C c D d E e G g H h);
+function!(A a B b C c D d E e G g H h I i);
+function!(A a B b C c D d E e G g H h I i J j);
+function!(A a B b C c D d E e G g H h I i J j K k);
+function!(A a B b C c D d E e G g H h I i J j K k L l);
+function!(A a B b C c D d E e G g H h I i J j K k L l M m);

@@ -1,0 +1,54 @@
+//! `Member`: a processor at work, as the executor sees it.
+
+use core::time::Duration;
+use std::time::Instant;
+
+use crate::processor::Seen;
+use crate::processor::runner::{Failure, Runner};
+
+/// A processor at work. One thread has it at a time.
+pub(super) struct Member {
+    pub(super) runner: Box<dyn Runner>,
+    /// It is passed by: switched off, not in this role, or nothing matches.
+    pub(super) idle: bool,
+    /// Its pieces of the ids in an ordered universe.
+    pub(super) pieces: (u32, u32),
+    /// Why its last run was broken off.
+    pub(super) failure: Option<Failure>,
+    /// How long it has taken, if that is measured.
+    pub(super) timing: Timing,
+}
+
+/// How long a processor has taken, and what it has seen, as far as that was
+/// [measured](crate::processor::Schedule::set_measured).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// How often it ran.
+    pub runs: u64,
+    /// How long the last run took.
+    pub last: Duration,
+    /// How long all took.
+    pub total: Duration,
+    /// How long the longest took.
+    pub longest: Duration,
+    /// What its queries saw in the last run. (Chunks that the processor itself
+    /// [filters](crate::query::QueryRun::filter_chunks) count as seen.)
+    pub seen: Seen,
+    /// When the last run began.
+    pub(super) began: Option<Instant>,
+    /// The thread that it ran on: 0 is the schedule's own, the others are those of the pool.
+    pub(super) thread: u32,
+}
+
+impl Timing {
+    /// A run has ended.
+    pub(super) fn note(&mut self, began: Instant, seen: Seen) {
+        self.last = began.elapsed();
+        self.runs += 1;
+        self.total += self.last;
+        self.longest = self.longest.max(self.last);
+        self.seen = seen;
+        self.began = Some(began);
+        self.thread = rayon::current_thread_index().map_or(0, |thread| thread as u32 + 1);
+    }
+}

@@ -1,0 +1,46 @@
+//! `Local`: what a processor keeps for itself.
+
+use core::ops::{Deref, DerefMut};
+
+use super::{Param, Plea};
+use crate::processor::{ScheduleError, Turn};
+use crate::query::QueryError;
+use crate::world::World;
+
+/// A value that a processor keeps from run to run, and nobody else sees: `T::default()` at first. (A closure can
+/// as well keep what it captures.)
+#[derive(Debug)]
+pub struct Local<'w, T: Default + Send + 'static>(&'w mut T);
+
+impl<T: Default + Send + 'static> Deref for Local<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0
+    }
+}
+
+impl<T: Default + Send + 'static> DerefMut for Local<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.0
+    }
+}
+
+// SAFETY: lends nothing of the world.
+unsafe impl<T: Default + Send + 'static> Param for Local<'_, T> {
+    type State = T;
+    type Item<'w> = Local<'w, T>;
+
+    fn prepare(_: &mut World, _: &mut Plea<'_>) -> Result<T, ScheduleError> {
+        Ok(T::default())
+    }
+
+    #[inline(always)]
+    unsafe fn lend<'w>(
+        state: &'w mut T,
+        _: &'w World,
+        _: Turn<'w>,
+    ) -> Result<Local<'w, T>, QueryError> {
+        Ok(Local(state))
+    }
+}

@@ -1,0 +1,172 @@
+//! Parameters of processors: what their closures take, by type.
+//!
+//! | parameter | what it lends |
+//! |---|---|
+//! | [`QueryRun<D, F>`](crate::query::QueryRun) | the entities that match, once a run |
+//! | [`QueryLookup<D, F>`](crate::query::QueryLookup) | entities by their handles |
+//! | `&T`, `&mut T`, `Option` of these | resources |
+//! | [`Commands`](crate::command::Commands), [`ParallelCommands`](crate::command::ParallelCommands) | recorders; flushed after the phase |
+//! | [`Signals`](crate::signal::Signals), [`ParallelSignals`](crate::signal::ParallelSignals) | senders of signals |
+//! | [`Signalled<D, F>`](crate::signal::Signalled) | entities that got signals |
+//! | [`Local<T>`] | a value that the processor keeps from run to run |
+//! | tuples of these | |
+
+mod command;
+mod local;
+mod query;
+mod resource;
+mod signal;
+
+pub use local::Local;
+
+use crate::processor::needs::Needs;
+use crate::processor::{ScheduleError, Subscriptions, Turn};
+use crate::query::{QueryError, Requirements};
+use crate::world::World;
+
+/// A parameter of a processor: see the [list](self).
+///
+/// # Safety
+/// `prepare` says all that `lend` lends.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no parameter of a processor",
+    note = "queries are taken as `QueryRun<…>`, resources as `&T` or `&mut T`"
+)]
+pub unsafe trait Param {
+    /// What is kept from run to run.
+    #[doc(hidden)]
+    type State: Send + 'static;
+    /// What a run gets.
+    type Item<'w>;
+
+    /// Says what is lent.
+    ///
+    /// # Errors
+    /// A query, a signal, or two parameters together are refused.
+    #[doc(hidden)]
+    fn prepare(world: &mut World, plea: &mut Plea<'_>) -> Result<Self::State, ScheduleError>;
+
+    /// Lends it.
+    ///
+    /// # Errors
+    /// [`QueryError::NoResource`].
+    ///
+    /// # Safety
+    /// The state is of this world. For `'w` nobody else has what `prepare` has said, in a way that conflicts; no entity moves, and no resource
+    /// comes or goes.
+    #[doc(hidden)]
+    unsafe fn lend<'w>(
+        state: &'w mut Self::State,
+        world: &'w World,
+        turn: Turn<'w>,
+    ) -> Result<Self::Item<'w>, QueryError>;
+
+    /// Adds what a run would see now.
+    #[doc(hidden)]
+    fn count(_: &mut Self::State, _: &World, _: &mut Seen) {}
+}
+
+/// A processor asks for what it needs.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct Plea<'a> {
+    pub(crate) processor: &'a str,
+    pub(crate) needs: &'a mut Needs,
+    pub(crate) subscriptions: &'a Subscriptions,
+}
+
+impl Plea<'_> {
+    /// A query was refused.
+    pub(crate) fn refuse(&self, error: QueryError) -> ScheduleError {
+        ScheduleError::Query {
+            processor: self.processor.into(),
+            error,
+        }
+    }
+
+    /// A query is asked for.
+    pub(crate) fn query(
+        &mut self,
+        world: &World,
+        requirements: &Requirements,
+    ) -> Result<(), ScheduleError> {
+        for earlier in &self.needs.queries {
+            if let Some(id) = earlier.conflict_with(requirements)
+                && !earlier.excludes(requirements)
+            {
+                let info = world.registry().get(id);
+                return Err(self.aliased(info.map_or("", |info| info.name())));
+            }
+        }
+        self.needs.queries.push(requirements.clone());
+        Ok(())
+    }
+
+    pub(crate) fn aliased(&self, name: &str) -> ScheduleError {
+        ScheduleError::Aliased {
+            processor: self.processor.into(),
+            name: name.into(),
+        }
+    }
+}
+
+/// What a processor's queries see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Entities in the chunks that are seen.
+    pub entities: usize,
+    /// Chunks that are seen.
+    pub chunks: usize,
+    /// Chunks of archetypes that match, which filters pass by, or which are empty.
+    pub skipped: usize,
+}
+
+macro_rules! tuple {
+    ($($part:ident $at:ident)*) => {
+        // SAFETY: says what its parts say, and lends that.
+        unsafe impl<$($part: Param),*> Param for ($($part,)*) {
+            type State = ($($part::State,)*);
+            type Item<'w> = ($($part::Item<'w>,)*);
+
+            fn prepare(
+                world: &mut World,
+                plea: &mut Plea<'_>,
+            ) -> Result<Self::State, ScheduleError> {
+                let _ = (&world, &plea);
+                Ok(($($part::prepare(world, plea)?,)*))
+            }
+
+            #[inline(always)]
+            unsafe fn lend<'w>(
+                state: &'w mut Self::State,
+                world: &'w World,
+                turn: Turn<'w>,
+            ) -> Result<Self::Item<'w>, QueryError> {
+                let _ = (world, turn);
+                let ($($at,)*) = state;
+                // SAFETY: the caller's; `Plea` has seen to it that no two lend the same.
+                Ok(($(unsafe { $part::lend($at, world, turn)? },)*))
+            }
+
+            fn count(state: &mut Self::State, world: &World, seen: &mut Seen) {
+                let _ = (world, &seen);
+                let ($($at,)*) = state;
+                $($part::count($at, world, seen);)*
+            }
+        }
+    };
+}
+
+tuple!();
+tuple!(A a);
+tuple!(A a B b);
+tuple!(A a B b C c);
+tuple!(A a B b C c D d);
+tuple!(A a B b C c D d E e);
+tuple!(A a B b C c D d E e F f);
+tuple!(A a B b C c D d E e F f G g);
+tuple!(A a B b C c D d E e F f G g H h);
+tuple!(A a B b C c D d E e F f G g H h I i);
+tuple!(A a B b C c D d E e F f G g H h I i J j);
+tuple!(A a B b C c D d E e F f G g H h I i J j K k);
+tuple!(A a B b C c D d E e F f G g H h I i J j K k L l);

@@ -1,0 +1,46 @@
+//! Resources as parameters.
+
+use super::{Param, Plea};
+use crate::processor::{ScheduleError, Turn};
+use crate::query::{QueryError, QueryResources, ResourceAccess};
+use crate::world::World;
+
+/// Asks for a resource.
+fn prepare<R: QueryResources>(plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
+    let mut access = ResourceAccess::default();
+    R::require(&mut access);
+    if let Some(id) = plea.needs.resources.conflict_with(&access) {
+        return Err(plea.aliased(id.name()));
+    }
+    R::require(&mut plea.needs.resources);
+    Ok(())
+}
+
+macro_rules! resource {
+    ($resource:ty) => {
+        // SAFETY: says that the resource is lent.
+        unsafe impl<T: Send + Sync + 'static> Param for $resource {
+            type State = ();
+            type Item<'w> = <Self as QueryResources>::Item<'w>;
+
+            fn prepare(_: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
+                prepare::<Self>(plea)
+            }
+
+            #[inline(always)]
+            unsafe fn lend<'w>(
+                (): &'w mut (),
+                world: &'w World,
+                _: Turn<'w>,
+            ) -> Result<Self::Item<'w>, QueryError> {
+                // SAFETY: the caller's.
+                unsafe { <Self as QueryResources>::lend(world.resources()) }
+            }
+        }
+    };
+}
+
+resource!(&T);
+resource!(&mut T);
+resource!(Option<&T>);
+resource!(Option<&mut T>);

@@ -1,0 +1,79 @@
+//! Signals as parameters.
+
+use super::{Param, Plea, Seen};
+use crate::processor::{ScheduleError, Turn};
+use crate::query::{QueryData, QueryError, QueryFilter};
+use crate::signal::{ParallelSignals, SignalReader, Signalled, Signals};
+use crate::world::World;
+
+// SAFETY: senders do not touch what the world lends.
+unsafe impl Param for Signals<'_> {
+    type State = ();
+    type Item<'w> = Signals<'w>;
+
+    fn prepare(_: &mut World, _: &mut Plea<'_>) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    #[inline]
+    unsafe fn lend<'w>(
+        (): &'w mut (),
+        world: &'w World,
+        turn: Turn<'w>,
+    ) -> Result<Signals<'w>, QueryError> {
+        Ok(Signals::of_rank(world, turn.rank))
+    }
+}
+
+// SAFETY: as above.
+unsafe impl Param for ParallelSignals {
+    type State = ();
+    type Item<'w> = ParallelSignals;
+
+    fn prepare(_: &mut World, _: &mut Plea<'_>) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
+    #[inline]
+    unsafe fn lend<'w>(
+        (): &'w mut (),
+        world: &'w World,
+        turn: Turn<'w>,
+    ) -> Result<ParallelSignals, QueryError> {
+        Ok(ParallelSignals::of_rank(world, turn.rank))
+    }
+}
+
+// SAFETY: says what the reader's query lends.
+unsafe impl<D, F> Param for Signalled<'_, D, F>
+where
+    D: QueryData<Ids: Send> + 'static,
+    F: QueryFilter + 'static,
+{
+    type State = SignalReader<D, F>;
+    type Item<'w> = Signalled<'w, D, F>;
+
+    fn prepare(
+        world: &mut World,
+        plea: &mut Plea<'_>,
+    ) -> Result<SignalReader<D, F>, ScheduleError> {
+        let mut reader = SignalReader::new(world).map_err(|error| plea.refuse(error))?;
+        plea.query(world, reader.requirements())?;
+        plea.needs.hears = true;
+        plea.subscriptions
+            .subscribe(world, &mut reader, plea.processor)?;
+        Ok(reader)
+    }
+
+    #[inline]
+    unsafe fn lend<'w>(
+        reader: &'w mut SignalReader<D, F>,
+        world: &'w World,
+        turn: Turn<'w>,
+    ) -> Result<Signalled<'w, D, F>, QueryError> {
+        // SAFETY: the caller's.
+        Ok(unsafe { reader.signalled(world, turn.version) })
+    }
+
+    fn count(_: &mut SignalReader<D, F>, _: &World, _: &mut Seen) {}
+}

@@ -1,0 +1,118 @@
+//! `Runner`: a processor, whatever its type.
+
+use crate::fragment::panic::Panicked;
+use crate::processor::param::Plea;
+use crate::processor::{Param, Processor, ScheduleError, Seen, Turn};
+use crate::query::QueryError;
+use crate::world::World;
+
+/// A processor, whatever its type.
+pub(super) trait Runner: Send {
+    /// Asks for what it needs.
+    fn prepare(&mut self, world: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError>;
+
+    /// Forgets the world that it was prepared for.
+    fn forget(&mut self);
+
+    fn start(&mut self, world: &mut World);
+    fn stop(&mut self, world: &mut World);
+
+    /// Runs.
+    ///
+    /// # Safety
+    /// It was prepared for this world; else as for [`Param::lend`].
+    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<(), QueryError>;
+
+    /// What a run would see.
+    fn count(&mut self, world: &World) -> Seen;
+
+    /// Runs with the world to itself, if that is what it needs.
+    fn run_alone(&mut self, world: &mut World) {
+        let _ = world;
+    }
+}
+
+/// A processor with what its parameters keep.
+pub(super) struct Prepared<P: Processor> {
+    processor: P,
+    state: Option<<P::Params as Param>::State>,
+}
+
+impl<P: Processor> Prepared<P> {
+    pub(super) fn new(processor: P) -> Self {
+        Self {
+            processor,
+            state: None,
+        }
+    }
+}
+
+impl<P: Processor> Runner for Prepared<P> {
+    fn prepare(&mut self, world: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
+        self.state = Some(P::Params::prepare(world, plea)?);
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.state = None;
+    }
+
+    fn start(&mut self, world: &mut World) {
+        self.processor.start(world);
+    }
+
+    fn stop(&mut self, world: &mut World) {
+        self.processor.stop(world);
+    }
+
+    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<(), QueryError> {
+        let Some(state) = &mut self.state else {
+            unreachable!("it was prepared");
+        };
+        // SAFETY: the caller's.
+        let params = unsafe { P::Params::lend(state, world, turn) }?;
+        self.processor.execute(params);
+        Ok(())
+    }
+
+    fn count(&mut self, world: &World) -> Seen {
+        let mut seen = Seen::default();
+        if let Some(state) = &mut self.state {
+            P::Params::count(state, world, &mut seen);
+        }
+        seen
+    }
+}
+
+/// A closure that has the world to itself.
+pub(super) struct Alone<F>(pub(super) F);
+
+impl<F: FnMut(&mut World) + Send> Runner for Alone<F> {
+    fn prepare(&mut self, _: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
+        plea.needs.exclusive = true;
+        Ok(())
+    }
+
+    fn forget(&mut self) {}
+    fn start(&mut self, _: &mut World) {}
+    fn stop(&mut self, _: &mut World) {}
+
+    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<(), QueryError> {
+        unreachable!("it runs alone")
+    }
+
+    fn count(&mut self, _: &World) -> Seen {
+        Seen::default()
+    }
+
+    fn run_alone(&mut self, world: &mut World) {
+        (self.0)(world);
+    }
+}
+
+/// Why a run was broken off.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Refused(QueryError),
+    Panicked(Panicked),
+}

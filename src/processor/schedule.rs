@@ -1,0 +1,619 @@
+//! `Schedule`: the processors of a world.
+
+use core::fmt;
+use std::sync::Weak;
+use std::time::Instant;
+
+use crate::command::{FlushReport, Stripes};
+use crate::processor::entry::Entry;
+use crate::processor::executor::{MemberCell, Scene};
+use crate::processor::member::{Member, Timing};
+use crate::processor::needs::Needs;
+use crate::processor::param::Plea;
+use crate::processor::plan::Plan;
+use crate::processor::runner::Failure;
+use crate::processor::segment::JOINT;
+use crate::processor::solver::{GroupOrder, nearest};
+use crate::processor::{Phase, ProcessorBuilder, Roles, ScheduleError, Target};
+use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::world::{Seat, World};
+
+/// The processors of a world: in which order they run, and which at the same time.
+///
+/// A [run](Self::run) goes through the [phases](Phase). In each the processors run in the order that they ask
+/// for; those that touch nothing in common may run side by side, on the threads of the current rayon pool, with
+/// the same result as one after the other: their commands, their signals and the versions of what they change
+/// come in the order of the schedule. Two touch something in common if one writes what the other reads or
+/// writes and there is an archetype that both see; resources always count, const shared values never. Commands
+/// are flushed after each phase, where an order asks for it ([`Target::flushed`]), and before and after an
+/// [exclusive](super::exclusive_processor) processor.
+///
+/// *Panics and missing resources:* no other processor begins then, those that run end. What all of them have
+/// recorded is kept, as a whole, for the next flush; the world and the schedule can be used again.
+///
+/// A schedule belongs to the world that it ran on first, until it is [detached](Self::detach).
+///
+/// | operation | cost |
+/// |---|---|
+/// | add a processor | the order is solved anew: O(processors · log processors) |
+/// | an archetype comes | O(processors that see it) |
+/// | run a processor that does nothing | some ten nanoseconds |
+///
+/// Sources: Unreal Mass' dependency solver and phase manager, Unity DOTS' system groups.
+#[derive(Default)]
+#[doc(alias = "UMassProcessingPhaseManager")]
+#[doc(alias = "SystemGroup")]
+pub struct Schedule {
+    pub(super) entries: Vec<Entry>,
+    pub(super) crew: Vec<MemberCell>,
+    groups: Vec<GroupOrder>,
+    pub(super) role: Roles,
+    pub(super) plan: Option<Plan>,
+    /// The world that it belongs to.
+    seat: Option<Weak<Seat>>,
+    measured: bool,
+    execution: Execution,
+    /// Some processor is to be started, stopped, or passed by.
+    restless: bool,
+    pub(super) trace: Option<super::trace::Trace>,
+}
+
+/// Whether processors run side by side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Execution {
+    /// Where that is quicker, which is tried out now and then.
+    #[default]
+    Auto,
+    /// One after the other, on the thread that runs the schedule. What they do inside may still use more.
+    Alone,
+    /// Always, if the pool has more than one thread.
+    Beside,
+}
+
+/// What a run has done.
+#[derive(Debug, Default)]
+pub struct ScheduleReport {
+    /// Processors that ran.
+    pub ran: usize,
+    /// Processors that were passed by: switched off, for other roles, or because nothing matches.
+    pub idle: usize,
+    /// What all flushes together have done.
+    pub flush: FlushReport,
+}
+
+impl Schedule {
+    /// A schedule without processors.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a processor. Mistakes in its order are reported by the next run, or by [`solve`](Self::solve).
+    pub fn add(&mut self, processor: ProcessorBuilder) -> &mut Self {
+        let (entry, runner) = Entry::new(processor);
+        self.entries.push(entry);
+        self.crew.push(MemberCell::new(Member {
+            runner,
+            idle: false,
+            pieces: (0, 0),
+            failure: None,
+            timing: Timing::default(),
+        }));
+        self.plan = None;
+        self.restless = true;
+        self
+    }
+
+    /// Says that all of a group run before something.
+    pub fn group_before(
+        &mut self,
+        path: impl Into<String>,
+        target: impl Into<Target>,
+    ) -> &mut Self {
+        self.order_group(path.into(), vec![target.into()], Vec::new())
+    }
+
+    /// Says that all of a group run after something.
+    pub fn group_after(&mut self, path: impl Into<String>, target: impl Into<Target>) -> &mut Self {
+        self.order_group(path.into(), Vec::new(), vec![target.into()])
+    }
+
+    pub(super) fn order_group(
+        &mut self,
+        path: String,
+        before: Vec<Target>,
+        after: Vec<Target>,
+    ) -> &mut Self {
+        self.groups.push(GroupOrder {
+            path,
+            before,
+            after,
+        });
+        self.plan = None;
+        self
+    }
+
+    /// Takes a processor out, after its [stop](super::Processor::stop) if it has been started.
+    ///
+    /// # Errors
+    /// [`ScheduleError::NoProcessor`].
+    pub fn remove(&mut self, world: &mut World, name: &str) -> Result<(), ScheduleError> {
+        let at = self.find(name)?;
+        self.stop_one(world, at);
+        self.entries.remove(at);
+        self.crew.remove(at);
+        self.plan = None;
+        Ok(())
+    }
+
+    /// The parts that this program plays: processors for others are passed by. All unless that is said.
+    pub fn set_role(&mut self, role: Roles) {
+        self.role = role;
+        self.restless = true;
+    }
+
+    /// Switches a processor on or off. Switched off it is stopped with the next run, and passed by; who is ordered
+    /// against it keeps his place.
+    ///
+    /// # Errors
+    /// [`ScheduleError::NoProcessor`].
+    pub fn set_enabled(&mut self, name: &str, enabled: bool) -> Result<(), ScheduleError> {
+        let at = self.find(name)?;
+        self.entries[at].enabled = enabled;
+        self.restless = true;
+        Ok(())
+    }
+
+    /// Whether a processor is switched on.
+    ///
+    /// # Errors
+    /// [`ScheduleError::NoProcessor`].
+    pub fn is_enabled(&self, name: &str) -> Result<bool, ScheduleError> {
+        Ok(self.entries[self.find(name)?].enabled)
+    }
+
+    /// Whether processors run side by side.
+    pub fn set_execution(&mut self, execution: Execution) {
+        self.execution = execution;
+    }
+
+    /// Whether it is measured how long each processor takes, and what its queries see. That takes some hundred
+    /// nanoseconds a processor and a walk over the chunks that match.
+    pub fn set_measured(&mut self, measured: bool) {
+        self.measured = measured;
+    }
+
+    /// The processors' names, in the order in which they were added, with how long each has taken.
+    pub fn timings(&mut self) -> impl Iterator<Item = (&str, Timing)> {
+        let crew = self.crew.iter_mut().map(|member| member.get_mut().timing);
+        self.entries.iter().map(|entry| &*entry.name).zip(crew)
+    }
+
+    /// How many processors there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Whether some processor is bound to the thread that runs the schedule.
+    #[must_use]
+    pub fn is_bound(&self) -> bool {
+        self.entries.iter().any(|entry| entry.main_thread)
+    }
+
+    pub(super) fn find(&self, name: &str) -> Result<usize, ScheduleError> {
+        let at = self.entries.iter().position(|entry| entry.name == name);
+        at.ok_or_else(|| ScheduleError::NoProcessor {
+            name: name.into(),
+            nearest: nearest(name, self.entries.iter().map(|entry| &*entry.name)).map(Into::into),
+        })
+    }
+
+    /// Finds what the processors touch and in which order they run, and starts those that were not started.
+    /// A run does that too.
+    ///
+    /// # Errors
+    /// [`ScheduleError`], all but [`NoResource`](ScheduleError::NoResource).
+    pub fn solve(&mut self, world: &mut World) -> Result<(), ScheduleError> {
+        self.attach(world)?;
+        if self.plan.is_none() {
+            self.prepare(world)?;
+            self.plan = Some(Plan::new(&self.entries, &self.groups)?);
+            self.restless = true;
+        }
+        if self.restless {
+            self.settle(world);
+        }
+        self.look(world)
+    }
+
+    /// Takes this world for its own, if it has none.
+    fn attach(&mut self, world: &World) -> Result<(), ScheduleError> {
+        let seat = std::sync::Arc::as_ptr(&world.seat);
+        match &self.seat {
+            Some(own) if own.as_ptr() == seat => Ok(()),
+            Some(own) if own.strong_count() > 0 => Err(ScheduleError::OtherWorld),
+            _ => {
+                self.forget();
+                self.seat = Some(std::sync::Arc::downgrade(&world.seat));
+                Ok(())
+            }
+        }
+    }
+
+    /// Belongs to no world any more: the next one that it runs on is its own. Processors that were started are
+    /// not stopped: [`stop`](Self::stop) does that. What parameters keep, [`Local`](super::Local) values among
+    /// them, is dropped.
+    pub fn detach(&mut self) {
+        self.forget();
+        self.seat = None;
+    }
+
+    fn forget(&mut self) {
+        for (entry, member) in self.entries.iter_mut().zip(&mut self.crew) {
+            entry.needs = None;
+            entry.started = false;
+            member.get_mut().runner.forget();
+        }
+        self.plan = None;
+    }
+
+    /// Stops all processors that have been started. The next run starts them again.
+    pub fn stop(&mut self, world: &mut World) {
+        for at in 0..self.entries.len() {
+            self.stop_one(world, at);
+        }
+        self.restless = true;
+    }
+
+    fn stop_one(&mut self, world: &mut World, at: usize) {
+        let entry = &mut self.entries[at];
+        if core::mem::take(&mut entry.started) {
+            self.crew[at].get_mut().runner.stop(world);
+            if let Some(stop) = &mut entry.on_stop {
+                stop(world);
+            }
+        }
+    }
+
+    /// Asks the processors that were not asked yet what they need.
+    fn prepare(&mut self, world: &mut World) -> Result<(), ScheduleError> {
+        for (entry, member) in self.entries.iter_mut().zip(&mut self.crew) {
+            if entry.needs.is_some() {
+                continue;
+            }
+            let mut needs = Needs::default();
+            let mut plea = Plea {
+                processor: &entry.name,
+                needs: &mut needs,
+                subscriptions: &entry.subscriptions,
+            };
+            member.get_mut().runner.prepare(world, &mut plea)?;
+            entry.needs = Some(needs);
+        }
+        Ok(())
+    }
+
+    /// Starts and stops those that were switched on or off.
+    fn settle(&mut self, world: &mut World) {
+        for at in 0..self.entries.len() {
+            let entry = &mut self.entries[at];
+            if !entry.is_on(self.role) {
+                self.stop_one(world, at);
+            } else if !core::mem::replace(&mut entry.started, true) {
+                self.crew[at].get_mut().runner.start(world);
+                if let Some(start) = &mut entry.on_start {
+                    start(world);
+                }
+            }
+        }
+        self.restless = false;
+        self.pass_by();
+    }
+
+    /// Says which processors are passed by.
+    fn pass_by(&mut self) {
+        let Some(plan) = &self.plan else { return };
+        for (at, (entry, member)) in self.entries.iter().zip(&mut self.crew).enumerate() {
+            let position = plan.order.position_of(at);
+            let unmatched = entry.run_if_any_match && !plan.conflicts.sees_any(position);
+            member.get_mut().idle = !entry.is_on(self.role) || unmatched;
+        }
+    }
+
+    /// Looks at the archetypes that have come.
+    fn look(&mut self, world: &World) -> Result<(), ScheduleError> {
+        let Some(plan) = &mut self.plan else {
+            return Ok(());
+        };
+        if !plan.look(world) {
+            return Ok(());
+        }
+        if let Some((at, id)) = plan.aliases.look(world, &self.entries) {
+            plan.look_again();
+            let info = world.registry().get(id);
+            return Err(ScheduleError::Aliased {
+                processor: (&*self.entries[at].name).into(),
+                name: info.map_or("", |info| info.name()).into(),
+            });
+        }
+        self.pass_by();
+        Ok(())
+    }
+
+    /// Runs all phases once.
+    ///
+    /// # Errors
+    /// [`ScheduleError`]. What had run until then stays done.
+    ///
+    /// # Panics
+    /// If a processor panics: with its name and, if it is text, what it panicked with. If users' code panics in a
+    /// flush.
+    pub fn run(&mut self, world: &mut World) -> Result<ScheduleReport, ScheduleError> {
+        let mut report = ScheduleReport::default();
+        self.solve(world)?;
+        for phase in Phase::ALL {
+            self.go_through(world, phase, &mut report)?;
+        }
+        Ok(report)
+    }
+
+    /// Runs one phase once: for hosts whose frame has more to do between phases.
+    ///
+    /// # Errors
+    /// As for [`run`](Self::run).
+    ///
+    /// # Panics
+    /// As for [`run`](Self::run).
+    pub fn run_phase(
+        &mut self,
+        world: &mut World,
+        phase: Phase,
+    ) -> Result<ScheduleReport, ScheduleError> {
+        let mut report = ScheduleReport::default();
+        self.solve(world)?;
+        self.go_through(world, phase, &mut report)?;
+        Ok(report)
+    }
+
+    fn go_through(
+        &mut self,
+        world: &mut World,
+        phase: Phase,
+        report: &mut ScheduleReport,
+    ) -> Result<(), ScheduleError> {
+        let segments = self.plan.as_ref().map_or(0..0, |plan| plan.of_phase(phase));
+        for at in segments {
+            self.look(world)?;
+            self.run_segment(world, at, report)?;
+        }
+        Ok(())
+    }
+
+    fn run_segment(
+        &mut self,
+        world: &mut World,
+        at: usize,
+        report: &mut ScheduleReport,
+    ) -> Result<(), ScheduleError> {
+        let Some(plan) = &mut self.plan else {
+            return Ok(());
+        };
+        let segment = &mut plan.segments[at];
+        if segment.hears {
+            world.collect_signals();
+        }
+        for &processor in segment
+            .vertices
+            .iter()
+            .filter(|&&processor| processor != JOINT)
+        {
+            let idle = self.crew[processor as usize].get_mut().idle;
+            *(if idle {
+                &mut report.idle
+            } else {
+                &mut report.ran
+            }) += 1;
+        }
+        let version = world.begin_versions(segment.vertices.len() as u32);
+        if segment.exclusive {
+            return self.run_exclusive(world, at, report);
+        }
+        let stripes = (segment.commands && world.universe.is_ordered())
+            .then(|| stripes(world, &mut self.crew, &self.entries, &segment.vertices));
+        let beside = match self.execution {
+            Execution::Alone => false,
+            Execution::Beside => segment.is_wide(),
+            Execution::Auto => segment.is_wide() && segment.habit.choose(),
+        };
+        let beside = beside && rayon::current_num_threads() > 1;
+        if beside {
+            segment.bag.refill();
+        }
+        let mut habit = segment.habit;
+        let began = Instant::now();
+        let scene = Scene {
+            segment,
+            crew: &self.crew,
+            world,
+            version,
+            stripes,
+            measured: self.measured,
+            failed: AtomicU32::new(0),
+        };
+        // SAFETY: the crew was prepared for this world in `solve`, which is this call's alone.
+        unsafe {
+            if beside {
+                scene.run_beside();
+            } else {
+                scene.run_alone();
+            }
+        }
+        // Ordering: Relaxed: all threads are done.
+        let failed = scene.failed.load(Ordering::Relaxed) != 0;
+        let took = began.elapsed();
+        habit.note(beside, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+        segment.habit = habit;
+        let flush = segment.flush;
+        if failed {
+            return self.fail(at);
+        }
+        self.finish_segment(world, at, flush, report);
+        Ok(())
+    }
+
+    /// Runs a segment's only processor with the world to itself.
+    fn run_exclusive(
+        &mut self,
+        world: &mut World,
+        at: usize,
+        report: &mut ScheduleReport,
+    ) -> Result<(), ScheduleError> {
+        let Some(plan) = &self.plan else {
+            return Ok(());
+        };
+        let segment = &plan.segments[at];
+        // What was recorded before, it is to see.
+        report.flush.add(world.flush());
+        for &processor in &segment.vertices {
+            if processor == JOINT {
+                continue;
+            }
+            let member = self.crew[processor as usize].get_mut();
+            if member.idle {
+                continue;
+            }
+            let began = self.measured.then(Instant::now);
+            let mut panicked = None;
+            crate::fragment::panic::note(&mut panicked, || member.runner.run_alone(world));
+            if let Some(began) = began {
+                member.timing.note(began, super::Seen::default());
+            }
+            if panicked.is_some() {
+                member.failure = Some(Failure::Panicked(panicked));
+                return self.fail(at);
+            }
+        }
+        self.finish_segment(world, at, true, report);
+        Ok(())
+    }
+
+    /// What follows the processors of a segment.
+    fn finish_segment(
+        &mut self,
+        world: &mut World,
+        at: usize,
+        flush: bool,
+        report: &mut ScheduleReport,
+    ) {
+        if let (Some(trace), Some(plan)) = (&mut self.trace, &self.plan) {
+            trace.note_segment(&plan.segments[at], &self.entries, &mut self.crew);
+        }
+        if flush {
+            let began = Instant::now();
+            let flushed = world.flush();
+            if !flushed.is_clean() {
+                tracing::warn!(report = ?flushed, "a flush could not do all that processors had recorded");
+            }
+            report.flush.add(flushed);
+            if let Some(trace) = &mut self.trace {
+                trace.note_flush(began);
+            }
+        }
+    }
+
+    /// Goes on with the first failure of a segment, in order.
+    fn fail(&mut self, at: usize) -> Result<(), ScheduleError> {
+        let Some(plan) = &self.plan else {
+            return Ok(());
+        };
+        let mut first = None;
+        for &processor in plan.segments[at].vertices.iter().filter(|&&at| at != JOINT) {
+            let member = self.crew[processor as usize].get_mut();
+            match member.failure.take() {
+                Some(failure) if first.is_none() => first = Some((processor, failure)),
+                Some(Failure::Panicked(panicked)) => crate::fragment::panic::forget(panicked),
+                _ => {}
+            }
+        }
+        let Some((processor, failure)) = first else {
+            return Ok(());
+        };
+        let name = &*self.entries[processor as usize].name;
+        match failure {
+            Failure::Refused(crate::query::QueryError::NoResource { name: resource }) => {
+                Err(ScheduleError::NoResource {
+                    processor: name.into(),
+                    name: resource,
+                })
+            }
+            Failure::Refused(error) => Err(ScheduleError::Query {
+                processor: name.into(),
+                error,
+            }),
+            Failure::Panicked(payload) => {
+                let text = payload.as_ref().and_then(|payload| {
+                    let text = payload
+                        .downcast_ref::<&str>()
+                        .map(|text| (*text).to_owned());
+                    text.or_else(|| payload.downcast_ref::<String>().cloned())
+                });
+                crate::fragment::panic::forget(payload);
+                let text = text.unwrap_or_else(|| "with something that is no text".into());
+                std::panic::resume_unwind(Box::new(format!("processor `{name}` panicked: {text}")))
+            }
+        }
+    }
+}
+
+/// In an ordered universe: which ids are whose.
+fn stripes(
+    world: &World,
+    crew: &mut [MemberCell],
+    entries: &[Entry],
+    vertices: &[u32],
+) -> std::sync::Arc<Stripes> {
+    let chunks: usize = world
+        .archetypes
+        .iter()
+        .map(|archetype| archetype.chunks.len())
+        .sum();
+    let mut pieces = 0;
+    for &processor in vertices.iter().filter(|&&processor| processor != JOINT) {
+        let Some(needs) = &entries[processor as usize].needs else {
+            continue;
+        };
+        let first = pieces;
+        if needs.parallel_commands {
+            // One for a recorder without a key, and for each chunk, or for pieces with numbers.
+            pieces += 1 + chunks.max(64);
+        } else if needs.commands {
+            pieces += 1;
+        }
+        crew[processor as usize].get_mut().pieces = (first as u32, pieces as u32);
+    }
+    std::sync::Arc::new(Stripes::of(world, Some(pieces)))
+}
+
+impl fmt::Debug for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.entries.iter().map(|entry| &*entry.name);
+        f.debug_list().entries(names).finish()
+    }
+}
+
+impl ScheduleReport {
+    /// Adds what another run has done.
+    pub fn add(&mut self, other: Self) {
+        self.ran += other.ran;
+        self.idle += other.idle;
+        self.flush.add(other.flush);
+    }
+}

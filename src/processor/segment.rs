@@ -1,0 +1,142 @@
+//! `Segment`: processors between two moments at which the world is one thread's alone.
+
+use crate::sync::graph::{Bag, Graph};
+
+/// "No processor": a joint, at which only edges meet.
+pub(super) const JOINT: u32 = u32::MAX;
+
+/// Processors that follow each other without a flush between them.
+#[derive(Debug)]
+pub(super) struct Segment {
+    /// In order: the processors' numbers, or [`JOINT`].
+    pub(super) vertices: Box<[u32]>,
+    /// The place of the first in the order of the whole schedule.
+    pub(super) first: u32,
+    /// One processor, which has the world to itself.
+    pub(super) exclusive: bool,
+    /// Some of them get signals.
+    pub(super) hears: bool,
+    /// Some of them record commands.
+    pub(super) commands: bool,
+    /// A flush follows.
+    pub(super) flush: bool,
+    /// What waits for what.
+    pub(super) graph: Graph,
+    /// The vertices that wait for nobody.
+    pub(super) bag: Bag,
+    /// Those that run on the schedule's own thread, in order: each waits for the one before.
+    pub(super) main: Box<[u32]>,
+    pub(super) habit: Habit,
+}
+
+impl Segment {
+    /// Whether some of them can run side by side.
+    pub(super) fn is_wide(&self) -> bool {
+        // In a chain everybody but the last has one that waits for him alone.
+        self.bag.len() > 1 || !self.graph.is_chain()
+    }
+}
+
+/// Whether a segment's processors run side by side or one after the other: what was quicker when it was tried.
+/// The results are the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Habit {
+    /// Nanoseconds of the last run of each kind; 0 if there was none.
+    alone: u64,
+    beside: u64,
+    /// Runs since the slower kind was tried, and after how many it is tried again.
+    runs: u32,
+    patience: u32,
+}
+
+/// Nanoseconds that it takes at least to wake the other threads.
+const WORTH: u64 = 20_000;
+/// Runs after which the slower kind is tried again; twice as many each time that it is slower still.
+const PATIENCE: u32 = 64;
+const LONGEST_PATIENCE: u32 = 4_096;
+
+impl Habit {
+    /// Whether the next run is to be on several threads.
+    pub(super) fn choose(&mut self) -> bool {
+        if self.alone == 0 {
+            return false;
+        }
+        if self.beside == 0 {
+            return self.alone >= WORTH;
+        }
+        let beside = self.beside < self.alone;
+        self.runs += 1;
+        if self.runs < self.patience.max(PATIENCE) {
+            return beside;
+        }
+        self.runs = 0;
+        self.patience = (self.patience.max(PATIENCE) * 2).min(LONGEST_PATIENCE);
+        !beside && self.alone >= WORTH
+    }
+
+    /// How long a run took.
+    pub(super) fn note(&mut self, beside: bool, nanoseconds: u64) {
+        let (kind, other) = if beside {
+            (&mut self.beside, self.alone)
+        } else {
+            (&mut self.alone, self.beside)
+        };
+        let was_quicker = *kind != 0 && *kind < other;
+        // One that took long by chance is forgotten after some runs.
+        *kind = match *kind {
+            0 => nanoseconds,
+            before => before - before / 4 + nanoseconds / 4,
+        }
+        .max(1);
+        if was_quicker != (*kind < other) {
+            self.patience = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_quicker_becomes_the_habit() {
+        for (alone, beside, expected) in [(100_000, 60_000, true), (100_000, 150_000, false)] {
+            let mut habit = Habit::default();
+            let mut chosen = [0_u32; 2];
+            for _ in 0..10_000 {
+                let choice = habit.choose();
+                chosen[usize::from(choice)] += 1;
+                habit.note(choice, if choice { beside } else { alone });
+            }
+            assert!(
+                chosen[usize::from(expected)] > 9_900,
+                "{chosen:?} for {alone} alone, {beside} side by side"
+            );
+        }
+    }
+
+    #[test]
+    fn little_work_wakes_nobody() {
+        let mut habit = Habit::default();
+        for _ in 0..10_000 {
+            assert!(!habit.choose());
+            habit.note(false, 900);
+        }
+    }
+
+    #[test]
+    fn work_that_grows_is_shared_then() {
+        let mut habit = Habit::default();
+        for _ in 0..100 {
+            let choice = habit.choose();
+            habit.note(choice, 2_000);
+        }
+        let mut shared = 0;
+        for _ in 0..1_000 {
+            let choice = habit.choose();
+            shared += u32::from(choice);
+            habit.note(choice, if choice { 300_000 } else { 500_000 });
+        }
+        assert!(shared > 900, "{shared}");
+    }
+}

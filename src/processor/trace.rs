@@ -1,0 +1,166 @@
+//! `Trace`: when what ran on which thread, for Perfetto or `chrome://tracing`.
+
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use crate::processor::Schedule;
+use crate::processor::entry::Entry;
+use crate::processor::executor::MemberCell;
+use crate::processor::segment::{JOINT, Segment};
+
+/// When what ran on which thread: from [`Schedule::take_trace`].
+#[derive(Debug)]
+pub struct Trace {
+    began: Instant,
+    /// The names, each once.
+    names: Vec<String>,
+    events: Vec<Event>,
+}
+
+/// Something that took time. 32 bytes.
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    name: u32,
+    /// 0 is the schedule's own thread.
+    thread: u32,
+    start: Duration,
+    took: Duration,
+}
+
+impl Trace {
+    fn new() -> Self {
+        Self {
+            began: Instant::now(),
+            names: vec!["flush".into()],
+            events: Vec::new(),
+        }
+    }
+
+    /// How many runs and flushes it holds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Whether nothing has run.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    fn name(&mut self, name: &str) -> u32 {
+        let known = self.names.iter().position(|known| known == name);
+        known.unwrap_or_else(|| {
+            self.names.push(name.into());
+            self.names.len() - 1
+        }) as u32
+    }
+
+    /// A segment's processors have run.
+    pub(super) fn note_segment(
+        &mut self,
+        segment: &Segment,
+        entries: &[Entry],
+        crew: &mut [MemberCell],
+    ) {
+        for &processor in segment.vertices.iter().filter(|&&at| at != JOINT) {
+            let member = crew[processor as usize].get_mut();
+            let timing = member.timing;
+            if let (false, Some(began)) = (member.idle, timing.began) {
+                let name = self.name(&entries[processor as usize].name);
+                self.events.push(Event {
+                    name,
+                    thread: timing.thread,
+                    start: began.saturating_duration_since(self.began),
+                    took: timing.last,
+                });
+            }
+        }
+    }
+
+    /// A flush has run.
+    pub(super) fn note_flush(&mut self, began: Instant) {
+        self.events.push(Event {
+            name: 0,
+            thread: 0,
+            start: began.saturating_duration_since(self.began),
+            took: began.elapsed(),
+        });
+    }
+
+    /// Writes it in the trace event format (JSON), microseconds.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    ///
+    /// Source: the Chromium project's description of the format, which Perfetto reads.
+    pub fn write_to(&self, to: &mut dyn Write) -> io::Result<()> {
+        writeln!(to, "{{\"traceEvents\":[")?;
+        let threads = self.events.iter().map(|event| event.thread).max();
+        for thread in 0..=threads.unwrap_or(0) {
+            let name = match thread {
+                0 => "schedule".to_owned(),
+                pool => format!("pool {}", pool - 1),
+            };
+            let comma = if thread == 0 { "" } else { ",\n" };
+            write!(
+                to,
+                "{comma}{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":1,\"tid\":{thread},\"args\":{{\"name\":\"{name}\"}}}}"
+            )?;
+        }
+        for event in &self.events {
+            write!(to, ",\n{{\"name\":")?;
+            write_text(to, &self.names[event.name as usize])?;
+            write!(
+                to,
+                ",\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{:.3},\"dur\":{:.3}}}",
+                event.thread,
+                event.start.as_secs_f64() * 1e6,
+                event.took.as_secs_f64() * 1e6
+            )?;
+        }
+        writeln!(to, "\n]}}")
+    }
+}
+
+/// Writes a JSON string.
+fn write_text(to: &mut dyn Write, text: &str) -> io::Result<()> {
+    write!(to, "\"")?;
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => write!(to, "\\{letter}")?,
+            control if control < ' ' => write!(to, "\\u{:04x}", u32::from(control))?,
+            other => write!(to, "{other}")?,
+        }
+    }
+    write!(to, "\"")
+}
+
+impl Schedule {
+    /// From now on notes when what runs on which thread; 32 bytes a processor and run. Processors are
+    /// [measured](Self::set_measured) from now on.
+    pub fn start_trace(&mut self) {
+        self.set_measured(true);
+        self.trace = Some(Trace::new());
+    }
+
+    /// What was noted since [`start_trace`](Self::start_trace), which ends.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("idle", || {}));
+    /// schedule.start_trace();
+    /// schedule.run(&mut world)?;
+    /// let trace = schedule.take_trace().unwrap();
+    /// let mut json = Vec::new();
+    /// trace.write_to(&mut json)?;
+    /// assert!(String::from_utf8(json)?.contains("\"name\":\"idle\""));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn take_trace(&mut self) -> Option<Trace> {
+        self.trace.take()
+    }
+}

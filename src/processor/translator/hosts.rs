@@ -1,0 +1,268 @@
+//! `Hosts`: objects of a host, by the entities that they stand for.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use crate::entity::Entity;
+use crate::observer::{Observed, ObserverId};
+use crate::query::QueryError;
+use crate::world::{World, WorldError};
+
+/// A fragment: the object of a host that an entity stands for. See [`Hosts`].
+pub struct HostOf<H> {
+    slot: u32,
+    object: PhantomData<fn() -> H>,
+}
+
+impl<H> HostOf<H> {
+    /// The object's slot, for [`Hosts::get`].
+    #[must_use]
+    pub fn slot(&self) -> u32 {
+        self.slot
+    }
+}
+
+impl<H> fmt::Debug for HostOf<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("HostOf").field(&self.slot).finish()
+    }
+}
+
+/// Objects of a host (sprites, scene nodes, rows of a table) that entities stand for: a resource of the world,
+/// one for each type of object.
+///
+/// The host changes its objects through [`get_mut`](Self::get_mut), which notes them as changed; the
+/// [translators](super) copy what has changed, in both directions. Objects of entities that
+/// are destroyed, or lose their [`HostOf`], are handed back by [`take_orphans`](Self::take_orphans).
+///
+/// ```
+/// use megachunk::prelude::*;
+/// use megachunk::processor::translator::{Hosts, from_host, to_host};
+///
+/// #[derive(Clone, Copy)]
+/// struct Position(f32);
+/// struct Sprite {
+///     x: f32,
+/// }
+///
+/// let mut world = World::new();
+/// Hosts::<Sprite>::install(&mut world)?;
+/// let ant = world.create((Position(1.0),))?;
+/// let slot = Hosts::attach(&mut world, ant, Sprite { x: 0.0 })?;
+///
+/// let mut schedule = Schedule::new();
+/// schedule.add(to_host::<Sprite, &Position, Changed<Position>>("show", |sprite, position| sprite.x = position.0));
+/// schedule.add(from_host::<Sprite, &mut Position, ()>("drag", |sprite, position| position.0 = sprite.x));
+/// schedule.run(&mut world)?;
+/// let sprites = world.resources_mut().get_mut::<Hosts<Sprite>>().unwrap();
+/// assert_eq!(sprites.get(slot).unwrap().x, 1.0);
+/// sprites.get_mut(slot).unwrap().x = 7.0;
+/// schedule.run(&mut world)?;
+/// assert_eq!(world.get::<Position>(ant)?.0, 7.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Source: Unreal Mass' translators between actors and fragments.
+pub struct Hosts<H> {
+    slots: Vec<Slot<H>>,
+    free: Vec<u32>,
+    /// Changes that the host has made.
+    stamp: u64,
+    /// For [`BLOCK`] slots each the stamp of the last change.
+    blocks: Vec<u64>,
+    orphans: Vec<H>,
+    observer: Option<ObserverId>,
+}
+
+struct Slot<H> {
+    /// The object and its entity.
+    taken: Option<(Entity, H)>,
+    /// When the host has changed it last.
+    stamp: u64,
+}
+
+/// Slots that are passed by together if none of them was changed.
+const BLOCK: usize = 64;
+
+impl<H: Send + Sync + 'static> Hosts<H> {
+    /// Puts an empty one into a world, if there is none. Objects of entities that go are noted from now on.
+    ///
+    /// # Errors
+    /// The universe can register no fragment more.
+    pub fn install(world: &mut World) -> Result<(), QueryError> {
+        if world.resources().contains::<Self>() {
+            return Ok(());
+        }
+        let gone = Observed::GO;
+        let observer = world.observe::<HostOf<H>, ()>(gone, |batch, _| {
+            let mut slots = Vec::with_capacity(batch.len());
+            let lent = batch.for_each::<&HostOf<H>>(|host| slots.push(host.slot));
+            debug_assert!(lent.is_ok(), "what is observed is there");
+            if let Some(hosts) = batch.resources_mut().get_mut::<Self>() {
+                slots.into_iter().for_each(|slot| hosts.orphan(slot));
+            }
+        })?;
+        world.resources_mut().insert(Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+            stamp: 0,
+            blocks: Vec::new(),
+            orphans: Vec::new(),
+            observer: Some(observer),
+        });
+        Ok(())
+    }
+
+    /// Takes it out of a world, with all objects that entities stand for. The entities keep their [`HostOf`],
+    /// which mean nothing then.
+    pub fn uninstall(world: &mut World) -> Vec<(Entity, H)> {
+        let Some(hosts) = world.resources_mut().remove::<Self>() else {
+            return Vec::new();
+        };
+        if let Some(observer) = hosts.observer {
+            world.unobserve(observer);
+        }
+        hosts
+            .slots
+            .into_iter()
+            .filter_map(|slot| slot.taken)
+            .collect()
+    }
+
+    /// Gives an object to an entity, which stands for it from now on. Its slot. An object that the entity had before
+    /// is an [orphan](Self::take_orphans) now. O(1), and the move of the entity.
+    ///
+    /// # Errors
+    /// The handle is refused; memory is used up. The object is dropped.
+    ///
+    /// # Panics
+    /// If it was not [installed](Self::install).
+    pub fn attach(world: &mut World, entity: Entity, object: H) -> Result<u32, WorldError> {
+        let before = world.find_fragment::<HostOf<H>>(entity).map(HostOf::slot);
+        let slot = Self::of(world).free.pop();
+        let slot = slot.unwrap_or_else(|| {
+            let hosts = Self::of(world);
+            hosts.slots.push(Slot {
+                taken: None,
+                stamp: 0,
+            });
+            hosts.blocks.resize(hosts.slots.len().div_ceil(BLOCK), 0);
+            hosts.slots.len() as u32 - 1
+        });
+        let host: HostOf<H> = HostOf {
+            slot,
+            object: PhantomData,
+        };
+        if let Err(error) = world.add(entity, (host,)) {
+            Self::of(world).free.push(slot);
+            return Err(error);
+        }
+        let hosts = Self::of(world);
+        hosts.slots[slot as usize].taken = Some((entity, object));
+        if let Some(before) = before {
+            hosts.orphan(before);
+        }
+        Ok(slot)
+    }
+
+    fn of(world: &mut World) -> &mut Self {
+        match world.resources_mut().get_mut() {
+            Some(hosts) => hosts,
+            None => panic!(
+                "Hosts<{}> was not installed in the world",
+                core::any::type_name::<H>()
+            ),
+        }
+    }
+
+    /// The entity of a slot is gone.
+    fn orphan(&mut self, slot: u32) {
+        let Some(place) = self.slots.get_mut(slot as usize) else {
+            return;
+        };
+        if let Some((_, object)) = place.taken.take() {
+            place.stamp = 0;
+            self.orphans.push(object);
+            self.free.push(slot);
+        }
+    }
+
+    /// An object. O(1).
+    #[must_use]
+    pub fn get(&self, slot: u32) -> Option<&H> {
+        let (_, object) = self.slots.get(slot as usize)?.taken.as_ref()?;
+        Some(object)
+    }
+
+    /// The entity that stands for an object. O(1).
+    #[must_use]
+    pub fn entity(&self, slot: u32) -> Option<Entity> {
+        Some(self.slots.get(slot as usize)?.taken.as_ref()?.0)
+    }
+
+    /// An object, for the host to change: [`from_host`](super::from_host) translators will copy it. O(1).
+    #[must_use]
+    pub fn get_mut(&mut self, slot: u32) -> Option<&mut H> {
+        let place = self.slots.get_mut(slot as usize)?;
+        let (_, object) = place.taken.as_mut()?;
+        self.stamp += 1;
+        place.stamp = self.stamp;
+        self.blocks[slot as usize / BLOCK] = self.stamp;
+        Some(object)
+    }
+
+    /// An object for a translator, which changes it for the entity.
+    pub(super) fn translated(&mut self, slot: u32) -> Option<&mut H> {
+        let (_, object) = self.slots.get_mut(slot as usize)?.taken.as_mut()?;
+        Some(object)
+    }
+
+    /// The stamp of the host's last change.
+    pub(super) fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
+    /// The objects that the host has changed after that stamp, with their entities. O(objects / 64 + changes).
+    pub(super) fn changed_since(&self, stamp: u64) -> impl Iterator<Item = (Entity, &H)> {
+        let blocks = self.blocks.iter().zip(self.slots.chunks(BLOCK));
+        let blocks = blocks.filter(move |(last, _)| **last > stamp);
+        let slots = blocks.flat_map(|(_, slots)| slots);
+        let slots = slots.filter(move |slot| slot.stamp > stamp);
+        slots.filter_map(|slot| {
+            slot.taken
+                .as_ref()
+                .map(|(entity, object)| (*entity, object))
+        })
+    }
+
+    /// All objects with their slots.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &H)> {
+        let slots = self.slots.iter().zip(0..);
+        slots.filter_map(|(slot, at)| slot.taken.as_ref().map(|(_, object)| (at, object)))
+    }
+
+    /// How many objects there are, orphans not counted.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The objects whose entities are gone, for the host to take down.
+    pub fn take_orphans(&mut self) -> Vec<H> {
+        core::mem::take(&mut self.orphans)
+    }
+}
+
+impl<H> fmt::Debug for Hosts<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hosts")
+            .field("objects", &(self.slots.len() - self.free.len()))
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,127 @@
+//! Translators: they copy between fragments and the objects of a host, one way or the other.
+//!
+//! | translator | phase and group | copies |
+//! |---|---|---|
+//! | [`from_host`] | `PrePhysics`, [`SYNC_WORLD_TO_MASS`] | the objects that the host has changed |
+//! | [`to_host`] | `PostPhysics`, [`UPDATE_WORLD_FROM_MASS`] | chunks that its filter lets through: with [`Changed<T>`](crate::query::Changed) those whose `T` was written |
+//!
+//! One object can have several of both. What one way has written, the other way may copy back once, with the same
+//! value.
+
+mod hosts;
+
+pub use hosts::{HostOf, Hosts};
+
+use core::marker::PhantomData;
+
+use crate::processor::{Param, Phase, Processor, ProcessorBuilder};
+use crate::query::{QueryData, QueryFilter, QueryLookup, QueryRun, ReadOnly};
+
+/// The group of translators that bring the host's changes into the world.
+pub const SYNC_WORLD_TO_MASS: &str = "SyncWorldToMass";
+/// The group of translators that bring the world's changes to the host.
+pub const UPDATE_WORLD_FROM_MASS: &str = "UpdateWorldFromMass";
+
+/// A processor that copies from fragments to objects, in the group [`UPDATE_WORLD_FROM_MASS`]: of entities with a
+/// [`HostOf<H>`] that match. Nothing is done as long as there is no [`Hosts<H>`].
+pub fn to_host<H, D, F>(
+    name: impl Into<String>,
+    copy: impl FnMut(&mut H, D::Item<'_>) + Send + 'static,
+) -> ProcessorBuilder
+where
+    H: Send + Sync + 'static,
+    D: ReadOnly + 'static,
+    F: QueryFilter + 'static,
+{
+    let translator = ToHost::<H, D, F, _> {
+        copy,
+        of: PhantomData,
+    };
+    ProcessorBuilder::of(name, translator)
+}
+
+/// A processor that copies from the objects that the host has changed to fragments, in the group
+/// [`SYNC_WORLD_TO_MASS`]: of those entities that match.
+pub fn from_host<H, D, F>(
+    name: impl Into<String>,
+    copy: impl FnMut(&H, D::Item<'_>) + Send + 'static,
+) -> ProcessorBuilder
+where
+    H: Send + Sync + 'static,
+    D: QueryData + 'static,
+    F: QueryFilter + 'static,
+{
+    let translator = FromHost::<H, D, F, _> {
+        copy,
+        seen: 0,
+        of: PhantomData,
+    };
+    ProcessorBuilder::of(name, translator)
+}
+
+/// What a translator copies between.
+type Of<H, D, F> = fn() -> (H, D, F);
+
+struct ToHost<H, D, F, C> {
+    copy: C,
+    of: PhantomData<Of<H, D, F>>,
+}
+
+impl<H, D, F, C> Processor for ToHost<H, D, F, C>
+where
+    H: Send + Sync + 'static,
+    D: ReadOnly + 'static,
+    F: QueryFilter + 'static,
+    C: FnMut(&mut H, D::Item<'_>) + Send + 'static,
+{
+    type Params = (
+        QueryRun<'static, (&'static HostOf<H>, D), F>,
+        Option<&'static mut Hosts<H>>,
+    );
+
+    fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
+        processor
+            .phase(Phase::PostPhysics)
+            .group(UPDATE_WORLD_FROM_MASS)
+    }
+
+    fn execute(&mut self, (mut entities, hosts): <Self::Params as Param>::Item<'_>) {
+        let Some(hosts) = hosts else { return };
+        entities.for_each(|(host, item)| {
+            if let Some(object) = hosts.translated(host.slot()) {
+                (self.copy)(object, item);
+            }
+        });
+    }
+}
+
+struct FromHost<H, D, F, C> {
+    copy: C,
+    /// The stamp of the last change that it has copied.
+    seen: u64,
+    of: PhantomData<Of<H, D, F>>,
+}
+
+impl<H, D, F, C> Processor for FromHost<H, D, F, C>
+where
+    H: Send + Sync + 'static,
+    D: QueryData + 'static,
+    F: QueryFilter + 'static,
+    C: FnMut(&H, D::Item<'_>) + Send + 'static,
+{
+    type Params = (QueryLookup<'static, D, F>, Option<&'static Hosts<H>>);
+
+    fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
+        processor.phase(Phase::PrePhysics).group(SYNC_WORLD_TO_MASS)
+    }
+
+    fn execute(&mut self, (mut entities, hosts): <Self::Params as Param>::Item<'_>) {
+        let Some(hosts) = hosts else { return };
+        for (entity, object) in hosts.changed_since(self.seen) {
+            if let Ok(item) = entities.get_mut(entity) {
+                (self.copy)(object, item);
+            }
+        }
+        self.seen = hosts.stamp();
+    }
+}

@@ -1,0 +1,374 @@
+//! Processors side by side: nobody touches what another is at, orders are kept, and the world after a run is the
+//! same for any number of threads.
+#![expect(
+    elided_lifetimes_in_paths,
+    reason = "closures name their parameters as users do"
+)]
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use megachunk::prelude::*;
+use megachunk::processor::Execution;
+use megachunk::world::Universe;
+use rayon::ThreadPool;
+
+/// A small generator, the same for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 >> 33) % u64::from(limit)) as u32
+    }
+}
+
+fn pool(threads: usize) -> ThreadPool {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.expect("threads can be had")
+}
+
+fn seeds(default: u64) -> u64 {
+    std::env::var("MEGACHUNK_SCHEDULE_SEEDS")
+        .ok()
+        .and_then(|seeds| seeds.parse().ok())
+        .unwrap_or(default)
+}
+
+/// A value that finds out who is at it: readers count up, a writer counts a thousand.
+macro_rules! guarded {
+    ($($name:ident)*) => {
+        $(#[derive(Default)]
+        struct $name(AtomicU32);
+
+        impl $name {
+            fn read(&self) {
+                assert!(self.0.fetch_add(1, Ordering::Relaxed) < 1_000, "somebody writes it");
+                std::hint::spin_loop();
+                self.0.fetch_sub(1, Ordering::Relaxed);
+            }
+
+            fn write(&mut self) {
+                // Not by `&mut` alone: that would hide what is to be found.
+                assert_eq!(self.0.fetch_add(1_000, Ordering::Relaxed), 0, "somebody has it");
+                std::hint::spin_loop();
+                self.0.fetch_sub(1_000, Ordering::Relaxed);
+            }
+        })*
+    };
+}
+
+guarded!(A B C D);
+struct Tag;
+
+/// What the processors of a random schedule touch, by number.
+fn toucher(kind: u32, name: String) -> ProcessorBuilder {
+    match kind {
+        0 => processor(name, |mut rows: QueryRun<&mut A>| {
+            rows.for_each(|a| a.write())
+        }),
+        1 => processor(name, |mut rows: QueryRun<&A>| rows.for_each(|a| a.read())),
+        2 => processor(name, |mut rows: QueryRun<(&A, &mut B)>| {
+            rows.for_each(|(a, b)| (a.read(), b.write()).0);
+        }),
+        3 => processor(name, |mut rows: QueryRun<(&mut A, &C), With<Tag>>| {
+            rows.for_each(|(a, c)| (a.write(), c.read()).0);
+        }),
+        4 => processor(name, |mut rows: QueryRun<&mut A, Without<Tag>>| {
+            rows.par_for_each(|a| a.write());
+        }),
+        5 => processor(name, |mut rows: QueryRun<(&mut C, Option<&B>)>| {
+            rows.for_each(|(c, b)| {
+                c.write();
+                b.iter().for_each(|b| b.read());
+            });
+        }),
+        6 => processor(name, |mut rows: QueryRun<(&B, &C)>, d: &D| {
+            d.read();
+            rows.for_each(|(b, c)| (b.read(), c.read()).0);
+        }),
+        7 => processor(name, |d: &mut D, mut rows: QueryRun<&mut B, With<Tag>>| {
+            d.write();
+            rows.for_each(|b| b.write());
+        }),
+        8 => processor(name, |d: Option<&mut D>| {
+            d.into_iter().for_each(|d| d.write())
+        }),
+        _ => exclusive_processor(name, |world: &mut World| {
+            let run = world.query::<&mut A, ()>();
+            run.expect("it is right").for_each(|a| a.write());
+        }),
+    }
+}
+
+fn guarded_world() -> World {
+    let mut world = World::new();
+    world.resources_mut().insert(D::default());
+    for tagged in [false, true] {
+        for parts in 1..8_u32 {
+            for _ in 0..40 {
+                let entity = world.create(()).expect("there is room");
+                if parts & 1 != 0 {
+                    world.add(entity, (A::default(),)).expect("it lives");
+                }
+                if parts & 2 != 0 {
+                    world.add(entity, (B::default(),)).expect("it lives");
+                }
+                if parts & 4 != 0 {
+                    world.add(entity, (C::default(),)).expect("it lives");
+                }
+                if tagged {
+                    world.add(entity, (Tag,)).expect("it lives");
+                }
+            }
+        }
+    }
+    world
+}
+
+#[test]
+fn no_two_processors_are_at_one_value_if_one_writes_it() {
+    let pool = pool(4);
+    for seed in 1..=seeds(60) {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut schedule = Schedule::new();
+        schedule.set_execution(Execution::Beside);
+        let count = 2 + random.below(24);
+        for number in 0..count {
+            let kind = if random.below(20) == 0 {
+                9
+            } else {
+                random.below(9)
+            };
+            let mut processor = toucher(kind, format!("p{number}"));
+            if number > 0 && random.below(4) == 0 {
+                processor = processor.after(format!("p{}", random.below(number)));
+            }
+            if random.below(8) == 0 {
+                processor = processor.main_thread();
+            }
+            schedule.add(processor);
+        }
+        let mut world = guarded_world();
+        pool.install(|| {
+            for _ in 0..4 {
+                schedule
+                    .run(&mut world)
+                    .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            }
+        });
+    }
+}
+
+/// When a processor began and ended.
+#[derive(Clone, Copy, Default)]
+struct Stay {
+    began: u64,
+    ended: u64,
+}
+
+#[test]
+fn every_order_that_was_asked_for_is_kept_whatever_runs_beside() {
+    let pool = pool(4);
+    for seed in 1..=seeds(60) {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let count = 2 + random.below(40) as usize;
+        let clock = Arc::new(AtomicU64::new(1));
+        let stays = Arc::new(Mutex::new(vec![Stay::default(); count]));
+        let mut orders = Vec::new();
+        let groups: Vec<Option<u32>> = (0..count)
+            .map(|_| (random.below(3) == 0).then(|| random.below(3)))
+            .collect();
+        let mut schedule = Schedule::new();
+        schedule.set_execution(Execution::Beside);
+        for number in 0..count {
+            let (clock, stays) = (Arc::clone(&clock), Arc::clone(&stays));
+            let mut timed = processor(format!("p{number}"), move || {
+                let began = clock.fetch_add(1, Ordering::SeqCst);
+                std::thread::yield_now();
+                let ended = clock.fetch_add(1, Ordering::SeqCst);
+                stays.lock().expect("nobody panicked")[number] = Stay { began, ended };
+            });
+            if let Some(group) = groups[number] {
+                timed = timed.group(format!("G.{group}"));
+            }
+            for _ in 0..random.below(3) {
+                // Only against those with lower numbers that are in no group: no cycles.
+                let other = random.below(count as u32) as usize;
+                if other < number && groups[other].is_none() {
+                    timed = timed.after(format!("p{other}"));
+                    orders.push((other, number));
+                }
+            }
+            if groups[number].is_none() && random.below(6) == 0 {
+                let group = random.below(3);
+                let members: Vec<usize> =
+                    (0..count).filter(|&at| groups[at] == Some(group)).collect();
+                // After a group whose members are all earlier.
+                if !members.is_empty() && members.iter().all(|&member| member < number) {
+                    timed = timed.after(format!("G.{group}"));
+                    orders.extend(members.iter().map(|&member| (member, number)));
+                }
+            }
+            let timed = if random.below(10) == 0 {
+                timed.main_thread()
+            } else {
+                timed
+            };
+            schedule.add(timed);
+        }
+        let mut world = World::new();
+        pool.install(|| {
+            for _ in 0..3 {
+                schedule
+                    .run(&mut world)
+                    .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+                let stays = stays.lock().expect("nobody panicked");
+                for &(before, after) in &orders {
+                    assert!(
+                        stays[before].ended < stays[after].began,
+                        "seed {seed}: p{before} is before p{after}"
+                    );
+                }
+            }
+        });
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Energy(u32);
+struct Child(#[expect(dead_code, reason = "a link like those of users")] Entity);
+struct Marked;
+
+/// A world with processors that create, destroy and change, alone and chunk by chunk, and send signals.
+fn busy_schedule(seed: u64, world: &World) -> Schedule {
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut schedule = Schedule::new();
+    let spark = world.signal::<u32>("spark").expect("it is new");
+    for number in 0..4 + random.below(8) {
+        let name = format!("p{number}");
+        let phase = Phase::ALL[random.below(6) as usize];
+        let salt = random.below(1_000);
+        let processor = match random.below(6) {
+            0 => processor(
+                name,
+                move |mut rows: QueryRun<(Entity, &Energy)>, commands: ParallelCommands| {
+                    rows.par_for_each_chunk(|chunk, (entities, energies)| {
+                        let mut commands = commands.open_at(chunk.sort_key());
+                        for (&entity, energy) in entities.iter().zip(energies) {
+                            if (energy.0 ^ salt).is_multiple_of(5) {
+                                let child = commands.create((Energy(energy.0 / 2),));
+                                commands
+                                    .add(entity, (Child(child.expect("there is room")),))
+                                    .expect("it may");
+                            } else if (energy.0 ^ salt).is_multiple_of(7) {
+                                commands.destroy(entity);
+                            }
+                        }
+                    });
+                },
+            ),
+            1 => processor(name, move |mut rows: QueryRun<&mut Energy>| {
+                rows.par_for_each(|energy| {
+                    energy.0 = energy.0.wrapping_mul(31).wrapping_add(salt) % 4_096
+                });
+            }),
+            2 => processor(
+                name,
+                move |mut rows: QueryRun<(Entity, &Energy), Without<Marked>>,
+                      mut commands: Commands| {
+                    rows.for_each(|(entity, energy)| {
+                        if energy.0.is_multiple_of(3) {
+                            commands.add(entity, (Marked,)).expect("it may");
+                        }
+                    });
+                    let energies = (0..20).map(|n| (Energy(n * salt),));
+                    let _ = commands.create_batch(energies).expect("there is room");
+                },
+            ),
+            3 => processor(
+                name,
+                move |mut rows: QueryRun<Entity, With<Marked>>,
+                      mut commands: Commands,
+                      mut signals: Signals| {
+                    rows.for_each(|entity| {
+                        commands.remove::<(Marked,)>(entity).expect("it may");
+                        signals.send(spark, entity, salt);
+                    });
+                },
+            ),
+            4 => processor(
+                name,
+                move |mut sparks: Signalled<(Entity, &mut Energy)>, mut commands: Commands| {
+                    let _ = sparks.deliver(|(entity, energy), received| {
+                        energy.0 = (energy.0 + received.of(spark).sum::<u32>()) % 4_096;
+                        if energy.0.is_multiple_of(11) {
+                            commands.destroy(entity);
+                        }
+                    });
+                },
+            )
+            .hears::<u32>("spark"),
+            _ => processor(
+                name,
+                move |mut changed: QueryRun<(Entity, &mut Energy), Changed<Energy>>| {
+                    changed.for_each(|(_, energy)| energy.0 = (energy.0 + 1) % 4_096);
+                },
+            ),
+        };
+        schedule.add(processor.phase(phase));
+    }
+    schedule
+}
+
+/// What is left after some frames: the hash of all, and who lives where.
+fn left(seed: u64, execution: Execution) -> (u64, Vec<(Entity, u32)>, u32) {
+    let universe = Arc::new(Universe::ordered());
+    let mut world = World::of(&universe).expect("it is the first");
+    world.set_chunk_size(1);
+    let _ = world
+        .create_batch((0..3_000).map(|n| (Energy(n),)))
+        .expect("there is room");
+    let mut schedule = busy_schedule(seed, &world);
+    schedule.set_execution(execution);
+    for _ in 0..6 {
+        let report = schedule
+            .run(&mut world)
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert_eq!(
+            report.flush.by_chance, 0,
+            "seed {seed}: all ids are the schedule's"
+        );
+        world
+            .check()
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    }
+    let mut rows = world.query::<(Entity, &Energy), ()>().expect("it is right");
+    let rows: Vec<(Entity, u32)> = rows
+        .iter()
+        .map(|(entity, energy)| (entity, energy.0))
+        .collect();
+    (rows.len() as u64, rows, world.version())
+}
+
+#[test]
+fn the_world_after_some_frames_is_the_same_for_any_number_of_threads() {
+    let pools: Vec<ThreadPool> = [1, 2, 3, 4, 8].map(pool).into();
+    let mut changed = 0;
+    for seed in 1..=seeds(12) {
+        let expected = left(seed, Execution::Alone);
+        changed += usize::from(expected.0 != 3_000);
+        for pool in &pools {
+            let threads = pool.current_num_threads();
+            let found = pool.install(|| left(seed, Execution::Beside));
+            assert_eq!(found.0, expected.0, "seed {seed}, {threads} threads");
+            assert!(
+                found == expected,
+                "seed {seed}, {threads} threads: rows differ"
+            );
+        }
+    }
+    assert!(changed > 0, "some schedule creates or destroys");
+}

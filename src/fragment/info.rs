@@ -245,6 +245,7 @@ impl FragmentInfo {
     }
 
     /// Whether it is one of the first `count` that can be.
+    #[cfg(not(loom))]
     pub(crate) fn is_enableable_among(&self, count: u32) -> bool {
         let number = self.extras.enableable.get();
         number.is_some_and(|&number| number <= count)

@@ -209,6 +209,7 @@ impl FragmentRegistry {
     }
 
     /// How many fragments can be switched off: so many at least, of which it was said before.
+    #[cfg(not(loom))]
     pub(crate) fn enableable(&self) -> u32 {
         // Ordering: Relaxed: what is said beside the call counts or not.
         self.enableable.load(Ordering::Relaxed)

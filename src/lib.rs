@@ -33,6 +33,7 @@
 //! # Features
 //! * `serde`: serialization of [`Entity`], [`Place`](entity::Place) and the statistics.
 //! * `probe`: counts read-modify-writes and lets a test freeze a thread at any step; slow.
+//! * `inventory`: `register_processor!`, for processors that register themselves where they are written.
 //! * `cli`: the program.
 //!
 //! # Where the arguments are

@@ -24,6 +24,9 @@ mod picture;
 mod plan;
 #[expect(clippy::module_inception, reason = "the noun of the room")]
 mod processor;
+#[cfg(feature = "inventory")]
+#[doc(hidden)]
+pub mod registered;
 mod role;
 mod runner;
 mod schedule;

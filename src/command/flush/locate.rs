@@ -60,21 +60,57 @@ struct Found {
     starts: Option<Vec<(u32, u32)>>,
 }
 
+/// Where the last command's entity lies, if the one before lies in the same chunk: then the next one's is likely
+/// to be the same, or its neighbour. The handle there says so, without a look into the index.
+#[derive(Default)]
+struct Near<'w> {
+    entities: &'w [Entity],
+    row: u32,
+}
+
+impl Near<'_> {
+    #[inline(always)]
+    fn find(&mut self, entity: Entity) -> Option<u32> {
+        let row = self.row as usize;
+        if self.entities.get(row) == Some(&entity) {
+            return Some(self.row);
+        }
+        if self.entities.get(row + 1) == Some(&entity) {
+            self.row += 1;
+            return Some(self.row);
+        }
+        None
+    }
+}
+
 impl Task<'_> {
     fn run(&mut self, world: &World, first_chunk: &[u32]) -> Found {
         let mut lost = 0;
         let mut starts = Some(Vec::new());
         let mut last = NOWHERE;
+        let mut near = Near::default();
         let out = self.items.iter_mut().zip(self.chunks.iter_mut());
         for ((command, (item, to)), at) in self.commands.iter().zip(out).zip(0..) {
-            let (chunk, row) = match world.locate(command.entity) {
-                Some((archetype, Row { chunk, row })) => {
-                    (first_chunk[archetype as usize] + chunk, row)
-                }
-                None => {
-                    lost += 1;
-                    (NOWHERE, 0)
-                }
+            let (chunk, row) = match near.find(command.entity) {
+                Some(row) => (last, row),
+                None => match world.locate(command.entity) {
+                    Some((archetype, Row { chunk, row })) => {
+                        let number = first_chunk[archetype as usize] + chunk;
+                        near = Near::default();
+                        if number == last {
+                            let chunk =
+                                &world.archetypes[archetype as usize].chunks[chunk as usize];
+                            let entities = chunk.entities();
+                            near = Near { entities, row };
+                        }
+                        (number, row)
+                    }
+                    None => {
+                        lost += 1;
+                        near = Near::default();
+                        (NOWHERE, 0)
+                    }
+                },
             };
             to.write(chunk);
             item.write(Item {

@@ -9,7 +9,7 @@ use bevy_ecs::world::{CommandQueue, World};
 use bevy_tasks::{ComputeTaskPool, TaskPoolBuilder};
 use megachunk::cli::workload::Unsupported;
 use megachunk::cli::workload::ecs::{
-    Deferred, EcsAbilities, EcsContender, Tally, in_parts, values,
+    Deferred, EcsAbilities, EcsContender, Mixed, Tally, in_parts, values,
 };
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -53,6 +53,8 @@ impl EcsContender for Bevy {
         adds_to_slices: true,
         removes_from_slices: false,
         records: true,
+        creates_on_threads: true,
+        creates_beside_queries: false,
     };
 
     fn fresh() -> Self {
@@ -174,6 +176,28 @@ impl EcsContender for Bevy {
                     }
                 }
             }),
+            Deferred::Mix(mixed) => {
+                let parts = mixed.par_chunks(mixed.len().div_ceil(threads).max(1));
+                let parts = parts.zip(queues.par_iter_mut());
+                let record = |(part, queue): (&[Mixed<Entity>], &mut CommandQueue)| {
+                    let mut commands = Commands::new(queue, world);
+                    for &mixed in part {
+                        match mixed {
+                            Mixed::Spawn(number) => {
+                                commands.spawn(body(number));
+                            }
+                            Mixed::Despawn(id) => commands.entity(id).despawn(),
+                            Mixed::Insert(id) => {
+                                commands.entity(id).insert(Extra(values::EXTRA));
+                            }
+                            Mixed::Remove(id) => {
+                                commands.entity(id).remove::<Extra>();
+                            }
+                        }
+                    }
+                };
+                pool.install(|| parts.for_each(record));
+            }
         }
     }
 

@@ -88,6 +88,19 @@ impl<const N: usize> specs::Component for Kind<N> {
     type Storage = specs::DenseVecStorage<Self>;
 }
 
+/// The part of `all` that thread `at` of so many works on.
+pub(super) fn part_of<T>(all: &[T], at: usize, threads: usize) -> &[T] {
+    let part = all.len().div_ceil(threads).max(1);
+    all.chunks(part).nth(at).unwrap_or(&[])
+}
+
+/// The same of numbers.
+pub(super) fn numbers_of(all: &Range<u32>, at: usize, threads: usize) -> Range<u32> {
+    let part = all.len().div_ceil(threads) as u32;
+    let first = all.end.min(all.start + at as u32 * part);
+    first..all.end.min(first + part)
+}
+
 /// What an ordinary entity has.
 pub(super) type Body = (Transform, Position, Rotation, Velocity);
 

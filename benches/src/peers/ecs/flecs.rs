@@ -1,16 +1,17 @@
-//! `flecs_ecs` 0.2: cached queries, bulk creation from columns, its own worker threads.
+//! `flecs_ecs` 0.2: cached queries, bulk creation from columns, its own worker threads; changes are deferred by one
+//! thread, and staged by several.
 
 use core::ops::Range;
 use std::sync::LazyLock;
 
 use flecs_ecs::core::{Entity, Query, World};
 use flecs_ecs::prelude::*;
-use megachunk::cli::workload::ecs::{EcsAbilities, EcsContender, Tally, values};
+use megachunk::cli::workload::ecs::{Deferred, EcsAbilities, EcsContender, Mixed, Tally, values};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::components::{
-    Data, Extra, Position, Rotation, Small, Transform, Velocity, body, moving,
+    Data, Extra, Position, Rotation, Small, Transform, Velocity, body, moving, numbers_of, part_of,
 };
 
 /// The most entities that are created in one call; fewer at a time are slower.
@@ -43,6 +44,50 @@ pub(crate) struct Flecs {
     world: World,
 }
 
+fn spawn(world: &World, number: u32) {
+    let (transform, position, rotation, velocity) = body(number);
+    let entity = world.entity().set(transform).set(position);
+    entity.set(rotation).set(velocity);
+}
+
+fn insert(world: &World, id: Entity, value: f32) {
+    world.entity_from_id(id).set(Extra(value));
+}
+
+fn remove(world: &World, id: Entity) {
+    world.entity_from_id(id).remove(Extra::id());
+}
+
+/// Records the part of thread `at` of so many, on its stage.
+fn record(world: &World, what: &Deferred<'_, Entity>, at: usize, threads: usize) {
+    let part = |ids| part_of(ids, at, threads).iter().copied();
+    match what {
+        Deferred::Spawn(all) => numbers_of(all, at, threads).for_each(|n| spawn(world, n)),
+        Deferred::Despawn(ids) => part(ids).for_each(|id| world.entity_from_id(id).destruct()),
+        Deferred::Insert(ids) => part(ids).for_each(|id| insert(world, id, values::EXTRA)),
+        Deferred::Remove(ids) => part(ids).for_each(|id| remove(world, id)),
+        Deferred::Eight(ids) => part(ids).for_each(|id| {
+            for _ in 0..2 {
+                insert(world, id, 0.0);
+                remove(world, id);
+            }
+            for value in [1.0, 2.0, 3.0, values::EXTRA] {
+                insert(world, id, value);
+            }
+        }),
+        Deferred::Mix(mixed) => {
+            for &mixed in part_of(mixed, at, threads) {
+                match mixed {
+                    Mixed::Spawn(number) => spawn(world, number),
+                    Mixed::Despawn(id) => world.entity_from_id(id).destruct(),
+                    Mixed::Insert(id) => insert(world, id, values::EXTRA),
+                    Mixed::Remove(id) => remove(world, id),
+                }
+            }
+        }
+    }
+}
+
 fn get(world: &World, ids: &[Entity]) -> Tally {
     let mut tally = Tally::default();
     for &id in ids {
@@ -69,7 +114,11 @@ impl EcsContender for Flecs {
     type Id = Entity;
 
     const NAME: &'static str = "flecs_ecs";
-    const ABILITIES: EcsAbilities = EcsAbilities::SINGLE;
+    const ABILITIES: EcsAbilities = EcsAbilities {
+        // Two stages that create at once end in a segmentation fault.
+        records: true,
+        ..EcsAbilities::SINGLE
+    };
 
     fn fresh() -> Self {
         LazyLock::force(&COLUMNS);
@@ -160,6 +209,28 @@ impl EcsContender for Flecs {
     fn remove_each(&mut self, ids: &[Entity]) {
         for &id in ids {
             self.world.entity_from_id(id).remove(Extra::id());
+        }
+    }
+
+    fn record(&mut self, pool: &ThreadPool, what: Deferred<'_, Entity>) {
+        let threads = pool.current_num_threads();
+        if threads == 1 {
+            self.world.defer_begin();
+            record(&self.world, &what, 0, 1);
+            return;
+        }
+        self.world.set_stage_count(threads as i32);
+        self.world.readonly_begin(true);
+        let stages: Vec<_> = (0..threads as i32).map(|n| self.world.stage(n)).collect();
+        let stages = stages.into_par_iter().enumerate();
+        pool.install(|| stages.for_each(|(at, stage)| record(&stage, &what, at, threads)));
+    }
+
+    fn flush(&mut self, pool: &ThreadPool) {
+        if pool.current_num_threads() == 1 {
+            self.world.defer_end();
+        } else {
+            self.world.readonly_end();
         }
     }
 

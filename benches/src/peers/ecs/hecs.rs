@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use hecs::{CommandBuffer, Entity, PreparedQuery, World};
 use megachunk::cli::workload::ecs::{
-    Deferred, EcsAbilities, EcsContender, Tally, in_parts, values,
+    Deferred, EcsAbilities, EcsContender, Mixed, Tally, in_parts, values,
 };
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -43,6 +43,7 @@ impl EcsContender for Hecs {
     const NAME: &'static str = "hecs";
     const ABILITIES: EcsAbilities = EcsAbilities {
         records: true,
+        creates_on_threads: true,
         ..EcsAbilities::SINGLE
     };
 
@@ -146,6 +147,21 @@ impl EcsContender for Hecs {
                     }
                 }
             }),
+            Deferred::Mix(mixed) => {
+                let parts = mixed.par_chunks(mixed.len().div_ceil(threads).max(1));
+                let parts = parts.zip(buffers.par_iter_mut());
+                let record = |(part, buffer): (&[Mixed<Entity>], &mut CommandBuffer)| {
+                    for &mixed in part {
+                        match mixed {
+                            Mixed::Spawn(number) => buffer.spawn(body(number)),
+                            Mixed::Despawn(id) => buffer.despawn(id),
+                            Mixed::Insert(id) => buffer.insert_one(id, Extra(values::EXTRA)),
+                            Mixed::Remove(id) => buffer.remove_one::<Extra>(id),
+                        }
+                    }
+                };
+                pool.install(|| parts.for_each(record));
+            }
         }
     }
 

@@ -1,14 +1,19 @@
-//! `legion` 0.4: queries that are kept, and run over chunks.
+//! `legion` 0.4: queries that are kept, and run over chunks; a command buffer for each thread.
 
 use core::ops::Range;
 
+use legion::systems::CommandBuffer;
 use legion::world::EntityAccessError;
-use legion::{Entity, IntoQuery, World, query::Query, query::Read, query::Write};
-use megachunk::cli::workload::ecs::{EcsAbilities, EcsContender, Tally, in_parts, values};
+use legion::{Entity, IntoQuery, Resources, World, query::Query, query::Read, query::Write};
+use megachunk::cli::workload::ecs::{
+    Deferred, EcsAbilities, EcsContender, Mixed, Tally, in_parts, values,
+};
 use rayon::ThreadPool;
+use rayon::prelude::*;
 
 use super::components::{
-    Data, Extra, Kind, Position, Small, Velocity, bodies, body, moving, of_kind,
+    Data, Extra, Kind, Position, Small, Velocity, bodies, body, moving, numbers_of, of_kind,
+    part_of,
 };
 
 type Moving = Query<
@@ -16,9 +21,10 @@ type Moving = Query<
     <(Write<Position>, Read<Velocity>) as legion::query::DefaultFilter>::Filter,
 >;
 
-/// A world, and its queries.
+/// A world, its queries, and a buffer for each thread that has recorded.
 pub(crate) struct Legion {
     world: World,
+    buffers: Vec<CommandBuffer>,
     moving: Moving,
     data: Query<Write<Data>, <Write<Data> as legion::query::DefaultFilter>::Filter>,
 }
@@ -33,15 +39,56 @@ fn get(world: &World, ids: &[Entity]) -> Tally {
     tally
 }
 
+/// Records the part of thread `at` of so many.
+fn record(buffer: &mut CommandBuffer, what: &Deferred<'_, Entity>, at: usize, threads: usize) {
+    let part = |ids| part_of(ids, at, threads).iter().copied();
+    match what {
+        Deferred::Spawn(all) => numbers_of(all, at, threads).for_each(|number| {
+            buffer.push(body(number));
+        }),
+        Deferred::Despawn(ids) => part(ids).for_each(|id| buffer.remove(id)),
+        Deferred::Insert(ids) => {
+            part(ids).for_each(|id| buffer.add_component(id, Extra(values::EXTRA)));
+        }
+        Deferred::Remove(ids) => part(ids).for_each(|id| buffer.remove_component::<Extra>(id)),
+        Deferred::Eight(ids) => part(ids).for_each(|id| {
+            for _ in 0..2 {
+                buffer.add_component(id, Extra(0.0));
+                buffer.remove_component::<Extra>(id);
+            }
+            for value in [1.0, 2.0, 3.0, values::EXTRA] {
+                buffer.add_component(id, Extra(value));
+            }
+        }),
+        Deferred::Mix(mixed) => {
+            for &mixed in part_of(mixed, at, threads) {
+                match mixed {
+                    Mixed::Spawn(number) => {
+                        buffer.push(body(number));
+                    }
+                    Mixed::Despawn(id) => buffer.remove(id),
+                    Mixed::Insert(id) => buffer.add_component(id, Extra(values::EXTRA)),
+                    Mixed::Remove(id) => buffer.remove_component::<Extra>(id),
+                }
+            }
+        }
+    }
+}
+
 impl EcsContender for Legion {
     type Id = Entity;
 
     const NAME: &'static str = "legion";
-    const ABILITIES: EcsAbilities = EcsAbilities::SINGLE;
+    const ABILITIES: EcsAbilities = EcsAbilities {
+        records: true,
+        creates_on_threads: true,
+        ..EcsAbilities::SINGLE
+    };
 
     fn fresh() -> Self {
         Self {
             world: World::default(),
+            buffers: Vec::new(),
             moving: <(Write<Position>, Read<Velocity>)>::query(),
             data: <Write<Data>>::query(),
         }
@@ -94,6 +141,23 @@ impl EcsContender for Legion {
         for &id in ids {
             let mut entry = self.world.entry(id).expect("it lives");
             entry.remove_component::<Extra>();
+        }
+    }
+
+    fn record(&mut self, pool: &ThreadPool, what: Deferred<'_, Entity>) {
+        let threads = pool.current_num_threads();
+        let world = &self.world;
+        self.buffers
+            .resize_with(threads, || CommandBuffer::new(world));
+        let buffers = self.buffers.par_iter_mut().enumerate();
+        pool.install(|| buffers.for_each(|(at, buffer)| record(buffer, &what, at, threads)));
+    }
+
+    fn flush(&mut self, _pool: &ThreadPool) {
+        // They stay on the thread that made them, and there are none.
+        let mut resources = Resources::default();
+        for buffer in &mut self.buffers {
+            buffer.flush(&mut self.world, &mut resources);
         }
     }
 

@@ -1,14 +1,20 @@
-//! `specs` 0.20: storages are borrowed outside the loops, as its systems do.
+//! `specs` 0.20: storages are borrowed outside the loops, as its systems do; changes are left to `LazyUpdate`.
 
 use core::ops::Range;
 
-use megachunk::cli::workload::ecs::{EcsAbilities, EcsContender, Tally, in_parts, values};
+use megachunk::cli::workload::ecs::{
+    Deferred, EcsAbilities, EcsContender, Mixed, Tally, in_parts, values,
+};
 use rayon::ThreadPool;
 use rayon::prelude::*;
-use specs::{BitSet, Builder, Entity, Join, LendJoin, ParJoin, ReadStorage, World, WorldExt};
+use specs::world::EntitiesRes;
+use specs::{
+    BitSet, Builder, Entity, Join, LazyUpdate, LendJoin, ParJoin, ReadStorage, World, WorldExt,
+};
 
 use super::components::{
-    Data, Extra, Kind, Position, Rotation, Small, Transform, Velocity, body, moving, of_kind,
+    Data, Extra, Kind, Position, Rotation, Small, Transform, Velocity, body, moving, numbers_of,
+    of_kind, part_of,
 };
 
 /// A world, with the components registered.
@@ -30,6 +36,57 @@ impl Specs {
     }
 }
 
+/// What its systems ask for to change the world later.
+#[derive(Clone, Copy)]
+struct Recorder<'w> {
+    entities: &'w EntitiesRes,
+    lazy: &'w LazyUpdate,
+}
+
+impl Recorder<'_> {
+    fn spawn(self, number: u32) {
+        let (transform, position, rotation, velocity) = body(number);
+        let entity = self.lazy.create_entity(self.entities);
+        let entity = entity.with(transform).with(position);
+        entity.with(rotation).with(velocity).build();
+    }
+
+    fn despawn(self, id: Entity) {
+        self.entities.delete(id).expect("it lives");
+    }
+
+    /// The part of thread `at` of so many.
+    fn record(self, what: &Deferred<'_, Entity>, at: usize, threads: usize) {
+        let part = |ids| part_of(ids, at, threads).iter().copied();
+        let insert = |id, value| self.lazy.insert(id, Extra(value));
+        match what {
+            Deferred::Spawn(all) => numbers_of(all, at, threads).for_each(|n| self.spawn(n)),
+            Deferred::Despawn(ids) => part(ids).for_each(|id| self.despawn(id)),
+            Deferred::Insert(ids) => part(ids).for_each(|id| insert(id, values::EXTRA)),
+            Deferred::Remove(ids) => part(ids).for_each(|id| self.lazy.remove::<Extra>(id)),
+            Deferred::Eight(ids) => part(ids).for_each(|id| {
+                for _ in 0..2 {
+                    insert(id, 0.0);
+                    self.lazy.remove::<Extra>(id);
+                }
+                for value in [1.0, 2.0, 3.0, values::EXTRA] {
+                    insert(id, value);
+                }
+            }),
+            Deferred::Mix(mixed) => {
+                for &mixed in part_of(mixed, at, threads) {
+                    match mixed {
+                        Mixed::Spawn(number) => self.spawn(number),
+                        Mixed::Despawn(id) => self.despawn(id),
+                        Mixed::Insert(id) => insert(id, values::EXTRA),
+                        Mixed::Remove(id) => self.lazy.remove::<Extra>(id),
+                    }
+                }
+            }
+        }
+    }
+}
+
 impl EcsContender for Specs {
     type Id = Entity;
 
@@ -38,7 +95,9 @@ impl EcsContender for Specs {
         despawns_slices: true,
         adds_to_slices: true,
         removes_from_slices: true,
-        records: false,
+        records: true,
+        creates_on_threads: true,
+        creates_beside_queries: false,
     };
 
     fn fresh() -> Self {
@@ -164,6 +223,22 @@ impl EcsContender for Specs {
         let mut extras = self.0.write_storage::<Extra>();
         let removed = (extras.drain(), &chosen).join().count();
         assert_eq!(removed, ids.len(), "each has one");
+    }
+
+    fn record(&mut self, pool: &ThreadPool, what: Deferred<'_, Entity>) {
+        let entities = self.0.read_resource::<EntitiesRes>();
+        let lazy = self.0.read_resource::<LazyUpdate>();
+        let recorder = Recorder {
+            entities: &entities,
+            lazy: &lazy,
+        };
+        let threads = pool.current_num_threads();
+        let all = (0..threads).into_par_iter();
+        pool.install(|| all.for_each(|at| recorder.record(&what, at, threads)));
+    }
+
+    fn flush(&mut self, _pool: &ThreadPool) {
+        self.0.maintain();
     }
 
     fn get(&mut self, ids: &[Entity]) -> Tally {

@@ -1,10 +1,11 @@
 //! `EcsContender`: what takes part in the workloads on worlds.
 
 use core::ops::Range;
+use core::time::Duration;
 
 use rayon::ThreadPool;
 
-use super::Deferred;
+use super::{Beside, Deferred};
 use crate::cli::workload::Unsupported;
 
 /// What a contender can do in one call for many entities, besides creating them. A workload that
@@ -19,6 +20,10 @@ pub struct EcsAbilities {
     pub removes_from_slices: bool,
     /// Records changes on several threads, to be applied later.
     pub records: bool,
+    /// Creations as well; else on one thread only.
+    pub creates_on_threads: bool,
+    /// Creates entities on one thread while a query runs on another.
+    pub creates_beside_queries: bool,
 }
 
 impl EcsAbilities {
@@ -28,6 +33,8 @@ impl EcsAbilities {
         adds_to_slices: false,
         removes_from_slices: false,
         records: false,
+        creates_on_threads: false,
+        creates_beside_queries: false,
     };
 }
 
@@ -168,6 +175,13 @@ pub trait EcsContender: Send + Sized + 'static {
 
     /// The same on as many threads as `pool` has: these, or the contender's own.
     fn step_on(&mut self, pool: &ThreadPool);
+
+    /// Adds the velocity to the position of all entities that have both, `rounds` times, on this thread, while
+    /// that of `pool` does something else, and leaves what was created to [`flush`](Self::flush): how long the
+    /// query took. Only called with [`EcsAbilities::creates_beside_queries`].
+    fn step_beside(&mut self, _pool: &ThreadPool, _rounds: u32, _beside: Beside<'_>) -> Duration {
+        unreachable!("a contender that says it can implements this")
+    }
 
     /// Doubles the component that all entities of [`spawn_kind`](Self::spawn_kind) have.
     fn double(&mut self);

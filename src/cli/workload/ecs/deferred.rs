@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{EcsContender, MILLION, Size, Tally, heap, locked};
+use super::{EcsContender, MILLION, Size, Tally, heap, locked, values};
 use crate::cli::measure::{Stopwatch, Subject};
 use crate::cli::workload::{Shuffler, Unsupported};
 
@@ -22,6 +22,21 @@ pub enum Deferred<'a, I> {
     Remove(&'a [I]),
     /// They get it and lose it, twice; and get it four times more: eight commands each.
     Eight(&'a [I]),
+    /// Some of each.
+    Mix(&'a [Mixed<I>]),
+}
+
+/// One command of [`Deferred::Mix`].
+#[derive(Clone, Copy, Debug)]
+pub enum Mixed<I> {
+    /// An entity is created for this number.
+    Spawn(u32),
+    /// An entity is destroyed.
+    Despawn(I),
+    /// An entity gets a component of `f32`.
+    Insert(I),
+    /// It loses it.
+    Remove(I),
 }
 
 /// What a row measures.
@@ -42,6 +57,8 @@ pub enum DeferredCase {
     },
     /// [`Deferred::Eight`].
     Eight,
+    /// [`Deferred::Mix`], twice: of ten commands three create, three destroy, two add, two remove, in no order.
+    Mix,
 }
 
 impl DeferredCase {
@@ -67,6 +84,7 @@ impl DeferredCase {
                 "deferred_remove/random_warm",
             ],
             Self::Eight => &["deferred_eight"],
+            Self::Mix => &["deferred_mix/cold", "deferred_mix/warm"],
         };
         steps
             .iter()
@@ -98,7 +116,9 @@ impl<C: EcsContender> Recorded<C> {
         let mut order: Vec<u32> = (0..entities).collect();
         if matches!(
             case,
-            DeferredCase::Despawn { random: true } | DeferredCase::Change { random: true }
+            DeferredCase::Despawn { random: true }
+                | DeferredCase::Change { random: true }
+                | DeferredCase::Mix
         ) {
             Shuffler::new(11).shuffle(&mut order);
         }
@@ -146,6 +166,36 @@ impl<C: EcsContender> Recorded<C> {
         world.spawn_slice(0..self.entities, ids);
         self.order.iter().map(|&n| ids[n as usize]).collect()
     }
+
+    /// A tenth of all commands of a mix.
+    fn tenth(&self) -> usize {
+        self.entities as usize / 10
+    }
+
+    /// Creates all entities, gives the component to those that are to lose it: the commands, and how many
+    /// have the component then and will have it.
+    fn mix(&self, world: &mut C, ids: &mut Vec<C::Id>) -> (Vec<Mixed<C::Id>>, usize) {
+        let named = self.populate(world, ids);
+        let tenth = self.tenth();
+        let (despawned, named) = named.split_at(3 * tenth);
+        let (inserted, named) = named.split_at(2 * tenth);
+        let removed = &named[..2 * tenth];
+        world.add_each(removed);
+        let spawned = self.entities..self.entities + 3 * tenth as u32;
+        let mut mixed: Vec<Mixed<C::Id>> = spawned.map(Mixed::Spawn).collect();
+        mixed.extend(despawned.iter().map(|&id| Mixed::Despawn(id)));
+        mixed.extend(inserted.iter().map(|&id| Mixed::Insert(id)));
+        mixed.extend(removed.iter().map(|&id| Mixed::Remove(id)));
+        Shuffler::new(13).shuffle(&mut mixed);
+        (mixed, 2 * tenth)
+    }
+
+    /// What [`EcsContender::positions`] says after a mix.
+    fn mixed_positions(&self) -> Tally {
+        let stay = self.order[3 * self.tenth()..].iter().copied();
+        let new = self.entities..self.entities + 3 * self.tenth() as u32;
+        Tally::of(stay.chain(new).map(|number| values::position(number)[0]))
+    }
 }
 
 impl<C: EcsContender> Subject for Recorded<C> {
@@ -188,6 +238,16 @@ impl<C: EcsContender> Subject for Recorded<C> {
                     assert_eq!(world.extras(), Tally::default());
                 }
                 assert_eq!(world.positions(), all);
+            }
+            DeferredCase::Mix => {
+                let mut world = C::fresh();
+                for round in [0, 1] {
+                    let (mixed, extras) = self.mix(&mut world, ids);
+                    self.step(&mut world, round, watch, Deferred::Mix(&mixed));
+                    assert_eq!(world.positions(), self.mixed_positions());
+                    assert_eq!(world.extras(), super::extras(extras));
+                    world.clear();
+                }
             }
             DeferredCase::Eight => {
                 let mut world = C::fresh();

@@ -1,11 +1,12 @@
 //! `megachunk`: the product.
 
 use core::ops::Range;
+use core::time::Duration;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::{Deferred, EcsAbilities, EcsContender, Tally, in_parts, values};
+use super::{Beside, Deferred, EcsAbilities, EcsContender, Mixed, Tally, in_parts, values};
 use crate::command::Commands;
 use crate::entity::Entity;
 use crate::fragment::Bundle;
@@ -120,6 +121,8 @@ impl EcsContender for Megachunk {
         adds_to_slices: true,
         removes_from_slices: true,
         records: true,
+        creates_on_threads: true,
+        creates_beside_queries: true,
     };
 
     fn fresh() -> Self {
@@ -244,6 +247,24 @@ impl EcsContender for Megachunk {
                     }
                 }
             }),
+            Deferred::Mix(mixed) => {
+                let part = mixed.len().div_ceil(pool.current_num_threads()).max(1);
+                let parts = mixed.par_chunks(part).enumerate();
+                let record = |(key, part): (usize, &[Mixed<Entity>])| {
+                    let mut commands = queue.open_at(key as u64);
+                    for &mixed in part {
+                        match mixed {
+                            Mixed::Spawn(number) => {
+                                done(commands.create(body(number)));
+                            }
+                            Mixed::Despawn(id) => commands.destroy(id),
+                            Mixed::Insert(id) => done(commands.add(id, (Extra(values::EXTRA),))),
+                            Mixed::Remove(id) => done(commands.remove::<(Extra,)>(id)),
+                        }
+                    }
+                };
+                pool.install(|| parts.for_each(record));
+            }
         }
     }
 
@@ -284,6 +305,27 @@ impl EcsContender for Megachunk {
                     }
                 });
         });
+    }
+
+    fn step_beside(&mut self, pool: &ThreadPool, rounds: u32, beside: Beside<'_>) -> Duration {
+        let queue = self.world.parallel_commands();
+        let (world, moving) = self.moving();
+        let create = |numbers: Range<u32>| {
+            let mut commands = queue.open();
+            for number in numbers {
+                done(commands.create(body(number)));
+            }
+        };
+        beside.run(pool, create, || {
+            for _ in 0..rounds {
+                let mut query = moving.on(world);
+                query.for_each_chunk(|_, (positions, velocities)| {
+                    for (position, velocity) in positions.iter_mut().zip(velocities) {
+                        values::step(&mut position.0, &velocity.0);
+                    }
+                });
+            }
+        })
     }
 
     fn double(&mut self) {

@@ -12,6 +12,7 @@ use super::Unsupported;
 use crate::cli::measure::Subject;
 
 mod archetypes;
+mod beside;
 mod component;
 mod contender;
 mod deferred;
@@ -23,9 +24,10 @@ mod small;
 mod spawn;
 pub mod values;
 
+pub use beside::Beside;
 use component::Way;
 pub use contender::{EcsAbilities, EcsContender, Tally};
-pub use deferred::{Deferred, DeferredCase};
+pub use deferred::{Deferred, DeferredCase, Mixed};
 pub use limit::Limit;
 pub use megachunk::Megachunk;
 
@@ -92,11 +94,13 @@ pub enum EcsWorkload {
     NewQuery,
     /// Changes of one million entities, recorded on all threads and applied.
     Deferred(DeferredCase),
+    /// Velocity added to the position of one million entities, alone and beside a thread that creates others.
+    QueryBeside,
 }
 
 impl EcsWorkload {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::SimpleInsert,
         Self::SimpleIter,
         Self::FragmentedIter,
@@ -121,6 +125,8 @@ impl EcsWorkload {
         Self::Deferred(DeferredCase::Change { random: false }),
         Self::Deferred(DeferredCase::Change { random: true }),
         Self::Deferred(DeferredCase::Eight),
+        Self::Deferred(DeferredCase::Mix),
+        Self::QueryBeside,
     ];
 
     /// The rows that it fills: one for each phase that is timed apart.
@@ -154,6 +160,11 @@ impl EcsWorkload {
             Self::Archetypes(of_each) => return vec![format!("archetypes_1000x{of_each}")],
             Self::NewQuery => &["new_query_1000"],
             Self::Deferred(case) => return case.rows(),
+            Self::QueryBeside => &[
+                "query_beside/nothing",
+                "query_beside/writing",
+                "query_beside/creating",
+            ],
         };
         names.iter().map(ToString::to_string).collect()
     }
@@ -182,6 +193,7 @@ impl EcsWorkload {
             | Self::IterateMillion
             | Self::IterateTenMillion
             | Self::Deferred(_) => true,
+            Self::QueryBeside => threads == 2,
             _ => threads == 1,
         }
     }
@@ -192,6 +204,8 @@ impl EcsWorkload {
         match self {
             // 108 bytes each, with room that growth by doubling leaves unused.
             Self::GetMillion | Self::IterateMillion => 200 << 20,
+            // Half as many more, and as many bytes beside them.
+            Self::QueryBeside => 350 << 20,
             Self::IterateTenMillion => 1_600 << 20,
             _ => 16 << 20,
         }
@@ -227,6 +241,10 @@ impl EcsWorkload {
             Self::AddRemoveSlice => adds().and_then(|()| removes()),
             Self::AddSlice => adds(),
             Self::Deferred(_) => needs(able.records, "records no commands"),
+            Self::QueryBeside => needs(
+                able.creates_beside_queries,
+                "creates nothing while a query runs",
+            ),
             Self::RemoveSlice => removes(),
             Self::DespawnHalfSlice => needs(able.despawns_slices, "has no call that destroys many"),
             _ => Ok(()),
@@ -243,6 +261,13 @@ impl EcsWorkload {
         size: Size,
     ) -> Result<Arc<dyn Subject>, Unsupported> {
         self.admits(C::ABILITIES)?;
+        let creates = matches!(
+            self,
+            Self::Deferred(DeferredCase::Spawn | DeferredCase::Mix)
+        );
+        if creates && threads > 1 && !C::ABILITIES.creates_on_threads {
+            return Err(Unsupported::because("creates on one thread only"));
+        }
         Ok(match self {
             Self::SimpleInsert => Arc::new(small::SimpleInsert::<C>::new(size)),
             Self::SimpleIter => Arc::new(small::SimpleIter::<C>::new(size)),
@@ -264,6 +289,7 @@ impl EcsWorkload {
             Self::Archetypes(of_each) => Arc::new(archetypes::Iterate::<C>::new(of_each)),
             Self::NewQuery => Arc::new(archetypes::NewQuery::<C>::new()),
             Self::Deferred(case) => Arc::new(deferred::Recorded::<C>::new(case, threads, size)?),
+            Self::QueryBeside => Arc::new(beside::Rows::<C>::new(size)?),
         })
     }
 }

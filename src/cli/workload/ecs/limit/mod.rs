@@ -152,6 +152,8 @@ impl EcsContender for Limit {
         adds_to_slices: true,
         removes_from_slices: true,
         records: false,
+        creates_on_threads: false,
+        creates_beside_queries: false,
     };
 
     fn fresh() -> Self {

@@ -95,11 +95,13 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         }
         let gone = Observed::GO;
         let observer = world.observe::<HostOf<H>, ()>(gone, |batch, _| {
-            let mut slots = Vec::with_capacity(batch.len());
-            let lent = batch.for_each::<&HostOf<H>>(|host| slots.push(host.slot));
+            let mut gone = Vec::with_capacity(batch.len());
+            let lent = batch
+                .for_each::<(Entity, &HostOf<H>)>(|(entity, host)| gone.push((entity, host.slot)));
             debug_assert!(lent.is_ok(), "what is observed is there");
             if let Some(hosts) = batch.resources_mut().get_mut::<Self>() {
-                slots.into_iter().for_each(|slot| hosts.orphan(slot));
+                let gone = gone.into_iter();
+                gone.for_each(|(entity, slot)| hosts.orphan(entity, slot));
             }
         })?;
         world.resources_mut().insert(Self {
@@ -160,7 +162,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         let hosts = Self::of(world);
         hosts.slots[slot as usize].taken = Some((entity, object));
         if let Some(before) = before {
-            hosts.orphan(before);
+            hosts.orphan(entity, before);
         }
         Ok(slot)
     }
@@ -175,12 +177,13 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         }
     }
 
-    /// The entity of a slot is gone.
-    fn orphan(&mut self, slot: u32) {
+    /// The entity of a slot is gone. A copy of it, or one that stood for an object of earlier hosts, names a slot that
+    /// is not its own.
+    fn orphan(&mut self, entity: Entity, slot: u32) {
         let Some(place) = self.slots.get_mut(slot as usize) else {
             return;
         };
-        if let Some((_, object)) = place.taken.take() {
+        if let Some((_, object)) = place.taken.take_if(|(owner, _)| *owner == entity) {
             place.stamp = 0;
             self.orphans.push(object);
             self.free.push(slot);
@@ -211,10 +214,10 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         Some(object)
     }
 
-    /// An object for a translator, which changes it for the entity.
-    pub(super) fn translated(&mut self, slot: u32) -> Option<&mut H> {
-        let (_, object) = self.slots.get_mut(slot as usize)?.taken.as_mut()?;
-        Some(object)
+    /// The object of an entity for a translator, which changes it for the entity.
+    pub(super) fn translated(&mut self, entity: Entity, slot: u32) -> Option<&mut H> {
+        let (owner, object) = self.slots.get_mut(slot as usize)?.taken.as_mut()?;
+        (*owner == entity).then_some(object)
     }
 
     /// The stamp of the host's last change.

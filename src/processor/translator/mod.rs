@@ -14,6 +14,7 @@ pub use hosts::{HostOf, Hosts};
 
 use core::marker::PhantomData;
 
+use crate::entity::Entity;
 use crate::processor::{Param, Phase, Processor, ProcessorBuilder};
 use crate::query::{QueryData, QueryFilter, QueryLookup, QueryRun, ReadOnly};
 
@@ -75,7 +76,7 @@ where
     C: FnMut(&mut H, D::Item<'_>) + Send + 'static,
 {
     type Params = (
-        QueryRun<'static, (&'static HostOf<H>, D), F>,
+        QueryRun<'static, (Entity, &'static HostOf<H>, D), F>,
         Option<&'static mut Hosts<H>>,
     );
 
@@ -87,8 +88,8 @@ where
 
     fn execute(&mut self, (mut entities, hosts): <Self::Params as Param>::Item<'_>) {
         let Some(hosts) = hosts else { return };
-        entities.for_each(|(host, item)| {
-            if let Some(object) = hosts.translated(host.slot()) {
+        entities.for_each(|(entity, host, item)| {
+            if let Some(object) = hosts.translated(entity, host.slot()) {
                 (self.copy)(object, item);
             }
         });

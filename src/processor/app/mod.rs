@@ -5,6 +5,7 @@ mod simulation;
 mod time;
 
 use core::time::Duration;
+use std::sync::Arc;
 use std::time::Instant;
 
 pub use clock::Rate;
@@ -82,7 +83,8 @@ impl App {
 
     /// So much time has passed: every simulation [advances](Simulation::advance), all at the same time; those with
     /// processors that are bound to the [main thread](crate::processor::ProcessorBuilder::main_thread) one after the other
-    /// on the calling one.
+    /// on the calling one, and those in one [ordered](crate::world::Universe::ordered) universe one after the other,
+    /// so that their ids do not depend on which was quicker.
     ///
     /// # Errors
     /// The first error, in the order of the simulations; the others have advanced.
@@ -97,18 +99,31 @@ impl App {
         if rayon::current_num_threads() == 1 {
             all.for_each(|(simulation, outcome)| outcome.advance(simulation, elapsed));
         } else {
+            let mut groups: Vec<Vec<(&mut Simulation, &mut Outcome)>> = Vec::new();
+            for (simulation, outcome) in all {
+                let universe = simulation.world().universe();
+                let shares = |group: &&mut Vec<(&mut Simulation, &mut Outcome)>| {
+                    Arc::ptr_eq(group[0].0.world().universe(), universe)
+                };
+                match groups
+                    .iter_mut()
+                    .find(shares)
+                    .filter(|_| universe.is_ordered())
+                {
+                    Some(group) => group.push((simulation, outcome)),
+                    None => groups.push(vec![(simulation, outcome)]),
+                }
+            }
             rayon::in_place_scope(|scope| {
                 let mut here: Vec<_> = Vec::new();
-                for (simulation, outcome) in all {
-                    if simulation.schedule().is_bound() || here.is_empty() {
-                        here.push((simulation, outcome));
+                for group in groups {
+                    if here.is_empty() || group.iter().any(|(one, _)| one.schedule().is_bound()) {
+                        here.extend(group);
                     } else {
-                        scope.spawn(move |_| outcome.advance(simulation, elapsed));
+                        scope.spawn(move |_| advance_all(group, elapsed));
                     }
                 }
-                for (simulation, outcome) in here {
-                    outcome.advance(simulation, elapsed);
-                }
+                advance_all(here, elapsed);
             });
         }
         let mut panicked = None;
@@ -153,6 +168,12 @@ impl App {
 struct Outcome {
     result: Option<ScheduleError>,
     panicked: Panicked,
+}
+
+fn advance_all(group: Vec<(&mut Simulation, &mut Outcome)>, elapsed: Duration) {
+    for (simulation, outcome) in group {
+        outcome.advance(simulation, elapsed);
+    }
 }
 
 impl Outcome {

@@ -154,10 +154,12 @@ impl Simulation {
         (&mut self.world, &mut self.schedule)
     }
 
-    /// Stops the processors, and takes both apart.
+    /// Stops the processors, and takes both apart. (Processors that were started in another world, which was
+    /// taken out through [`world_mut`](Self::world_mut), go on there.)
     #[must_use]
     pub fn into_parts(mut self) -> (World, Schedule) {
-        self.schedule.stop(&mut self.world);
+        // The only error there is: it is not the world that they were started in.
+        let _ = self.schedule.stop(&mut self.world);
         (self.world, self.schedule)
     }
 }

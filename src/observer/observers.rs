@@ -228,17 +228,12 @@ impl World {
 
     /// Lets an observer go; `false` if it has gone already.
     pub fn unobserve(&mut self, observer: ObserverId) -> bool {
-        self.take_observer(observer).is_some()
-    }
-
-    /// Lets an observer go; what it called.
-    pub(crate) fn take_observer(&mut self, observer: ObserverId) -> Option<ObserverRun> {
         let gone = self.rewatch(|observers: &mut Observers| {
             let at = observers.all.iter().position(|known| known.id == observer);
             let gone = at.map(|at| observers.all.remove(at));
             (observers.kinds(), gone)
         });
-        gone.map(|observer| observer.run)
+        gone.is_some()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Observers as processors.
 
 use core::marker::PhantomData;
+use std::sync::Arc;
 
 use crate::command::{Commands, Turn};
 use crate::fragment::Fragment;
@@ -9,11 +10,15 @@ use crate::processor::param::Plea;
 use crate::processor::runner::Runner;
 use crate::processor::{ProcessorBuilder, ScheduleError, Seen};
 use crate::query::{QueryError, QueryFilter};
+use crate::sync::Mutex;
 use crate::world::World;
 
 /// An observer as a processor: it [observes](World::observe) from when it is started until it is stopped, so
 /// it is switched on and off, has roles, and is taken out as other processors are. It is called when what it
 /// observes happens, not in a phase.
+///
+/// It observes one world at a time: in another one when it was [stopped](crate::processor::Schedule::stop) in the
+/// first, or that is gone.
 ///
 /// ```
 /// use megachunk::observer::Observed;
@@ -45,7 +50,8 @@ pub fn observing_processor<T: Fragment, F: QueryFilter + 'static>(
 ) -> ProcessorBuilder {
     let observing = Observing::<T, F> {
         observed,
-        state: State::Off(Box::new(run)),
+        home: Arc::new(Mutex::new(Some(Box::new(run)))),
+        on: None,
         of: PhantomData,
     };
     ProcessorBuilder::new(name.into(), Box::new(observing))
@@ -53,15 +59,34 @@ pub fn observing_processor<T: Fragment, F: QueryFilter + 'static>(
 
 struct Observing<T, F> {
     observed: Observed,
-    state: State,
+    home: Home,
+    /// It observes the world that its schedule belongs to.
+    on: Option<ObserverId>,
     of: PhantomData<fn() -> (T, F)>,
 }
 
-enum State {
-    Off(ObserverRun),
-    On(ObserverId),
-    /// It could not be registered, or its world is gone.
-    Lost,
+/// Where the closure is while no world has it. Nobody ever waits for the lock: one takes it when the closure goes to a
+/// world, and when it comes back.
+type Home = Arc<Mutex<Option<ObserverRun>>>;
+
+/// The closure while a world has it: when that lets it go, or ends, it comes back.
+struct Out {
+    run: Option<ObserverRun>,
+    home: Home,
+}
+
+impl Out {
+    fn call(&mut self, batch: &mut ObservedBatch<'_>, commands: &mut Commands<'_>) {
+        if let Some(run) = &mut self.run {
+            run(batch, commands);
+        }
+    }
+}
+
+impl Drop for Out {
+    fn drop(&mut self) {
+        *self.home.lock() = self.run.take();
+    }
 }
 
 impl<T: Fragment, F: QueryFilter> Runner for Observing<T, F> {
@@ -72,25 +97,35 @@ impl<T: Fragment, F: QueryFilter> Runner for Observing<T, F> {
             .map_err(|error| plea.refuse(error))
     }
 
-    fn forget(&mut self) {}
+    fn forget(&mut self) {
+        self.on = None;
+    }
 
     fn start(&mut self, world: &mut World) {
-        if let State::Off(run) = core::mem::replace(&mut self.state, State::Lost) {
-            self.state = match world.observe::<T, F>(self.observed, run) {
-                Ok(id) => State::On(id),
-                Err(error) => {
-                    tracing::error!(%error, "an observer cannot be started");
-                    State::Lost
-                }
-            };
+        if self.on.is_some() {
+            return;
+        }
+        let run = self.home.lock().take();
+        if run.is_none() {
+            tracing::error!("an observer is not started: it observes another world still");
+            return;
+        }
+        let mut out = Out {
+            run,
+            home: Arc::clone(&self.home),
+        };
+        let run = move |batch: &mut ObservedBatch<'_>, commands: &mut Commands<'_>| {
+            out.call(batch, commands);
+        };
+        match world.observe::<T, F>(self.observed, run) {
+            Ok(id) => self.on = Some(id),
+            Err(error) => tracing::error!(%error, "an observer cannot be started"),
         }
     }
 
     fn stop(&mut self, world: &mut World) {
-        if let State::On(id) = self.state
-            && let Some(run) = world.take_observer(id)
-        {
-            self.state = State::Off(run);
+        if let Some(id) = self.on.take() {
+            world.unobserve(id);
         }
     }
 

@@ -70,9 +70,15 @@ impl<P: Processor> Runner for Prepared<P> {
             unreachable!("it was prepared");
         };
         // SAFETY: the caller's.
-        let params = unsafe { P::Params::lend(state, world, turn) }?;
-        self.processor.execute(params);
-        Ok(())
+        let refused = match unsafe { P::Params::lend(state, world, turn) } {
+            Ok(params) => {
+                self.processor.execute(params);
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        P::Params::take_back(state, turn.version);
+        Err(refused)
     }
 
     fn count(&mut self, world: &World) -> Seen {

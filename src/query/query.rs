@@ -50,6 +50,8 @@ pub struct Query<D: QueryData, F: QueryFilter = (), R: QueryResources = ()> {
     world: u64,
     /// The version at which it ran last.
     since: u32,
+    /// The version at which it ran before that.
+    before: u32,
     resources: PhantomData<fn() -> R>,
 }
 
@@ -147,6 +149,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
             seen: 0,
             world: world.identity(),
             since: world.version().wrapping_sub(LONG_AGO),
+            before: world.version().wrapping_sub(LONG_AGO),
             resources: PhantomData,
         })
     }
@@ -292,8 +295,16 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     #[inline]
     pub(super) fn begin_at(&mut self, version: u32) -> u32 {
         let since = self.since(version);
+        self.before = self.since;
         self.since = version;
         since
+    }
+
+    /// The run of this version, if it was the last, did not take place.
+    pub(crate) fn take_back(&mut self, version: u32) {
+        if self.since == version {
+            self.since = self.before;
+        }
     }
 
     /// The version at which it ran last; one before all that chunks have, if that was long ago.

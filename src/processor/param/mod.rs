@@ -61,6 +61,10 @@ pub unsafe trait Param {
         turn: Turn<'w>,
     ) -> Result<Self::Item<'w>, QueryError>;
 
+    /// It was lent for a run of this version, which did not take place: another parameter could not be lent.
+    #[doc(hidden)]
+    fn take_back(_: &mut Self::State, _: u32) {}
+
     /// Adds what a run would see now.
     #[doc(hidden)]
     fn count(_: &mut Self::State, _: &World, _: &mut Seen) {}
@@ -146,6 +150,13 @@ macro_rules! tuple {
                 let ($($at,)*) = state;
                 // SAFETY: the caller's; `Plea` has seen to it that no two lend the same.
                 Ok(($(unsafe { $part::lend($at, world, turn)? },)*))
+            }
+
+            #[cold]
+            fn take_back(state: &mut Self::State, version: u32) {
+                let _ = version;
+                let ($($at,)*) = state;
+                $($part::take_back($at, version);)*
             }
 
             fn count(state: &mut Self::State, world: &World, seen: &mut Seen) {

@@ -36,6 +36,10 @@ where
         Ok(query.run_at(world, turn.version))
     }
 
+    fn take_back(query: &mut Query<D, F>, version: u32) {
+        query.take_back(version);
+    }
+
     fn count(query: &mut Query<D, F>, world: &World, seen: &mut Seen) {
         query.count_chunks(world, |view, sees| {
             if sees {

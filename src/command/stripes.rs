@@ -64,7 +64,7 @@ impl Stripes {
         let (archetype, position) = ((key >> 32) as usize, key as u32);
         let piece = match (self.first.get(archetype), self.first.get(archetype + 1)) {
             (Some(first), Some(end)) if archetype > 0 => {
-                Some(first + position).filter(|piece| piece < end)
+                first.checked_add(position).filter(|piece| piece < end)
             }
             _ if archetype == 0 => Some(position),
             _ => None,

@@ -1,5 +1,6 @@
 //! `Trace`: when what ran on which thread, for Perfetto or `chrome://tracing`.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -12,8 +13,9 @@ use crate::processor::segment::{JOINT, Segment};
 #[derive(Debug)]
 pub struct Trace {
     began: Instant,
-    /// The names, each once.
+    /// The names, each once, and where they are.
     names: Vec<String>,
+    numbers: HashMap<String, u32>,
     events: Vec<Event>,
 }
 
@@ -32,6 +34,8 @@ impl Trace {
         Self {
             began: Instant::now(),
             names: vec!["flush".into()],
+            // A processor can be called so, too.
+            numbers: HashMap::new(),
             events: Vec::new(),
         }
     }
@@ -49,11 +53,13 @@ impl Trace {
     }
 
     fn name(&mut self, name: &str) -> u32 {
-        let known = self.names.iter().position(|known| known == name);
-        known.unwrap_or_else(|| {
-            self.names.push(name.into());
-            self.names.len() - 1
-        }) as u32
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.names.len() as u32;
+        self.names.push(name.into());
+        self.numbers.insert(name.into(), number);
+        number
     }
 
     /// A segment's processors have run.

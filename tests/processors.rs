@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use megachunk::observer::Observed;
 use megachunk::prelude::*;
-use megachunk::processor::{Execution, ScheduleReport, SolveError};
+use megachunk::processor::{Execution, Overlap, ScheduleReport, SolveError};
 
 struct A(u32);
 struct B(u32);
@@ -145,6 +145,103 @@ fn a_cycle_is_an_error_that_prints_it() {
 }
 
 #[test]
+fn the_same_processors_give_the_same_order_whatever_was_run_before() {
+    let schedule = || {
+        let mut schedule = Schedule::new();
+        for number in 0..60_u32 {
+            let mut processor = say(&format!("p{number}")).priority((number * 7 % 5) as i32);
+            if number % 3 == 1 {
+                processor = processor.group(format!("G.{}", number % 4));
+            }
+            if number % 5 == 4 {
+                processor = processor.before(format!("p{}", number / 2));
+            }
+            schedule.add(processor);
+        }
+        schedule
+    };
+    let order = |schedule: &mut Schedule| {
+        let mut world = world();
+        run(schedule, &mut world);
+        said(&mut world)
+    };
+    let first = order(&mut schedule());
+    let mut again = schedule();
+    assert_eq!(first, order(&mut again));
+    // Solved anew with one more, and without it.
+    again.detach();
+    again.add(say("more").before("p30"));
+    let more = order(&mut again);
+    assert_ne!(first, more);
+    let mut nowhere = world();
+    again.detach();
+    again.remove(&mut nowhere, "more").expect("it is there");
+    assert_eq!(first, order(&mut again));
+}
+
+#[test]
+fn two_wait_for_each_other_if_one_writes_and_both_see_an_archetype_resources_always_const_shared_never()
+ {
+    #[derive(PartialEq, Eq, Hash)]
+    struct Kind(u32);
+    let mut schedule = Schedule::new();
+    schedule.add(processor("write A", |_: QueryRun<&mut A>| {}));
+    schedule.add(processor("read A with B", |_: QueryRun<(&A, &B)>| {}));
+    schedule.add(processor("read A too", |_: QueryRun<(&A, &B)>| {}));
+    schedule.add(processor("write said", |_: &mut Said| {}));
+    schedule.add(processor("read said", |_: &Said| {}));
+    schedule.add(processor(
+        "kind",
+        |_: QueryRun<(&mut B, ConstShared<Kind>)>| {},
+    ));
+    schedule.add(processor(
+        "kind too",
+        |_: QueryRun<(&mut A, ConstShared<Kind>)>| {},
+    ));
+    let mut world = world();
+    let waits = |schedule: &mut Schedule, world: &mut World, one, other| {
+        schedule.solve(world).expect("it is right");
+        let overlap = schedule
+            .explain_overlap(world, one, other)
+            .expect("both are there");
+        assert_eq!(
+            overlap,
+            schedule
+                .explain_overlap(world, other, one)
+                .expect("both are there")
+        );
+        overlap != Overlap::May
+    };
+    world.create((A(1),)).expect("there is room");
+    world.create((B(1),)).expect("there is room");
+    assert!(!waits(
+        &mut schedule,
+        &mut world,
+        "write A",
+        "read A with B"
+    ));
+    assert!(waits(&mut schedule, &mut world, "write said", "read said"));
+    world.create((A(1), B(1))).expect("there is room");
+    assert!(waits(&mut schedule, &mut world, "write A", "read A with B"));
+    // Each waits for who writes; for one another they would not have to.
+    let why = schedule.explain_overlap(&world, "write A", "read A too");
+    assert!(why.expect("both are there").to_string().contains("A"));
+    assert!(!waits(
+        &mut schedule,
+        &mut world,
+        "read A with B",
+        "read A too"
+    ));
+    world
+        .create((A(1), ().const_shared(Kind(1))))
+        .expect("there is room");
+    world
+        .create((B(1), ().const_shared(Kind(1))))
+        .expect("there is room");
+    assert!(!waits(&mut schedule, &mut world, "kind", "kind too"));
+}
+
+#[test]
 fn roles_decide_who_runs_and_the_others_keep_their_places() {
     let mut schedule = Schedule::new();
     schedule.add(say("show").roles(Roles::CLIENT).after("decide"));
@@ -186,7 +283,7 @@ fn switching_on_and_off_starts_and_stops() {
     schedule.set_enabled("one", true).expect("it is there");
     run(&mut schedule, &mut world);
     assert_eq!(said(&mut world), ["one", "one", "one"]);
-    schedule.stop(&mut world);
+    schedule.stop(&mut world).expect("it is its own");
     assert_eq!(
         count.lock().expect("nobody panicked")[..],
         ["start", "stop", "start", "stop"]
@@ -358,7 +455,7 @@ fn a_struct_is_a_processor_that_says_itself_where_it_runs() {
             .sum::<u32>(),
         13
     );
-    schedule.stop(&mut world);
+    schedule.stop(&mut world).expect("it is its own");
     assert!(world.is_empty());
 }
 
@@ -731,6 +828,59 @@ fn a_trace_has_every_run_and_every_flush() {
     assert!(json.contains("two \\\"quoted\\\"\\u000a"), "{json}");
     assert_eq!(json.matches('{').count(), json.matches('}').count());
     assert!(schedule.take_trace().is_none());
+}
+
+/// Collects the spans that begin on a thread.
+struct Spans(Arc<Mutex<Vec<String>>>);
+
+impl tracing::Subscriber for Spans {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.is_span()
+    }
+    fn new_span(&self, span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        struct Name(String);
+        impl tracing::field::Visit for Name {
+            fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+                self.0.push_str(&format!(" {value:?}"));
+            }
+        }
+        let mut name = Name(span.metadata().name().into());
+        span.record(&mut name);
+        self.0.lock().expect("nobody panicked").push(name.0);
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, _: &tracing::Event<'_>) {}
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+#[test]
+fn phases_processors_and_flushes_are_spans_of_tracing() {
+    let spans = Arc::new(Mutex::new(Vec::new()));
+    let mut schedule = Schedule::new();
+    schedule.set_execution(Execution::Alone);
+    schedule
+        .add(say("one"))
+        .add(exclusive_processor("two", |_: &mut World| {}));
+    let mut world = world();
+    schedule.solve(&mut world).expect("it is right");
+    tracing::subscriber::with_default(Spans(Arc::clone(&spans)), || {
+        let report = schedule.run_phase(&mut world, Phase::PrePhysics);
+        report.expect("it runs");
+    });
+    let spans = spans.lock().expect("nobody panicked");
+    let of = |kind: &str| spans.iter().filter(|span| span.starts_with(kind)).count();
+    assert_eq!(
+        (
+            of("phase \"PrePhysics\""),
+            of("processor \"one\""),
+            of("processor \"two\"")
+        ),
+        (1, 1, 1)
+    );
+    assert!(of("flush") > 0, "{spans:?}");
 }
 
 #[test]

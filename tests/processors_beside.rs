@@ -8,8 +8,10 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use megachunk::fragment::Plain;
 use megachunk::prelude::*;
 use megachunk::processor::Execution;
+use megachunk::query::Enabled;
 use megachunk::world::Universe;
 use rayon::ThreadPool;
 
@@ -239,19 +241,37 @@ fn every_order_that_was_asked_for_is_kept_whatever_runs_beside() {
 
 #[derive(Clone, Copy)]
 struct Energy(u32);
-struct Child(#[expect(dead_code, reason = "a link like those of users")] Entity);
+// SAFETY: a number.
+unsafe impl Plain for Energy {}
+/// The bits of an entity.
+#[derive(Clone, Copy)]
+struct Child(u64);
+// SAFETY: a number.
+unsafe impl Plain for Child {}
 struct Marked;
+/// Can be switched off.
+struct Awake;
+/// What happened, in order.
+#[derive(Default)]
+struct Tally(u64);
+
+impl Tally {
+    fn note(&mut self, number: u64) {
+        self.0 = self.0.wrapping_mul(31).wrapping_add(number);
+    }
+}
 
 /// A world with processors that create, destroy and change, alone and chunk by chunk, and send signals.
 fn busy_schedule(seed: u64, world: &World) -> Schedule {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let mut schedule = Schedule::new();
     let spark = world.signal::<u32>("spark").expect("it is new");
+    let mut phase_of = std::collections::HashMap::new();
     for number in 0..4 + random.below(8) {
         let name = format!("p{number}");
         let phase = Phase::ALL[random.below(6) as usize];
         let salt = random.below(1_000);
-        let processor = match random.below(6) {
+        let processor = match random.below(12) {
             0 => processor(
                 name,
                 move |mut rows: QueryRun<(Entity, &Energy)>, commands: ParallelCommands| {
@@ -260,9 +280,8 @@ fn busy_schedule(seed: u64, world: &World) -> Schedule {
                         for (&entity, energy) in entities.iter().zip(energies) {
                             if (energy.0 ^ salt).is_multiple_of(5) {
                                 let child = commands.create((Energy(energy.0 / 2),));
-                                commands
-                                    .add(entity, (Child(child.expect("there is room")),))
-                                    .expect("it may");
+                                let child = child.expect("there is room").to_bits();
+                                commands.add(entity, (Child(child),)).expect("it may");
                             } else if (energy.0 ^ salt).is_multiple_of(7) {
                                 commands.destroy(entity);
                             }
@@ -311,28 +330,150 @@ fn busy_schedule(seed: u64, world: &World) -> Schedule {
                 },
             )
             .hears::<u32>("spark"),
-            _ => processor(
+            5 => processor(
                 name,
                 move |mut changed: QueryRun<(Entity, &mut Energy), Changed<Energy>>| {
                     changed.for_each(|(_, energy)| energy.0 = (energy.0 + 1) % 4_096);
                 },
             ),
+            kind => quiet(kind, name, salt),
         };
-        schedule.add(processor.phase(phase));
+        let mut processor = processor.phase(phase).priority(random.below(3) as i32);
+        if number > 0 && random.below(4) == 0 {
+            // Perhaps of another phase: then it says nothing.
+            let before = format!("p{}", random.below(number));
+            processor = processor.after(match random.below(2) {
+                0 if phase_of[&before] == phase => Target::from(before).flushed(),
+                _ if phase_of[&before] <= phase => Target::from(before),
+                _ => Target::from("nobody").optional(),
+            });
+        }
+        if random.below(6) == 0 {
+            processor = processor.main_thread();
+        }
+        phase_of.insert(format!("p{number}"), phase);
+        schedule.add(processor);
     }
+    schedule.add(observing_processor::<Marked, ()>(
+        "marked",
+        megachunk::observer::Observed::ADD,
+        |batch, commands| {
+            let mut sum = 0;
+            let lent = batch.for_each::<&mut Energy>(|energy| {
+                energy.0 += 1;
+                sum += energy.0;
+            });
+            lent.expect("it is there");
+            commands
+                .create((Energy(sum % 4_096), Awake))
+                .expect("there is room");
+            let tally = batch.resources_mut().get_mut::<Tally>();
+            tally.expect("it is there").note(u64::from(sum));
+        },
+    ));
     schedule
 }
 
-/// What is left after some frames: the hash of all, and who lives where.
-fn left(seed: u64, execution: Execution) -> (u64, Vec<(Entity, u32)>, u32) {
+/// Processors that create and destroy nothing, or have the world to themselves.
+fn quiet(kind: u32, name: String, salt: u32) -> ProcessorBuilder {
+    match kind {
+        6 => exclusive_processor(name, move |world: &mut World| {
+            let mut first = None;
+            let run = world.query::<(Entity, &mut Energy), ()>();
+            run.expect("it is right").for_each(|(entity, energy)| {
+                energy.0 ^= salt & 1;
+                first = first.or(Some(entity));
+            });
+            world.create((Energy(salt),)).expect("there is room");
+            if let Some(first) = first {
+                world.destroy(first).expect("it lives");
+            }
+        }),
+        7 => processor(
+            name,
+            move |mut parents: QueryRun<&Child>, mut energies: QueryLookup<&mut Energy>| {
+                parents.for_each(|child| {
+                    let child = Entity::try_from_bits(child.0).expect("it was one");
+                    if let Ok(energy) = energies.get_mut(child) {
+                        energy.0 = (energy.0 * 3 + salt) % 4_096;
+                    }
+                });
+            },
+        ),
+        8 => processor(
+            name,
+            move |mut rows: QueryRun<(&Energy, Enabled<Awake>)>| {
+                rows.par_for_each(|(energy, awake)| {
+                    awake.set(!(energy.0 ^ salt).is_multiple_of(3));
+                });
+            },
+        ),
+        9 => processor(
+            name,
+            |mut rows: QueryRun<&mut Energy, With<Awake>>, tally: &mut Tally| {
+                let mut sum = 0;
+                rows.for_each(|energy| {
+                    energy.0 = (energy.0 + 2) % 4_096;
+                    sum += u64::from(energy.0);
+                });
+                tally.note(sum);
+            },
+        ),
+        10 => processor(
+            name,
+            |mut rows: QueryRun<&Energy, (Without<Awake>, Changed<Energy>)>, tally: &mut Tally| {
+                tally.note(rows.iter().map(|energy| u64::from(energy.0)).sum());
+            },
+        ),
+        _ => processor(
+            name,
+            move |mut rows: QueryRun<&Energy>, commands: ParallelCommands| {
+                let count = rows.count() as u32;
+                let mut commands = commands.open();
+                for n in 0..count % 7 {
+                    commands
+                        .create((Energy(n * salt), Awake))
+                        .expect("there is room");
+                }
+                commands.defer(move |world| {
+                    let tally = world.resources_mut().get_mut::<Tally>();
+                    tally.expect("it is there").note(u64::from(salt));
+                });
+            },
+        ),
+    }
+}
+
+/// What is left after some frames.
+#[derive(PartialEq)]
+struct Left {
+    hash: u64,
+    rows: Vec<(Entity, u32)>,
+    version: u32,
+    tally: u64,
+    reports: Vec<String>,
+}
+
+fn left(seed: u64, execution: Execution) -> Left {
     let universe = Arc::new(Universe::ordered());
     let mut world = World::of(&universe).expect("it is the first");
     world.set_chunk_size(1);
+    let registry = world.registry();
+    registry.register_plain::<Energy>().expect("there is room");
+    registry.register_plain::<Child>().expect("there is room");
+    registry
+        .register_enableable::<Awake>()
+        .expect("there is room");
+    world.resources_mut().insert(Tally::default());
     let _ = world
-        .create_batch((0..3_000).map(|n| (Energy(n),)))
+        .create_batch((0..2_000).map(|n| (Energy(n),)))
+        .expect("there is room");
+    let _ = world
+        .create_batch((0..1_000).map(|n| (Energy(n), Awake)))
         .expect("there is room");
     let mut schedule = busy_schedule(seed, &world);
     schedule.set_execution(execution);
+    let mut reports = Vec::new();
     for _ in 0..6 {
         let report = schedule
             .run(&mut world)
@@ -341,16 +482,22 @@ fn left(seed: u64, execution: Execution) -> (u64, Vec<(Entity, u32)>, u32) {
             report.flush.by_chance, 0,
             "seed {seed}: all ids are the schedule's"
         );
+        reports.push(format!("{report:?}"));
         world
             .check()
             .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
     }
     let mut rows = world.query::<(Entity, &Energy), ()>().expect("it is right");
-    let rows: Vec<(Entity, u32)> = rows
-        .iter()
-        .map(|(entity, energy)| (entity, energy.0))
-        .collect();
-    (rows.len() as u64, rows, world.version())
+    let rows = rows.iter().map(|(entity, energy)| (entity, energy.0));
+    let rows = rows.collect();
+    let tally = world.resources().get::<Tally>();
+    Left {
+        hash: world.state_hash().expect("all is plain"),
+        rows,
+        version: world.version(),
+        tally: tally.expect("it is there").0,
+        reports,
+    }
 }
 
 #[test]
@@ -359,15 +506,19 @@ fn the_world_after_some_frames_is_the_same_for_any_number_of_threads() {
     let mut changed = 0;
     for seed in 1..=seeds(12) {
         let expected = left(seed, Execution::Alone);
-        changed += usize::from(expected.0 != 3_000);
-        for pool in &pools {
+        changed += usize::from(expected.rows.len() != 3_000);
+        for (pool, execution) in pools
+            .iter()
+            .flat_map(|pool| [(pool, Execution::Beside), (pool, Execution::Auto)])
+        {
             let threads = pool.current_num_threads();
-            let found = pool.install(|| left(seed, Execution::Beside));
-            assert_eq!(found.0, expected.0, "seed {seed}, {threads} threads");
-            assert!(
-                found == expected,
-                "seed {seed}, {threads} threads: rows differ"
-            );
+            let found = pool.install(|| left(seed, execution));
+            let what = format!("seed {seed}, {threads} threads, {execution:?}");
+            assert_eq!(found.reports, expected.reports, "{what}");
+            assert_eq!(found.tally, expected.tally, "{what}");
+            assert_eq!(found.version, expected.version, "{what}");
+            assert_eq!(found.hash, expected.hash, "{what}");
+            assert!(found == expected, "{what}: rows differ");
         }
     }
     assert!(changed > 0, "some schedule creates or destroys");

@@ -11,6 +11,7 @@
 //! borrowed by the run, and nothing in it moves.
 
 use core::panic::AssertUnwindSafe;
+use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,9 +23,9 @@ use crate::processor::member::Member;
 use crate::processor::runner::Failure;
 use crate::processor::segment::{JOINT, Segment};
 use crate::processor::{Seen, Turn};
-use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::graph::{Bag, Doorbell};
+use crate::sync::{UnsafeCell, thread};
 use crate::world::World;
 
 /// The processors of a schedule, by their numbers.
@@ -49,6 +50,9 @@ impl MemberCell {
 
 /// Vertices of which so many became free at once are left in a bag, fewer as a job each.
 const FEW: usize = 4;
+
+/// How long a thread of a pool sleeps at a time while it waits for a vertex.
+const NAP: Duration = Duration::from_micros(100);
 
 /// A segment at work.
 pub(super) struct Scene<'r> {
@@ -119,9 +123,14 @@ impl Scene<'_> {
             first_piece: member.pieces.0,
             end_piece: member.pieces.1,
         };
-        let began = self.measured.then(|| self.measure(member));
-        // SAFETY: the caller's; who conflicts is before or after.
-        let run = || unsafe { member.runner.run(self.world, turn) };
+        let mut began = None;
+        // All of it: who unwinds from here leaves those that wait for this one waiting.
+        let run = || {
+            let _span = tracing::debug_span!("processor", name = &*member.name).entered();
+            began = self.measured.then(|| self.measure(member));
+            // SAFETY: the caller's; who conflicts is before or after.
+            unsafe { member.runner.run(self.world, turn) }
+        };
         let failure = match catch_unwind(AssertUnwindSafe(run)) {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(Failure::Refused(error)),
@@ -183,9 +192,15 @@ impl<'s> Helpers<'s> {
             }
         }
         for _ in 0..left {
-            let vertex = self.doorbell.wait(|| {
-                // In a pool's own thread: what it waits for may lie in its own queue.
-                matches!(rayon::yield_now(), Some(rayon::Yield::Executed))
+            let vertex = self.doorbell.wait(|| match rayon::yield_now() {
+                Some(rayon::Yield::Executed) => true,
+                // A pool's own thread: what it waits for may wait for a job that only this thread can do, a broadcast,
+                // and nobody wakes it for that.
+                Some(rayon::Yield::Idle) => {
+                    thread::park_timeout(NAP);
+                    true
+                }
+                None => false,
             });
             self.work(scope, vertex);
         }

@@ -8,6 +8,7 @@ use crate::processor::runner::{Failure, Runner};
 
 /// A processor at work. One thread has it at a time.
 pub(super) struct Member {
+    pub(super) name: Box<str>,
     pub(super) runner: Box<dyn Runner>,
     /// It is passed by: switched off, not in this role, or nothing matches.
     pub(super) idle: bool,

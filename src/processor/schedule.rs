@@ -1,7 +1,7 @@
 //! `Schedule`: the processors of a world.
 
 use core::fmt;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use crate::command::{FlushReport, Stripes};
@@ -27,6 +27,12 @@ use crate::world::{Seat, World};
 /// writes and there is an archetype that both see; resources always count, const shared values never. Commands
 /// are flushed after each phase, where an order asks for it ([`Target::flushed`]), and before and after an
 /// [exclusive](super::exclusive_processor) processor.
+///
+/// *Seeing it:* each phase, each run of a processor and each flush is a span of `tracing`, at the level of debugging;
+/// [timings](Self::set_measured), a [trace](Self::start_trace) for Perfetto.
+///
+/// *Locks:* a processor that waits for its own parallel loop may run other processors meanwhile, as any code on rayon
+/// does. One that holds a lock then, which another one takes too, may wait for itself for ever.
 ///
 /// *Panics and missing resources:* no other processor begins then, those that run end. What all of them have
 /// recorded is kept, as a whole, for the next flush; the world and the schedule can be used again.
@@ -92,14 +98,15 @@ impl Schedule {
     /// Adds a processor. Mistakes in its order are reported by the next run, or by [`solve`](Self::solve).
     pub fn add(&mut self, processor: ProcessorBuilder) -> &mut Self {
         let (entry, runner) = Entry::new(processor);
-        self.entries.push(entry);
         self.crew.push(MemberCell::new(Member {
+            name: entry.name.as_str().into(),
             runner,
             idle: false,
             pieces: (0, 0),
             failure: None,
             timing: Timing::default(),
         }));
+        self.entries.push(entry);
         self.plan = None;
         self.restless = true;
         self
@@ -137,10 +144,12 @@ impl Schedule {
     /// Takes a processor out, after its [stop](super::Processor::stop) if it has been started.
     ///
     /// # Errors
-    /// [`ScheduleError::NoProcessor`].
+    /// [`ScheduleError::NoProcessor`]; [`ScheduleError::OtherWorld`] if it has run on another one, which still lives.
     pub fn remove(&mut self, world: &mut World, name: &str) -> Result<(), ScheduleError> {
         let at = self.find(name)?;
-        self.stop_one(world, at);
+        if self.is_of(world)? {
+            self.stop_one(world, at);
+        }
         self.entries.remove(at);
         self.crew.remove(at);
         self.plan = None;
@@ -234,18 +243,22 @@ impl Schedule {
         self.look(world)
     }
 
+    /// Whether this world is its own; `false` if it has none, or one that is gone.
+    fn is_of(&self, world: &World) -> Result<bool, ScheduleError> {
+        match &self.seat {
+            Some(own) if own.as_ptr() == Arc::as_ptr(&world.seat) => Ok(true),
+            Some(own) if own.strong_count() > 0 => Err(ScheduleError::OtherWorld),
+            _ => Ok(false),
+        }
+    }
+
     /// Takes this world for its own, if it has none.
     fn attach(&mut self, world: &World) -> Result<(), ScheduleError> {
-        let seat = std::sync::Arc::as_ptr(&world.seat);
-        match &self.seat {
-            Some(own) if own.as_ptr() == seat => Ok(()),
-            Some(own) if own.strong_count() > 0 => Err(ScheduleError::OtherWorld),
-            _ => {
-                self.forget();
-                self.seat = Some(std::sync::Arc::downgrade(&world.seat));
-                Ok(())
-            }
+        if !self.is_of(world)? {
+            self.forget();
+            self.seat = Some(Arc::downgrade(&world.seat));
         }
+        Ok(())
     }
 
     /// Belongs to no world any more: the next one that it runs on is its own. Processors that were started are
@@ -266,11 +279,17 @@ impl Schedule {
     }
 
     /// Stops all processors that have been started. The next run starts them again.
-    pub fn stop(&mut self, world: &mut World) {
-        for at in 0..self.entries.len() {
-            self.stop_one(world, at);
+    ///
+    /// # Errors
+    /// [`ScheduleError::OtherWorld`] if it has run on another one, which still lives: they were not started here.
+    pub fn stop(&mut self, world: &mut World) -> Result<(), ScheduleError> {
+        if self.is_of(world)? {
+            for at in 0..self.entries.len() {
+                self.stop_one(world, at);
+            }
+            self.restless = true;
         }
-        self.restless = true;
+        Ok(())
     }
 
     fn stop_one(&mut self, world: &mut World, at: usize) {
@@ -307,11 +326,13 @@ impl Schedule {
             let entry = &mut self.entries[at];
             if !entry.is_on(self.role) {
                 self.stop_one(world, at);
-            } else if !core::mem::replace(&mut entry.started, true) {
+            } else if !entry.started {
                 self.crew[at].get_mut().runner.start(world);
                 if let Some(start) = &mut entry.on_start {
                     start(world);
                 }
+                // Not before: who panics there is started again by the next run.
+                entry.started = true;
             }
         }
         self.restless = false;
@@ -328,8 +349,12 @@ impl Schedule {
         }
     }
 
-    /// Looks at the archetypes that have come.
+    /// Looks at the archetypes that have come. Before each segment: who has the world to himself can have put another
+    /// one in its place, for which nothing is prepared.
     fn look(&mut self, world: &World) -> Result<(), ScheduleError> {
+        if !self.is_of(world)? {
+            return Err(ScheduleError::OtherWorld);
+        }
         let Some(plan) = &mut self.plan else {
             return Ok(());
         };
@@ -348,7 +373,7 @@ impl Schedule {
         Ok(())
     }
 
-    /// Runs all phases once.
+    /// Runs all phases once. What was recorded or sent before comes before what the processors record and send.
     ///
     /// # Errors
     /// [`ScheduleError`]. What had run until then stays done.
@@ -358,7 +383,7 @@ impl Schedule {
     /// flush.
     pub fn run(&mut self, world: &mut World) -> Result<ScheduleReport, ScheduleError> {
         let mut report = ScheduleReport::default();
-        self.solve(world)?;
+        self.begin(world, &mut report)?;
         for phase in Phase::ALL {
             self.go_through(world, phase, &mut report)?;
         }
@@ -378,9 +403,26 @@ impl Schedule {
         phase: Phase,
     ) -> Result<ScheduleReport, ScheduleError> {
         let mut report = ScheduleReport::default();
-        self.solve(world)?;
+        self.begin(world, &mut report)?;
         self.go_through(world, phase, &mut report)?;
         Ok(report)
+    }
+
+    /// What comes before the first processor.
+    fn begin(
+        &mut self,
+        world: &mut World,
+        report: &mut ScheduleReport,
+    ) -> Result<(), ScheduleError> {
+        self.solve(world)?;
+        // Commands and signals come by the ranks of those who left them, which mean nothing in another run: what
+        // is left from before comes first.
+        self.flush(world, report);
+        let hears = |plan: &Plan| plan.segments.iter().any(|segment| segment.hears);
+        if self.plan.as_ref().is_some_and(hears) {
+            world.collect_signals();
+        }
+        Ok(())
     }
 
     fn go_through(
@@ -390,6 +432,7 @@ impl Schedule {
         report: &mut ScheduleReport,
     ) -> Result<(), ScheduleError> {
         let segments = self.plan.as_ref().map_or(0..0, |plan| plan.of_phase(phase));
+        let _span = tracing::debug_span!("phase", name = phase.name()).entered();
         for at in segments {
             self.look(world)?;
             self.run_segment(world, at, report)?;
@@ -448,7 +491,8 @@ impl Schedule {
             measured: self.measured,
             failed: AtomicU32::new(0),
         };
-        // SAFETY: the crew was prepared for this world in `solve`, which is this call's alone.
+        // SAFETY: the crew was prepared in `solve` for the world that this still is, as `look` has seen, and which is
+        // this call's alone.
         unsafe {
             if beside {
                 scene.run_beside();
@@ -490,6 +534,7 @@ impl Schedule {
             if member.idle {
                 continue;
             }
+            let _span = tracing::debug_span!("processor", name = &*member.name).entered();
             let began = self.measured.then(Instant::now);
             let mut panicked = None;
             crate::fragment::panic::note(&mut panicked, || member.runner.run_alone(world));
@@ -518,15 +563,20 @@ impl Schedule {
         }
         if flush {
             let began = Instant::now();
-            let flushed = world.flush();
-            if !flushed.is_clean() {
-                tracing::warn!(report = ?flushed, "a flush could not do all that processors had recorded");
-            }
-            report.flush.add(flushed);
+            self.flush(world, report);
             if let Some(trace) = &mut self.trace {
                 trace.note_flush(began);
             }
         }
+    }
+
+    fn flush(&mut self, world: &mut World, report: &mut ScheduleReport) {
+        let _span = tracing::debug_span!("flush").entered();
+        let flushed = world.flush();
+        if !flushed.is_clean() {
+            tracing::warn!(report = ?flushed, "a flush could not do all that processors had recorded");
+        }
+        report.flush.add(flushed);
     }
 
     /// Goes on with the first failure of a segment, in order.
@@ -579,7 +629,7 @@ fn stripes(
     crew: &mut [MemberCell],
     entries: &[Entry],
     vertices: &[u32],
-) -> std::sync::Arc<Stripes> {
+) -> Arc<Stripes> {
     let chunks: usize = world
         .archetypes
         .iter()
@@ -599,7 +649,7 @@ fn stripes(
         }
         crew[processor as usize].get_mut().pieces = (first as u32, pieces as u32);
     }
-    std::sync::Arc::new(Stripes::of(world, Some(pieces)))
+    Arc::new(Stripes::of(world, Some(pieces)))
 }
 
 impl fmt::Debug for Schedule {

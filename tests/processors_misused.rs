@@ -1,0 +1,386 @@
+//! Processors, hooks and hosts that do what nobody expects of them: the schedule says so, or goes on, and nothing
+//! is lent twice, lost, or waited for without end.
+#![expect(
+    elided_lifetimes_in_paths,
+    reason = "closures name their parameters as users do"
+)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use megachunk::observer::Observed;
+use megachunk::prelude::*;
+use megachunk::processor::Execution;
+use megachunk::processor::translator::{Hosts, to_host};
+
+struct A(u32);
+struct B;
+#[derive(Default)]
+struct Said(Vec<String>);
+
+fn world() -> World {
+    let mut world = World::new();
+    world.resources_mut().insert(Said::default());
+    world
+}
+
+fn said(world: &mut World) -> Vec<String> {
+    let said = world.resources_mut().get_mut::<Said>();
+    core::mem::take(&mut said.expect("it is there").0)
+}
+
+fn pool(threads: usize) -> rayon::ThreadPool {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.expect("threads can be had")
+}
+
+/// A world of another universe, where fragments have other numbers, and a tag can be switched off.
+fn stranger() -> World {
+    struct Other;
+    struct Another;
+    let mut world = world();
+    let registry = world.registry();
+    registry.register::<Other>().expect("there is room");
+    registry.register::<Another>().expect("there is room");
+    registry.register_enableable::<B>().expect("there is room");
+    world.create((A(1), B)).expect("there is room");
+    world
+}
+
+#[test]
+fn who_puts_another_world_in_the_place_of_the_schedules_own_is_told() {
+    let look = || {
+        processor(
+            "apart",
+            |mut with: QueryRun<&mut A, With<B>>, mut without: QueryRun<&mut A, Without<B>>| {
+                let mut lent = Vec::new();
+                with.for_each_chunk(|_, slice| lent.push(slice.as_mut_ptr()));
+                without.for_each_chunk(|_, slice| {
+                    assert!(
+                        !lent.contains(&slice.as_mut_ptr()),
+                        "two have one chunk to write"
+                    );
+                });
+            },
+        )
+    };
+    let swap = |world: &mut World| *world = stranger();
+    for at in 0..4 {
+        let mut schedule = Schedule::new();
+        schedule.add(match at {
+            0 => exclusive_processor("swap", swap),
+            1 => processor("swap", || {}).on_start(swap),
+            2 => processor("swap", move |mut commands: Commands| commands.defer(swap)),
+            _ => exclusive_processor("swap", swap).phase(Phase::FrameEnd),
+        });
+        schedule.add(match at {
+            3 => look(),
+            _ => look().after(Target::from("swap").flushed()),
+        });
+        let mut own = world();
+        let found = schedule.run(&mut own);
+        assert_eq!(found.is_err(), at < 3, "{at}: the last has nobody after it");
+        // Once more, in the world that it is in now: whatever comes of it, nothing is lent twice.
+        let found = schedule.run(&mut own);
+        let refused = matches!(
+            found,
+            Err(ScheduleError::OtherWorld | ScheduleError::Aliased { .. })
+        );
+        assert!(refused, "{at}: {found:?}");
+    }
+}
+
+#[test]
+fn who_waits_for_the_schedules_own_thread_does_not_stop_a_pool() {
+    let pool = pool(2);
+    let mut schedule = Schedule::new();
+    schedule.set_execution(Execution::Beside);
+    let begun = Arc::new(AtomicU32::new(0));
+    let begins = Arc::clone(&begun);
+    schedule.add(processor("here", move || {
+        // Until the pool's other thread has the other one.
+        while begun.swap(0, Ordering::Relaxed) == 0 {
+            std::thread::yield_now();
+        }
+    }));
+    schedule.add(processor("all", move || {
+        begins.store(1, Ordering::Relaxed);
+        // Until the schedule's own thread has nothing to do.
+        std::thread::sleep(Duration::from_millis(20));
+        rayon::broadcast(|_| {});
+    }));
+    schedule.add(processor("bound", || {}).main_thread().after("all"));
+    let mut world = World::new();
+    for _ in 0..5 {
+        let report = pool.install(|| schedule.run(&mut world));
+        assert_eq!(report.expect("it runs").ran, 3);
+    }
+}
+
+#[test]
+fn who_panics_when_it_starts_is_started_again() {
+    let mut starts = 0;
+    let mut schedule = Schedule::new();
+    schedule.add(
+        processor("shaky", |said: &mut Said| said.0.push("run".into())).on_start(
+            move |world: &mut World| {
+                starts += 1;
+                assert!(starts > 1, "the first time");
+                let said = world.resources_mut().get_mut::<Said>();
+                said.expect("it is there").0.push("start".into());
+            },
+        ),
+    );
+    let mut world = world();
+    assert!(catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world))).is_err());
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(said(&mut world), ["start", "run"]);
+}
+
+#[test]
+fn what_changed_is_not_lost_on_who_could_not_run() {
+    let mut world = World::new();
+    world.create((A(1),)).expect("there is room");
+    let mut schedule = Schedule::new();
+    schedule.add(processor(
+        "hungry",
+        |mut changed: QueryRun<&A, Changed<A>>, said: &mut Said| {
+            said.0.push(format!("{}", changed.count()));
+        },
+    ));
+    schedule
+        .run(&mut world)
+        .expect_err("there is nothing to say it to");
+    world.resources_mut().insert(Said::default());
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(said(&mut world), ["1"]);
+}
+
+#[test]
+fn an_observer_whose_schedule_goes_to_another_world_observes_there() {
+    let (mut one, mut two) = (world(), world());
+    let mut schedule = Schedule::new();
+    schedule.add(observing_processor::<A, ()>(
+        "watch",
+        Observed::COME,
+        |batch, _| {
+            let said = batch.resources_mut().get_mut::<Said>();
+            said.expect("it is there").0.push("come".into());
+        },
+    ));
+    schedule.run(&mut one).expect("it runs");
+    assert!(
+        schedule.stop(&mut two).is_err(),
+        "it was started in another world"
+    );
+    schedule.stop(&mut one).expect("it is its own");
+    schedule.detach();
+    schedule.run(&mut two).expect("it runs");
+    two.create((A(1),)).expect("there is room");
+    assert_eq!(said(&mut two), ["come"]);
+    drop(two);
+    let mut three = world();
+    schedule.run(&mut three).expect("it runs");
+    three.create((A(1),)).expect("there is room");
+    assert_eq!(
+        said(&mut three),
+        ["come"],
+        "although it was not stopped in the world that went"
+    );
+}
+
+#[test]
+fn a_processor_is_taken_out_of_and_stopped_in_its_own_world_only() {
+    let (mut one, mut two) = (world(), world());
+    let mut schedule = Schedule::new();
+    schedule.add(processor("careful", || {}).on_stop(|world: &mut World| {
+        let said = world.resources_mut().get_mut::<Said>();
+        said.expect("it is there").0.push("stop".into());
+    }));
+    schedule.run(&mut one).expect("it runs");
+    let error = schedule
+        .remove(&mut two, "careful")
+        .expect_err("it is another world");
+    assert!(matches!(error, ScheduleError::OtherWorld), "{error}");
+    assert!(said(&mut two).is_empty());
+    schedule.remove(&mut one, "careful").expect("it is there");
+    assert_eq!(said(&mut one), ["stop"]);
+}
+
+struct Sprite(u32);
+
+#[test]
+fn who_stands_for_an_object_of_hosts_that_went_stands_for_nothing() {
+    let mut world = World::new();
+    Hosts::<Sprite>::install(&mut world).expect("there is room");
+    let old = world.create((A(1),)).expect("there is room");
+    let _ = Hosts::attach(&mut world, old, Sprite(0)).expect("it lives");
+    assert_eq!(Hosts::<Sprite>::uninstall(&mut world).len(), 1);
+
+    Hosts::<Sprite>::install(&mut world).expect("there is room");
+    let new = world.create((A(2),)).expect("there is room");
+    let slot = Hosts::attach(&mut world, new, Sprite(0)).expect("it lives");
+    let mut schedule = Schedule::new();
+    schedule.add(to_host::<Sprite, &A, ()>("show", |sprite, a| {
+        sprite.0 = sprite.0 * 10 + a.0
+    }));
+    schedule.run(&mut world).expect("it runs");
+    let hosts = |world: &mut World| {
+        let hosts = world
+            .resources_mut()
+            .get_mut::<Hosts<Sprite>>()
+            .expect("it is there");
+        (
+            hosts.get(slot).map(|sprite| sprite.0),
+            hosts.take_orphans().len(),
+        )
+    };
+    assert_eq!(hosts(&mut world), (Some(2), 0));
+    let clone = world.clone_entity(new);
+    schedule.run(&mut world).expect("it runs");
+    world.destroy(old).expect("it lives");
+    if let Ok(clone) = clone {
+        world.destroy(clone).expect("it lives");
+    }
+    assert_eq!(
+        hosts(&mut world),
+        (Some(22), 0),
+        "only its own entity's end is its end"
+    );
+    world.destroy(new).expect("it lives");
+    assert_eq!(hosts(&mut world), (None, 1));
+}
+
+#[test]
+fn a_schedule_runs_inside_a_processor_of_another() {
+    for threads in [1, 2, 4] {
+        let count = Arc::new(AtomicU32::new(0));
+        let mut outer = Schedule::new();
+        outer.set_execution(Execution::Beside);
+        for number in 0..12 {
+            let mut world = world();
+            let mut inner = Schedule::new();
+            inner.set_execution(Execution::Beside);
+            for name in ["one", "two", "three"] {
+                let count = Arc::clone(&count);
+                let once = processor(name, move || {
+                    count.fetch_add(1, Ordering::Relaxed);
+                    std::thread::yield_now();
+                });
+                let once = if name == "two" {
+                    once.after("one")
+                } else {
+                    once
+                };
+                let bound = name == "two" || number % 3 == 0;
+                inner.add(if bound { once.main_thread() } else { once });
+            }
+            let run = move || inner.run(&mut world).expect("it runs").ran;
+            let run = Mutex::new(run);
+            let outside = processor(format!("p{number}"), move || {
+                let mut run = run.lock().expect("nobody panicked");
+                assert_eq!((*run)(), 3);
+            });
+            outer.add(if number % 4 == 0 {
+                outside.main_thread()
+            } else {
+                outside
+            });
+        }
+        let mut world = World::new();
+        pool(threads).install(|| {
+            for _ in 0..20 {
+                outer.run(&mut world).expect("it runs");
+            }
+        });
+        assert_eq!(count.load(Ordering::Relaxed), 20 * 12 * 3);
+    }
+}
+
+#[test]
+fn what_was_recorded_before_a_run_comes_before_what_processors_record() {
+    let mut world = World::new();
+    let ant = world.create((A(0),)).expect("there is room");
+    let mut schedule = Schedule::new();
+    schedule.add(processor("later", move |mut commands: Commands| {
+        commands.set(ant, A(2)).expect("it may");
+    }));
+    schedule.solve(&mut world).expect("it is right");
+    world.commands().set(ant, A(1)).expect("it may");
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(
+        world.get::<A>(ant).expect("it lives").0,
+        2,
+        "the last write wins"
+    );
+}
+
+#[test]
+fn signals_of_one_frame_come_before_those_of_the_next() {
+    let mut world = world();
+    let ping = world.signal::<u32>("ping").expect("it is new");
+    let ant = world.create((A(0),)).expect("there is room");
+    let mut schedule = Schedule::new();
+    let mut frame = 0;
+    schedule.add(processor("early", move |mut signals: Signals| {
+        frame += 1;
+        signals.send(ping, ant, frame * 10);
+    }));
+    let mut frame = 0;
+    schedule.add(
+        processor("late", move |mut signals: Signals| {
+            frame += 1;
+            signals.send(ping, ant, frame * 10 + 1);
+        })
+        .phase(Phase::FrameEnd),
+    );
+    schedule.add(
+        processor("hear", move |mut heard: Signalled<&A>, said: &mut Said| {
+            let _ = heard.deliver(|_, received| {
+                let numbers: Vec<String> = received.of(ping).map(u32::to_string).collect();
+                said.0.push(numbers.join(" "));
+            });
+        })
+        .hears::<u32>("ping")
+        .phase(Phase::DuringPhysics),
+    );
+    for _ in 0..3 {
+        schedule.run(&mut world).expect("it runs");
+    }
+    assert_eq!(said(&mut world), ["10", "11 20", "21 30"]);
+}
+
+#[test]
+fn worlds_in_one_ordered_universe_get_the_same_ids_for_any_number_of_threads() {
+    let run = |threads: usize| {
+        let universe = Arc::new(megachunk::world::Universe::ordered());
+        let mut app = App::new();
+        for name in ["one", "two", "three"] {
+            let world = World::of(&universe).expect("there is room");
+            let simulation = app.add(name, Simulation::new(world, Schedule::new()));
+            simulation
+                .schedule_mut()
+                .add(processor("create", |mut commands: Commands| {
+                    for n in 0..200 {
+                        commands.create((A(n),)).expect("there is room");
+                    }
+                }));
+        }
+        pool(threads).install(|| {
+            for _ in 0..20 {
+                app.update(Duration::from_millis(1)).expect("all run");
+            }
+        });
+        ["one", "two", "three"].map(|name| {
+            let world = app.get_mut(name).expect("it is there").world_mut();
+            let mut all = world.query::<Entity, ()>().expect("it is right");
+            all.iter().collect::<Vec<_>>()
+        })
+    };
+    let expected = run(1);
+    for threads in [2, 3, 4] {
+        assert!(run(threads) == expected, "{threads} threads");
+    }
+}

@@ -36,8 +36,13 @@ pub(crate) fn first(a: Panicked, b: Panicked) -> Panicked {
 }
 
 /// Lets a panic go in the middle of a change. What it carries is a user's value, whose `drop` may panic
-/// too: it is never run.
+/// too: it is never run. Text, as it mostly is, is dropped.
 #[inline]
 pub(crate) fn forget(panicked: Panicked) {
-    core::mem::forget(panicked);
+    if let Some(panic) = panicked
+        && !panic.is::<String>()
+        && !panic.is::<&'static str>()
+    {
+        core::mem::forget(panic);
+    }
 }

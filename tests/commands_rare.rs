@@ -354,3 +354,55 @@ fn switches_of(key_opened_first: u64) -> Vec<Vec<u32>> {
 fn what_can_be_switched_off_later_lies_alike_whichever_memory_a_recorder_got() {
     assert_eq!(switches_of(0), switches_of(1));
 }
+
+#[test]
+fn what_follows_a_closure_that_puts_another_world_there_does_not_reach_that_one() {
+    struct Name(#[expect(dead_code, reason = "it is only to be dropped")] String);
+    let name = || (Name("a name that is longer than a number".into()),);
+    let create = |world: &mut World| -> Vec<Entity> {
+        (0..50_u8)
+            .map(|n| world.create((n,)).expect("there is room"))
+            .collect()
+    };
+    for later in 0..4 {
+        let mut world = World::new();
+        let ants = create(&mut world);
+        let mut commands = world.commands();
+        for &ant in &ants[..10] {
+            commands.add(ant, name()).expect("it may");
+        }
+        let first = ants[0];
+        commands.defer(move |world: &mut World| {
+            // Of another universe: with the same handles, and where `Name`'s number is `u64`'s.
+            let mut other = World::new();
+            let registry = other.registry();
+            registry.register::<u8>().expect("there is room");
+            registry.register::<u64>().expect("there is room");
+            let _ = create(&mut other);
+            world.commands().add(first, (7_u8,)).expect("it may");
+            *world = other;
+        });
+        for &ant in &ants[10..20] {
+            match later {
+                0 => commands.add(ant, name()).expect("it may"),
+                1 => commands.remove::<(u8,)>(ant).expect("it may"),
+                2 => commands.destroy(ant),
+                _ => commands.defer(move |world| world.destroy(ant).expect("it lives")),
+            }
+        }
+        drop(commands);
+        let report = world.flush();
+        assert_eq!(
+            (report.closures, report.updated, report.destroyed),
+            (1, 0, 0),
+            "{later}"
+        );
+        world.check().expect("it is whole");
+        let mut numbers = world.query::<&u8, ()>().expect("it is right");
+        assert!(
+            numbers.iter().copied().eq(0..50),
+            "the other world is as it was"
+        );
+        assert_eq!(world.flush().commands, 0);
+    }
+}

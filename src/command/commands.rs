@@ -379,7 +379,8 @@ impl<'q> Commands<'q> {
     }
 
     /// Records that a closure gets the world, after all commands before and before all after. It may
-    /// record commands, and even flush.
+    /// record commands, and even flush. (If it puts another world in the place of its own, what was to come after it
+    /// is dropped.)
     pub fn defer(&mut self, run: impl FnOnce(&mut World) + Send + 'static) {
         self.lane.call(run);
     }

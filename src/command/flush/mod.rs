@@ -122,6 +122,12 @@ impl World {
                 flush.panicked = first(flush.panicked, more);
             }
             (report, panicked) = (flush.report, flush.panicked);
+            if !Arc::ptr_eq(&queue.seat, &self.seat) {
+                tracing::error!(
+                    "a closure put another world in the place of its own: what was to come after it is dropped"
+                );
+                break;
+            }
         }
         memory.settle();
         drop(memory);
@@ -170,11 +176,13 @@ impl Flush<'_> {
     /// Applies all commands, batch by batch, with the closures between them.
     fn apply_all(&mut self, world: &mut World, pieces: Vec<Piece>, memory: &mut Memory) {
         let lanes = core::mem::take(&mut self.lanes);
+        // The queue keeps the seat: no other one can come to lie there.
+        let seat = Arc::as_ptr(&world.seat);
         {
             let data: Vec<&Lane> = lanes.iter().map(|(lane, _)| &**lane).collect();
             let mut ops = Ops::new(world, data.iter().copied(), &mut self.panicked);
             let mut batch: Vec<Piece> = Vec::new();
-            for piece in pieces {
+            'pieces: for piece in pieces {
                 self.report.commands += piece.commands.len();
                 if !ops.has_calls {
                     batch.push(piece);
@@ -202,6 +210,12 @@ impl Flush<'_> {
                         unsafe { call(column.row(command.row), world) };
                     });
                     self.report.closures += 1;
+                    if Arc::as_ptr(&world.seat) != seat {
+                        // What follows names fragments and shared values of the world that was here.
+                        batch.clear();
+                        ops.forget();
+                        break 'pieces;
+                    }
                 }
                 batch.push(Piece {
                     lane: piece.lane,

@@ -135,4 +135,9 @@ impl<'l> Ops<'l> {
             world.shared.release_flushed(id);
         }
     }
+
+    /// Lets them be, as the world that has them is not here any more: they live as long as it does.
+    pub(super) fn forget(&mut self) {
+        self.held.clear();
+    }
 }

@@ -265,6 +265,53 @@ impl ReadSum for Query<(Entity, &'static mut u64, Option<&'static f32>)> {
 }
 
 #[test]
+fn few_chunks_are_shared_out_row_by_row_and_each_row_is_lent_once() {
+    let mut world = World::new();
+    world.registry().register_enableable::<Tag>().unwrap();
+    let mut tagged = Vec::new();
+    for count in [1, 63, 64, 65, 777] {
+        // Of a shape each, so that there are several archetypes.
+        let first = tagged.len() as I;
+        let made = world.create_batch((0..count).map(|n| (first + n, Tag)));
+        tagged.extend(made.unwrap().iter(&world));
+        let _ = world.create_batch((0..count).map(|n| (first + n, 0.5 as F)));
+    }
+    for &entity in tagged.iter().step_by(3) {
+        world.set_enabled::<Tag>(entity, false).unwrap();
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build();
+    let pool = pool.unwrap();
+    let asked = AtomicUsize::new(0);
+    let mut chunks = 0;
+    let mut query = Query::<&mut I>::new(&world).unwrap();
+    query.on(&mut world).for_each_chunk(|_, _| chunks += 1);
+    pool.install(|| {
+        let mut all = query.on(&mut world).filter_chunks(|_| {
+            asked.fetch_add(1, Ordering::Relaxed);
+            true
+        });
+        all.par_for_each(|n| *n += 1_000);
+    });
+    assert_eq!(asked.load(Ordering::Relaxed), chunks, "once a chunk");
+    let mut numbers: Vec<I> = Vec::new();
+    let mut all = world.query::<&I, ()>().unwrap();
+    all.for_each(|&n| numbers.push(n));
+    numbers.sort_unstable();
+    let mut expected: Vec<I> = (1_000..1_970).flat_map(|n| [n, n]).collect();
+    expected.sort_unstable();
+    assert_eq!(numbers, expected, "each once");
+    let mut query = Query::<(Entity, &I), With<Tag>>::new(&world).unwrap();
+    let seen = Mutex::new(BTreeSet::new());
+    pool.install(|| {
+        let mut switched = query.on(&mut world);
+        switched.par_for_each(|(entity, _)| assert!(seen.lock().unwrap().insert(entity)));
+    });
+    let on = (0..tagged.len()).filter(|at| at % 3 != 0);
+    let on: BTreeSet<Entity> = on.map(|at| tagged[at]).collect();
+    assert_eq!(*seen.lock().unwrap(), on);
+}
+
+#[test]
 fn random_access_single_entity_count_first_and_iter() {
     let (mut world, [f, i, both]) = three();
     let mut query = Query::<(&mut F, Entity)>::new(&world).unwrap();

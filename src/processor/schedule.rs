@@ -471,17 +471,17 @@ impl Schedule {
         }
         let stripes = (segment.commands && world.universe.is_ordered())
             .then(|| stripes(world, &mut self.crew, &self.entries, &segment.vertices));
-        let beside = match self.execution {
-            Execution::Alone => false,
-            Execution::Beside => segment.is_wide(),
-            Execution::Auto => segment.is_wide() && segment.habit.choose(),
-        };
-        let beside = beside && rayon::current_num_threads() > 1;
+        let free = self.execution != Execution::Alone
+            && segment.is_wide()
+            && rayon::current_num_threads() > 1;
+        let tried = free && self.execution == Execution::Auto;
+        let beside = free && (!tried || segment.habit.choose());
         if beside {
             segment.bag.refill();
         }
         let mut habit = segment.habit;
-        let began = Instant::now();
+        // A look at the clock takes longer than some processors.
+        let began = tried.then(Instant::now);
         let scene = Scene {
             segment,
             crew: &self.crew,
@@ -502,9 +502,11 @@ impl Schedule {
         }
         // Ordering: Relaxed: all threads are done.
         let failed = scene.failed.load(Ordering::Relaxed) != 0;
-        let took = began.elapsed();
-        habit.note(beside, u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
-        segment.habit = habit;
+        if let Some(began) = began {
+            let took = began.elapsed().as_nanos();
+            habit.note(beside, u64::try_from(took).unwrap_or(u64::MAX));
+            segment.habit = habit;
+        }
         let flush = segment.flush;
         if failed {
             return self.fail(at);
@@ -562,9 +564,9 @@ impl Schedule {
             trace.note_segment(&plan.segments[at], &self.entries, &mut self.crew);
         }
         if flush {
-            let began = Instant::now();
+            let began = self.trace.is_some().then(Instant::now);
             self.flush(world, report);
-            if let Some(trace) = &mut self.trace {
+            if let (Some(trace), Some(began)) = (&mut self.trace, began) {
                 trace.note_flush(began);
             }
         }

@@ -41,16 +41,24 @@ impl Segment {
 /// The results are the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Habit {
-    /// Nanoseconds of the last run of each kind; 0 if there was none.
+    /// Nanoseconds that runs of each kind took of late; 0 if there was none.
     alone: u64,
     beside: u64,
     /// Runs since the slower kind was tried, and after how many it is tried again.
     runs: u32,
     patience: u32,
+    /// Which kind is on trial, and for how many runs more.
+    tried: bool,
+    trial: u32,
+    /// The kind of the last run.
+    last: bool,
 }
 
-/// Nanoseconds that it takes at least to wake the other threads.
+/// Nanoseconds of work that are worth being shared: waking the other threads takes as long.
 const WORTH: u64 = 20_000;
+/// Runs of a trial. The first run of a kind after the other does not count: other threads have to be woken, and
+/// their caches are cold.
+const TRIAL: u32 = 4;
 /// Runs after which the slower kind is tried again; twice as many each time that it is slower still.
 const PATIENCE: u32 = 64;
 const LONGEST_PATIENCE: u32 = 4_096;
@@ -58,33 +66,50 @@ const LONGEST_PATIENCE: u32 = 4_096;
 impl Habit {
     /// Whether the next run is to be on several threads.
     pub(super) fn choose(&mut self) -> bool {
-        if self.alone == 0 {
-            return false;
+        if self.trial == 0 {
+            let beside = self.beside != 0 && self.beside < self.alone;
+            if !self.is_due() {
+                return beside;
+            }
+            if !beside && self.alone < WORTH {
+                return false;
+            }
+            self.tried = !beside;
+            self.trial = TRIAL;
         }
-        if self.beside == 0 {
-            return self.alone >= WORTH;
+        self.trial -= 1;
+        self.tried
+    }
+
+    /// Whether it is time to try what was not the habit.
+    fn is_due(&mut self) -> bool {
+        if self.alone == 0 || self.beside == 0 {
+            return self.alone != 0;
         }
-        let beside = self.beside < self.alone;
         self.runs += 1;
         if self.runs < self.patience.max(PATIENCE) {
-            return beside;
+            return false;
         }
         self.runs = 0;
         self.patience = (self.patience.max(PATIENCE) * 2).min(LONGEST_PATIENCE);
-        !beside && self.alone >= WORTH
+        true
     }
 
     /// How long a run took.
     pub(super) fn note(&mut self, beside: bool, nanoseconds: u64) {
+        if core::mem::replace(&mut self.last, beside) != beside {
+            return;
+        }
         let (kind, other) = if beside {
             (&mut self.beside, self.alone)
         } else {
             (&mut self.alone, self.beside)
         };
         let was_quicker = *kind != 0 && *kind < other;
-        // One that took long by chance is forgotten after some runs.
+        // One that took long by chance is forgotten after some runs; by a trial at once.
         *kind = match *kind {
             0 => nanoseconds,
+            _ if self.trial == TRIAL - 2 => nanoseconds,
             before => before - before / 4 + nanoseconds / 4,
         }
         .max(1);
@@ -113,6 +138,20 @@ mod tests {
                 "{chosen:?} for {alone} alone, {beside} side by side"
             );
         }
+    }
+
+    #[test]
+    fn waking_the_others_is_no_reason_to_leave_them_asleep() {
+        let mut habit = Habit::default();
+        let (mut shared, mut awake) = (0, false);
+        for _ in 0..1_000 {
+            let choice = habit.choose();
+            shared += u32::from(choice);
+            let beside = if awake { 24_000 } else { 90_000 };
+            habit.note(choice, if choice { beside } else { 34_000 });
+            awake = choice;
+        }
+        assert!(shared > 900, "{shared}");
     }
 
     #[test]

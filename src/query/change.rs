@@ -111,7 +111,7 @@ impl Seen<'_> {
             runs.push(run(0, view.len() as u32));
             return;
         };
-        for row in masked_rows(masks, record) {
+        for row in masked_rows(masks, record, 0..view.len()) {
             let row = row as u32;
             match runs.last_mut() {
                 Some(last) if last.first + last.count == row => last.count += 1,

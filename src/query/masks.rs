@@ -1,5 +1,7 @@
 //! Enabled bits of single rows.
 
+use core::ops::Range;
+
 use crate::archetype::Chunk;
 use crate::query::requirements::Mask;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -47,16 +49,21 @@ pub(super) unsafe fn enabled_word(chunk: &Chunk, offset: u32, word: u32) -> &Ato
     unsafe { &*chunk.array(offset).cast::<AtomicU64>().add(word as usize) }
 }
 
-/// The rows of a chunk that masks let through.
+/// Of these rows of a chunk, those that masks let through.
 pub(super) fn masked_rows<'a>(
     masks: &'a [Mask],
     chunk: &'a Chunk,
+    asked: Range<usize>,
 ) -> impl Iterator<Item = usize> + use<'a> {
-    (0..chunk.len.div_ceil(64)).flat_map(move |word| {
+    let asked = asked.start as u32..asked.end as u32;
+    (asked.start / 64..asked.end.div_ceil(64)).flat_map(move |word| {
         let mut rows = mask_of(masks, chunk, word);
-        let left = chunk.len - word * 64;
+        let left = asked.end - word * 64;
         if left < 64 {
             rows &= (1 << left) - 1;
+        }
+        if word * 64 < asked.start {
+            rows &= u64::MAX << (asked.start % 64);
         }
         core::iter::from_fn(move || {
             if rows == 0 {

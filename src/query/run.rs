@@ -1,6 +1,7 @@
 //! `QueryRun`: a query on a world.
 
 use core::marker::PhantomData;
+use core::ops::Range;
 
 use crate::archetype::{Archetype, Chunk};
 use crate::query::masks::masked_rows;
@@ -13,6 +14,13 @@ pub(super) type ChunkFilter<'q> = Box<dyn Fn(&ChunkView<'_>) -> bool + Sync + 'q
 
 /// As many chunks of an archetype are taken to be in the caches still from the last walk: 1 MiB.
 const NEAR: usize = 64;
+
+/// Of as many chunks for each thread or fewer, rows are shared out instead of chunks: who gets one more would
+/// make the others wait for long.
+const FEW: usize = 8;
+
+/// Into so many pieces for each thread: enough that a slow one at the end matters little.
+const PIECES: usize = 32;
 
 /// What of a world a run sees.
 #[derive(Clone, Copy)]
@@ -150,22 +158,27 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// Lends the data of each entity in turn.
     #[inline]
     pub fn for_each<'a>(&'a mut self, mut each: impl FnMut(D::Item<'a>)) {
-        self.chunks(|known, view| Self::rows(known, view, &mut each));
+        self.chunks(|known, view| Self::rows(known, view, 0..view.len(), &mut each));
     }
 
-    /// Lends the rows of a chunk.
+    /// Lends rows of a chunk.
     #[inline(always)]
-    fn rows<'a>(known: &Match<D, F>, view: ChunkView<'a>, each: &mut impl FnMut(D::Item<'a>)) {
+    fn rows<'a>(
+        known: &Match<D, F>,
+        view: ChunkView<'a>,
+        rows: Range<usize>,
+        each: &mut impl FnMut(D::Item<'a>),
+    ) {
         let fetch = D::fetch(known.data, view);
         match &known.masks {
             None => {
-                for row in 0..view.len() {
+                for row in rows {
                     // SAFETY: a row of the chunk; each is lent once.
                     each(unsafe { D::item(fetch, row) });
                 }
             }
             Some(masks) => {
-                for row in masked_rows(masks, view.chunk) {
+                for row in masked_rows(masks, view.chunk, rows) {
                     // SAFETY: as above.
                     each(unsafe { D::item(fetch, row) });
                 }
@@ -184,10 +197,49 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         });
     }
 
-    /// Lends the data of each entity, chunks on all threads of the current rayon pool. The order is not
-    /// fixed. A panic of `each` comes back when the other threads are done with their chunks.
+    /// Lends the data of each entity, on all threads of the current rayon pool: these take whole chunks, or,
+    /// where there are few chunks, rows. The order is not fixed. A panic of `each` comes back when the other
+    /// threads are done with what they have taken.
     pub fn par_for_each<'a>(&'a mut self, each: impl Fn(D::Item<'a>) + Sync) {
-        self.par_chunks(|known, view| Self::rows(known, view, &mut |item| each(item)));
+        let threads = rayon::current_num_threads();
+        if threads > 1 && self.has_few_chunks(FEW * threads) {
+            return self.par_rows(PIECES * threads, &each);
+        }
+        self.par_chunks(|known, view| {
+            Self::rows(known, view, 0..view.len(), &mut |item| each(item));
+        });
+    }
+
+    /// Whether the matching archetypes have so many chunks or fewer, and are not more themselves.
+    fn has_few_chunks(&self, few: usize) -> bool {
+        let mut chunks = 0;
+        self.matches.len() <= few
+            && self.matches.iter().all(|known| {
+                chunks += self.world.archetypes[known.archetype as usize].chunks.len();
+                chunks <= few
+            })
+    }
+
+    /// Shares out about so many pieces of the rows, of about the same length.
+    #[inline(never)]
+    fn par_rows<'a>(&'a self, count: usize, each: &(impl Fn(D::Item<'a>) + Sync)) {
+        use rayon::prelude::*;
+        // Each chunk is asked for once, before anything is lent, as in a walk over whole chunks.
+        let mut seen = Vec::new();
+        self.chunks(|known, view| seen.push((known, view)));
+        let rows: usize = seen.iter().map(|(_, view)| view.len()).sum();
+        let piece = rows.div_ceil(count).max(1);
+        let pieces = seen.iter().flat_map(|&(known, view)| {
+            let firsts = (0..view.len()).step_by(piece);
+            firsts.map(move |first| (known, view, first..view.len().min(first + piece)))
+        });
+        let pieces: Vec<_> = pieces.collect();
+        pieces
+            .into_par_iter()
+            .with_max_len(1)
+            .for_each(|(known, view, rows)| {
+                Self::rows(known, view, rows, &mut |item| each(item));
+            });
     }
 
     /// Lends the data of each chunk as slices, chunks on all threads of the current rayon pool.
@@ -231,7 +283,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         self.chunks(|known, view| {
             count += match &known.masks {
                 None => view.len(),
-                Some(masks) => masked_rows(masks, view.chunk).count(),
+                Some(masks) => masked_rows(masks, view.chunk, 0..view.len()).count(),
             };
         });
         count
@@ -245,7 +297,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
             None => archetype.entities,
             Some(masks) => {
                 let chunks = archetype.chunks.iter();
-                chunks.map(|chunk| masked_rows(masks, chunk).count()).sum()
+                let rows = |chunk: &Chunk| masked_rows(masks, chunk, 0..chunk.len as usize).count();
+                chunks.map(rows).sum()
             }
         }
     }

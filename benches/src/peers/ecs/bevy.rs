@@ -9,7 +9,8 @@ use bevy_ecs::world::{CommandQueue, World};
 use bevy_tasks::{ComputeTaskPool, TaskPoolBuilder};
 use megachunk::cli::workload::Unsupported;
 use megachunk::cli::workload::ecs::{
-    Deferred, EcsAbilities, EcsContender, Mixed, Tally, in_parts, values,
+    Deferred, EcsAbilities, EcsContender, Mixed, Solving, Systems, SystemsCase, Tally, in_parts,
+    values,
 };
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -17,6 +18,7 @@ use rayon::prelude::*;
 use super::components::{
     Data, Extra, Kind, Position, Small, Velocity, bodies, body, moving, of_kind,
 };
+use super::systems::bevy as systems;
 
 /// Components are kept in tables if they do not ask for anything else.
 const IN_TABLES: &str = "all components lie in tables";
@@ -55,6 +57,9 @@ impl EcsContender for Bevy {
         records: true,
         creates_on_threads: true,
         creates_beside_queries: false,
+        schedules: true,
+        solves: true,
+        ..EcsAbilities::SINGLE
     };
 
     fn fresh() -> Self {
@@ -249,6 +254,14 @@ impl EcsContender for Bevy {
                 values::step(&mut position.0, &velocity.0);
             }
         });
+    }
+
+    fn systems(case: SystemsCase, threads: usize) -> Result<Box<dyn Systems>, Unsupported> {
+        systems::systems(case, threads)
+    }
+
+    fn solving(systems: u32, archetypes: u32) -> Box<dyn Solving> {
+        systems::solving(systems, archetypes)
     }
 
     fn double(&mut self) {

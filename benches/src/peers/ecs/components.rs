@@ -9,7 +9,6 @@ use megachunk::cli::workload::ecs::values;
 #[derive(
     Clone, Copy, bevy_ecs::prelude::Component, flecs_ecs::prelude::Component, shipyard::Component,
 )]
-#[expect(dead_code, reason = "a column that is only there")]
 pub(super) struct Transform(pub(super) [f32; 16]);
 
 /// A place.
@@ -52,8 +51,43 @@ pub(super) struct Data(pub(super) f32);
 
 /// One of 26 kinds.
 #[derive(Clone, Copy, bevy_ecs::prelude::Component, shipyard::Component)]
-#[expect(dead_code, reason = "a column that is only there")]
 pub(super) struct Kind<const N: usize>(pub(super) f32);
+
+/// A component for each letter of `schedule`.
+macro_rules! letters {
+    ($($name:ident)*) => {
+        $(
+            #[derive(
+                Clone, Copy, bevy_ecs::prelude::Component, flecs_ecs::prelude::Component,
+                shipyard::Component,
+            )]
+            pub(super) struct $name(pub(super) f32);
+
+            impl specs::Component for $name {
+                type Storage = specs::VecStorage<Self>;
+            }
+
+            impl $name {
+                /// What everybody's begins with.
+                pub(super) const FIRST: Self =
+                    Self(values::letter(stringify!($name).as_bytes()[0] as char));
+            }
+        )*
+    };
+}
+
+letters!(A B C D E);
+
+/// What an entity of `heavy_compute` has.
+pub(super) fn turned(number: u32) -> Body {
+    let (_, position, rotation, velocity) = body(number);
+    (
+        Transform(values::quarter_turn()),
+        position,
+        rotation,
+        velocity,
+    )
+}
 
 impl specs::Component for Transform {
     type Storage = specs::VecStorage<Self>;

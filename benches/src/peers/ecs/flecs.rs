@@ -6,13 +6,17 @@ use std::sync::LazyLock;
 
 use flecs_ecs::core::{Entity, Query, World};
 use flecs_ecs::prelude::*;
-use megachunk::cli::workload::ecs::{Deferred, EcsAbilities, EcsContender, Mixed, Tally, values};
+use megachunk::cli::workload::Unsupported;
+use megachunk::cli::workload::ecs::{
+    Deferred, EcsAbilities, EcsContender, Mixed, Systems, SystemsCase, Tally, values,
+};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::components::{
     Data, Extra, Position, Rotation, Small, Transform, Velocity, body, moving, numbers_of, part_of,
 };
+use super::systems::flecs as systems;
 
 /// The most entities that are created in one call; fewer at a time are slower.
 const BULK: usize = 1_000_000;
@@ -117,6 +121,7 @@ impl EcsContender for Flecs {
     const ABILITIES: EcsAbilities = EcsAbilities {
         // Two stages that create at once end in a segmentation fault.
         records: true,
+        schedules: true,
         ..EcsAbilities::SINGLE
     };
 
@@ -270,6 +275,10 @@ impl EcsContender for Flecs {
             self.has_system = true;
         }
         self.world.progress();
+    }
+
+    fn systems(case: SystemsCase, threads: usize) -> Result<Box<dyn Systems>, Unsupported> {
+        systems::systems(case, threads)
     }
 
     fn double(&mut self) {

@@ -4,8 +4,9 @@ use core::cell::RefCell;
 use core::ops::Range;
 
 use hecs::{CommandBuffer, Entity, PreparedQuery, World};
+use megachunk::cli::workload::Unsupported;
 use megachunk::cli::workload::ecs::{
-    Deferred, EcsAbilities, EcsContender, Mixed, Tally, in_parts, values,
+    Deferred, EcsAbilities, EcsContender, Mixed, Systems, SystemsCase, Tally, in_parts, values,
 };
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -13,6 +14,7 @@ use rayon::prelude::*;
 use super::components::{
     Data, Extra, Kind, Position, Small, Velocity, bodies, body, moving, of_kind,
 };
+use super::systems::hecs as systems;
 
 /// Entities that a thread takes at a time: enough that taking them costs nothing.
 const BATCH: u32 = 8_192;
@@ -198,6 +200,10 @@ impl EcsContender for Hecs {
                 }
             });
         });
+    }
+
+    fn systems(case: SystemsCase, threads: usize) -> Result<Box<dyn Systems>, Unsupported> {
+        systems::systems(case, threads)
     }
 
     fn double(&mut self) {

@@ -5,8 +5,9 @@ use core::ops::Range;
 use legion::systems::CommandBuffer;
 use legion::world::EntityAccessError;
 use legion::{Entity, IntoQuery, Resources, World, query::Query, query::Read, query::Write};
+use megachunk::cli::workload::Unsupported;
 use megachunk::cli::workload::ecs::{
-    Deferred, EcsAbilities, EcsContender, Mixed, Tally, in_parts, values,
+    Deferred, EcsAbilities, EcsContender, Mixed, Systems, SystemsCase, Tally, in_parts, values,
 };
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -15,6 +16,7 @@ use super::components::{
     Data, Extra, Kind, Position, Small, Velocity, bodies, body, moving, numbers_of, of_kind,
     part_of,
 };
+use super::systems::legion as systems;
 
 type Moving = Query<
     (Write<Position>, Read<Velocity>),
@@ -82,6 +84,7 @@ impl EcsContender for Legion {
     const ABILITIES: EcsAbilities = EcsAbilities {
         records: true,
         creates_on_threads: true,
+        schedules: true,
         ..EcsAbilities::SINGLE
     };
 
@@ -184,6 +187,10 @@ impl EcsContender for Legion {
                     values::step(&mut position.0, &velocity.0);
                 });
         });
+    }
+
+    fn systems(case: SystemsCase, threads: usize) -> Result<Box<dyn Systems>, Unsupported> {
+        systems::systems(case, threads)
     }
 
     fn double(&mut self) {

@@ -10,6 +10,7 @@ mod hecs;
 mod legion;
 mod shipyard;
 mod specs;
+mod systems;
 
 /// Adds all of them.
 pub(super) fn add_to(registry: &mut Registry) {

@@ -2,7 +2,10 @@
 
 use core::ops::Range;
 
-use megachunk::cli::workload::ecs::{EcsAbilities, EcsContender, Tally, in_parts, values};
+use megachunk::cli::workload::Unsupported;
+use megachunk::cli::workload::ecs::{
+    EcsAbilities, EcsContender, Systems, SystemsCase, Tally, in_parts, values,
+};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use shipyard::{
@@ -14,6 +17,7 @@ use super::components::{
     Data, Extra, Kind, Position, Rotation, Small, Transform, Velocity, bodies, body, moving,
     of_kind,
 };
+use super::systems::shipyard as systems;
 
 /// A world.
 #[derive(Default)]
@@ -31,7 +35,10 @@ impl EcsContender for Shipyard {
     type Id = EntityId;
 
     const NAME: &'static str = "shipyard";
-    const ABILITIES: EcsAbilities = EcsAbilities::SINGLE;
+    const ABILITIES: EcsAbilities = EcsAbilities {
+        schedules: true,
+        ..EcsAbilities::SINGLE
+    };
 
     fn fresh() -> Self {
         Self::default()
@@ -139,6 +146,10 @@ impl EcsContender for Shipyard {
                 },
             );
         });
+    }
+
+    fn systems(case: SystemsCase, threads: usize) -> Result<Box<dyn Systems>, Unsupported> {
+        systems::systems(case, threads)
     }
 
     fn double(&mut self) {

@@ -2,8 +2,9 @@
 
 use core::ops::Range;
 
+use megachunk::cli::workload::Unsupported;
 use megachunk::cli::workload::ecs::{
-    Deferred, EcsAbilities, EcsContender, Mixed, Tally, in_parts, values,
+    Deferred, EcsAbilities, EcsContender, Mixed, Systems, SystemsCase, Tally, in_parts, values,
 };
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -16,6 +17,7 @@ use super::components::{
     Data, Extra, Kind, Position, Rotation, Small, Transform, Velocity, body, moving, numbers_of,
     of_kind, part_of,
 };
+use super::systems::specs as systems;
 
 /// A world, with the components registered.
 pub(crate) struct Specs(World);
@@ -98,6 +100,8 @@ impl EcsContender for Specs {
         records: true,
         creates_on_threads: true,
         creates_beside_queries: false,
+        schedules: true,
+        ..EcsAbilities::SINGLE
     };
 
     fn fresh() -> Self {
@@ -265,6 +269,10 @@ impl EcsContender for Specs {
             let moving = (&mut positions, &velocities).par_join();
             moving.for_each(|(position, velocity)| values::step(&mut position.0, &velocity.0));
         });
+    }
+
+    fn systems(case: SystemsCase, threads: usize) -> Result<Box<dyn Systems>, Unsupported> {
+        systems::systems(case, threads)
     }
 
     fn double(&mut self) {

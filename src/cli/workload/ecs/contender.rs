@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use rayon::ThreadPool;
 
-use super::{Beside, Deferred};
+use super::{Beside, Deferred, Solving, Systems, SystemsCase};
 use crate::cli::workload::Unsupported;
 
 /// What a contender can do in one call for many entities, besides creating them. A workload that
@@ -24,6 +24,12 @@ pub struct EcsAbilities {
     pub creates_on_threads: bool,
     /// Creates entities on one thread while a query runs on another.
     pub creates_beside_queries: bool,
+    /// Runs systems side by side on several threads.
+    pub schedules: bool,
+    /// Has a schedule of any number of systems, whose order it finds.
+    pub solves: bool,
+    /// Looks at archetypes when it finds out which systems may run side by side.
+    pub solves_archetypes: bool,
 }
 
 impl EcsAbilities {
@@ -35,6 +41,9 @@ impl EcsAbilities {
         records: false,
         creates_on_threads: false,
         creates_beside_queries: false,
+        schedules: false,
+        solves: false,
+        solves_archetypes: false,
     };
 }
 
@@ -180,6 +189,19 @@ pub trait EcsContender: Send + Sized + 'static {
     /// that of `pool` does something else, and leaves what was created to [`flush`](Self::flush): how long the
     /// query took. Only called with [`EcsAbilities::creates_beside_queries`].
     fn step_beside(&mut self, _pool: &ThreadPool, _rounds: u32, _beside: Beside<'_>) -> Duration {
+        unreachable!("a contender that says it can implements this")
+    }
+
+    /// A world with systems, for as many threads. On several threads [`SystemsCase::Swaps`] is asked for with
+    /// [`EcsAbilities::schedules`] only, [`SystemsCase::Empty`] at all with [`EcsAbilities::solves`] only.
+    ///
+    /// # Errors
+    /// The machine gives no more threads.
+    fn systems(case: SystemsCase, threads: usize) -> Result<Box<dyn Systems>, Unsupported>;
+
+    /// A schedule of so many systems to solve, in a world of so many archetypes. Only called with
+    /// [`EcsAbilities::solves`].
+    fn solving(_systems: u32, _archetypes: u32) -> Box<dyn Solving> {
         unreachable!("a contender that says it can implements this")
     }
 

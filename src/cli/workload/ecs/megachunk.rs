@@ -6,7 +6,11 @@ use core::time::Duration;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::{Beside, Deferred, EcsAbilities, EcsContender, Mixed, Tally, in_parts, values};
+use super::{
+    Beside, Deferred, EcsAbilities, EcsContender, Mixed, Solving, Systems, SystemsCase, Tally,
+    in_parts, systems, values,
+};
+use crate::cli::workload::Unsupported;
 use crate::command::Commands;
 use crate::entity::Entity;
 use crate::fragment::Bundle;
@@ -15,21 +19,20 @@ use crate::world::{World, WorldError};
 
 /// A matrix.
 #[derive(Clone, Copy)]
-#[expect(dead_code, reason = "a column that is only there")]
-struct Transform([f32; 16]);
+pub(super) struct Transform(pub(super) [f32; 16]);
 
 /// A place.
 #[derive(Clone, Copy)]
-struct Position([f32; 3]);
+pub(super) struct Position(pub(super) [f32; 3]);
 
 /// A direction.
 #[derive(Clone, Copy)]
 #[expect(dead_code, reason = "a column that is only there")]
-struct Rotation([f32; 3]);
+pub(super) struct Rotation([f32; 3]);
 
 /// What a place changes by.
 #[derive(Clone, Copy)]
-struct Velocity([f32; 3]);
+pub(super) struct Velocity([f32; 3]);
 
 /// The only fragment of an entity to which another is added.
 #[derive(Clone, Copy)]
@@ -42,16 +45,15 @@ struct Extra(f32);
 
 /// What entities of every kind have.
 #[derive(Clone, Copy)]
-struct Data(f32);
+pub(super) struct Data(pub(super) f32);
 
 /// One of 26 kinds.
 #[derive(Clone, Copy)]
-#[expect(dead_code, reason = "a column that is only there")]
-struct Kind<const N: usize>(f32);
+pub(super) struct Kind<const N: usize>(pub(super) f32);
 
 /// The entity `number`.
 #[inline(always)]
-fn body(number: u32) -> (Transform, Position, Rotation, Velocity) {
+pub(super) fn body(number: u32) -> (Transform, Position, Rotation, Velocity) {
     (
         Transform(values::transform()),
         Position(values::position(number)),
@@ -76,7 +78,7 @@ fn refused(error: &WorldError) -> ! {
 }
 
 #[inline(always)]
-fn done<T>(result: Result<T, WorldError>) -> T {
+pub(super) fn done<T>(result: Result<T, WorldError>) -> T {
     match result {
         Ok(value) => value,
         Err(error) => refused(&error),
@@ -123,6 +125,9 @@ impl EcsContender for Megachunk {
         records: true,
         creates_on_threads: true,
         creates_beside_queries: true,
+        schedules: true,
+        solves: true,
+        solves_archetypes: true,
     };
 
     fn fresh() -> Self {
@@ -272,6 +277,14 @@ impl EcsContender for Megachunk {
         let world = &mut self.world;
         let report = pool.install(|| world.flush());
         assert!(report.is_clean(), "{report:?}");
+    }
+
+    fn systems(case: SystemsCase, threads: usize) -> Result<Box<dyn Systems>, Unsupported> {
+        systems::of_megachunk(case, threads)
+    }
+
+    fn solving(systems: u32, archetypes: u32) -> Box<dyn Solving> {
+        systems::solving_of_megachunk(systems, archetypes)
     }
 
     fn get(&mut self, ids: &[Entity]) -> Tally {

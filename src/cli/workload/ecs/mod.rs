@@ -22,6 +22,7 @@ mod megachunk;
 mod read;
 mod small;
 mod spawn;
+mod systems;
 pub mod values;
 
 pub use beside::Beside;
@@ -30,6 +31,7 @@ pub use contender::{EcsAbilities, EcsContender, Tally};
 pub use deferred::{Deferred, DeferredCase, Mixed};
 pub use limit::Limit;
 pub use megachunk::Megachunk;
+pub use systems::{Solving, Systems, SystemsCase, in_pool, threads};
 
 /// "1m" in the workloads' names.
 const MILLION: u32 = 1_000_000;
@@ -96,11 +98,21 @@ pub enum EcsWorkload {
     Deferred(DeferredCase),
     /// Velocity added to the position of one million entities, alone and beside a thread that creates others.
     QueryBeside,
+    /// Three systems that swap two components each, in 40,000 entities of four archetypes.
+    Schedule,
+    /// A matrix inverted 100 times for each of 1,000 entities.
+    HeavyCompute,
+    /// So many systems that do nothing.
+    EmptySystems(u32),
+    /// The order of 1,000 systems found from nothing.
+    Solve,
+    /// The same brought up to date after an archetype has come.
+    SolveArchetype,
 }
 
 impl EcsWorkload {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 34] = [
         Self::SimpleInsert,
         Self::SimpleIter,
         Self::FragmentedIter,
@@ -127,6 +139,14 @@ impl EcsWorkload {
         Self::Deferred(DeferredCase::Eight),
         Self::Deferred(DeferredCase::Mix),
         Self::QueryBeside,
+        Self::Schedule,
+        Self::HeavyCompute,
+        Self::EmptySystems(1),
+        Self::EmptySystems(100),
+        Self::EmptySystems(1_000),
+        Self::EmptySystems(10_000),
+        Self::Solve,
+        Self::SolveArchetype,
     ];
 
     /// The rows that it fills: one for each phase that is timed apart.
@@ -165,6 +185,11 @@ impl EcsWorkload {
                 "query_beside/writing",
                 "query_beside/creating",
             ],
+            Self::Schedule => &["schedule"],
+            Self::HeavyCompute => &["heavy_compute"],
+            Self::EmptySystems(count) => return vec![format!("processors_empty/{count}")],
+            Self::Solve => &["solve_1000"],
+            Self::SolveArchetype => &["solve_archetype"],
         };
         names.iter().map(ToString::to_string).collect()
     }
@@ -173,8 +198,11 @@ impl EcsWorkload {
     #[must_use]
     pub fn unit(self) -> &'static str {
         match self {
-            Self::NewQuery => "ns/archetype",
+            Self::NewQuery | Self::SolveArchetype => "ns/archetype",
             Self::Deferred(_) => "ns/command",
+            Self::Schedule => "ns/pair",
+            Self::EmptySystems(_) => "ns/processor",
+            Self::Solve => "ns/schedule",
             _ => "ns/entity",
         }
     }
@@ -192,7 +220,10 @@ impl EcsWorkload {
             Self::GetMillion
             | Self::IterateMillion
             | Self::IterateTenMillion
-            | Self::Deferred(_) => true,
+            | Self::Deferred(_)
+            | Self::Schedule
+            | Self::HeavyCompute
+            | Self::EmptySystems(_) => true,
             Self::QueryBeside => threads == 2,
             _ => threads == 1,
         }
@@ -221,11 +252,11 @@ impl EcsWorkload {
         }
     }
 
-    /// Whether a contender that can do so much takes part.
+    /// Whether a contender that can do so much takes part on `threads` threads.
     ///
     /// # Errors
     /// Why it cannot.
-    pub fn admits(self, able: EcsAbilities) -> Result<(), Unsupported> {
+    pub fn admits(self, able: EcsAbilities, threads: usize) -> Result<(), Unsupported> {
         let needs = |ability: bool, otherwise: &'static str| match ability {
             true => Ok(()),
             false => Err(Unsupported::because(otherwise)),
@@ -240,12 +271,25 @@ impl EcsWorkload {
         match self {
             Self::AddRemoveSlice => adds().and_then(|()| removes()),
             Self::AddSlice => adds(),
-            Self::Deferred(_) => needs(able.records, "records no commands"),
+            Self::Deferred(case) => {
+                let creates = matches!(case, DeferredCase::Spawn | DeferredCase::Mix);
+                let alone = creates && threads > 1 && !able.creates_on_threads;
+                needs(able.records, "records no commands")
+                    .and_then(|()| needs(!alone, "creates on one thread only"))
+            }
             Self::QueryBeside => needs(
                 able.creates_beside_queries,
                 "creates nothing while a query runs",
             ),
             Self::RemoveSlice => removes(),
+            Self::Schedule if threads > 1 => needs(able.schedules, "runs no systems side by side"),
+            Self::EmptySystems(_) | Self::Solve => {
+                needs(able.solves, "has no schedule of any number of systems")
+            }
+            Self::SolveArchetype => needs(
+                able.solves_archetypes,
+                "does not look at archetypes to find an order",
+            ),
             Self::DespawnHalfSlice => needs(able.despawns_slices, "has no call that destroys many"),
             _ => Ok(()),
         }
@@ -260,14 +304,7 @@ impl EcsWorkload {
         threads: usize,
         size: Size,
     ) -> Result<Arc<dyn Subject>, Unsupported> {
-        self.admits(C::ABILITIES)?;
-        let creates = matches!(
-            self,
-            Self::Deferred(DeferredCase::Spawn | DeferredCase::Mix)
-        );
-        if creates && threads > 1 && !C::ABILITIES.creates_on_threads {
-            return Err(Unsupported::because("creates on one thread only"));
-        }
+        self.admits(C::ABILITIES, threads)?;
         Ok(match self {
             Self::SimpleInsert => Arc::new(small::SimpleInsert::<C>::new(size)),
             Self::SimpleIter => Arc::new(small::SimpleIter::<C>::new(size)),
@@ -290,6 +327,20 @@ impl EcsWorkload {
             Self::NewQuery => Arc::new(archetypes::NewQuery::<C>::new()),
             Self::Deferred(case) => Arc::new(deferred::Recorded::<C>::new(case, threads, size)?),
             Self::QueryBeside => Arc::new(beside::Rows::<C>::new(size)?),
+            Self::Schedule => Arc::new(systems::Frames::new::<C>(
+                SystemsCase::swaps(size),
+                threads,
+            )?),
+            Self::HeavyCompute => Arc::new(systems::Frames::new::<C>(
+                SystemsCase::heavy(size),
+                threads,
+            )?),
+            Self::EmptySystems(systems) => Arc::new(systems::Frames::new::<C>(
+                SystemsCase::Empty { systems },
+                threads,
+            )?),
+            Self::Solve => Arc::new(systems::Solve::new::<C>(false)),
+            Self::SolveArchetype => Arc::new(systems::Solve::new::<C>(true)),
         })
     }
 }
@@ -364,8 +415,8 @@ fn locked<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
 pub trait EcsEntrant: Send + Sync {
     /// The name in tables.
     fn name(&self) -> &'static str;
-    /// Whether it can take part in `workload`.
-    fn is_admitted(&self, workload: EcsWorkload) -> bool;
+    /// Whether it can take part in `workload` on `threads` threads.
+    fn is_admitted(&self, workload: EcsWorkload, threads: usize) -> bool;
     /// See [`EcsWorkload::set_up`].
     ///
     /// # Errors
@@ -388,8 +439,8 @@ pub fn entrant<C: EcsContender>() -> Box<dyn EcsEntrant> {
             C::NAME
         }
 
-        fn is_admitted(&self, workload: EcsWorkload) -> bool {
-            workload.admits(C::ABILITIES).is_ok()
+        fn is_admitted(&self, workload: EcsWorkload, threads: usize) -> bool {
+            workload.admits(C::ABILITIES, threads).is_ok()
         }
 
         fn set_up(

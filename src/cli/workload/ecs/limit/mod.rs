@@ -9,7 +9,8 @@ use core::ops::Range;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use super::{EcsAbilities, EcsContender, Tally, values};
+use super::{EcsAbilities, EcsContender, Systems, SystemsCase, Tally, systems, values};
+use crate::cli::workload::Unsupported;
 
 mod table;
 
@@ -151,9 +152,8 @@ impl EcsContender for Limit {
         despawns_slices: true,
         adds_to_slices: true,
         removes_from_slices: true,
-        records: false,
-        creates_on_threads: false,
-        creates_beside_queries: false,
+        schedules: true,
+        ..EcsAbilities::SINGLE
     };
 
     fn fresh() -> Self {
@@ -307,6 +307,10 @@ impl EcsContender for Limit {
 
     fn remove_slice(&mut self, ids: &[u32]) {
         self.move_slice(ids, |set| set & !EXTRA);
+    }
+
+    fn systems(case: SystemsCase, threads: usize) -> Result<Box<dyn Systems>, Unsupported> {
+        systems::of_limit(case, threads)
     }
 
     fn get(&mut self, ids: &[u32]) -> Tally {

@@ -1,0 +1,160 @@
+//! `specs`: systems of a dispatcher, parallel joins. The dispatcher stays on the thread that made it, so that it is
+//! made once a repetition, within the time; that is one frame in hundreds.
+
+use std::sync::Arc;
+
+use megachunk::cli::workload::Unsupported;
+use megachunk::cli::workload::ecs::{Systems, SystemsCase, Tally, values};
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use specs::{
+    Builder, Dispatcher, DispatcherBuilder, Join, ParJoin, System, World, WorldExt, WriteStorage,
+};
+
+use crate::peers::ecs::components::{A, B, C, D, E, Position, Transform, turned};
+
+struct Dispatched {
+    world: World,
+    case: SystemsCase,
+    threads: usize,
+    pool: Arc<ThreadPool>,
+}
+
+/// A system that swaps two components.
+macro_rules! swap {
+    ($name:ident $one:ident $other:ident) => {
+        struct $name;
+
+        impl<'a> System<'a> for $name {
+            type SystemData = (WriteStorage<'a, $one>, WriteStorage<'a, $other>);
+
+            fn run(&mut self, (mut ones, mut others): Self::SystemData) {
+                for (one, other) in (&mut ones, &mut others).join() {
+                    core::mem::swap(&mut one.0, &mut other.0);
+                }
+            }
+        }
+    };
+}
+
+swap!(SwapAB A B);
+swap!(SwapCD C D);
+swap!(SwapCE C E);
+
+/// On one thread, or on all.
+struct Compute {
+    parallel: bool,
+}
+
+impl<'a> System<'a> for Compute {
+    type SystemData = (WriteStorage<'a, Transform>, WriteStorage<'a, Position>);
+
+    fn run(&mut self, (mut transforms, mut positions): Self::SystemData) {
+        let bodies = (&mut transforms, &mut positions);
+        let each = |(transform, position): (&mut Transform, &mut Position)| {
+            values::compute(&mut transform.0, &mut position.0);
+        };
+        match self.parallel {
+            true => bodies.par_join().for_each(each),
+            false => bodies.join().for_each(each),
+        }
+    }
+}
+
+/// What there is of a component.
+macro_rules! tally {
+    ($world:expr, $component:ident, $($at:tt)*) => {
+        Tally::of($world.read_storage::<$component>().join().map(|component| component $($at)*))
+    };
+}
+
+impl Dispatched {
+    fn dispatcher(&self) -> Dispatcher<'static, 'static> {
+        let builder = DispatcherBuilder::new().with_pool(Arc::clone(&self.pool));
+        let builder = match self.case {
+            SystemsCase::Swaps { .. } => builder
+                .with(SwapAB, "swap A and B", &[])
+                .with(SwapCD, "swap C and D", &[])
+                .with(SwapCE, "swap C and E", &[]),
+            _ => {
+                let parallel = self.threads > 1;
+                builder.with(Compute { parallel }, "compute", &[])
+            }
+        };
+        builder.build()
+    }
+}
+
+impl Systems for Dispatched {
+    fn run(&mut self, frames: u64) {
+        let mut dispatcher = self.dispatcher();
+        for _ in 0..frames {
+            match self.threads {
+                1 => dispatcher.dispatch_seq(&self.world),
+                _ => dispatcher.dispatch_par(&self.world),
+            }
+        }
+    }
+
+    fn tallies(&mut self) -> Vec<Tally> {
+        let world = &self.world;
+        match self.case {
+            SystemsCase::Swaps { .. } => vec![
+                tally!(world, A, .0),
+                tally!(world, B, .0),
+                tally!(world, C, .0),
+                tally!(world, D, .0),
+                tally!(world, E, .0),
+            ],
+            _ => vec![
+                tally!(world, Position, .0[0]),
+                tally!(world, Position, .0[1]),
+            ],
+        }
+    }
+}
+
+pub(in crate::peers::ecs) fn systems(
+    case: SystemsCase,
+    threads: usize,
+) -> Result<Box<dyn Systems>, Unsupported> {
+    let mut world = World::new();
+    match case {
+        SystemsCase::Swaps { of_each } => {
+            world.register::<A>();
+            world.register::<B>();
+            world.register::<C>();
+            world.register::<D>();
+            world.register::<E>();
+            for set in 0..4 {
+                for _ in 0..of_each {
+                    let entity = world.create_entity().with(A::FIRST).with(B::FIRST);
+                    match set {
+                        0 => entity.build(),
+                        1 => entity.with(C::FIRST).build(),
+                        2 => entity.with(C::FIRST).with(D::FIRST).build(),
+                        _ => entity.with(C::FIRST).with(E::FIRST).build(),
+                    };
+                }
+            }
+        }
+        SystemsCase::Heavy { entities } => {
+            world.register::<Transform>();
+            world.register::<Position>();
+            for (transform, position, ..) in (0..entities).map(turned) {
+                world.create_entity().with(transform).with(position).build();
+            }
+        }
+        SystemsCase::Empty { .. } => {
+            return Err(Unsupported::because("does not take part"));
+        }
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|error| Unsupported(error.to_string().into()))?;
+    Ok(Box::new(Dispatched {
+        world,
+        case,
+        threads,
+        pool: Arc::new(pool),
+    }))
+}

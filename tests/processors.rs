@@ -830,59 +830,6 @@ fn a_trace_has_every_run_and_every_flush() {
     assert!(schedule.take_trace().is_none());
 }
 
-/// Collects the spans that begin on a thread.
-struct Spans(Arc<Mutex<Vec<String>>>);
-
-impl tracing::Subscriber for Spans {
-    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
-        metadata.is_span()
-    }
-    fn new_span(&self, span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        struct Name(String);
-        impl tracing::field::Visit for Name {
-            fn record_debug(&mut self, _: &tracing::field::Field, value: &dyn std::fmt::Debug) {
-                self.0.push_str(&format!(" {value:?}"));
-            }
-        }
-        let mut name = Name(span.metadata().name().into());
-        span.record(&mut name);
-        self.0.lock().expect("nobody panicked").push(name.0);
-        tracing::span::Id::from_u64(1)
-    }
-    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
-    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-    fn event(&self, _: &tracing::Event<'_>) {}
-    fn enter(&self, _: &tracing::span::Id) {}
-    fn exit(&self, _: &tracing::span::Id) {}
-}
-
-#[test]
-fn phases_processors_and_flushes_are_spans_of_tracing() {
-    let spans = Arc::new(Mutex::new(Vec::new()));
-    let mut schedule = Schedule::new();
-    schedule.set_execution(Execution::Alone);
-    schedule
-        .add(say("one"))
-        .add(exclusive_processor("two", |_: &mut World| {}));
-    let mut world = world();
-    schedule.solve(&mut world).expect("it is right");
-    tracing::subscriber::with_default(Spans(Arc::clone(&spans)), || {
-        let report = schedule.run_phase(&mut world, Phase::PrePhysics);
-        report.expect("it runs");
-    });
-    let spans = spans.lock().expect("nobody panicked");
-    let of = |kind: &str| spans.iter().filter(|span| span.starts_with(kind)).count();
-    assert_eq!(
-        (
-            of("phase \"PrePhysics\""),
-            of("processor \"one\""),
-            of("processor \"two\"")
-        ),
-        (1, 1, 1)
-    );
-    assert!(of("flush") > 0, "{spans:?}");
-}
-
 #[test]
 fn a_simulation_is_paused_stepped_and_catches_up() {
     let mut simulation = Simulation::new(world(), Schedule::new());

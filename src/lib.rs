@@ -22,6 +22,7 @@
 //! | [`observer`] | [observers](world::World::observe) of what comes and goes, in batches |
 //! | [`signal`] | [`Signal`](signal::Signal)s, sent by any thread, got once by each [reader](signal::SignalReader) |
 //! | [`processor`] | [`Schedule`](processor::Schedule): what runs each frame, in which order, and what at the same time |
+//! | [`template`] | [traits](template::EntityTrait) that build [templates](template::Template), entity configs as files |
 #![cfg_attr(
     feature = "cli",
     doc = "| [`cli`] | the `megachunk` program and the workloads it shares with the benches |"
@@ -61,6 +62,8 @@ pub mod query;
 pub mod signal;
 pub mod sync;
 #[cfg(not(loom))]
+pub mod template;
+#[cfg(not(loom))]
 pub mod world;
 
 #[cfg(feature = "cli")]
@@ -91,6 +94,8 @@ pub mod prelude {
     };
     #[cfg(not(loom))]
     pub use crate::signal::{ParallelSignals, Received, Signal, SignalReader, Signalled, Signals};
+    #[cfg(not(loom))]
+    pub use crate::template::{BuildContext, EntityTrait, Template, TemplateBuilder, TraitError};
     #[cfg(not(loom))]
     pub use crate::world::{Universe, World, WorldError};
 }

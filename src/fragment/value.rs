@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 use crate::fragment::panic::{Panicked, note};
 use crate::fragment::{
     CloneValue, DropValues, Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry,
-    SharedFragment,
+    SharedFragment, Values, ValuesMut,
 };
 
 /// Owns one value of a fragment whose type is known at run time only. Dropped, it drops the value.
@@ -177,6 +177,50 @@ impl Value {
     #[must_use]
     pub fn id(&self) -> FragmentId {
         self.id
+    }
+
+    /// Lends the value, its type checked when it is asked for. O(1).
+    ///
+    /// ```
+    /// use megachunk::fragment::{FragmentRegistry, Value};
+    ///
+    /// let registry = FragmentRegistry::new();
+    /// let mut name = Value::new(&registry, String::from("ant"))?;
+    /// name.lend_mut(&registry)?.value::<String>()?.push('s');
+    /// assert_eq!(name.lend(&registry)?.value::<String>()?, "ants");
+    /// # Ok::<(), megachunk::fragment::FragmentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FragmentError::Elsewhere`] for a value of another registry.
+    pub fn lend<'a>(&'a self, registry: &'a FragmentRegistry) -> Result<Values<'a>, FragmentError> {
+        let info = self.info(registry)?;
+        // SAFETY: one value of the fragment, which nobody writes while it is borrowed.
+        Ok(unsafe { Values::new(info, self.as_ptr(), 1) })
+    }
+
+    /// Lends the value to change, its type checked when it is asked for. O(1).
+    ///
+    /// # Errors
+    /// As for [`lend`](Self::lend).
+    pub fn lend_mut<'a>(
+        &'a mut self,
+        registry: &'a FragmentRegistry,
+    ) -> Result<ValuesMut<'a>, FragmentError> {
+        let info = self.info(registry)?;
+        // SAFETY: one value of the fragment, and `&mut self` lends nothing else meanwhile.
+        Ok(unsafe { ValuesMut::new(info, self.as_ptr(), 1) })
+    }
+
+    /// What its registry knows of its fragment.
+    fn info<'a>(&self, registry: &'a FragmentRegistry) -> Result<&'a FragmentInfo, FragmentError> {
+        let info = registry.get(self.id).filter(|info| self.is_of(info));
+        info.ok_or(FragmentError::Elsewhere { id: self.id })
+    }
+
+    /// Whether it can be cloned: that it may was said before the value was made.
+    pub(crate) fn is_cloneable(&self) -> bool {
+        self.clone.is_some()
     }
 
     /// Bytes of the value.

@@ -50,6 +50,7 @@ pub use phase::Phase;
 pub use processor::Processor;
 pub use role::Roles;
 pub use schedule::{Execution, Schedule, ScheduleReport};
+pub(crate) use solver::nearest;
 pub use solver::{Relation, SolveError, Target};
 #[doc(hidden)]
 pub use subscriptions::Subscriptions;

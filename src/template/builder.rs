@@ -1,0 +1,190 @@
+//! `TemplateBuilder`: traits that are put together in code.
+
+use core::any::type_name;
+use std::sync::Arc;
+
+use crate::archetype::Universe;
+use crate::template::member::{Member, Members};
+use crate::template::parts::{Added, Parts};
+use crate::template::{
+    BuildContext, EntityTrait, Template, TemplateError, TemplateErrors, TemplateFault,
+};
+use crate::world::World;
+
+/// Traits that build a [`Template`] together, in their order.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// #[derive(Clone, Debug, PartialEq)]
+/// struct Speed(f32);
+/// struct Walk(f32);
+/// impl EntityTrait for Walk {
+///     fn build(&self, context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+///         context.add(Speed(self.0));
+///         Ok(())
+///     }
+/// }
+/// let mut world = World::new();
+/// let agent = TemplateBuilder::new("agent").with(Walk(1.0));
+/// // The child's trait of the same class takes the place of the parent's.
+/// let runner = agent.child("runner").with(Walk(3.0)).finish(&world)?;
+/// let entity = runner.create(&mut world)?;
+/// assert_eq!(world.get::<Speed>(entity)?, &Speed(3.0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "a builder builds when it is finished"]
+pub struct TemplateBuilder {
+    id: Box<str>,
+    name: Option<Box<str>>,
+    members: Vec<Member>,
+    /// Of the traits that are added now.
+    depth: usize,
+}
+
+impl TemplateBuilder {
+    /// A builder without traits.
+    pub fn new(id: impl Into<Box<str>>) -> Self {
+        Self {
+            id: id.into(),
+            name: None,
+            members: Vec::new(),
+            depth: 0,
+        }
+    }
+
+    /// What people call the template; its id unless that is said.
+    pub fn name(mut self, name: impl Into<Box<str>>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// A builder that begins with all traits of this one, its parent: see [`with`](Self::with).
+    pub fn child(&self, id: impl Into<Box<str>>) -> Self {
+        Self {
+            id: id.into(),
+            name: None,
+            members: self.members.clone(),
+            depth: self.depth + 1,
+        }
+    }
+
+    /// Adds a trait, whose class is its type's name without the path. It takes the place of one of the same class
+    /// that is there.
+    pub fn with<T: EntityTrait>(self, instance: T) -> Self {
+        self.with_class(short_name::<T>(), instance)
+    }
+
+    /// Adds a trait with a class: what it is called. It takes the place of one of the same class that is there.
+    pub fn with_class<T: EntityTrait>(self, class: &str, instance: T) -> Self {
+        let depth = self.depth;
+        self.with_member(Member {
+            class: class.into(),
+            instance: Arc::new(instance),
+            depth,
+            source: None,
+        })
+    }
+
+    pub(super) fn with_member(mut self, member: Member) -> Self {
+        let same = |other: &&mut Member| other.class == member.class;
+        match self.members.iter_mut().find(same) {
+            Some(replaced) => *replaced = member,
+            None => self.members.push(member),
+        }
+        self
+    }
+
+    /// Builds the template, for worlds of this one's universe. O(traits + fragments²).
+    ///
+    /// # Errors
+    /// All that is wrong: what a trait refuses, fragments that are added twice, what is required and not there, what
+    /// contradicts, what does not fit in a chunk. Traits that have built hear that there will be no template.
+    ///
+    /// # Panics
+    /// If a trait panics; traits that have built hear that there will be no template.
+    pub fn finish(&self, world: &World) -> Result<Template, TemplateErrors> {
+        self.finish_in(world.universe())
+    }
+
+    /// Builds the template, for worlds of this universe.
+    ///
+    /// # Errors
+    /// As for [`finish`](Self::finish).
+    ///
+    /// # Panics
+    /// As for [`finish`](Self::finish).
+    pub fn finish_in(&self, universe: &Arc<Universe>) -> Result<Template, TemplateErrors> {
+        let (mut built, mut faults) = (Members::default(), Vec::new());
+        let added = self.build(universe, &mut built, &mut faults);
+        self.refuse(faults)?;
+        let name = self.name.clone().unwrap_or_else(|| self.id.clone());
+        let template = Template::new(self.id.clone(), name, universe, built, added);
+        let mut faults = Vec::new();
+        for (by, member) in self.members.iter().enumerate() {
+            if let Err(error) = member.instance.validate(&template) {
+                let class = (*member.class).into();
+                faults.push((by, TemplateFault::Refused { class, error }));
+            }
+        }
+        self.refuse(faults)?;
+        Ok(template)
+    }
+
+    /// Lets all traits build: what they have added, or what is wrong.
+    fn build(
+        &self,
+        universe: &Universe,
+        built: &mut Members,
+        faults: &mut Vec<(usize, TemplateFault)>,
+    ) -> Vec<Added> {
+        let parts = Parts::new(universe.registry(), &self.id, &self.members);
+        let mut context = BuildContext::new(parts);
+        for (by, member) in self.members.iter().enumerate() {
+            match member.instance.build(context.turn_to(by)) {
+                Ok(()) => built.0.push(member.clone()),
+                Err(error) => {
+                    let class = (*member.class).into();
+                    faults.push((by, TemplateFault::Refused { class, error }));
+                }
+            }
+        }
+        match context.into_parts().settle(faults.is_empty()) {
+            Ok(added) => added,
+            Err(more) => {
+                faults.extend(more);
+                Vec::new()
+            }
+        }
+    }
+
+    /// The faults as errors, each with its place, in the order of the traits.
+    fn refuse(&self, mut faults: Vec<(usize, TemplateFault)>) -> Result<(), TemplateErrors> {
+        faults.sort_by_key(|&(by, _)| by);
+        let error = |(by, fault): (usize, TemplateFault)| {
+            let cause = match &fault {
+                TemplateFault::Refused { error, .. } => Some(error),
+                _ => None,
+            };
+            let place = self
+                .members
+                .get(by)
+                .and_then(|member| member.place_of(cause));
+            TemplateError {
+                place,
+                template: Some(self.id.clone()),
+                fault,
+            }
+        };
+        TemplateErrors::of(faults.into_iter().map(error).collect())
+    }
+}
+
+/// A type's name without the paths.
+fn short_name<T>() -> &'static str {
+    let name = type_name::<T>();
+    let generic = name.find('<').unwrap_or(name.len());
+    let start = name[..generic].rfind("::").map_or(0, |colons| colons + 2);
+    &name[start..]
+}

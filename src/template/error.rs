@@ -1,0 +1,130 @@
+//! `TemplateError`, `TemplateErrors`: what is wrong with templates, and where.
+
+use core::fmt;
+use std::path::PathBuf;
+
+use crate::template::TemplateFault;
+
+/// A place in a file. Ordered by file, then by line.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConfigPlace {
+    /// The file's path, as it was given or found below the directory that was given; or the name of a text.
+    pub file: PathBuf,
+    /// The line, from 1 on; 0 if it is about the file as a whole.
+    pub line: u32,
+    /// The letter in the line, from 1 on; 0 if it is about the file as a whole.
+    pub column: u32,
+}
+
+impl fmt::Display for ConfigPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        match self.line {
+            0 => Ok(()),
+            line => write!(f, ":{line}:{}", self.column),
+        }
+    }
+}
+
+/// Something is wrong with a template, or the file that it comes from.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct TemplateError {
+    /// Where it stands, if in a file.
+    pub place: Option<ConfigPlace>,
+    /// The id of the template that it is about, if it came so far.
+    pub template: Option<Box<str>>,
+    /// What is wrong.
+    pub fault: TemplateFault,
+}
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.place, &self.template) {
+            (Some(place), _) => write!(f, "{place}: {}", self.fault),
+            (None, Some(template)) => write!(f, "template `{template}`: {}", self.fault),
+            (None, None) => write!(f, "{}", self.fault),
+        }
+    }
+}
+
+/// All that is wrong, sorted by file and line: one at least. Nothing has changed then.
+///
+/// Shown, it has a line for each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateErrors(Vec<TemplateError>);
+
+impl TemplateErrors {
+    /// Sorted, and each once: what is wrong with a parent is wrong with each of its children.
+    pub(super) fn of(mut errors: Vec<TemplateError>) -> Result<(), Self> {
+        if errors.is_empty() {
+            return Ok(());
+        }
+        // Those of templates that stand in no file keep their order.
+        errors.sort_by(|a, b| a.place.cmp(&b.place));
+        let mut each: Vec<TemplateError> = Vec::with_capacity(errors.len());
+        for error in errors {
+            let again = |other: &TemplateError| {
+                error.place.is_some() && error.place == other.place && error.fault == other.fault
+            };
+            let same_place = each.iter().rev().take_while(|e| e.place == error.place);
+            if !same_place.into_iter().any(again) {
+                each.push(error);
+            }
+        }
+        Err(Self(each))
+    }
+
+    /// Each of them, sorted by file and line.
+    #[must_use]
+    pub fn as_slice(&self) -> &[TemplateError] {
+        &self.0
+    }
+
+    /// Each of them, sorted by file and line.
+    pub fn iter(&self) -> core::slice::Iter<'_, TemplateError> {
+        self.0.iter()
+    }
+
+    /// How many there are; one at least.
+    #[expect(clippy::len_without_is_empty, reason = "there is one at least")]
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl fmt::Display for TemplateErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, error) in self.0.iter().enumerate() {
+            let line_end = if number > 0 { "\n" } else { "" };
+            write!(f, "{line_end}{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for TemplateErrors {}
+
+impl From<TemplateError> for TemplateErrors {
+    fn from(error: TemplateError) -> Self {
+        Self(vec![error])
+    }
+}
+
+impl IntoIterator for TemplateErrors {
+    type Item = TemplateError;
+    type IntoIter = std::vec::IntoIter<TemplateError>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a TemplateErrors {
+    type Item = &'a TemplateError;
+    type IntoIter = core::slice::Iter<'a, TemplateError>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

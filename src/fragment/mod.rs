@@ -44,3 +44,5 @@ pub use values::{Values, ValuesMut};
 
 #[cfg(not(loom))]
 pub(crate) use dynamic::none_twice;
+#[cfg(not(loom))]
+pub(crate) use info::FillValues;

@@ -232,6 +232,12 @@ impl FragmentRegistry {
         Ok(info)
     }
 
+    /// Its number, unique in the process.
+    #[cfg(not(loom))]
+    pub(crate) fn identity(&self) -> u64 {
+        self.identity
+    }
+
     /// How many fragments can be switched off: so many at least, of which it was said before.
     #[cfg(not(loom))]
     pub(crate) fn enableable(&self) -> u32 {

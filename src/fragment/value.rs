@@ -69,6 +69,19 @@ impl Value {
         Ok(Self::of(registry.register::<T>()?, value))
     }
 
+    /// The same, of a type that can be cloned: the fragment is
+    /// [registered as such](FragmentRegistry::register_clone), so that a [`Prototype`](crate::world::Prototype) can hold
+    /// the value.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn cloneable<T: Fragment + Clone>(
+        registry: &FragmentRegistry,
+        value: T,
+    ) -> Result<Self, FragmentError> {
+        Ok(Self::of(registry.register_clone::<T>()?, value))
+    }
+
     /// A shared value.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Entities come: one by one, in batches, reserved first.
 
 use crate::archetype::universe::place;
-use crate::archetype::{Archetype, Row, SharedId, Universe};
+use crate::archetype::{Archetype, Row, Rows, SharedId, Universe};
 use crate::entity::{Entity, EntityFault, Place};
 use crate::fragment::panic::{Panicked, first as earlier, forget, note, resume};
 use crate::fragment::{Bundle, Value};
@@ -367,6 +367,19 @@ enum Span {
 }
 
 impl Batch {
+    /// Rows of an archetype, in order.
+    pub(super) fn of_rows(archetype: u32, rows: impl Iterator<Item = Rows>) -> Self {
+        let spans = rows.map(|rows| Span::Rows {
+            chunk: rows.chunk,
+            first: rows.first,
+            count: rows.count,
+        });
+        Self {
+            archetype,
+            spans: spans.collect(),
+        }
+    }
+
     /// How many entities were created.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -243,7 +243,7 @@ impl World {
         }
     }
 
-    fn let_shared_go(&mut self, shared: &[(FragmentId, SharedId)]) {
+    pub(super) fn let_shared_go(&mut self, shared: &[(FragmentId, SharedId)]) {
         for &(_, value) in shared {
             self.shared.release_unused(value);
         }

@@ -1,0 +1,106 @@
+//! Rows and ids that a call has taken for entities whose values are still to be written.
+
+use crate::archetype::Rows;
+use crate::fragment::panic::Panicked;
+use crate::world::{World, WorldError};
+
+/// Neighbouring rows at the end of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Claim {
+    /// For which of the call's orders.
+    pub(super) order: usize,
+    pub(super) archetype: u32,
+    pub(super) rows: Rows,
+    /// Which of the order's entities is the first.
+    pub(super) number: usize,
+}
+
+/// Claims of one call. They count as rows of their chunks already; dropped, they are given back, newest first: the
+/// chunks are then as they were before.
+#[derive(Debug)]
+pub(super) struct Claims<'w> {
+    pub(super) world: &'w mut World,
+    pub(super) all: Vec<Claim>,
+}
+
+impl Claims<'_> {
+    /// Takes rows of a group for `count` entities, and their ids. What was taken before an error stays taken.
+    pub(super) fn take(
+        world: &mut World,
+        all: &mut Vec<Claim>,
+        order: usize,
+        (archetype, group): (u32, u32),
+        count: usize,
+    ) -> Result<(), WorldError> {
+        let version = world.version();
+        let mut number = 0;
+        while number < count {
+            let at = world.room(archetype, group)?;
+            let chunk = &world.archetypes[archetype as usize].chunks[at.chunk as usize];
+            let room = chunk.capacity - at.row;
+            let some = u32::try_from(count - number).map_or(room, |left| left.min(room));
+            // SAFETY: empty rows behind the last of a chunk of this world.
+            let created = unsafe {
+                let handles = chunk.handles().add(at.row as usize);
+                world.universe.create_rows(handles, chunk.run, at.row, some)
+            };
+            if let Err(full) = created {
+                world.abandon(archetype, at.chunk);
+                return Err(full.into());
+            }
+            world.archetypes[archetype as usize].grown(at.chunk, some, version);
+            all.push(Claim {
+                order,
+                archetype,
+                rows: Rows {
+                    chunk: at.chunk,
+                    first: at.row,
+                    count: some,
+                },
+                number,
+            });
+            number += some as usize;
+        }
+        Ok(())
+    }
+
+    /// The claims are entities with values now.
+    pub(super) fn settle(mut self) -> Vec<Claim> {
+        core::mem::take(&mut self.all)
+    }
+
+    /// Drops the values of a claim, which are all written.
+    pub(super) fn drop_values(&self, claim: &Claim) -> Panicked {
+        let data = &self.world.archetypes[claim.archetype as usize];
+        let Rows {
+            chunk,
+            first,
+            count,
+        } = claim.rows;
+        // SAFETY: the values are there, and nobody has seen them.
+        unsafe { data.drop_rows(chunk, first, count) }
+    }
+}
+
+impl Drop for Claims<'_> {
+    fn drop(&mut self) {
+        let version = self.world.version();
+        while let Some(Claim {
+            archetype, rows, ..
+        }) = self.all.pop()
+        {
+            let World {
+                archetypes,
+                universe,
+                number,
+                ..
+            } = &mut *self.world;
+            let data = &mut archetypes[archetype as usize];
+            let handles = data.chunks[rows.chunk as usize].entities();
+            universe.kill_slice(&handles[rows.first as usize..]);
+            // The rows are the last ones of their chunk: nothing moves.
+            data.close_rows(universe, *number, rows, version);
+            self.world.settle_groups(archetype);
+        }
+    }
+}

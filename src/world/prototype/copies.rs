@@ -1,0 +1,307 @@
+//! The calls that create copies of prototypes.
+
+use core::any::Any;
+
+use rayon::prelude::*;
+
+use super::Prototype;
+use super::claim::{Claim, Claims};
+use super::fill::{MakeRows, Plan, WriteRows};
+use crate::archetype::SharedId;
+use crate::entity::{EntityIndex, Full};
+use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::fragment::{Bundle, FragmentError, FragmentId, none_twice};
+use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::world::watch::{CREATED, NOWHERE, WatchedRows};
+use crate::world::{Batch, World, WorldError};
+
+/// Below so many bytes a second thread costs more than it saves.
+const ALONE: usize = 256 << 10;
+
+/// Copies of one prototype, as a part of a call.
+pub(crate) struct Order<'a> {
+    pub(crate) prototype: &'a Prototype,
+    pub(crate) count: usize,
+    /// What the copies have instead of the prototype's values, or beside them.
+    pub(crate) writers: &'a [&'a dyn WriteRows],
+}
+
+impl World {
+    /// Creates `count` entities with clones of a prototype's values, and its shared values. O(values), a chunk at a
+    /// time: columns are filled one after the other, on all threads of the rayon pool if there are many, and plain
+    /// values by wide stores. Handles are as those of [`create_batch`](Self::create_batch), and so is everything,
+    /// for any number of threads.
+    ///
+    /// All or none: if ids or memory run out, or if a `clone` panics, there is no new entity, and every clone is
+    /// dropped. Observers see one batch. Chunk fragments of the prototype are what the chunks of a new archetype
+    /// begin with, as for [`per_chunk`](Bundle::per_chunk).
+    ///
+    /// ```
+    /// use megachunk::fragment::{DynamicBundle, Value};
+    /// use megachunk::prelude::*;
+    /// use megachunk::world::Prototype;
+    ///
+    /// let mut world = World::new();
+    /// let name = Value::cloneable(world.registry(), String::from("ant"))?;
+    /// let ant = Prototype::new(world.registry(), DynamicBundle::new().with(name))?;
+    /// let ants = world.create_copies(&ant, 100)?;
+    /// assert_eq!(ants.len(), 100);
+    /// for ant in ants.iter(&world) {
+    ///     assert_eq!(world.get::<String>(ant)?, "ant");
+    /// }
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FragmentError::Elsewhere`] for a prototype of another universe; [`FragmentError::TooLarge`] and
+    /// [`TooAligned`](FragmentError::TooAligned); no id or no memory is left.
+    ///
+    /// # Panics
+    /// If a `clone` or, after all is created, an observer does.
+    pub fn create_copies(
+        &mut self,
+        prototype: &Prototype,
+        count: usize,
+    ) -> Result<Batch, WorldError> {
+        self.create_one_order(prototype, count, &[])
+    }
+
+    /// The same with fragments that differ from copy to copy: `make` is called once for each, with its number
+    /// `0..count`, and what it returns stands instead of the prototype's values, which are not cloned then. Fragments
+    /// that the prototype lacks come to its others.
+    ///
+    /// `make` is called on any thread of the rayon pool, in any order, and may run at the same time as itself. If it
+    /// panics, there is no new entity, and all that it has made is dropped.
+    ///
+    /// ```
+    /// use megachunk::fragment::{DynamicBundle, Value};
+    /// use megachunk::prelude::*;
+    /// use megachunk::world::Prototype;
+    ///
+    /// let mut world = World::new();
+    /// let name = Value::cloneable(world.registry(), String::from("ant"))?;
+    /// let ant = Prototype::new(world.registry(), DynamicBundle::new().with(name))?;
+    /// let ants = world.create_copies_with(&ant, 100, |number| (number as f32 / 2.0,))?;
+    /// let ninth = ants.iter(&world).nth(9).unwrap();
+    /// assert_eq!(world.get::<f32>(ninth)?, &4.5);
+    /// assert_eq!(world.get::<String>(ninth)?, "ant");
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`create_copies`](Self::create_copies); [`FragmentError::Twice`], [`FragmentError::TooMany`].
+    ///
+    /// # Panics
+    /// If `make`, a `clone` or, after all is created, an observer does.
+    pub fn create_copies_with<B: Bundle>(
+        &mut self,
+        prototype: &Prototype,
+        count: usize,
+        make: impl Fn(usize) -> B + Sync,
+    ) -> Result<Batch, WorldError> {
+        self.create_one_order(prototype, count, &[&MakeRows::new(make)])
+    }
+
+    fn create_one_order(
+        &mut self,
+        prototype: &Prototype,
+        count: usize,
+        writers: &[&dyn WriteRows],
+    ) -> Result<Batch, WorldError> {
+        let order = Order {
+            prototype,
+            count,
+            writers,
+        };
+        let (mut batches, panicked) = self.create_orders(&[order])?;
+        resume(panicked);
+        match batches.pop() {
+            Some(batch) => Ok(batch),
+            None => unreachable!("a batch for each order"),
+        }
+    }
+
+    /// Creates the copies of several orders: all or none. A batch for each, of which observers are told one after
+    /// the other; and what those have panicked with.
+    pub(crate) fn create_orders(
+        &mut self,
+        orders: &[Order<'_>],
+    ) -> Result<(Vec<Batch>, Panicked), WorldError> {
+        let total = orders.iter().map(|order| order.count);
+        let total = total.fold(0, usize::saturating_add);
+        if total > EntityIndex::CAPACITY {
+            let capacity = EntityIndex::CAPACITY;
+            return Err(Full { capacity }.into());
+        }
+        let mut written = Vec::with_capacity(orders.len());
+        for order in orders {
+            written.push(self.written_by(order)?);
+        }
+        let mut claims = Claims {
+            world: self,
+            all: Vec::new(),
+        };
+        let mut plans = Vec::with_capacity(orders.len());
+        for (number, (order, written)) in orders.iter().zip(&written).enumerate() {
+            plans.push(claims.of_order(number, order, written)?);
+        }
+        let claims = fill_all(claims, &plans);
+        let batches = plans.iter().enumerate().map(|(number, plan)| {
+            let rows = of_order(&claims, number).map(|claim| claim.rows);
+            Batch::of_rows(plan.archetype, rows)
+        });
+        let batches = batches.collect();
+        Ok((batches, self.tell_orders(&plans, &claims)))
+    }
+
+    /// The fragments of each of an order's writers.
+    fn written_by(&self, order: &Order<'_>) -> Result<Vec<Vec<FragmentId>>, WorldError> {
+        let registry = self.registry();
+        let prototype = order.prototype;
+        if let (false, Some(&id)) = (prototype.is_of(registry), prototype.ids.first()) {
+            return Err(FragmentError::Elsewhere { id }.into());
+        }
+        let mut written = Vec::with_capacity(order.writers.len());
+        for writer in order.writers {
+            let mut ids = Vec::new();
+            writer.ids(registry, &mut ids)?;
+            written.push(ids);
+        }
+        let mut all: Vec<FragmentId> = written.iter().flatten().copied().collect();
+        all.sort_unstable();
+        none_twice(registry, &all)?;
+        Ok(written)
+    }
+
+    /// Takes a prototype's shared values in, and what chunks of a new archetype begin with: as
+    /// [`take_in`](Self::take_in) does.
+    fn take_in_copies(&mut self, prototype: &Prototype) -> Vec<(FragmentId, SharedId)> {
+        let mut shared = Vec::with_capacity(prototype.shared.len());
+        let mut panicked = None;
+        for value in &prototype.once {
+            note(&mut panicked, || {
+                self.templates.insert(value.id(), value.duplicate());
+            });
+        }
+        let registry = self.universe.registry();
+        for value in &prototype.shared {
+            let Some(info) = registry.get(value.id()) else {
+                continue;
+            };
+            note(&mut panicked, || {
+                shared.push((value.id(), self.shared.intern_shared(info, value)));
+            });
+        }
+        if panicked.is_some() {
+            self.let_shared_go(&shared);
+            resume(panicked);
+        }
+        shared
+    }
+
+    /// Tells observers of each order's entities.
+    fn tell_orders(&mut self, plans: &[Plan<'_>], claims: &[Claim]) -> Panicked {
+        let mut panicked = None;
+        for (number, plan) in plans.iter().enumerate() {
+            if self.watches(plan.archetype, CREATED) {
+                let rows = of_order(claims, number)
+                    .map(|claim| WatchedRows::new(claim.archetype, claim.rows, NOWHERE));
+                panicked = first(panicked, self.tell(CREATED, rows.collect()));
+            }
+        }
+        panicked
+    }
+}
+
+fn of_order(claims: &[Claim], order: usize) -> impl Iterator<Item = &Claim> {
+    claims.iter().filter(move |claim| claim.order == order)
+}
+
+impl Claims<'_> {
+    /// Takes rows and ids for an order, and says how they are to be filled.
+    fn of_order<'a>(
+        &mut self,
+        number: usize,
+        order: &Order<'a>,
+        written: &'a [Vec<FragmentId>],
+    ) -> Result<Plan<'a>, WorldError> {
+        let Self { world, all } = self;
+        let prototype = order.prototype;
+        let mut ids: Vec<FragmentId> = prototype.ids.to_vec();
+        ids.extend(written.iter().flatten());
+        ids.sort_unstable();
+        ids.dedup();
+        let shared = world.take_in_copies(prototype);
+        let archetype = world.sharing(&shared, |world| {
+            let bundle = world.bundles.number_of(&ids);
+            let archetype = world.bundle_numbered(bundle)?;
+            if order.count > 0 {
+                let key: Vec<SharedId> = shared.iter().map(|&(_, value)| value).collect();
+                let group = match key.is_empty() {
+                    true => 0,
+                    false => world.group_of(archetype, &key),
+                };
+                Claims::take(world, all, number, (archetype, group), order.count)?;
+            }
+            Ok::<u32, WorldError>(archetype)
+        })?;
+        let writers = order.writers.iter().copied();
+        let writers = writers.zip(written.iter().map(Vec::as_slice));
+        let data = &world.archetypes[archetype as usize];
+        Ok(Plan::new(data, prototype, writers))
+    }
+}
+
+/// What became of a claim's values.
+enum Outcome {
+    Filled,
+    /// Others had panicked before.
+    Skipped,
+    /// None are left.
+    Panicked(Box<dyn Any + Send>),
+}
+
+/// Fills all claims, or goes on with the first panic of users' code; then they are given back, without values.
+fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> Vec<Claim> {
+    let world = &*claims.world;
+    // Ordering: Relaxed, in both places: it only saves work. What was written is seen through the pool's own joins.
+    let stopped = AtomicU32::new(0);
+    let fill = |claim: &Claim| {
+        if stopped.load(Ordering::Relaxed) > 0 {
+            return Outcome::Skipped;
+        }
+        let chunk = &world.archetypes[claim.archetype as usize].chunks[claim.rows.chunk as usize];
+        let (first, count) = (claim.rows.first, claim.rows.count);
+        // SAFETY: the claim's rows are nobody else's, and hold no values yet.
+        match unsafe { plans[claim.order].fill(chunk, first, count, claim.number) } {
+            None => Outcome::Filled,
+            Some(panic) => {
+                stopped.store(1, Ordering::Relaxed);
+                Outcome::Panicked(panic)
+            }
+        }
+    };
+    let bytes = |claim: &Claim| claim.rows.count as usize * plans[claim.order].bytes;
+    let bytes: usize = claims.all.iter().map(bytes).sum();
+    let is_many = claims.all.len() > 1 && bytes >= ALONE && rayon::current_num_threads() > 1;
+    let outcomes: Vec<Outcome> = match is_many {
+        true => claims.all.par_iter().map(fill).collect(),
+        false => claims.all.iter().map(fill).collect(),
+    };
+    // Ordering: as above.
+    if stopped.load(Ordering::Relaxed) == 0 {
+        return claims.settle();
+    }
+    let mut panicked = None;
+    for (claim, outcome) in claims.all.iter().zip(outcomes) {
+        let more = match outcome {
+            Outcome::Panicked(panic) => Some(panic),
+            Outcome::Filled => claims.drop_values(claim),
+            Outcome::Skipped => None,
+        };
+        panicked = first(panicked, more);
+    }
+    drop(claims);
+    resume(panicked);
+    unreachable!("users' code has panicked");
+}

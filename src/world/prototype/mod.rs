@@ -1,0 +1,194 @@
+//! `Prototype`: values that many entities begin with, prepared to be copied.
+//!
+//! Called by the template room, which builds one for each entity config, and by whoever creates many that are alike.
+//!
+//! A call that creates copies goes through three steps, so that it creates all or none: [`claim`] takes rows and ids
+//! for all of them, [`fill`] writes the values, on all threads, and then observers are told. What users' code does
+//! in between (`clone`s, closures) cannot see the world, which is lent to the call.
+
+mod claim;
+mod copies;
+mod fill;
+mod repeat;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::fragment::{
+    CloneValue, DynamicBundle, FillValues, FragmentError, FragmentId, FragmentInfo, FragmentKind,
+    FragmentRegistry, FragmentSet, Value,
+};
+use crate::world::WorldError;
+
+/// The values of an entity in every role (fragments, tags, chunk fragments, shared ones), to be copied to as many new
+/// entities as you like: [`World::create_copies`](crate::world::World::create_copies).
+///
+/// It keeps no world alive and belongs to none: all worlds of a universe can create its copies, from several threads
+/// at once. Dropped, it drops its values.
+///
+/// ```
+/// use megachunk::fragment::{DynamicBundle, Value};
+/// use megachunk::prelude::*;
+/// use megachunk::world::Prototype;
+///
+/// #[derive(Clone, Debug, PartialEq)]
+/// struct Route(Vec<u32>);
+///
+/// let mut world = World::new();
+/// let registry = world.registry();
+/// let ant = Prototype::new(registry, DynamicBundle::new()
+///     .with(Value::cloneable(registry, Route(vec![3, 1, 4]))?)
+///     .with(Value::shared(registry, String::from("red"))?))?;
+/// let ants = world.create_copies(&ant, 1_000)?;
+/// let last = ants.iter(&world).last().unwrap();
+/// assert_eq!(world.get::<Route>(last)?, &Route(vec![3, 1, 4]));
+/// assert_eq!(world.shared::<String>(last)?, "red");
+/// # Ok::<(), WorldError>(())
+/// ```
+///
+/// Source: Unreal Mass' entity template; Unity DOTS' `Instantiate` of a prefab.
+#[derive(Debug)]
+#[doc(alias = "prefab")]
+pub struct Prototype {
+    /// The number of the registry that its fragments stand in.
+    registry: u64,
+    /// All fragments, in the order of their numbers.
+    ids: Box<[FragmentId]>,
+    /// What lies in columns, in the order of its fragments.
+    sources: Box<[Source]>,
+    /// What the chunks of a new archetype begin with.
+    once: Box<[Value]>,
+    /// Shared values, which worlds keep together with the prototype.
+    shared: Box<[Arc<Value>]>,
+}
+
+/// A value, and how a column is filled with it.
+#[derive(Debug)]
+struct Source {
+    value: Value,
+    way: Way,
+}
+
+/// How a column is filled with clones of a value.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// Its bytes, again and again.
+    Bytes,
+    /// A loop that knows the type.
+    Typed(FillValues),
+    /// A call for each.
+    Each(CloneValue),
+}
+
+impl Prototype {
+    /// Prepares values to be copied. O(values).
+    ///
+    /// Fragments have to be [registered with `register_clone`](FragmentRegistry::register_clone) or as plain data,
+    /// or defined with a clone function; tags only if they have a `Drop`. Shared values are not cloned: entities have
+    /// them together.
+    ///
+    /// # Errors
+    /// [`WorldError::NotCloneable`] names the fragment; [`FragmentError::Elsewhere`] for a value of another registry;
+    /// [`FragmentError::Twice`].
+    pub fn new(registry: &FragmentRegistry, mut values: DynamicBundle) -> Result<Self, WorldError> {
+        let ids = values.sort(registry)?;
+        let (mut sources, mut once, mut shared) = (Vec::new(), Vec::new(), Vec::new());
+        for value in values.values {
+            let id = value.id();
+            let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
+            match info.kind() {
+                FragmentKind::Fragment | FragmentKind::Tag => {
+                    // Other tags are nothing but their name.
+                    if info.layout().size() > 0 || info.drop_values().is_some() {
+                        let way = Way::of(info)?;
+                        sources.push(Source { value, way });
+                    }
+                }
+                FragmentKind::Chunk => once.push(value),
+                FragmentKind::Shared | FragmentKind::ConstShared => shared.push(Arc::new(value)),
+            }
+        }
+        Ok(Self {
+            registry: registry.identity(),
+            ids: ids.into(),
+            sources: sources.into(),
+            once: once.into(),
+            shared: shared.into(),
+        })
+    }
+
+    /// Its fragments in every role, in the order of their numbers.
+    #[must_use]
+    pub fn fragments(&self) -> &[FragmentId] {
+        &self.ids
+    }
+
+    /// Whether it has this fragment. O(log fragments).
+    #[must_use]
+    pub fn has(&self, fragment: FragmentId) -> bool {
+        self.ids.binary_search(&fragment).is_ok()
+    }
+
+    /// Its fragments as a set: the composition of its copies.
+    #[must_use]
+    pub fn composition(&self) -> FragmentSet {
+        self.ids.iter().copied().collect()
+    }
+
+    /// Whether its fragments stand in this registry.
+    #[must_use]
+    pub fn is_of(&self, registry: &FragmentRegistry) -> bool {
+        self.registry == registry.identity()
+    }
+
+    /// The value that fills the column of a fragment.
+    fn source(&self, id: FragmentId) -> Option<&Source> {
+        let at = self
+            .sources
+            .binary_search_by_key(&id, |source| source.value.id());
+        Some(&self.sources[at.ok()?])
+    }
+}
+
+impl Way {
+    fn of(info: &FragmentInfo) -> Result<Self, WorldError> {
+        if info.is_plain() && info.layout().size() > 0 {
+            return Ok(Self::Bytes);
+        }
+        match (info.fill_values(), info.clone_value()) {
+            (Some(fill), _) => Ok(Self::Typed(fill)),
+            (None, Some(clone)) => Ok(Self::Each(clone)),
+            (None, None) => Err(WorldError::NotCloneable {
+                name: info.name().into(),
+            }),
+        }
+    }
+}
+
+impl Source {
+    /// Clones the value to `count` rows from `to` on, and counts in `made` those that have to be dropped if a clone
+    /// panics.
+    ///
+    /// # Safety
+    /// Room for so many values of the fragment, which hold none.
+    unsafe fn fill(&self, to: *mut u8, count: usize, made: &mut usize) {
+        let (from, size) = (self.value.as_ptr().cast_const(), self.value.size());
+        match self.way {
+            Way::Bytes => {
+                // SAFETY: the caller's; the value is nothing but its bytes.
+                unsafe { repeat::repeat(from, size, to, count) };
+                *made = count;
+            }
+            // SAFETY: the caller's; the function is the fragment's.
+            Way::Typed(fill) => unsafe { fill(from, to, count, made) },
+            Way::Each(clone) => {
+                for at in 0..count {
+                    // SAFETY: as above.
+                    unsafe { clone(from, to.wrapping_add(at * size), size) };
+                    *made = at + 1;
+                }
+            }
+        }
+    }
+}

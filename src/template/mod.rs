@@ -5,6 +5,8 @@
 //! an archetype and initial values, of which any number of entities can be made. A [`TemplateBuilder`] puts traits
 //! together in code.
 //!
+//! A [`Spawner`](spawner::Spawner) makes many of several kinds at once.
+//!
 //! Who inherits replaces: traits of the parents come first, and a trait of a child takes the place of its
 //! parent's of the same class.
 
@@ -15,6 +17,7 @@ mod error;
 mod fault;
 mod member;
 mod parts;
+pub mod spawner;
 #[expect(clippy::module_inception, reason = "the noun of the room")]
 mod template;
 mod trait_error;

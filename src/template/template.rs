@@ -1,7 +1,7 @@
 //! `Template`: what a kind of entity is made of, ready to be made.
 
 use core::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::archetype::Universe;
 use crate::entity::Entity;
@@ -11,7 +11,7 @@ use crate::fragment::{
 };
 use crate::template::member::Members;
 use crate::template::parts::Added;
-use crate::world::{World, WorldError};
+use crate::world::{Prototype, World, WorldError};
 
 /// What a kind of entity is made of: its fragments in all roles, with the values that entities begin with, and
 /// which trait has added what. From a [`TemplateBuilder`](crate::template::TemplateBuilder), or from files.
@@ -32,6 +32,8 @@ pub struct Template {
     composition: FragmentSet,
     /// Sorted by fragment; each can be cloned.
     values: Vec<Value>,
+    /// The same values, prepared to be copied: made when somebody asks.
+    prototype: OnceLock<Arc<Prototype>>,
 }
 
 impl Template {
@@ -54,6 +56,7 @@ impl Template {
             composition: values.iter().map(Value::id).collect(),
             traits,
             values,
+            prototype: OnceLock::new(),
         }
     }
 
@@ -148,6 +151,24 @@ impl Template {
     fn in_role<R: 'static, T: Fragment>(&self) -> Option<&T> {
         let info = self.registry().of_role::<R>()?;
         self.value(info.id())?.value::<T>().ok()
+    }
+
+    /// Its values, prepared to be copied to many entities at once: [`World::create_copies`]. O(values) for the first
+    /// call, in which they are cloned.
+    ///
+    /// # Errors
+    /// [`WorldError::NotCloneable`].
+    ///
+    /// # Panics
+    /// If a `clone` panics.
+    pub fn prototype(&self) -> Result<Arc<Prototype>, WorldError> {
+        if let Some(prototype) = self.prototype.get() {
+            return Ok(Arc::clone(prototype));
+        }
+        let values = self.values.iter().map(Value::duplicate);
+        let prototype = Prototype::new(self.registry(), values.collect())?;
+        let prototype = self.prototype.get_or_init(|| Arc::new(prototype));
+        Ok(Arc::clone(prototype))
     }
 
     /// Creates an entity of this kind. O(fragments).

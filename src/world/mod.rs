@@ -18,7 +18,7 @@ mod destroy;
 mod dynamic;
 mod error;
 mod names;
-mod prototype;
+pub(crate) mod prototype;
 mod resources;
 pub(crate) mod runs;
 mod scattered;

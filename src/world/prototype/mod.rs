@@ -21,6 +21,9 @@ use crate::fragment::{
 };
 use crate::world::WorldError;
 
+pub(crate) use copies::Order;
+pub(crate) use fill::WriteRows;
+
 /// The values of an entity in every role (fragments, tags, chunk fragments, shared ones), to be copied to as many new
 /// entities as you like: [`World::create_copies`](crate::world::World::create_copies).
 ///

@@ -1,0 +1,66 @@
+//! `Grid`: points in rows.
+
+use std::sync::Arc;
+
+use super::{finite, positive};
+use crate::template::spawner::{Generator, Points, SpawnError, SpawnPoint};
+
+const NAME: &str = "grid";
+
+/// Points in rows of so many columns, as many rows as it takes: row by row along the second axis, column by column
+/// along the first. O(1) a point.
+///
+/// ```
+/// use megachunk::template::spawner::{Generator, Grid, SpawnPoint};
+///
+/// let grid = Grid::new([10.0, 0.0, 0.0], 2.0, 3)?;
+/// let mut points = [SpawnPoint::default(); 4];
+/// grid.points(4, 0)?.write(0, &mut points);
+/// assert_eq!(points[2].position, [14.0, 0.0, 0.0]);
+/// assert_eq!(points[3].position, [10.0, 2.0, 0.0]);
+/// assert!(Grid::new([0.0; 3], -1.0, 3).is_err());
+/// # Ok::<(), megachunk::template::spawner::SpawnError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Grid {
+    first: [f32; 3],
+    distance: f32,
+    columns: u32,
+}
+
+impl Grid {
+    /// From its first point, the distance of neighbours, and the number of columns.
+    ///
+    /// # Errors
+    /// [`SpawnError::Generator`]: a number is not finite, the distance is not positive, there are no columns.
+    pub fn new(first: [f32; 3], distance: f32, columns: u32) -> Result<Self, SpawnError> {
+        finite(NAME, "the first point", &first)?;
+        positive(NAME, "the distance", distance)?;
+        if columns == 0 {
+            return Err(SpawnError::generator(NAME, "it has no columns"));
+        }
+        Ok(Self {
+            first,
+            distance,
+            columns,
+        })
+    }
+}
+
+impl Generator for Grid {
+    fn points(&self, _count: usize, _seed: u64) -> Result<Arc<dyn Points>, SpawnError> {
+        Ok(Arc::new(*self))
+    }
+}
+
+impl Points for Grid {
+    fn write(&self, first: usize, out: &mut [SpawnPoint]) {
+        let [x, y, height] = self.first;
+        let columns = self.columns as usize;
+        for (number, point) in (first..).zip(out) {
+            let (row, column) = (number / columns, number % columns);
+            let (right, up) = (column as f32 * self.distance, row as f32 * self.distance);
+            point.position = [x + right, y + up, height];
+        }
+    }
+}

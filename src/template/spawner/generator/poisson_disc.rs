@@ -1,0 +1,253 @@
+//! `PoissonDisc`: points that keep a distance.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::{finite, positive};
+use crate::template::spawner::{Generator, Points, Random, SpawnError, SpawnPoint};
+
+const NAME: &str = "poisson disc";
+/// Tries round a point before nothing more fits there: Bridson's 30.
+const TRIES: usize = 30;
+/// Cells that a table has a place for each, rather than a hash table for those in use.
+const TABLE: usize = 1 << 24;
+/// "No point."
+const NOBODY: u32 = u32::MAX;
+
+/// Points anywhere in a rectangle, no two of which are closer than a distance; directions of all kinds.
+///
+/// First at random all over the area, as long as tries mostly find room; then round the points that are there, until
+/// nothing more fits: an area holds about 0.7 points per square of the distance. O(points), computed by one thread
+/// before anything is created.
+///
+/// ```
+/// use megachunk::template::spawner::{Generator, PoissonDisc, SpawnError};
+///
+/// let park = PoissonDisc::new([0.0, 0.0], [100.0, 100.0], 2.0)?;
+/// assert!(park.points(1_000, 7).is_ok());
+/// let Err(SpawnError::NoRoom { possible, .. }) = park.points(10_000, 7) else { panic!() };
+/// assert!((1_500..2_000).contains(&possible));
+/// # Ok::<(), SpawnError>(())
+/// ```
+///
+/// Source: Bridson 2007, "Fast Poisson disk sampling in arbitrary dimensions".
+#[derive(Clone, Copy, Debug)]
+pub struct PoissonDisc {
+    least: [f32; 2],
+    most: [f32; 2],
+    distance: f32,
+    height: f32,
+}
+
+impl PoissonDisc {
+    /// From two corners of the rectangle, in the plane of the first two axes, and the least distance.
+    ///
+    /// # Errors
+    /// [`SpawnError::Generator`]: a number is not finite, the distance is not positive, or so small that positions
+    /// in the area cannot tell points apart.
+    pub fn new(corner: [f32; 2], opposite: [f32; 2], distance: f32) -> Result<Self, SpawnError> {
+        finite(NAME, "a corner", &corner)?;
+        finite(NAME, "a corner", &opposite)?;
+        positive(NAME, "the distance", distance)?;
+        let order = |pick: fn(f32, f32) -> f32| [0, 1].map(|at| pick(corner[at], opposite[at]));
+        let (least, most) = (order(f32::min), order(f32::max));
+        let far = (least.iter().chain(&most)).fold(0.0, |far: f32, number| far.max(number.abs()));
+        // Positions have 24 bits.
+        if f64::from(distance) < f64::from(far) / f64::from(1 << 22) {
+            return Err(SpawnError::generator(
+                NAME,
+                format!("a distance of {distance} is too small for positions up to {far}"),
+            ));
+        }
+        Ok(Self {
+            least,
+            most,
+            distance,
+            height: 0.0,
+        })
+    }
+
+    /// At another height than zero.
+    ///
+    /// # Errors
+    /// [`SpawnError::Generator`]: it is not finite.
+    pub fn at_height(mut self, height: f32) -> Result<Self, SpawnError> {
+        finite(NAME, "the height", &[height])?;
+        self.height = height;
+        Ok(self)
+    }
+}
+
+impl Generator for PoissonDisc {
+    fn points(&self, count: usize, seed: u64) -> Result<Arc<dyn Points>, SpawnError> {
+        let mut random = Random::new(seed, 0);
+        let mut field = Field::new(self, count);
+        field.throw(&mut random, count);
+        field.grow(&mut random, count);
+        let possible = field.places.len();
+        if possible < count {
+            return Err(SpawnError::NoRoom {
+                generator: NAME,
+                possible,
+                wanted: count,
+            });
+        }
+        // Those that came last came side by side.
+        for at in (1..possible).rev() {
+            let other = random.next_below(at as u64 + 1) as usize;
+            field.places.swap(at, other);
+        }
+        let points = field.places.into_iter().map(|[x, y]| SpawnPoint {
+            position: [x, y, self.height],
+            direction: random.next_direction(),
+            ..SpawnPoint::default()
+        });
+        Ok(Arc::new(points.collect::<Vec<_>>()))
+    }
+}
+
+/// The area with the points that are there.
+struct Field {
+    area: PoissonDisc,
+    places: Vec<[f32; 2]>,
+    /// As wide as a square whose diagonal is the distance: no cell holds two.
+    cell: f64,
+    columns: u64,
+    rows: u64,
+    cells: Cells,
+}
+
+/// Which point lies in which cell.
+enum Cells {
+    Table(Vec<u32>),
+    Sparse(HashMap<u64, u32>),
+}
+
+impl Cells {
+    fn get(&self, cell: u64) -> u32 {
+        match self {
+            Self::Table(cells) => cells[cell as usize],
+            Self::Sparse(cells) => cells.get(&cell).copied().unwrap_or(NOBODY),
+        }
+    }
+
+    fn set(&mut self, cell: u64, point: u32) {
+        match self {
+            Self::Table(cells) => cells[cell as usize] = point,
+            Self::Sparse(cells) => {
+                cells.insert(cell, point);
+            }
+        }
+    }
+}
+
+impl Field {
+    fn new(area: &PoissonDisc, count: usize) -> Self {
+        let cell = f64::from(area.distance) * core::f64::consts::FRAC_1_SQRT_2;
+        // Below 2³² each: `PoissonDisc::new` has seen to it.
+        let cells = |axis: usize| {
+            let width = f64::from(area.most[axis]) - f64::from(area.least[axis]);
+            (width / cell) as u64 + 1
+        };
+        let (columns, rows) = (cells(0), cells(1));
+        let all = columns * rows;
+        let is_small = all <= (TABLE as u64).max(4 * count as u64);
+        Self {
+            area: *area,
+            places: Vec::new(),
+            cell,
+            columns,
+            rows,
+            cells: match is_small {
+                true => Cells::Table(vec![NOBODY; all as usize]),
+                false => Cells::Sparse(HashMap::new()),
+            },
+        }
+    }
+
+    /// The column and row of a cell.
+    fn cell_of(&self, place: [f32; 2]) -> [u64; 2] {
+        [0, 1].map(|axis| {
+            let from = f64::from(place[axis]) - f64::from(self.area.least[axis]);
+            ((from / self.cell) as u64).min([self.columns, self.rows][axis] - 1)
+        })
+    }
+
+    /// Whether no point is too close to a place.
+    fn is_free(&self, place: [f32; 2]) -> bool {
+        let [column, row] = self.cell_of(place);
+        let least = f64::from(self.area.distance).powi(2);
+        for row in row.saturating_sub(2)..(row + 3).min(self.rows) {
+            for column in column.saturating_sub(2)..(column + 3).min(self.columns) {
+                let there = self.cells.get(row * self.columns + column);
+                if there != NOBODY {
+                    let other = self.places[there as usize];
+                    let [x, y] = [0, 1].map(|at| f64::from(place[at]) - f64::from(other[at]));
+                    if x * x + y * y < least {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn add(&mut self, place: [f32; 2]) {
+        let [column, row] = self.cell_of(place);
+        let number = self.places.len() as u32;
+        self.cells.set(row * self.columns + column, number);
+        self.places.push(place);
+    }
+
+    /// Throws points anywhere, until there are `count` or one found no room in so many tries.
+    fn throw(&mut self, random: &mut Random, count: usize) {
+        let mut misses = 0;
+        while self.places.len() < count && misses < TRIES {
+            let place = [0, 1].map(|axis| {
+                let (least, most) = (self.area.least[axis], self.area.most[axis]);
+                let width = f64::from(most) - f64::from(least);
+                let at = f64::from(least) + random.next_part() * width;
+                (at as f32).clamp(least, most)
+            });
+            if self.is_free(place) {
+                self.add(place);
+                misses = 0;
+            } else {
+                misses += 1;
+            }
+        }
+    }
+
+    /// Adds points between one and two distances from those that are there, until there are `count` or none has room
+    /// left: Bridson's algorithm.
+    fn grow(&mut self, random: &mut Random, count: usize) {
+        let mut active: Vec<u32> = (0..self.places.len() as u32).collect();
+        while self.places.len() < count && !active.is_empty() {
+            let at = random.next_below(active.len() as u64) as usize;
+            let from = self.places[active[at] as usize];
+            match (0..TRIES).find_map(|_| self.near(random, from)) {
+                Some(place) => {
+                    active.push(self.places.len() as u32);
+                    self.add(place);
+                }
+                None => {
+                    active.swap_remove(at);
+                }
+            }
+        }
+    }
+
+    /// A place between one and two distances from a point, if it has room.
+    fn near(&self, random: &mut Random, from: [f32; 2]) -> Option<[f32; 2]> {
+        let away = loop {
+            let [x, y] = random.next_in_disc();
+            if x * x + y * y >= 0.25 {
+                break [x, y].map(|part| part * 2.0 * f64::from(self.area.distance));
+            }
+        };
+        let place = [0, 1].map(|axis| (f64::from(from[axis]) + away[axis]) as f32);
+        let inside =
+            |axis: usize| (self.area.least[axis]..=self.area.most[axis]).contains(&place[axis]);
+        (inside(0) && inside(1) && self.is_free(place)).then_some(place)
+    }
+}

@@ -35,6 +35,7 @@
 //! * `serde`: serialization of [`Entity`], [`Place`](entity::Place) and the statistics.
 //! * `probe`: counts read-modify-writes and lets a test freeze a thread at any step; slow.
 //! * `inventory`: `register_processor!`, for processors that register themselves where they are written.
+//! * `config`: entity configs as TOML files: [`template`].
 //! * `cli`: the program.
 //!
 //! # Where the arguments are
@@ -96,6 +97,8 @@ pub mod prelude {
     pub use crate::signal::{ParallelSignals, Received, Signal, SignalReader, Signalled, Signals};
     #[cfg(not(loom))]
     pub use crate::template::{BuildContext, EntityTrait, Template, TemplateBuilder, TraitError};
+    #[cfg(all(feature = "config", not(loom)))]
+    pub use crate::template::{TemplateRegistry, TraitRegistry};
     #[cfg(not(loom))]
     pub use crate::world::{Universe, World, WorldError};
 }

@@ -78,16 +78,17 @@ impl TemplateBuilder {
 
     /// Adds a trait with a class: what it is called. It takes the place of one of the same class that is there.
     pub fn with_class<T: EntityTrait>(self, class: &str, instance: T) -> Self {
-        let depth = self.depth;
         self.with_member(Member {
             class: class.into(),
             instance: Arc::new(instance),
-            depth,
+            depth: 0,
             source: None,
         })
     }
 
-    pub(super) fn with_member(mut self, member: Member) -> Self {
+    /// Adds a trait, as one of this builder's own.
+    pub(super) fn with_member(mut self, mut member: Member) -> Self {
+        member.depth = self.depth;
         let same = |other: &&mut Member| other.class == member.class;
         match self.members.iter_mut().find(same) {
             Some(replaced) => *replaced = member,

@@ -4,6 +4,14 @@
 //! with which values an entity has that has the trait. A [`Template`] is what several traits have built together:
 //! an archetype and initial values, of which any number of entities can be made. A [`TemplateBuilder`] puts traits
 //! together in code.
+#![cfg_attr(
+    feature = "config",
+    doc = "Files do it with the feature `config`: a [`TemplateRegistry`] loads, checks and reloads them."
+)]
+#![cfg_attr(
+    not(feature = "config"),
+    doc = "Files do it with the feature `config`."
+)]
 //!
 //! A [`Spawner`](spawner::Spawner) makes many of several kinds at once.
 //!
@@ -11,6 +19,8 @@
 //! parent's of the same class.
 
 mod builder;
+#[cfg(feature = "config")]
+mod config;
 mod context;
 mod entity_trait;
 mod error;
@@ -23,6 +33,8 @@ mod template;
 mod trait_error;
 
 pub use builder::TemplateBuilder;
+#[cfg(feature = "config")]
+pub use config::{ConfigChanges, TemplateRegistry, TraitRegistry};
 pub use context::BuildContext;
 pub use entity_trait::EntityTrait;
 pub use error::{ConfigPlace, TemplateError, TemplateErrors};

@@ -1,0 +1,149 @@
+//! `Family`: all configs, and who is whose parent.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::config::Config;
+use crate::processor::nearest;
+use crate::template::{TemplateBuilder, TemplateError, TemplateFault};
+
+/// All configs by their ids.
+#[derive(Debug, Default)]
+pub(super) struct Family {
+    pub(super) configs: BTreeMap<Box<str>, Arc<Config>>,
+}
+
+impl Family {
+    /// Of configs in the order of their files. Whatever is wrong between them is told to `errors`.
+    pub(super) fn new(
+        all: impl Iterator<Item = Arc<Config>>,
+        errors: &mut Vec<TemplateError>,
+    ) -> Self {
+        let mut family = Self::default();
+        for config in all {
+            if let Some(first) = family.configs.get(&config.id) {
+                errors.push(TemplateError {
+                    place: Some(config.place.clone()),
+                    template: Some(config.id.clone()),
+                    fault: TemplateFault::DuplicateId {
+                        id: config.id.clone(),
+                        first: Box::new(first.place.clone()),
+                    },
+                });
+            } else {
+                family.configs.insert(config.id.clone(), config);
+            }
+        }
+        family.check_parents(errors);
+        family.check_loops(errors);
+        family
+    }
+
+    pub(super) fn parent_of(&self, config: &Config) -> Option<&Arc<Config>> {
+        self.configs.get(&config.parent.as_ref()?.0)
+    }
+
+    fn check_parents(&self, errors: &mut Vec<TemplateError>) {
+        for config in self.configs.values() {
+            let Some((parent, place)) = &config.parent else {
+                continue;
+            };
+            if !self.configs.contains_key(parent) {
+                errors.push(TemplateError {
+                    place: Some(place.clone()),
+                    template: Some(config.id.clone()),
+                    fault: TemplateFault::UnknownParent {
+                        parent: parent.clone(),
+                        nearest: self.nearest_other(parent, &config.id),
+                    },
+                });
+            }
+        }
+    }
+
+    fn nearest_other(&self, id: &str, own: &str) -> Option<Box<str>> {
+        let others = self.configs.keys().map(|id| &**id);
+        nearest(id, others.filter(|&id| id != own)).map(Into::into)
+    }
+
+    /// The id that is most like one.
+    pub(super) fn nearest(&self, id: &str) -> Option<Box<str>> {
+        nearest(id, self.configs.keys().map(|id| &**id)).map(Into::into)
+    }
+
+    /// Tells each loop once, at the member that stands first. O(configs).
+    fn check_loops(&self, errors: &mut Vec<TemplateError>) {
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        for start in self.configs.values() {
+            let mut way: Vec<&Arc<Config>> = Vec::new();
+            let mut next = Some(start);
+            while let Some(config) = next
+                && seen.insert(&config.id)
+            {
+                way.push(config);
+                next = self.parent_of(config);
+            }
+            let on_way = next.and_then(|next| way.iter().position(|c| c.id == next.id));
+            if let Some(at) = on_way {
+                errors.push(told(&mut way[at..]));
+            }
+        }
+    }
+
+    /// A config and its ancestors, the eldest first; `None` if one of them is broken or there is none, or if they are
+    /// a loop. O(ancestors).
+    pub(super) fn line(&self, id: &str) -> Option<Vec<&Arc<Config>>> {
+        let mut line = Vec::new();
+        let mut next = Some(self.configs.get(id)?);
+        while let Some(config) = next {
+            if config.broken || line.len() == self.configs.len() {
+                return None;
+            }
+            line.push(config);
+            next = self.parent_of(config);
+            if next.is_none() && config.parent.is_some() {
+                return None;
+            }
+        }
+        line.reverse();
+        Some(line)
+    }
+}
+
+/// The error that a loop is, which begins with the member that stands first.
+fn told(members: &mut [&Arc<Config>]) -> TemplateError {
+    let first = members.iter().enumerate().min_by_key(|(_, c)| &c.place);
+    let first = first.map_or(0, |(at, _)| at);
+    members.rotate_left(first);
+    let ids = members.iter().chain(&members[..1]);
+    let place = members[0].parent.as_ref().map(|(_, place)| place.clone());
+    TemplateError {
+        place,
+        template: Some(members[0].id.clone()),
+        fault: TemplateFault::ParentLoop {
+            path: ids.map(|config| String::from(&*config.id)).collect(),
+        },
+    }
+}
+
+/// The builder of a config: the traits of its ancestors, and its own.
+pub(super) fn builder(line: &[&Arc<Config>]) -> TemplateBuilder {
+    let mut builder: Option<TemplateBuilder> = None;
+    for config in line {
+        let mut child = match &builder {
+            Some(parent) => parent.child(config.id.clone()),
+            None => TemplateBuilder::new(config.id.clone()),
+        };
+        if let Some(name) = &config.name {
+            child = child.name(name.clone());
+        }
+        builder = Some(
+            config
+                .members
+                .iter()
+                .cloned()
+                .fold(child, TemplateBuilder::with_member),
+        );
+    }
+    builder.unwrap_or_else(|| TemplateBuilder::new(""))
+}

@@ -1,0 +1,33 @@
+//! Entity configs: TOML files that say which traits, with which parameters, a kind of entity has.
+//!
+//! One file is one config:
+//!
+//! ```toml
+//! id = "pedestrian"       # unique in the registry
+//! name = "Pedestrian"     # what people call it; the id unless that is said
+//! parent = "agent"        # the id of another one, whose traits come first
+//! abstract = false        # true: it is a parent of others, and no template
+//!
+//! [traits.walk]           # in the order in which they build
+//! speed = 1.4
+//! ```
+//!
+//! A text goes through four steps: [`config`] parses it and lets its traits [read](reader) their parameters,
+//! [`family`] looks at parents and doubles among all configs, [`rehearse`](registry) builds each template once on trial,
+//! and then the registry takes over all of them, or none.
+
+mod changes;
+#[expect(clippy::module_inception, reason = "the noun of the room")]
+mod config;
+mod depth;
+mod family;
+mod lines;
+mod reader;
+mod registry;
+mod source;
+mod state;
+mod trait_registry;
+
+pub use changes::ConfigChanges;
+pub use registry::TemplateRegistry;
+pub use trait_registry::TraitRegistry;

@@ -1,0 +1,225 @@
+//! `TemplateRegistry`: entity configs, and the templates that they describe.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::family::builder;
+use super::source::Source;
+use super::state::State;
+use super::{ConfigChanges, TraitRegistry};
+use crate::archetype::Universe;
+use crate::template::{Template, TemplateError, TemplateErrors, TemplateFault};
+
+/// Entity configs, and the templates that they describe: one for each id, built when it is first asked for.
+///
+/// Whatever is loaded is checked as a whole, together with what is there: its templates are built once on trial, so
+/// what was loaded can be used. If anything is wrong, all of it is told, and the registry is as before.
+///
+/// ```
+/// use megachunk::prelude::*;
+/// use serde::Deserialize;
+///
+/// #[derive(Clone, Debug, PartialEq)]
+/// struct Speed(f32);
+/// #[derive(Deserialize)]
+/// struct Walk { speed: f32 }
+///
+/// impl EntityTrait for Walk {
+///     fn build(&self, context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+///         context.add(Speed(self.speed));
+///         Ok(())
+///     }
+/// }
+/// let mut world = World::new();
+/// let mut traits = TraitRegistry::new();
+/// traits.register::<Walk>("walk")?;
+/// let mut registry = TemplateRegistry::new(world.universe(), traits);
+/// registry.load_str("walker.toml", "id = 'walker'\n[traits.walk]\nspeed = 1.4")?;
+/// let walker = registry.template("walker")?.create(&mut world)?;
+/// assert_eq!(world.get::<Speed>(walker)?, &Speed(1.4));
+///
+/// let wrong = "id = 'runner'\nparent = 'walkr'\n[traits.walk]\nspede = 4.0";
+/// let errors = registry.load_str("runner.toml", wrong).unwrap_err();
+/// assert_eq!(errors.to_string(), "\
+/// runner.toml:2:10: no config has the id `walkr`: did you mean `walker`?
+/// runner.toml:4:1: `walk` has no `spede`: did you mean `speed`?");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Source: Unreal Mass' entity config assets and template registry.
+#[derive(Debug)]
+#[doc(alias = "FMassEntityTemplateRegistry")]
+pub struct TemplateRegistry {
+    universe: Arc<Universe>,
+    traits: TraitRegistry,
+    state: State,
+}
+
+impl TemplateRegistry {
+    /// A registry without configs, for worlds of this universe, whose configs can name these traits.
+    #[must_use]
+    pub fn new(universe: &Arc<Universe>, traits: TraitRegistry) -> Self {
+        Self {
+            universe: Arc::clone(universe),
+            traits,
+            state: State::default(),
+        }
+    }
+
+    /// Loads all files in a directory, and the directories below it, whose names end in `.toml`; without hidden ones,
+    /// and without directories that are links. O(bytes of all files + traits of all configs).
+    ///
+    /// # Errors
+    /// All that is wrong, in whatever file.
+    ///
+    /// # Panics
+    /// If a trait does; the registry is as before then.
+    pub fn load_dir(&mut self, path: impl Into<PathBuf>) -> Result<ConfigChanges, TemplateErrors> {
+        self.load(vec![Source::Directory(path.into())])
+    }
+
+    /// Loads one file. Its parent must be loaded before.
+    ///
+    /// # Errors
+    /// All that is wrong.
+    ///
+    /// # Panics
+    /// As for [`load_dir`](Self::load_dir).
+    pub fn load_file(&mut self, path: impl Into<PathBuf>) -> Result<ConfigChanges, TemplateErrors> {
+        self.load(vec![Source::File(path.into())])
+    }
+
+    /// Loads a text that is no file; its name stands for the path in errors. One that was loaded with this name before
+    /// is replaced.
+    ///
+    /// # Errors
+    /// All that is wrong.
+    ///
+    /// # Panics
+    /// As for [`load_dir`](Self::load_dir).
+    pub fn load_str(&mut self, name: &str, text: &str) -> Result<ConfigChanges, TemplateErrors> {
+        self.load_texts([(name, text)])
+    }
+
+    /// Loads texts that are no files, each with its name, together: all or none.
+    ///
+    /// # Errors
+    /// All that is wrong, in whatever text.
+    ///
+    /// # Panics
+    /// As for [`load_dir`](Self::load_dir).
+    pub fn load_texts<'a>(
+        &mut self,
+        texts: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<ConfigChanges, TemplateErrors> {
+        let texts = texts.into_iter();
+        self.load(
+            texts
+                .map(|(name, text)| Source::Text(name.into(), text.into()))
+                .collect(),
+        )
+    }
+
+    fn load(&mut self, fresh: Vec<Source>) -> Result<ConfigChanges, TemplateErrors> {
+        let mut sources = self.state.sources.clone();
+        for source in &fresh {
+            let same = |other: &&mut Source| match (&**other, source) {
+                (Source::Text(a, _), Source::Text(b, _)) => a == b,
+                (a, b) => a == b,
+            };
+            match sources.iter_mut().find(same) {
+                Some(replaced) => *replaced = source.clone(),
+                None => sources.push(source.clone()),
+            }
+        }
+        self.turn(sources, &fresh)
+    }
+
+    /// Looks whether files have changed, are new, or are gone, and takes over what they are now. Templates whose
+    /// config or ancestors are others than before are built anew, if they were in use: who asks for them then gets the
+    /// new ones; entities stay as they are.
+    ///
+    /// It reads the files: a change that leaves size and time of modification as they were is seen too. So call it
+    /// once a second rather than once a frame. O(bytes of all files + traits of changed configs).
+    ///
+    /// # Errors
+    /// All that is wrong with the files as they are now. Then all is as before, and the next call tries again.
+    ///
+    /// # Panics
+    /// As for [`load_dir`](Self::load_dir); or if the `destroy` of a trait does: then all is as the files are.
+    #[doc(alias = "hot reload")]
+    pub fn refresh(&mut self) -> Result<ConfigChanges, TemplateErrors> {
+        self.turn(self.state.sources.clone(), &[])
+    }
+
+    fn turn(
+        &mut self,
+        sources: Vec<Source>,
+        fresh: &[Source],
+    ) -> Result<ConfigChanges, TemplateErrors> {
+        let (next, changes) = self
+            .state
+            .next(sources, fresh, &self.traits, &self.universe)?;
+        let before = core::mem::replace(&mut self.state, next);
+        // Templates that nobody else has go, and their traits hear of it.
+        drop(before);
+        Ok(changes)
+    }
+
+    /// The template of a config. O(log configs); the first time, its traits build.
+    ///
+    /// If several threads ask for it for the first time, all get the same one.
+    ///
+    /// # Errors
+    /// [`TemplateFault::UnknownTemplate`], [`TemplateFault::Abstract`]; or whatever a trait finds wrong that has found
+    /// nothing when it was loaded.
+    ///
+    /// # Panics
+    /// If a trait does; there is no template then.
+    pub fn template(&self, id: &str) -> Result<Arc<Template>, TemplateErrors> {
+        let Some(slot) = self.state.templates.get(id) else {
+            return Err(self.unknown(id).into());
+        };
+        if let Some(template) = slot.get() {
+            return Ok(Arc::clone(template));
+        }
+        let line = self.state.family.line(id).unwrap_or_default();
+        let template = Arc::new(builder(&line).finish_in(&self.universe)?);
+        Ok(Arc::clone(slot.get_or_init(|| template)))
+    }
+
+    fn unknown(&self, id: &str) -> TemplateError {
+        let config = self.state.family.configs.get(id);
+        let (id, nearest) = (id.into(), self.state.family.nearest(id));
+        TemplateError {
+            place: config.map(|config| config.place.clone()),
+            template: None,
+            fault: match config {
+                Some(_) => TemplateFault::Abstract { id },
+                None => TemplateFault::UnknownTemplate { id, nearest },
+            },
+        }
+    }
+
+    /// The ids of all configs, sorted; abstract ones among them.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.state.family.configs.keys().map(|id| &**id)
+    }
+
+    /// The ids of all configs that templates can be had of, sorted.
+    pub fn template_ids(&self) -> impl Iterator<Item = &str> {
+        self.state.templates.keys().map(|id| &**id)
+    }
+
+    /// The file that a config stands in, or the name of its text.
+    #[must_use]
+    pub fn file_of(&self, id: &str) -> Option<&Path> {
+        Some(&self.state.family.configs.get(id)?.place.file)
+    }
+
+    /// The traits that configs can name.
+    #[must_use]
+    pub fn traits(&self) -> &TraitRegistry {
+        &self.traits
+    }
+}

@@ -152,30 +152,6 @@ impl FragmentRegistry {
         Ok(info)
     }
 
-    /// The shared fragment of a type whose values can be cloned, as those of templates are.
-    ///
-    /// # Errors
-    /// [`FragmentError::TooMany`].
-    pub fn register_clone_shared<T: SharedFragment + Clone>(
-        &self,
-    ) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.register_shared::<T>()?;
-        info.set_clone::<T>();
-        Ok(info)
-    }
-
-    /// The const shared fragment of a type whose values can be cloned, as those of templates are.
-    ///
-    /// # Errors
-    /// [`FragmentError::TooMany`].
-    pub fn register_clone_const_shared<T: SharedFragment + Clone>(
-        &self,
-    ) -> Result<&FragmentInfo, FragmentError> {
-        let info = self.register_const_shared::<T>()?;
-        info.set_clone::<T>();
-        Ok(info)
-    }
-
     /// The fragment of a type whose values are plain data: they can be cloned, hashed and saved byte
     /// by byte.
     ///

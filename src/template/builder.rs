@@ -122,6 +122,10 @@ impl TemplateBuilder {
         self.refuse(faults)?;
         let name = self.name.clone().unwrap_or_else(|| self.id.clone());
         let template = Template::new(self.id.clone(), name, universe, built, added);
+        let template = match template {
+            Ok(template) => template,
+            Err(error) => unreachable!("the values were looked at one by one: {error}"),
+        };
         let mut faults = Vec::new();
         for (by, member) in self.members.iter().enumerate() {
             if let Err(error) = member.instance.validate(&template) {

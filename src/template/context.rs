@@ -57,10 +57,7 @@ impl<'a> BuildContext<'a> {
     /// A fragment that is there already is a mistake: traits that share one [get or add](Self::get_or_add) it.
     pub fn add<T: Fragment + Clone>(&mut self, value: T) -> &mut Self {
         let registry = self.parts.registry;
-        let value = registry
-            .register_clone::<T>()
-            .and_then(|_| Value::new(registry, value));
-        self.parts.add(self.by, value);
+        self.parts.add(self.by, Value::cloneable(registry, value));
         self
     }
 
@@ -142,27 +139,21 @@ impl<'a> BuildContext<'a> {
     }
 
     /// Adds a shared value.
-    pub fn shared<T: SharedFragment + Clone>(&mut self, value: T) -> &mut Self {
-        let registry = self.parts.registry;
-        let value = registry
-            .register_clone_shared::<T>()
-            .and_then(|_| Value::shared(registry, value));
+    pub fn shared<T: SharedFragment>(&mut self, value: T) -> &mut Self {
+        let value = Value::shared(self.parts.registry, value);
         self.parts.add(self.by, value);
         self
     }
 
     /// Adds a shared value that can not be changed.
-    pub fn const_shared<T: SharedFragment + Clone>(&mut self, value: T) -> &mut Self {
-        let registry = self.parts.registry;
-        let value = registry
-            .register_clone_const_shared::<T>()
-            .and_then(|_| Value::const_shared(registry, value));
+    pub fn const_shared<T: SharedFragment>(&mut self, value: T) -> &mut Self {
+        let value = Value::const_shared(self.parts.registry, value);
         self.parts.add(self.by, value);
         self
     }
 
     /// Adds a value of a fragment in whatever role, which need not be a type's: what a script defines. It is a
-    /// mistake if it cannot be cloned, or is of another universe.
+    /// mistake if it cannot be cloned (a shared value need not be), or is of another universe.
     pub fn add_value(&mut self, value: Value) -> &mut Self {
         self.parts.add(self.by, Ok(value));
         self

@@ -91,7 +91,7 @@ impl<'a> Parts<'a> {
         if !value.is_of(info) {
             let error = FragmentError::Elsewhere { id };
             self.faults.push((by, error.into()));
-        } else if !value.is_cloneable() {
+        } else if !value.is_cloneable() && info.shared_ops().is_none() {
             let (fragment, class) = (self.name(id), self.class(by));
             let fault = TemplateFault::NotCloneable { fragment, class };
             self.faults.push((by, fault));

@@ -1,17 +1,16 @@
 //! `Template`: what a kind of entity is made of, ready to be made.
 
 use core::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::archetype::Universe;
 use crate::entity::Entity;
 use crate::fragment::{
-    DynamicBundle, Fragment, FragmentId, FragmentRegistry, FragmentSet, SharedFragment, Value,
-    Values,
+    Fragment, FragmentId, FragmentRegistry, FragmentSet, SharedFragment, Values,
 };
 use crate::template::member::Members;
 use crate::template::parts::Added;
-use crate::world::{Prototype, World, WorldError};
+use crate::world::{Batch, Prototype, World, WorldError};
 
 /// What a kind of entity is made of: its fragments in all roles, with the values that entities begin with, and
 /// which trait has added what. From a [`TemplateBuilder`](crate::template::TemplateBuilder), or from files.
@@ -25,15 +24,12 @@ pub struct Template {
     id: Box<str>,
     name: Box<str>,
     universe: Arc<Universe>,
-    /// Before the values, so that the traits hear of the end while these are there.
+    /// Before the prototype, so that the traits hear of the end while it is there.
     traits: Members,
-    /// The class that added each value, in their order.
+    /// The class that added each fragment, in their order.
     added_by: Vec<Arc<str>>,
     composition: FragmentSet,
-    /// Sorted by fragment; each can be cloned.
-    values: Vec<Value>,
-    /// The same values, prepared to be copied: made when somebody asks.
-    prototype: OnceLock<Arc<Prototype>>,
+    prototype: Arc<Prototype>,
 }
 
 impl Template {
@@ -44,20 +40,20 @@ impl Template {
         universe: &Arc<Universe>,
         traits: Members,
         added: Vec<Added>,
-    ) -> Self {
+    ) -> Result<Self, WorldError> {
         let class = |added: &Added| Arc::clone(&traits.0[added.by].class);
         let added_by = added.iter().map(class).collect();
-        let values: Vec<Value> = added.into_iter().map(|added| added.value).collect();
-        Self {
+        let values = added.into_iter().map(|added| added.value);
+        let prototype = Prototype::new(universe.registry(), values.collect())?;
+        Ok(Self {
             id,
             name,
             universe: Arc::clone(universe),
             added_by,
-            composition: values.iter().map(Value::id).collect(),
+            composition: prototype.composition(),
             traits,
-            values,
-            prototype: OnceLock::new(),
-        }
+            prototype: Arc::new(prototype),
+        })
     }
 
     /// Its id.
@@ -93,27 +89,24 @@ impl Template {
         &self.composition
     }
 
-    /// The values that entities begin with, tags, chunk and shared fragments among them; sorted by fragment, and
-    /// each can be cloned.
+    /// The values that entities begin with, ready to be copied: for
+    /// [`World::create_copies_with`], which gives each entity values of its own beside them.
     #[must_use]
-    pub fn values(&self) -> &[Value] {
-        &self.values
-    }
-
-    fn position(&self, id: FragmentId) -> Option<usize> {
-        self.values.binary_search_by_key(&id, Value::id).ok()
+    pub fn prototype(&self) -> &Arc<Prototype> {
+        &self.prototype
     }
 
     /// The class of the trait that has added a fragment: the first one, if several share it. O(log fragments).
     #[must_use]
     pub fn added_by(&self, id: FragmentId) -> Option<&str> {
-        Some(&self.added_by[self.position(id)?])
+        let at = self.prototype.fragments().binary_search(&id).ok()?;
+        Some(&self.added_by[at])
     }
 
-    /// The value of a fragment in whatever role. O(log fragments).
+    /// The value of a fragment in whatever role; a tag has none. O(fragments).
     #[must_use]
     pub fn value(&self, id: FragmentId) -> Option<Values<'_>> {
-        self.values[self.position(id)?].lend(self.registry()).ok()
+        self.prototype.value(self.registry(), id)
     }
 
     /// Whether it has a fragment or tag; or one in the role that `T` names: [`PerChunk<T>`](crate::fragment::PerChunk),
@@ -153,24 +146,6 @@ impl Template {
         self.value(info.id())?.value::<T>().ok()
     }
 
-    /// Its values, prepared to be copied to many entities at once: [`World::create_copies`]. O(values) for the first
-    /// call, in which they are cloned.
-    ///
-    /// # Errors
-    /// [`WorldError::NotCloneable`].
-    ///
-    /// # Panics
-    /// If a `clone` panics.
-    pub fn prototype(&self) -> Result<Arc<Prototype>, WorldError> {
-        if let Some(prototype) = self.prototype.get() {
-            return Ok(Arc::clone(prototype));
-        }
-        let values = self.values.iter().map(Value::duplicate);
-        let prototype = Prototype::new(self.registry(), values.collect())?;
-        let prototype = self.prototype.get_or_init(|| Arc::new(prototype));
-        Ok(Arc::clone(prototype))
-    }
-
     /// Creates an entity of this kind. O(fragments).
     ///
     /// # Errors
@@ -180,18 +155,33 @@ impl Template {
     /// If a `clone` panics; then there is no new entity.
     #[doc(alias = "spawn")]
     pub fn create(&self, world: &mut World) -> Result<Entity, WorldError> {
-        let values = self.values.iter().map(Value::duplicate);
-        world.create_dynamic(values.collect::<DynamicBundle>())
+        let batch = self.create_batch(world, 1)?;
+        let mut entities = batch.iter(world);
+        match entities.next() {
+            Some(entity) => Ok(entity),
+            None => unreachable!("one was created"),
+        }
+    }
+
+    /// Creates `count` entities of this kind, all or none; observers see one batch. O(entities × fragments), on all
+    /// threads if there are many: see [`World::create_copies`].
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create).
+    ///
+    /// # Panics
+    /// As for [`create`](Self::create).
+    #[doc(alias = "spawn_batch")]
+    pub fn create_batch(&self, world: &mut World, count: usize) -> Result<Batch, WorldError> {
+        world.create_copies(&self.prototype, count)
     }
 }
 
 impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |value: &Value| {
-            let info = self.registry().get(value.id());
-            info.map_or_else(String::new, |info| info.name().into())
-        };
-        let fragments: Vec<_> = self.values.iter().map(name).zip(&self.added_by).collect();
+        let name = |&id| self.registry().get(id).map_or("", |info| info.name());
+        let names = self.prototype.fragments().iter().map(name);
+        let fragments: Vec<_> = names.zip(&self.added_by).collect();
         f.debug_struct("Template")
             .field("id", &self.id)
             .field("fragments", &fragments)

@@ -111,8 +111,7 @@ impl Spawner {
     /// # Errors
     /// [`SpawnError::Proportion`]: it is negative, infinite or no number.
     pub fn entry(self, template: &Template, proportion: f64) -> Result<Self, SpawnError> {
-        let prototype = template.prototype()?;
-        self.prototype(template.id(), &prototype, proportion)
+        self.prototype(template.id(), template.prototype(), proportion)
     }
 
     /// The same with a prototype that no template is behind, and a name for errors.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::fragment::{
     CloneValue, DynamicBundle, FillValues, FragmentError, FragmentId, FragmentInfo, FragmentKind,
-    FragmentRegistry, FragmentSet, Value,
+    FragmentRegistry, FragmentSet, Value, Values,
 };
 use crate::world::WorldError;
 
@@ -131,6 +131,23 @@ impl Prototype {
     #[must_use]
     pub fn has(&self, fragment: FragmentId) -> bool {
         self.ids.binary_search(&fragment).is_ok()
+    }
+
+    /// The value of a fragment in whatever role; `None` if it has none, and for a tag. O(fragments).
+    #[must_use]
+    pub fn value<'a>(
+        &'a self,
+        registry: &'a FragmentRegistry,
+        fragment: FragmentId,
+    ) -> Option<Values<'a>> {
+        let columns = self.sources.iter().map(|source| &source.value);
+        let others = self
+            .once
+            .iter()
+            .chain(self.shared.iter().map(|value| &**value));
+        let value = columns.chain(others).find(|value| value.id() == fragment)?;
+        let value = value.lend(registry).ok()?;
+        (value.info().kind() != FragmentKind::Tag).then_some(value)
     }
 
     /// Its fragments as a set: the composition of its copies.

@@ -37,12 +37,6 @@ impl fmt::Debug for FragmentId {
 pub type DropValues = unsafe fn(values: *mut u8, count: usize);
 /// Clones the value at `from`, of `size` bytes, to `to`, which holds none.
 pub type CloneValue = unsafe fn(from: *const u8, to: *mut u8, size: usize);
-/// Clones the value at `from` to `count` places that lie one behind the other from `to` on and hold none, and counts in
-/// `made` those that have to be dropped if a clone panics.
-#[cfg(not(loom))]
-pub(crate) type FillValues =
-    unsafe fn(from: *const u8, to: *mut u8, count: usize, made: &mut usize);
-
 /// Compares and hashes shared values.
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(loom, expect(dead_code, reason = "models have no shared values"))]
@@ -56,7 +50,7 @@ pub(crate) struct SharedOps {
 struct Extras {
     clone: OnceLock<CloneValue>,
     #[cfg(not(loom))]
-    fill: OnceLock<FillValues>,
+    fill: OnceLock<crate::fragment::FillValues>,
     plain: OnceLock<()>,
     /// Which one it is of those that can be switched off, from 1 on, in the order of that being said.
     enableable: OnceLock<u32>,
@@ -174,33 +168,6 @@ unsafe fn clone_value<T: Clone>(from: *const u8, to: *mut u8, _size: usize) {
     unsafe { to.cast::<T>().write((*from.cast::<T>()).clone()) };
 }
 
-/// The same for many places: a loop that the compiler knows the type of.
-#[cfg(not(loom))]
-unsafe fn fill_values<T: Clone>(from: *const u8, to: *mut u8, count: usize, made: &mut usize) {
-    // SAFETY: the caller passes a value of this type.
-    let from = unsafe { &*from.cast::<T>() };
-    let to = to.cast::<T>();
-    if size_of::<T>() == 0 {
-        // Nothing to move. If they must be dropped, they are when their rows end.
-        for _ in 0..count {
-            core::mem::forget(from.clone());
-            *made += 1;
-        }
-    } else if core::mem::needs_drop::<T>() {
-        for at in 0..count {
-            // SAFETY: the caller passes room for so many.
-            unsafe { to.add(at).write(from.clone()) };
-            *made = at + 1;
-        }
-    } else {
-        for at in 0..count {
-            // SAFETY: as above.
-            unsafe { to.add(at).write(from.clone()) };
-        }
-        *made = count;
-    }
-}
-
 /// Clones a value that is nothing but its bytes.
 pub(crate) unsafe fn clone_bytes(from: *const u8, to: *mut u8, size: usize) {
     // SAFETY: the caller passes a value of `size` bytes, and room for one.
@@ -268,7 +235,7 @@ impl FragmentInfo {
 
     /// How many clones of a value are made at once; `None` if it has no type, or cannot be cloned.
     #[cfg(not(loom))]
-    pub(crate) fn fill_values(&self) -> Option<FillValues> {
+    pub(crate) fn fill_values(&self) -> Option<crate::fragment::FillValues> {
         self.extras.fill.get().copied()
     }
 
@@ -309,7 +276,10 @@ impl FragmentInfo {
     pub(crate) fn set_clone<T: Clone>(&self) {
         let _ = self.extras.clone.set(clone_value::<T>);
         #[cfg(not(loom))]
-        let _ = self.extras.fill.set(fill_values::<T>);
+        let _ = self
+            .extras
+            .fill
+            .set(crate::fragment::fill::fill_values::<T>);
     }
 
     pub(crate) fn set_plain(&self) {

@@ -13,6 +13,8 @@ mod bundle;
 #[cfg(not(loom))]
 mod dynamic;
 mod error;
+#[cfg(not(loom))]
+mod fill;
 mod info;
 mod kind;
 #[cfg(not(loom))]
@@ -45,4 +47,4 @@ pub use values::{Values, ValuesMut};
 #[cfg(not(loom))]
 pub(crate) use dynamic::none_twice;
 #[cfg(not(loom))]
-pub(crate) use info::FillValues;
+pub(crate) use fill::{FillValues, fill_bytes};

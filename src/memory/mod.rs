@@ -9,6 +9,8 @@
 mod prefetch;
 #[cfg(not(loom))]
 mod reservation;
+#[cfg(not(loom))]
+pub(crate) mod stream;
 mod table;
 
 #[cfg(not(loom))]

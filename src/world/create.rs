@@ -399,27 +399,29 @@ impl Batch {
     /// The handles, in the order of the bundles. Ask before the world changes again: it reads them from
     /// the rows where they were created.
     pub fn iter<'w>(&'w self, world: &'w World) -> impl Iterator<Item = Entity> + 'w {
+        self.slices(world).flatten().copied()
+    }
+
+    /// The same, as many neighbours at a time as there are.
+    pub(crate) fn slices<'w>(
+        &'w self,
+        world: &'w World,
+    ) -> impl Iterator<Item = &'w [Entity]> + 'w {
         let archetype = world.archetypes.get(self.archetype as usize);
-        self.spans
-            .iter()
-            .flat_map(move |span| -> &'w [Entity] {
-                match span {
-                    Span::Entities(entities) => entities,
-                    &Span::Rows {
-                        chunk,
-                        first,
-                        count,
-                    } => {
-                        let chunk = archetype.and_then(|data| data.chunks.get(chunk as usize));
-                        chunk
-                            .and_then(|c| {
-                                c.entities().get(first as usize..(first + count) as usize)
-                            })
-                            .unwrap_or(&[])
-                    }
+        self.spans.iter().map(move |span| -> &'w [Entity] {
+            match span {
+                Span::Entities(entities) => entities,
+                &Span::Rows {
+                    chunk,
+                    first,
+                    count,
+                } => {
+                    let chunk = archetype.and_then(|data| data.chunks.get(chunk as usize));
+                    let rows = first as usize..(first + count) as usize;
+                    chunk.and_then(|c| c.entities().get(rows)).unwrap_or(&[])
                 }
-            })
-            .copied()
+            }
+        })
     }
 }
 

@@ -52,22 +52,48 @@ impl Run {
 }
 
 impl Handles {
-    fn push(&mut self, entity: Entity) {
-        self.len += 1;
-        let (index, version) = (entity.index(), entity.version());
-        match self.runs.last_mut() {
-            Some(run) if (run.index + run.count, run.version) == (index, version) => run.count += 1,
-            _ => self.runs.push(Run {
-                index,
-                version,
-                count: 1,
-            }),
+    fn extend(&mut self, mut entities: &[Entity]) {
+        self.len += entities.len();
+        while let Some(&first) = entities.first() {
+            let count = neighbours(entities);
+            let (index, version) = (first.index(), first.version());
+            match self.runs.last_mut() {
+                Some(run) if (run.index + run.count, run.version) == (index, version) => {
+                    run.count += count as u32;
+                }
+                _ => self.runs.push(Run {
+                    index,
+                    version,
+                    count: count as u32,
+                }),
+            }
+            entities = &entities[count..];
         }
     }
 
     fn iter(&self) -> impl Iterator<Item = Entity> + '_ {
         self.runs.iter().flat_map(|run| run.iter())
     }
+}
+
+/// How many handles a slice begins with that follow each other.
+fn neighbours(entities: &[Entity]) -> usize {
+    /// Compared at once, without a branch each.
+    const BLOCK: usize = 16;
+    let Some(first) = entities.first() else {
+        return 0;
+    };
+    let first = first.to_bits();
+    // The index has the lower bits, and never all of them.
+    let follows = |(at, entity): (u64, &Entity)| entity.to_bits() == first + at;
+    let mut blocks = (0..).step_by(BLOCK).zip(entities.chunks_exact(BLOCK));
+    let whole = blocks.position(|(at, block)| {
+        let pairs = (at..).zip(block);
+        !pairs.fold(true, |all, pair| all & follows(pair))
+    });
+    let whole = whole.unwrap_or(entities.len() / BLOCK) * BLOCK;
+    let rest = (whole as u64..).zip(&entities[whole..]);
+    whole + rest.take_while(|&pair| follows(pair)).count()
 }
 
 impl Spawned {
@@ -77,8 +103,8 @@ impl Spawned {
         }
     }
 
-    pub(super) fn extend(&mut self, entry: usize, entities: impl Iterator<Item = Entity>) {
-        entities.for_each(|entity| self.entries[entry].push(entity));
+    pub(super) fn extend(&mut self, entry: usize, entities: &[Entity]) {
+        self.entries[entry].extend(entities);
     }
 
     /// How many were created, whether they still live or not. O(entries).
@@ -117,5 +143,28 @@ impl Spawned {
     pub fn despawn(&self, world: &mut World) -> usize {
         let living: Vec<Entity> = self.iter().filter(|&e| world.is_built(e)).collect();
         world.destroy_slice(&living).done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_come_out_as_they_went_in_however_they_are_cut() {
+        let entity = |index: u32, version: u32| Entity::from_parts(index, version);
+        let mut all: Vec<Entity> = (0..100).map(|index| entity(index, 1)).collect();
+        all.extend((100..117).map(|index| entity(index, 3)));
+        all.extend([entity(5, 5), entity(4, 5), entity(3, 5), entity(118, 3)]);
+        all.extend((119..200).map(|index| entity(index, 3)));
+        for piece in [1, 3, 16, 17, 40, 1_000] {
+            let mut handles = Handles::default();
+            for piece in all.chunks(piece) {
+                handles.extend(piece);
+            }
+            assert_eq!(handles.len, all.len());
+            assert_eq!(handles.iter().collect::<Vec<_>>(), all);
+            assert_eq!(handles.runs.len(), 6);
+        }
     }
 }

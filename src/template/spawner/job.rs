@@ -192,7 +192,9 @@ impl SpawnJob {
             });
         let (batches, panicked) = world.create_orders(&orders.collect::<Vec<_>>())?;
         for ((number, ..), batch) in parts.iter().zip(&batches) {
-            self.spawned.extend(*number, batch.iter(world));
+            for entities in batch.slices(world) {
+                self.spawned.extend(*number, entities);
+            }
         }
         self.done = now.end;
         resume(panicked);

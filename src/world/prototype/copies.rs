@@ -17,6 +17,8 @@ use crate::world::{Batch, World, WorldError};
 
 /// Below so many bytes a second thread costs more than it saves.
 const ALONE: usize = 256 << 10;
+/// From so many bytes on, the first are out of the nearer caches when the last are written.
+const PAST: usize = 8 << 20;
 
 /// Copies of one prototype, as a part of a call.
 pub(crate) struct Order<'a> {
@@ -264,6 +266,8 @@ enum Outcome {
 /// Fills all claims, or goes on with the first panic of users' code; then they are given back, without values.
 fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> Vec<Claim> {
     let world = &*claims.world;
+    let bytes = |claim: &Claim| claim.rows.count as usize * plans[claim.order].bytes;
+    let bytes: usize = claims.all.iter().map(bytes).sum();
     // Ordering: Relaxed, in both places: it only saves work. What was written is seen through the pool's own joins.
     let stopped = AtomicU32::new(0);
     let fill = |claim: &Claim| {
@@ -273,7 +277,7 @@ fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> Vec<Claim> {
         let chunk = &world.archetypes[claim.archetype as usize].chunks[claim.rows.chunk as usize];
         let (first, count) = (claim.rows.first, claim.rows.count);
         // SAFETY: the claim's rows are nobody else's, and hold no values yet.
-        match unsafe { plans[claim.order].fill(chunk, first, count, claim.number) } {
+        match unsafe { plans[claim.order].fill(chunk, first, count, claim.number, bytes >= PAST) } {
             None => Outcome::Filled,
             Some(panic) => {
                 stopped.store(1, Ordering::Relaxed);
@@ -281,8 +285,6 @@ fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> Vec<Claim> {
             }
         }
     };
-    let bytes = |claim: &Claim| claim.rows.count as usize * plans[claim.order].bytes;
-    let bytes: usize = claims.all.iter().map(bytes).sum();
     let is_many = claims.all.len() > 1 && bytes >= ALONE && rayon::current_num_threads() > 1;
     let outcomes: Vec<Outcome> = match is_many {
         true => claims.all.par_iter().map(fill).collect(),

@@ -144,6 +144,7 @@ impl<'a> Plan<'a> {
         first: u32,
         count: u32,
         number: usize,
+        past: bool,
     ) -> Panicked {
         let (first, count) = (first as usize, count as usize);
         let at = |column: &Column| {
@@ -156,7 +157,7 @@ impl<'a> Plan<'a> {
         note(&mut panicked, || {
             for (column, source) in &self.sources {
                 // SAFETY: the caller's.
-                unsafe { source.fill(at(column), count, &mut made) };
+                unsafe { source.fill(at(column), count, past, &mut made) };
                 filled += 1;
                 made = 0;
             }

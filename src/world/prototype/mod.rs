@@ -9,7 +9,6 @@
 mod claim;
 mod copies;
 mod fill;
-mod repeat;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +16,7 @@ use std::sync::Arc;
 
 use crate::fragment::{
     CloneValue, DynamicBundle, FillValues, FragmentError, FragmentId, FragmentInfo, FragmentKind,
-    FragmentRegistry, FragmentSet, Value, Values,
+    FragmentRegistry, FragmentSet, Value, Values, fill_bytes,
 };
 use crate::world::WorldError;
 
@@ -187,21 +186,21 @@ impl Way {
 }
 
 impl Source {
-    /// Clones the value to `count` rows from `to` on, and counts in `made` those that have to be dropped if a clone
+    /// Clones the value to `count` rows from `to` on, past the caches if `past` says so, and counts in `made` those that have to be dropped if a clone
     /// panics.
     ///
     /// # Safety
     /// Room for so many values of the fragment, which hold none.
-    unsafe fn fill(&self, to: *mut u8, count: usize, made: &mut usize) {
+    unsafe fn fill(&self, to: *mut u8, count: usize, past: bool, made: &mut usize) {
         let (from, size) = (self.value.as_ptr().cast_const(), self.value.size());
         match self.way {
             Way::Bytes => {
                 // SAFETY: the caller's; the value is nothing but its bytes.
-                unsafe { repeat::repeat(from, size, to, count) };
+                unsafe { fill_bytes(from, size, to, count, past) };
                 *made = count;
             }
             // SAFETY: the caller's; the function is the fragment's.
-            Way::Typed(fill) => unsafe { fill(from, to, count, made) },
+            Way::Typed(fill) => unsafe { fill(from, to, count, past, made) },
             Way::Each(clone) => {
                 for at in 0..count {
                     // SAFETY: as above.

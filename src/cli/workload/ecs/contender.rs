@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use rayon::ThreadPool;
 
-use super::{Beside, Deferred, Solving, Systems, SystemsCase};
+use super::{Beside, Crowd, Deferred, Solving, Systems, SystemsCase};
 use crate::cli::workload::Unsupported;
 
 /// What a contender can do in one call for many entities, besides creating them. A workload that
@@ -30,6 +30,8 @@ pub struct EcsAbilities {
     pub solves: bool,
     /// Looks at archetypes when it finds out which systems may run side by side.
     pub solves_archetypes: bool,
+    /// Creates entities of several templates in one call.
+    pub spawns_templates: bool,
 }
 
 impl EcsAbilities {
@@ -44,6 +46,7 @@ impl EcsAbilities {
         schedules: false,
         solves: false,
         solves_archetypes: false,
+        spawns_templates: false,
     };
 }
 
@@ -189,6 +192,12 @@ pub trait EcsContender: Send + Sized + 'static {
     /// that of `pool` does something else, and leaves what was created to [`flush`](Self::flush): how long the
     /// query took. Only called with [`EcsAbilities::creates_beside_queries`].
     fn step_beside(&mut self, _pool: &ThreadPool, _rounds: u32, _beside: Beside<'_>) -> Duration {
+        unreachable!("a contender that says it can implements this")
+    }
+
+    /// Creates so many agents of three kinds, and says how long that took once their templates were there. A spawner
+    /// works on the threads of `pool`. Only called with [`EcsAbilities::spawns_templates`].
+    fn spawn_crowd(&mut self, _pool: &ThreadPool, _agents: u32, _crowd: Crowd) -> Duration {
         unreachable!("a contender that says it can implements this")
     }
 

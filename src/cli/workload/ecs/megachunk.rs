@@ -7,8 +7,8 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::{
-    Beside, Deferred, EcsAbilities, EcsContender, Mixed, Solving, Systems, SystemsCase, Tally,
-    in_parts, systems, values,
+    Beside, Crowd, Deferred, EcsAbilities, EcsContender, Mixed, Solving, Systems, SystemsCase,
+    Tally, in_parts, systems, values,
 };
 use crate::cli::workload::Unsupported;
 use crate::command::Commands;
@@ -61,6 +61,8 @@ pub(super) fn body(number: u32) -> (Transform, Position, Rotation, Velocity) {
         Velocity(values::velocity()),
     )
 }
+
+mod templates;
 
 /// A world, and the queries that were made so far.
 #[derive(Debug, Default)]
@@ -128,6 +130,7 @@ impl EcsContender for Megachunk {
         schedules: true,
         solves: true,
         solves_archetypes: true,
+        spawns_templates: true,
     };
 
     fn fresh() -> Self {
@@ -339,6 +342,10 @@ impl EcsContender for Megachunk {
                 });
             }
         })
+    }
+
+    fn spawn_crowd(&mut self, pool: &ThreadPool, agents: u32, crowd: Crowd) -> Duration {
+        templates::spawn(&mut self.world, pool, agents, crowd)
     }
 
     fn double(&mut self) {

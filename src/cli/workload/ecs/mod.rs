@@ -15,6 +15,7 @@ mod archetypes;
 mod beside;
 mod component;
 mod contender;
+mod crowd;
 mod deferred;
 mod heap;
 mod limit;
@@ -28,6 +29,7 @@ pub mod values;
 pub use beside::Beside;
 use component::Way;
 pub use contender::{EcsAbilities, EcsContender, Tally};
+pub use crowd::Crowd;
 pub use deferred::{Deferred, DeferredCase, Mixed};
 pub use limit::Limit;
 pub use megachunk::Megachunk;
@@ -72,6 +74,8 @@ pub enum EcsWorkload {
     AddRemoveSlice,
     /// One million created in batch, cold and warm, cleared, and destroyed one by one.
     SpawnMillion,
+    /// One million of three kinds created by a batch each, and from templates in one call.
+    SpawnTemplates,
     /// One million created one by one, cold.
     SpawnMillionSingle,
     /// A random half of one million destroyed, one by one.
@@ -112,13 +116,14 @@ pub enum EcsWorkload {
 
 impl EcsWorkload {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 35] = [
         Self::SimpleInsert,
         Self::SimpleIter,
         Self::FragmentedIter,
         Self::AddRemoveSingle,
         Self::AddRemoveSlice,
         Self::SpawnMillion,
+        Self::SpawnTemplates,
         Self::SpawnMillionSingle,
         Self::DespawnHalfSingle,
         Self::DespawnHalfSlice,
@@ -163,6 +168,13 @@ impl EcsWorkload {
                 "clear_1m",
                 "spawn_1m/batch_warm",
                 "despawn_1m/single",
+            ],
+            Self::SpawnTemplates => &[
+                "spawn_templates/batches_cold",
+                "spawn_templates/spawner_cold",
+                "spawn_templates/batches_warm",
+                "spawn_templates/spawner_warm",
+                "spawn_templates/disc_warm",
             ],
             Self::SpawnMillionSingle => &["spawn_1m/single_cold"],
             Self::DespawnHalfSingle => &["despawn_half/single"],
@@ -220,6 +232,7 @@ impl EcsWorkload {
             Self::GetMillion
             | Self::IterateMillion
             | Self::IterateTenMillion
+            | Self::SpawnTemplates
             | Self::Deferred(_)
             | Self::Schedule
             | Self::HeavyCompute
@@ -282,6 +295,7 @@ impl EcsWorkload {
                 "creates nothing while a query runs",
             ),
             Self::RemoveSlice => removes(),
+            Self::SpawnTemplates => needs(able.spawns_templates, "has no templates"),
             Self::Schedule if threads > 1 => needs(able.schedules, "runs no systems side by side"),
             Self::EmptySystems(_) | Self::Solve => {
                 needs(able.solves, "has no schedule of any number of systems")
@@ -312,6 +326,7 @@ impl EcsWorkload {
             Self::AddRemoveSingle => Arc::new(small::AddRemove::<C>::new(false, size)),
             Self::AddRemoveSlice => Arc::new(small::AddRemove::<C>::new(true, size)),
             Self::SpawnMillion => Arc::new(spawn::InBatch::<C>::new(size)),
+            Self::SpawnTemplates => Arc::new(crowd::Rows::<C>::new(size, threads)?),
             Self::SpawnMillionSingle => Arc::new(spawn::OneByOne::<C>::new(size)),
             Self::DespawnHalfSingle => Arc::new(spawn::RandomHalf::<C>::new(false, size)),
             Self::DespawnHalfSlice => Arc::new(spawn::RandomHalf::<C>::new(true, size)),

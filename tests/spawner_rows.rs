@@ -362,7 +362,10 @@ fn the_same_seed_gives_the_same_world_for_one_two_and_four_threads() {
             let mut world = world();
             let spawned = crowd(&mut world, seed);
             sound(&world);
-            (world.state_hash().unwrap(), spawned)
+            (
+                world.state_hash().unwrap(),
+                spawned.iter().collect::<Vec<_>>(),
+            )
         })
     };
     let one = run(1, 7);
@@ -459,6 +462,17 @@ fn despawning_passes_over_those_that_are_dead_and_comes_to_nothing_again() {
     assert_eq!(world.count(), 5_001);
     assert!(world.exists(bystander));
     sound(&world);
+}
+
+#[test]
+fn despawning_in_a_world_of_another_universe_does_nothing() {
+    let (mut here, mut elsewhere) = (world(), world());
+    let spawned = crowd(&mut here, 1);
+    // The same ids, of other entities.
+    let others = crowd(&mut elsewhere, 2);
+    assert_eq!(spawned.despawn(&mut elsewhere), 0);
+    assert_eq!(elsewhere.count(), others.len());
+    assert_eq!(spawned.despawn(&mut here), 20_000);
 }
 
 // --- Several frames ----------------------------------------------------------------------------------
@@ -737,7 +751,11 @@ fn generators_made_of_nonsense_are_errors_that_say_what() {
     for radius in [0.0, -1.0, f32::INFINITY, nan] {
         refused(Disc::new([0.0; 3], radius).map(drop), "radius");
     }
+    refused(Disc::new([f32::MAX; 3], f32::MAX).map(drop), "edge is inf");
     refused(Grid::new([0.0; 3], 0.0, 4).map(drop), "distance");
+    let wide = Grid::new([0.0; 3], f32::MAX, 2).unwrap();
+    assert!(wide.points(4, 0).is_ok());
+    refused(wide.points(5, 0).map(drop), "farthest point is inf");
     refused(Grid::new([0.0; 3], 1.0, 0).map(drop), "columns");
     refused(Grid::new([f32::INFINITY; 3], 1.0, 1).map(drop), "inf");
     refused(
@@ -773,8 +791,10 @@ fn generators_made_of_nonsense_are_errors_that_say_what() {
 
 #[test]
 fn the_widest_areas_have_places_too() {
-    let disc = Disc::new([f32::MAX; 3], f32::MAX).unwrap();
-    assert!(!points(&disc, 100, 1).is_empty());
+    let disc = Disc::new([0.0; 3], f32::MAX).unwrap();
+    for point in points(&disc, 100, 1) {
+        assert!(point.position.iter().all(|number| number.is_finite()));
+    }
     let lines = AlongLines::new([[[f32::MIN; 3], [f32::MAX; 3]]]).unwrap();
     for point in points(&lines, 100, 1) {
         assert!(point.position.iter().all(|number| number.is_finite()));

@@ -1,7 +1,7 @@
 //! `Spawned`: the entities of a spawn.
 
 use crate::entity::Entity;
-use crate::world::World;
+use crate::world::{Batch, World};
 
 /// What a spawner has created: the handles, entry by entry, in the order of the points.
 ///
@@ -25,9 +25,11 @@ use crate::world::World;
 /// assert!(world.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Spawned {
     entries: Vec<Handles>,
+    /// The number of the universe's registry, once there are handles: they mean nothing in another one.
+    universe: Option<u64>,
 }
 
 /// Handles in an order.
@@ -100,11 +102,15 @@ impl Spawned {
     pub(super) fn new(entries: usize) -> Self {
         Self {
             entries: vec![Handles::default(); entries],
+            universe: None,
         }
     }
 
-    pub(super) fn extend(&mut self, entry: usize, entities: &[Entity]) {
-        self.entries[entry].extend(entities);
+    /// Takes the entities of a batch in.
+    pub(super) fn extend(&mut self, world: &World, entry: usize, batch: &Batch) {
+        self.universe = Some(world.registry().identity());
+        let slices = batch.slices(world);
+        slices.for_each(|entities| self.entries[entry].extend(entities));
     }
 
     /// How many were created, whether they still live or not. O(entries).
@@ -135,12 +141,16 @@ impl Spawned {
     }
 
     /// Destroys those that still live in this world; how many. Those that are dead already, or live in another
-    /// world, are passed over. Observers see one batch. O(entities).
+    /// world, are passed over; in a world of another universe that is all of them. Observers see one batch.
+    /// O(entities).
     ///
     /// # Panics
     /// If a fragment's `drop` panics; all are gone then.
     #[doc(alias = "DoDespawning")]
     pub fn despawn(&self, world: &mut World) -> usize {
+        if self.universe != Some(world.registry().identity()) {
+            return 0;
+        }
         let living: Vec<Entity> = self.iter().filter(|&e| world.is_built(e)).collect();
         world.destroy_slice(&living).done
     }

@@ -21,7 +21,7 @@ const SLICE: usize = 1_024;
 ///
 /// When all is done there are the same entities with the same values as from one call, each entry's in the same
 /// order, and if nobody else created or destroyed anything meanwhile, also in the same order in the same chunks. Ids
-/// may be others. Observers see one batch an entry and step.
+/// may be others. Observers see one batch an entry and step. Dropped, it leaves what it has created.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -192,9 +192,7 @@ impl SpawnJob {
             });
         let (batches, panicked) = world.create_orders(&orders.collect::<Vec<_>>())?;
         for ((number, ..), batch) in parts.iter().zip(&batches) {
-            for entities in batch.slices(world) {
-                self.spawned.extend(*number, entities);
-            }
+            self.spawned.extend(world, *number, batch);
         }
         self.done = now.end;
         resume(panicked);

@@ -19,6 +19,8 @@ mod proportion;
 mod random;
 #[expect(clippy::module_inception, reason = "the noun of the room")]
 mod spawner;
+#[cfg(test)]
+mod tests;
 
 pub use error::SpawnError;
 pub use generator::{AlongLines, Disc, Each, Grid, PointsFile, PoissonDisc};

@@ -37,6 +37,9 @@ impl Disc {
     pub fn new(middle: [f32; 3], radius: f32) -> Result<Self, SpawnError> {
         finite(NAME, "the middle", &middle)?;
         positive(NAME, "the radius", radius)?;
+        let [x, y, _] = middle;
+        let edge = [x - radius, x + radius, y - radius, y + radius];
+        finite(NAME, "its edge", &edge)?;
         Ok(Self { middle, radius })
     }
 }

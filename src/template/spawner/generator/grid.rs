@@ -48,19 +48,29 @@ impl Grid {
 }
 
 impl Generator for Grid {
-    fn points(&self, _count: usize, _seed: u64) -> Result<Arc<dyn Points>, SpawnError> {
+    fn points(&self, count: usize, _seed: u64) -> Result<Arc<dyn Points>, SpawnError> {
+        let columns = self.columns as usize;
+        let corner =
+            [count.min(columns), count.div_ceil(columns)].map(|cells| cells.saturating_sub(1));
+        finite(NAME, "the farthest point", &self.at(corner))?;
         Ok(Arc::new(*self))
+    }
+}
+
+impl Grid {
+    /// The point of a column and a row.
+    fn at(&self, [column, row]: [usize; 2]) -> [f32; 3] {
+        let [x, y, height] = self.first;
+        let (right, up) = (column as f32 * self.distance, row as f32 * self.distance);
+        [x + right, y + up, height]
     }
 }
 
 impl Points for Grid {
     fn write(&self, first: usize, out: &mut [SpawnPoint]) {
-        let [x, y, height] = self.first;
         let columns = self.columns as usize;
         for (number, point) in (first..).zip(out) {
-            let (row, column) = (number / columns, number % columns);
-            let (right, up) = (column as f32 * self.distance, row as f32 * self.distance);
-            point.position = [x + right, y + up, height];
+            point.position = self.at([number % columns, number / columns]);
         }
     }
 }

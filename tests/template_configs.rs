@@ -360,3 +360,99 @@ fn users_types_read_themselves_as_serde_lets_them() {
         .unwrap();
     assert!(seen.0.contains("One(7)"), "{}", seen.0);
 }
+
+#[test]
+fn a_requirement_of_a_parents_trait_that_a_child_lacks_names_the_child() {
+    let world = World::new();
+    let mut registry = TemplateRegistry::new(world.universe(), traits());
+    let errors = registry
+        .load_texts([
+            ("agent", "id = 'agent'\nabstract = true\n[traits.steer.route]\npoints = []\nlooped = true\n[traits.quiet]"),
+            ("a", "id = 'a'\nparent = 'agent'"),
+            ("b", "id = 'b'\nparent = 'agent'\n[traits.walk]\nspeed = 0.5"),
+            ("c", "id = 'c'\nparent = 'agent'"),
+            ("d", "id = 'd'\nparent = 'agent'\n[traits.walk]\nspeed = 1.5"),
+        ])
+        .unwrap_err();
+    let speed = core::any::type_name::<Speed>();
+    let expected = format!(
+        "agent:3:9: `steer` requires {speed}, which no trait adds, in `a`\n\
+         agent:3:9: `steer` requires {speed}, which no trait adds, in `c`\n\
+         agent:6:9: `quiet` refuses: steps can be heard, in `d`"
+    );
+    assert_eq!(errors.to_string(), expected);
+}
+
+#[test]
+fn a_text_and_a_file_of_one_name_are_two() {
+    let folder = Folder::new("one_name");
+    folder.write("a.toml", "id = 'file'");
+    let world = World::new();
+    let mut registry = TemplateRegistry::new(world.universe(), traits());
+    let path = folder.path().join("a.toml");
+    registry
+        .load_str(path.to_str().unwrap(), "id = 'text'")
+        .unwrap();
+    registry.load_file(&path).unwrap();
+    assert_eq!(registry.ids().collect::<Vec<_>>(), ["file", "text"]);
+}
+
+#[test]
+fn loading_more_does_not_look_at_what_is_loaded() {
+    let folder = Folder::new("load_more");
+    folder.write("a.toml", "id = 'a'");
+    let world = World::new();
+    let mut registry = TemplateRegistry::new(world.universe(), traits());
+    registry.load_dir(folder.path()).unwrap();
+    folder.write("a.toml", "broken");
+    registry.load_str("b", "id = 'b'\nparent = 'a'").unwrap();
+    assert!(registry.load_dir(folder.path()).is_err());
+    assert!(registry.refresh().is_err());
+    folder.write("a.toml", "id = 'a'");
+    assert!(registry.refresh().unwrap().is_empty());
+    assert_eq!(registry.ids().collect::<Vec<_>>(), ["a", "b"]);
+}
+
+#[test]
+fn a_parameter_in_a_parameter_that_a_trait_refuses_has_its_line() {
+    #[derive(Deserialize)]
+    struct Way {
+        points: Vec<[f32; 2]>,
+    }
+    #[derive(Deserialize)]
+    struct Routed {
+        route: Way,
+    }
+    impl EntityTrait for Routed {
+        fn build(&self, _: &mut BuildContext<'_>) -> Result<(), TraitError> {
+            match self.route.points.len() {
+                0 => Err(TraitError::at("route.points", "are none")),
+                _ => Err(TraitError::at("way", "is no parameter")),
+            }
+        }
+    }
+    let world = World::new();
+    let mut traits = TraitRegistry::new();
+    traits.register::<Routed>("routed").unwrap();
+    let mut registry = TemplateRegistry::new(world.universe(), traits);
+    let told = |registry: &mut TemplateRegistry, points: &str| {
+        let text = format!("id = 't'\n[traits.routed]\n\n[traits.routed.route]\npoints = {points}");
+        registry.load_str("t", &text).unwrap_err().to_string()
+    };
+    assert_eq!(
+        told(&mut registry, "[]"),
+        "t:4:16: `routed` refuses: `route.points`: are none"
+    );
+    assert_eq!(
+        told(&mut registry, "[[1, 2]]"),
+        "t:2:9: `routed` refuses: `way`: is no parameter"
+    );
+}
+
+#[test]
+fn a_registry_is_a_resource_of_a_world() {
+    let mut world = World::new();
+    let mut registry = TemplateRegistry::new(world.universe(), traits());
+    registry.load_str("a", "id = 'a'").unwrap();
+    world.resources_mut().insert(registry);
+}

@@ -574,3 +574,55 @@ fn a_template_without_traits_makes_entities_without_fragments() {
     assert!(world.exists(entity) && world.composition(entity).unwrap().is_empty());
     assert_eq!(nothing.name(), "nothing");
 }
+
+#[test]
+fn two_traits_of_one_class_in_one_config_are_an_error() {
+    let world = World::new();
+    let nothing = |_: &mut BuildContext<'_>| {};
+    let twice = TemplateBuilder::new("ant")
+        .does("walk", nothing)
+        .does("walk", nothing);
+    assert_eq!(
+        faults(&twice, &world),
+        ["template `ant`: there are two traits called `walk`"]
+    );
+    // Also for those who inherit it.
+    assert!(
+        twice
+            .child("bee")
+            .does("walk", nothing)
+            .finish(&world)
+            .is_err()
+    );
+}
+
+#[test]
+fn a_template_makes_many_entities_at_once_or_none() {
+    let mut world = World::new();
+    let builder = TemplateBuilder::new("ant").does("all", |context| {
+        context
+            .add(Speed(1.5))
+            .add_tag(OnFoot)
+            .shared(Team(3))
+            .per_chunk(Bounds(7));
+    });
+    let ant = builder.finish(&world).unwrap();
+    let ants = ant.create_batch(&mut world, 5_000).unwrap();
+    assert_eq!((ants.len(), world.count()), (5_000, 5_000));
+    for entity in ants.iter(&world) {
+        assert_eq!(world.get::<Speed>(entity).unwrap(), &Speed(1.5));
+        assert_eq!(world.shared::<Team>(entity).unwrap(), &Team(3));
+    }
+    assert!(ant.create_batch(&mut world, usize::MAX).is_err());
+    assert_eq!(world.count(), 5_000);
+    assert_eq!(ant.create_batch(&mut world, 0).unwrap().len(), 0);
+}
+
+#[test]
+fn templates_and_errors_go_to_other_threads() {
+    fn goes<T: Send + Sync + 'static>() {}
+    goes::<Template>();
+    goes::<TemplateBuilder>();
+    goes::<megachunk::template::TemplateErrors>();
+    goes::<TraitError>();
+}

@@ -41,6 +41,8 @@ pub struct TemplateBuilder {
     members: Vec<Member>,
     /// Of the traits that are added now.
     depth: usize,
+    /// Traits that have a class which one of the same config has.
+    twice: Vec<usize>,
 }
 
 impl TemplateBuilder {
@@ -51,6 +53,7 @@ impl TemplateBuilder {
             name: None,
             members: Vec::new(),
             depth: 0,
+            twice: Vec::new(),
         }
     }
 
@@ -67,16 +70,17 @@ impl TemplateBuilder {
             name: None,
             members: self.members.clone(),
             depth: self.depth + 1,
+            twice: self.twice.clone(),
         }
     }
 
-    /// Adds a trait, whose class is its type's name without the path. It takes the place of one of the same class
-    /// that is there.
+    /// Adds a trait, whose class is its type's name without the path. It takes the place of the parent's of the same
+    /// class; that there are two in one config is a mistake.
     pub fn with<T: EntityTrait>(self, instance: T) -> Self {
         self.with_class(short_name::<T>(), instance)
     }
 
-    /// Adds a trait with a class: what it is called. It takes the place of one of the same class that is there.
+    /// Adds a trait with a class: what it is called.
     pub fn with_class<T: EntityTrait>(self, class: &str, instance: T) -> Self {
         self.with_member(Member {
             class: class.into(),
@@ -89,9 +93,14 @@ impl TemplateBuilder {
     /// Adds a trait, as one of this builder's own.
     pub(super) fn with_member(mut self, mut member: Member) -> Self {
         member.depth = self.depth;
-        let same = |other: &&mut Member| other.class == member.class;
-        match self.members.iter_mut().find(same) {
-            Some(replaced) => *replaced = member,
+        let mut classes = self.members.iter();
+        match classes.position(|other| other.class == member.class) {
+            Some(at) => {
+                if self.members[at].depth == member.depth {
+                    self.twice.push(at);
+                }
+                self.members[at] = member;
+            }
             None => self.members.push(member),
         }
         self
@@ -118,8 +127,12 @@ impl TemplateBuilder {
     /// As for [`finish`](Self::finish).
     pub fn finish_in(&self, universe: &Arc<Universe>) -> Result<Template, TemplateErrors> {
         let (mut built, mut faults) = (Members::default(), Vec::new());
+        for &at in &self.twice {
+            let class = (*self.members[at].class).into();
+            faults.push((at, TemplateFault::TraitTwice { class }));
+        }
         let added = self.build(universe, &mut built, &mut faults);
-        self.refuse(faults)?;
+        self.refuse(faults, depends_on_others)?;
         let name = self.name.clone().unwrap_or_else(|| self.id.clone());
         let template = Template::new(self.id.clone(), name, universe, built, added);
         let template = match template {
@@ -133,7 +146,7 @@ impl TemplateBuilder {
                 faults.push((by, TemplateFault::Refused { class, error }));
             }
         }
-        self.refuse(faults)?;
+        self.refuse(faults, |_| true)?;
         Ok(template)
     }
 
@@ -164,26 +177,41 @@ impl TemplateBuilder {
         }
     }
 
-    /// The faults as errors, each with its place, in the order of the traits.
-    fn refuse(&self, mut faults: Vec<(usize, TemplateFault)>) -> Result<(), TemplateErrors> {
+    /// The faults as errors, each with its place, in the order of the traits. `depends` says whether a fault of a
+    /// parent's trait is the child's.
+    fn refuse(
+        &self,
+        mut faults: Vec<(usize, TemplateFault)>,
+        depends: fn(&TemplateFault) -> bool,
+    ) -> Result<(), TemplateErrors> {
         faults.sort_by_key(|&(by, _)| by);
         let error = |(by, fault): (usize, TemplateFault)| {
             let cause = match &fault {
                 TemplateFault::Refused { error, .. } => Some(error),
                 _ => None,
             };
-            let place = self
-                .members
-                .get(by)
-                .and_then(|member| member.place_of(cause));
+            let member = self.members.get(by);
+            let place = member.and_then(|member| member.place_of(cause));
+            let inherited = member.is_some_and(|member| member.depth < self.depth);
+            let told = place.is_none() || (inherited && depends(&fault));
             TemplateError {
                 place,
-                template: Some(self.id.clone()),
+                template: told.then(|| self.id.clone()),
                 fault,
             }
         };
         TemplateErrors::of(faults.into_iter().map(error).collect())
     }
+}
+
+/// Whether a fault is not that of one trait alone, but of what is there beside it.
+fn depends_on_others(fault: &TemplateFault) -> bool {
+    matches!(
+        fault,
+        TemplateFault::MissingFragment { .. }
+            | TemplateFault::MissingTrait { .. }
+            | TemplateFault::Fragment(_)
+    )
 }
 
 /// A type's name without the paths.

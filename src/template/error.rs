@@ -31,7 +31,8 @@ impl fmt::Display for ConfigPlace {
 pub struct TemplateError {
     /// Where it stands, if in a file.
     pub place: Option<ConfigPlace>,
-    /// The id of the template that it is about, if it came so far.
+    /// The id of the template that it is about, if that is not the config that stands there: a child, which lacks what
+    /// the trait of a parent requires.
     pub template: Option<Box<str>>,
     /// What is wrong.
     pub fault: TemplateFault,
@@ -40,7 +41,8 @@ pub struct TemplateError {
 impl fmt::Display for TemplateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.place, &self.template) {
-            (Some(place), _) => write!(f, "{place}: {}", self.fault),
+            (Some(place), Some(child)) => write!(f, "{place}: {}, in `{child}`", self.fault),
+            (Some(place), None) => write!(f, "{place}: {}", self.fault),
             (None, Some(template)) => write!(f, "template `{template}`: {}", self.fault),
             (None, None) => write!(f, "{}", self.fault),
         }
@@ -63,9 +65,7 @@ impl TemplateErrors {
         errors.sort_by(|a, b| a.place.cmp(&b.place));
         let mut each: Vec<TemplateError> = Vec::with_capacity(errors.len());
         for error in errors {
-            let again = |other: &TemplateError| {
-                error.place.is_some() && error.place == other.place && error.fault == other.fault
-            };
+            let again = |other: &TemplateError| error.place.is_some() && *other == error;
             let same_place = each.iter().rev().take_while(|e| e.place == error.place);
             if !same_place.into_iter().any(again) {
                 each.push(error);

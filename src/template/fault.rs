@@ -97,6 +97,12 @@ pub enum TemplateFault {
         /// The class.
         class: Box<str>,
     },
+    /// One config has two traits of one class.
+    #[error("there are two traits called `{class}`")]
+    TraitTwice {
+        /// The class.
+        class: Box<str>,
+    },
     /// A parameter that a trait does not have.
     #[error("`{class}` has no `{field}`{}", hint(.nearest))]
     UnknownField {

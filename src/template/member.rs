@@ -32,7 +32,8 @@ impl Member {
         let source = self.source.as_deref()?;
         let field = match error {
             Some(TraitError::RefusedField { field, .. }) => {
-                source.fields.iter().find(|(name, _)| name == field)
+                let first = field.split(['.', '[']).next().unwrap_or(field);
+                source.fields.iter().find(|(name, _)| **name == *first)
             }
             _ => None,
         };

@@ -20,7 +20,7 @@ pub enum TraitError {
         /// Why.
         message: Box<str>,
     },
-    /// One of its parameters. If it stands in a file, the error names the line.
+    /// One of its parameters, or something in it (`route.points[2]`). If it stands in a file, the error names the line.
     #[error("`{field}`: {message}")]
     RefusedField {
         /// The parameter.

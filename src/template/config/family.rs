@@ -24,7 +24,7 @@ impl Family {
             if let Some(first) = family.configs.get(&config.id) {
                 errors.push(TemplateError {
                     place: Some(config.place.clone()),
-                    template: Some(config.id.clone()),
+                    template: None,
                     fault: TemplateFault::DuplicateId {
                         id: config.id.clone(),
                         first: Box::new(first.place.clone()),
@@ -51,7 +51,7 @@ impl Family {
             if !self.configs.contains_key(parent) {
                 errors.push(TemplateError {
                     place: Some(place.clone()),
-                    template: Some(config.id.clone()),
+                    template: None,
                     fault: TemplateFault::UnknownParent {
                         parent: parent.clone(),
                         nearest: self.nearest_other(parent, &config.id),
@@ -119,7 +119,7 @@ fn told(members: &mut [&Arc<Config>]) -> TemplateError {
     let place = members[0].parent.as_ref().map(|(_, place)| place.clone());
     TemplateError {
         place,
-        template: Some(members[0].id.clone()),
+        template: None,
         fault: TemplateFault::ParentLoop {
             path: ids.map(|config| String::from(&*config.id)).collect(),
         },

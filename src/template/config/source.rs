@@ -1,6 +1,6 @@
 //! `Source`: where configs come from, and their texts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -22,30 +22,50 @@ pub(super) enum Source {
     Text(PathBuf, Arc<str>),
 }
 
-/// The texts of sources while they are gathered, by their paths.
+/// By what a text is found again: the path, and whether it is only a name.
+pub(super) type TextKey = (PathBuf, bool);
+
+/// A text, and the number of the source that it is of.
+#[derive(Clone, Debug)]
+pub(super) struct SourceText {
+    pub(super) text: Arc<str>,
+    pub(super) source: usize,
+}
+
+/// The texts of sources while they are gathered.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
-    pub(super) texts: BTreeMap<PathBuf, Arc<str>>,
+    pub(super) texts: BTreeMap<TextKey, SourceText>,
     /// One file under two paths is read once.
-    known: std::collections::HashSet<PathBuf>,
+    known: HashSet<PathBuf>,
     pub(super) errors: Vec<TemplateError>,
+    /// Of the source that is read now.
+    source: usize,
 }
 
 impl Texts {
-    /// Reads all sources. O(bytes).
-    pub(super) fn read(sources: &[Source], fresh: &[Source]) -> Self {
-        let mut texts = Self::default();
-        for source in sources {
-            match source {
-                Source::Directory(path) => texts.directory(path),
-                // A file that was there, and is not, is a config that is gone.
-                Source::File(path) => texts.file(path, fresh.contains(source)),
-                Source::Text(name, text) => {
-                    texts.texts.insert(name.clone(), Arc::clone(text));
-                }
-            }
+    /// Takes a text over as it is.
+    pub(super) fn keep(&mut self, key: TextKey, text: SourceText) {
+        if !key.1 {
+            self.known.insert(one_path(&key.0));
         }
-        texts
+        self.texts.insert(key, text);
+    }
+
+    /// Reads a source, which has this number. O(bytes).
+    pub(super) fn read(&mut self, number: usize, source: &Source, must_be_there: bool) {
+        self.source = number;
+        match source {
+            Source::Directory(path) => self.directory(path),
+            Source::File(path) => self.file(path, must_be_there),
+            Source::Text(name, text) => self.found(name, true, Arc::clone(text)),
+        }
+    }
+
+    fn found(&mut self, path: &Path, is_text: bool, text: Arc<str>) {
+        let source = self.source;
+        let text = SourceText { text, source };
+        self.texts.insert((path.into(), is_text), text);
     }
 
     fn unreadable(&mut self, path: &Path, error: &io::Error) {
@@ -65,8 +85,7 @@ impl Texts {
     }
 
     fn file(&mut self, path: &Path, must_be_there: bool) {
-        let one = fs::canonicalize(path).unwrap_or_else(|_| path.into());
-        if !self.known.insert(one) {
+        if !self.known.insert(one_path(path)) {
             return;
         }
         match content(path) {
@@ -77,9 +96,7 @@ impl Texts {
                 self.errors.push(about_file(path, fault));
             }
             Ok(bytes) => match String::from_utf8(bytes) {
-                Ok(text) => {
-                    self.texts.insert(path.into(), text.into());
-                }
+                Ok(text) => self.found(path, false, text.into()),
                 Err(error) => {
                     let valid = error.utf8_error().valid_up_to();
                     let bytes = &error.as_bytes()[..valid];
@@ -90,6 +107,11 @@ impl Texts {
             },
         }
     }
+}
+
+/// The path of a file that is one for all its paths, if it is there.
+fn one_path(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 
 /// The configs in a directory, and the directories in it that are no links, each sorted by name. Hidden ones are

@@ -1,21 +1,29 @@
 //! `State`: all that a registry knows, as one thing that is replaced as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use super::config::Config;
 use super::family::{Family, builder};
-use super::source::{Source, Texts};
+use super::source::{Source, SourceText, TextKey, Texts};
 use super::{ConfigChanges, TraitRegistry};
 use crate::archetype::Universe;
 use crate::template::{Template, TemplateErrors};
+
+/// Which sources are read again.
+#[derive(Debug)]
+pub(super) enum Fresh {
+    /// Those with these numbers, which must be there.
+    Loaded(Vec<usize>),
+    /// All.
+    Refreshed,
+}
 
 /// All that a registry knows.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) sources: Vec<Source>,
-    files: BTreeMap<PathBuf, ConfigFile>,
+    files: BTreeMap<TextKey, ConfigFile>,
     pub(super) family: Family,
     /// By the id of its config, once it was asked for.
     pub(super) templates: BTreeMap<Box<str>, OnceLock<Arc<Template>>>,
@@ -24,36 +32,56 @@ pub(super) struct State {
 #[derive(Debug)]
 struct ConfigFile {
     /// What was read: a file is the same as long as its text is.
-    text: Arc<str>,
+    text: SourceText,
     config: Arc<Config>,
 }
 
 impl State {
-    /// What comes after this one, with the sources that these are now; or all that is wrong with it. `fresh` are sources
-    /// that must be there.
+    /// The texts of sources, of which those that are `fresh` are read. Others are as they were.
+    fn texts(&self, sources: &[Source], fresh: &Fresh) -> Texts {
+        let mut texts = Texts::default();
+        let is_fresh = |number: usize| match fresh {
+            Fresh::Loaded(numbers) => numbers.contains(&number),
+            Fresh::Refreshed => true,
+        };
+        for (key, file) in &self.files {
+            if !is_fresh(file.text.source) {
+                texts.keep(key.clone(), file.text.clone());
+            }
+        }
+        for (number, source) in sources.iter().enumerate() {
+            if is_fresh(number) {
+                // A file that was there, and is not, is a config that is gone.
+                texts.read(number, source, matches!(fresh, Fresh::Loaded(_)));
+            }
+        }
+        texts
+    }
+
+    /// What comes after this one, with the sources that these are now; or all that is wrong with it.
     ///
     /// Each template that would differ is built, so that what is loaded can be used; those that nobody has asked for
     /// go again at once.
     pub(super) fn next(
         &self,
         sources: Vec<Source>,
-        fresh: &[Source],
+        fresh: &Fresh,
         traits: &TraitRegistry,
         universe: &Arc<Universe>,
     ) -> Result<(Self, ConfigChanges), TemplateErrors> {
-        let texts = Texts::read(&sources, fresh);
+        let texts = self.texts(&sources, fresh);
         let mut errors = texts.errors;
         let (mut files, mut broken) = (BTreeMap::new(), Vec::new());
-        for (path, text) in texts.texts {
-            let same = self.files.get(&path).filter(|file| file.text == text);
-            let config = match same {
+        for (key, text) in texts.texts {
+            let same = self.files.get(&key);
+            let config = match same.filter(|file| file.text.text == text.text) {
                 Some(file) => Some(Arc::clone(&file.config)),
-                None => Config::read(&path, &text, traits, &mut errors).map(Arc::new),
+                None => Config::read(&key.0, &text.text, traits, &mut errors).map(Arc::new),
             };
             match config {
                 Some(config) if config.broken => broken.push(config),
                 Some(config) => {
-                    files.insert(path, ConfigFile { text, config });
+                    files.insert(key, ConfigFile { text, config });
                 }
                 None => {}
             }

@@ -55,7 +55,8 @@ impl TraitRegistry {
     }
 
     /// Makes a class known. Its parameters are the fields of `T`: configs with others are refused, also if `T`
-    /// itself would not refuse them. A unit struct has none.
+    /// itself would not refuse them (but for what `#[serde(flatten)]`, `tag` or `untagged` read: there serde does
+    /// not say which there are). A unit struct has none.
     ///
     /// # Errors
     /// [`TemplateFault::TraitTaken`].

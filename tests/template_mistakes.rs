@@ -272,3 +272,46 @@ fn a_text_that_is_nested_beyond_reason_is_an_error_and_nothing_worse() {
         format!("t:4:9: `speed` of `walk`: invalid type: string \"{dots}\", expected f32")
     );
 }
+
+#[test]
+fn a_text_with_very_many_mistakes_has_them_all_told() {
+    // In one line, so that each place has the whole line before it.
+    let fields: Vec<String> = (0..30_000).map(|n| format!("f{n} = 1")).collect();
+    let told = wrong(&format!(
+        "id = 't'\ntraits.walk = {{ {} }}",
+        fields.join(", ")
+    ));
+    // And the one that is missing.
+    assert_eq!(told.lines().count(), 30_001);
+    assert!(told.ends_with("`walk` has no `f29999`"));
+    let twice = vec!["speed = 1"; 30_000].join(", ");
+    let told = wrong(&format!("id = 't'\ntraits.walk = {{ {twice} }}"));
+    assert_eq!(told.lines().count(), 29_999);
+    let tables = vec!["[traits.walk]\nspeed = 1"; 10_000].join("\n");
+    let told = wrong(&format!("id = 't'\n{tables}"));
+    assert_eq!(told.lines().count(), 9_999);
+}
+
+#[test]
+fn very_long_names_are_told_without_a_hint() {
+    let world = World::new();
+    let mut registry = registry(&world);
+    let (id, parent) = ("i".repeat(400_000), format!("{}j", "i".repeat(399_999)));
+    let child = format!("id = 'child'\nparent = '{parent}'");
+    let known = format!("id = '{id}'");
+    let errors = registry
+        .load_texts([("a", &*known), ("b", &*child)])
+        .unwrap_err();
+    let fault = &errors.as_slice()[0].fault;
+    assert!(matches!(
+        fault,
+        TemplateFault::UnknownParent { nearest: None, .. }
+    ));
+}
+
+#[test]
+fn of_a_text_that_is_no_toml_only_that_is_told() {
+    assert!(wrong("speed").starts_with("t:1:6: "), "{}", wrong("speed"));
+    let wrong = wrong("id = 't'\nspeed = = 3\nnope = 1\n[traits.wlak]");
+    assert_eq!(wrong.lines().count(), 1, "{wrong}");
+}

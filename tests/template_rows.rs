@@ -1,7 +1,6 @@
 //! The behaviour of templates, a test for each row: traits in code, and what they build.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::fragment::{ConstShared, FragmentError, FragmentRegistry, PerChunk, Shared, Value};
 use megachunk::prelude::*;
@@ -506,67 +505,6 @@ fn a_template_makes_entities_in_each_world_of_its_universe_and_in_no_other() {
 }
 
 #[test]
-fn destroy_is_called_once_for_each_template_when_it_goes_last_trait_first() {
-    static ORDER: std::sync::Mutex<Vec<u8>> = std::sync::Mutex::new(Vec::new());
-    struct Part(u8);
-    impl EntityTrait for Part {
-        fn build(&self, _: &mut BuildContext<'_>) -> Result<(), TraitError> {
-            Ok(())
-        }
-        fn destroy(&self) {
-            ORDER.lock().unwrap().push(self.0);
-        }
-    }
-    let world = World::new();
-    let builder = TemplateBuilder::new("ant")
-        .with_class("a", Part(1))
-        .with_class("b", Part(2));
-    let (one, two) = (
-        builder.finish(&world).unwrap(),
-        builder.finish(&world).unwrap(),
-    );
-    drop(one);
-    assert_eq!(*ORDER.lock().unwrap(), [2, 1]);
-    drop((two, builder));
-    assert_eq!(*ORDER.lock().unwrap(), [2, 1, 2, 1]);
-}
-
-#[test]
-fn each_build_that_succeeds_is_followed_by_one_destroy_also_if_there_is_no_template() {
-    static ALIVE: AtomicUsize = AtomicUsize::new(0);
-    struct Counts;
-    impl EntityTrait for Counts {
-        fn build(&self, _: &mut BuildContext<'_>) -> Result<(), TraitError> {
-            ALIVE.fetch_add(1, Ordering::Relaxed);
-            Ok(())
-        }
-        fn destroy(&self) {
-            ALIVE.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-    let world = World::new();
-    let counts = TemplateBuilder::new("ant").with(Counts);
-    let refused = counts.clone().does("needs", |context| {
-        context.require::<Speed>();
-    });
-    assert!(refused.finish(&world).is_err());
-    assert_eq!(ALIVE.load(Ordering::Relaxed), 0);
-    let invalid = Checks(|_: &Template| Err(TraitError::new("no")));
-    assert!(
-        counts
-            .clone()
-            .with_class("no", invalid)
-            .finish(&world)
-            .is_err()
-    );
-    assert_eq!(ALIVE.load(Ordering::Relaxed), 0);
-    let template = counts.finish(&world).unwrap();
-    assert_eq!(ALIVE.load(Ordering::Relaxed), 1);
-    drop(template);
-    assert_eq!(ALIVE.load(Ordering::Relaxed), 0);
-}
-
-#[test]
 fn a_template_without_traits_makes_entities_without_fragments() {
     let mut world = World::new();
     let nothing = TemplateBuilder::new("nothing").finish(&world).unwrap();
@@ -594,35 +532,4 @@ fn two_traits_of_one_class_in_one_config_are_an_error() {
             .finish(&world)
             .is_err()
     );
-}
-
-#[test]
-fn a_template_makes_many_entities_at_once_or_none() {
-    let mut world = World::new();
-    let builder = TemplateBuilder::new("ant").does("all", |context| {
-        context
-            .add(Speed(1.5))
-            .add_tag(OnFoot)
-            .shared(Team(3))
-            .per_chunk(Bounds(7));
-    });
-    let ant = builder.finish(&world).unwrap();
-    let ants = ant.create_batch(&mut world, 5_000).unwrap();
-    assert_eq!((ants.len(), world.count()), (5_000, 5_000));
-    for entity in ants.iter(&world) {
-        assert_eq!(world.get::<Speed>(entity).unwrap(), &Speed(1.5));
-        assert_eq!(world.shared::<Team>(entity).unwrap(), &Team(3));
-    }
-    assert!(ant.create_batch(&mut world, usize::MAX).is_err());
-    assert_eq!(world.count(), 5_000);
-    assert_eq!(ant.create_batch(&mut world, 0).unwrap().len(), 0);
-}
-
-#[test]
-fn templates_and_errors_go_to_other_threads() {
-    fn goes<T: Send + Sync + 'static>() {}
-    goes::<Template>();
-    goes::<TemplateBuilder>();
-    goes::<megachunk::template::TemplateErrors>();
-    goes::<TraitError>();
 }

@@ -1,6 +1,7 @@
 //! `TemplateFault`: what can be wrong with a template.
 
 use crate::fragment::FragmentError;
+use crate::processor::nearest;
 use crate::template::TraitError;
 
 /// What is wrong with a template, or the file that it comes from.
@@ -212,6 +213,18 @@ pub enum TemplateFault {
         /// The id.
         id: Box<str>,
     },
+}
+
+/// The name that is most like one, if that can be found out soon: to compare two names takes the product of their
+/// lengths.
+pub(super) fn near<'a>(
+    name: &str,
+    names: impl Iterator<Item = &'a str> + Clone,
+) -> Option<Box<str>> {
+    const LONGEST: usize = 100;
+    let short = |name: &&str| name.len() <= LONGEST;
+    let nearest = short(&name).then(|| nearest(name, names.filter(short)));
+    nearest.flatten().map(Into::into)
 }
 
 fn hint(nearest: &Option<Box<str>>) -> String {

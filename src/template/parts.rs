@@ -6,8 +6,8 @@ use core::any::{Any, type_name};
 
 use crate::archetype::Draft;
 use crate::fragment::{FragmentError, FragmentId, FragmentKind, FragmentRegistry, Value};
-use crate::processor::nearest;
 use crate::template::TemplateFault;
+use crate::template::fault::near;
 use crate::template::member::Member;
 
 /// What traits have added so far. A trait is named by its number among the members.
@@ -240,7 +240,7 @@ impl<'a> Parts<'a> {
             return;
         }
         let own = &*self.members[by].class;
-        let nearest = nearest(&class, classes.filter(|&known| known != own)).map(Into::into);
+        let nearest = near(&class, classes.filter(|&known| known != own));
         let required_by = self.class(by);
         let fault = TemplateFault::MissingTrait {
             class,

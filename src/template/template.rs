@@ -117,7 +117,7 @@ impl Template {
         info.is_some_and(|info| self.composition.contains(info.id()))
     }
 
-    /// The value of a fragment.
+    /// The value of a fragment; a tag has none: see [`has`](Self::has).
     #[must_use]
     pub fn get<T: Fragment>(&self) -> Option<&T> {
         self.in_role::<T, T>()

@@ -11,7 +11,7 @@ use super::depth::{DEEPEST, too_deep};
 use super::lines::{Lines, about_file};
 use super::reader::{Entry, ReadError, What, in_order};
 use super::trait_registry::TraitRegistry;
-use crate::processor::nearest;
+use crate::template::fault::near;
 use crate::template::member::{Member, MemberSource};
 use crate::template::{ConfigPlace, TemplateError, TemplateFault};
 
@@ -86,18 +86,18 @@ impl Reading<'_> {
     /// its consequence, but for keys that stand there twice.
     fn syntax(&mut self, wrong: &[toml::de::Error]) -> bool {
         let mut whole = true;
-        let mut double_table = None;
+        let mut end_of_double = 0;
         for error in wrong {
             let span = error.span().unwrap_or_default();
             if error.message() == "duplicate key" {
-                let between = double_table.and_then(|from| self.text.get(from..span.start));
-                if between.is_some_and(|between| !between.contains("\n[")) {
+                if span.start < end_of_double {
                     // Of a table that stands there twice, so do its keys.
                     continue;
                 }
-                let before = self.text.get(..span.start).unwrap_or_default();
-                let line = before.rsplit('\n').next().unwrap_or_default();
-                double_table = line.trim_start().starts_with('[').then_some(span.start);
+                if self.lines.line_of(span.start).starts_with('[') {
+                    let rest = &self.text.get(span.start..).unwrap_or_default();
+                    end_of_double = rest.find("\n[").map_or(usize::MAX, |at| span.start + at);
+                }
                 let key = self.text.get(span.clone()).unwrap_or_default();
                 let key = key.trim_matches(['"', '\'']).into();
                 self.error(span.start, TemplateFault::DuplicateKey { key });
@@ -116,6 +116,9 @@ impl Reading<'_> {
     }
 
     fn config(&mut self, table: &DeTable<'_>, whole: bool) -> Option<Config> {
+        if !whole {
+            return self.remains(table);
+        }
         let mut id = None;
         let mut config = Config {
             id: "".into(),
@@ -138,12 +141,11 @@ impl Reading<'_> {
                     DeValue::Boolean(truth) => config.is_abstract = *truth,
                     _ => self.wrong_kind((key, value), "true or false"),
                 },
-                "traits" if whole => self.traits((key, value), &mut config.members),
-                "traits" => {}
+                "traits" => self.traits((key, value), &mut config.members),
                 unknown => {
                     let fault = TemplateFault::UnknownKey {
                         key: unknown.into(),
-                        nearest: nearest(unknown, KEYS.into_iter()).map(Into::into),
+                        nearest: near(unknown, KEYS.into_iter()),
                     };
                     self.error(key.span().start, fault);
                 }
@@ -157,7 +159,7 @@ impl Reading<'_> {
             Some((id, at)) => (config.id, config.place) = (id, self.lines.place(at)),
             None => {
                 // An id that is misspelt, or no text, was told.
-                if !table.contains_key("id") && whole && !self.is_misspelt_id() {
+                if !table.contains_key("id") && !self.is_misspelt_id() {
                     self.error(0, TemplateFault::MissingId);
                 }
                 return None;
@@ -165,6 +167,25 @@ impl Reading<'_> {
         }
         config.broken = !self.errors.is_empty();
         Some(config)
+    }
+
+    /// What is left of a config that cannot be read: its id, so that it can be a parent. Whatever else is said there may
+    /// not be meant.
+    fn remains(&self, table: &DeTable<'_>) -> Option<Config> {
+        let id = table.get("id")?;
+        Some(Config {
+            id: id
+                .get_ref()
+                .as_str()
+                .filter(|id| !id.trim().is_empty())?
+                .into(),
+            place: self.lines.place(id.span().start),
+            name: None,
+            parent: None,
+            is_abstract: false,
+            members: Vec::new(),
+            broken: true,
+        })
     }
 
     fn is_misspelt_id(&self) -> bool {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::config::Config;
-use crate::processor::nearest;
+use crate::template::fault::near;
 use crate::template::{TemplateBuilder, TemplateError, TemplateFault};
 
 /// All configs by their ids.
@@ -63,12 +63,12 @@ impl Family {
 
     fn nearest_other(&self, id: &str, own: &str) -> Option<Box<str>> {
         let others = self.configs.keys().map(|id| &**id);
-        nearest(id, others.filter(|&id| id != own)).map(Into::into)
+        near(id, others.filter(|&id| id != own))
     }
 
     /// The id that is most like one.
     pub(super) fn nearest(&self, id: &str) -> Option<Box<str>> {
-        nearest(id, self.configs.keys().map(|id| &**id)).map(Into::into)
+        near(id, self.configs.keys().map(|id| &**id))
     }
 
     /// Tells each loop once, at the member that stands first. O(configs).

@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::reader::{ReadError, read};
-use crate::processor::nearest;
+use crate::template::fault::near;
 use crate::template::{EntityTrait, TemplateError, TemplateFault};
 
 /// Reads a trait with its parameters.
@@ -87,7 +87,7 @@ impl TraitRegistry {
     }
 
     pub(super) fn nearest(&self, class: &str) -> Option<Box<str>> {
-        nearest(class, self.classes()).map(Into::into)
+        near(class, self.classes())
     }
 }
 

@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use serde::de;
 
-use crate::processor::nearest;
+use crate::template::fault;
 
 /// What is wrong with a value.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,5 +84,5 @@ impl de::Error for ReadError {
 
 /// The known name that is most like one.
 pub(super) fn near(name: &str, known: &[&str]) -> Option<Box<str>> {
-    nearest(name, known.iter().copied()).map(Into::into)
+    fault::near(name, known.iter().copied())
 }

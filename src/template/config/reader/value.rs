@@ -124,12 +124,12 @@ impl<'a, 'i> Reader<'a, 'i> {
     }
 
     /// Whether a key of this table was noted that is to be `field`, most likely.
-    fn is_misspelt(&self, table: &DeTable<'i>, field: &str) -> bool {
+    fn is_misspelt(&self, field: &str) -> bool {
+        let path = self.path.to_string();
         let unknown = self.unknown.borrow();
-        table.keys().any(|key| {
-            let noted = unknown.iter().find(|e| e.span == Some(key.span()));
-            matches!(noted, Some(ReadError { what: What::Unknown(_, Some(near)), .. }) if **near == *field)
-        })
+        let mut of_table = unknown.iter().filter(|error| *error.path == *path);
+        of_table
+            .any(|error| matches!(&error.what, What::Unknown(_, Some(near)) if **near == *field))
     }
 
     pub(super) fn fields<'de, V: Visitor<'de>>(
@@ -151,7 +151,7 @@ impl<'a, 'i> Reader<'a, 'i> {
         });
         let read = read.map_err(|mut error| {
             if let (What::Missing(field), None) = (&error.what, &error.span)
-                && self.is_misspelt(table, field)
+                && self.is_misspelt(field)
             {
                 error.what = What::Told;
             }

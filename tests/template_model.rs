@@ -47,6 +47,61 @@ fn family() -> impl Strategy<Value = Vec<(String, String)>> {
     })
 }
 
+/// What texts are made of.
+const PIECES: [&str; 40] = [
+    "id = '0'\n",
+    "id = \"1\"\n",
+    "id = ",
+    "'0'",
+    "name = ''\n",
+    "parent = '0'\n",
+    "parent = '1'\n",
+    "abstract = true\n",
+    "abstract = ",
+    "false",
+    "[traits]\n",
+    "[traits.a]\n",
+    "[traits.sum]\n",
+    "[traits.tag]\n",
+    "[[traits.b]]\n",
+    "n = 1\n",
+    "n = 2\n",
+    "n = 0x_1\n",
+    "n = 1.0\n",
+    "n = 1_0 # ten\n",
+    "n = -0\n",
+    "m = 1\n",
+    "traits.b.n = 3\n",
+    "traits.more = { n = 1 }\n",
+    "traits = {",
+    "a = {",
+    "n = 1",
+    "}",
+    ",",
+    "[",
+    "]",
+    ".",
+    "=",
+    "'''",
+    "\"",
+    "\n",
+    "#",
+    "\u{feff}",
+    "\\",
+    "ä",
+];
+
+/// A text of such pieces; the first one is an id, mostly.
+fn pieces() -> impl Strategy<Value = String> {
+    let pieces = proptest::collection::vec(select(&PIECES[..]), 0..8);
+    (proptest::bool::weighted(0.8), pieces).prop_map(|(first, mut pieces)| {
+        if first {
+            pieces.insert(0, PIECES[0]);
+        }
+        pieces.concat()
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_000))]
 
@@ -65,5 +120,19 @@ proptest! {
         let mut loads = vec![first];
         loads.extend(then);
         check(&loads);
+    }
+
+    #[test]
+    fn texts_of_random_pieces_are_read_as_the_model_does(
+        first in pieces(),
+        second in pieces(),
+        third in pieces(),
+    ) {
+        let file = |name: &str, text: String| (name.to_owned(), text);
+        check(&[
+            vec![file("a", first)],
+            vec![file("b", second.clone())],
+            vec![file("a", second), file("b", third)],
+        ]);
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 use core::ops::Range;
 use std::sync::Arc;
 
-use crate::command::lane::{Lane, Made};
+use crate::command::lane::{AllMade, Lane};
 use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::command::stripes::{Ids, Stripe, Stripes};
@@ -12,7 +12,7 @@ use crate::command::turn::Turn;
 use crate::entity::Entity;
 use crate::fragment::{Bundle, Fragment, SharedFragment};
 use crate::sync::pool::Lent;
-use crate::world::{World, WorldError};
+use crate::world::{Prototype, World, WorldError};
 
 /// Records changes of a world, on any thread, while the world is read, queried or changed by others; the
 /// next [flush](World::flush) applies them.
@@ -77,10 +77,10 @@ pub struct ParallelCommands {
     pieces: Range<u32>,
 }
 
-/// The entities of one [`Commands::create_batch`], in order. Names only: it keeps nothing alive.
+/// The entities of one [`Commands::create_batch`] or [`create_copies`](Commands::create_copies), in order. Names only: it keeps nothing alive.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedBatch {
-    spans: Vec<Made>,
+    spans: AllMade,
 }
 
 impl World {
@@ -247,6 +247,118 @@ impl<'q> Commands<'q> {
     {
         let bundles = &mut bundles.into_iter();
         let spans = self.lane.create_batch(bundles, &mut self.ids)?;
+        Ok(RecordedBatch { spans })
+    }
+
+    /// Creates an entity with clones of a prototype's values, and its shared values, at once. O(fragments), lock-free;
+    /// a recorder's memory knows the way of a prototype that was asked for before.
+    ///
+    /// If a `clone` panics, there is no new entity, and every clone is dropped. Chunk fragments of the prototype are
+    /// what the chunks of a new archetype begin with, as for [`per_chunk`](Bundle::per_chunk).
+    ///
+    /// ```
+    /// use megachunk::fragment::{DynamicBundle, Value};
+    /// use megachunk::prelude::*;
+    /// use megachunk::world::Prototype;
+    ///
+    /// let mut world = World::new();
+    /// let name = Value::cloneable(world.registry(), String::from("ant"))?;
+    /// let ant = Prototype::new(world.registry(), DynamicBundle::new().with(name))?;
+    /// let mut commands = world.commands();
+    /// let first = commands.create_copy(&ant)?;
+    /// commands.get_mut::<String>(first)?.push_str(" the first");
+    /// drop(commands);
+    /// world.flush();
+    /// assert_eq!(world.get::<String>(first)?, "ant the first");
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`World::create_copies`].
+    ///
+    /// # Panics
+    /// If a `clone` does, or, for shared values that this recorder's memory does not know yet, an `eq`.
+    #[inline]
+    #[doc(alias = "instantiate")]
+    #[doc(alias = "spawn_prefab")]
+    pub fn create_copy(&mut self, prototype: &Prototype) -> Result<Entity, WorldError> {
+        self.lane.create_copy(prototype, &mut self.ids)
+    }
+
+    /// Creates `count` copies of a prototype, in order, at once: [`create_copy`](Self::create_copy) of many.
+    /// O(values), a chunk at a time: columns are filled one after the other, plain values by wide stores. Lock-free.
+    ///
+    /// All or none: if ids or memory run out, or if a `clone` panics, those that were made are gone again. After the
+    /// flush the world is as [`World::create_copies`] would have made it.
+    ///
+    /// ```
+    /// use megachunk::fragment::{DynamicBundle, Value};
+    /// use megachunk::prelude::*;
+    /// use megachunk::world::Prototype;
+    ///
+    /// let mut world = World::new();
+    /// let name = Value::cloneable(world.registry(), String::from("ant"))?;
+    /// let ant = Prototype::new(world.registry(), DynamicBundle::new().with(name))?;
+    /// let nests = world.parallel_commands();
+    /// std::thread::scope(|threads| {
+    ///     for nest in 0..2 {
+    ///         let (nests, ant) = (&nests, &ant);
+    ///         threads.spawn(move || nests.open_at(nest).create_copies(ant, 1_000).unwrap());
+    ///     }
+    /// });
+    /// assert_eq!(world.flush().created, 2_000);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`World::create_copies`].
+    ///
+    /// # Panics
+    /// As for [`create_copy`](Self::create_copy).
+    pub fn create_copies(
+        &mut self,
+        prototype: &Prototype,
+        count: usize,
+    ) -> Result<RecordedBatch, WorldError> {
+        let spans = self.lane.create_copies(prototype, count, &mut self.ids)?;
+        Ok(RecordedBatch { spans })
+    }
+
+    /// The same with fragments that differ from copy to copy: `make` is called for one after the other, with its
+    /// number `0..count`, and what it returns stands instead of the prototype's values, which are not cloned then.
+    /// Fragments that the prototype lacks come to its others.
+    ///
+    /// If `make` panics, those that were made are gone again, with all that it has made.
+    ///
+    /// ```
+    /// use megachunk::fragment::{DynamicBundle, Value};
+    /// use megachunk::prelude::*;
+    /// use megachunk::world::Prototype;
+    ///
+    /// let mut world = World::new();
+    /// let name = Value::cloneable(world.registry(), String::from("ant"))?;
+    /// let ant = Prototype::new(world.registry(), DynamicBundle::new().with(name))?;
+    /// let mut commands = world.commands();
+    /// let ants = commands.create_copies_with(&ant, 100, |number| (number as f32 / 2.0,))?;
+    /// let ninth = ants.iter(&commands).nth(9).unwrap();
+    /// assert_eq!(commands.get::<f32>(ninth)?, &4.5);
+    /// assert_eq!(commands.get::<String>(ninth)?, "ant");
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`World::create_copies_with`].
+    ///
+    /// # Panics
+    /// As for [`create_copy`](Self::create_copy), and if `make` does.
+    pub fn create_copies_with<B: Bundle>(
+        &mut self,
+        prototype: &Prototype,
+        count: usize,
+        make: impl FnMut(usize) -> B,
+    ) -> Result<RecordedBatch, WorldError> {
+        let ids = &mut self.ids;
+        let spans = self.lane.create_copies_with(prototype, count, ids, make)?;
         Ok(RecordedBatch { spans })
     }
 
@@ -430,7 +542,7 @@ impl RecordedBatch {
         self.spans.is_empty()
     }
 
-    /// The handles, in the order of the bundles, from the recorder that created them.
+    /// The handles, in the order of the bundles or numbers, from the recorder that created them.
     pub fn iter<'c>(&'c self, commands: &'c Commands<'_>) -> impl Iterator<Item = Entity> + 'c {
         self.spans
             .iter()

@@ -6,16 +6,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::chunk::{ChunkOptions, MEGACHUNK_CHUNKS, Run};
 use crate::entity::IndexOptions;
+use crate::fragment::Value;
 use crate::prelude::*;
+use crate::world::Prototype;
 
 /// Counts itself.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Counted(Arc<AtomicUsize>);
 
 impl Counted {
     fn new(alive: &Arc<AtomicUsize>) -> Self {
         alive.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(alive))
+    }
+}
+
+impl Clone for Counted {
+    fn clone(&self) -> Self {
+        Self::new(&self.0)
     }
 }
 
@@ -263,6 +271,50 @@ fn whichever_chunk_a_batch_does_not_get_none_of_it_is_created() {
         assert_eq!(alive.load(Ordering::Relaxed), 0);
         if made > 0 {
             assert!(left > 3);
+            break;
+        }
+        assert!(left < 64);
+    }
+}
+
+#[test]
+fn whichever_chunk_copies_do_not_get_none_of_them_is_created() {
+    let mut scarce = Scarce::new();
+    for left in 0.. {
+        scarce.leave(left);
+        let alive = Arc::new(AtomicUsize::new(0));
+        let mut world = World::of(&scarce.universe).unwrap();
+        let registry = world.registry();
+        let values = [
+            Value::cloneable(registry, Large([7; 40])).unwrap(),
+            Value::cloneable(registry, Counted::new(&alive)).unwrap(),
+            Value::shared(registry, Team(1)).unwrap(),
+        ];
+        let ant = Prototype::new(registry, values.into_iter().collect()).unwrap();
+        let mut commands = world.commands();
+        let made = commands.create_copies(&ant, 300).map_or(0, |m| m.len());
+        assert!(made == 0 || made == 300);
+        assert_eq!(alive.load(Ordering::Relaxed), 1 + made);
+        let make = |n| ([n as u64; 10], Large([8; 40]));
+        let more = commands.create_copies_with(&ant, 300, make);
+        let more = more.map_or(0, |more| more.len());
+        assert!(more == 0 || more == 300);
+        let one = usize::from(commands.create_copy(&ant).is_ok());
+        let all = made + more + one;
+        assert_eq!(alive.load(Ordering::Relaxed), 1 + all);
+        drop(commands);
+        scarce.check(&world);
+        scarce.leave(64);
+        assert_eq!(world.flush().created, all);
+        scarce.check(&world);
+        assert_eq!(
+            (world.count(), alive.load(Ordering::Relaxed)),
+            (all, 1 + all)
+        );
+        drop((world, ant));
+        assert_eq!(alive.load(Ordering::Relaxed), 0);
+        if all == 601 {
+            assert!(left > 7);
             break;
         }
         assert!(left < 64);

@@ -4,6 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use crate::archetype::Universe;
+use crate::command::Commands;
 use crate::entity::Entity;
 use crate::fragment::{
     Fragment, FragmentId, FragmentRegistry, FragmentSet, SharedFragment, Values,
@@ -174,6 +175,31 @@ impl Template {
     #[doc(alias = "spawn_batch")]
     pub fn create_batch(&self, world: &mut World, count: usize) -> Result<Batch, WorldError> {
         world.create_copies(&self.prototype, count)
+    }
+
+    /// Creates an entity of this kind through a recorder, on any thread: see [`Commands::create_copy`]. O(fragments),
+    /// lock-free. For many use [`Commands::create_copies`] with the [`prototype`](Self::prototype).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = TemplateBuilder::new("ant").finish(&world)?;
+    /// let mut commands = world.commands();
+    /// let one = ant.record(&mut commands)?;
+    /// drop(commands);
+    /// assert_eq!(world.flush().created, 1);
+    /// assert!(world.is_built(one));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create).
+    ///
+    /// # Panics
+    /// As for [`create`](Self::create).
+    pub fn record(&self, commands: &mut Commands<'_>) -> Result<Entity, WorldError> {
+        commands.create_copy(&self.prototype)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::archetype::{Archetype, Carry, Chunk, Draft, Edge, Row, SharedId, copy_rows, set_bits};
 use crate::command::flush::Flush;
-use crate::command::lane::{Lane, Private};
+use crate::command::lane::{Lane, NONE, Private, Template};
 use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{FragmentError, Value};
 use crate::world::{World, WorldError};
@@ -28,13 +28,11 @@ impl Flush<'_> {
     pub(super) fn link(&mut self, world: &mut World, lane: usize, segment: usize) {
         let (data, privates) = &mut self.lanes[lane];
         let parts = data.segments[segment].parts.clone();
-        for (of, template) in &data.templates {
-            if *of as usize == segment {
-                // The template's `clone` may panic, or the `drop` of the one before.
-                note(&mut self.panicked, || {
-                    world.templates.insert(template.id(), template.duplicate());
-                });
-            }
+        let templates = data.templates.iter();
+        let templates = templates.filter(|template| template.segment as usize == segment);
+        for template in templates.clone().filter(|template| template.stream == NONE) {
+            // The template's `clone` may panic, or the `drop` of the one before.
+            note(&mut self.panicked, || world.take_template(template));
         }
         for part in parts {
             let part = &data.parts[part as usize];
@@ -48,6 +46,9 @@ impl Flush<'_> {
                 let private = &mut privates[rows.private as usize];
                 let Some(there) = private else { continue };
                 if joining.is_none() {
+                    for template in templates.clone().filter(|own| own.stream == part.stream) {
+                        note(&mut self.panicked, || world.take_template(template));
+                    }
                     // Users' `eq` and `hash` may panic, and the `clone` of a template.
                     note(&mut self.panicked, || {
                         joining = Some(world.joining(data, part.stream));
@@ -145,6 +146,12 @@ fn end_rows(world: &World, draft: &Draft, chunk: &Chunk, rows: core::ops::Range<
 }
 
 impl World {
+    /// New archetypes begin with a copy of this.
+    fn take_template(&mut self, template: &Template) {
+        let value = &template.value;
+        self.templates.insert(value.id(), value.duplicate());
+    }
+
     /// The way of a stream's entities.
     fn joining(&mut self, lane: &Lane, stream: u32) -> Result<Joining, WorldError> {
         let stream = &lane.streams[stream as usize];

@@ -1,5 +1,7 @@
 //! Many entities of one bundle type come into private chunks: all of them, or none.
 
+use smallvec::SmallVec;
+
 use super::{Lane, NONE};
 use crate::archetype::universe::place;
 use crate::command::stripes::Ids;
@@ -10,6 +12,9 @@ use crate::world::{WorldError, columns};
 /// Where entities lie: private chunk, first row, count.
 pub(in crate::command) type Made = (u32, u32, u32);
 
+/// The places of one batch: mostly few.
+pub(in crate::command) type AllMade = SmallVec<[Made; 2]>;
+
 impl Lane {
     /// Creates an entity for each bundle: where they lie, in order. When ids or memory run out, or the iterator
     /// panics, none is created.
@@ -17,11 +22,8 @@ impl Lane {
         &mut self,
         bundles: &mut impl Iterator<Item = B>,
         ids: &mut Ids<'_>,
-    ) -> Result<Vec<Made>, WorldError> {
-        let mut batch = Unfinished {
-            lane: self,
-            made: Vec::new(),
-        };
+    ) -> Result<AllMade, WorldError> {
+        let mut batch = Unfinished::new(self);
         if B::HAS_VALUES {
             batch.create_each(bundles, ids)?;
         } else {
@@ -66,12 +68,17 @@ impl Lane {
 }
 
 /// A batch in the making; if it is dropped, its entities go again.
-struct Unfinished<'a> {
-    lane: &'a mut Lane,
-    made: Vec<Made>,
+pub(super) struct Unfinished<'a> {
+    pub(super) lane: &'a mut Lane,
+    pub(super) made: AllMade,
 }
 
-impl Unfinished<'_> {
+impl<'a> Unfinished<'a> {
+    pub(super) fn new(lane: &'a mut Lane) -> Self {
+        let made = AllMade::new();
+        Self { lane, made }
+    }
+
     /// One by one: each may have shared values of its own.
     fn create_each<B: Bundle>(
         &mut self,
@@ -121,7 +128,7 @@ impl Unfinished<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> Vec<Made> {
+    pub(super) fn finish(mut self) -> AllMade {
         // Nothing is left to undo.
         core::mem::take(&mut self.made)
     }
@@ -143,23 +150,23 @@ impl Drop for Unfinished<'_> {
 }
 
 /// Rows of a private chunk that hold values and have no entities yet; if it is dropped, the values go.
-struct BatchRows<'a> {
-    lane: &'a mut Lane,
-    private: u32,
-    first: u32,
-    count: u32,
+pub(super) struct BatchRows<'a> {
+    pub(super) lane: &'a mut Lane,
+    pub(super) private: u32,
+    pub(super) first: u32,
+    pub(super) count: u32,
 }
 
 impl BatchRows<'_> {
     /// Makes an entity of each row: where they are.
-    fn commit(self, ids: &mut Ids<'_>) -> Result<Made, WorldError> {
+    pub(super) fn commit(self, ids: &mut Ids<'_>) -> Result<Made, WorldError> {
         let mut rows = core::mem::ManuallyDrop::new(self);
         let (private, first, count) = (rows.private, rows.first, rows.count);
         let lane = &mut *rows.lane;
         let chunk = &mut lane.privates[private as usize].chunk;
         // SAFETY: rows of the chunk.
         let handles = unsafe { chunk.handles().add(first as usize) };
-        let made = if ids.stripe.is_none() {
+        let made = if ids.stripe.is_none() && count > 1 {
             // SAFETY: so many rows, which are this lane's.
             unsafe { lane.universe.create_rows(handles, chunk.run, first, count) }
         } else {

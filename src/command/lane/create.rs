@@ -44,7 +44,7 @@ impl Lane {
     }
 
     /// The stream of these fragments with these shared values.
-    fn stream(&mut self, ids: &[FragmentId], combo: u32) -> Result<u32, WorldError> {
+    pub(super) fn stream(&mut self, ids: &[FragmentId], combo: u32) -> Result<u32, WorldError> {
         let mut sorted = ids.to_vec();
         sorted.sort_unstable();
         self.refuse_twice(&sorted)?;

@@ -26,6 +26,7 @@ impl Lane {
         }
         let templates = core::mem::take(&mut self.templates);
         note(&mut panicked, || drop(templates));
+        self.forget_copies();
         self.keep_nurseries(left);
         panicked
     }
@@ -35,6 +36,7 @@ impl Lane {
     fn forget_combos(&mut self, left: &mut [Option<Private>]) {
         self.recent_ops.clear();
         self.recent_ways.clear();
+        self.recent_copies.clear();
         let numbers = keep(
             &mut self.ops,
             |op| !matches!(op, Op::Change { combo, .. } if *combo != NONE),
@@ -52,9 +54,14 @@ impl Lane {
             &numbers,
         );
         renumber(self.ways.iter_mut().map(|way| &mut way.stream), &numbers);
+        let copied = self.copy_ways.iter_mut().map(|way| &mut way.stream);
+        renumber(copied, &numbers);
         let numbers = keep(&mut self.ways, |way| way.stream != NONE);
         self.way_of.retain(|key, _| key.1 == NONE);
         renumber(self.way_of.values_mut(), &numbers);
+        let numbers = keep(&mut self.copy_ways, |way| way.stream != NONE);
+        renumber(self.copy_way_of.values_mut(), &numbers);
+        self.copy_way_of.retain(|_, way| *way != NONE);
     }
 
     /// Keeps the nurseries, and gives other chunks back that were not handed over.

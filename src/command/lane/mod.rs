@@ -8,6 +8,7 @@
 //! every column, and is in exactly one span; the entity of that handle lives, and its place is that row.
 
 mod batch;
+mod copies;
 mod create;
 mod end;
 mod recent;
@@ -26,7 +27,8 @@ use crate::entity::Entity;
 use crate::fragment::{FragmentId, Value};
 use crate::world::{TypeHasher, World};
 
-pub(in crate::command) use batch::Made;
+pub(in crate::command) use batch::AllMade;
+use copies::{CopyKey, CopyWay};
 use recent::Recent;
 
 /// "None", where a number is expected.
@@ -89,6 +91,16 @@ struct FoundOp {
 pub(in crate::command) struct Combo {
     /// In the order of their fragments' numbers.
     pub(in crate::command) values: Vec<Arc<Value>>,
+}
+
+/// What the chunks of a new archetype begin with.
+#[derive(Debug)]
+pub(in crate::command) struct Template {
+    /// Where that was said.
+    pub(in crate::command) segment: u32,
+    /// Of which stream; [`NONE`] for all of the segment's.
+    pub(in crate::command) stream: u32,
+    pub(in crate::command) value: Arc<Value>,
 }
 
 /// What one recorder left.
@@ -177,8 +189,8 @@ pub(crate) struct Lane {
     pub(in crate::command) ops: Vec<Op>,
     pub(in crate::command) payloads: Vec<Payload>,
     pub(in crate::command) combos: Vec<Combo>,
-    /// What chunk fragments begin with, and the segment where that was said.
-    pub(in crate::command) templates: Vec<(u32, Value)>,
+    /// In the order of their segments.
+    pub(in crate::command) templates: Vec<Template>,
     pub(in crate::command) segments: Vec<Segment>,
     pub(in crate::command) parts: Vec<Part>,
     pub(in crate::command) spans: Vec<Span>,
@@ -188,12 +200,15 @@ pub(crate) struct Lane {
 
     op_of: ByType<OpKey, u32>,
     /// Ops without shared values.
-    recent_ops: Recent<FoundOp>,
+    recent_ops: Recent<TypeId, FoundOp>,
     payload_of: ByType<TypeId, u32>,
     stream_of: HashMap<(Box<[FragmentId]>, u32), u32>,
     way_of: ByType<(TypeId, u32), u32>,
     /// Ways to streams without shared values.
-    recent_ways: Recent<u32>,
+    recent_ways: Recent<TypeId, u32>,
+    copy_ways: Vec<CopyWay>,
+    copy_way_of: ByType<CopyKey, u32>,
+    recent_copies: Recent<CopyKey, u32>,
     /// First 16 KiB chunk of a run → the private chunk that it is of.
     pub(in crate::command) private_of: HashMap<u32, u32>,
     /// Where the recorder that is open began.
@@ -231,6 +246,9 @@ impl Lane {
             stream_of: HashMap::new(),
             way_of: HashMap::default(),
             recent_ways: Recent::new(),
+            copy_ways: Vec::new(),
+            copy_way_of: HashMap::default(),
+            recent_copies: Recent::new(),
             private_of: HashMap::new(),
             began: (0, 0),
             by_chance: 0,
@@ -245,6 +263,8 @@ impl Lane {
             self.stream_of.clear();
             self.way_of.clear();
             self.recent_ways.clear();
+            self.copy_way_of.clear();
+            self.recent_copies.clear();
             self.outdated = true;
         }
         (self.cut, self.grow) = (cut, grow);
@@ -265,7 +285,8 @@ impl Lane {
             parts..self.parts.len() as u32,
         );
         let segment = self.segments.len() as u32;
-        let templates = self.templates.last().is_some_and(|(of, _)| *of == segment);
+        let templates = self.templates.last();
+        let templates = templates.is_some_and(|template| template.segment == segment);
         if !commands.is_empty() || !parts.is_empty() || templates {
             self.segments.push(Segment {
                 precedence,

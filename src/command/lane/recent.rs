@@ -1,8 +1,7 @@
-//! `Recent`: what a recorder was asked for of late, by type: loops ask for the same few again and again.
+//! `Recent`: what a recorder was asked for of late, by type or prototype: loops ask for the same few again and again.
 //!
 //! Must hold: what is kept for a type is what the lane's maps say of it.
 
-use core::any::TypeId;
 use core::hash::{Hash, Hasher};
 
 use crate::world::TypeHasher;
@@ -11,18 +10,19 @@ use crate::world::TypeHasher;
 /// map each time they take turns.
 const PLACES: usize = 16;
 
-/// The last answer for each of a few types: each type has one place, and whoever came last has it.
+/// The last answer for each of a few types, or whatever is as good a hash of itself: each has one place, and whoever
+/// came last has it.
 #[derive(Debug)]
-pub(super) struct Recent<T>([Option<(TypeId, T)>; PLACES]);
+pub(super) struct Recent<K, T>([Option<(K, T)>; PLACES]);
 
-impl<T: Copy> Recent<T> {
+impl<K: Copy + Eq + Hash, T: Copy> Recent<K, T> {
     pub(super) fn new() -> Self {
         Self([None; PLACES])
     }
 
     /// The answer for a type, if it is still there.
     #[inline(always)]
-    pub(super) fn get(&self, of: TypeId) -> Option<T> {
+    pub(super) fn get(&self, of: K) -> Option<T> {
         match self.0[place(of)] {
             Some((known, answer)) if known == of => Some(answer),
             _ => None,
@@ -30,7 +30,7 @@ impl<T: Copy> Recent<T> {
     }
 
     /// Keeps the answer for a type.
-    pub(super) fn keep(&mut self, of: TypeId, answer: T) {
+    pub(super) fn keep(&mut self, of: K, answer: T) {
         self.0[place(of)] = Some((of, answer));
     }
 
@@ -42,7 +42,7 @@ impl<T: Copy> Recent<T> {
 
 /// A type's place: some bits of its number, which are as good as random.
 #[inline(always)]
-fn place(of: TypeId) -> usize {
+fn place(of: impl Hash) -> usize {
     let mut hasher = TypeHasher::default();
     of.hash(&mut hasher);
     hasher.finish() as usize % PLACES
@@ -50,15 +50,17 @@ fn place(of: TypeId) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use core::any::TypeId;
+
     use super::*;
 
     #[test]
     fn an_answer_is_its_types_own() {
-        fn keep<T: 'static>(recent: &mut Recent<usize>, number: usize) {
+        fn keep<T: 'static>(recent: &mut Recent<TypeId, usize>, number: usize) {
             recent.keep(TypeId::of::<T>(), number);
             assert_eq!(recent.get(TypeId::of::<T>()), Some(number));
         }
-        fn get<T: 'static>(recent: &Recent<usize>, number: usize) -> usize {
+        fn get<T: 'static>(recent: &Recent<TypeId, usize>, number: usize) -> usize {
             let found = recent.get(TypeId::of::<T>());
             assert!(found.is_none_or(|found| found == number));
             usize::from(found.is_some())

@@ -3,7 +3,7 @@
 use core::any::TypeId;
 use std::sync::Arc;
 
-use super::{Combo, Command, FoundOp, Lane, NONE, Op, OpKey};
+use super::{Combo, Command, FoundOp, Lane, NONE, Op, OpKey, Template};
 use crate::archetype::Draft;
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::entity::Entity;
@@ -187,34 +187,54 @@ impl Lane {
         };
         let (mut shared, templates): (Vec<Value>, Vec<Value>) =
             values.into_iter().partition(is_shared);
-        let segment = self.segments.len() as u32;
         for template in templates {
-            // The first one stays.
-            let known = |known: &(u32, Value)| known.0 == segment && known.1.id() == template.id();
-            if !self.templates.iter().any(known) {
-                self.templates.push((segment, template));
-            }
+            self.take_template(NONE, Arc::new(template));
         }
         if shared.is_empty() {
             return Ok(NONE);
         }
         shared.sort_by_key(Value::id);
+        Ok(match self.known_combo(shared.iter()) {
+            Some(known) => known,
+            None => self.add_combo(shared.into_iter().map(Arc::new).collect()),
+        })
+    }
+
+    /// Keeps what the chunks of new archetypes begin with: those of a stream, or, for [`NONE`], all that the open
+    /// recorder meets. What was said first stays.
+    pub(super) fn take_template(&mut self, stream: u32, value: Arc<Value>) {
+        let segment = self.segments.len() as u32;
+        let of_segment = |known: &&Template| known.segment == segment;
+        let mut known = self.templates.iter().rev().take_while(of_segment);
+        if known.all(|known| known.stream != stream || known.value.id() != value.id()) {
+            self.templates.push(Template {
+                segment,
+                stream,
+                value,
+            });
+        }
+    }
+
+    /// The combination of these shared values, which are in the order of their fragments, if it was met before.
+    pub(super) fn known_combo<'v>(
+        &self,
+        shared: impl ExactSizeIterator<Item = &'v Value> + Clone,
+    ) -> Option<u32> {
+        let registry = self.universe.registry();
         let known = self.combos.iter().rposition(|combo| {
             combo.values.len() == shared.len()
-                && combo.values.iter().zip(&shared).all(|(a, b)| {
+                && combo.values.iter().zip(shared.clone()).all(|(a, b)| {
                     let ops = registry.get(a.id()).and_then(|info| info.shared_ops());
                     // SAFETY: values of the same shared fragment.
                     a.id() == b.id()
                         && ops.is_some_and(|ops| unsafe { (ops.equal)(a.as_ptr(), b.as_ptr()) })
                 })
         });
-        Ok(match known {
-            Some(known) => known as u32,
-            None => {
-                let values = shared.into_iter().map(Arc::new).collect();
-                self.combos.push(Combo { values });
-                self.combos.len() as u32 - 1
-            }
-        })
+        known.map(|known| known as u32)
+    }
+
+    pub(super) fn add_combo(&mut self, values: Vec<Arc<Value>>) -> u32 {
+        self.combos.push(Combo { values });
+        self.combos.len() as u32 - 1
     }
 }

@@ -6,19 +6,17 @@ use rayon::prelude::*;
 
 use super::Prototype;
 use super::claim::{Claim, Claims};
-use super::fill::{MakeRows, Plan, WriteRows};
+use super::fill::{MakeRows, PAST, Plan, Target, WriteRows};
 use crate::archetype::SharedId;
 use crate::entity::{EntityIndex, Full};
 use crate::fragment::panic::{Panicked, first, note, resume};
-use crate::fragment::{Bundle, FragmentError, FragmentId, none_twice};
+use crate::fragment::{Bundle, FragmentId, none_twice};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::world::watch::{CREATED, NOWHERE, WatchedRows};
 use crate::world::{Batch, World, WorldError};
 
 /// Below so many bytes a second thread costs more than it saves.
 const ALONE: usize = 256 << 10;
-/// From so many bytes on, the first are out of the nearer caches when the last are written.
-const PAST: usize = 8 << 20;
 
 /// Copies of one prototype, as a part of a call.
 pub(crate) struct Order<'a> {
@@ -55,8 +53,9 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// [`FragmentError::Elsewhere`] for a prototype of another universe; [`FragmentError::TooLarge`] and
-    /// [`TooAligned`](FragmentError::TooAligned); no id or no memory is left.
+    /// [`FragmentError::Elsewhere`](crate::fragment::FragmentError::Elsewhere) for a prototype of another universe;
+    /// [`TooLarge`](crate::fragment::FragmentError::TooLarge) and
+    /// [`TooAligned`](crate::fragment::FragmentError::TooAligned); no id or no memory is left.
     ///
     /// # Panics
     /// If a `clone` or, after all is created, an observer does.
@@ -91,7 +90,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// As for [`create_copies`](Self::create_copies); [`FragmentError::Twice`], [`FragmentError::TooMany`].
+    /// As for [`create_copies`](Self::create_copies); [`Twice`](crate::fragment::FragmentError::Twice),
+    /// [`TooMany`](crate::fragment::FragmentError::TooMany).
     ///
     /// # Panics
     /// If `make`, a `clone` or, after all is created, an observer does.
@@ -160,9 +160,7 @@ impl World {
     fn written_by(&self, order: &Order<'_>) -> Result<Vec<Vec<FragmentId>>, WorldError> {
         let registry = self.registry();
         let prototype = order.prototype;
-        if let (false, Some(&id)) = (prototype.is_of(registry), prototype.ids.first()) {
-            return Err(FragmentError::Elsewhere { id }.into());
-        }
+        prototype.refuse_foreign(registry)?;
         let mut written = Vec::with_capacity(order.writers.len());
         for writer in order.writers {
             let mut ids = Vec::new();
@@ -266,7 +264,7 @@ enum Outcome {
 /// Fills all claims, or goes on with the first panic of users' code; then they are given back, without values.
 fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> Vec<Claim> {
     let world = &*claims.world;
-    let bytes = |claim: &Claim| claim.rows.count as usize * plans[claim.order].bytes;
+    let bytes = |claim: &Claim| claim.rows.count as usize * plans[claim.order].filling.bytes;
     let bytes: usize = claims.all.iter().map(bytes).sum();
     // Ordering: Relaxed, in both places: it only saves work. What was written is seen through the pool's own joins.
     let stopped = AtomicU32::new(0);
@@ -275,9 +273,14 @@ fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> Vec<Claim> {
             return Outcome::Skipped;
         }
         let chunk = &world.archetypes[claim.archetype as usize].chunks[claim.rows.chunk as usize];
-        let (first, count) = (claim.rows.first, claim.rows.count);
+        let to = Target {
+            chunk,
+            first: claim.rows.first,
+            count: claim.rows.count,
+            past: bytes >= PAST,
+        };
         // SAFETY: the claim's rows are nobody else's, and hold no values yet.
-        match unsafe { plans[claim.order].fill(chunk, first, count, claim.number, bytes >= PAST) } {
+        match unsafe { plans[claim.order].fill(&to, claim.number) } {
             None => Outcome::Filled,
             Some(panic) => {
                 stopped.store(1, Ordering::Relaxed);

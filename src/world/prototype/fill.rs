@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use smallvec::SmallVec;
 
-use super::{Prototype, Source};
+use super::Prototype;
 use crate::archetype::{Archetype, Chunk, Column};
 use crate::fragment::panic::{Panicked, note};
 use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentRegistry};
@@ -85,21 +85,25 @@ unsafe impl<B: Bundle, F: Fn(usize) -> B + Sync> WriteRows for MakeRows<B, F> {
     }
 }
 
+/// Rows to fill.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target<'a> {
+    pub(crate) chunk: &'a Chunk,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    /// Past the caches, which do not hold all that the call writes.
+    pub(crate) past: bool,
+}
+
+/// From so many bytes on, the first are out of the nearer caches when the last are written.
+pub(crate) const PAST: usize = 8 << 20;
+
 /// How the rows of an archetype are filled for one order.
 pub(super) struct Plan<'a> {
     pub(super) archetype: u32,
-    sources: SmallVec<[(Column, &'a Source); 8]>,
-    writers: SmallVec<[Writing<'a>; 2]>,
-    /// Bytes of an entity.
-    pub(super) bytes: usize,
-}
-
-/// A writer, and its columns.
-struct Writing<'a> {
-    writer: &'a dyn WriteRows,
-    /// Where each of its fragments lies. A tag's is anywhere.
-    offsets: SmallVec<[u32; 4]>,
-    columns: SmallVec<[Column; 4]>,
+    prototype: &'a Prototype,
+    pub(super) filling: Filling,
+    writers: SmallVec<[&'a dyn WriteRows; 2]>,
 }
 
 impl<'a> Plan<'a> {
@@ -110,27 +114,12 @@ impl<'a> Plan<'a> {
         prototype: &'a Prototype,
         writers: impl Iterator<Item = (&'a dyn WriteRows, &'a [FragmentId])> + Clone,
     ) -> Self {
-        let is_written = |id| writers.clone().any(|(_, ids)| ids.contains(&id));
-        let filled = data.columns.iter().filter(|column| !is_written(column.id));
-        let sources = filled.map(|&column| match prototype.source(column.id) {
-            Some(source) => (column, source),
-            None => unreachable!("a column is the prototype's, or written"),
-        });
-        let column_of = |&id: &FragmentId| data.column_of(id).map(|at| data.columns[at]);
-        let sources = sources.collect();
-        let writers = writers.clone().map(|(writer, ids)| Writing {
-            writer,
-            offsets: (ids.iter())
-                .map(|id| column_of(id).map_or(0, |column| column.offset))
-                .collect(),
-            columns: ids.iter().filter_map(column_of).collect(),
-        });
-        let sizes = data.columns.iter().map(|column| column.size as usize);
+        let written = writers.clone().map(|(_, ids)| ids);
         Self {
             archetype: data.number,
-            sources,
-            writers: writers.collect(),
-            bytes: size_of::<crate::entity::Entity>() + sizes.sum::<usize>(),
+            prototype,
+            filling: Filling::new(&data.columns, prototype, written),
+            writers: writers.map(|(writer, _)| writer).collect(),
         }
     }
 
@@ -138,40 +127,124 @@ impl<'a> Plan<'a> {
     ///
     /// # Safety
     /// Rows of a chunk of the archetype that hold no values, and nobody else has.
-    pub(super) unsafe fn fill(
+    pub(super) unsafe fn fill(&self, to: &Target<'_>, number: usize) -> Panicked {
+        let mut write =
+            |writer: usize, to: &Target<'_>, columns: &[_; COLUMNS], made: &mut usize| {
+                let (writer, row, count) =
+                    (self.writers[writer], to.first as usize, to.count as usize);
+                // SAFETY: the caller's; the columns are the writer's.
+                unsafe { writer.write(number, count, columns, row, made) };
+            };
+        // SAFETY: the caller's.
+        unsafe { self.filling.fill(self.prototype, to, &mut write) }
+    }
+}
+
+/// Which values of a prototype fill which columns of a composition, and which columns others write. It knows the
+/// prototype by what it was made for only, so that it can be kept: recorders do.
+#[derive(Debug)]
+pub(crate) struct Filling {
+    /// Columns, and which of the prototype's sources fills each.
+    sources: SmallVec<[(Column, u32); 8]>,
+    writers: SmallVec<[Written; 1]>,
+    /// All is filled by its bytes: no users' code runs.
+    is_plain: bool,
+    /// Bytes of an entity.
+    pub(crate) bytes: usize,
+}
+
+/// What a writer writes.
+#[derive(Debug)]
+struct Written {
+    /// Where each of its fragments lies. A tag's is anywhere.
+    offsets: SmallVec<[u32; 4]>,
+    columns: SmallVec<[Column; 4]>,
+}
+
+impl Filling {
+    /// `written` are the fragments of each writer, none twice; each column is one of the prototype's or of theirs.
+    pub(crate) fn new<'a>(
+        columns: &[Column],
+        prototype: &Prototype,
+        written: impl Iterator<Item = &'a [FragmentId]> + Clone,
+    ) -> Self {
+        let is_written = |id| written.clone().any(|ids| ids.contains(&id));
+        let filled = columns.iter().filter(|column| !is_written(column.id));
+        let sources = filled.map(|&column| match prototype.source(column.id) {
+            Some(source) => (column, source as u32),
+            None => unreachable!("a column is the prototype's, or written"),
+        });
+        let sources: SmallVec<[(Column, u32); 8]> = sources.collect();
+        let column_of = |id: &FragmentId| columns.iter().find(|column| column.id == *id).copied();
+        let writers = written.clone().map(|ids| Written {
+            offsets: (ids.iter())
+                .map(|id| column_of(id).map_or(0, |column| column.offset))
+                .collect(),
+            columns: ids.iter().filter_map(column_of).collect(),
+        });
+        let writers: SmallVec<[Written; 1]> = writers.collect();
+        let is_bytes = |&(_, source): &(Column, u32)| prototype.sources[source as usize].is_bytes();
+        let sizes = columns.iter().map(|column| column.size as usize);
+        Self {
+            bytes: size_of::<crate::entity::Entity>() + sizes.sum::<usize>(),
+            is_plain: writers.is_empty() && sources.iter().all(is_bytes),
+            sources,
+            writers,
+        }
+    }
+
+    /// Fills rows: all, or, if users' code panics, none. `write` is called for each
+    /// writer, and counts the rows that are whole.
+    ///
+    /// # Safety
+    /// Rows of a chunk with the columns that this was made for, with this prototype; they hold no values, and nobody
+    /// else has them. `write` fills the rows of the columns that it is given, which are the writer's.
+    #[inline]
+    pub(crate) unsafe fn fill(
         &self,
-        chunk: &Chunk,
-        first: u32,
-        count: u32,
-        number: usize,
-        past: bool,
+        prototype: &Prototype,
+        to: &Target<'_>,
+        write: &mut impl FnMut(usize, &Target<'_>, &[*mut u8; COLUMNS], &mut usize),
     ) -> Panicked {
-        let (first, count) = (first as usize, count as usize);
-        let at = |column: &Column| {
-            let array = chunk.array(column.offset);
-            array.wrapping_add(first * column.size as usize)
-        };
+        if self.is_plain {
+            for (column, source) in &self.sources {
+                let source = &prototype.sources[*source as usize];
+                // SAFETY: the caller's; the source is the column's.
+                unsafe { source.fill(to.values(column), to.count as usize, to.past, &mut 0) };
+            }
+            return None;
+        }
+        // SAFETY: the caller's.
+        unsafe { self.fill_by_calls(prototype, to, write) }
+    }
+
+    /// Where users' code runs.
+    ///
+    /// # Safety
+    /// As for [`fill`](Self::fill).
+    unsafe fn fill_by_calls(
+        &self,
+        prototype: &Prototype,
+        to: &Target<'_>,
+        write: &mut impl FnMut(usize, &Target<'_>, &[*mut u8; COLUMNS], &mut usize),
+    ) -> Panicked {
         // Columns and writers that are done, and rows of the one under way.
         let (mut filled, mut written, mut made) = (0, 0, 0);
         let mut panicked = None;
         note(&mut panicked, || {
             for (column, source) in &self.sources {
-                // SAFETY: the caller's.
-                unsafe { source.fill(at(column), count, past, &mut made) };
+                let source = &prototype.sources[*source as usize];
+                // SAFETY: the caller's; the source is the column's.
+                unsafe { source.fill(to.values(column), to.count as usize, to.past, &mut made) };
                 filled += 1;
                 made = 0;
             }
-            for writing in &self.writers {
+            for (number, writing) in self.writers.iter().enumerate() {
                 let mut columns = [core::ptr::null_mut(); COLUMNS];
                 for (column, &offset) in columns.iter_mut().zip(&writing.offsets) {
-                    *column = chunk.array(offset);
+                    *column = to.chunk.array(offset);
                 }
-                // SAFETY: the caller's; the columns are the writer's.
-                unsafe {
-                    writing
-                        .writer
-                        .write(number, count, &columns, first, &mut made);
-                }
+                write(number, to, &columns, &mut made);
                 written += 1;
                 made = 0;
             }
@@ -183,24 +256,29 @@ impl<'a> Plan<'a> {
             let writers = writers.flat_map(|(number, writing)| {
                 let columns = writing.columns.iter();
                 // None was begun before all sources were done.
-                let done = if filled < self.sources.len() {
-                    None
-                } else {
-                    Some(written)
-                };
+                let done = (filled == self.sources.len()).then_some(written);
                 columns.filter_map(move |column| Some((number, done?, column)))
             });
             for (number, done, column) in sources.chain(writers) {
                 let rows = match number.cmp(&done) {
-                    core::cmp::Ordering::Less => count,
+                    core::cmp::Ordering::Less => to.count as usize,
                     core::cmp::Ordering::Equal => made,
                     core::cmp::Ordering::Greater => 0,
                 };
                 // SAFETY: so many values were made, and nobody has seen them.
-                unsafe { drop_column(column, at(column), rows, &mut panicked) };
+                unsafe { drop_column(column, to.values(column), rows, &mut panicked) };
             }
         }
         panicked
+    }
+}
+
+impl Target<'_> {
+    /// Where the first value of a column goes.
+    #[inline(always)]
+    fn values(&self, column: &Column) -> *mut u8 {
+        let array = self.chunk.array(column.offset);
+        array.wrapping_add(self.first as usize * column.size as usize)
     }
 }
 

@@ -12,8 +12,10 @@ mod fill;
 #[cfg(test)]
 mod tests;
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
+use crate::archetype::copy_value;
 use crate::fragment::{
     CloneValue, DynamicBundle, FillValues, FragmentError, FragmentId, FragmentInfo, FragmentKind,
     FragmentRegistry, FragmentSet, Value, Values, fill_bytes,
@@ -21,7 +23,7 @@ use crate::fragment::{
 use crate::world::WorldError;
 
 pub(crate) use copies::Order;
-pub(crate) use fill::WriteRows;
+pub(crate) use fill::{Filling, PAST, Target, WriteRows};
 
 /// The values of an entity in every role (fragments, tags, chunk fragments, shared ones), to be copied to as many new
 /// entities as you like: [`World::create_copies`](crate::world::World::create_copies).
@@ -53,6 +55,8 @@ pub(crate) use fill::WriteRows;
 #[derive(Debug)]
 #[doc(alias = "prefab")]
 pub struct Prototype {
+    /// Unique in the process: recorders remember by it how copies are made.
+    number: u64,
     /// The number of the registry that its fragments stand in.
     registry: u64,
     /// All fragments, in the order of their numbers.
@@ -60,8 +64,8 @@ pub struct Prototype {
     /// What lies in columns, in the order of its fragments.
     sources: Box<[Source]>,
     /// What the chunks of a new archetype begin with.
-    once: Box<[Value]>,
-    /// Shared values, which worlds keep together with the prototype.
+    once: Box<[Arc<Value>]>,
+    /// Shared values, in the order of their fragments, which worlds keep together with the prototype.
     shared: Box<[Arc<Value>]>,
 }
 
@@ -107,11 +111,12 @@ impl Prototype {
                         sources.push(Source { value, way });
                     }
                 }
-                FragmentKind::Chunk => once.push(value),
+                FragmentKind::Chunk => once.push(Arc::new(value)),
                 FragmentKind::Shared | FragmentKind::ConstShared => shared.push(Arc::new(value)),
             }
         }
         Ok(Self {
+            number: new_number(),
             registry: registry.identity(),
             ids: ids.into(),
             sources: sources.into(),
@@ -140,10 +145,8 @@ impl Prototype {
         fragment: FragmentId,
     ) -> Option<Values<'a>> {
         let columns = self.sources.iter().map(|source| &source.value);
-        let others = self
-            .once
-            .iter()
-            .chain(self.shared.iter().map(|value| &**value));
+        let others = self.once.iter().chain(&self.shared);
+        let others = others.map(|value| &**value);
         let value = columns.chain(others).find(|value| value.id() == fragment)?;
         let value = value.lend(registry).ok()?;
         (value.info().kind() != FragmentKind::Tag).then_some(value)
@@ -161,13 +164,44 @@ impl Prototype {
         self.registry == registry.identity()
     }
 
-    /// The value that fills the column of a fragment.
-    fn source(&self, id: FragmentId) -> Option<&Source> {
-        let at = self
+    /// Its number, which no other prototype of the process has, nor will have.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// What the chunks of a new archetype begin with.
+    pub(crate) fn per_chunk(&self) -> &[Arc<Value>] {
+        &self.once
+    }
+
+    /// Shared and const shared values, in the order of their fragments.
+    pub(crate) fn shared(&self) -> &[Arc<Value>] {
+        &self.shared
+    }
+
+    /// Says so if its fragments stand in another registry.
+    pub(crate) fn refuse_foreign(&self, registry: &FragmentRegistry) -> Result<(), FragmentError> {
+        match (self.is_of(registry), self.ids.first()) {
+            (false, Some(&id)) => Err(FragmentError::Elsewhere { id }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Which of its sources fills the column of a fragment.
+    fn source(&self, id: FragmentId) -> Option<usize> {
+        let by_id = self
             .sources
             .binary_search_by_key(&id, |source| source.value.id());
-        Some(&self.sources[at.ok()?])
+        by_id.ok()
     }
+}
+
+/// A number that no prototype had before.
+fn new_number() -> u64 {
+    // Not one of the sync room's: it is no part of a protocol.
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    // Ordering: only uniqueness matters.
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Way {
@@ -186,8 +220,13 @@ impl Way {
 }
 
 impl Source {
-    /// Clones the value to `count` rows from `to` on, past the caches if `past` says so, and counts in `made` those that have to be dropped if a clone
-    /// panics.
+    /// Whether no users' code runs to clone it.
+    fn is_bytes(&self) -> bool {
+        matches!(self.way, Way::Bytes)
+    }
+
+    /// Clones the value to `count` rows from `to` on, past the caches if `past` says so, and counts in `made` those
+    /// that have to be dropped if a clone panics.
     ///
     /// # Safety
     /// Room for so many values of the fragment, which hold none.
@@ -196,7 +235,12 @@ impl Source {
         match self.way {
             Way::Bytes => {
                 // SAFETY: the caller's; the value is nothing but its bytes.
-                unsafe { fill_bytes(from, size, to, count, past) };
+                unsafe {
+                    match count {
+                        1 => copy_value(from, to, size as u32),
+                        _ => fill_bytes(from, size, to, count, past),
+                    }
+                }
                 *made = count;
             }
             // SAFETY: the caller's; the function is the fragment's.

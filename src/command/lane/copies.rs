@@ -1,0 +1,261 @@
+//! Copies of prototypes come into private chunks.
+//!
+//! What a lane knows of a prototype is its way: which stream its copies go to, and which value fills which column. It
+//! is found by the prototype's number, which no other will have, and holds nothing of the prototype's.
+
+use core::any::TypeId;
+use core::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use super::batch::{AllMade, BatchRows, Made, Unfinished};
+use super::{Lane, NONE};
+use crate::command::stripes::Ids;
+use crate::entity::{Entity, EntityIndex, Full};
+use crate::fragment::panic::resume;
+use crate::fragment::{Bundle, FragmentId, none_twice};
+use crate::world::prototype::{Filling, PAST, Target};
+use crate::world::{COLUMNS, Prototype, TypeHasher, WorldError};
+
+type Columns = [*mut u8; COLUMNS];
+
+/// Ways that a lane keeps from flush to flush: if there are more, it forgets all, and learns anew those that are
+/// still wanted. So prototypes that come and go take no memory for ever.
+const KEPT_WAYS: usize = 256;
+
+/// What a way is found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CopyKey {
+    /// The prototype's number.
+    prototype: u64,
+    /// The bundle type that stands instead of some of its values, if one does.
+    of: Option<TypeId>,
+}
+
+impl Hash for CopyKey {
+    /// Types are hashes already; prototypes are numbered one after the other, and those that follow each other shall
+    /// not share a [recent](super::Recent) place.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let mut of = TypeHasher::default();
+        if let Some(id) = self.of {
+            id.hash(&mut of);
+        }
+        let number = self.prototype.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        state.write_u64(of.finish().wrapping_add(number));
+    }
+}
+
+/// How the copies of a prototype get into a stream.
+#[derive(Debug)]
+pub(super) struct CopyWay {
+    pub(super) stream: u32,
+    filling: Filling,
+}
+
+impl Lane {
+    /// Creates one copy.
+    #[inline]
+    pub(in crate::command) fn create_copy(
+        &mut self,
+        prototype: &Prototype,
+        ids: &mut Ids<'_>,
+    ) -> Result<Entity, WorldError> {
+        let way = self.copy_way::<()>(prototype, None)?;
+        let (private, row, _) = self.copy_rows(way, prototype, (1, false), ids, |_, _, _, _| ())?;
+        self.take_copied_templates(way, prototype);
+        Ok(self.privates[private as usize].chunk.entities()[row as usize])
+    }
+
+    /// Creates copies: where they lie, in order. All or none, as for [`create_batch`](Self::create_batch).
+    pub(in crate::command) fn create_copies(
+        &mut self,
+        prototype: &Prototype,
+        count: usize,
+        ids: &mut Ids<'_>,
+    ) -> Result<AllMade, WorldError> {
+        let way = self.copy_way::<()>(prototype, None)?;
+        self.copy_all(way, prototype, count, ids, |_, _, _, _| ())
+    }
+
+    /// The same with bundles of `make`, which is called for one after the other.
+    pub(in crate::command) fn create_copies_with<B: Bundle>(
+        &mut self,
+        prototype: &Prototype,
+        count: usize,
+        ids: &mut Ids<'_>,
+        mut make: impl FnMut(usize) -> B,
+    ) -> Result<AllMade, WorldError> {
+        const {
+            assert!(
+                !B::HAS_VALUES && B::LEN <= COLUMNS,
+                "shared values and chunk fragments are the prototype's: entities have them together"
+            );
+        }
+        let way = self.copy_way::<B>(prototype, Some(TypeId::of::<B>()))?;
+        let write = |number: usize, to: &Target<'_>, columns: &Columns, made: &mut usize| {
+            for at in 0..to.count {
+                let bundle = make(number + at as usize);
+                // SAFETY: the columns are those of the bundle, with such a row, which is empty.
+                unsafe { bundle.write(columns.as_ptr(), (to.first + at) as usize) };
+                *made = at as usize + 1;
+            }
+        };
+        self.copy_all(way, prototype, count, ids, write)
+    }
+
+    fn copy_all(
+        &mut self,
+        way: u32,
+        prototype: &Prototype,
+        count: usize,
+        ids: &mut Ids<'_>,
+        mut write: impl FnMut(usize, &Target<'_>, &Columns, &mut usize),
+    ) -> Result<AllMade, WorldError> {
+        if count > EntityIndex::CAPACITY {
+            let capacity = EntityIndex::CAPACITY;
+            return Err(Full { capacity }.into());
+        }
+        let past = count * self.copy_ways[way as usize].filling.bytes >= PAST;
+        let mut batch = Unfinished::new(self);
+        let mut number = 0;
+        while number < count {
+            let most = (count - number) as u32;
+            let write = |_: usize, to: &Target<'_>, columns: &Columns, made: &mut usize| {
+                write(number, to, columns, made);
+            };
+            let made = batch
+                .lane
+                .copy_rows(way, prototype, (most, past), ids, write)?;
+            number += made.2 as usize;
+            batch.made.push(made);
+        }
+        let made = batch.finish();
+        if count > 0 {
+            self.take_copied_templates(way, prototype);
+        }
+        Ok(made)
+    }
+
+    /// Creates copies where the next ones go, `most` at most, past the caches or not: where they are.
+    #[inline]
+    fn copy_rows(
+        &mut self,
+        way: u32,
+        prototype: &Prototype,
+        (most, past): (u32, bool),
+        ids: &mut Ids<'_>,
+        mut write: impl FnMut(usize, &Target<'_>, &Columns, &mut usize),
+    ) -> Result<Made, WorldError> {
+        let CopyWay { stream, .. } = self.copy_ways[way as usize];
+        let (private, first) = self.room(stream)?;
+        let count = most.min(self.streams[stream as usize].limit - first);
+        let to = Target {
+            chunk: &self.privates[private as usize].chunk,
+            first,
+            count,
+            past,
+        };
+        let filling = &self.copy_ways[way as usize].filling;
+        // SAFETY: empty rows of a chunk of the way's stream, which is this lane's; the way is the prototype's, and
+        // `write` that of its bundle.
+        resume(unsafe { filling.fill(prototype, &to, &mut write) });
+        let rows = BatchRows {
+            lane: self,
+            private,
+            first,
+            count,
+        };
+        rows.commit(ids)
+    }
+
+    /// The way of a prototype's copies, of which `of` writes some fragments.
+    #[inline(always)]
+    fn copy_way<B: Bundle>(
+        &mut self,
+        prototype: &Prototype,
+        of: Option<TypeId>,
+    ) -> Result<u32, WorldError> {
+        let key = CopyKey {
+            prototype: prototype.number(),
+            of,
+        };
+        match self.recent_copies.get(key) {
+            Some(way) => Ok(way),
+            None => self.find_copy_way::<B>(prototype, key),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_copy_way<B: Bundle>(
+        &mut self,
+        prototype: &Prototype,
+        key: CopyKey,
+    ) -> Result<u32, WorldError> {
+        let way = match self.copy_way_of.get(&key) {
+            Some(&way) => way,
+            None => {
+                let way = self.new_copy_way::<B>(prototype, key.of.is_some())?;
+                self.copy_ways.push(way);
+                let way = self.copy_ways.len() as u32 - 1;
+                self.copy_way_of.insert(key, way);
+                way
+            }
+        };
+        self.recent_copies.keep(key, way);
+        Ok(way)
+    }
+
+    fn new_copy_way<B: Bundle>(
+        &mut self,
+        prototype: &Prototype,
+        written: bool,
+    ) -> Result<CopyWay, WorldError> {
+        let registry = self.universe.registry();
+        prototype.refuse_foreign(registry)?;
+        let mut by_bundle = Vec::with_capacity(B::LEN);
+        B::ids(registry, &mut by_bundle)?;
+        let mut sorted = by_bundle.clone();
+        sorted.sort_unstable();
+        none_twice(registry, &sorted)?;
+        let mut all: Vec<FragmentId> = prototype.fragments().to_vec();
+        all.extend(sorted);
+        all.sort_unstable();
+        all.dedup();
+        let combo = self.copied_combo(prototype);
+        let stream = self.stream(&all, combo)?;
+        let columns = &self.streams[stream as usize].draft.columns;
+        let written = written.then_some(by_bundle.as_slice());
+        let filling = Filling::new(columns, prototype, written.into_iter());
+        Ok(CopyWay { stream, filling })
+    }
+
+    /// The combination of a prototype's shared values.
+    fn copied_combo(&mut self, prototype: &Prototype) -> u32 {
+        let shared = prototype.shared();
+        if shared.is_empty() {
+            return NONE;
+        }
+        match self.known_combo(shared.iter().map(|value| &**value)) {
+            Some(known) => known,
+            None => self.add_combo(shared.to_vec()),
+        }
+    }
+
+    /// Keeps what the chunks of the copies begin with, if their archetype is new.
+    #[inline(always)]
+    fn take_copied_templates(&mut self, way: u32, prototype: &Prototype) {
+        for value in prototype.per_chunk() {
+            let CopyWay { stream, .. } = self.copy_ways[way as usize];
+            self.take_template(stream, Arc::clone(value));
+        }
+    }
+
+    /// Forgets all ways, if there are many.
+    pub(super) fn forget_copies(&mut self) {
+        if self.copy_ways.len() > KEPT_WAYS {
+            self.copy_ways.clear();
+            self.copy_way_of.clear();
+            self.recent_copies.clear();
+        }
+    }
+}

@@ -96,6 +96,8 @@ pub mod prelude {
     #[cfg(not(loom))]
     pub use crate::signal::{ParallelSignals, Received, Signal, SignalReader, Signalled, Signals};
     #[cfg(not(loom))]
+    pub use crate::template::spawner::{SpawnPoint, Spawner};
+    #[cfg(not(loom))]
     pub use crate::template::{BuildContext, EntityTrait, Template, TemplateBuilder, TraitError};
     #[cfg(all(feature = "config", not(loom)))]
     pub use crate::template::{TemplateRegistry, TraitRegistry};

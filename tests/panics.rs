@@ -158,7 +158,7 @@ fn a_constructor_in_an_iterator_that_panics_leaves_no_entity_of_its_batch() {
         at_every_call(9, |fuse| WorldOp::CreateBatch {
             shape,
             payload: 1,
-            len: 6,
+            len: 4,
             fuse,
         });
     }
@@ -213,6 +213,21 @@ fn a_clone_or_drop_that_panics_ends_calls_on_dynamic_fragments() {
                 fuse,
             });
             at_every_call(5, |fuse| WorldOp::RemoveDynamic { pick, kinds, fuse });
+        }
+    }
+}
+
+#[test]
+fn a_clone_or_closure_that_panics_leaves_no_copies() {
+    // All fragments but the tag that cannot be cloned, and those that panic alone.
+    for kinds in [0xfef, 1 << 2 | 1, 1 << 2 | 1 << 11] {
+        for payload in [2, 3] {
+            at_every_call(9, |fuse| WorldOp::CreateCopies {
+                kinds,
+                payload,
+                len: 4,
+                fuse,
+            });
         }
     }
 }

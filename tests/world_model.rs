@@ -108,6 +108,10 @@ fn op() -> impl Strategy<Value = WorldOp> {
             .prop_map(|(pick, kinds, payload, fuse)| AddDynamic { pick, kinds, payload, fuse }),
         3 => (pick(), kinds(), fuse())
             .prop_map(|(pick, kinds, fuse)| RemoveDynamic { pick, kinds, fuse }),
+        3 => (kinds(), payload(), 0..60_u16, fuse())
+            .prop_map(|(kinds, payload, len, fuse)| CreateCopies { kinds, payload, len, fuse }),
+        1 => (kinds(), payload(), 800..3_000_u16, fuse())
+            .prop_map(|(kinds, payload, len, fuse)| CreateCopies { kinds, payload, len, fuse }),
         2 => prop_oneof![Just(255_u8), byte()].prop_map(|budget| Compact { budget }),
         1 => Just(Collect),
         1 => Just(Snapshot),

@@ -11,7 +11,7 @@ use megachunk::fragment::{
 };
 use megachunk::prelude::*;
 use megachunk::query::QueryFilter;
-use megachunk::world::{Budget, SnapshotOptions};
+use megachunk::world::{Budget, Prototype, SnapshotOptions};
 
 use crate::world_fragments::{
     Awake, CORE_SHAPES, Counted, Fused, GONE_SHAPES, Guard, Kind, Ledger, Made, Matrix, Page,
@@ -439,6 +439,51 @@ impl Machine {
         let world = &mut self.worlds[self.at];
         let removed = fused(&self.ledger, fuse, || world.remove_dynamic(entity, &ids));
         self.settle_remove(removed, entity, &kinds);
+    }
+
+    pub(crate) fn create_copies(&mut self, mask: u16, payload: u32, len: u16, fuse: u8) {
+        let mut kinds = kinds_in(mask);
+        let bundle = self.dynamic_bundle(&kinds, payload);
+        let prototype = match Prototype::new(self.universe.registry(), bundle) {
+            Ok(prototype) => prototype,
+            Err(error) => {
+                let expected = match mask >> 15 {
+                    1 => Refusal::Twice,
+                    _ => Refusal::NotCloneable,
+                };
+                assert_eq!(Refusal::of(&error), expected);
+                assert!(mask >> 15 == 1 || kinds.contains(&Kind::Guard));
+                return;
+            }
+        };
+        let numbered = payload % 2 == 1;
+        let (world, ledger) = (&mut self.worlds[self.at], &self.ledger);
+        let created = fused(ledger, fuse, || {
+            let batch = if numbered {
+                world.create_copies_with(&prototype, len.into(), |number| {
+                    ledger.burn(Fused::Make);
+                    (Small(payload.wrapping_add(number as u32)),)
+                })?
+            } else {
+                world.create_copies(&prototype, len.into())?
+            };
+            Ok::<Vec<Entity>, WorldError>(batch.iter(world).collect())
+        });
+        if numbered && !kinds.contains(&Kind::Small) {
+            kinds.push(Kind::Small);
+        }
+        // All or none.
+        let Ok(entities) = created else { return };
+        let entities = entities.unwrap();
+        assert_eq!(entities.len(), usize::from(len));
+        for (number, entity) in (0..).zip(entities) {
+            self.model.create(self.at, entity, &kinds, payload);
+            if numbered {
+                let small = payload.wrapping_add(number);
+                let added = self.model.add(self.at, entity, &[Kind::Small], small);
+                assert_eq!(added, Ok(()));
+            }
+        }
     }
 
     // --- The whole world ---------------------------------------------------------------------------

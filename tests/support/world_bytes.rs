@@ -7,7 +7,7 @@ use crate::world_commands::CommandOp;
 use crate::world_ops::WorldOp;
 
 /// How many operations there are.
-pub(crate) const OPS: u8 = 47;
+pub(crate) const OPS: u8 = 48;
 /// The first of those that are about recorders.
 pub(crate) const SCRIPT: u8 = 43;
 pub(crate) const COMMAND: u8 = 44;
@@ -197,6 +197,12 @@ pub(crate) fn op(number: u8, bytes: &mut Unstructured<'_>) -> WorldOp {
             }
         }
         FLUSH => WorldOp::Flush { fuse: byte() },
+        47 => WorldOp::CreateCopies {
+            kinds: u16::from_le_bytes([byte(), byte()]),
+            payload: byte().into(),
+            len: 2 * u16::from(byte()),
+            fuse: byte(),
+        },
         _ => unreachable!("there are {OPS} operations"),
     }
 }
@@ -270,9 +276,9 @@ fn command(bytes: &mut Unstructured<'_>) -> CommandOp {
 /// Entities that an operation creates, if they are many.
 pub(crate) fn entities(op: WorldOp) -> usize {
     match op {
-        WorldOp::CreateBatch { len, .. } | WorldOp::Command(CommandOp::CreateBatch { len, .. }) => {
-            len.into()
-        }
+        WorldOp::CreateBatch { len, .. }
+        | WorldOp::CreateCopies { len, .. }
+        | WorldOp::Command(CommandOp::CreateBatch { len, .. }) => len.into(),
         _ => 0,
     }
 }

@@ -208,6 +208,13 @@ pub(crate) enum WorldOp {
         kinds: u16,
         fuse: u8,
     },
+    /// Copies of a prototype; of every second payload with numbers that a closure makes.
+    CreateCopies {
+        kinds: u16,
+        payload: u32,
+        len: u16,
+        fuse: u8,
+    },
     /// As many entities as `budget` says; 255: all.
     Compact {
         budget: u8,
@@ -465,6 +472,12 @@ impl Machine {
                 fuse,
             } => self.add_dynamic(pick, kinds, payload, fuse),
             WorldOp::RemoveDynamic { pick, kinds, fuse } => self.remove_dynamic(pick, kinds, fuse),
+            WorldOp::CreateCopies {
+                kinds,
+                payload,
+                len,
+                fuse,
+            } => self.create_copies(kinds, payload, len, fuse),
             WorldOp::Compact { budget } => self.compact(budget),
             WorldOp::Collect => self.collect(),
             WorldOp::Snapshot => self.save_and_load(),

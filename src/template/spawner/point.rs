@@ -5,6 +5,13 @@ use std::sync::Arc;
 use crate::template::spawner::SpawnError;
 
 /// Where an entity begins.
+///
+/// ```
+/// use megachunk::template::spawner::SpawnPoint;
+///
+/// let point = SpawnPoint { position: [3.0, 4.0, 0.0], ..SpawnPoint::default() };
+/// assert_eq!((point.direction, point.line, point.number), ([1.0, 0.0], 0, 0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpawnPoint {
     /// The place. Generators of areas use the first two, and one height for all.
@@ -72,7 +79,21 @@ pub trait Generator: Send + Sync {
     fn points(&self, count: usize, seed: u64) -> Result<Arc<dyn Points>, SpawnError>;
 }
 
-/// The points of one spawn.
+/// One that is chosen at run time.
+impl<G: Generator + ?Sized> Generator for Box<G> {
+    fn points(&self, count: usize, seed: u64) -> Result<Arc<dyn Points>, SpawnError> {
+        (**self).points(count, seed)
+    }
+}
+
+/// One that several spawners have.
+impl<G: Generator + ?Sized> Generator for Arc<G> {
+    fn points(&self, count: usize, seed: u64) -> Result<Arc<dyn Points>, SpawnError> {
+        (**self).points(count, seed)
+    }
+}
+
+/// The points of one spawn: see [`Generator`] for an example.
 pub trait Points: Send + Sync {
     /// Writes the points `first..first + out.len()`. Any thread may ask for any of them, in any order, more than
     /// once, and gets the same. `out` comes as [`SpawnPoint::default`] with the numbers set.

@@ -106,7 +106,31 @@ impl Spawner {
     /// One more kind of entity, called by the template's id. Its share of the total is its proportion of the sum
     /// of all: rounded by the largest remainder, the first of equals first, so that 1 : 1 : 1 of 10 is 4, 3 and 3.
     ///
-    /// The template as it is now: one that is built anew later is another one.
+    /// The template as it is now: one that is built anew later is another one. Those of config files come from a
+    /// `TemplateRegistry` by their ids.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::template::spawner::Spawner;
+    ///
+    /// #[derive(Clone, Debug, PartialEq)]
+    /// struct Legs(u8);
+    /// impl EntityTrait for Legs {
+    ///     fn build(&self, context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+    ///         context.add(self.clone());
+    ///         Ok(())
+    ///     }
+    /// }
+    /// let mut world = World::new();
+    /// let ant = TemplateBuilder::new("ant").with(Legs(6)).finish(&world)?;
+    /// let spider = TemplateBuilder::new("spider").with(Legs(8)).finish(&world)?;
+    /// let spawner = Spawner::new(10).entry(&ant, 2.0)?.entry(&spider, 1.0)?;
+    /// assert_eq!(spawner.counts()?, [7, 3]);
+    /// let spawned = spawner.spawn(&mut world)?;
+    /// assert_eq!(world.get::<Legs>(spawned.of(1).next().unwrap())?, &Legs(8));
+    /// assert!(Spawner::new(10).entry(&ant, f64::NAN).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`SpawnError::Proportion`]: it is negative, infinite or no number.

@@ -274,6 +274,73 @@ fn what_a_panicking_closure_has_made_is_dropped_once() {
 }
 
 #[test]
+fn a_panic_on_one_of_many_threads_leaves_nothing_on_any() {
+    let alive = Arc::new(AtomicUsize::new(0));
+    let mut world = World::new();
+    let ant = prototype(
+        world.registry(),
+        [
+            cloneable(&world, Counted::new(&alive)),
+            cloneable(&world, [7_u64; 20]),
+        ],
+    );
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build();
+    pool.unwrap().install(|| {
+        for at in [0, 9_999, 19_999] {
+            let made = catch_unwind(AssertUnwindSafe(|| {
+                world.create_copies_with(&ant, 20_000, |number| {
+                    if number == at {
+                        resume_unwind(Box::new(number));
+                    }
+                    ((Counted::new(&alive), number),)
+                })
+            }));
+            assert_eq!(made.unwrap_err().downcast_ref::<usize>(), Some(&at));
+            assert_eq!(alive.load(Ordering::Relaxed), 1, "panic at {at}");
+            assert_eq!(counts(&world), (0, 0));
+            sound(&world);
+        }
+    });
+}
+
+#[test]
+fn a_drop_that_panics_while_copies_are_taken_back_hides_nothing() {
+    /// Panics in the `drop` of every third.
+    #[derive(Clone)]
+    struct Sour(Arc<AtomicUsize>);
+    impl Drop for Sour {
+        fn drop(&mut self) {
+            if self.0.fetch_add(1, Ordering::Relaxed).is_multiple_of(3) {
+                resume_unwind(Box::new("sour"));
+            }
+        }
+    }
+    let (alive, dropped) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(1)));
+    let mut world = World::new();
+    let ant = prototype(
+        world.registry(),
+        [
+            cloneable(&world, Sour(Arc::clone(&dropped))),
+            cloneable(&world, Counted::new(&alive)),
+        ],
+    );
+    let made = catch_unwind(AssertUnwindSafe(|| {
+        world.create_copies_with(&ant, 3_000, |number| -> (u8,) {
+            if number == 2_500 {
+                resume_unwind(Box::new("the first"));
+            }
+            (1,)
+        })
+    }));
+    assert!(made.is_err());
+    assert_eq!(alive.load(Ordering::Relaxed), 1);
+    assert!(dropped.load(Ordering::Relaxed) > 2_500);
+    assert_eq!(counts(&world), (0, 0));
+    sound(&world);
+    core::mem::forget(ant);
+}
+
+#[test]
 fn what_the_closure_gives_is_not_cloned_before() {
     let alive = Arc::new(AtomicUsize::new(0));
     let mut world = World::new();

@@ -1,0 +1,140 @@
+//! The fragments and tags. All are plain data, so that the state of the city can be hashed.
+
+use megachunk::fragment::{FragmentError, FragmentRegistry, Plain};
+
+use super::Luck;
+use super::super::map::NOWHERE;
+
+/// East and north of the middle of the map, in metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(transparent)]
+pub(crate) struct Position(pub(crate) [f32; 2]);
+// SAFETY: two floats.
+unsafe impl Plain for Position {}
+
+/// Where an agent looks: a vector of length 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(transparent)]
+pub(crate) struct Heading(pub(crate) [f32; 2]);
+// SAFETY: two floats.
+unsafe impl Plain for Heading {}
+
+/// A point of a network.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
+pub(crate) struct Place {
+    pub(crate) lane: u32,
+    /// In metres.
+    pub(crate) along: f32,
+}
+// SAFETY: two numbers of 4 bytes.
+unsafe impl Plain for Place {}
+
+/// Where an agent goes from where it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub(crate) struct Route {
+    /// The edge after this lane, or [`NOWHERE`]: not chosen yet, or this is the last.
+    pub(crate) next: u32,
+    /// The goal's number.
+    pub(crate) goal: u32,
+    /// The piece of the lane that it is on.
+    pub(crate) leg: u32,
+}
+// SAFETY: three numbers of 4 bytes.
+unsafe impl Plain for Route {}
+
+impl Default for Route {
+    fn default() -> Self {
+        Self {
+            next: NOWHERE,
+            goal: 0,
+            leg: 0,
+        }
+    }
+}
+
+/// How fast an agent is, and would like to be, in metres a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
+pub(crate) struct Pace {
+    pub(crate) speed: f32,
+    pub(crate) wish: f32,
+}
+// SAFETY: two floats.
+unsafe impl Plain for Pace {}
+
+/// How far a person keeps to the right of the lane's line, and wants to, in metres.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
+pub(crate) struct Sway {
+    pub(crate) side: f32,
+    pub(crate) wish: f32,
+}
+// SAFETY: two floats.
+unsafe impl Plain for Sway {}
+
+/// A car's number in the queues of this frame, and for how long it has stood, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[repr(C)]
+pub(crate) struct Wait {
+    pub(crate) slot: u32,
+    pub(crate) seconds: f32,
+}
+// SAFETY: two numbers of 4 bytes.
+unsafe impl Plain for Wait {}
+
+/// What many cars have in common: a const shared fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
+pub(crate) struct Model {
+    /// From bumper to bumper, in centimetres.
+    pub(crate) length: u32,
+    /// How it speeds up at most, in centimetres a second each second.
+    pub(crate) acceleration: u32,
+    /// How it brakes, where that is comfortable; the same unit.
+    pub(crate) braking: u32,
+    /// A cloud of exhaust every so many milliseconds; 0: none.
+    pub(crate) exhaust: u32,
+}
+// SAFETY: four numbers of 4 bytes.
+unsafe impl Plain for Model {}
+
+/// A cloud of exhaust, and for how many seconds it is seen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(transparent)]
+pub(crate) struct Exhaust(pub(crate) f32);
+// SAFETY: a float.
+unsafe impl Plain for Exhaust {}
+
+/// Goes on foot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Person;
+/// Drives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Car;
+
+/// In front of the camera: moved in every frame, and keeps clear of others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Near;
+/// Seen from afar.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Far;
+/// Not seen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hidden;
+
+/// Says which fragments are plain data.
+pub(crate) fn register(registry: &FragmentRegistry) -> Result<(), FragmentError> {
+    registry.register_plain::<Position>()?;
+    registry.register_plain::<Heading>()?;
+    registry.register_plain::<Place>()?;
+    registry.register_plain::<Route>()?;
+    registry.register_plain::<Pace>()?;
+    registry.register_plain::<Sway>()?;
+    registry.register_plain::<Wait>()?;
+    registry.register_plain::<Luck>()?;
+    registry.register_plain::<Exhaust>()?;
+    registry.register_plain_const_shared::<Model>()?;
+    Ok(())
+}

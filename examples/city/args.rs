@@ -1,0 +1,60 @@
+//! `Args`: what the city is told.
+
+use std::path::PathBuf;
+
+/// A crowd of people and cars on the streets of a real city: an OpenStreetMap extract.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Args {
+    /// An OpenStreetMap extract (.osm.pbf); data/maps has Monaco and Andorra.
+    #[arg(value_name = "MAP.osm.pbf")]
+    pub(crate) map: PathBuf,
+
+    /// Agents at first: people, cars and buses as the configs say.
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub(crate) agents: usize,
+
+    /// Seconds to simulate, 60 frames each, as fast as the machine can.
+    #[arg(long, value_name = "S", default_value_t = 20.0)]
+    pub(crate) seconds: f64,
+
+    /// Threads; all cores unless that is said. The city is the same for any number.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+
+    /// The same seed makes the same city.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Check every invariant of the world after every frame, and count what does not hold.
+    #[arg(long)]
+    pub(crate) check: bool,
+
+    /// Write the report as JSON; `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Draw the city and its agents at the end.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) png: Option<PathBuf>,
+
+    /// The same drawing, to scale without loss.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Write a page that plays what happened, for any browser.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// Write when which processor ran on which thread, for Perfetto or chrome://tracing.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+}
+
+impl Args {
+    pub(crate) fn frames(&self) -> u64 {
+        (self.seconds * FRAMES).round() as u64
+    }
+}
+
+/// Frames a second.
+pub(crate) const FRAMES: f64 = 60.0;

@@ -1,0 +1,32 @@
+//! `CityError`: why there is no city.
+
+use std::path::PathBuf;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CityError {
+    #[error("{}: {source}", path.display())]
+    File {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{}: the file is empty; an OpenStreetMap extract (.osm.pbf) was expected", path.display())]
+    EmptyMap { path: PathBuf },
+    #[error("{}: not an OpenStreetMap extract (.osm.pbf), or a damaged one: {reason}", path.display())]
+    DamagedMap { path: PathBuf, reason: String },
+    #[error("{}: no streets for cars and people in this extract", path.display())]
+    NoStreets { path: PathBuf },
+    #[error("{flag}: {reason}")]
+    BadArgument { flag: &'static str, reason: String },
+    #[error("no picture of {width} × {height} pixels can be made")]
+    TooLarge { width: u32, height: u32 },
+    /// What the library says.
+    #[error("{0}")]
+    Library(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl CityError {
+    /// What the library says.
+    pub(crate) fn of(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Library(Box::new(error))
+    }
+}

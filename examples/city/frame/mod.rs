@@ -1,0 +1,83 @@
+//! A frame: the processors, in the order of their phases.
+//!
+//! | phase | processors |
+//! |---|---|
+//! | PrePhysics | `camera` flies, `lights` change, `car paths` and `walk paths` choose the next edge |
+//! | StartPhysics | `queue` finds who drives before whom, `crowd` who walks beside whom |
+//! | DuringPhysics | `follow` sets the speed of cars, `steer` that of people |
+//! | EndPhysics | `drive` and `walk` move, `fade` clouds of exhaust |
+//! | PostPhysics | `detail` sorts by distance to the camera, the actors of the film are moved |
+//! | FrameEnd | `arrive` hears who has come to a goal, `respawn` sends others for those who left |
+//!
+//! Besides, the observer `set out` gives everybody who comes to life a goal.
+
+mod camera;
+mod crowd;
+mod detail;
+mod drive;
+mod exhaust;
+mod film;
+mod path;
+mod queue;
+mod trip;
+mod walk;
+
+pub(crate) use camera::Camera;
+pub(crate) use detail::{FAR, NEAR};
+pub(crate) use film::Film;
+pub(crate) use trip::{Kinds, Trips, car, person};
+use trip::Arrived;
+
+use megachunk::prelude::*;
+
+use super::error::CityError;
+use super::map::{Fields, Lights, Map};
+
+/// The ways to the goals, in both networks.
+#[derive(Debug)]
+pub(crate) struct Ways {
+    pub(crate) drive: Fields,
+    pub(crate) walk: Fields,
+}
+
+/// What processors use together, as resources of the world.
+pub(crate) fn furnish(world: &mut World, map: Map, seed: u64) -> Result<(), CityError> {
+    let arrived = world.signal::<Arrived>("arrived").map_err(CityError::of)?;
+    let ways = Ways {
+        drive: Fields::new(&map.drive, seed),
+        walk: Fields::new(&map.walk, seed ^ 1),
+    };
+    let resources = world.resources_mut();
+    resources.insert(Camera::over(&map));
+    resources.insert(Lights::default());
+    resources.insert(queue::Queues::new(&map));
+    resources.insert(crowd::Crowd::default());
+    resources.insert(Trips::new(seed));
+    resources.insert(arrived);
+    resources.insert(ways);
+    resources.insert(map);
+    Ok(())
+}
+
+/// All processors.
+pub(crate) fn schedule() -> Schedule {
+    let mut schedule = Schedule::new();
+    schedule
+        .add(trip::set_out())
+        .add(camera::camera())
+        .add(camera::lights())
+        .add(path::car_paths())
+        .add(path::walk_paths())
+        .add(queue::queue())
+        .add(crowd::crowd())
+        .add(drive::follow())
+        .add(crowd::steer())
+        .add(drive::drive())
+        .add(walk::walk())
+        .add(exhaust::fade())
+        .add(detail::detail())
+        .add(film::film())
+        .add(trip::arrive())
+        .add(trip::respawn());
+    schedule
+}

@@ -1,0 +1,85 @@
+//! A crowd on the streets of a real city: what the whole crate is for, as one program.
+//!
+//! Everything here is what any user of the crate can write: it sees the library from outside.
+//!
+//! | room | what it holds |
+//! |---|---|
+//! | `map` | the streets of an OpenStreetMap extract: networks of lanes, ways to goals, traffic lights |
+//! | `agent` | fragments and traits of people, cars and clouds of exhaust |
+//! | `frame` | the processors of a frame |
+//! | `run`, `live`, `report` | furnishing and peopling, the line on the terminal, what it was like |
+//! | `picture` | the city as PNG, SVG, and a page that plays it |
+
+mod agent;
+mod args;
+mod error;
+mod frame;
+mod live;
+mod map;
+mod picture;
+mod report;
+mod run;
+
+use std::io::Write;
+
+pub(crate) use args::Args;
+pub(crate) use error::CityError;
+
+/// Runs a city and writes what was asked for.
+pub(crate) fn main(args: &Args) -> Result<(), CityError> {
+    let mut city = run::run(args)?;
+    if args.png.is_some() || args.svg.is_some() || args.html.is_some() {
+        draw(&mut city, args)?;
+    }
+    let (_, schedule) = city.simulation.parts_mut();
+    if let (Some(path), Some(trace)) = (&args.trace, schedule.take_trace()) {
+        let mut text = Vec::new();
+        let written = trace.write_to(&mut text);
+        written.map_err(|source| CityError::File { path: path.clone(), source })?;
+        picture::write(path, &text)?;
+    }
+    let text = city.report.to_string();
+    match &args.json {
+        Some(path) => {
+            let mut json = serde_json::to_string_pretty(&city.report).map_err(CityError::of)?;
+            json.push('\n');
+            if path.as_os_str() == "-" {
+                show(&json);
+                eprint!("{text}");
+            } else {
+                picture::write(path, json.as_bytes())?;
+                show(&text);
+            }
+        }
+        None => show(&text),
+    }
+    Ok(())
+}
+
+/// Writes to standard output. Whoever reads it may stop reading.
+fn show(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+fn draw(city: &mut run::City, args: &Args) -> Result<(), CityError> {
+    let world = city.simulation.world_mut();
+    // A picture looks at the world with queries; the map is lent beside it.
+    let Some(map) = world.resources_mut().remove::<map::Map>() else {
+        return Ok(());
+    };
+    let scene = picture::Scene::of(world, &map)?;
+    if let Some(path) = &args.png {
+        picture::png(&scene, path)?;
+    }
+    if let Some(path) = &args.svg {
+        picture::svg(&scene, path)?;
+    }
+    if let Some(path) = &args.html {
+        let name = args.map.file_name().unwrap_or_default().to_string_lossy();
+        let title = format!("{} agents in {name}", args.agents);
+        picture::write(path, picture::page(&scene, &city.film, &title).as_bytes())?;
+    }
+    drop(scene);
+    world.resources_mut().insert(map);
+    Ok(())
+}

@@ -42,6 +42,10 @@
 //! `papers/entity-index.md` and `papers/mega-chunk.md` tell each protocol's state, orderings,
 //! linearization points and proof sketch, and what was checked how.
 
+// `megachunk city` is an example's source, which sees the crate from outside.
+#[cfg(feature = "cli")]
+extern crate self as megachunk;
+
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("megachunk needs a 64-bit target: an index and 16 GiB of chunks are addresses");
 
@@ -109,3 +113,8 @@ pub mod prelude {
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The guide's.
+#[cfg(all(doctest, feature = "config"))]
+#[doc = include_str!("../papers/guide.md")]
+struct Guide;

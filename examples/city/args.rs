@@ -25,6 +25,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
+    /// A directory of entity configs (.toml) instead of those that the program brings along; data/city has these.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) configs: Option<PathBuf>,
+
     /// Check every invariant of the world after every frame, and count what does not hold.
     #[arg(long)]
     pub(crate) check: bool,

@@ -7,7 +7,8 @@
 //! | `map` | the streets of an OpenStreetMap extract: networks of lanes, ways to goals, traffic lights |
 //! | `agent` | fragments and traits of people, cars and clouds of exhaust |
 //! | `frame` | the processors of a frame |
-//! | `run`, `live`, `report` | furnishing and peopling, the line on the terminal, what it was like |
+//! | `people` | the kinds of agents that configs describe, and the spawner |
+//! | `run`, `live`, `report` | furnishing, the line on the terminal, what it was like |
 //! | `picture` | the city as PNG, SVG, and a page that plays it |
 
 mod agent;
@@ -16,9 +17,12 @@ mod error;
 mod frame;
 mod live;
 mod map;
+mod people;
 mod picture;
 mod report;
 mod run;
+#[cfg(test)]
+mod tests;
 
 use std::io::Write;
 
@@ -35,7 +39,10 @@ pub(crate) fn main(args: &Args) -> Result<(), CityError> {
     if let (Some(path), Some(trace)) = (&args.trace, schedule.take_trace()) {
         let mut text = Vec::new();
         let written = trace.write_to(&mut text);
-        written.map_err(|source| CityError::File { path: path.clone(), source })?;
+        written.map_err(|source| CityError::File {
+            path: path.clone(),
+            source,
+        })?;
         picture::write(path, &text)?;
     }
     let text = city.report.to_string();

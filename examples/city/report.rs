@@ -116,7 +116,9 @@ impl Report {
     }
 
     pub(crate) fn last_milliseconds(&self) -> f64 {
-        self.times.last().map_or(0.0, |took| took.as_secs_f64() * 1e3)
+        self.times
+            .last()
+            .map_or(0.0, |took| took.as_secs_f64() * 1e3)
     }
 
     pub(crate) fn creates_a_second(&self) -> f64 {
@@ -129,7 +131,9 @@ impl Report {
         times.sort_unstable();
         let at = |part: f64| {
             let last = times.len().saturating_sub(1) as f64;
-            times.get((last * part) as usize).map_or(0.0, |took| took.as_secs_f64() * 1e3)
+            times
+                .get((last * part) as usize)
+                .map_or(0.0, |took| took.as_secs_f64() * 1e3)
         };
         (self.frame_p50_ms, self.frame_p99_ms, self.frame_max_ms) = (at(0.5), at(0.99), at(1.0));
         self.creates_per_s = self.creates_a_second();
@@ -179,7 +183,11 @@ impl fmt::Display for Report {
             self.people, self.cars, self.entities, self.chunk_mib, self.arrivals, self.departures
         )?;
         if self.checked {
-            writeln!(f, "integrity: {} errors in {} frames", self.integrity_errors, self.frames)?;
+            writeln!(
+                f,
+                "integrity: {} errors in {} frames",
+                self.integrity_errors, self.frames
+            )?;
         }
         if let Some(flaw) = &self.first_flaw {
             writeln!(f, "  {flaw}")?;

@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use megachunk::prelude::*;
 
-use super::agent::{Far, Hidden, Model, Near, Place, Pulse, register};
+use super::agent::register;
 use super::args::{Args, FRAMES};
 use super::error::CityError;
-use super::frame::{self, Camera, Film, Kinds, Trips};
+use super::frame::{self, Camera, Film, Trips};
 use super::live::Live;
 use super::map::Map;
+use super::people::Kinds;
 use super::report::{Busy, Report};
 
 /// A city after its last frame.
@@ -56,11 +57,11 @@ fn run_here(args: &Args, map: Map) -> Result<City, CityError> {
     schedule.set_measured(true);
     // Its observers are there before anybody comes.
     schedule.solve(world).map_err(CityError::of)?;
-    let kinds = Kinds { walk: 1.4 };
-    prepare(world, &kinds)?;
-    world.resources_mut().insert(kinds.clone());
+    let kinds = Kinds::load(world, args)?;
+    kinds.prepare(world)?;
+    world.resources_mut().insert(kinds.newcomers()?);
     let began = Instant::now();
-    people(world, &kinds, args)?;
+    kinds.spawn(world, args)?;
     let spawn = began.elapsed();
     let wants_film = args.html.is_some();
     if wants_film {
@@ -83,12 +84,17 @@ fn run_here(args: &Args, map: Map) -> Result<City, CityError> {
         let done = city.simulation.advance(step).map_err(CityError::of)?;
         let took = began.elapsed();
         city.report.frame(took, &done.schedule.flush);
-        if args.check && let Err(error) = city.simulation.world().check() {
+        if args.check
+            && let Err(error) = city.simulation.world().check()
+        {
             city.report.flaw(number, &error.to_string());
         }
         if wants_film && number.is_multiple_of(SHOT) {
             let world = city.simulation.world_mut();
-            let camera = world.resources().get::<Camera>().map_or([0.0; 2], |camera| camera.at);
+            let camera = world
+                .resources()
+                .get::<Camera>()
+                .map_or([0.0; 2], |camera| camera.at);
             city.film.shoot(world, camera);
         }
         live.frame(&city.report, city.simulation.world().count());
@@ -102,59 +108,15 @@ impl City {
     /// What is known only at the end.
     fn finish(&mut self) -> Result<(), CityError> {
         let (world, schedule) = self.simulation.parts_mut();
-        let trips = world.resources().get::<Trips>().cloned().unwrap_or_default();
+        let trips = world
+            .resources()
+            .get::<Trips>()
+            .cloned()
+            .unwrap_or_default();
         self.report.processors = schedule
             .timings()
             .map(|(name, timing)| Busy::new(name, &timing))
             .collect();
         self.report.end(world, &trips)
     }
-}
-
-/// Makes the archetypes of all levels of detail, each with the pulse of its level.
-fn prepare(world: &mut World, kinds: &Kinds) -> Result<(), CityError> {
-    let place = Place::default();
-    let model = models()[0];
-    let mut all = Vec::new();
-    let mut create = |world: &mut World| -> Result<(), WorldError> {
-        all.push(world.create(frame::person(place, kinds, Near, Pulse::NEAR))?);
-        all.push(world.create(frame::person(place, kinds, Far, Pulse::FAR))?);
-        all.push(world.create(frame::person(place, kinds, Hidden, Pulse::HIDDEN))?);
-        all.push(world.create(frame::car(place, model, Near, Pulse::NEAR))?);
-        all.push(world.create(frame::car(place, model, Far, Pulse::FAR))?);
-        all.push(world.create(frame::car(place, model, Hidden, Pulse::HIDDEN))?);
-        Ok(())
-    };
-    create(world).map_err(CityError::of)?;
-    for entity in all {
-        world.destroy(entity).map_err(CityError::of)?;
-    }
-    Ok(())
-}
-
-fn models() -> [Model; 2] {
-    let model = |length, acceleration, exhaust| Model {
-        length,
-        acceleration,
-        braking: 200,
-        exhaust,
-    };
-    [model(430, 180, 120), model(1_200, 120, 80)]
-}
-
-fn people(world: &mut World, kinds: &Kinds, args: &Args) -> Result<(), CityError> {
-    use super::agent::Luck;
-    let cars = args.agents * 15 / 100;
-    let Some(map) = world.resources_mut().remove::<Map>() else { return Ok(()) };
-    let mut luck = Luck::new(args.seed, 7);
-    let place = |network: &super::map::Network, luck: &mut Luck| loop {
-        let lane = luck.below(network.lanes.len() as u32);
-        let length = network.lanes[lane as usize].length;
-        if luck.part() * 200.0 < length { break Place { lane, along: luck.part() * length } }
-    };
-    let _ = world.create_batch((cars..args.agents).map(|_| frame::person(place(&map.walk, &mut luck), kinds, Hidden, Pulse::HIDDEN))).map_err(CityError::of)?;
-    let mut luck = Luck::new(args.seed, 8);
-    let _ = world.create_batch((0..cars).map(|n| frame::car(place(&map.drive, &mut luck), models()[usize::from(n % 12 == 0)], Hidden, Pulse::HIDDEN))).map_err(CityError::of)?;
-    world.resources_mut().insert(map);
-    Ok(())
 }

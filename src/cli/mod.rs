@@ -1,4 +1,4 @@
-//! The `megachunk` program: `bench`, `ecs`, `replay`, `check` and `map`.
+//! The `megachunk` program: `bench`, `ecs`, `replay`, `check`, `map` and `city`.
 //!
 //! A subcommand is a module with `Args` and `run(&Args) -> Result<(), CliError>`. Results go to
 //! standard output, progress and errors to standard error; an error ends the program with a
@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 
 pub mod bench;
 pub mod check;
+mod city;
 mod destination;
 mod error;
 pub mod map;
@@ -48,6 +49,8 @@ enum Command {
     Check(check::Args),
     /// Draw where an allocator places what it gives out.
     Map(map::Args),
+    /// Let a crowd loose on the streets of a real city.
+    City(city::Args),
 }
 
 /// Runs the program on the process's arguments.
@@ -66,6 +69,7 @@ pub fn main_with(registry: &Registry) -> ExitCode {
         Some(Command::Replay(args)) => replay::run(args),
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Map(args)) => map::run(args),
+        Some(Command::City(args)) => city::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,8 +2,8 @@
 
 use megachunk::fragment::{FragmentError, FragmentRegistry, Plain};
 
-use super::Luck;
 use super::super::map::NOWHERE;
+use super::Luck;
 
 /// East and north of the middle of the map, in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

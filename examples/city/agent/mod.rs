@@ -3,6 +3,7 @@
 mod fragment;
 mod luck;
 mod pulse;
+mod r#trait;
 
 pub(crate) use fragment::{
     Car, Exhaust, Far, Heading, Hidden, Model, Near, Pace, Person, Place, Position, Route, Sway,
@@ -10,3 +11,4 @@ pub(crate) use fragment::{
 };
 pub(crate) use luck::Luck;
 pub(crate) use pulse::{Pulse, due};
+pub(crate) use r#trait::traits;

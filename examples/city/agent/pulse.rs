@@ -19,7 +19,9 @@ impl Pulse {
 /// take turns, so that every frame has about the same work.
 #[inline]
 pub(crate) fn due(chunk: &ChunkView<'_>, tick: u64) -> u32 {
-    let every = chunk.chunk_fragment::<Pulse>().map_or(1, |pulse| pulse.every);
+    let every = chunk
+        .chunk_fragment::<Pulse>()
+        .map_or(1, |pulse| pulse.every);
     if (tick + chunk.sort_key()) & u64::from(every - 1) == 0 {
         every
     } else {

@@ -29,7 +29,8 @@ pub(super) struct Crowd {
 impl Crowd {
     /// The square of a place, or `None`: too far from the camera.
     fn square(&self, at: [f32; 2]) -> Option<[i32; 2]> {
-        let square = [0, 1].map(|axis| ((at[axis] - self.middle[axis]) / SQUARE).floor() as i32 + SQUARES);
+        let square =
+            [0, 1].map(|axis| ((at[axis] - self.middle[axis]) / SQUARE).floor() as i32 + SQUARES);
         let inside = square.iter().all(|&number| (0..SIDE).contains(&number));
         inside.then_some(square)
     }
@@ -113,7 +114,7 @@ pub(super) fn steer() -> ProcessorBuilder {
                     for [other_x, other_y] in crowd.around(position.0) {
                         let (dx, dy) = (other_x - x, other_y - y);
                         let far = dx.mul_add(dx, dy * dy);
-                        if far < 1e-6 || far > SQUARE * SQUARE {
+                        if !(1e-6..=SQUARE * SQUARE).contains(&far) {
                             continue;
                         }
                         let along = dx.mul_add(ahead_x, dy * ahead_y);

@@ -6,9 +6,9 @@ use super::super::agent::{
     Car, Exhaust, Heading, Hidden, Luck, Model, Pace, Place, Position, Route, Wait, due,
 };
 use super::super::map::{Map, NOWHERE};
+use super::exhaust::LIFE;
 use super::queue::Queues;
 use super::trip::Arrived;
-use super::exhaust::LIFE;
 
 /// What is left free before a car that stands, in metres.
 const STAND: f32 = 1.5;

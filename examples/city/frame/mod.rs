@@ -25,8 +25,8 @@ mod walk;
 pub(crate) use camera::Camera;
 pub(crate) use detail::{FAR, NEAR};
 pub(crate) use film::Film;
-pub(crate) use trip::{Kinds, Trips, car, person};
 use trip::Arrived;
+pub(crate) use trip::{Newcomers, Trips};
 
 use megachunk::prelude::*;
 

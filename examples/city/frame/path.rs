@@ -11,7 +11,13 @@ use super::Ways;
 const TRIES: u32 = 4;
 
 /// The next edge from the end of a lane; another goal if there is no way to this one.
-pub(super) fn choose(network: &Network, fields: &Fields, place: &Place, route: &mut Route, luck: &mut Luck) {
+pub(super) fn choose(
+    network: &Network,
+    fields: &Fields,
+    place: &Place,
+    route: &mut Route,
+    luck: &mut Luck,
+) {
     let lane = &network.lanes[place.lane as usize];
     let node = network.edges[lane.edge as usize].to;
     for _ in 0..TRIES {
@@ -54,7 +60,10 @@ pub(super) fn car_paths() -> ProcessorBuilder {
 pub(super) fn walk_paths() -> ProcessorBuilder {
     processor(
         "walk paths",
-        |people: QueryRun<'_, Choice<'static>, With<Person>>, map: &Map, ways: &Ways, time: &Time| {
+        |people: QueryRun<'_, Choice<'static>, With<Person>>,
+         map: &Map,
+         ways: &Ways,
+         time: &Time| {
             let tick = time.tick;
             people
                 .filter_chunks(move |chunk| due(chunk, tick) > 0)

@@ -92,7 +92,10 @@ impl Queues {
             *to += 1;
         }
         let mut rest = &mut self.cars[..];
-        let lanes = self.first.windows(2).map(|ends| (ends[1] - ends[0]) as usize);
+        let lanes = self
+            .first
+            .windows(2)
+            .map(|ends| (ends[1] - ends[0]) as usize);
         let mut queues = Vec::with_capacity(self.first.len());
         for count in lanes.filter(|&count| count > 0) {
             let (queue, behind) = core::mem::take(&mut rest).split_at_mut(count);
@@ -172,10 +175,18 @@ fn into(network: &Network, car: &Queued) -> u32 {
     edge.first_lane + car.goal % edge.lanes
 }
 
+type Driver<'w> = (
+    &'w Place,
+    &'w Route,
+    &'w Pace,
+    &'w mut Wait,
+    ConstShared<Model>,
+);
+
 pub(super) fn queue() -> ProcessorBuilder {
     processor(
         "queue",
-        |mut cars: QueryRun<'_, (&Place, &Route, &Pace, &mut Wait, ConstShared<Model>), With<Car>>,
+        |mut cars: QueryRun<'_, Driver<'static>, With<Car>>,
          queues: &mut Queues,
          map: &Map,
          lights: &Lights| {
@@ -200,9 +211,18 @@ pub(super) fn queue() -> ProcessorBuilder {
             queues.take_turns(&map.drive, lights);
             let mut ahead = core::mem::take(&mut queues.ahead);
             let found = (0..queues.cars.len()).into_par_iter().with_min_len(1_024);
-            let found: Vec<Ahead> = found.map(|at| queues.look(&map.drive, lights, at)).collect();
+            let found: Vec<Ahead> = found
+                .map(|at| queues.look(&map.drive, lights, at))
+                .collect();
             ahead.clear();
-            ahead.resize(found.len(), Ahead { gap: FREE, speed: 0.0, into: NOWHERE });
+            ahead.resize(
+                found.len(),
+                Ahead {
+                    gap: FREE,
+                    speed: 0.0,
+                    into: NOWHERE,
+                },
+            );
             for (car, found) in queues.cars.iter().zip(found) {
                 ahead[car.slot as usize] = found;
             }

@@ -1,13 +1,13 @@
 //! Trips: who sets out, who arrives, who leaves, and who comes for him.
 
-use megachunk::fragment::Fragment;
+use std::sync::Arc;
+
 use megachunk::observer::Observed;
 use megachunk::prelude::*;
+use megachunk::world::Prototype;
 use rayon::prelude::*;
 
-use super::super::agent::{
-    Car, Heading, Hidden, Luck, Model, Pace, Person, Place, Position, Pulse, Route, Sway, Wait,
-};
+use super::super::agent::{Car, Heading, Luck, Model, Pace, Place, Position, Route, Sway};
 use super::super::map::{Map, Network};
 use super::Ways;
 
@@ -18,10 +18,11 @@ pub(super) struct Arrived {
     pub(super) model: Option<Model>,
 }
 
-/// What agents that come later are like: as the configs say.
+/// What those are like who come for others that have left: a resource.
 #[derive(Clone, Debug)]
-pub(crate) struct Kinds {
-    pub(crate) walk: f32,
+pub(crate) struct Newcomers {
+    pub(crate) person: Arc<Prototype>,
+    pub(crate) cars: Vec<(Model, Arc<Prototype>)>,
 }
 
 /// How many came and went.
@@ -97,9 +98,13 @@ pub(super) fn arrive() -> ProcessorBuilder {
          arrived: &Signal<Arrived>,
          trips: &mut Trips,
          ways: &Ways| {
-            arrivals.deliver(|(entity, route, luck), received| {
+            let _ = arrivals.deliver(|(entity, route, luck), received| {
                 let model = received.of(*arrived).find_map(|arrived| arrived.model);
-                let fields = if model.is_some() { &ways.drive } else { &ways.walk };
+                let fields = if model.is_some() {
+                    &ways.drive
+                } else {
+                    &ways.walk
+                };
                 trips.arrivals += 1;
                 if fields.goals[route.goal as usize].exit {
                     trips.departures += 1;
@@ -126,9 +131,8 @@ pub(super) fn arrive() -> ProcessorBuilder {
 fn anywhere(network: &Network, luck: &mut Luck) -> Place {
     let lane = luck.below(network.lanes.len() as u32);
     let other = luck.below(network.lanes.len() as u32);
-    let longer = |a: u32, b: u32| {
-        network.lanes[a as usize].length >= network.lanes[b as usize].length
-    };
+    let longer =
+        |a: u32, b: u32| network.lanes[a as usize].length >= network.lanes[b as usize].length;
     let lane = if longer(lane, other) { lane } else { other };
     Place {
         lane,
@@ -140,82 +144,46 @@ fn anywhere(network: &Network, luck: &mut Luck) -> Place {
 pub(super) fn respawn() -> ProcessorBuilder {
     processor(
         "respawn",
-        |commands: ParallelCommands, trips: &mut Trips, (map, kinds, time): (&Map, &Kinds, &Time)| {
+        |commands: ParallelCommands,
+         trips: &mut Trips,
+         (map, newcomers, time): (&Map, &Newcomers, &Time)| {
             const PIECE: u32 = 64;
-            let people = core::mem::take(&mut trips.people);
-            let mut pieces: Vec<(Option<Model>, u32)> = Vec::new();
-            let mut share = |model: Option<Model>, mut count: u32| {
+            let mut pieces = Vec::new();
+            let mut share = |prototype: &Arc<Prototype>, network, mut count: u32| {
                 while count > 0 {
-                    pieces.push((model, count.min(PIECE)));
+                    pieces.push((Arc::clone(prototype), network, count.min(PIECE)));
                     count -= count.min(PIECE);
                 }
             };
-            share(None, people);
+            share(
+                &newcomers.person,
+                &map.walk,
+                core::mem::take(&mut trips.people),
+            );
             for (model, count) in trips.cars.drain(..) {
-                share(Some(model), count);
+                let mut all = newcomers.cars.iter();
+                if let Some((_, prototype)) = all.find(|(known, _)| *known == model) {
+                    share(prototype, &map.drive, count);
+                }
             }
             let seed = trips.seed ^ (time.tick << 20);
-            pieces.into_par_iter().enumerate().for_each(|(number, (model, count))| {
+            let pieces = pieces.into_par_iter().enumerate();
+            pieces.for_each(|(number, (prototype, network, count))| {
                 let mut commands = commands.open_at(number as u64);
                 let mut luck = Luck::new(seed, number as u64);
-                for _ in 0..count {
-                    // Without memory for one more, the city has one fewer.
-                    let _ = match model {
-                        None => {
-                            let place = anywhere(&map.walk, &mut luck);
-                            commands.create(person(place, kinds, Hidden, Pulse::HIDDEN))
-                        }
-                        Some(model) => {
-                            let place = anywhere(&map.drive, &mut luck);
-                            commands.create(car(place, model, Hidden, Pulse::HIDDEN))
-                        }
-                    };
-                }
+                let mut begin = |_| {
+                    let place = anywhere(network, &mut luck);
+                    let (at, heading) = network.place(place.lane, place.along, &mut 0);
+                    (place, Position(at), Heading(heading))
+                };
+                let places: Vec<_> = (0..count).map(&mut begin).collect();
+                commands.defer(move |world| {
+                    drop(world.create_copies_with(&prototype, places.len(), |n| places[n]));
+                });
             });
         },
     )
     .phase(Phase::FrameEnd)
     .after("arrive")
     .group("Trips")
-}
-
-/// Somebody on foot, who has not set out.
-pub(crate) fn person<L: Fragment>(place: Place, kinds: &Kinds, level: L, pulse: Pulse) -> impl Bundle + use<L> {
-    let pace = Pace {
-        speed: 0.0,
-        wish: kinds.walk,
-    };
-    (
-        Position::default(),
-        Heading::default(),
-        place,
-        Route::default(),
-        pace,
-        Sway::default(),
-        Luck::default(),
-        Person,
-        level,
-    )
-        .per_chunk(pulse)
-}
-
-/// A car that has not set out.
-pub(crate) fn car<L: Fragment>(place: Place, model: Model, level: L, pulse: Pulse) -> impl Bundle + use<L> {
-    let pace = Pace {
-        speed: 0.0,
-        wish: 1.0,
-    };
-    (
-        Position::default(),
-        Heading::default(),
-        place,
-        Route::default(),
-        pace,
-        Wait::default(),
-        Luck::default(),
-        Car,
-        level,
-    )
-        .const_shared(model)
-        .per_chunk(pulse)
 }

@@ -31,7 +31,8 @@ pub(super) fn walk() -> ProcessorBuilder {
                 .par_for_each_chunk(|chunk, slices| {
                     let step = frame * due(&chunk, tick) as f32;
                     let mut signals = signals.open_at(chunk.sort_key());
-                    let (entities, positions, headings, places, routes, paces, sways, lucks) = slices;
+                    let (entities, positions, headings, places, routes, paces, sways, lucks) =
+                        slices;
                     for row in 0..entities.len() {
                         let (place, route) = (&mut places[row], &mut routes[row]);
                         let mut along = paces[row].speed.mul_add(step, place.along);
@@ -51,7 +52,8 @@ pub(super) fn walk() -> ProcessorBuilder {
                         place.along = along;
                         let (at, [x, y]) = network.place(place.lane, along, &mut route.leg);
                         let side = sways[row].side;
-                        positions[row] = Position([y.mul_add(side, at[0]), x.mul_add(-side, at[1])]);
+                        positions[row] =
+                            Position([y.mul_add(side, at[0]), x.mul_add(-side, at[1])]);
                         headings[row] = Heading([x, y]);
                     }
                 });

@@ -135,10 +135,8 @@ fn what(tags: &HashMap<&str, &str>) -> Option<What> {
     ) || matches!(
         tags.get("landuse"),
         Some(&("grass" | "forest" | "meadow" | "farmland" | "recreation_ground" | "cemetery"))
-    ) || matches!(
-        tags.get("natural"),
-        Some(&("wood" | "scrub" | "grassland"))
-    ) {
+    ) || matches!(tags.get("natural"), Some(&("wood" | "scrub" | "grassland")))
+    {
         Cover::Green
     } else if tags.get("natural") == Some(&"coastline") {
         Cover::Coast
@@ -182,7 +180,11 @@ fn street(highway: &str, tags: &HashMap<&str, &str>) -> Option<What> {
         (_, None) => 1,
     };
     let speed = kilometres.filter(|_| !shut);
-    let speed = speed.map(|usual| tag("maxspeed").and_then(kilometres_an_hour).unwrap_or(usual));
+    let speed = speed.map(|usual| {
+        tag("maxspeed")
+            .and_then(kilometres_an_hour)
+            .unwrap_or(usual)
+    });
     Some(What::Street {
         class,
         speed: speed.map(|kilometres| kilometres / 3.6),

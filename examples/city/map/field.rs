@@ -35,11 +35,17 @@ impl Fields {
     pub(crate) fn new(network: &Network, seed: u64) -> Self {
         use rayon::prelude::*;
         let mut goals = goals(network, seed);
-        let fields: Vec<Vec<u32>> = goals.par_iter().map(|goal| field(network, goal.node)).collect();
+        let fields: Vec<Vec<u32>> = goals
+            .par_iter()
+            .map(|goal| field(network, goal.node))
+            .collect();
         // What few can reach is no goal, as long as there are others.
         let reached = |field: &Vec<u32>| field.iter().filter(|&&edge| edge != NOWHERE).count();
         let most = fields.iter().map(reached).max().unwrap_or(0);
-        let keep: Vec<bool> = fields.iter().map(|field| reached(field) * 2 >= most).collect();
+        let keep: Vec<bool> = fields
+            .iter()
+            .map(|field| reached(field) * 2 >= most)
+            .collect();
         let mut kept = keep.iter();
         goals.retain(|_| *kept.next().unwrap_or(&true));
         let next = fields.into_iter().zip(&keep).filter(|(_, keep)| **keep);

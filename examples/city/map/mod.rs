@@ -12,6 +12,8 @@ mod street;
 
 pub(crate) use field::{Fields, NOWHERE};
 pub(crate) use light::Lights;
+#[cfg(test)]
+pub(crate) use network::Control;
 pub(crate) use network::Network;
 pub(crate) use street::{Area, Class, Cover, Street};
 
@@ -52,11 +54,5 @@ impl Map {
             drive,
             walk,
         })
-    }
-
-    /// How far the map reaches, in metres.
-    pub(crate) fn size(&self) -> [f32; 2] {
-        let [low, high] = self.bounds;
-        [high[0] - low[0], high[1] - low[1]]
     }
 }

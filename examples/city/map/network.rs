@@ -21,7 +21,9 @@ pub(super) enum Mode {
 pub(crate) enum Control {
     Free,
     /// Traffic lights: which of the two directions has green by turns.
-    Lights { group: u8 },
+    Lights {
+        group: u8,
+    },
     /// People cross the street from time to time.
     Zebra,
 }
@@ -196,8 +198,10 @@ impl Network {
     fn control(&mut self, tagged: &[bool], zebras: &[bool]) {
         for node in 0..self.nodes.len() {
             let ins: Vec<u32> = self.edges_into(node as u32).to_vec();
-            let mut neighbours: Vec<u32> =
-                ins.iter().map(|&edge| self.edges[edge as usize].from).collect();
+            let mut neighbours: Vec<u32> = ins
+                .iter()
+                .map(|&edge| self.edges[edge as usize].from)
+                .collect();
             neighbours.sort_unstable();
             neighbours.dedup();
             let fast = |&&edge: &&u32| {
@@ -288,7 +292,11 @@ fn kind(is: &What, mode: Mode) -> Option<(Kind, OneWay)> {
         Mode::Walk => on_foot.then_some({
             let kind = Kind {
                 class,
-                speed: if class == Class::Steps { WALK / 2.0 } else { WALK },
+                speed: if class == Class::Steps {
+                    WALK / 2.0
+                } else {
+                    WALK
+                },
                 lanes: 1,
                 both: true,
             };
@@ -341,7 +349,10 @@ fn beside(line: &[[f32; 2]], metres: f32) -> Vec<[f32; 2]> {
             along[1].mul_add(metres, line[at][0]),
             along[0].mul_add(-metres, line[at][1]),
         ];
-        if moved.last().is_none_or(|&last| distance(last, point) > 0.01) {
+        if moved
+            .last()
+            .is_none_or(|&last| distance(last, point) > 0.01)
+        {
             moved.push(point);
         }
     }

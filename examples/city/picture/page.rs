@@ -36,7 +36,11 @@ pub(crate) fn page(scene: &Scene<'_>, film: &Film, title: &str) -> String {
             format!("[{x:.1},{y:.1}]")
         })
         .collect();
-    let cars: Vec<&str> = film.cars.iter().map(|&car| if car { "1" } else { "0" }).collect();
+    let cars: Vec<&str> = film
+        .cars
+        .iter()
+        .map(|&car| if car { "1" } else { "0" })
+        .collect();
     let [width, height] = frame.size;
     let values = [
         ("TITLE", escape(title)),
@@ -60,5 +64,7 @@ pub(crate) fn page(scene: &Scene<'_>, film: &Film, title: &str) -> String {
 }
 
 fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('"', "&quot;")
 }

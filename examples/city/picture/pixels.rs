@@ -59,14 +59,16 @@ impl Canvas for Pixels {
         // A rim of one point covers nothing.
         if let Some(path) = path(rim, true) {
             let turn = Transform::identity();
-            self.map.fill_path(&path, &paint(color), FillRule::EvenOdd, turn, None);
+            self.map
+                .fill_path(&path, &paint(color), FillRule::EvenOdd, turn, None);
         }
     }
 
     fn line(&mut self, points: &[[f32; 2]], width: f32, color: Paint) {
         if let Some(path) = path(points, false) {
             let turn = Transform::identity();
-            self.map.stroke_path(&path, &paint(color), &stroke(width), turn, None);
+            self.map
+                .stroke_path(&path, &paint(color), &stroke(width), turn, None);
         }
     }
 
@@ -75,7 +77,8 @@ impl Canvas for Pixels {
         for &[x, y] in places {
             let half = size / 2.0;
             if let Some(rect) = Rect::from_xywh(x - half, y - half, size, size) {
-                self.map.fill_rect(rect, &paint, Transform::identity(), None);
+                self.map
+                    .fill_rect(rect, &paint, Transform::identity(), None);
             }
         }
     }
@@ -83,7 +86,8 @@ impl Canvas for Pixels {
     fn circle(&mut self, [x, y]: [f32; 2], radius: f32, width: f32, color: Paint) {
         if let Some(path) = PathBuilder::from_circle(x, y, radius) {
             let turn = Transform::identity();
-            self.map.stroke_path(&path, &paint(color), &stroke(width), turn, None);
+            self.map
+                .stroke_path(&path, &paint(color), &stroke(width), turn, None);
         }
     }
 }

@@ -100,7 +100,11 @@ impl<'m> Scene<'m> {
                 Class::Main => [255, 240, 190, 255],
                 Class::Major => [250, 215, 150, 255],
             };
-            canvas.line(&self.frame.places(&street.points), width(street.class), paint);
+            canvas.line(
+                &self.frame.places(&street.points),
+                width(street.class),
+                paint,
+            );
         }
     }
 }

@@ -36,6 +36,14 @@ pub(super) fn sea(map: &Map, frame: &Frame) -> Option<Vec<[f32; 2]>> {
     let corners = [[width, 0.0], [width, height], [0.0, height], [0.0, 0.0]];
     let round = |[x, y]: [f32; 2]| border(x / width, y / height);
     let (from, to) = (round(rim[rim.len() - 1]), round(rim[0]));
+    let onto = |way: f32| match way.rem_euclid(4.0) {
+        way if way < 1.0 => [way * width, 0.0],
+        way if way < 2.0 => [width, (way - 1.0) * height],
+        way if way < 3.0 => [(3.0 - way) * width, height],
+        way => [0.0, (4.0 - way) * height],
+    };
+    rim.push(onto(from));
+    let begin = onto(to);
     let to = if to <= from { to + 4.0 } else { to };
     // Corners 0 to 3 are at 1, 2, 3, 4 of the way round.
     for corner in 1..=8_u8 {
@@ -43,6 +51,7 @@ pub(super) fn sea(map: &Map, frame: &Frame) -> Option<Vec<[f32; 2]>> {
             rim.push(corners[usize::from(corner - 1) % 4]);
         }
     }
+    rim.push(begin);
     Some(rim)
 }
 

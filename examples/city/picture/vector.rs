@@ -51,7 +51,10 @@ fn tenths(number: i32) -> String {
 }
 
 fn color([red, green, blue, cover]: Paint) -> (String, f32) {
-    (format!("#{red:02x}{green:02x}{blue:02x}"), f32::from(cover) / 255.0)
+    (
+        format!("#{red:02x}{green:02x}{blue:02x}"),
+        f32::from(cover) / 255.0,
+    )
 }
 
 impl Canvas for Vector {

@@ -98,4 +98,5 @@ pub(super) fn lights() -> ProcessorBuilder {
     processor("lights", |lights: &mut Lights, map: &Map, time: &Time| {
         lights.set(&map.drive, time.now.as_secs_f32());
     })
+    .phase(Phase::StartPhysics)
 }

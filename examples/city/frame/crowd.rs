@@ -88,7 +88,7 @@ pub(super) fn crowd() -> ProcessorBuilder {
             crowd.sort();
         },
     )
-    .phase(Phase::StartPhysics)
+    .phase(Phase::DuringPhysics)
     .group("Crowd")
 }
 
@@ -138,4 +138,5 @@ pub(super) fn steer() -> ProcessorBuilder {
     )
     .phase(Phase::DuringPhysics)
     .group("Crowd")
+    .after("crowd")
 }

@@ -59,6 +59,7 @@ pub(super) fn follow() -> ProcessorBuilder {
     )
     .phase(Phase::DuringPhysics)
     .group("Traffic")
+    .after("queue")
 }
 
 type Moved<'w> = (
@@ -138,6 +139,7 @@ pub(super) fn drive() -> ProcessorBuilder {
                 });
         },
     )
-    .phase(Phase::EndPhysics)
-    .group("Movement")
+    .phase(Phase::DuringPhysics)
+    .group("Traffic")
+    .after("follow")
 }

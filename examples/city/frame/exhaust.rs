@@ -30,5 +30,4 @@ pub(super) fn fade() -> ProcessorBuilder {
         },
     )
     .phase(Phase::EndPhysics)
-    .group("Movement")
 }

@@ -2,11 +2,11 @@
 //!
 //! | phase | processors |
 //! |---|---|
-//! | PrePhysics | `camera` flies, `lights` change, `car paths` and `walk paths` choose the next edge |
-//! | StartPhysics | `queue` finds who drives before whom, `crowd` who walks beside whom |
-//! | DuringPhysics | `follow` sets the speed of cars, `steer` that of people |
-//! | EndPhysics | `drive` and `walk` move, `fade` clouds of exhaust |
-//! | PostPhysics | `detail` sorts by distance to the camera, the actors of the film are moved |
+//! | PrePhysics | `camera` flies |
+//! | StartPhysics | `lights` change, `car paths` and `walk paths` choose the next edge |
+//! | DuringPhysics | cars: `queue` finds who drives before whom, `follow` sets their speed, `drive` moves them; beside that people: `crowd` finds who walks beside whom, `steer` sets their speed, `walk` moves them |
+//! | EndPhysics | `fade` thins the clouds of exhaust |
+//! | PostPhysics | `detail` sorts by distance to the camera, `film` moves the actors |
 //! | FrameEnd | `arrive` hears who has come to a goal, `respawn` sends others for those who left |
 //!
 //! Besides, the observer `set out` gives everybody who comes to life a goal.

@@ -54,6 +54,7 @@ pub(super) fn car_paths() -> ProcessorBuilder {
                 .par_for_each_chunk(|_, slices| choose_all(slices, &map.drive, &ways.drive));
         },
     )
+    .phase(Phase::StartPhysics)
     .group("Paths")
 }
 
@@ -70,5 +71,6 @@ pub(super) fn walk_paths() -> ProcessorBuilder {
                 .par_for_each_chunk(|_, slices| choose_all(slices, &map.walk, &ways.walk));
         },
     )
+    .phase(Phase::StartPhysics)
     .group("Paths")
 }

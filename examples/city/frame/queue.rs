@@ -22,7 +22,7 @@ pub(super) struct Ahead {
 }
 
 /// A car in its queue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Queued {
     lane: u32,
     along: f32,
@@ -85,7 +85,7 @@ impl Queues {
             self.first[lane] += self.first[lane - 1];
         }
         let mut next = self.first.clone();
-        self.cars.clone_from(&self.came);
+        self.cars.resize(self.came.len(), Queued::default());
         for &car in &self.came {
             let to = &mut next[car.lane as usize];
             self.cars[*to as usize] = car;
@@ -229,6 +229,6 @@ pub(super) fn queue() -> ProcessorBuilder {
             queues.ahead = ahead;
         },
     )
-    .phase(Phase::StartPhysics)
+    .phase(Phase::DuringPhysics)
     .group("Traffic")
 }

@@ -171,15 +171,13 @@ pub(super) fn respawn() -> ProcessorBuilder {
             pieces.for_each(|(number, (prototype, network, count))| {
                 let mut commands = commands.open_at(number as u64);
                 let mut luck = Luck::new(seed, number as u64);
-                let mut begin = |_| {
+                let begin = |_| {
                     let place = anywhere(network, &mut luck);
                     let (at, heading) = network.place(place.lane, place.along, &mut 0);
                     (place, Position(at), Heading(heading))
                 };
-                let places: Vec<_> = (0..count).map(&mut begin).collect();
-                commands.defer(move |world| {
-                    drop(world.create_copies_with(&prototype, places.len(), |n| places[n]));
-                });
+                // Without memory for them, the city has fewer.
+                drop(commands.create_copies_with(&prototype, count as usize, begin));
             });
         },
     )

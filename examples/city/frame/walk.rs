@@ -59,6 +59,7 @@ pub(super) fn walk() -> ProcessorBuilder {
                 });
         },
     )
-    .phase(Phase::EndPhysics)
-    .group("Movement")
+    .phase(Phase::DuringPhysics)
+    .group("Crowd")
+    .after("steer")
 }

@@ -28,6 +28,7 @@ impl fmt::Display for ConfigPlace {
 
 /// Something is wrong with a template, or the file that it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub struct TemplateError {
     /// Where it stands, if in a file.
     pub place: Option<ConfigPlace>,

@@ -176,6 +176,13 @@ fn flags_and_configs_that_make_no_sense_are_named() {
     assert!(error.contains("--seconds"), "{error}");
     let error = refused(&folder, &[MONACO, "--threads", "0"]);
     assert!(error.contains("--threads"), "{error}");
+    let error = refused(&folder, &[MONACO, "--png", "none/city.png"]);
+    assert!(
+        error.contains("none/city.png: there is no such directory"),
+        "{error}"
+    );
+    let error = refused(&folder, &[MONACO, "--json", "."]);
+    assert!(error.contains("directory"), "{error}");
     let error = refused(&folder, &[MONACO, "--configs", "none"]);
     assert!(error.contains("none"), "{error}");
     let configs = folder.join("configs");

@@ -1,6 +1,9 @@
 //! `Args`: what the city is told.
 
+use std::io::{Error, ErrorKind};
 use std::path::PathBuf;
+
+use super::error::CityError;
 
 /// A crowd of people and cars on the streets of a real city: an OpenStreetMap extract.
 #[derive(Clone, Debug, clap::Args)]
@@ -57,6 +60,27 @@ pub(crate) struct Args {
 impl Args {
     pub(crate) fn frames(&self) -> u64 {
         (self.seconds * FRAMES).round() as u64
+    }
+
+    /// Whether files can be written where they are asked for: said before the run, not after it.
+    pub(crate) fn check_outputs(&self) -> Result<(), CityError> {
+        let json = self.json.iter().filter(|path| path.as_os_str() != "-");
+        let others = [&self.png, &self.svg, &self.html, &self.trace];
+        for path in json.chain(others.into_iter().flatten()) {
+            let folder = path
+                .parent()
+                .filter(|folder| !folder.as_os_str().is_empty());
+            let source = if path.is_dir() {
+                Error::from(ErrorKind::IsADirectory)
+            } else if folder.is_some_and(|folder| !folder.is_dir()) {
+                Error::new(ErrorKind::NotFound, "there is no such directory")
+            } else {
+                continue;
+            };
+            let path = path.clone();
+            return Err(CityError::File { path, source });
+        }
+        Ok(())
     }
 }
 

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<City, CityError> {
             reason: format!("{threads} is not between 1 and 1024"),
         });
     }
+    args.check_outputs()?;
     let map = Map::read(&args.map)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     let pool = pool.build().map_err(CityError::of)?;

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use megachunk::fragment::{FragmentId, FragmentRegistry, Shared};
 use megachunk::prelude::*;
@@ -252,11 +252,8 @@ fn merged(line: &[&Spec]) -> Option<Fragments> {
 
 /// Loads one list of texts, with their names, after the other, and compares with the model after each.
 pub(crate) fn check(loads: &[Vec<(String, String)>]) {
-    // One for all runs: to make one takes longer than most of them.
-    static UNIVERSE: OnceLock<Arc<Universe>> = OnceLock::new();
-    let universe = UNIVERSE.get_or_init(|| Arc::new(Universe::new()));
-    let mut world = World::of(universe).unwrap();
-    let mut registry = TemplateRegistry::new(universe, traits());
+    let mut world = World::new();
+    let mut registry = TemplateRegistry::new(world.universe(), traits());
     let mut model = Model::default();
     for texts in loads {
         // Of two texts of one name the last counts.

@@ -160,12 +160,22 @@ impl FragmentDraft {
 
 unsafe fn drop_values<T>(values: *mut u8, count: usize) {
     // SAFETY: the caller passes `count` values of this type.
-    unsafe { core::ptr::slice_from_raw_parts_mut(values.cast::<T>(), count).drop_in_place() };
+    unsafe { core::ptr::slice_from_raw_parts_mut(address::<T>(values), count).drop_in_place() };
 }
 
 unsafe fn clone_value<T: Clone>(from: *const u8, to: *mut u8, _size: usize) {
     // SAFETY: the caller passes a value of this type, and room for one.
-    unsafe { to.cast::<T>().write((*from.cast::<T>()).clone()) };
+    unsafe { address::<T>(to).write((*address::<T>(from.cast_mut())).clone()) };
+}
+
+/// Where a value is. Those without a size have no place in a chunk: any aligned address will do.
+#[inline(always)]
+fn address<T>(value: *mut u8) -> *mut T {
+    if size_of::<T>() == 0 {
+        core::ptr::without_provenance_mut(align_of::<T>())
+    } else {
+        value.cast()
+    }
 }
 
 /// Clones a value that is nothing but its bytes.
@@ -288,5 +298,49 @@ impl FragmentInfo {
 
     pub(crate) fn set_enableable(&self, number: u32) {
         let _ = self.extras.enableable.set(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::cell::Cell;
+
+    std::thread_local! {
+        /// The bits of all addresses that were seen.
+        static SEEN: Cell<usize> = const { Cell::new(0) };
+    }
+
+    fn see(wide: &Wide) {
+        SEEN.set(SEEN.get() | core::ptr::from_ref(wide).addr());
+    }
+
+    #[repr(align(4096))]
+    struct Wide;
+
+    impl Clone for Wide {
+        fn clone(&self) -> Self {
+            see(self);
+            Self
+        }
+    }
+
+    impl Drop for Wide {
+        fn drop(&mut self) {
+            see(self);
+        }
+    }
+
+    #[test]
+    fn values_without_a_size_are_aligned_where_they_are_cloned_and_dropped() {
+        let mut memory = [0_u8; 2];
+        let [from, to] = &mut memory;
+        // SAFETY: values without a size are anywhere.
+        unsafe {
+            clone_value::<Wide>(from, to, 0);
+            drop_values::<Wide>(to, 3);
+        }
+        assert_eq!(SEEN.get() % 4096, 0);
+        assert_ne!(SEEN.get(), 0);
     }
 }

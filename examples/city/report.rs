@@ -54,8 +54,12 @@ pub(crate) struct Report {
     created: u64,
     destroyed: u64,
     moved: u64,
+    /// A second of the run.
     creates_per_s: f64,
     destroys_per_s: f64,
+    /// A second of the city's time.
+    creates_per_city_s: f64,
+    destroys_per_city_s: f64,
     /// What could not be done for want of memory, or was for the dead.
     refused: u64,
     dead: u64,
@@ -138,6 +142,9 @@ impl Report {
         (self.frame_p50_ms, self.frame_p99_ms, self.frame_max_ms) = (at(0.5), at(0.99), at(1.0));
         self.creates_per_s = self.creates_a_second();
         self.destroys_per_s = self.destroyed as f64 / self.wall_s.max(1e-9);
+        let seconds = (self.frames as f64 / FRAMES).max(1e-9);
+        self.creates_per_city_s = self.created as f64 / seconds;
+        self.destroys_per_city_s = self.destroyed as f64 / seconds;
         (self.arrivals, self.departures) = (trips.arrivals, trips.departures);
         let mut people = Query::<Entity, With<Person>>::new(world).map_err(CityError::of)?;
         self.people = people.on(world).count();
@@ -174,8 +181,12 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "{:.0} creations and {:.0} destructions a second; {} changes of archetype",
-            self.creates_per_s, self.destroys_per_s, self.moved
+            "{:.0} creations and {:.0} destructions a second of the city's time ({:.0} and {:.0} of the run's); {} changes of archetype",
+            self.creates_per_city_s,
+            self.destroys_per_city_s,
+            self.creates_per_s,
+            self.destroys_per_s,
+            self.moved
         )?;
         writeln!(
             f,

@@ -556,3 +556,38 @@ fn what_cannot_be_copied_is_refused() {
     assert_eq!(world.archetype_count(), 0);
     sound(&world);
 }
+
+#[test]
+fn a_recorders_chunk_fragments_stay_with_their_composition() {
+    #[derive(Clone, Debug, PartialEq)]
+    struct Start(u32);
+    let mut world = World::new();
+    let registry = world.registry();
+    let values = DynamicBundle::new()
+        .with(Value::cloneable(registry, 1_u8).unwrap())
+        .with(Value::per_chunk(registry, Start(2)).unwrap());
+    let prototype = Prototype::new(registry, values).unwrap();
+    let mut commands = world.commands();
+    let copy = commands.create_copy(&prototype).unwrap();
+    let other = commands.create((1_u16,).per_chunk(Start(1))).unwrap();
+    drop(commands);
+    assert!(world.flush().is_clean());
+    assert_eq!(world.chunk_fragment::<Start>(copy).unwrap(), &Start(2));
+    assert_eq!(world.chunk_fragment::<Start>(other).unwrap(), &Start(1));
+    world.check().unwrap();
+}
+
+#[test]
+fn what_has_no_fragments_is_refused_by_other_universes_too() {
+    let (one, mut two) = (World::new(), World::new());
+    let empty = Prototype::new(one.registry(), DynamicBundle::new()).unwrap();
+    assert!(matches!(
+        two.create_copies(&empty, 1),
+        Err(WorldError::OtherUniverse)
+    ));
+    assert!(matches!(
+        two.commands().create_copy(&empty),
+        Err(WorldError::OtherUniverse)
+    ));
+    assert!(two.flush().is_clean() && two.is_empty());
+}

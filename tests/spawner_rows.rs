@@ -334,10 +334,7 @@ fn prototypes_of_another_universe_are_refused() {
     let error = spawner(&elsewhere, 10, &[1.0])
         .place(|point: &SpawnPoint| (Position(point.position),))
         .spawn(&mut here);
-    assert!(matches!(
-        error,
-        Err(SpawnError::World(WorldError::Fragment(_)))
-    ));
+    assert!(matches!(error, Err(SpawnError::OtherUniverse { .. })));
     assert!(here.is_empty());
     sound(&here);
 }

@@ -283,6 +283,29 @@ fn a_file_that_is_found_twice_is_one_config() {
 }
 
 #[test]
+fn a_file_that_another_source_has_is_read_again_when_it_is_loaded() {
+    let folder = Folder::new("read_again");
+    folder.write("a.toml", "id = 'a'");
+    let world = World::new();
+    let mut registry = TemplateRegistry::new(world.universe(), traits());
+    registry.load_dir(folder.path()).unwrap();
+    folder.write("a.toml", "id = 'b'");
+    let changes = registry.load_file(folder.path().join("a.toml")).unwrap();
+    assert_eq!(
+        (changes.added, changes.removed),
+        (vec!["b".into()], vec!["a".into()])
+    );
+    folder.write("a.toml", "id = 'c'");
+    let changes = registry.load_dir(folder.path()).unwrap();
+    assert!(changes.added.iter().any(|id| &**id == "c"), "{changes:?}");
+    folder.write("a.toml", "id =");
+    assert!(registry.load_file(folder.path().join("a.toml")).is_err());
+    std::fs::remove_file(folder.path().join("a.toml")).unwrap();
+    assert!(registry.load_file(folder.path().join("a.toml")).is_err());
+    assert!(registry.template("c").is_ok(), "all is as before");
+}
+
+#[test]
 fn users_types_read_themselves_as_serde_lets_them() {
     #[derive(Deserialize)]
     #[serde(rename_all = "kebab-case")]

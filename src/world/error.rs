@@ -83,8 +83,8 @@ pub enum WorldError {
     /// Users' code panicked in the middle of a flush; the panic goes on when the flush is done.
     #[error("users' code panicked before it could be done")]
     Interrupted,
-    /// Entities cannot go to a world of another universe.
-    #[error("the worlds are of different universes: ids of one mean nothing in the other")]
+    /// Entities cannot go to a world of another universe, nor can prototypes be used there.
+    #[error("the world is of another universe: ids and fragments of one mean nothing in the other")]
     OtherUniverse,
     /// The world has as many archetypes as it can.
     #[error("the world has 1,048,575 archetypes, which is the limit")]

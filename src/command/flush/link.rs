@@ -46,13 +46,20 @@ impl Flush<'_> {
                 let private = &mut privates[rows.private as usize];
                 let Some(there) = private else { continue };
                 if joining.is_none() {
+                    // They are of this composition alone: what was said of the others stands again afterwards.
+                    let mut before = Vec::new();
                     for template in templates.clone().filter(|own| own.stream == part.stream) {
+                        before.extend(world.templates.remove(&template.value.id()));
                         note(&mut self.panicked, || world.take_template(template));
                     }
                     // Users' `eq` and `hash` may panic, and the `clone` of a template.
                     note(&mut self.panicked, || {
                         joining = Some(world.joining(data, part.stream));
                     });
+                    for value in before {
+                        let own = world.templates.insert(value.id(), value);
+                        note(&mut self.panicked, || drop(own));
+                    }
                 }
                 let (mut done, mut refused) = (0, None);
                 let mut left = rows.first..rows.first + rows.count;

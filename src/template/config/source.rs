@@ -1,6 +1,7 @@
 //! `Source`: where configs come from, and their texts.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -36,20 +37,25 @@ pub(super) struct SourceText {
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     pub(super) texts: BTreeMap<TextKey, SourceText>,
-    /// One file under two paths is read once.
-    known: HashSet<PathBuf>,
+    /// One file under two paths is read once, under the first of them.
+    known: HashMap<PathBuf, PathBuf>,
     pub(super) errors: Vec<TemplateError>,
     /// Of the source that is read now.
     source: usize,
 }
 
 impl Texts {
-    /// Takes a text over as it is.
-    pub(super) fn keep(&mut self, key: TextKey, text: SourceText) {
+    /// Takes a text over as it is; if its file has been read, as it is now, and under the path that it had.
+    pub(super) fn keep(&mut self, key: TextKey, mut text: SourceText) {
         if !key.1 {
-            self.known.insert(one_path(&key.0));
+            if let Some(path) = self.known.get(&one_path(&key.0)) {
+                let Some(read) = self.texts.remove(&(path.clone(), false)) else {
+                    return;
+                };
+                text.text = read.text;
+            }
         }
-        self.texts.insert(key, text);
+        self.texts.entry(key).or_insert(text);
     }
 
     /// Reads a source, which has this number. O(bytes).
@@ -85,9 +91,10 @@ impl Texts {
     }
 
     fn file(&mut self, path: &Path, must_be_there: bool) {
-        if !self.known.insert(one_path(path)) {
-            return;
-        }
+        match self.known.entry(one_path(path)) {
+            Entry::Occupied(_) => return,
+            Entry::Vacant(unknown) => unknown.insert(path.into()),
+        };
         match content(path) {
             Err(error) if error.kind() == ErrorKind::NotFound && !must_be_there => {}
             Err(error) => self.unreadable(path, &error),

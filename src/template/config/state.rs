@@ -44,15 +44,16 @@ impl State {
             Fresh::Loaded(numbers) => numbers.contains(&number),
             Fresh::Refreshed => true,
         };
-        for (key, file) in &self.files {
-            if !is_fresh(file.text.source) {
-                texts.keep(key.clone(), file.text.clone());
-            }
-        }
         for (number, source) in sources.iter().enumerate() {
             if is_fresh(number) {
                 // A file that was there, and is not, is a config that is gone.
                 texts.read(number, source, matches!(fresh, Fresh::Loaded(_)));
+            }
+        }
+        // Afterwards, so that a file of an older source that is loaded again is read again.
+        for (key, file) in &self.files {
+            if !is_fresh(file.text.source) {
+                texts.keep(key.clone(), file.text.clone());
             }
         }
         texts

@@ -7,7 +7,7 @@ use crate::world::WorldError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
-    /// The world refused to create the entities: ids or memory have run out, or they are of another universe.
+    /// The world refused to create the entities: ids or memory have run out.
     #[error(transparent)]
     World(#[from] WorldError),
     /// There is nothing to spawn.
@@ -36,6 +36,12 @@ pub enum SpawnError {
         entry: Box<str>,
         /// The fragment's name.
         fragment: Box<str>,
+    },
+    /// An entry's template or prototype is of another universe than the world.
+    #[error("entry {entry:?} is of another universe than the world")]
+    OtherUniverse {
+        /// What the entry is called.
+        entry: Box<str>,
     },
     /// A generator was made of something that it cannot be made of.
     #[error("{generator}: {what}")]

@@ -21,7 +21,8 @@ const SLICE: usize = 1_024;
 ///
 /// When all is done there are the same entities with the same values as from one call, each entry's in the same
 /// order, and if nobody else created or destroyed anything meanwhile, also in the same order in the same chunks. Ids
-/// may be others. Observers see one batch an entry and step. Dropped, it leaves what it has created.
+/// may be others. Observers see one batch an entry and step; with a [time](Budget::Time), one an entry
+/// and 1,024 entities. Dropped, it leaves what it has created.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -113,7 +114,7 @@ impl SpawnJob {
     /// `clone`, what was created before is there, and the job can go on where it was.
     ///
     /// # Errors
-    /// [`SpawnError::Missing`]; what the world refuses.
+    /// [`SpawnError::Missing`], [`SpawnError::OtherUniverse`]; what the world refuses.
     ///
     /// # Panics
     /// If a closure, a `clone` or, after the step's entities are created, an observer does.
@@ -144,9 +145,9 @@ impl SpawnJob {
             place.ids(registry, &mut ids)?;
         }
         for entry in &self.entries {
-            // Of another universe: the world says so.
             if !entry.prototype.is_of(registry) {
-                continue;
+                let entry = entry.name.clone();
+                return Err(SpawnError::OtherUniverse { entry });
             }
             if let Some(&id) = ids.iter().find(|&&id| !entry.prototype.has(id)) {
                 return Err(SpawnError::Missing {

@@ -100,7 +100,7 @@ pub trait Points: Send + Sync {
     fn write(&self, first: usize, out: &mut [SpawnPoint]);
 }
 
-/// Points in a list, in its order.
+/// Points in a list, in its order. Who asks for more gets what [`SpawnPoint::default`] says.
 impl Points for Vec<SpawnPoint> {
     fn write(&self, first: usize, out: &mut [SpawnPoint]) {
         let points = self.iter().skip(first);

@@ -179,11 +179,12 @@ impl Prototype {
         &self.shared
     }
 
-    /// Says so if its fragments stand in another registry.
-    pub(crate) fn refuse_foreign(&self, registry: &FragmentRegistry) -> Result<(), FragmentError> {
+    /// Says so if it is of another registry, and so of another universe.
+    pub(crate) fn refuse_foreign(&self, registry: &FragmentRegistry) -> Result<(), WorldError> {
         match (self.is_of(registry), self.ids.first()) {
-            (false, Some(&id)) => Err(FragmentError::Elsewhere { id }),
-            _ => Ok(()),
+            (true, _) => Ok(()),
+            (false, Some(&id)) => Err(FragmentError::Elsewhere { id }.into()),
+            (false, None) => Err(WorldError::OtherUniverse),
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{finite, positive};
+use crate::entity::EntityIndex;
 use crate::template::spawner::{Generator, Points, Random, SpawnError, SpawnPoint};
 
 const NAME: &str = "poisson disc";
@@ -151,7 +152,9 @@ impl Field {
         };
         let (columns, rows) = (cells(0), cells(1));
         let all = columns * rows;
-        let is_small = all <= (TABLE as u64).max(4 * count as u64);
+        // More entities than that there never are.
+        let count = count.min(EntityIndex::CAPACITY) as u64;
+        let is_small = all <= (TABLE as u64).max(4 * count);
         Self {
             area: *area,
             places: Vec::new(),

@@ -231,17 +231,30 @@ impl Source {
     ///
     /// # Safety
     /// Room for so many values of the fragment, which hold none.
+    #[inline(always)]
     unsafe fn fill(&self, to: *mut u8, count: usize, past: bool, made: &mut usize) {
+        match (count, self.way) {
+            (1, Way::Bytes) => {
+                let from = self.value.as_ptr().cast_const();
+                // SAFETY: the caller's; the value is nothing but its bytes.
+                unsafe { copy_value(from, to, self.value.size() as u32) };
+                *made = 1;
+            }
+            // SAFETY: the caller's.
+            _ => unsafe { self.fill_many(to, count, past, made) },
+        }
+    }
+
+    /// Where there is a call anyway.
+    ///
+    /// # Safety
+    /// As for [`fill`](Self::fill).
+    unsafe fn fill_many(&self, to: *mut u8, count: usize, past: bool, made: &mut usize) {
         let (from, size) = (self.value.as_ptr().cast_const(), self.value.size());
         match self.way {
             Way::Bytes => {
                 // SAFETY: the caller's; the value is nothing but its bytes.
-                unsafe {
-                    match count {
-                        1 => copy_value(from, to, size as u32),
-                        _ => fill_bytes(from, size, to, count, past),
-                    }
-                }
+                unsafe { fill_bytes(from, size, to, count, past) };
                 *made = count;
             }
             // SAFETY: the caller's; the function is the fragment's.

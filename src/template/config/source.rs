@@ -47,13 +47,13 @@ pub(super) struct Texts {
 impl Texts {
     /// Takes a text over as it is; if its file has been read, as it is now, and under the path that it had.
     pub(super) fn keep(&mut self, key: TextKey, mut text: SourceText) {
-        if !key.1 {
-            if let Some(path) = self.known.get(&one_path(&key.0)) {
-                let Some(read) = self.texts.remove(&(path.clone(), false)) else {
-                    return;
-                };
-                text.text = read.text;
-            }
+        if !key.1
+            && let Some(path) = self.known.get(&one_path(&key.0))
+        {
+            let Some(read) = self.texts.remove(&(path.clone(), false)) else {
+                return;
+            };
+            text.text = read.text;
         }
         self.texts.entry(key).or_insert(text);
     }

@@ -146,7 +146,8 @@ impl<T> Pool<T> {
         // Ordering: Acquire pairs with the Release in `give`.
         let order = mutant::ordering("pool_take_relaxed", Ordering::Acquire);
         let node = slot.swap(ptr::null_mut(), order);
-        (!node.is_null()).then_some(Lent { pool: self, node })
+        // Not `then_some`: a `Lent` of nothing would be given back.
+        (!node.is_null()).then(|| Lent { pool: self, node })
     }
 
     /// Puts a node back.

@@ -89,3 +89,24 @@ fn items_for_which_no_slot_is_empty_are_not_lost() {
         },
     );
 }
+
+#[test]
+fn who_finds_that_another_has_taken_what_he_saw_gives_nothing_back() {
+    model(
+        "who_finds_that_another_has_taken_what_he_saw_gives_nothing_back",
+        Exhaustive,
+        || {
+            let pool = Arc::new(Pool::new());
+            // Both slots are full, and are again when the other has given back: then a null pointer would be the
+            // first of the list.
+            drop([pool.lend(UnsafeCell::new(1)), pool.lend(UnsafeCell::new(1))]);
+            let other = {
+                let pool = Arc::clone(&pool);
+                thread::spawn(move || drop(pool.take()))
+            };
+            drop(pool.take());
+            other.join().expect("it does not panic");
+            assert_eq!(collect(&pool), 2);
+        },
+    );
+}

@@ -152,6 +152,7 @@ impl<T> Pool<T> {
 
     /// Puts a node back.
     fn give(&self, node: *mut Node<T>) {
+        debug_assert!(!node.is_null(), "there is something to give back");
         // Ordering: Release pairs with the Acquire of who takes the item.
         let order = mutant::ordering("pool_give_relaxed", Ordering::Release);
         for slot in self.slots_from_home() {

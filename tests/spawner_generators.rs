@@ -1,0 +1,307 @@
+//! Where generators put points: in areas, along lines, from files; the same for the same seed.
+
+use megachunk::template::spawner::{
+    AlongLines, Disc, Each, Generator, Grid, PointsFile, PoissonDisc, Random, SpawnError,
+    SpawnPoint,
+};
+
+/// Computed by another program, from the formulas in `Random`'s documentation.
+const RANDOM: [u64; 2] = [0x017d_af00_1966_6393, 0xd9e4_8427_2f67_5712];
+const DISC: [f32; 3] = [0.6196915, 0.08033268, 0.0];
+
+fn points(generator: &impl Generator, count: usize, seed: u64) -> Vec<SpawnPoint> {
+    let mut out = vec![SpawnPoint::default(); count];
+    let points = generator.points(count, seed).unwrap();
+    points.write(0, &mut out);
+    // In any pieces they are the same.
+    let mut again = vec![SpawnPoint::default(); count];
+    let mut first = 0;
+    for piece in again.chunks_mut(7) {
+        points.write(first, piece);
+        first += piece.len();
+    }
+    assert_eq!(out.len(), again.len());
+    for (a, b) in out.iter().zip(&again) {
+        assert_eq!((a.position, a.direction), (b.position, b.direction));
+    }
+    out
+}
+
+#[test]
+fn points_never_change_with_a_version_of_the_crate() {
+    let [disc] = points(&Disc::new([0.0; 3], 1.0).unwrap(), 1, 1)[..] else {
+        panic!("one point");
+    };
+    let mut random = Random::new(1, 0);
+    let bits = [random.next_u64(), random.next_u64()];
+    assert_eq!(bits, RANDOM, "{bits:#x?}");
+    assert_eq!(disc.position, DISC, "{:?}", disc.position);
+}
+
+#[test]
+fn a_disc_is_filled_as_its_area_says() {
+    let disc = Disc::new([10.0, 20.0, 5.0], 4.0).unwrap();
+    let all = points(&disc, 20_000, 3);
+    let (mut inner, mut left) = (0, 0);
+    for point in &all {
+        let [x, y, z] = point.position;
+        let away = (x - 10.0).hypot(y - 20.0);
+        assert!(away < 4.001 && z == 5.0);
+        inner += usize::from(away < 2.0);
+        left += usize::from(x < 10.0);
+    }
+    // A quarter of the area, and half of it; five standard deviations.
+    assert!(inner.abs_diff(5_000) < 310, "{inner}");
+    assert!(left.abs_diff(10_000) < 355, "{left}");
+}
+
+#[test]
+fn points_of_a_poisson_disc_keep_their_distance_and_the_rest_is_refused_with_a_number() {
+    for (corner, opposite, distance) in [
+        ([0.0, 0.0], [50.0, 20.0], 1.0),
+        ([-7.0, 3.0], [-9.5, -4.0], 0.37),
+        ([1_000.0, 1_000.0], [1_010.0, 1_010.0], 0.5),
+    ] {
+        let park = PoissonDisc::new(corner, opposite, distance).unwrap();
+        let Err(SpawnError::NoRoom { possible, .. }) = park.points(100_000, 9) else {
+            panic!("there is no room for so many");
+        };
+        let area = (corner[0] - opposite[0]).abs() * (corner[1] - opposite[1]).abs();
+        let densest = area / (distance * distance) * 1.155;
+        assert!((possible as f32) < densest * 1.3, "{possible} of {densest}");
+        assert!((possible as f32) > densest * 0.5, "{possible} of {densest}");
+        for count in [1, possible / 3, possible] {
+            let all = points(&park, count, 9);
+            for (at, a) in all.iter().enumerate() {
+                let [x, y, _] = a.position;
+                assert!((corner[0].min(opposite[0])..=corner[0].max(opposite[0])).contains(&x));
+                assert!((corner[1].min(opposite[1])..=corner[1].max(opposite[1])).contains(&y));
+                for b in &all[..at] {
+                    let [dx, dy] = [0, 1]
+                        .map(|axis| f64::from(a.position[axis]) - f64::from(b.position[axis]));
+                    assert!(dx * dx + dy * dy >= f64::from(distance).powi(2));
+                }
+            }
+        }
+        assert!(park.points(possible + 1, 9).is_err());
+    }
+}
+
+#[test]
+fn a_wide_area_with_few_points_needs_little_memory() {
+    let land = PoissonDisc::new([-50_000.0; 2], [50_000.0; 2], 1.0).unwrap();
+    assert_eq!(points(&land, 2_000, 1).len(), 2_000);
+}
+
+#[test]
+fn points_along_lines_are_as_dense_on_each_as_its_length_says() {
+    let lines: [&[[f32; 3]]; 3] = [
+        &[[0.0, 0.0, 0.0], [10.0, 0.0, 0.0]],
+        &[
+            [0.0, 1.0, 0.0],
+            [0.0, 1.0, 0.0],
+            [0.0, 21.0, 0.0],
+            [10.0, 21.0, 0.0],
+        ],
+        &[[5.0, 5.0, 0.0], [5.0, 5.0, 60.0]],
+    ];
+    let streets = AlongLines::new(lines).unwrap();
+    assert_eq!(streets.length(), 100.0);
+    let mut on = [0_usize; 3];
+    for point in points(&streets, 10_000, 4) {
+        on[point.line as usize] += 1;
+        let [x, y, z] = point.position;
+        let expected = match point.line {
+            0 => ([point.along, 0.0, 0.0], [1.0, 0.0]),
+            1 if point.along < 20.0 => ([0.0, 1.0 + point.along, 0.0], [0.0, 1.0]),
+            1 => ([point.along - 20.0, 21.0, 0.0], [1.0, 0.0]),
+            _ => ([5.0, 5.0, point.along], [1.0, 0.0]),
+        };
+        for (is, should) in [x, y, z].into_iter().zip(expected.0) {
+            assert!((is - should).abs() < 1e-4, "{point:?}");
+        }
+        assert_eq!(point.direction, expected.1);
+    }
+    assert!(
+        on[0].abs_diff(1_000) < 150 && on[1].abs_diff(3_000) < 230,
+        "{on:?}"
+    );
+    let even = points(&streets.even(), 10_000, 4);
+    let first = even.iter().filter(|point| point.line == 0).count();
+    assert_eq!(first, 1_000);
+    assert!(even.is_sorted_by_key(|point| point.line));
+}
+
+#[test]
+fn generators_made_of_nonsense_are_errors_that_say_what() {
+    let refused = |result: Result<(), SpawnError>, what: &str| {
+        let text = result.unwrap_err().to_string();
+        assert!(text.contains(what), "{text}");
+    };
+    let nan = f32::NAN;
+    refused(Disc::new([nan, 0.0, 0.0], 1.0).map(drop), "middle is NaN");
+    for radius in [0.0, -1.0, f32::INFINITY, nan] {
+        refused(Disc::new([0.0; 3], radius).map(drop), "radius");
+    }
+    refused(Disc::new([f32::MAX; 3], f32::MAX).map(drop), "edge is inf");
+    refused(Grid::new([0.0; 3], 0.0, 4).map(drop), "distance");
+    let wide = Grid::new([0.0; 3], f32::MAX, 2).unwrap();
+    assert!(wide.points(4, 0).is_ok());
+    refused(wide.points(5, 0).map(drop), "farthest point is inf");
+    refused(Grid::new([0.0; 3], 1.0, 0).map(drop), "columns");
+    refused(Grid::new([f32::INFINITY; 3], 1.0, 1).map(drop), "inf");
+    refused(
+        PoissonDisc::new([nan; 2], [1.0; 2], 1.0).map(drop),
+        "corner",
+    );
+    refused(
+        PoissonDisc::new([0.0; 2], [1.0; 2], -1.0).map(drop),
+        "distance",
+    );
+    refused(
+        PoissonDisc::new([0.0; 2], [1e9; 2], 1e-9).map(drop),
+        "too small",
+    );
+    refused(
+        PoissonDisc::new([f32::MIN; 2], [f32::MAX; 2], 1.0).map(drop),
+        "too small",
+    );
+    let park = PoissonDisc::new([0.0; 2], [1.0; 2], 1.0).unwrap();
+    refused(park.at_height(nan).map(drop), "height");
+    let none: [Vec<[f32; 3]>; 0] = [];
+    refused(AlongLines::new(none).map(drop), "there are none");
+    refused(
+        AlongLines::new([vec![[0.0; 3], [1.0; 3]], vec![[2.0; 3], [2.0; 3]]]).map(drop),
+        "line 1: it has no length",
+    );
+    refused(AlongLines::new([vec![[0.0; 3]]]).map(drop), "line 0");
+    refused(
+        AlongLines::new([vec![[0.0; 3], [nan; 3]]]).map(drop),
+        "line 0: a corner is NaN",
+    );
+}
+
+#[test]
+fn the_widest_areas_have_places_too() {
+    let disc = Disc::new([0.0; 3], f32::MAX).unwrap();
+    for point in points(&disc, 100, 1) {
+        assert!(point.position.iter().all(|number| number.is_finite()));
+    }
+    let lines = AlongLines::new([[[f32::MIN; 3], [f32::MAX; 3]]]).unwrap();
+    for point in points(&lines, 100, 1) {
+        assert!(point.position.iter().all(|number| number.is_finite()));
+    }
+    let wide = PoissonDisc::new([f32::MIN; 2], [f32::MAX; 2], 1e38).unwrap();
+    assert!(wide.points(5, 1).is_ok());
+    let nowhere = PoissonDisc::new([3.0; 2], [3.0; 2], 1.0).unwrap();
+    assert_eq!(points(&nowhere, 1, 1)[0].position, [3.0, 3.0, 0.0]);
+    assert!(matches!(
+        nowhere.points(2, 1),
+        Err(SpawnError::NoRoom {
+            possible: 1,
+            wanted: 2,
+            ..
+        })
+    ));
+}
+
+#[test]
+fn a_closure_can_be_a_generator() {
+    let stairs = Each::new(|random: &mut Random, point: &mut SpawnPoint| {
+        point.position = [point.number as f32, random.next_below(3) as f32, 0.0];
+    });
+    let all = points(&stairs, 200, 1);
+    assert!(
+        all.iter()
+            .enumerate()
+            .all(|(n, point)| point.position[0] == n as f32)
+    );
+    assert!((0..3).all(|y| all.iter().any(|point| point.position[1] == y as f32)));
+}
+
+// --- Points from a file ------------------------------------------------------------------------------
+
+fn parsed(text: &str) -> Vec<SpawnPoint> {
+    let file = PointsFile::parse("points.csv", text).unwrap();
+    points(&file, file.len(), 0)
+}
+
+#[test]
+fn points_come_from_a_table_with_or_without_a_header() {
+    let plain = parsed("1,2\r\n 3.5 , -4 \n\n# a comment\n5,6");
+    let positions: Vec<_> = plain.iter().map(|point| point.position).collect();
+    assert_eq!(
+        positions,
+        [[1.0, 2.0, 0.0], [3.5, -4.0, 0.0], [5.0, 6.0, 0.0]]
+    );
+    let [turned] = parsed("1,2,90")[..] else {
+        panic!()
+    };
+    assert!((turned.direction[1] - 1.0).abs() < 1e-6);
+    let [high] = parsed("1,2,3,180")[..] else {
+        panic!()
+    };
+    assert_eq!(high.position, [1.0, 2.0, 3.0]);
+    let [named] = parsed("\u{feff}Name, Y ,heading,X\nant,1,0,2\n")[..] else {
+        panic!()
+    };
+    assert_eq!(
+        (named.position, named.direction),
+        ([2.0, 1.0, 0.0], [1.0, 0.0])
+    );
+}
+
+#[test]
+fn what_is_no_point_is_an_error_with_file_line_and_column() {
+    for (text, place, what) in [
+        ("1,2\n3,four\n", "2:3", "\"four\" is not a finite number"),
+        ("x,y\n1,2\n\n# no\n3,  inf\n", "5:5", "\"inf\""),
+        ("1,2\n1,2,3\n", "2:5", "3 values, where 2"),
+        ("1,2\n1\n", "2:2", "1 values, where 2"),
+        ("1\n", "1:1", "1 values without a header"),
+        ("1,2,3,4,5\n", "1:1", "5 values without a header"),
+        ("name,y\n", "1:1", "no column x"),
+        ("x,y,X\n", "1:5", "names x twice"),
+        ("x,y\nü,1\n", "2:1", "\"ü\""),
+        ("x,y\nü, ü\n1,2", "2:1", "\"ü\""),
+        ("y,x\n1,ü ü\n", "2:3", "\"ü ü\""),
+        ("1,\n", "1:3", "\"\""),
+    ] {
+        let error = PointsFile::parse("points.csv", text).unwrap_err();
+        let message = error.to_string();
+        let start = format!("points.csv:{place}: ");
+        assert!(
+            message.starts_with(&start) && message.contains(what),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_an_error_that_names_it() {
+    let error = PointsFile::read("no/such/points.csv").unwrap_err();
+    assert!(
+        error.to_string().starts_with("no/such/points.csv: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_file_with_too_few_points_is_refused_unless_it_cycles() {
+    let file = PointsFile::parse("points.csv", "1,0\n2,0\n3,0").unwrap();
+    assert!(matches!(
+        file.points(4, 0),
+        Err(SpawnError::NoRoom {
+            possible: 3,
+            wanted: 4,
+            ..
+        })
+    ));
+    let round = points(&file.cycle(), 7, 0);
+    let xs: Vec<f32> = round.iter().map(|point| point.position[0]).collect();
+    assert_eq!(xs, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0]);
+    let empty = PointsFile::parse("points.csv", "x,y\n").unwrap();
+    assert!(empty.is_empty());
+    assert!(empty.points(0, 0).is_ok());
+    assert!(empty.cycle().points(1, 0).is_err());
+}

@@ -2,6 +2,7 @@
 #![cfg(loom)]
 
 use loom::sync::Arc;
+use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 use megachunk::chunk::{CHUNKS, MEGACHUNK_CHUNKS};
 use megachunk::sync::model::ThreadCache;
@@ -63,6 +64,37 @@ fn what_a_thread_kept_is_taken_while_it_ends() {
             let early = keep(&allocator, 1);
             other.join().expect("no panic");
             assert!(early != keep(&allocator, 1), "there was one chunk");
+        },
+    );
+}
+
+#[test]
+fn what_is_in_use_is_exact_while_a_thread_that_ends_gives_back_what_it_kept() {
+    model(
+        "what_is_in_use_is_exact_while_a_thread_that_ends_gives_back_what_it_kept",
+        Preemptions(3),
+        || {
+            let allocator = fresh();
+            let _cache = hold_cache(&allocator);
+            let [first, second] = [(); 2].map(|()| ticket(&allocator, 1));
+            assert!(keep(&allocator, 1));
+            let done = Arc::new(AtomicBool::new(false));
+            let other = thread::spawn({
+                let (allocator, done) = (Arc::clone(&allocator), Arc::clone(&done));
+                let cache = allocator.thread_cache();
+                move || {
+                    cache.adopt();
+                    give_ticket(&allocator, first);
+                    give_ticket(&allocator, second);
+                    // All that the thread does is done; what is left is its end.
+                    done.store(true, Ordering::Release);
+                }
+            });
+            if done.load(Ordering::Acquire) {
+                assert_eq!(allocator.in_use(), 1, "while the thread ends");
+            }
+            other.join().expect("no panic");
+            assert_eq!(allocator.in_use(), 1);
         },
     );
 }

@@ -141,6 +141,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a thread between a change and its hint does not say so",
     ),
     (
+        "leaving_no_fence",
+        "who sees that a chunk left a cache may not see that chunks are leaving",
+    ),
+    (
+        "leaving_not_said",
+        "while chunks leave a cache nobody is told what is in use",
+    ),
+    (
         "look_up_by_claim",
         "a look-up asks the claim word, not the version (as published)",
     ),

@@ -136,6 +136,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_claims::full_is_not_said_after_a_free_slot_was_released",
     ),
     (
+        "leaving_no_fence",
+        "chunk_cache::what_is_in_use_is_exact_while_a_thread_that_ends_gives_back_what_it_kept",
+    ),
+    (
+        "leaving_not_said",
+        "chunk_cache::what_is_in_use_is_exact_while_a_thread_that_ends_gives_back_what_it_kept",
+    ),
+    (
         "look_up_by_claim",
         "entity_words::a_dead_handle_never_exists_whatever_its_slot_does",
     ),

@@ -1,7 +1,7 @@
 //! The thread's cache: a few chunks that it holds and nobody uses.
 
-use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::sync::local::{Lag, Lagging};
+use super::tally::Tally;
+use crate::sync::atomic::Ordering;
 
 /// Chunks that one thread can keep from the others at most.
 #[cfg(not(loom))]
@@ -92,59 +92,6 @@ impl Cache {
         tally.hand.store(0, Ordering::Relaxed);
         all[kept] = hand - 1;
         kept + 1
-    }
-}
-
-/// What everybody may read of a thread's cache. Only the thread writes it, so loads and stores are
-/// enough.
-#[derive(Debug, Default)]
-pub(crate) struct Tally {
-    /// The chunk given back last, and 1; 0 = none. By itself, so that to take and give one chunk again
-    /// and again is two stores that do not wait for each other.
-    hand: AtomicU32,
-    /// Chunks in the cache's array.
-    kept: AtomicU32,
-    /// Chunks that this node's threads took from the masks less those that they gave back there, modulo
-    /// 2⁶⁴.
-    taken: AtomicU64,
-    /// Set while the hints may lag behind what this node's thread has done.
-    pub(crate) lag: Lag,
-}
-
-impl Lagging for Tally {
-    fn lag(&self) -> &Lag {
-        &self.lag
-    }
-}
-
-impl Tally {
-    /// Counts chunks taken from the masks.
-    #[inline]
-    pub(crate) fn took(&self, chunks: u32) {
-        self.add(chunks.into());
-    }
-
-    /// Counts chunks given back to the masks.
-    #[inline]
-    pub(crate) fn gave(&self, chunks: u32) {
-        self.add(u64::from(chunks).wrapping_neg());
-    }
-
-    fn add(&self, chunks: u64) {
-        let taken = self.taken.load(Ordering::Relaxed);
-        self.taken
-            .store(taken.wrapping_add(chunks), Ordering::Relaxed);
-    }
-
-    /// Chunks that the thread keeps for itself.
-    pub(crate) fn cached(&self) -> u32 {
-        self.kept.load(Ordering::Relaxed) + u32::from(self.hand.load(Ordering::Relaxed) != 0)
-    }
-
-    /// Chunks taken and not kept, modulo 2⁶⁴: the sum over all nodes is what is in use.
-    pub(crate) fn in_use(&self) -> u64 {
-        let taken = self.taken.load(Ordering::Relaxed);
-        taken.wrapping_sub(self.cached().into())
     }
 }
 

@@ -27,8 +27,9 @@ use core::ops::Range;
 use std::io;
 
 use crate::chunk::megachunk::bits::{longest_run, lowest, lowest_run, run_round};
-use crate::chunk::megachunk::cache::{BATCH, CACHED_CHUNKS, Cache, Tally};
+use crate::chunk::megachunk::cache::{BATCH, CACHED_CHUNKS, Cache};
 use crate::chunk::megachunk::hints::{Hints, at, leaves_group};
+use crate::chunk::megachunk::tally::Tally;
 use crate::chunk::memory::Memory;
 use crate::chunk::{ChunkError, Run};
 use crate::memory::Table;
@@ -576,12 +577,17 @@ impl<M: Memory> Core<M> {
     #[cold]
     #[inline(never)]
     pub(crate) fn spill(&self, cache: &mut Cache, tally: &Tally) {
+        let _leaving = tally.leave();
         let mut oldest = cache.take_oldest(tally);
         self.give_each(tally, &mut oldest);
     }
 
     /// Gives all chunks of a cache back.
     pub(crate) fn flush(&self, cache: &mut Cache, tally: &Tally) {
+        if tally.cached() == 0 {
+            return;
+        }
+        let _leaving = tally.leave();
         let mut all = [0; CACHED_CHUNKS];
         let count = cache.take_all(tally, &mut all);
         self.give_each(tally, &mut all[..count]);

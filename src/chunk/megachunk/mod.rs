@@ -7,6 +7,7 @@ mod core;
 mod hints;
 mod options;
 mod stats;
+mod tally;
 
 use std::io;
 use std::ptr::NonNull;
@@ -24,8 +25,9 @@ pub use chunks::{Chunks, RawChunks};
 pub use options::ChunkOptions;
 pub use stats::ChunkStats;
 
-use cache::{Cache, Tally};
+use cache::Cache;
 use core::Core;
+use tally::Tally;
 
 /// Gives out 16 KiB chunks, singly or in runs of up to 64 neighbours, to any thread at any moment,
 /// without a lock.
@@ -314,14 +316,13 @@ impl<M: Memory> MegachunkAllocator<M> {
         self.shared.core.memory()
     }
 
-    /// Chunks in use: exact while no thread takes or gives, else an estimate. Wait-free, O(threads that
-    /// used it at one time).
+    /// Chunks in use: exact while no thread takes or gives (a thread that ends does neither, when it gives
+    /// back what it kept), else an estimate. Wait-free, O(threads that used it at one time).
     #[must_use]
     pub fn in_use(&self) -> usize {
-        let nodes = self.shared.registry.nodes();
-        let in_use = nodes.fold(0_u64, |sum, node| sum.wrapping_add(node.public.in_use()));
+        let in_use = Tally::total(self.shared.registry.nodes().map(|node| &node.public));
         // Seen in the middle of other threads' calls, the sum can be below zero for a moment.
-        (in_use.cast_signed().max(0) as usize).min(Self::CAPACITY)
+        (in_use.max(0) as usize).min(Self::CAPACITY)
     }
 
     /// How the allocator stands. Looks at every mega-chunk: microseconds.

@@ -112,14 +112,17 @@ impl Invocation {
                 .env_remove("RUSTC");
             command
         } else {
-            Command::new(cargo())
+            let mut command = Command::new(cargo());
+            // This program may itself have been built under flags that would hide `--cfg loom`. (The
+            // fuzz targets keep them: who built them under flags does not want to build them again.)
+            command
+                .env_remove("RUSTFLAGS")
+                .env_remove("CARGO_ENCODED_RUSTFLAGS");
+            command
         };
         command
             .args(&self.arguments)
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            // This program may itself have been built under flags that would hide `--cfg loom`.
-            .env_remove("RUSTFLAGS")
-            .env_remove("CARGO_ENCODED_RUSTFLAGS")
             .env("CARGO_TERM_COLOR", "never")
             .env("CARGO_TERM_PROGRESS_WHEN", "never")
             .current_dir(root);

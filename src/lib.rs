@@ -109,6 +109,11 @@ pub mod prelude {
     pub use crate::world::{Universe, World, WorldError};
 }
 
+/// The tests' value that counts itself.
+#[cfg(all(test, not(loom)))]
+#[path = "../tests/support/counted.rs"]
+mod counted;
+
 /// The README's examples, run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

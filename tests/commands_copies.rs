@@ -2,11 +2,14 @@
 //!
 //! Memory that ends is tried by the unit tests of the command room.
 
-use std::cell::Cell;
+#[path = "support/counted.rs"]
+mod counted;
+
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use counted::{Counted, FUSE};
 use megachunk::command::RecordedBatch;
 use megachunk::fragment::{DynamicBundle, FragmentError, FragmentRegistry, Plain, Value};
 use megachunk::prelude::*;
@@ -25,43 +28,6 @@ unsafe impl Plain for Energy {}
 struct Asleep;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Team(u8);
-
-thread_local! {
-    /// Calls of users' code until one panics; 0: none does.
-    static FUSE: Cell<usize> = const { Cell::new(0) };
-}
-
-fn burn() {
-    let left = FUSE.get();
-    FUSE.set(left.saturating_sub(1));
-    if left == 1 {
-        resume_unwind(Box::new("the fuse"));
-    }
-}
-
-/// Counts itself, and panics when it is cloned, if the fuse says so.
-#[derive(Debug)]
-struct Counted(Arc<AtomicUsize>);
-
-impl Counted {
-    fn new(alive: &Arc<AtomicUsize>) -> Self {
-        alive.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(alive))
-    }
-}
-
-impl Clone for Counted {
-    fn clone(&self) -> Self {
-        burn();
-        Self::new(&self.0)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 fn prototype<const N: usize>(registry: &FragmentRegistry, values: [Value; N]) -> Prototype {
     let values: DynamicBundle = values.into_iter().collect();

@@ -1,10 +1,14 @@
 //! The rows of the stack's behaviour that are the spawner's: shares, places, batches, all or none.
 
+#[path = "support/counted.rs"]
+mod counted;
+
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use counted::Counted;
 use megachunk::fragment::{DynamicBundle, Plain, Value};
 use megachunk::prelude::*;
 use megachunk::template::spawner::{
@@ -31,29 +35,6 @@ unsafe impl Plain for Heading {}
 struct Kind(u64);
 // SAFETY: a number.
 unsafe impl Plain for Kind {}
-
-/// Counts itself.
-#[derive(Debug)]
-struct Counted(Arc<AtomicUsize>);
-
-impl Counted {
-    fn new(alive: &Arc<AtomicUsize>) -> Self {
-        alive.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(alive))
-    }
-}
-
-impl Clone for Counted {
-    fn clone(&self) -> Self {
-        Self::new(&self.0)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 fn world() -> World {
     let world = World::new();

@@ -19,6 +19,8 @@ mod having;
 mod layout;
 mod refit;
 mod runs;
+#[cfg(test)]
+pub(crate) mod scarce;
 pub(crate) mod universe;
 
 pub use layout::{ChunkLayout, Content, MAX_ALIGN};

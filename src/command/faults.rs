@@ -4,103 +4,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::chunk::{ChunkOptions, MEGACHUNK_CHUNKS, Run};
-use crate::entity::IndexOptions;
+use crate::archetype::scarce::Scarce;
+use crate::counted::Counted;
 use crate::fragment::Value;
 use crate::prelude::*;
 use crate::world::Prototype;
-
-/// Counts itself.
-#[derive(Debug)]
-struct Counted(Arc<AtomicUsize>);
-
-impl Counted {
-    fn new(alive: &Arc<AtomicUsize>) -> Self {
-        alive.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(alive))
-    }
-}
-
-impl Clone for Counted {
-    fn clone(&self) -> Self {
-        Self::new(&self.0)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Team(u32);
 #[derive(Clone, Copy, Debug)]
 struct Large([u64; 40]);
 struct Tag;
-
-/// A universe with so many chunks as [`leave`](Self::leave) says.
-struct Scarce {
-    universe: Arc<Universe>,
-    taken: Vec<Run>,
-}
-
-impl Scarce {
-    fn new() -> Self {
-        let (index, chunks) = (IndexOptions::new(), ChunkOptions::new());
-        let universe = Universe::with(&index.huge_pages(false), &chunks.huge_pages(false));
-        Self {
-            universe: Arc::new(universe.unwrap()),
-            taken: Vec::new(),
-        }
-    }
-
-    /// Takes all chunks but `left`, which are singles.
-    fn leave(&mut self, left: usize) {
-        let mut len = MEGACHUNK_CHUNKS as u32;
-        while len > 0 {
-            match self.universe.take_chunk(len) {
-                Ok(run) => self.taken.push(run),
-                Err(_) => len /= 2,
-            }
-        }
-        for _ in 0..left {
-            if self.taken.last().is_none_or(|run| run.len() > 1) {
-                let run = self.taken.pop().expect("there were chunks");
-                // SAFETY: taken above.
-                unsafe { self.universe.give_chunk(run) };
-                let singles = (0..run.len()).map(|_| self.universe.take_chunk(1));
-                self.taken
-                    .extend(singles.map(|run| run.expect("just given back")));
-            }
-            let run = self.taken.pop().expect("there were chunks");
-            // SAFETY: as above.
-            unsafe { self.universe.give_chunk(run) };
-        }
-    }
-
-    /// A world, and whether nothing is lost, besides what was taken.
-    fn check(&self, world: &World) {
-        world.check().unwrap();
-        let taken: usize = self.taken.iter().map(|run| run.len() as usize).sum();
-        let error = self.universe.check([world]).unwrap_err();
-        let [flaw] = error.flaws() else {
-            panic!("{error}")
-        };
-        let of_worlds = self.universe.chunks_in_use() - taken;
-        let said = format!("worlds have {of_worlds}");
-        assert!(flaw.what().ends_with(&said), "{flaw}, and not {said}");
-    }
-}
-
-impl Drop for Scarce {
-    fn drop(&mut self) {
-        for run in self.taken.drain(..) {
-            // SAFETY: taken by `leave`.
-            unsafe { self.universe.give_chunk(run) };
-        }
-    }
-}
 
 /// Who must have become what.
 struct Cast {

@@ -4,47 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Grid, SpawnError, SpawnPoint, Spawner};
-use crate::chunk::{ChunkOptions, Run};
-use crate::entity::IndexOptions;
+use crate::archetype::scarce::Scarce;
+use crate::counted::Counted;
 use crate::fragment::{DynamicBundle, Value};
 use crate::observer::Observed;
-use crate::world::{Prototype, Universe, World, WorldError};
-
-/// Counts itself.
-struct Counted(Arc<AtomicUsize>);
-
-impl Counted {
-    fn new(alive: &Arc<AtomicUsize>) -> Self {
-        alive.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(alive))
-    }
-}
-
-impl Clone for Counted {
-    fn clone(&self) -> Self {
-        Self::new(&self.0)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
+use crate::world::{Prototype, World, WorldError};
 
 #[test]
 fn memory_that_ends_at_any_claim_leaves_nothing() {
     /// Chunks of each of three entries.
     const EACH: usize = 3;
-    let (index, chunks) = (IndexOptions::new(), ChunkOptions::new());
-    let universe = Universe::with(&index.huge_pages(false), &chunks.huge_pages(false)).unwrap();
-    let universe = Arc::new(universe);
-    let mut free: Vec<Run> = (0..3 * EACH)
-        .map(|_| universe.take_chunk(1).unwrap())
-        .collect();
-    for len in [64, 32, 16, 8, 4, 2, 1] {
-        while universe.take_chunk(len).is_ok() {}
-    }
+    let mut scarce = Scarce::new();
+    let universe = Arc::clone(&scarce.universe);
     let alive = Arc::new(AtomicUsize::new(0));
     let told = Arc::new(AtomicUsize::new(0));
     let registry = universe.registry();
@@ -71,6 +42,7 @@ fn memory_that_ends_at_any_claim_leaves_nothing() {
         .place(|point: &SpawnPoint| (point.position,))
         .place(move |_: &SpawnPoint| (Counted::new(&placed),));
     for chunks in 0..=3 * EACH {
+        scarce.leave(chunks);
         let mut world = World::of(&universe).unwrap();
         world.set_chunk_size(1);
         let heard = Arc::clone(&told);
@@ -93,8 +65,6 @@ fn memory_that_ends_at_any_claim_leaves_nothing() {
             assert_eq!((world.count(), universe.count()), (0, 0));
             assert_eq!(alive.load(Ordering::Relaxed), 2);
             assert_eq!(told.load(Ordering::Relaxed), 0);
-            // SAFETY: taken above, and not used.
-            unsafe { universe.give_chunk(free.pop().unwrap()) };
         }
     }
     assert_eq!(alive.load(Ordering::Relaxed), 2);

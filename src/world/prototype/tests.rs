@@ -1,53 +1,17 @@
 //! Copies of prototypes: values, drops, panics, memory that runs out.
 
-use core::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Prototype;
-use crate::chunk::{ChunkOptions, Run};
-use crate::entity::{Entity, IndexOptions};
+use crate::archetype::scarce::Scarce;
+use crate::counted::{Counted, FUSE, burn};
+use crate::entity::Entity;
 use crate::fragment::{DynamicBundle, FragmentDefinition, FragmentError, FragmentRegistry, Value};
 use crate::observer::Observed;
 use crate::query::Query;
 use crate::world::{Universe, World, WorldError};
-
-/// Counts how many there are, and panics at the call of `clone` that `FUSE` says.
-#[derive(Debug)]
-struct Counted(Arc<AtomicUsize>);
-
-thread_local! {
-    static FUSE: Cell<usize> = const { Cell::new(0) };
-}
-
-fn burn() {
-    let left = FUSE.get();
-    FUSE.set(left.saturating_sub(1));
-    if left == 1 {
-        resume_unwind(Box::new("the fuse"));
-    }
-}
-
-impl Counted {
-    fn new(alive: &Arc<AtomicUsize>) -> Self {
-        alive.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(alive))
-    }
-}
-
-impl Clone for Counted {
-    fn clone(&self) -> Self {
-        burn();
-        Self::new(&self.0)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
 
 fn prototype<const N: usize>(registry: &FragmentRegistry, values: [Value; N]) -> Prototype {
     Prototype::new(registry, values.into_iter().collect()).unwrap()
@@ -477,18 +441,12 @@ fn fragments_defined_at_run_time_are_cloned_by_their_function() {
 #[test]
 fn when_memory_ends_at_any_claim_nothing_is_left() {
     const NEEDED: usize = 8;
-    let (index, chunks) = (IndexOptions::new(), ChunkOptions::new());
-    let universe = Universe::with(&index.huge_pages(false), &chunks.huge_pages(false)).unwrap();
-    let universe = Arc::new(universe);
-    let mut free: Vec<Run> = (0..NEEDED)
-        .map(|_| universe.take_chunk(1).unwrap())
-        .collect();
-    for len in [64, 32, 16, 8, 4, 2, 1] {
-        while universe.take_chunk(len).is_ok() {}
-    }
+    let mut scarce = Scarce::new();
     // Each time there is one chunk more.
     for chunks in 0..=NEEDED {
-        let mut world = World::of(&universe).unwrap();
+        scarce.leave(chunks);
+        let universe = &scarce.universe;
+        let mut world = World::of(universe).unwrap();
         world.set_chunk_size(1);
         let ant = prototype(
             universe.registry(),
@@ -504,8 +462,6 @@ fn when_memory_ends_at_any_claim_nothing_is_left() {
         } else {
             assert!(matches!(result, Err(WorldError::Chunk(_))), "{chunks}");
             assert_eq!((world.count(), universe.count()), (0, 0));
-            // SAFETY: taken above, and not used.
-            unsafe { universe.give_chunk(free.pop().unwrap()) };
         }
     }
 }

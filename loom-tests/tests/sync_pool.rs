@@ -5,6 +5,7 @@
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
+use megachunk::sync::openings::Openings;
 use megachunk::sync::pool::Pool;
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
 use megachunk_loom_tests::model;
@@ -108,5 +109,82 @@ fn who_finds_that_another_has_taken_what_he_saw_gives_nothing_back() {
             other.join().expect("it does not panic");
             assert_eq!(collect(&pool), 2);
         },
+    );
+}
+
+/// A pool, and how often recorders were opened.
+struct Counted {
+    pool: Pool<Counter>,
+    openings: Openings,
+}
+
+impl Counted {
+    /// What a recorder does that is counted.
+    fn record(&self) {
+        let item = self.pool.take();
+        let item = item.unwrap_or_else(|| self.pool.lend(UnsafeCell::new(0)));
+        self.openings.open();
+        // SAFETY: as above.
+        item.with_mut(|count| unsafe { *count += 1 });
+    }
+
+    /// What a flush does that looks only if something was opened since it found nothing.
+    fn collect(&self) -> u32 {
+        if self.openings.is_settled() {
+            return 0;
+        }
+        self.openings.settle(None);
+        let mut sum = 0;
+        loop {
+            let count = self.openings.count();
+            let lanes = self.pool.take_all();
+            let all = lanes.len() == self.pool.len();
+            let found: u32 = lanes
+                .iter()
+                // SAFETY: as above.
+                .map(|item| item.with_mut(|count| unsafe { core::mem::take(&mut *count) }))
+                .sum();
+            if found == 0 {
+                self.openings.settle(all.then_some(count));
+                return sum;
+            }
+            sum += found;
+        }
+    }
+}
+
+fn a_spared_flush(recorders: usize) {
+    let counted = Arc::new(Counted {
+        pool: Pool::new(),
+        openings: Openings::new(),
+    });
+    let others: Vec<_> = (0..recorders)
+        .map(|_| {
+            let counted = Arc::clone(&counted);
+            thread::spawn(move || counted.record())
+        })
+        .collect();
+    let early = counted.collect();
+    for other in others {
+        other.join().expect("it does not panic");
+    }
+    assert_eq!(early + counted.collect(), recorders as u32);
+    assert_eq!(counted.collect(), 0);
+    assert!(counted.openings.is_settled());
+}
+
+#[test]
+fn a_flush_that_is_spared_misses_nothing() {
+    model("a_flush_that_is_spared_misses_nothing", Exhaustive, || {
+        a_spared_flush(1);
+    });
+}
+
+#[test]
+fn a_flush_that_is_spared_beside_two_recorders_misses_nothing() {
+    model(
+        "a_flush_that_is_spared_beside_two_recorders_misses_nothing",
+        Preemptions(3),
+        || a_spared_flush(2),
     );
 }

@@ -7,7 +7,8 @@ use crate::command::flush::Memory;
 use crate::command::lane::{Cut, Lane};
 use crate::command::precedence::Precedence;
 use crate::command::stripes::Stripe;
-use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::openings::Openings;
 use crate::sync::pool::{Lent, Pool};
 use crate::world::check::{Found, Held};
 use crate::world::{Attachment, Seat, World};
@@ -20,7 +21,7 @@ pub(crate) struct Queue {
     /// What flushes need: one at a time, if they do not nest.
     pub(super) memory: Pool<Memory>,
     /// Recorders that have been opened.
-    recorders: AtomicU64,
+    pub(super) recorders: Openings,
     /// 16 KiB chunks that a chunk of a new composition has at least; [`GROW`] if later ones are longer.
     chunks: AtomicU32,
     /// The world has ended.
@@ -35,7 +36,7 @@ impl Queue {
             seat: Arc::clone(seat),
             lanes: Pool::new(),
             memory: Pool::new(),
-            recorders: AtomicU64::new(0),
+            recorders: Openings::new(),
             chunks: AtomicU32::new(1 | GROW),
             ended: AtomicU32::new(0),
         }
@@ -62,13 +63,13 @@ impl Queue {
         key: u64,
         stripe: Option<Stripe<'q>>,
     ) -> Commands<'q> {
-        // Ordering: Relaxed: only uniqueness, and the order of one thread's recorders, matter.
-        let number = self.recorders.fetch_add(1, Ordering::Relaxed);
         let lane = self.lanes.take();
         let mut lane = lane.unwrap_or_else(|| {
             self.lanes
                 .lend(Lane::new(&self.seat.universe, self.seat.number))
         });
+        // Not before: who counts this recorder is to miss its lane.
+        let number = self.recorders.open();
         // Ordering: as in `of`.
         let chunks = self.chunks.load(Ordering::Relaxed);
         let cut = Cut {

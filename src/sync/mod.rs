@@ -21,6 +21,7 @@ pub mod mutant;
 #[cfg(not(any(loom, feature = "probe")))]
 pub(crate) mod mutant;
 mod mutex;
+pub mod openings;
 pub mod pool;
 pub mod probe;
 pub mod roster;

@@ -185,6 +185,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "who claims a word that was given back whole does not see what its last owners did",
     ),
     (
+        "opening_relaxed",
+        "who sees that something was opened does not see that its lane is gone",
+    ),
+    (
         "part_given_back_whole",
         "a claim word is given back whole of which only a part is owned",
     ),

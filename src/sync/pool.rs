@@ -22,7 +22,7 @@ use core::ptr;
 
 use crossbeam_utils::CachePadded;
 
-use super::atomic::{AtomicPtr, Ordering};
+use super::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use super::{local, mutant};
 
 /// Slots: as many threads can leave an item each without meeting. Fewer in models.
@@ -33,6 +33,8 @@ pub struct Pool<T> {
     slots: Box<[CachePadded<AtomicPtr<Node<T>>>]>,
     list: AtomicPtr<Node<T>>,
     all: AtomicPtr<Node<T>>,
+    /// How many items there are.
+    count: AtomicUsize,
 }
 
 struct Node<T> {
@@ -97,6 +99,7 @@ impl<T> Pool<T> {
             slots: slots.collect(),
             list: AtomicPtr::new(ptr::null_mut()),
             all: AtomicPtr::new(ptr::null_mut()),
+            count: AtomicUsize::new(0),
         }
     }
 
@@ -115,6 +118,8 @@ impl<T> Pool<T> {
     /// Adds an item, and lends it.
     #[must_use]
     pub fn lend(&self, item: T) -> Lent<'_, T> {
+        // Ordering: Relaxed: who has taken the item, or knows of it otherwise, counts it.
+        self.count.fetch_add(1, Ordering::Relaxed);
         let node = Box::into_raw(Box::new(Node {
             item,
             next: ptr::null_mut(),
@@ -133,6 +138,20 @@ impl<T> Pool<T> {
                 Err(now) => head = now,
             }
         }
+    }
+
+    /// How many items there are, lent ones too. Who asks after [`take_all`](Self::take_all), and has got as many, has
+    /// all that were added before.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        // Ordering: Relaxed: see `lend`.
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     fn slots_from_home(&self) -> impl Iterator<Item = &AtomicPtr<Node<T>>> {

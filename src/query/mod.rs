@@ -25,6 +25,7 @@ mod query;
 mod requirements;
 mod resources;
 mod run;
+mod share;
 mod spans;
 mod view;
 

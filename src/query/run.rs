@@ -6,6 +6,7 @@ use core::ops::Range;
 use crate::archetype::{Archetype, Chunk};
 use crate::query::masks::masked_rows;
 use crate::query::query::Match;
+use crate::query::share::{share, share_chunks};
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryIter};
 use crate::world::World;
 
@@ -223,7 +224,6 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// Shares out about so many pieces of the rows, of about the same length.
     #[inline(never)]
     fn par_rows<'a>(&'a self, count: usize, each: &(impl Fn(D::Item<'a>) + Sync)) {
-        use rayon::prelude::*;
         // Each chunk is asked for once, before anything is lent, as in a walk over whole chunks.
         let mut seen = Vec::new();
         self.chunks(|known, view| seen.push((known, view)));
@@ -234,12 +234,13 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
             firsts.map(move |first| (known, view, first..view.len().min(first + piece)))
         });
         let pieces: Vec<_> = pieces.collect();
-        pieces
-            .into_par_iter()
-            .with_max_len(1)
-            .for_each(|(known, view, rows)| {
-                Self::rows(known, view, rows, &mut |item| each(item));
-            });
+        share(pieces.len(), || {
+            |numbers: Range<usize>| {
+                for (known, view, rows) in &pieces[numbers] {
+                    Self::rows(known, *view, rows.clone(), &mut |item| each(item));
+                }
+            }
+        });
     }
 
     /// Lends the data of each chunk as slices, chunks on all threads of the current rayon pool.
@@ -255,16 +256,18 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     }
 
     fn par_chunks<'a>(&'a self, run: impl Fn(&'a Match<D, F>, ChunkView<'a>) + Sync) {
-        use rayon::prelude::*;
         let scope = self.scope();
-        self.matches.par_iter().for_each(|known| {
-            let archetype = &scope.world.archetypes[known.archetype as usize];
-            archetype.chunks.par_iter().for_each(|chunk| {
+        let archetype_of = |known: &Match<D, F>| known.archetype;
+        share_chunks(
+            scope.world,
+            self.matches,
+            archetype_of,
+            |known, archetype, chunk| {
                 if let Some(view) = scope.view(known, archetype, chunk) {
                     run(known, view);
                 }
-            });
-        });
+            },
+        );
     }
 
     /// The data of each entity in turn, as an iterator.

@@ -25,6 +25,7 @@ pub mod openings;
 pub mod pool;
 pub mod probe;
 pub mod roster;
+pub mod shares;
 
 pub use mutex::{Mutex, MutexGuard};
 

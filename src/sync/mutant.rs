@@ -235,6 +235,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "two threads add the same thing at once, and it is there twice",
     ),
     (
+        "shares_read_then_write",
+        "numbers of a share are taken by a read and a write",
+    ),
+    (
         "span_close_relaxed",
         "the second look may see the claim word as it was before",
     ),

@@ -236,6 +236,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "signals::two_who_ask_for_one_name_get_one_number",
     ),
     (
+        "shares_read_then_write",
+        "sync_shares::every_number_is_taken_once",
+    ),
+    (
         "span_close_relaxed",
         "entity_spans::a_word_emptied_and_opened_is_not_hidden",
     ),

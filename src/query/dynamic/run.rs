@@ -9,6 +9,7 @@ use crate::query::collection::{Span, located};
 use crate::query::dynamic::chunk::DynamicChunk;
 use crate::query::dynamic::query::{DynamicMatch, DynamicQuery};
 use crate::query::masks::masked;
+use crate::query::share::share_chunks;
 use crate::query::{ChunkView, QueryError};
 use crate::world::{SliceReport, World, WorldError};
 
@@ -144,17 +145,19 @@ impl<'q> DynamicRun<'q> {
     /// Calls `each` for each chunk that the query sees, on all threads of the current rayon pool. The order
     /// is not fixed. A panic of `each` comes back when the other threads are done with their chunks.
     pub fn par_for_each_chunk<'a>(&'a mut self, each: impl Fn(DynamicChunk<'a>) + Sync) {
-        use rayon::prelude::*;
         let run: &'a Self = self;
-        run.query.matches.par_iter().for_each(|known| {
-            let archetype = &run.world.archetypes[known.archetype as usize];
-            archetype.chunks.par_iter().for_each(|chunk| {
+        let matches = &run.query.matches;
+        share_chunks(
+            run.world,
+            matches,
+            |known| known.archetype,
+            |known, archetype, chunk| {
                 if let Some(view) = run.view(known, archetype, chunk) {
-                    // SAFETY: as in `chunks`.
+                    // SAFETY: as in `chunks`; no number of a chunk comes twice.
                     each(unsafe { DynamicChunk::new(view, &run.query.lends, known, 0, chunk.len) });
                 }
-            });
-        });
+            },
+        );
     }
 
     /// Calls `each` for those of `entities` that the query sees, neighbouring rows of a chunk together, in the

@@ -9,14 +9,14 @@
 use core::ops::Range;
 
 use crate::archetype::Universe;
-use crate::entity::Claimed;
+use crate::entity::{Claimed, FreeWords};
 use crate::entity::{Entity, EntityIndex, Full, Place};
 use crate::world::World;
 
 /// The words of all pieces.
 #[derive(Debug)]
 pub(crate) struct Stripes {
-    free: Vec<u32>,
+    free: FreeWords,
     /// The first word that was never used.
     used: u32,
     /// For each archetype the number of the piece that its first chunk is; then their end.
@@ -36,7 +36,8 @@ pub(super) struct Stripe<'q> {
 }
 
 impl Stripes {
-    /// For a world in an ordered universe: a piece for each chunk, or so many. O(ids).
+    /// For a world in an ordered universe: a piece for each chunk, or so many. O(ids / 2,048 + archetypes + words where some slots
+    /// are free).
     pub(crate) fn of(world: &World, pieces: Option<usize>) -> Self {
         let (free, used) = world.universe.index().free_words();
         let mut first = Vec::with_capacity(world.archetypes.len() + 1);
@@ -91,9 +92,10 @@ impl Stripe<'_> {
         if u64::from(self.passed) == many {
             (self.level, self.passed) = (self.level + 1, 0);
         }
-        let free = self.stripes.free.len() as u64;
-        let word = match self.stripes.free.get(number as usize) {
-            Some(&word) => u64::from(word),
+        let free = u64::from(self.stripes.free.len());
+        let known = u32::try_from(number).ok();
+        let word = match known.and_then(|number| self.stripes.free.get(number)) {
+            Some(word) => u64::from(word),
             None => u64::from(self.stripes.used) + (number - free),
         };
         if word >= u64::from(EntityIndex::WORDS) {

@@ -29,7 +29,7 @@ mod tests;
 mod wide;
 
 #[cfg(not(loom))]
-pub(crate) use ordered::Claimed;
+pub(crate) use ordered::{Claimed, FreeWords};
 use std::io;
 
 use crate::entity::{DestroyReport, Entity, EntityAllocator, EntityError, Full, Place};

@@ -5,6 +5,7 @@
 //! claim word it takes from. That costs two or three read-modify-writes for each call.
 
 use crate::entity::index::core::Core;
+use crate::entity::index::span::SPAN_WORDS;
 use crate::entity::index::{slot, span};
 use crate::entity::{Entity, EntityIndex, Full, Place};
 use crate::sync::atomic::Ordering;
@@ -145,16 +146,81 @@ impl EntityIndex {
     }
 
     /// The claim words of which all slots are free, among those that were ever used, in order; and the first
-    /// one that was not. O(words). Exact while nobody creates or destroys.
-    pub(crate) fn free_words(&self) -> (Vec<u32>, u32) {
+    /// one that was not. O(words of spans where something is free). Exact while nobody creates or destroys.
+    pub(crate) fn free_words(&self) -> (FreeWords, u32) {
         let core = &self.shared.core;
         let used = core.opened() * WORDS_PER_BLOCK;
-        let free = (0..used).filter(|&word| core.taken(word) == 0);
-        (free.collect(), used)
+        let mut free = FreeWords::default();
+        for number in 0..used / SPAN_WORDS {
+            free.extend(number, core.free_lanes(number));
+        }
+        debug_assert!(
+            (0..used)
+                .filter(|&word| core.taken(word) == 0)
+                .eq((0..free.len()).filter_map(|at| free.get(at))),
+            "a hint hides a free word"
+        );
+        (free, used)
+    }
+}
+
+/// Claim words, in order: of each span a set of lanes.
+#[derive(Debug, Default)]
+pub(crate) struct FreeWords {
+    /// How many words come before, the span's number, the lanes.
+    spans: Vec<(u32, u32, u64)>,
+    count: u32,
+}
+
+impl FreeWords {
+    fn extend(&mut self, span: u32, lanes: u64) {
+        if lanes != 0 {
+            self.spans.push((self.count, span, lanes));
+            self.count += lanes.count_ones();
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> u32 {
+        self.count
+    }
+
+    /// One of them. O(log spans).
+    pub(crate) fn get(&self, at: u32) -> Option<u32> {
+        if at >= self.count {
+            return None;
+        }
+        let behind = self.spans.partition_point(|&(before, _, _)| before <= at);
+        let &(before, span, mut lanes) = self.spans.get(behind.wrapping_sub(1))?;
+        for _ in before..at {
+            lanes &= lanes - 1;
+        }
+        Some(span * SPAN_WORDS + lanes.trailing_zeros())
     }
 }
 
 impl Core {
+    /// The words of a span of which all slots are free, as lanes. While nobody creates or destroys hints do not lie,
+    /// and of most words nothing is free: they are not looked at.
+    fn free_lanes(&self, number: u32) -> u64 {
+        // Ordering: Acquire, so that claim words are looked at after the span word.
+        //
+        // SAFETY: callers pass spans below `SPANS`.
+        let seen = unsafe { self.span(number) }.load(Ordering::Acquire);
+        let mut free = span::whole(seen);
+        let mut open = span::open(seen) & !free;
+        while open != 0 {
+            let lane = open & open.wrapping_neg();
+            open ^= lane;
+            // SAFETY: a word of the span.
+            let claims = unsafe { self.claims(number * SPAN_WORDS + lane.trailing_zeros()) };
+            if claims.load(Ordering::Acquire) == FULL {
+                free |= lane;
+            }
+        }
+        free
+    }
+
     /// Counts blocks as used up to this one, without fetching their pages: few of their slots may be used.
     fn open_to(&self, block: u32) {
         let mut opened = self.opened.load(Ordering::Relaxed);

@@ -20,9 +20,9 @@ use rayon::Scope;
 
 use crate::command::Stripes;
 use crate::processor::member::Member;
-use crate::processor::runner::Failure;
+use crate::processor::runner::{Failure, Runner};
 use crate::processor::segment::{JOINT, Segment};
-use crate::processor::{Seen, Turn};
+use crate::processor::{Seen, Turn, span};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::graph::{Bag, Doorbell};
 use crate::sync::{UnsafeCell, thread};
@@ -126,10 +126,12 @@ impl Scene<'_> {
         let mut began = None;
         // All of it: who unwinds from here leaves those that wait for this one waiting.
         let run = || {
-            let _span = tracing::debug_span!("processor", name = &*member.name).entered();
-            began = self.measured.then(|| self.measure(member));
-            // SAFETY: the caller's; who conflicts is before or after.
-            unsafe { member.runner.run(self.world, turn) }
+            let runner = &mut member.runner;
+            span::processor(&member.name, || {
+                began = self.measured.then(|| self.measure(&mut **runner));
+                // SAFETY: the caller's; who conflicts is before or after.
+                unsafe { runner.run(self.world, turn) }
+            })
         };
         let failure = match catch_unwind(AssertUnwindSafe(run)) {
             Ok(Ok(())) => None,
@@ -147,8 +149,8 @@ impl Scene<'_> {
     }
 
     #[cold]
-    fn measure(&self, member: &mut Member) -> (Instant, Seen) {
-        let seen = member.runner.count(self.world);
+    fn measure(&self, runner: &mut dyn Runner) -> (Instant, Seen) {
+        let seen = runner.count(self.world);
         (Instant::now(), seen)
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Plan {
     pub(super) segments: Vec<Segment>,
     /// Where each phase's segments begin, and the end of all.
     phases: [usize; Phase::ALL.len() + 1],
+    /// Some of them get signals.
+    pub(super) hears: bool,
     pub(super) aliases: Aliases,
     /// The world's identity and its archetypes that were looked at.
     seen: (u64, usize),
@@ -84,6 +86,7 @@ impl Plan {
         let mut plan = Self {
             order,
             conflicts,
+            hears: segments.iter().any(|segment| segment.hears),
             aliases: Aliases::new(entries),
             seen: (0, 0),
             segments,
@@ -102,7 +105,7 @@ impl Plan {
     /// Looks at the archetypes that have come: who touches them too must wait for each other. `false` if there is
     /// none.
     pub(super) fn look(&mut self, world: &World) -> bool {
-        if self.seen == (world.identity(), world.archetypes.len()) {
+        if self.has_seen(world) {
             return false;
         }
         self.seen = (world.identity(), world.archetypes.len());
@@ -110,6 +113,12 @@ impl Plan {
             self.link();
         }
         true
+    }
+
+    /// Whether no archetype has come since the last look.
+    #[inline]
+    pub(super) fn has_seen(&self, world: &World) -> bool {
+        self.seen == (world.identity(), world.archetypes.len())
     }
 
     /// What was found is not settled: the next look looks again.

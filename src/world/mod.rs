@@ -312,8 +312,10 @@ impl World {
     /// The version of the first of so many processors that run now, and have one each.
     pub(crate) fn begin_versions(&mut self, count: u32) -> u32 {
         self.keep_versions();
-        // Ordering: Relaxed, as in `version`.
-        let before = self.version.fetch_add(count, Ordering::Relaxed);
+        // Ordering: Relaxed, as in `version`. Not a read-modify-write: the world is this call's alone.
+        let before = self.version.load(Ordering::Relaxed);
+        let after = before.wrapping_add(count);
+        self.version.store(after, Ordering::Relaxed);
         before.wrapping_add(1)
     }
 

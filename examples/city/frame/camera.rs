@@ -53,10 +53,11 @@ impl Camera {
         self.at = [0, 1].map(|axis| (to[axis] - from[axis]).mul_add(part, from[axis]));
     }
 
-    /// How far something is, in metres.
+    /// How far something is, in square metres: quicker than a root for each agent.
     #[inline]
-    pub(crate) fn distance(&self, at: [f32; 2]) -> f32 {
-        (at[0] - self.at[0]).hypot(at[1] - self.at[1])
+    pub(crate) fn distance_squared(&self, at: [f32; 2]) -> f32 {
+        let [x, y] = [0, 1].map(|axis| at[axis] - self.at[axis]);
+        x * x + y * y
     }
 }
 

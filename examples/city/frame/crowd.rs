@@ -106,33 +106,31 @@ pub(super) fn steer() -> ProcessorBuilder {
          crowd: &Crowd,
          time: &Time| {
             let step = time.seconds();
-            people.par_for_each_chunk(|_, (positions, headings, paces, sways)| {
-                let all = positions.iter().zip(headings).zip(paces).zip(sways);
-                for (((position, heading), pace), sway) in all {
-                    let ([x, y], [ahead_x, ahead_y]) = (position.0, heading.0);
-                    let (mut push, mut blocked) = (0.0_f32, 0.0_f32);
-                    for [other_x, other_y] in crowd.around(position.0) {
-                        let (dx, dy) = (other_x - x, other_y - y);
-                        let far = dx.mul_add(dx, dy * dy);
-                        if !(1e-6..=SQUARE * SQUARE).contains(&far) {
-                            continue;
-                        }
-                        let along = dx.mul_add(ahead_x, dy * ahead_y);
-                        let right = dx.mul_add(ahead_y, -dy * ahead_x);
-                        let far = far.sqrt();
-                        if far < ROOM {
-                            push -= (1.0 - far / ROOM).copysign(right);
-                        }
-                        if along > 0.0 && right.abs() < 0.4 {
-                            blocked = blocked.max(1.0 - along / SQUARE);
-                        }
+            // Not by whole chunks: those are few, and take long.
+            people.par_for_each(|(position, heading, pace, sway)| {
+                let ([x, y], [ahead_x, ahead_y]) = (position.0, heading.0);
+                let (mut push, mut blocked) = (0.0_f32, 0.0_f32);
+                for [other_x, other_y] in crowd.around(position.0) {
+                    let (dx, dy) = (other_x - x, other_y - y);
+                    let far = dx.mul_add(dx, dy * dy);
+                    if !(1e-6..=SQUARE * SQUARE).contains(&far) {
+                        continue;
                     }
-                    let back = sway.wish - sway.side;
-                    let moved = push.mul_add(1.5, back * 0.5) * step;
-                    sway.side = (sway.side + moved).clamp(-ASIDE, ASIDE);
-                    let speed = pace.wish * (1.0 - 0.8 * blocked);
-                    pace.speed += (speed - pace.speed) * (4.0 * step).min(1.0);
+                    let along = dx.mul_add(ahead_x, dy * ahead_y);
+                    let right = dx.mul_add(ahead_y, -dy * ahead_x);
+                    let far = far.sqrt();
+                    if far < ROOM {
+                        push -= (1.0 - far / ROOM).copysign(right);
+                    }
+                    if along > 0.0 && right.abs() < 0.4 {
+                        blocked = blocked.max(1.0 - along / SQUARE);
+                    }
                 }
+                let back = sway.wish - sway.side;
+                let moved = push.mul_add(1.5, back * 0.5) * step;
+                sway.side = (sway.side + moved).clamp(-ASIDE, ASIDE);
+                let speed = pace.wish * (1.0 - 0.8 * blocked);
+                pace.speed += (speed - pace.speed) * (4.0 * step).min(1.0);
             });
         },
     )

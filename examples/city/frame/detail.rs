@@ -15,6 +15,10 @@ const HOLD: f32 = 1.15;
 /// Every so many frames a chunk is looked at.
 const EVERY: u64 = 16;
 
+const fn square(metres: f32) -> f32 {
+    metres * metres
+}
+
 type Seen = (Entity, &'static Position);
 /// What has a level at all.
 type Agent = Any<(Car, Person)>;
@@ -36,11 +40,11 @@ pub(super) fn detail() -> ProcessorBuilder {
                 .par_for_each_chunk(|chunk, (entities, positions)| {
                     let mut commands = commands.open_at(chunk.sort_key());
                     for (&entity, position) in entities.iter().zip(positions) {
-                        let distance = camera.distance(position.0);
+                        let distance = camera.distance_squared(position.0);
                         // A command that is refused for want of memory comes again.
-                        if distance > FAR * HOLD {
+                        if distance > square(FAR * HOLD) {
                             let _ = commands.swap::<(Near,), _>(entity, (Hidden,));
-                        } else if distance > NEAR * HOLD {
+                        } else if distance > square(NEAR * HOLD) {
                             let _ = commands.swap::<(Near,), _>(entity, (Far,));
                         }
                     }
@@ -49,10 +53,10 @@ pub(super) fn detail() -> ProcessorBuilder {
                 .par_for_each_chunk(|chunk, (entities, positions)| {
                     let mut commands = commands.open_at(chunk.sort_key());
                     for (&entity, position) in entities.iter().zip(positions) {
-                        let distance = camera.distance(position.0);
-                        if distance > FAR * HOLD {
+                        let distance = camera.distance_squared(position.0);
+                        if distance > square(FAR * HOLD) {
                             let _ = commands.swap::<(Far,), _>(entity, (Hidden,));
-                        } else if distance < NEAR {
+                        } else if distance < square(NEAR) {
                             let _ = commands.swap::<(Far,), _>(entity, (Near,));
                         }
                     }
@@ -62,10 +66,10 @@ pub(super) fn detail() -> ProcessorBuilder {
                 .par_for_each_chunk(|chunk, (entities, positions)| {
                     let mut commands = commands.open_at(chunk.sort_key());
                     for (&entity, position) in entities.iter().zip(positions) {
-                        let distance = camera.distance(position.0);
-                        if distance < NEAR {
+                        let distance = camera.distance_squared(position.0);
+                        if distance < square(NEAR) {
                             let _ = commands.swap::<(Hidden,), _>(entity, (Near,));
-                        } else if distance < FAR {
+                        } else if distance < square(FAR) {
                             let _ = commands.swap::<(Hidden,), _>(entity, (Far,));
                         }
                     }

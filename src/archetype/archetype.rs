@@ -484,8 +484,10 @@ pub(crate) fn begin(universe: &Universe, run: Run, staggered: bool) -> NonNull<u
 
 /// How many bytes later than its memory this chunk begins.
 fn stagger(run: Run) -> usize {
-    // The lowest three bits of the number choose among the sets already.
-    run.first() as usize / 8 % STEPS * LINE
+    // The lowest three bits of the number choose among the sets of larger caches already. Neighbours differ too: a
+    // processor takes a load for one of what was just stored if the addresses differ by multiples of 4 KiB.
+    let number = run.first() as usize;
+    (number + number / 8) % STEPS * LINE
 }
 
 /// # Safety

@@ -67,7 +67,7 @@ impl Draft {
         let mut run = chunks.max(ChunkLayout::chunks_for(&contents));
         let layout = loop {
             let bytes = run * CHUNK_BYTES - stagger;
-            match ChunkLayout::with_extra(bytes, &contents, &numbers, &once_contents) {
+            match ChunkLayout::mixed(bytes, &contents, &numbers, &once_contents) {
                 Err(FragmentError::TooLarge { .. }) if run < MEGACHUNK_CHUNKS => run += 1,
                 // The largest entities get all of it.
                 Err(FragmentError::TooLarge { .. }) if stagger > 0 => stagger = 0,

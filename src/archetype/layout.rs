@@ -46,18 +46,33 @@ impl ChunkLayout {
     /// # Errors
     /// [`FragmentError::TooLarge`] if not even one entity fits, [`FragmentError::TooAligned`] beyond 4,096.
     pub fn new(bytes: usize, fragments: &[Content<'_>]) -> Result<Self, FragmentError> {
-        Self::with_extra(bytes, fragments, &[], &[])
+        Self::in_order(by_size(fragments), bytes, fragments, &[], &[])
     }
 
-    /// The same, with a bit an entity for each of `enableable` fragments, and values `once` a chunk.
-    pub(crate) fn with_extra(
+    /// The same, with a bit an entity for each of `enableable` fragments, and values `once` a chunk; the arrays
+    /// in an order that differs from composition to composition.
+    ///
+    /// Chunks begin 16 KiB apart. If an array began at the same place in the chunks of many small archetypes,
+    /// their first lines would share a few sets of the caches, and a walk over them would find hardly any of
+    /// them there.
+    pub(crate) fn mixed(
+        bytes: usize,
+        fragments: &[Content<'_>],
+        enableable: &[usize],
+        once: &[Content<'_>],
+    ) -> Result<Self, FragmentError> {
+        Self::in_order(by_chance(fragments), bytes, fragments, enableable, once)
+    }
+
+    /// The layout for arrays in this order.
+    fn in_order(
+        order: Vec<usize>,
         bytes: usize,
         fragments: &[Content<'_>],
         enableable: &[usize],
         once: &[Content<'_>],
     ) -> Result<Self, FragmentError> {
         check_alignment(fragments.iter().chain(once))?;
-        let order = by_size(fragments);
         let per_entity = per_entity(fragments);
         let end = |capacity, visit: &mut dyn FnMut(usize)| {
             let arrays = order.iter().map(|&at| &fragments[at].layout);
@@ -224,6 +239,33 @@ fn by_size(fragments: &[Content<'_>]) -> Vec<usize> {
     order
 }
 
+/// The fragments in an order that their names decide together, the same in every process.
+fn by_chance(fragments: &[Content<'_>]) -> Vec<usize> {
+    // The seed does not depend on the order in which they are passed.
+    let all = fragments.iter().map(|content| number_of(content.name));
+    let seed = all.fold(0, u64::wrapping_add);
+    let mut order: Vec<usize> = (0..fragments.len()).collect();
+    order.sort_by_cached_key(|&at| {
+        let name = fragments[at].name;
+        (mix(seed ^ mix(number_of(name))), name)
+    });
+    order
+}
+
+/// A number for a name: FNV-1a.
+fn number_of(name: &str) -> u64 {
+    name.bytes().fold(0xCBF2_9CE4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)
+    })
+}
+
+/// A number in which every bit depends on all bits of another: the finalizer of `SplitMix64`.
+fn mix(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ number >> 31
+}
+
 fn too_large(
     bytes: usize,
     fragments: &[Content<'_>],
@@ -263,7 +305,7 @@ mod tests {
             ] {
                 let fragments: Vec<_> = sizes.iter().map(|&(s, a)| content(s, a)).collect();
                 let layout =
-                    ChunkLayout::with_extra(bytes, &fragments, &[0], &[content(40, 8)]).unwrap();
+                    ChunkLayout::mixed(bytes, &fragments, &[0], &[content(40, 8)]).unwrap();
                 let mut spans = vec![(0, layout.capacity() * 8)];
                 for (fragment, &offset) in fragments.iter().zip(layout.offsets()) {
                     assert_eq!(offset % 64, 0);
@@ -282,6 +324,32 @@ mod tests {
                 assert!(bytes - layout.capacity() * per_entity <= slack + layout.capacity() / 8);
             }
         }
+    }
+
+    #[test]
+    fn an_array_lies_elsewhere_in_other_compositions_and_at_one_place_in_the_same() {
+        let names: Vec<String> = (0..10).map(|n| format!("mark{n}")).collect();
+        let named = |name, size| Content {
+            name,
+            layout: Layout::from_size_align(size, 4).unwrap(),
+        };
+        let layout = |subset: usize, turned: bool| {
+            let marks = names.iter().enumerate();
+            let marks = marks.filter(|(bit, _)| subset >> bit & 1 == 1);
+            let mut all = vec![named("place", 12), named("speed", 12)];
+            all.extend(marks.map(|(_, name)| named(name, 4)));
+            if turned {
+                all.reverse();
+            }
+            let layout = ChunkLayout::mixed(CHUNK_BYTES, &all, &[], &[]).unwrap();
+            let at = all.iter().position(|content| content.name == "place");
+            layout.offsets()[at.unwrap()]
+        };
+        let mut places: Vec<usize> = (0..1_000).map(|subset| layout(subset, false)).collect();
+        assert!((0..1_000).all(|subset| layout(subset, true) == places[subset]));
+        places.sort_unstable();
+        let most = places.chunk_by(|a, b| a == b).map(<[_]>::len).max();
+        assert!(most.unwrap() < 100, "{most:?} at one place");
     }
 
     #[test]

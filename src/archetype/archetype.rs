@@ -9,9 +9,8 @@
 use core::ptr::NonNull;
 use std::collections::HashMap;
 
-use smallvec::SmallVec;
-
 use crate::archetype::chunk::{Chunk, NOT_OPEN};
+use crate::archetype::chunk_list::ChunkList;
 use crate::archetype::column::{Column, copy_value};
 use crate::archetype::edge::Edges;
 use crate::archetype::having::{Having, NO_COLUMN};
@@ -55,8 +54,7 @@ pub(crate) struct Group {
 /// Everything about one composition.
 #[derive(Debug)]
 pub(crate) struct Archetype {
-    /// One inside: most compositions are rare.
-    pub(crate) chunks: SmallVec<[Chunk; 1]>,
+    pub(crate) chunks: ChunkList,
     /// Entities that one of its shortest chunks holds.
     pub(crate) least_capacity: u32,
     /// 16 KiB chunks in one of its shortest chunks.
@@ -182,7 +180,7 @@ impl Archetype {
         shift: u32,
     ) -> Result<u32, ChunkError> {
         // Room for what follows, so that nothing fails once the chunk is taken.
-        self.chunks.reserve(1);
+        self.chunks.reserve_one();
         self.groups[group as usize].open.reserve(1);
         let (run, shift) = self.take_run(universe, shift)?;
         let base = begin(universe, run, self.staggered);

@@ -32,9 +32,9 @@ pub(crate) struct Chunk {
     pub(crate) len: u32,
     /// Entities that it can hold.
     pub(crate) capacity: u32,
-    /// It is 2 to the power of this times as long as the archetype's shortest chunks, and so is each of its
-    /// arrays: all offsets count as many times.
-    shift: u8,
+    /// It is so many times as long as the archetype's shortest chunks, and so is each of its arrays: all offsets
+    /// count as many times. (Not its logarithm: walks over many small archetypes feel how long a shift takes.)
+    scale: u8,
     /// Its arrays do not lie where the archetype says: see [`Refit`].
     is_refit: bool,
     pub(crate) run: Run,
@@ -72,7 +72,7 @@ impl Chunk {
             base,
             len: 0,
             capacity: capacity << shift,
-            shift: shift as u8,
+            scale: 1 << shift,
             is_refit: false,
             run,
             group,
@@ -89,7 +89,7 @@ impl Chunk {
     pub(crate) fn arrays(&self) -> Option<Arrays> {
         let arrays = Arrays {
             base: self.base.as_ptr(),
-            shift: self.shift,
+            scale: self.scale,
         };
         (!self.is_refit).then_some(arrays)
     }
@@ -106,7 +106,7 @@ impl Chunk {
     /// The array that begins at `offset`, where it is in chunks that are cut out for the archetype.
     #[inline(always)]
     pub(crate) fn own_array(&self, offset: u32) -> *mut u8 {
-        let offset = (offset as usize) << self.shift;
+        let offset = offset as usize * usize::from(self.scale);
         self.base.as_ptr().wrapping_add(offset)
     }
 
@@ -124,7 +124,8 @@ impl Chunk {
 
     /// Whether it is as long, and has as many rows, as chunks of an archetype whose shortest ones have these.
     pub(crate) fn is_cut_out_for(&self, run: u32, least_capacity: u32) -> bool {
-        (self.run.len(), self.capacity) == (run << self.shift, least_capacity << self.shift)
+        let scale = u32::from(self.scale);
+        (self.run.len(), self.capacity) == (run * scale, least_capacity * scale)
     }
 
     /// Whether an address lies in its memory.
@@ -181,8 +182,17 @@ impl Chunk {
     }
 
     /// Notes that a column is lent for writing.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn touch(&self, column: usize, version: u32) {
+        match self.inline.get(column) {
+            // Ordering: as in `version`.
+            Some(own) => own.store(version, Ordering::Relaxed),
+            None => self.touch_more(column, version),
+        }
+    }
+
+    #[inline(never)]
+    fn touch_more(&self, column: usize, version: u32) {
         // Ordering: as in `version`.
         self.version_of(column).store(version, Ordering::Relaxed);
     }
@@ -220,14 +230,15 @@ impl Chunk {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrays {
     base: *mut u8,
-    shift: u8,
+    scale: u8,
 }
 
 impl Arrays {
     /// See [`Chunk::array`].
     #[inline(always)]
     pub(crate) fn at(self, offset: u32) -> *mut u8 {
-        self.base.wrapping_add((offset as usize) << self.shift)
+        let offset = offset as usize * usize::from(self.scale);
+        self.base.wrapping_add(offset)
     }
 }
 

@@ -11,6 +11,7 @@
 #[expect(clippy::module_inception, reason = "the noun of the room")]
 mod archetype;
 mod chunk;
+mod chunk_list;
 mod column;
 mod draft;
 mod edge;
@@ -32,6 +33,7 @@ pub(crate) use archetype::{
     Archetype, ChunkValue, EnabledBits, Group, Row, SharedId, begin, read_bit, set_bits, write_bit,
 };
 pub(crate) use chunk::{AGING, Chunk, LONG_AGO, NOT_OPEN, is_newer};
+pub(crate) use chunk_list::ChunkList;
 pub(crate) use column::{Column, copy_value};
 pub(crate) use draft::Draft;
 pub(crate) use edge::{Carry, Change, Edge, Edges};

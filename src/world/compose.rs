@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use crate::archetype::universe::ARCHETYPES;
-use crate::archetype::{Archetype, Change, ChunkValue, Draft, Edge, Edges, Group, SharedId};
+use crate::archetype::{
+    Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Group, SharedId,
+};
 use crate::fragment::{Bundle, FragmentError, FragmentId, Value};
 use crate::world::bundles::NO_ARCHETYPE;
 use crate::world::{World, WorldError};
@@ -57,7 +57,7 @@ impl World {
         let chunk_values = chunk_values.collect::<Result<_, FragmentError>>()?;
         let number = self.archetypes.len() as u32;
         let mut archetype = Archetype {
-            chunks: SmallVec::new(),
+            chunks: ChunkList::new(),
             least_capacity: draft.least_capacity,
             run: draft.run,
             grows: self.chunks_grow,

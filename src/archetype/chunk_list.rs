@@ -1,0 +1,172 @@
+//! `ChunkList`: the chunks of an archetype, the record of an only one in the archetype itself.
+//!
+//! Most compositions are rare, and have one chunk. A query that walks many of them reads for each one line of
+//! memory: the record, which says too whether it is the only one.
+
+use core::ops::{Deref, DerefMut};
+
+use crate::archetype::chunk::Chunk;
+
+/// The chunks of an archetype.
+#[derive(Debug)]
+pub(crate) enum ChunkList {
+    One(Chunk),
+    /// None, or several; one only between a [`reserve`](Self::reserve) and what it is for.
+    Many(Vec<Chunk>),
+}
+
+impl ChunkList {
+    /// Without a chunk.
+    pub(crate) const fn new() -> Self {
+        Self::Many(Vec::new())
+    }
+
+    /// Makes room for one more, which can be pushed then whatever comes between.
+    pub(crate) fn reserve_one(&mut self) {
+        match self {
+            Self::Many(chunks) if chunks.is_empty() => {}
+            Self::Many(chunks) => chunks.reserve(1),
+            Self::One(_) => {
+                let mut chunks = Vec::with_capacity(2);
+                if let Self::One(one) = core::mem::replace(self, Self::new()) {
+                    chunks.push(one);
+                }
+                *self = Self::Many(chunks);
+            }
+        }
+    }
+
+    /// Adds a chunk behind the others.
+    pub(crate) fn push(&mut self, chunk: Chunk) {
+        self.reserve_one();
+        match self {
+            Self::Many(chunks) if !chunks.is_empty() => chunks.push(chunk),
+            _ => *self = Self::One(chunk),
+        }
+    }
+
+    /// Takes a chunk out; the last one comes to its place.
+    ///
+    /// # Panics
+    /// If there is none at the position.
+    pub(crate) fn swap_remove(&mut self, position: usize) -> Chunk {
+        let mut chunks = match core::mem::replace(self, Self::new()) {
+            Self::One(one) => vec![one],
+            Self::Many(chunks) => chunks,
+        };
+        let chunk = chunks.swap_remove(position);
+        *self = match (chunks.len(), chunks.pop()) {
+            (1, Some(only)) => Self::One(only),
+            (_, last) => {
+                chunks.extend(last);
+                Self::Many(chunks)
+            }
+        };
+        chunk
+    }
+
+    /// Records for which there is room.
+    pub(crate) fn capacity(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Many(chunks) => chunks.capacity(),
+        }
+    }
+}
+
+impl Deref for ChunkList {
+    type Target = [Chunk];
+
+    #[inline(always)]
+    fn deref(&self) -> &[Chunk] {
+        match self {
+            Self::One(chunk) => core::slice::from_ref(chunk),
+            Self::Many(chunks) => chunks,
+        }
+    }
+}
+
+impl DerefMut for ChunkList {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [Chunk] {
+        match self {
+            Self::One(chunk) => core::slice::from_mut(chunk),
+            Self::Many(chunks) => chunks,
+        }
+    }
+}
+
+impl<'a> IntoIterator for &'a ChunkList {
+    type Item = &'a Chunk;
+    type IntoIter = core::slice::Iter<'a, Chunk>;
+
+    #[inline(always)]
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a mut ChunkList {
+    type Item = &'a mut Chunk;
+    type IntoIter = core::slice::IterMut<'a, Chunk>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::ptr::NonNull;
+
+    use super::*;
+    use crate::archetype::Universe;
+
+    #[test]
+    fn a_list_is_as_long_as_a_record() {
+        assert_eq!(size_of::<ChunkList>(), 64);
+    }
+
+    #[test]
+    fn a_list_holds_what_a_vector_holds() {
+        let universe = Universe::new();
+        let run = universe.take_chunk(1).expect("there is memory");
+        let chunk = |group| Chunk::new(NonNull::dangling(), run, group, 1, 8, 0);
+        let (mut list, mut model) = (ChunkList::new(), Vec::new());
+        // `None` adds a chunk, after room was made for it and for nothing in turn.
+        let steps = [
+            None,
+            Some(0),
+            None,
+            None,
+            None,
+            Some(1),
+            Some(0),
+            None,
+            Some(1),
+            Some(0),
+            None,
+            None,
+        ];
+        for (number, step) in (0..).zip(steps) {
+            match step {
+                Some(at) => {
+                    assert_eq!(list.swap_remove(at).group, model.swap_remove(at));
+                }
+                None => {
+                    if number % 2 == 0 {
+                        list.reserve_one();
+                    }
+                    list.push(chunk(number));
+                    model.push(number);
+                }
+            }
+            let groups: Vec<u32> = list.iter().map(|chunk| chunk.group).collect();
+            assert_eq!(groups, model);
+            assert_eq!(matches!(list, ChunkList::One(_)), model.len() == 1);
+            assert!(list.capacity() >= model.len());
+        }
+        // SAFETY: taken above; the records have never used it.
+        unsafe { universe.give_chunk(run) };
+    }
+}

@@ -10,7 +10,7 @@ use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, resume};
 use crate::fragment::{Bundle, FragmentId, SharedFragment, Value};
 use crate::query::masks::masked_rows;
-use crate::query::query::Match;
+use crate::query::matches::{Match, MatchList};
 use crate::query::run::{ChunkFilter, Scope};
 use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryResources};
 use crate::world::compose::EdgeRef;
@@ -58,7 +58,7 @@ pub struct QueryChange<'q, D: QueryData = Entity, F: QueryFilter = ()> {
 /// The archetypes that match.
 enum Matches<'q, D: QueryData, F: QueryFilter> {
     Kept(&'q [Match<D, F>]),
-    Own(Vec<Match<D, F>>),
+    Own(MatchList<D, F>),
 }
 
 /// An archetype that matches, and what changes it.
@@ -107,7 +107,7 @@ impl Seen<'_> {
             first,
             count,
         };
-        let Some(masks) = &known.masks else {
+        let Some(masks) = known.masks() else {
             runs.push(run(0, view.len() as u32));
             return;
         };

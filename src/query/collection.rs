@@ -5,7 +5,7 @@ use core::ops::Range;
 use crate::archetype::Row;
 use crate::entity::Entity;
 use crate::query::masks::masked;
-use crate::query::query::Match;
+use crate::query::matches::Match;
 use crate::query::run::Scope;
 use crate::query::{ChunkView, Query, QueryData, QueryFilter, QueryRun};
 use crate::world::{SliceReport, World};
@@ -155,7 +155,7 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
                     .map(|(known, view)| (known, view.chunk, D::fetch(known.data, view)));
             }
             if let Some((known, chunk, fetch)) = here
-                && masked(known.masks.as_deref(), chunk, row)
+                && masked(known.masks(), chunk, row)
             {
                 // SAFETY: a row of the chunk; the caller names each once.
                 each(unsafe { D::item(fetch, row as usize) });
@@ -177,7 +177,7 @@ fn rows_of<'a, D: QueryData, F: QueryFilter>(
     let fetch = D::fetch(known.data, view);
     let mut count = 0;
     for row in span.first..span.first + span.count {
-        if masked(known.masks.as_deref(), view.chunk, row) {
+        if masked(known.masks(), view.chunk, row) {
             // SAFETY: a row of the chunk; spans have no row in common, so each is lent once.
             each(unsafe { D::item(fetch, row as usize) });
             count += 1;

@@ -2,7 +2,7 @@
 
 use crate::archetype::Chunk;
 use crate::query::masks::mask_of;
-use crate::query::query::Match;
+use crate::query::matches::Match;
 use crate::query::requirements::Mask;
 use crate::query::run::Scope;
 use crate::query::{QueryData, QueryFilter};
@@ -61,7 +61,7 @@ impl<'a, D: QueryData, F: QueryFilter> QueryIter<'a, D, F> {
                 self.fetch = Some(D::fetch(known.data, view));
                 self.row = 0;
                 self.len = view.len();
-                self.masked = known.masks.as_deref().map(|masks| (masks, chunk));
+                self.masked = known.masks().map(|masks| (masks, chunk));
                 return true;
             }
         }

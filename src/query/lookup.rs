@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use crate::archetype::{Chunk, Finder, Row};
 use crate::entity::Entity;
 use crate::query::masks::masked;
-use crate::query::query::Match;
+use crate::query::matches::Match;
 use crate::query::{ChunkView, QueryData, QueryFilter, ReadOnly};
 use crate::world::{World, WorldError};
 
@@ -73,7 +73,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
         };
         let mut plain: Vec<Plain<'q, D>> = (0..last).map(nothing).collect();
         for known in matches {
-            if F::SEES_ALL && known.masks.is_none() {
+            if F::SEES_ALL && known.masks().is_none() {
                 plain[known.archetype as usize] = Plain {
                     chunks: &world.archetypes[known.archetype as usize].chunks,
                     data: Some(known.data),
@@ -239,7 +239,7 @@ pub(super) unsafe fn lend<'a, D: QueryData, F: QueryFilter>(
         version,
         since,
     };
-    if !masked(known.masks.as_deref(), chunk.chunk, row.row) || !F::sees(known.filter, chunk) {
+    if !masked(known.masks(), chunk.chunk, row.row) || !F::sees(known.filter, chunk) {
         return Err(refused::<D, F>(entity));
     }
     // SAFETY: a row of the chunk; for the rest the caller's.

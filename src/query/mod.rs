@@ -19,6 +19,7 @@ mod filter;
 mod iter;
 mod lookup;
 mod masks;
+mod matches;
 mod once;
 #[expect(clippy::module_inception, reason = "the noun of the room")]
 mod query;

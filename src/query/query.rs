@@ -1,11 +1,12 @@
 //! `Query`: requirements, and the archetypes that meet them.
 
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 
 use crate::archetype::{Cursor, Having, LONG_AGO, Lists};
 use crate::entity::Entity;
 use crate::query::lookup::lend;
-use crate::query::requirements::Mask;
+use crate::query::matches::{Match, MatchList};
 use crate::query::run::{QueryRun, Scope};
 use crate::query::{
     ChunkView, QueryData, QueryError, QueryFilter, QueryLookup, QueryResources, ReadOnly,
@@ -43,7 +44,7 @@ pub struct Query<D: QueryData, F: QueryFilter = (), R: QueryResources = ()> {
     requirements: Requirements,
     /// Nothing must be there, or not be there, but what the data says.
     plain: bool,
-    pub(super) matches: Vec<Match<D, F>>,
+    pub(super) matches: MatchList<D, F>,
     /// Archetypes that have been looked at.
     seen: u32,
     /// The world that they are of.
@@ -53,15 +54,6 @@ pub struct Query<D: QueryData, F: QueryFilter = (), R: QueryResources = ()> {
     /// The version at which it ran before that.
     before: u32,
     resources: PhantomData<fn() -> R>,
-}
-
-/// An archetype that meets the requirements, and where the fragments lie in it.
-pub(crate) struct Match<D: QueryData, F: QueryFilter> {
-    pub(super) archetype: u32,
-    pub(super) data: D::Columns,
-    pub(super) filter: F::Columns,
-    /// `None` where no bits decide.
-    pub(super) masks: Option<Box<[Mask]>>,
 }
 
 /// Finds what matches know of archetypes, upwards.
@@ -80,18 +72,19 @@ impl<D: QueryData, F: QueryFilter> Matches<'_, D, F> {
             mut filter,
         } = self;
         all.reserve(candidates.len());
-        let mut room = all.spare_capacity_mut().iter_mut();
-        let mut found = 0;
+        let first = all.spare_capacity_mut().as_mut_ptr();
+        let mut next = first;
         for candidate in candidates {
-            if let Some(known) = find(&mut data, &mut filter, candidate.archetype)
-                && let Some(place) = room.next()
-            {
-                place.write(known);
-                found += 1;
+            if let Some(known) = find(&mut data, &mut filter, candidate.archetype) {
+                // SAFETY: there is room for as many as there are candidates.
+                next = unsafe {
+                    next.write(MaybeUninit::new(known));
+                    next.add(1)
+                };
             }
         }
         // SAFETY: so many have just been written behind the last.
-        unsafe { all.set_len(all.len() + found) };
+        unsafe { all.set_len(all.len() + next.offset_from_unsigned(first)) };
     }
 
     #[inline(always)]
@@ -108,12 +101,8 @@ fn find<D: QueryData, F: QueryFilter>(
     filter: &mut F::Cursors<'_>,
     archetype: u32,
 ) -> Option<Match<D, F>> {
-    Some(Match {
-        archetype,
-        data: D::columns(data, archetype)?,
-        filter: F::columns(filter, archetype),
-        masks: None,
-    })
+    let data = D::columns(data, archetype)?;
+    Some(Match::new(archetype, data, F::columns(filter, archetype)))
 }
 
 impl<D: QueryData, F: QueryFilter, R: QueryResources> core::fmt::Debug for Query<D, F, R> {
@@ -145,7 +134,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
             filter,
             requirements,
             plain,
-            matches: Vec::new(),
+            matches: MatchList::new(),
             seen: 0,
             world: world.identity(),
             since: world.version().wrapping_sub(LONG_AGO),
@@ -275,7 +264,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
             version,
             filter: None,
         };
-        for known in &self.matches {
+        for known in self.matches.iter() {
             let archetype = &world.archetypes[known.archetype as usize];
             for chunk in &archetype.chunks {
                 let seen = scope.view(known, archetype, chunk).is_some();
@@ -345,8 +334,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
             data: D::cursors(&self.data, lists),
             filter: F::cursors(&self.filter, lists),
         };
-        let all = &mut self.matches;
-        let first = all.len();
+        let first = self.matches.len();
+        let all = self.matches.plain();
         let required = self.requirements.required();
         let cursor = |id| lists.cursor(id);
         let rarest = required.iter().min_by_key(|&id| cursor(id).left().len());
@@ -381,10 +370,9 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
             }
         }
         if world.has_switches {
-            for known in &mut all[first..] {
-                let archetype = &world.archetypes[known.archetype as usize];
-                known.masks = self.requirements.masks(archetype);
-            }
+            self.matches.mask(first, |number| {
+                (self.requirements).masks(&world.archetypes[number as usize])
+            });
         }
     }
 

@@ -3,9 +3,10 @@
 use core::marker::PhantomData;
 use core::ops::Range;
 
-use crate::archetype::{Archetype, Chunk};
+use crate::archetype::{Archetype, Chunk, ChunkList};
 use crate::query::masks::masked_rows;
-use crate::query::query::Match;
+use crate::query::matches::Match;
+use crate::query::requirements::Mask;
 use crate::query::share::{share, share_chunks};
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryIter};
 use crate::world::World;
@@ -58,6 +59,80 @@ impl<'a> Scope<'a> {
             && self.filter.is_none_or(|filter| filter(&view));
         seen.then_some(view)
     }
+
+    /// Shows `visit` each of several chunks that is seen. Where they are more than the caches hold, the next is
+    /// fetched while one is worked on: chunks are too short for the processor's own prefetcher to do that well.
+    #[inline(never)]
+    fn walk<D: QueryData, F: QueryFilter>(
+        self,
+        known: &'a Match<D, F>,
+        archetype: &'a Archetype,
+        chunks: &'a [Chunk],
+        visit: &mut impl Visit<'a, D, F>,
+    ) {
+        let far = chunks.len() > NEAR;
+        for (at, chunk) in chunks.iter().enumerate() {
+            if far && let Some(next) = chunks.get(at + 1) {
+                D::ahead(known.data, self.show(archetype, next));
+            }
+            if let Some(view) = self.view(known, archetype, chunk) {
+                visit.chunk(known, view);
+            }
+        }
+    }
+}
+
+/// What is done with the chunks that a run sees. No closure: it is called from two loops, and must be inlined in
+/// both.
+trait Visit<'a, D: QueryData, F: QueryFilter> {
+    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>);
+}
+
+/// Lends each entity.
+struct Entities<E>(E);
+
+/// Lends slices.
+struct Slices<E>(E);
+
+/// Lends nothing: what it calls decides.
+struct Chunks<E>(E);
+
+impl<'a, D, F, E> Visit<'a, D, F> for Entities<E>
+where
+    D: QueryData,
+    F: QueryFilter,
+    E: FnMut(D::Item<'a>),
+{
+    #[inline(always)]
+    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>) {
+        lend_rows(known, view, 0..view.len(), &mut self.0);
+    }
+}
+
+impl<'a, D, F, E> Visit<'a, D, F> for Slices<E>
+where
+    D: QueryData,
+    F: QueryFilter,
+    E: FnMut(ChunkView<'a>, D::Slices<'a>),
+{
+    #[inline(always)]
+    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>) {
+        let fetch = D::fetch(known.data, view);
+        // SAFETY: the rows of the chunk; each chunk is lent once.
+        (self.0)(view, unsafe { D::slices(fetch, view.len()) });
+    }
+}
+
+impl<'a, D, F, E> Visit<'a, D, F> for Chunks<E>
+where
+    D: QueryData + 'a,
+    F: QueryFilter + 'a,
+    E: FnMut(&'a Match<D, F>, ChunkView<'a>),
+{
+    #[inline(always)]
+    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>) {
+        (self.0)(known, view);
+    }
 }
 
 /// A query on a world: lends what the query says, in the order of archetypes, chunks and rows.
@@ -107,41 +182,21 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         }
     }
 
-    /// Calls `run` for each chunk that the query sees.
+    /// Shows `visit` each chunk that the query sees.
     #[inline(always)]
-    fn chunks<'a>(&'a self, mut run: impl FnMut(&'a Match<D, F>, ChunkView<'a>)) {
+    fn chunks<'a>(&'a self, mut visit: impl Visit<'a, D, F>) {
         let scope = self.scope();
+        let archetypes = scope.world.archetypes.as_slice();
         for known in self.matches {
-            let archetype = &scope.world.archetypes[known.archetype as usize];
-            if archetype.chunks.len() > NEAR {
-                self.far_chunks(known, archetype, &mut run);
-                continue;
-            }
-            for chunk in &archetype.chunks {
-                if let Some(view) = scope.view(known, archetype, chunk) {
-                    run(known, view);
+            let archetype = &archetypes[known.archetype as usize];
+            match &archetype.chunks {
+                // Where archetypes are many, most have one chunk: the loop over them stays short.
+                ChunkList::One(chunk) => {
+                    if let Some(view) = scope.view(known, archetype, chunk) {
+                        visit.chunk(known, view);
+                    }
                 }
-            }
-        }
-    }
-
-    /// The same for more chunks than the caches hold: while one is worked on, the next is fetched. Chunks
-    /// are too short for the processor's own prefetcher to do that well.
-    #[inline(never)]
-    fn far_chunks<'a>(
-        &'a self,
-        known: &'a Match<D, F>,
-        archetype: &'a Archetype,
-        run: &mut impl FnMut(&'a Match<D, F>, ChunkView<'a>),
-    ) {
-        let scope = self.scope();
-        let ahead = archetype.chunks.iter().skip(1).map(Some).chain([None]);
-        for (chunk, next) in archetype.chunks.iter().zip(ahead) {
-            if let Some(next) = next {
-                D::ahead(known.data, scope.show(archetype, next));
-            }
-            if let Some(view) = scope.view(known, archetype, chunk) {
-                run(known, view);
+                ChunkList::Many(chunks) => scope.walk(known, archetype, chunks, &mut visit),
             }
         }
     }
@@ -158,44 +213,15 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
 
     /// Lends the data of each entity in turn.
     #[inline]
-    pub fn for_each<'a>(&'a mut self, mut each: impl FnMut(D::Item<'a>)) {
-        self.chunks(|known, view| Self::rows(known, view, 0..view.len(), &mut each));
+    pub fn for_each<'a>(&'a mut self, each: impl FnMut(D::Item<'a>)) {
+        self.chunks(Entities(each));
     }
 
-    /// Lends rows of a chunk.
-    #[inline(always)]
-    fn rows<'a>(
-        known: &Match<D, F>,
-        view: ChunkView<'a>,
-        rows: Range<usize>,
-        each: &mut impl FnMut(D::Item<'a>),
-    ) {
-        let fetch = D::fetch(known.data, view);
-        match &known.masks {
-            None => {
-                for row in rows {
-                    // SAFETY: a row of the chunk; each is lent once.
-                    each(unsafe { D::item(fetch, row) });
-                }
-            }
-            Some(masks) => {
-                for row in masked_rows(masks, view.chunk, rows) {
-                    // SAFETY: as above.
-                    each(unsafe { D::item(fetch, row) });
-                }
-            }
-        }
-    }
-
-    /// Lends the data of each chunk as slices: what the compiler vectorises best. Enabled bits are not
-    /// looked at: ask for `Option` data, or use [`for_each`](Self::for_each), where they matter.
+    /// Lends the data of each chunk as slices: what the compiler vectorises best, where values fill vectors. (Structs
+    /// of three numbers are faster entity by entity, by [`for_each`](Self::for_each).) Enabled bits are not looked at: ask for `Option` data, or use [`for_each`](Self::for_each), where they matter.
     #[inline]
-    pub fn for_each_chunk<'a>(&'a mut self, mut each: impl FnMut(ChunkView<'a>, D::Slices<'a>)) {
-        self.chunks(|known, view| {
-            let fetch = D::fetch(known.data, view);
-            // SAFETY: the rows of the chunk; each chunk is lent once.
-            each(view, unsafe { D::slices(fetch, view.len()) });
-        });
+    pub fn for_each_chunk<'a>(&'a mut self, each: impl FnMut(ChunkView<'a>, D::Slices<'a>)) {
+        self.chunks(Slices(each));
     }
 
     /// Lends the data of each entity, on all threads of the current rayon pool: these take whole chunks, or,
@@ -207,7 +233,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
             return self.par_rows(PIECES * threads, &each);
         }
         self.par_chunks(|known, view| {
-            Self::rows(known, view, 0..view.len(), &mut |item| each(item));
+            lend_rows(known, view, 0..view.len(), &mut |item| each(item));
         });
     }
 
@@ -226,7 +252,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     fn par_rows<'a>(&'a self, count: usize, each: &(impl Fn(D::Item<'a>) + Sync)) {
         // Each chunk is asked for once, before anything is lent, as in a walk over whole chunks.
         let mut seen = Vec::new();
-        self.chunks(|known, view| seen.push((known, view)));
+        self.chunks(Chunks(|known, view| seen.push((known, view))));
         let rows: usize = seen.iter().map(|(_, view)| view.len()).sum();
         let piece = rows.div_ceil(count).max(1);
         let pieces = seen.iter().flat_map(|&(known, view)| {
@@ -237,7 +263,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         share(pieces.len(), || {
             |numbers: Range<usize>| {
                 for (known, view, rows) in &pieces[numbers] {
-                    Self::rows(known, *view, rows.clone(), &mut |item| each(item));
+                    lend_rows(known, *view, rows.clone(), &mut |item| each(item));
                 }
             }
         });
@@ -280,30 +306,24 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     #[must_use]
     pub fn count(&mut self) -> usize {
         if F::SEES_ALL && self.chunks.is_none() {
-            return self.matches.iter().map(|known| self.count_all(known)).sum();
+            let archetypes = self.world.archetypes.as_slice();
+            let counts = self.matches.iter().map(|known| {
+                let archetype = &archetypes[known.archetype as usize];
+                match known.masks() {
+                    None => archetype.entities,
+                    Some(masks) => count_masked(masks, archetype),
+                }
+            });
+            return counts.sum();
         }
         let mut count = 0;
-        self.chunks(|known, view| {
-            count += match &known.masks {
+        self.chunks(Chunks(|known: &Match<D, F>, view: ChunkView<'_>| {
+            count += match known.masks() {
                 None => view.len(),
                 Some(masks) => masked_rows(masks, view.chunk, 0..view.len()).count(),
             };
-        });
+        }));
         count
-    }
-
-    /// How many entities of an archetype the query sees, if it sees all chunks.
-    #[inline(always)]
-    fn count_all(&self, known: &Match<D, F>) -> usize {
-        let archetype = &self.world.archetypes[known.archetype as usize];
-        match &known.masks {
-            None => archetype.entities,
-            Some(masks) => {
-                let chunks = archetype.chunks.iter();
-                let rows = |chunk: &Chunk| masked_rows(masks, chunk, 0..chunk.len as usize).count();
-                chunks.map(rows).sum()
-            }
-        }
     }
 
     /// Whether the query sees no entity.
@@ -325,4 +345,45 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         let only = all.next()?;
         all.next().is_none().then_some(only)
     }
+}
+
+/// Lends rows of a chunk.
+#[inline(always)]
+fn lend_rows<'a, D: QueryData, F: QueryFilter>(
+    known: &Match<D, F>,
+    view: ChunkView<'a>,
+    rows: Range<usize>,
+    each: &mut impl FnMut(D::Item<'a>),
+) {
+    let fetch = D::fetch(known.data, view);
+    if let Some(masks) = known.masks() {
+        return lend_masked::<D>(masks, fetch, view.chunk, rows, each);
+    }
+    for row in rows {
+        // SAFETY: a row of the chunk; each is lent once.
+        each(unsafe { D::item(fetch, row) });
+    }
+}
+
+/// The same of those that masks let through.
+#[inline(never)]
+fn lend_masked<'a, D: QueryData>(
+    masks: &[Mask],
+    fetch: D::Fetch<'a>,
+    chunk: &'a Chunk,
+    rows: Range<usize>,
+    each: &mut impl FnMut(D::Item<'a>),
+) {
+    for row in masked_rows(masks, chunk, rows) {
+        // SAFETY: a row of the chunk; each is lent once.
+        each(unsafe { D::item(fetch, row) });
+    }
+}
+
+/// How many entities of an archetype masks let through.
+#[cold]
+#[inline(never)]
+fn count_masked(masks: &[Mask], archetype: &Archetype) -> usize {
+    let rows = |chunk: &Chunk| masked_rows(masks, chunk, 0..chunk.len as usize).count();
+    archetype.chunks.iter().map(rows).sum()
 }

@@ -1,0 +1,85 @@
+//! `MatchList`: the archetypes that a query has found.
+
+use core::ops::Deref;
+
+use crate::query::requirements::Mask;
+use crate::query::{QueryData, QueryFilter};
+
+/// An archetype that meets the requirements, and where the fragments lie in it.
+pub(crate) struct Match<D: QueryData, F: QueryFilter> {
+    pub(super) archetype: u32,
+    pub(super) data: D::Columns,
+    pub(super) filter: F::Columns,
+    /// `None` where no bits decide. Behind a thin pointer: it is rare, and a walk reads all matches.
+    masks: Option<Box<Masks>>,
+}
+
+/// The bits that decide about an archetype's rows.
+struct Masks(Box<[Mask]>);
+
+/// The archetypes that meet a query's requirements, in the order of their numbers.
+pub(crate) struct MatchList<D: QueryData, F: QueryFilter> {
+    all: Vec<Match<D, F>>,
+    /// Some have masks.
+    masked: bool,
+}
+
+impl<D: QueryData, F: QueryFilter> Match<D, F> {
+    /// An archetype where no bits decide.
+    #[inline(always)]
+    pub(super) fn new(archetype: u32, data: D::Columns, filter: F::Columns) -> Self {
+        Self {
+            archetype,
+            data,
+            filter,
+            masks: None,
+        }
+    }
+
+    /// The bits that decide row by row; `None` where the query sees all rows.
+    #[inline(always)]
+    pub(super) fn masks(&self) -> Option<&[Mask]> {
+        self.masks.as_deref().map(|masks| &*masks.0)
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> MatchList<D, F> {
+    pub(super) const fn new() -> Self {
+        Self {
+            all: Vec::new(),
+            masked: false,
+        }
+    }
+
+    /// To add archetypes where no bits decide, or where it is not known yet.
+    pub(super) fn plain(&mut self) -> &mut Vec<Match<D, F>> {
+        &mut self.all
+    }
+
+    /// Asks for the masks of the archetypes from a position on.
+    pub(super) fn mask(&mut self, first: usize, masks: impl Fn(u32) -> Option<Box<[Mask]>>) {
+        for known in &mut self.all[first..] {
+            known.masks = masks(known.archetype).map(|masks| Box::new(Masks(masks)));
+            self.masked |= known.masks.is_some();
+        }
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> Deref for MatchList<D, F> {
+    type Target = [Match<D, F>];
+
+    #[inline(always)]
+    fn deref(&self) -> &[Match<D, F>] {
+        &self.all
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> Drop for MatchList<D, F> {
+    fn drop(&mut self) {
+        if !self.masked {
+            // SAFETY: none is the least. Nothing is lost: columns are `Copy`, and no match has masks. (To look at
+            // each would take a query that runs once as long as to find them.)
+            unsafe { self.all.set_len(0) };
+        }
+    }
+}

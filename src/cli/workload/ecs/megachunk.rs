@@ -301,13 +301,10 @@ impl EcsContender for Megachunk {
 
     fn step(&mut self) {
         let (world, moving) = self.moving();
-        moving
-            .on(world)
-            .for_each_chunk(|_, (positions, velocities)| {
-                for (position, velocity) in positions.iter_mut().zip(velocities) {
-                    values::step(&mut position.0, &velocity.0);
-                }
-            });
+        // Not by slices: three numbers an entity are added faster one after the other than shuffled.
+        moving.on(world).for_each(|(position, velocity)| {
+            values::step(&mut position.0, &velocity.0);
+        });
     }
 
     fn step_on(&mut self, pool: &ThreadPool) {

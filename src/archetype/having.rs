@@ -1,4 +1,8 @@
 //! `Having`: which archetypes have a fragment, and where: what queries match by.
+//!
+//! Must hold: behind each list stands [`END`], so that who walks it need not ask whether it has ended.
+
+use core::marker::PhantomData;
 
 use crate::fragment::FragmentId;
 
@@ -19,7 +23,16 @@ pub(crate) struct Having {
     pub(crate) switchable: bool,
 }
 
-/// For each fragment the archetypes that have it, in the order of their numbers.
+/// What stands behind the last archetype of a list: no archetype has this number.
+const END: Having = Having {
+    archetype: u32::MAX,
+    column: NO_COLUMN,
+    offset: 0,
+    switchable: false,
+};
+
+/// For each fragment the archetypes that have it, in the order of their numbers, and [`END`]; nothing at all where
+/// none has it.
 #[derive(Debug, Default)]
 pub(crate) struct HavingLists(Vec<Vec<Having>>);
 
@@ -27,15 +40,21 @@ impl HavingLists {
     /// The archetypes that have a fragment.
     #[inline(always)]
     pub(crate) fn of(&self, id: FragmentId) -> &[Having] {
+        without_end(self.ended(id))
+    }
+
+    /// The same, and [`END`].
+    #[inline(always)]
+    fn ended(&self, id: FragmentId) -> &[Having] {
         match self.0.get(usize::from(id.number())) {
-            Some(list) => list,
-            None => &[],
+            Some(list) if !list.is_empty() => list,
+            _ => &[END],
         }
     }
 
     /// The lists of all fragments.
     pub(crate) fn lists(&self) -> impl Iterator<Item = &[Having]> {
-        self.0.iter().map(Vec::as_slice)
+        self.0.iter().map(|list| without_end(list))
     }
 
     /// Adds an archetype, whose number is higher than all before.
@@ -44,12 +63,12 @@ impl HavingLists {
         if at >= self.0.len() {
             self.0.resize_with(at + 1, Vec::new);
         }
-        debug_assert!(
-            self.0[at]
-                .last()
-                .is_none_or(|last| last.archetype < having.archetype)
-        );
-        self.0[at].push(having);
+        let list = &mut self.0[at];
+        list.reserve(2);
+        list.pop();
+        let last = list.last();
+        debug_assert!(last.is_none_or(|last| last.archetype < having.archetype));
+        list.extend([having, END]);
     }
 
     /// Forgets all.
@@ -58,11 +77,21 @@ impl HavingLists {
     }
 }
 
+/// The archetypes of a list.
+#[inline(always)]
+fn without_end(list: &[Having]) -> &[Having] {
+    list.split_last().map_or(&[], |(_, archetypes)| archetypes)
+}
+
 /// What is left of the list of a fragment: walked from archetype to archetype, upwards.
+///
+/// Must hold: `next` is an entry of the list or [`END`] behind it, which `end` is.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Cursor<'a> {
-    left: &'a [Having],
+    next: *const Having,
+    end: *const Having,
+    list: PhantomData<&'a [Having]>,
 }
 
 /// The lists that cursors walk, and the first archetype that they are to stop at.
@@ -81,7 +110,7 @@ impl<'a> Lists<'a> {
     /// Where a fragment's list is to be read from.
     #[inline]
     pub(crate) fn cursor(self, id: FragmentId) -> Cursor<'a> {
-        let list = self.lists.of(id);
+        let list = self.lists.ended(id);
         // Mostly all is new to a query, or nothing.
         let first = match list.first() {
             Some(first) if first.archetype < self.from => {
@@ -89,8 +118,13 @@ impl<'a> Lists<'a> {
             }
             _ => 0,
         };
+        // No archetype of a world is behind the end.
+        let first = first.min(list.len() - 1);
+        let start = list.as_ptr();
         Cursor {
-            left: &list[first..],
+            next: start.wrapping_add(first),
+            end: start.wrapping_add(list.len() - 1),
+            list: PhantomData,
         }
     }
 }
@@ -99,32 +133,35 @@ impl<'a> Cursor<'a> {
     /// Archetypes that are left, besides those that do not have the fragment.
     #[inline]
     pub(crate) fn left(&self) -> &'a [Having] {
-        self.left
+        // SAFETY: both are of one list, `next` not behind `end`, and the list is borrowed for `'a`.
+        unsafe { core::slice::from_raw_parts(self.next, self.end.offset_from_unsigned(self.next)) }
     }
 
     /// Where an archetype has the fragment. Each call names a later archetype than the one before.
     #[inline(always)]
     pub(crate) fn find(&mut self, archetype: u32) -> Option<&'a Having> {
-        match self.left {
-            [first, rest @ ..] if first.archetype == archetype => {
-                self.left = rest;
-                Some(first)
-            }
-            left => {
-                let found;
-                (self.left, found) = seek(left, archetype);
-                found
-            }
+        // Whatever is asked for, it is never the end.
+        let archetype = archetype & !(1 << 31);
+        // SAFETY: an entry or the end, and the list is borrowed for `'a`.
+        let first = unsafe { &*self.next };
+        if first.archetype == archetype {
+            // SAFETY: it was not the end, so something is behind it.
+            self.next = unsafe { self.next.add(1) };
+            return Some(first);
         }
+        let (passed, found) = seek(self.left(), archetype);
+        // SAFETY: no more than are left.
+        self.next = unsafe { self.next.add(passed) };
+        found
     }
 }
 
-/// [`Cursor::find`], where the next of the list is another archetype: what is left then, too. (Takes and gives
-/// the list by value, so that cursors can stay in registers.)
+/// [`Cursor::find`], where the next of the list is another archetype: how many are passed, and the one that is
+/// found. (Takes and gives all by value, so that cursors can stay in registers.)
 #[inline(never)]
-fn seek(left: &[Having], archetype: u32) -> (&[Having], Option<&Having>) {
+fn seek(left: &[Having], archetype: u32) -> (usize, Option<&Having>) {
     let (at, found) = advance(left, 0, archetype);
-    (&left[at + usize::from(found.is_some())..], found)
+    (at + usize::from(found.is_some()), found)
 }
 
 /// Goes on in a list to an archetype: how far it was read then, and the archetype's entry.

@@ -217,8 +217,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         self.chunks(Entities(each));
     }
 
-    /// Lends the data of each chunk as slices: what the compiler vectorises best, where values fill vectors. (Structs
-    /// of three numbers are faster entity by entity, by [`for_each`](Self::for_each).) Enabled bits are not looked at: ask for `Option` data, or use [`for_each`](Self::for_each), where they matter.
+    /// Lends the data of each chunk as slices: what the compiler vectorises best, where values fill vectors; structs
+    /// of three numbers are mostly faster one by one, by [`for_each`](Self::for_each). Enabled bits are not looked
+    /// at: ask for `Option` data, or use [`for_each`](Self::for_each), where they matter.
     #[inline]
     pub fn for_each_chunk<'a>(&'a mut self, each: impl FnMut(ChunkView<'a>, D::Slices<'a>)) {
         self.chunks(Slices(each));

@@ -86,6 +86,70 @@ fn what_stays_is_not_copied_when_a_small_fragment_comes_and_goes() {
     assert_eq!(sum(&mut world), 0);
 }
 
+/// A fragment of four bytes. Its name, and so the order of a chunk's arrays, is another for each `N`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Load<const N: u32>(u32);
+
+/// A tag with a column: it must be dropped.
+struct Held;
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        HELD.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+/// `Load<N>` comes to all of a chunk, by a call and by a flush, and goes.
+fn comes_and_goes<const N: u32>() {
+    const COUNT: usize = 3_000;
+    let mut world = World::new();
+    HELD.store(COUNT, Ordering::Relaxed);
+    let batch = world.create_batch((0..COUNT).map(|n| (wide(n), Held)));
+    let ants: Vec<Entity> = batch.unwrap().iter(&world).collect();
+    let mut expected: Vec<_> = (0..COUNT).map(|n| (ants[n], n as u32, n as u64)).collect();
+    expected.sort_unstable();
+    let is_right = |world: &mut World| {
+        let mut query = world
+            .query::<(Entity, &Load<N>, &Wide), With<Held>>()
+            .unwrap();
+        let rows = query.iter();
+        let mut rows: Vec<_> = rows
+            .map(|(ant, load, wide)| (ant, load.0, wide.0[3]))
+            .collect();
+        rows.sort_unstable();
+        rows == expected
+    };
+    assert!(
+        world
+            .add_slice(&ants, |n| (Load::<N>(n as u32),))
+            .is_clean()
+    );
+    world.universe().check([&world]).unwrap();
+    assert!(is_right(&mut world), "Load<{N}>");
+    assert_eq!(world.remove_slice::<(Load<N>,)>(&ants).done, COUNT);
+    let mut commands = world.commands();
+    for (n, &ant) in ants.iter().enumerate() {
+        commands.add(ant, (Load::<N>(n as u32),)).unwrap();
+    }
+    drop(commands);
+    assert_eq!(world.flush().moved, COUNT);
+    world.universe().check([&world]).unwrap();
+    assert!(is_right(&mut world), "Load<{N}>");
+    assert_eq!(HELD.load(Ordering::Relaxed), COUNT);
+    drop(world);
+    assert_eq!(HELD.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn what_comes_has_an_array_of_its_own_wherever_a_tag_lies() {
+    macro_rules! each {
+        ($($n:literal)*) => { $(comes_and_goes::<$n>();)* };
+    }
+    each!(0 1 2 3 4 5 6 7 8 9 10 11);
+}
+
 #[test]
 fn chunks_whose_columns_stayed_serve_every_call() {
     let (mut world, ants) = world_of(5_000);

@@ -51,7 +51,10 @@ impl ChunkList {
     /// If there is none at the position.
     pub(crate) fn swap_remove(&mut self, position: usize) -> Chunk {
         let mut chunks = match core::mem::replace(self, Self::new()) {
-            Self::One(one) => vec![one],
+            Self::One(one) => {
+                assert_eq!(position, 0, "there is one chunk");
+                return one;
+            }
             Self::Many(chunks) => chunks,
         };
         let chunk = chunks.swap_remove(position);

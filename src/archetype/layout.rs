@@ -41,7 +41,8 @@ pub struct ChunkLayout {
 
 impl ChunkLayout {
     /// The layout with the most entities for which all arrays, each aligned to 64 bytes or to what its
-    /// type asks for, fit in `bytes` (a multiple of 16 KiB).
+    /// type asks for, fit in `bytes` (a multiple of 16 KiB). Arrays stand by size. (In the chunks of worlds they
+    /// stand in an order of their own in each composition, which the fragments' names decide; an entity less may fit.)
     ///
     /// # Errors
     /// [`FragmentError::TooLarge`] if not even one entity fits, [`FragmentError::TooAligned`] beyond 4,096.
@@ -246,8 +247,9 @@ fn by_chance(fragments: &[Content<'_>]) -> Vec<usize> {
     let seed = all.fold(0, u64::wrapping_add);
     let mut order: Vec<usize> = (0..fragments.len()).collect();
     order.sort_by_cached_key(|&at| {
-        let name = fragments[at].name;
-        (mix(seed ^ mix(number_of(name))), name)
+        let Content { name, layout } = &fragments[at];
+        // What has no size comes last: no array begins at the place of one that has.
+        (layout.size() == 0, mix(seed ^ mix(number_of(name))), *name)
     });
     order
 }

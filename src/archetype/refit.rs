@@ -125,9 +125,9 @@ impl Refitting {
             }
             arrays.push((carry.to, array));
         }
-        let comes = |column: &&Column| {
-            column.size > 0 && edge.carried.iter().all(|carry| carry.to != column.offset)
-        };
+        // What has no size may begin where the next array does.
+        let carries = |offset| (edge.carried.iter()).any(|c| c.size > 0 && c.to == offset);
+        let comes = |column: &&Column| column.size > 0 && !carries(column.offset);
         let coming = || target.columns.iter().filter(comes);
         outside_bytes += coming().map(|c| rows * c.size as usize).sum::<usize>();
         let is_plain = outside_bytes == 0

@@ -23,7 +23,7 @@ use crate::world::{Seat, World};
 /// are flushed after each phase, where an order asks for it ([`Target::flushed`]), and before and after an
 /// [exclusive](super::exclusive_processor) processor.
 ///
-/// *Seeing it:* each phase, each run of a processor and each flush is a span of `tracing`, at the level of debugging;
+/// *Seeing it:* each phase that has processors, each run of a processor and each flush is a span of `tracing`, at the level of debugging;
 /// [timings](Self::set_measured), a [trace](Self::start_trace) for Perfetto.
 ///
 /// *Locks:* a processor that waits for its own parallel loop may run other processors meanwhile, as any code on rayon

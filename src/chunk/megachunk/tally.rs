@@ -126,7 +126,7 @@ impl Drop for Leaving<'_> {
             // Ordering: Release pairs with the Acquire in `in_use`.
             self.0
                 .leaving
-                .store(leaving + (1 << SUM_BITS), Ordering::Release);
+                .store(leaving.wrapping_add(1 << SUM_BITS), Ordering::Release);
         }
     }
 }

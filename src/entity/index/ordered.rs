@@ -146,21 +146,30 @@ impl EntityIndex {
     }
 
     /// The claim words of which all slots are free, among those that were ever used, in order; and the first
-    /// one that was not. O(words of spans where something is free). Exact while nobody creates or destroys.
+    /// one that was not. O(words of spans where something is free), or O(words) if another thread changes hints
+    /// meanwhile: one that ends may still give back what it kept. Exact while nobody creates or destroys.
     pub(crate) fn free_words(&self) -> (FreeWords, u32) {
+        let used = self.shared.core.opened() * WORDS_PER_BLOCK;
+        let by_hints = self.with_cache(|core, _, tally| {
+            let threads = &self.shared.registry;
+            let before = threads.quiet(tally)?;
+            let free = FreeWords::of(used, |span| core.free_lanes(span));
+            (threads.quiet(tally) == Some(before)).then_some(free)
+        });
+        (
+            by_hints.unwrap_or_else(|| self.free_words_by_claims(used)),
+            used,
+        )
+    }
+
+    /// The same, whatever hints say. O(words).
+    #[cold]
+    pub(super) fn free_words_by_claims(&self, used: u32) -> FreeWords {
         let core = &self.shared.core;
-        let used = core.opened() * WORDS_PER_BLOCK;
-        let mut free = FreeWords::default();
-        for number in 0..used / SPAN_WORDS {
-            free.extend(number, core.free_lanes(number));
-        }
-        debug_assert!(
-            (0..used)
-                .filter(|&word| core.taken(word) == 0)
-                .eq((0..free.len()).filter_map(|at| free.get(at))),
-            "a hint hides a free word"
-        );
-        (free, used)
+        FreeWords::of(used, |span| {
+            let lanes = (0..SPAN_WORDS).filter(|lane| core.taken(span * SPAN_WORDS + lane) == 0);
+            lanes.fold(0, |free, lane| free | 1 << lane)
+        })
     }
 }
 
@@ -173,6 +182,15 @@ pub(crate) struct FreeWords {
 }
 
 impl FreeWords {
+    /// Those below `used`, of which these lanes of a span are free.
+    fn of(used: u32, lanes: impl Fn(u32) -> u64) -> Self {
+        let mut free = Self::default();
+        for span in 0..used / SPAN_WORDS {
+            free.extend(span, lanes(span));
+        }
+        free
+    }
+
     fn extend(&mut self, span: u32, lanes: u64) {
         if lanes != 0 {
             self.spans.push((self.count, span, lanes));
@@ -200,8 +218,8 @@ impl FreeWords {
 }
 
 impl Core {
-    /// The words of a span of which all slots are free, as lanes. While nobody creates or destroys hints do not lie,
-    /// and of most words nothing is free: they are not looked at.
+    /// The words of a span of which all slots are free, as lanes. While no thread's hints lag they do not lie, and
+    /// of most words nothing is free: they are not looked at.
     fn free_lanes(&self, number: u32) -> u64 {
         // Ordering: Acquire, so that claim words are looked at after the span word.
         //

@@ -2,7 +2,7 @@
 
 use super::group;
 use super::slot::{self, LAST_VERSION};
-use super::{CACHED_IDS, EntityIndex};
+use super::{CACHED_IDS, EntityIndex, FreeWords};
 use crate::entity::{Entity, EntityFault};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::GROUP_SLOTS;
@@ -123,5 +123,31 @@ fn what_a_thread_kept_is_everybodys_when_it_ends_or_panics() {
         });
         assert_eq!(outcome.is_err(), panics);
         assert_eq!((index.count(), taken(&index)), (0, 0));
+    }
+}
+
+#[test]
+fn free_words_are_found_by_hints_as_by_looking_at_all_claims() {
+    let index = EntityIndex::new();
+    let mut live: Vec<Entity> = (0..40_000).map(|_| index.create().unwrap()).collect();
+    // Words, spans and blocks become free, and are taken again in part.
+    for (first, step) in [(0, 64), (100, 1), (7, 3), (3_000, 1), (0, 1)] {
+        let mut at = 0;
+        live.retain(|&entity| {
+            at += 1;
+            let stays = at <= first || (at - first) % step != 0;
+            if !stays {
+                index.destroy(entity).unwrap();
+            }
+            stays
+        });
+        index.flush();
+        let list =
+            |words: FreeWords| -> Vec<_> { (0..words.len()).map(|at| words.get(at)).collect() };
+        let (by_hints, used) = index.free_words();
+        let by_claims = list(index.free_words_by_claims(used));
+        assert!(!by_claims.is_empty() && by_claims.iter().all(Option::is_some));
+        assert_eq!(list(by_hints), by_claims);
+        live.extend((0..1_000).map(|_| index.create().unwrap()));
     }
 }

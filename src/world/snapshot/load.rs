@@ -139,10 +139,15 @@ impl World {
         let mut first = 0;
         while first < chunk.len {
             let data = &mut self.archetypes[number as usize];
-            let shift = (chunk.run / data.run).max(1).ilog2();
+            let left = chunk.len - first;
+            let shift = match first {
+                0 => (chunk.run / data.run).max(1).ilog2(),
+                // No more memory than what did not fit needs.
+                _ => (left.div_ceil(data.least_capacity).next_power_of_two()).ilog2(),
+            };
             let position = data.add_chunk_of(&self.universe, self.number, group, shift)?;
             let capacity = data.chunks[position as usize].capacity;
-            let count = capacity.min(chunk.len - first);
+            let count = capacity.min(left);
             let to = Row {
                 chunk: position,
                 row: count,

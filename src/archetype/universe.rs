@@ -649,7 +649,7 @@ mod tests {
     fn threads_fill_chunks_of_their_own_and_every_row_is_found_again() {
         const ROWS: usize = 5_000;
         let universe = Universe::new();
-        std::thread::scope(|scope| {
+        crate::sync::thread::scope(|scope| {
             for first in [0, 100, 2_047] {
                 let universe = &universe;
                 scope.spawn(move || {

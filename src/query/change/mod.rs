@@ -5,18 +5,22 @@
 //! they are come first: then no entity comes to an archetype that is still to be looked at, and each is
 //! changed once.
 
-use crate::archetype::{Change, Edge, Rows, SharedId};
+mod seen;
+mod ways;
+
+use crate::archetype::Change;
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, first, resume};
-use crate::fragment::{Bundle, FragmentId, SharedFragment, Value};
-use crate::query::masks::masked_rows;
+use crate::fragment::panic::{first, resume};
+use crate::fragment::{Bundle, SharedFragment, Value};
 use crate::query::matches::{Match, MatchList};
-use crate::query::run::{ChunkFilter, Scope};
 use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryResources};
 use crate::world::compose::EdgeRef;
 use crate::world::runs::Fill;
 use crate::world::watch::{ADDED, DESTROYED, NOWHERE, Outcome, REMOVED, WatchedRows};
 use crate::world::{World, WorldError};
+
+use seen::Seen;
+use ways::{chunks_of, emigrate, settled, share, ways};
 
 /// Everything that a query matches, to be changed or destroyed: chunk by chunk, a copy for each fragment
 /// instead of one for each entity. Where only tags or shared values change, chunks that match as a
@@ -61,84 +65,12 @@ enum Matches<'q, D: QueryData, F: QueryFilter> {
     Own(MatchList<D, F>),
 }
 
-/// An archetype that matches, and what changes it.
-type Way<'m, D, F> = (&'m Match<D, F>, EdgeRef);
-
-/// Which of their chunks are seen.
-struct Seen<'q> {
-    since: u32,
-    version: u32,
-    chunks: Option<ChunkFilter<'q>>,
-}
-
 impl<D: QueryData, F: QueryFilter> Matches<'_, D, F> {
     fn get(&self) -> &[Match<D, F>] {
         match self {
             Self::Kept(matches) => matches,
             Self::Own(matches) => matches,
         }
-    }
-}
-
-impl Seen<'_> {
-    /// Finds the rows of a chunk that are seen, as runs, the last ones first: then a gap that closes
-    /// moves no row that is still to come.
-    fn rows<D: QueryData, F: QueryFilter>(
-        &self,
-        world: &World,
-        known: &Match<D, F>,
-        chunk: u32,
-        runs: &mut Vec<Rows>,
-    ) {
-        runs.clear();
-        let scope = Scope {
-            world,
-            since: self.since,
-            version: self.version,
-            filter: self.chunks.as_deref(),
-        };
-        let archetype = &world.archetypes[known.archetype as usize];
-        let record = &archetype.chunks[chunk as usize];
-        let Some(view) = scope.view(known, archetype, record) else {
-            return;
-        };
-        let run = |first, count| Rows {
-            chunk,
-            first,
-            count,
-        };
-        let Some(masks) = known.masks() else {
-            runs.push(run(0, view.len() as u32));
-            return;
-        };
-        for row in masked_rows(masks, record, 0..view.len()) {
-            let row = row as u32;
-            match runs.last_mut() {
-                Some(last) if last.first + last.count == row => last.count += 1,
-                _ => runs.push(run(row, 1)),
-            }
-        }
-        runs.reverse();
-    }
-
-    /// Lends the rows of a run in turn, and gives each what `bundle` makes of them.
-    fn fill<D: QueryData, F: QueryFilter, B: Bundle>(
-        &self,
-        known: &Match<D, F>,
-        fill: &mut Fill<'_, B>,
-        bundle: &mut impl FnMut(D::Item<'_>) -> B,
-    ) {
-        let archetype = &fill.world.archetypes[fill.archetype as usize];
-        let view = ChunkView {
-            world: fill.world,
-            archetype,
-            chunk: &archetype.chunks[fill.rows.chunk as usize],
-            version: self.version,
-            since: self.since,
-        };
-        let fetch = D::fetch(known.data, view);
-        // SAFETY: rows of the chunk, each lent once, in a world that the caller has to itself.
-        fill.each(|row| bundle(unsafe { D::item(fetch, row as usize) }));
     }
 }
 
@@ -541,116 +473,6 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         }
         Ok(entities.len())
     }
-}
-
-/// Moves what is seen to groups with a shared value.
-fn share<D: QueryData, F: QueryFilter>(
-    world: &mut World,
-    matches: &[Match<D, F>],
-    seen: &Seen<'_>,
-    number: u32,
-    given: (FragmentId, SharedId),
-) -> Result<usize, WorldError> {
-    let ways = ways(world, matches, |world, archetype| {
-        world.edge_for(archetype, Change::Add(number))
-    })?;
-    let (mut count, mut runs, mut all) = (0, Vec::new(), Vec::new());
-    for (known, edge) in ways {
-        let archetype = known.archetype;
-        let data = &world.archetypes[archetype as usize];
-        let stay = Edge::new(data, data, Box::default(), |_| false);
-        let edge = if edge.target == archetype {
-            &stay
-        } else {
-            &*edge
-        };
-        // All of them first: where they go, other chunks of this archetype may be open.
-        all.clear();
-        for chunk in (0..chunks_of(world, archetype)).rev() {
-            seen.rows(world, known, chunk, &mut runs);
-            let data = &world.archetypes[archetype as usize];
-            let key = &data.groups[data.chunks[chunk as usize].group as usize].key;
-            if (data.shared_at(given.0)).is_some_and(|at| key[at] == given.1) {
-                count += runs.iter().map(|rows| rows.count as usize).sum::<usize>();
-            } else {
-                all.append(&mut runs);
-            }
-        }
-        for &rows in &all {
-            let group = world.shared_group(archetype, rows.chunk, edge.target, &[given]);
-            let fill = |fill: &mut Fill<'_, ()>| fill.nothing();
-            let moved = world.move_rows(archetype, rows, edge, group, fill);
-            count += settled(moved.count, moved.panicked, moved.refused)?;
-        }
-    }
-    Ok(count)
-}
-
-/// Moves what is seen to another world.
-fn emigrate<D: QueryData, F: QueryFilter>(
-    world: &mut World,
-    other: &mut World,
-    matches: &[Match<D, F>],
-    seen: &Seen<'_>,
-    count: &mut usize,
-) -> Result<(), WorldError> {
-    let mut runs = Vec::new();
-    for known in matches {
-        let archetype = known.archetype;
-        if world.archetypes[archetype as usize].entities == 0 {
-            continue;
-        }
-        let mut passage = world.passage(other, archetype)?;
-        for chunk in (0..chunks_of(world, archetype)).rev() {
-            seen.rows(world, known, chunk, &mut runs);
-            for &rows in &runs {
-                let moved = world.emigrate(other, archetype, rows, &mut passage);
-                *count += moved.count as usize;
-                if moved.panicked.is_some() {
-                    world.names_go_along(other);
-                    resume(moved.panicked);
-                }
-                if let Some(error) = moved.refused {
-                    return Err(error);
-                }
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The edges of the archetypes that match, those first that lead nowhere else.
-fn ways<'m, D: QueryData, F: QueryFilter>(
-    world: &mut World,
-    matches: &'m [Match<D, F>],
-    edge: impl Fn(&mut World, u32) -> Result<EdgeRef, WorldError>,
-) -> Result<Vec<Way<'m, D, F>>, WorldError> {
-    let mut ways = Vec::with_capacity(matches.len());
-    for known in matches {
-        // An archetype without entities needs no other.
-        if world.archetypes[known.archetype as usize].entities > 0 {
-            ways.push((known, edge(world, known.archetype)?));
-        }
-    }
-    ways.sort_by_key(|(known, edge)| known.archetype != edge.target);
-    Ok(ways)
-}
-
-/// What a run has done, or why it could not go on.
-fn settled(
-    count: u32,
-    panicked: Panicked,
-    refused: Option<WorldError>,
-) -> Result<usize, WorldError> {
-    resume(panicked);
-    match refused {
-        Some(error) => Err(error),
-        None => Ok(count as usize),
-    }
-}
-
-fn chunks_of(world: &World, archetype: u32) -> u32 {
-    world.archetypes[archetype as usize].chunks.len() as u32
 }
 
 impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {

@@ -1,0 +1,130 @@
+//! `&T` and `&mut T`: a fragment that must be there.
+
+use crate::archetype::{Cursor, Lists};
+use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
+use crate::memory;
+use crate::query::data::{At, QueryData, ReadOnly, array, at, prefetch, touch};
+use crate::query::{Access, ChunkView, QueryError, Requirements};
+
+// SAFETY: asks to read the fragment, and lends it to be read.
+unsafe impl<T: Fragment> QueryData for &T {
+    type Item<'w> = &'w T;
+    type Slices<'w> = &'w [T];
+    type Ids = FragmentId;
+    type Cursors<'a> = Cursor<'a>;
+    type Columns = u32;
+    type Fetch<'w> = *const T;
+
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<FragmentId, QueryError> {
+        let id = registry.register::<T>()?.id();
+        requirements.all(id, Access::Read);
+        Ok(id)
+    }
+
+    fn cursors<'a>(&id: &FragmentId, lists: Lists<'a>) -> Cursor<'a> {
+        lists.cursor(id)
+    }
+
+    #[inline(always)]
+    fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<u32> {
+        Some(at(cursor, archetype)?.offset)
+    }
+
+    #[inline(always)]
+    fn ahead(offset: u32, chunk: ChunkView<'_>) {
+        prefetch::<T>(chunk, offset);
+    }
+
+    #[inline(always)]
+    fn expect(offset: u32, chunk: ChunkView<'_>, row: usize) {
+        memory::prefetch(array::<T>(chunk, offset).wrapping_add(row));
+    }
+
+    #[inline(always)]
+    fn fetch<'w>(offset: u32, chunk: ChunkView<'w>) -> *const T {
+        array::<T>(chunk, offset)
+    }
+
+    #[inline(always)]
+    fn skip<'w>(array: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w> {
+        array.wrapping_add(rows)
+    }
+
+    #[inline(always)]
+    unsafe fn item<'w>(array: *const T, row: usize) -> &'w T {
+        // SAFETY: the caller's.
+        unsafe { &*array.add(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn slices<'w>(array: *const T, len: usize) -> &'w [T] {
+        // SAFETY: the caller's.
+        unsafe { core::slice::from_raw_parts(array, len) }
+    }
+}
+// SAFETY: reads.
+unsafe impl<T: Fragment> ReadOnly for &T {}
+
+// SAFETY: asks to write the fragment, and lends it to be written.
+unsafe impl<T: Fragment> QueryData for &mut T {
+    type Item<'w> = &'w mut T;
+    type Slices<'w> = &'w mut [T];
+    type Ids = FragmentId;
+    type Cursors<'a> = Cursor<'a>;
+    type Columns = At;
+    type Fetch<'w> = *mut T;
+
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<FragmentId, QueryError> {
+        let id = registry.register::<T>()?.id();
+        requirements.all(id, Access::Write);
+        Ok(id)
+    }
+
+    fn cursors<'a>(&id: &FragmentId, lists: Lists<'a>) -> Cursor<'a> {
+        lists.cursor(id)
+    }
+
+    #[inline(always)]
+    fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<At> {
+        at(cursor, archetype)
+    }
+
+    #[inline(always)]
+    fn ahead(at: At, chunk: ChunkView<'_>) {
+        prefetch::<T>(chunk, at.offset);
+    }
+
+    #[inline(always)]
+    fn expect(at: At, chunk: ChunkView<'_>, row: usize) {
+        memory::prefetch(array::<T>(chunk, at.offset).wrapping_add(row));
+    }
+
+    #[inline(always)]
+    fn fetch<'w>(at: At, chunk: ChunkView<'w>) -> *mut T {
+        touch(at, chunk);
+        array::<T>(chunk, at.offset)
+    }
+
+    #[inline(always)]
+    fn skip<'w>(array: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w> {
+        array.wrapping_add(rows)
+    }
+
+    #[inline(always)]
+    unsafe fn item<'w>(array: *mut T, row: usize) -> &'w mut T {
+        // SAFETY: the caller's.
+        unsafe { &mut *array.add(row) }
+    }
+
+    #[inline(always)]
+    unsafe fn slices<'w>(array: *mut T, len: usize) -> &'w mut [T] {
+        // SAFETY: the caller's.
+        unsafe { core::slice::from_raw_parts_mut(array, len) }
+    }
+}

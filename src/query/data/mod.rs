@@ -1,0 +1,193 @@
+//! `QueryData`: what a query lends of each entity.
+
+mod fragment;
+mod handle;
+mod has;
+mod optional;
+mod shared;
+mod tuple;
+
+use core::ptr;
+
+use crate::archetype::{Cursor, Lists, NO_COLUMN};
+use crate::fragment::FragmentRegistry;
+use crate::memory;
+use crate::query::{ChunkView, QueryError, Requirements};
+
+pub use has::Has;
+
+/// "Not there."
+const ABSENT: u32 = u32::MAX;
+
+/// What a query lends of each entity: `&T`, `&mut T`, `Option<&T>`, `Option<&mut T>`, [`Entity`],
+/// [`Has<T>`], [`Shared<T>`](crate::fragment::Shared), [`ConstShared<T>`](crate::fragment::ConstShared),
+/// [`PerChunk<T>`](crate::fragment::PerChunk), [`Enabled<T>`](crate::query::Enabled), and tuples of up to 12 of
+/// these.
+///
+/// `Option` and [`Has<T>`] look at whether the fragment is there, not at whether it is switched on. A query that
+/// lends nothing but `Option`s, and whose filter asks for nothing, sees entities of which it lends something.
+///
+/// # Safety
+/// `require` says all that is lent; `fetch`, `item` and `slices` lend that and nothing else.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is nothing that a query can lend",
+    note = "fragments are lent as `&T` or `&mut T`; tags are asked for with the filter `With<T>`"
+)]
+pub unsafe trait QueryData {
+    /// What is lent of one entity.
+    type Item<'w>;
+    /// What is lent of a chunk's entities, as slices.
+    type Slices<'w>;
+    /// The fragments' numbers.
+    #[doc(hidden)]
+    type Ids: Clone + Send + Sync;
+    /// Walks the archetypes that have them.
+    #[doc(hidden)]
+    type Cursors<'a>;
+    /// Where they lie in the chunks of an archetype.
+    #[doc(hidden)]
+    type Columns: Copy + Send + Sync;
+    /// Where they lie in a chunk.
+    #[doc(hidden)]
+    type Fetch<'w>: Copy;
+
+    /// Says what is lent.
+    ///
+    /// # Errors
+    /// Fragments that cannot be registered.
+    #[doc(hidden)]
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<Self::Ids, QueryError>;
+
+    /// Begins to walk the archetypes.
+    #[doc(hidden)]
+    fn cursors<'a>(ids: &Self::Ids, lists: Lists<'a>) -> Self::Cursors<'a>;
+
+    /// Finds the fragments in an archetype, later than the one before; `None` if one that must be there is
+    /// not.
+    #[doc(hidden)]
+    fn columns(cursors: &mut Self::Cursors<'_>, archetype: u32) -> Option<Self::Columns>;
+
+    /// Finds them in a chunk.
+    #[doc(hidden)]
+    fn fetch<'w>(columns: Self::Columns, chunk: ChunkView<'w>) -> Self::Fetch<'w>;
+
+    /// Asks the processor for the beginning of a chunk's data that will be lent soon.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn ahead(columns: Self::Columns, chunk: ChunkView<'_>) {
+        let _ = (columns, chunk);
+    }
+
+    /// Asks the processor for a row that will be lent soon.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn expect(columns: Self::Columns, chunk: ChunkView<'_>, row: usize) {
+        let _ = (columns, chunk, row);
+    }
+
+    /// The same from row `rows` on.
+    #[doc(hidden)]
+    fn skip<'w>(fetch: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w>;
+
+    /// Lends a row.
+    ///
+    /// # Safety
+    /// The row is below the chunk's length; nobody has what is lent in a way that conflicts.
+    #[doc(hidden)]
+    unsafe fn item<'w>(fetch: Self::Fetch<'w>, row: usize) -> Self::Item<'w>;
+
+    /// Lends the first `len` rows.
+    ///
+    /// # Safety
+    /// As for `item`, for all of them.
+    #[doc(hidden)]
+    unsafe fn slices<'w>(fetch: Self::Fetch<'w>, len: usize) -> Self::Slices<'w>;
+}
+
+/// Query data that writes nothing: such queries need only `&World`.
+///
+/// What is asked for to be read cannot be written:
+///
+/// ```compile_fail,E0594
+/// # use megachunk::prelude::*;
+/// # let mut world = World::new();
+/// let mut query = world.query::<&(u8, u8), ()>()?;
+/// query.for_each(|value| value.0 = 1); // `&mut (u8, u8)` it should ask for
+/// # Ok::<(), QueryError>(())
+/// ```
+///
+/// and a query that writes does not run on a world that is only read:
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// # let world = World::new();
+/// let mut query = Query::<&mut u8>::new(&world)?;
+/// query.read(&world).for_each(|value| *value = 1); // `on(&mut world)` it should be
+/// # Ok::<(), QueryError>(())
+/// ```
+///
+/// # Safety
+/// No access for writing.
+pub unsafe trait ReadOnly: QueryData {}
+
+/// The array of `T` in a chunk, or one address where all values of size zero are.
+#[inline(always)]
+fn array<T>(chunk: ChunkView<'_>, offset: u32) -> *mut T {
+    if size_of::<T>() == 0 {
+        ptr::dangling_mut()
+    } else {
+        chunk.chunk.array(offset).cast()
+    }
+}
+
+/// Bytes of an array that are asked for ahead: the processor's own prefetcher goes on from there.
+const AHEAD: usize = 4_096;
+
+/// Asks the processor for the beginning of an array.
+#[inline(always)]
+fn prefetch<T>(chunk: ChunkView<'_>, offset: u32) {
+    if size_of::<T>() > 0 && offset != ABSENT {
+        let array = chunk.chunk.array(offset).cast_const();
+        let bytes = (chunk.len() * size_of::<T>()).min(AHEAD);
+        for line in (0..bytes).step_by(64) {
+            memory::prefetch(array.wrapping_add(line));
+        }
+    }
+}
+
+/// Column and offset of a fragment in an archetype; the offset is [`ABSENT`] if it is not there.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct At {
+    column: u32,
+    offset: u32,
+}
+
+/// Where a fragment lies that must be there.
+#[inline(always)]
+fn at(cursor: &mut Cursor<'_>, archetype: u32) -> Option<At> {
+    let having = cursor.find(archetype)?;
+    Some(At {
+        column: having.column,
+        offset: having.offset,
+    })
+}
+
+/// Where a fragment lies that may be there.
+#[inline(always)]
+fn anywhere(cursor: &mut Cursor<'_>, archetype: u32) -> At {
+    at(cursor, archetype).unwrap_or(At {
+        column: NO_COLUMN,
+        offset: ABSENT,
+    })
+}
+
+#[inline(always)]
+fn touch(at: At, chunk: ChunkView<'_>) {
+    if at.column != NO_COLUMN {
+        chunk.chunk.touch(at.column as usize, chunk.version);
+    }
+}

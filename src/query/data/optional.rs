@@ -1,0 +1,109 @@
+//! `Option<&T>` and `Option<&mut T>`: a fragment that may be there.
+
+use crate::archetype::{Cursor, Lists};
+use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
+use crate::query::data::{ABSENT, At, QueryData, ReadOnly, anywhere, array, touch};
+use crate::query::{Access, ChunkView, QueryError, Requirements};
+
+// SAFETY: may read the fragment, and lends it to be read.
+unsafe impl<T: Fragment> QueryData for Option<&T> {
+    type Item<'w> = Option<&'w T>;
+    type Slices<'w> = Option<&'w [T]>;
+    type Ids = FragmentId;
+    type Cursors<'a> = Cursor<'a>;
+    type Columns = At;
+    type Fetch<'w> = Option<*const T>;
+
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<FragmentId, QueryError> {
+        let id = registry.register::<T>()?.id();
+        requirements.optional(id, Access::Read);
+        Ok(id)
+    }
+
+    fn cursors<'a>(&id: &FragmentId, lists: Lists<'a>) -> Cursor<'a> {
+        lists.cursor(id)
+    }
+
+    #[inline(always)]
+    fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<At> {
+        Some(anywhere(cursor, archetype))
+    }
+
+    #[inline(always)]
+    fn fetch<'w>(at: At, chunk: ChunkView<'w>) -> Option<*const T> {
+        (at.offset != ABSENT).then(|| array::<T>(chunk, at.offset).cast_const())
+    }
+
+    #[inline(always)]
+    fn skip<'w>(array: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w> {
+        array.map(|array| array.wrapping_add(rows))
+    }
+
+    #[inline(always)]
+    unsafe fn item<'w>(array: Option<*const T>, row: usize) -> Option<&'w T> {
+        // SAFETY: the caller's.
+        array.map(|array| unsafe { &*array.add(row) })
+    }
+
+    #[inline(always)]
+    unsafe fn slices<'w>(array: Option<*const T>, len: usize) -> Option<&'w [T]> {
+        // SAFETY: the caller's.
+        array.map(|array| unsafe { core::slice::from_raw_parts(array, len) })
+    }
+}
+// SAFETY: reads.
+unsafe impl<T: Fragment> ReadOnly for Option<&T> {}
+
+// SAFETY: may write the fragment, and lends it to be written.
+unsafe impl<T: Fragment> QueryData for Option<&mut T> {
+    type Item<'w> = Option<&'w mut T>;
+    type Slices<'w> = Option<&'w mut [T]>;
+    type Ids = FragmentId;
+    type Cursors<'a> = Cursor<'a>;
+    type Columns = At;
+    type Fetch<'w> = Option<*mut T>;
+
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<FragmentId, QueryError> {
+        let id = registry.register::<T>()?.id();
+        requirements.optional(id, Access::Write);
+        Ok(id)
+    }
+
+    fn cursors<'a>(&id: &FragmentId, lists: Lists<'a>) -> Cursor<'a> {
+        lists.cursor(id)
+    }
+
+    #[inline(always)]
+    fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<At> {
+        Some(anywhere(cursor, archetype))
+    }
+
+    #[inline(always)]
+    fn fetch<'w>(at: At, chunk: ChunkView<'w>) -> Option<*mut T> {
+        touch(at, chunk);
+        (at.offset != ABSENT).then(|| array::<T>(chunk, at.offset))
+    }
+
+    #[inline(always)]
+    fn skip<'w>(array: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w> {
+        array.map(|array| array.wrapping_add(rows))
+    }
+
+    #[inline(always)]
+    unsafe fn item<'w>(array: Option<*mut T>, row: usize) -> Option<&'w mut T> {
+        // SAFETY: the caller's.
+        array.map(|array| unsafe { &mut *array.add(row) })
+    }
+
+    #[inline(always)]
+    unsafe fn slices<'w>(array: Option<*mut T>, len: usize) -> Option<&'w mut [T]> {
+        // SAFETY: the caller's.
+        array.map(|array| unsafe { core::slice::from_raw_parts_mut(array, len) })
+    }
+}

@@ -1,0 +1,84 @@
+//! Tuples: each part is lent as by itself.
+
+use crate::archetype::Lists;
+use crate::fragment::FragmentRegistry;
+use crate::query::data::{QueryData, ReadOnly};
+use crate::query::{ChunkView, QueryError, Requirements};
+
+macro_rules! tuple {
+    ($($data:ident $at:tt),*) => {
+        // SAFETY: each part says what it lends, and lends that; conflicts between parts are found when the
+        // query is built.
+        unsafe impl<$($data: QueryData),*> QueryData for ($($data,)*) {
+            type Item<'w> = ($($data::Item<'w>,)*);
+            type Slices<'w> = ($($data::Slices<'w>,)*);
+            type Ids = ($($data::Ids,)*);
+            type Cursors<'a> = ($($data::Cursors<'a>,)*);
+            type Columns = ($($data::Columns,)*);
+            type Fetch<'w> = ($($data::Fetch<'w>,)*);
+
+            fn require(
+                registry: &FragmentRegistry,
+                requirements: &mut Requirements,
+            ) -> Result<Self::Ids, QueryError> {
+                Ok(($($data::require(registry, requirements)?,)*))
+            }
+
+            fn cursors<'a>(ids: &Self::Ids, lists: Lists<'a>) -> Self::Cursors<'a> {
+                ($($data::cursors(&ids.$at, lists),)*)
+            }
+
+            #[inline(always)]
+            fn columns(cursors: &mut Self::Cursors<'_>, archetype: u32) -> Option<Self::Columns> {
+                Some(($($data::columns(&mut cursors.$at, archetype)?,)*))
+            }
+
+            #[inline(always)]
+            fn ahead(columns: Self::Columns, chunk: ChunkView<'_>) {
+                $($data::ahead(columns.$at, chunk);)*
+            }
+
+            #[inline(always)]
+            fn expect(columns: Self::Columns, chunk: ChunkView<'_>, row: usize) {
+                $($data::expect(columns.$at, chunk, row);)*
+            }
+
+            #[inline(always)]
+            fn fetch<'w>(columns: Self::Columns, chunk: ChunkView<'w>) -> Self::Fetch<'w> {
+                ($($data::fetch(columns.$at, chunk),)*)
+            }
+
+            #[inline(always)]
+            fn skip<'w>(fetch: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w> {
+                ($($data::skip(fetch.$at, rows),)*)
+            }
+
+            #[inline(always)]
+            unsafe fn item<'w>(fetch: Self::Fetch<'w>, row: usize) -> Self::Item<'w> {
+                // SAFETY: the caller's.
+                ($(unsafe { $data::item(fetch.$at, row) },)*)
+            }
+
+            #[inline(always)]
+            unsafe fn slices<'w>(fetch: Self::Fetch<'w>, len: usize) -> Self::Slices<'w> {
+                // SAFETY: the caller's.
+                ($(unsafe { $data::slices(fetch.$at, len) },)*)
+            }
+        }
+        // SAFETY: no part writes.
+        unsafe impl<$($data: ReadOnly),*> ReadOnly for ($($data,)*) {}
+    };
+}
+
+tuple!(A 0);
+tuple!(A 0, B 1);
+tuple!(A 0, B 1, C 2);
+tuple!(A 0, B 1, C 2, D 3);
+tuple!(A 0, B 1, C 2, D 3, E 4);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);

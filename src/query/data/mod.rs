@@ -19,7 +19,7 @@ pub use has::Has;
 /// "Not there."
 const ABSENT: u32 = u32::MAX;
 
-/// What a query lends of each entity: `&T`, `&mut T`, `Option<&T>`, `Option<&mut T>`, [`Entity`],
+/// What a query lends of each entity: `&T`, `&mut T`, `Option<&T>`, `Option<&mut T>`, [`Entity`](crate::entity::Entity),
 /// [`Has<T>`], [`Shared<T>`](crate::fragment::Shared), [`ConstShared<T>`](crate::fragment::ConstShared),
 /// [`PerChunk<T>`](crate::fragment::PerChunk), [`Enabled<T>`](crate::query::Enabled), and tuples of up to 12 of
 /// these.

@@ -231,6 +231,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
     ),
     ("roster_find_relaxed", "the same, by the finder"),
     (
+        "roster_looks_at_youngest",
+        "who was too late looks at the youngest thing only, and adds one that is there below it",
+    ),
+    (
         "roster_no_second_look",
         "two threads add the same thing at once, and it is there twice",
     ),

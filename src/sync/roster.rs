@@ -1,7 +1,7 @@
 //! `Roster`: a list of things that many threads look up and add to, each thing once, none ever gone.
 //!
 //! State: a list of nodes, numbered from 0 on, the youngest in front. Operations, all on `&self`:
-//! [`find`](Roster::find) walks it, wait-free; [`find_or_add`](Roster::find_or_add) puts a node in front by a
+//! [`find`](Roster::find) and [`iter`](Roster::iter) walk it, wait-free; [`find_or_add`](Roster::find_or_add) puts a node in front by a
 //! compare-and-swap, and looks at what came meanwhile if somebody was quicker, lock-free.
 //!
 //! Invariant: of the things in the list no two are the same in the eyes of those who added them, and number
@@ -108,9 +108,11 @@ impl<T> Roster<T> {
                     if mutant::active("roster_no_second_look") {
                         continue;
                     }
+                    let youngest_only = mutant::active("roster_looks_at_youngest");
                     let mut new = self
                         .walk(head)
-                        .take_while(|node| !ptr::eq(*node, before.cast_const()));
+                        .take_while(|node| !ptr::eq(*node, before.cast_const()))
+                        .take(if youngest_only { 1 } else { usize::MAX });
                     if let Some(found) = new.find(|node| is(&node.value)) {
                         // SAFETY: made above, and not in the list.
                         drop(unsafe { Box::from_raw(node) });
@@ -119,6 +121,23 @@ impl<T> Roster<T> {
                 }
             }
         }
+    }
+
+    /// All that there is, from the youngest on; what is added meanwhile is not among it. Wait-free.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.walk(self.head()).map(|node| &node.value)
+    }
+
+    /// All that there is, to change, from the youngest on.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        // Ordering: Relaxed: `&mut` comes after everybody.
+        let mut node = self.head.load(Ordering::Relaxed);
+        core::iter::from_fn(move || {
+            // SAFETY: nodes live as long as the list, which is this call's alone, and each is in it once.
+            let found = unsafe { node.as_mut() }?;
+            node = found.next;
+            Some(&mut found.value)
+        })
     }
 
     /// The thing with a number. O(things), wait-free.

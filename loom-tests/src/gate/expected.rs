@@ -232,6 +232,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "signals::two_who_ask_for_one_name_get_one_number",
     ),
     (
+        "roster_looks_at_youngest",
+        "world_attached::what_two_attach_at_once_is_there_once",
+    ),
+    (
         "roster_no_second_look",
         "signals::two_who_ask_for_one_name_get_one_number",
     ),

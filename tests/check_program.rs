@@ -26,6 +26,8 @@ fn staged(test: &str, script: &str) -> (PathBuf, PathBuf) {
 const ALL_IS_WELL: &str = r#"
 case "$*" in
   loom*) echo "model claims executions=81 seconds=0.1 bound=exhaustive" >&2 ;;
+  *schedule_mutants*) echo "mutant pool_give_blindly killed by schedules::worlds" ;;
+  *schedules*) echo "model worlds executions=50 seconds=0.2 bound=random" >&2 ;;
   mutation-gate*) echo "mutant claim_relaxed killed by claims" ;;
   *stall*)
     echo "   Compiling megachunk" >&2
@@ -57,7 +59,8 @@ fn check_runs_every_check_and_prints_one_summary() {
     let printed = success(&output);
     for expected in [
         "1 model, 81 executions",
-        "1 of 1 mutants killed",
+        "1 model, 50 executions",
+        "2 of 2 mutants killed",
         "bitmask 0 of 9, megachunk 0 of 4, recorders 0 of 6, signals 0 of 5, busy_block 3 of 7",
         "linearized: bitmask 100000",
     ] {
@@ -71,7 +74,7 @@ fn check_runs_every_check_and_prints_one_summary() {
         (&figures["format"], &figures["passed"]),
         (&"megachunk-check 1".into(), &true.into())
     );
-    assert_eq!(figures["stages"].as_array().unwrap().len(), 4);
+    assert_eq!(figures["stages"].as_array().unwrap().len(), 5);
     let record = std::fs::read_to_string(folder.join("papers/checked.md")).unwrap();
     assert!(
         record.contains("| claims | exhaustive |         81 |"),
@@ -85,7 +88,7 @@ fn check_writes_json_to_standard_output() {
     let output = check(&folder, &cargo, &["--only", "mutants", "--json", "-"]);
     let figures: serde_json::Value = serde_json::from_str(&success(&output)).unwrap();
     assert_eq!(figures["passed"], true);
-    assert!(text(&output.stderr).contains("1 of 1 mutants killed"));
+    assert!(text(&output.stderr).contains("2 of 2 mutants killed"));
     assert!(!folder.join("-").exists());
 
     let output = check(&folder, &cargo, &["--json", "-", "--record", "-"]);
@@ -97,7 +100,7 @@ fn check_quick_checks_fewer_histories_and_records_nothing() {
     let (folder, cargo) = staged("check_quick", ALL_IS_WELL);
     let printed = success(&check(&folder, &cargo, &["--quick"]));
     assert!(printed.contains("linearized: bitmask 10000 "), "{printed}");
-    assert!(printed.contains("1 of 1 mutants killed"), "{printed}");
+    assert!(printed.contains("2 of 2 mutants killed"), "{printed}");
     assert!(!folder.join("papers/checked.md").exists());
 }
 
@@ -146,7 +149,7 @@ fn check_fails_where_one_check_fails_and_still_runs_the_others() {
         );
         let printed = text(&output.stdout);
         assert!(printed.contains(expected), "{printed}");
-        assert_eq!(printed.matches("FAILED").count(), 4, "{printed}");
+        assert_eq!(printed.matches("FAILED").count(), 5, "{printed}");
         assert!(!folder.join("papers/checked.md").exists());
     }
 }

@@ -1,11 +1,12 @@
-//! Loom models, mutation gate, stall table and history check of megachunk's protocols.
+//! Loom models, whole-world schedules, mutation gate, stall table and history check of megachunk's protocols.
 //!
 //! * `cargo loom` runs every model in `tests/`, one file per protocol;
+//! * `cargo shuttle --test schedules` runs whole worlds under schedules of shuttle's choice;
 //! * `cargo mutation-gate` runs them against each listed fault and fails if one is not found;
 //! * `cargo test -p megachunk-loom-tests` runs the stall table and the history check.
 //!
-//! This library holds what those share: `model` for the models, `history` for the check, `stall` for the
-//! table, `gate` for the mutants.
+//! This library holds what those share: `model` for the models, `schedules` for whole worlds, `history` for the
+//! check, `stall` for the table, `gate` for the mutants.
 
 #[cfg(loom)]
 pub mod chunks;
@@ -22,6 +23,8 @@ pub mod gate;
 pub mod history;
 #[cfg(not(loom))]
 mod random;
+#[cfg(shuttle)]
+pub mod schedules;
 #[cfg(not(loom))]
 pub mod stall;
 

@@ -25,6 +25,8 @@ use super::Arc;
 use super::UnsafeCell;
 use super::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use super::mutant;
+#[cfg(not(loom))]
+use super::thread_local;
 use crossbeam_utils::CachePadded;
 
 /// One thread's share of a structure.
@@ -251,7 +253,7 @@ impl<C, P> Node<C, P> {
 }
 
 /// A small number of the calling thread: threads that run at one time mostly have different ones.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 #[inline]
 pub(crate) fn thread_number() -> usize {
     static NEXT: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
@@ -268,7 +270,7 @@ pub(crate) fn thread_number() -> usize {
 }
 
 /// In models all threads begin to look at one place, so that they meet.
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 pub(crate) fn thread_number() -> usize {
     0
 }
@@ -325,7 +327,11 @@ impl<H: Home> RetireNode for H {
 impl Drop for OwnedNodes {
     fn drop(&mut self) {
         // From here on this thread finds no node of its own any more.
-        HOT_NODES.with(|hot| hot.iter().for_each(|place| place.set((0, ptr::null()))));
+        // (Where that table has ended before, as it may under a scheduler, nobody finds any.)
+        let forget = |hot: &[Cell<(u64, *const ())>; HOT]| {
+            hot.iter().for_each(|place| place.set((0, ptr::null())));
+        };
+        let _ = HOT_NODES.try_with(forget);
         for owned in self.0.take() {
             if let Some(home) = owned.home.upgrade() {
                 // SAFETY: the list holds nodes that this thread acquired, each once, and it has

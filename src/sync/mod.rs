@@ -1,10 +1,12 @@
-//! The sync room: the only place that names `std` or `loom` atomics, cells and threads.
+//! The sync room: the only place that names `std`, `loom` or `shuttle` atomics, cells and threads.
 //!
 //! Every protocol of the crate is written once, with the types of this room. They are
 //!
 //! * `std`'s, in an ordinary build, at no cost;
 //! * `loom`'s under `--cfg loom`, where the [geometry] shrinks too, so that a model checker can
 //!   walk through every interleaving;
+//! * `std`'s with shuttle's scheduler before each access under `--cfg shuttle` (see `scheduled`), where whole
+//!   worlds run under schedules of its choice;
 //! * counting ones with the feature `probe`: each access to a shared word is a *step* that can
 //!   be counted and at which a thread can be frozen for ever (see [`probe`]).
 
@@ -16,15 +18,17 @@ pub(crate) mod local;
 pub mod model;
 #[cfg(loom)]
 mod modelled;
-#[cfg(any(loom, feature = "probe"))]
+#[cfg(any(loom, shuttle, feature = "probe"))]
 pub mod mutant;
-#[cfg(not(any(loom, feature = "probe")))]
+#[cfg(not(any(loom, shuttle, feature = "probe")))]
 pub(crate) mod mutant;
 mod mutex;
 pub mod openings;
 pub mod pool;
 pub mod probe;
 pub mod roster;
+#[cfg(shuttle)]
+mod scheduled;
 pub mod shares;
 
 pub use mutex::{Mutex, MutexGuard};
@@ -34,6 +38,11 @@ pub use loom::{cell::UnsafeCell, sync::Arc, thread};
 
 #[cfg(not(loom))]
 pub use std::{sync::Arc, thread};
+
+#[cfg(shuttle)]
+pub(crate) use shuttle::thread_local;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use std::thread_local;
 
 #[cfg(not(loom))]
 mod cell;
@@ -47,6 +56,8 @@ pub fn spin_wait() {
     loom::thread::yield_now();
     #[cfg(all(not(loom), feature = "probe"))]
     probe::step();
+    #[cfg(shuttle)]
+    scheduled::give_way();
     #[cfg(not(loom))]
     core::hint::spin_loop();
 }

@@ -6,7 +6,7 @@
 //! runs the models against each and fails if one survives.
 //!
 //! Protocol code asks `active` or `ordering` at the mutated spot. What must always hold: both
-//! are constants in every build but the model checker's, so that the product carries no trace of
+//! are constants in every build but the model checkers', so that the product carries no trace of
 //! them; there the environment variable `MEGACHUNK_MUTANT` names the mutant, so that **one** build
 //! serves all of them (a `cfg` per mutant would need one build each, some twenty minutes in all).
 //! A name that is used and not in [`MUTANTS`] cannot be chosen; one that is there and not used is a
@@ -15,7 +15,7 @@
 use super::atomic::Ordering;
 
 /// Every mutant: its name, and what it breaks.
-#[cfg(any(loom, feature = "probe"))]
+#[cfg(any(loom, shuttle, feature = "probe"))]
 pub const MUTANTS: &[(&str, &str)] = &[
     (
         "bag_reads_then_writes",
@@ -294,7 +294,7 @@ pub const MUTANTS: &[(&str, &str)] = &[
 ];
 
 /// Whether the fault `name` is in force.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 #[inline(always)]
 #[must_use]
 pub(crate) fn active(_name: &'static str) -> bool {
@@ -302,7 +302,7 @@ pub(crate) fn active(_name: &'static str) -> bool {
 }
 
 /// Whether the fault `name` is in force.
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 #[must_use]
 pub(crate) fn active(name: &'static str) -> bool {
     // The façade's types would be part of the model; this choice is made before any model runs.

@@ -210,6 +210,8 @@ mod on {
 
     /// The thread is about to access a shared word.
     pub(crate) fn step() {
+        #[cfg(shuttle)]
+        crate::sync::scheduled::point();
         count(|c| c.steps += 1);
         // `try_with`: a thread that is being torn down has no freezer any more.
         let gate = FREEZE.try_with(|freeze| {

@@ -36,7 +36,8 @@ impl Invocation {
 
     /// The commands of `stage`, one at least.
     ///
-    /// What a run is told apart from this is left to the environment: `MEGACHUNK_LOOM_BOUND`.
+    /// What a run is told apart from this is left to the environment: `MEGACHUNK_LOOM_BOUND`,
+    /// `MEGACHUNK_SCHEDULES`.
     pub(super) fn all(stage: Stage, args: &Args, root: &Path) -> Result<Vec<Self>, CliError> {
         let tests = |files: &[&str]| {
             let mut test = Self::cargo(&["test", "--package", PACKAGE, "--no-fail-fast"]);
@@ -48,7 +49,12 @@ impl Invocation {
         };
         Ok(match stage {
             Stage::Models => vec![Self::cargo(&["loom", "--no-fail-fast"])],
-            Stage::Mutants => vec![Self::cargo(&["mutation-gate"])],
+            Stage::Schedules => vec![Self::cargo(&["shuttle", "--test", "schedules"])],
+            // The second asks which of them whole worlds find as well.
+            Stage::Mutants => vec![
+                Self::cargo(&["mutation-gate"]),
+                Self::cargo(&["shuttle", "--test", "schedule_mutants"]),
+            ],
             // What a thread leaves behind when it ends is part of the same claim.
             Stage::Stall => vec![tests(&["stall", "threads"])],
             Stage::Histories => {

@@ -24,12 +24,13 @@ use crate::cli::output::plural;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(super) enum Finding {
-    /// A loom model held in every execution that it walked through.
+    /// A model held in every execution that it walked through: loom's, or a whole world's.
     Model {
         name: String,
         executions: u64,
         seconds: f64,
-        /// `exhaustive`, or the number of preemptions; absent where the line did not say.
+        /// `exhaustive`, or the number of preemptions, or how schedules were chosen; absent where the line did
+        /// not say.
         #[serde(skip_serializing_if = "Option::is_none")]
         bound: Option<String>,
         /// It was stopped before its end: no proof of anything.

@@ -1,4 +1,5 @@
-//! `megachunk check`: runs the models, the stall table, the history check and the mutation gate.
+//! `megachunk check`: runs the models, whole worlds under many schedules, the stall table, the history check and
+//! the mutation gate.
 //!
 //! Each is a command of its own that anybody can run (see CONTRIBUTING.md); this subcommand runs
 //! them one after the other through cargo, shows how far they are, and judges: a check that printed
@@ -24,7 +25,7 @@ mod stage;
 use run::{Outcome, Progress};
 use stage::Stage;
 
-/// Run the models, the stall table, the mutation gate and the history check.
+/// Run the models, whole-world schedules, the stall table, the mutation gate and the history check.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Fewer histories

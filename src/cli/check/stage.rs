@@ -17,6 +17,8 @@ const BLOCKS: &str = "busy_block";
 pub(super) enum Stage {
     /// The loom models: every interleaving within the bound
     Models,
+    /// Whole worlds under schedules of shuttle's choice
+    Schedules,
     /// The stall table: a thread frozen at every step
     Stall,
     /// The history check: random histories, linearized
@@ -29,10 +31,11 @@ pub(super) enum Stage {
 
 impl Stage {
     /// In the order in which a mistake shows soonest.
-    pub(super) const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 6] = [
         Self::Stall,
         Self::Histories,
         Self::Models,
+        Self::Schedules,
         Self::Mutants,
         Self::Fuzz,
     ];
@@ -41,6 +44,7 @@ impl Stage {
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Models => "loom models",
+            Self::Schedules => "schedules",
             Self::Stall => "stall table",
             Self::Histories => "history check",
             Self::Mutants => "mutation gate",
@@ -100,7 +104,7 @@ impl Stage {
     /// What `findings` show, on one line.
     pub(super) fn summary(self, findings: &[Finding]) -> String {
         match self {
-            Self::Models => {
+            Self::Models | Self::Schedules => {
                 let executions: u64 = findings.iter().map(executions_of).sum();
                 format!(
                     "{}, {}",

@@ -1,0 +1,84 @@
+//! Faults that the schedules find: each in a process of its own, because a fault is chosen before any model runs.
+#![cfg(shuttle)]
+
+use std::process::Command;
+
+use megachunk_loom_tests::say;
+use megachunk_loom_tests::schedules::explore;
+use megachunk_loom_tests::schedules::worlds::MODELS;
+
+/// Mutant, the model that finds it.
+const KILLED: [(&str, &str); 4] = [
+    (
+        "claim_takes_all",
+        "recorders_leave_the_same_world_whoever_is_first",
+    ),
+    (
+        "flush_forgets_magazine",
+        "threads_that_end_give_their_ids_back",
+    ),
+    (
+        "pool_give_blindly",
+        "what_is_recorded_beside_flushes_joins_the_world_once",
+    ),
+    (
+        "roster_no_second_look",
+        "recorders_leave_the_same_world_whoever_is_first",
+    ),
+];
+
+/// The name of the test that a process of its own runs.
+const CHILD: &str = "the_model_that_is_named";
+
+/// Schedules of each kind that a model is run under without a mutant, to see that it runs.
+const FEW: &str = "50";
+
+/// What became of a model with a mutant or without: whether it held, and what it said.
+fn run(model: &str, mutant: Option<&str>) -> (bool, String) {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child
+        .args(["--ignored", "--exact", CHILD, "--test-threads=1"])
+        .env("MEGACHUNK_MODEL", model)
+        .env_remove("MEGACHUNK_MUTANT")
+        .env_remove("MEGACHUNK_SCHEDULE");
+    match mutant {
+        Some(mutant) => child.env("MEGACHUNK_MUTANT", mutant),
+        None => child.env("MEGACHUNK_SCHEDULES", FEW),
+    };
+    let output = child.output().unwrap();
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    (output.status.success(), said)
+}
+
+#[test]
+fn schedules_find_these_faults() {
+    let mut survived = Vec::new();
+    for (mutant, model) in KILLED {
+        let (held, said) = run(model, None);
+        assert!(held && said.contains("bound=random"), "{model}: {said}");
+        let (held, said) = run(model, Some(mutant));
+        assert!(!said.contains("names no mutant"), "{said}");
+        let mut lines = said
+            .lines()
+            .skip_while(|line| !line.contains(" panicked at "));
+        let why = lines.nth(1).unwrap_or("no words").trim();
+        if held {
+            say(&format!("mutant {mutant} SURVIVED"));
+            survived.push(mutant);
+        } else {
+            say(&format!(
+                "mutant {mutant} killed by schedules::{model} ({why})"
+            ));
+        }
+    }
+    assert!(survived.is_empty(), "no schedule finds {survived:?}");
+}
+
+#[test]
+#[ignore = "run by the other test, which says what is to be run"]
+fn the_model_that_is_named() {
+    let wanted = std::env::var("MEGACHUNK_MODEL").expect("a model's name");
+    let (name, body) = MODELS.iter().find(|(name, _)| *name == wanted).unwrap();
+    explore(name, *body);
+}

@@ -1,0 +1,38 @@
+//! Whole worlds, under schedules of shuttle's choice: see `schedules` in the package's library.
+#![cfg(shuttle)]
+
+use megachunk_loom_tests::schedules::worlds::MODELS;
+use megachunk_loom_tests::schedules::{explore, explore_twice};
+
+/// Explores the model of this name.
+fn model(name: &str) {
+    let (name, body) = MODELS.iter().find(|(known, _)| *known == name).unwrap();
+    explore(name, *body);
+}
+
+#[test]
+fn recorders_leave_the_same_world_whoever_is_first() {
+    model("recorders_leave_the_same_world_whoever_is_first");
+}
+
+#[test]
+fn what_is_recorded_beside_flushes_joins_the_world_once() {
+    model("what_is_recorded_beside_flushes_joins_the_world_once");
+}
+
+#[test]
+fn threads_that_end_leave_nothing_behind() {
+    model("threads_that_end_leave_nothing_behind");
+}
+
+#[test]
+fn threads_that_end_give_their_ids_back() {
+    model("threads_that_end_give_their_ids_back");
+}
+
+#[test]
+fn a_schedule_can_be_run_again() {
+    for (name, body) in MODELS {
+        explore_twice(name, body);
+    }
+}

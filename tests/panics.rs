@@ -24,6 +24,8 @@ mod world_ops;
 mod world_probes;
 #[path = "support/world_recorded.rs"]
 mod world_recorded;
+#[path = "support/world_recorder.rs"]
+mod world_recorder;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;

@@ -22,6 +22,8 @@ mod world_ops;
 mod world_probes;
 #[path = "support/world_recorded.rs"]
 mod world_recorded;
+#[path = "support/world_recorder.rs"]
+mod world_recorder;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -173,6 +175,11 @@ fn command() -> impl Strategy<Value = WorldOp> {
         3 => (pick(), payload()).prop_map(|(pick, payload)| SetShared { pick, payload }),
         1 => (pick(), byte(), payload())
             .prop_map(|(pick, what, payload)| Defer { pick, what, payload }),
+        // Few prototypes, so that some are copied again and again.
+        3 => (kinds(), 0..3_u32, 0..40_u16, byte())
+            .prop_map(|(kinds, payload, len, how)| CreateCopies { kinds, payload, len, how }),
+        1 => (kinds(), 0..3_u32, 300..1_200_u16, byte())
+            .prop_map(|(kinds, payload, len, how)| CreateCopies { kinds, payload, len, how }),
     ];
     command.prop_map(WorldOp::Command)
 }
@@ -300,6 +307,15 @@ fn recorded() -> Vec<WorldOp> {
         },
         SetShared { pick: 151, payload },
     ]);
+    // One copy of what counts itself, several of what has a chunk fragment, several with numbers of their own.
+    for (kinds, how) in [(0b101, 0), (0b1000_0000_0110, 1), (0b10_0000_0100, 2)] {
+        commands.push(CreateCopies {
+            kinds,
+            payload,
+            len: 90,
+            how,
+        });
+    }
     for what in 0..7 {
         commands.push(Defer {
             pick: 20 + u16::from(what),

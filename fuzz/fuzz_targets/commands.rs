@@ -31,6 +31,8 @@ mod world_ops;
 mod world_probes;
 #[path = "../../tests/support/world_recorded.rs"]
 mod world_recorded;
+#[path = "../../tests/support/world_recorder.rs"]
+mod world_recorder;
 
 use arbitrary::Unstructured;
 use libfuzzer_sys::fuzz_target;

@@ -441,11 +441,12 @@ impl Machine {
         self.settle_remove(removed, entity, &kinds);
     }
 
-    pub(crate) fn create_copies(&mut self, mask: u16, payload: u32, len: u16, fuse: u8) {
-        let mut kinds = kinds_in(mask);
+    /// A prototype with the kinds that the bits of a number stand for, if there can be one.
+    pub(crate) fn prototype(&mut self, mask: u16, payload: u32) -> Option<(Prototype, Vec<Kind>)> {
+        let kinds = kinds_in(mask);
         let bundle = self.dynamic_bundle(&kinds, payload);
-        let prototype = match Prototype::new(self.universe.registry(), bundle) {
-            Ok(prototype) => prototype,
+        match Prototype::new(self.universe.registry(), bundle) {
+            Ok(prototype) => Some((prototype, kinds)),
             Err(error) => {
                 let expected = match mask >> 15 {
                     1 => Refusal::Twice,
@@ -453,8 +454,14 @@ impl Machine {
                 };
                 assert_eq!(Refusal::of(&error), expected);
                 assert!(mask >> 15 == 1 || kinds.contains(&Kind::Guard));
-                return;
+                None
             }
+        }
+    }
+
+    pub(crate) fn create_copies(&mut self, mask: u16, payload: u32, len: u16, fuse: u8) {
+        let Some((prototype, mut kinds)) = self.prototype(mask, payload) else {
+            return;
         };
         let numbered = payload % 2 == 1;
         let (world, ledger) = (&mut self.worlds[self.at], &self.ledger);

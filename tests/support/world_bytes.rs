@@ -209,7 +209,7 @@ pub(crate) fn op(number: u8, bytes: &mut Unstructured<'_>) -> WorldOp {
 
 fn command(bytes: &mut Unstructured<'_>) -> CommandOp {
     let mut byte = || bytes.arbitrary::<u8>().unwrap_or(0);
-    let number = byte() % 12;
+    let number = byte() % 13;
     // Sixteen of the recorder's own, or some of all.
     let pick = |byte| match byte {
         own @ 240.. => 0x8000 | u16::from(own - 240),
@@ -265,10 +265,17 @@ fn command(bytes: &mut Unstructured<'_>) -> CommandOp {
             pick: pick(byte()),
             payload: byte().into(),
         },
-        _ => CommandOp::Defer {
+        11 => CommandOp::Defer {
             pick: pick(byte()),
             what: byte(),
             payload: byte().into(),
+        },
+        _ => CommandOp::CreateCopies {
+            kinds: u16::from_le_bytes([byte(), byte()]),
+            // Few prototypes, so that some are copied again and again.
+            payload: u32::from(byte() % 4),
+            how: byte(),
+            len: 2 * u16::from(byte()),
         },
     }
 }
@@ -278,7 +285,9 @@ pub(crate) fn entities(op: WorldOp) -> usize {
     match op {
         WorldOp::CreateBatch { len, .. }
         | WorldOp::CreateCopies { len, .. }
-        | WorldOp::Command(CommandOp::CreateBatch { len, .. }) => len.into(),
+        | WorldOp::Command(
+            CommandOp::CreateBatch { len, .. } | CommandOp::CreateCopies { len, .. },
+        ) => len.into(),
         _ => 0,
     }
 }

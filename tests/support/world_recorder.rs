@@ -1,0 +1,327 @@
+//! What a recorder of the real worlds does with the calls that a script says, and what comes of each.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use megachunk::prelude::*;
+use megachunk::world::Prototype;
+
+use crate::world_commands::CommandOp;
+use crate::world_fragments::{
+    Counted, Fused, GONE_SHAPES, Kind, Ledger, Made, Matrix, Small, Switch, Tag, Team, Text,
+    WithShape, gone_kinds_of, kinds_of, with_gone, with_shape,
+};
+use crate::world_naive::Refusal;
+use crate::world_recorded::{Act, Deferred, Event};
+
+/// What threads share that record.
+#[derive(Clone, Debug)]
+pub(crate) struct Desk {
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) log: Arc<Mutex<VecDeque<Event>>>,
+    pub(crate) calls: Arc<AtomicU32>,
+    pub(crate) given: Arc<Vec<Entity>>,
+}
+
+/// What threads copy while they record, by the bits of its kinds and its payload. Not on the desk, where closures
+/// would keep it until they have run.
+pub(crate) type Prototypes = BTreeMap<(u16, u32), (Prototype, Vec<Kind>)>;
+
+/// What came of a call.
+#[derive(Debug)]
+pub(crate) enum Done {
+    Created(&'static [Kind], u32, Vec<Entity>),
+    /// Copies of a prototype with these kinds and this payload; where numbers of their own begin, if they have any.
+    Copied(Vec<Kind>, u32, Option<u32>, Vec<Entity>),
+    Built(Entity, &'static [Kind], u32, Result<(), Refusal>),
+    Wrote(Entity, u32, Result<(), Refusal>),
+    Recorded(Entity, Act),
+    /// Refused when it was recorded.
+    /// What was to go, and to come.
+    Refused(&'static [Kind], &'static [Kind], Refusal),
+}
+
+pub(crate) struct Recorder<'q> {
+    pub(crate) commands: Commands<'q>,
+    pub(crate) prototypes: &'q Prototypes,
+    pub(crate) own: Vec<Entity>,
+    pub(crate) done: Vec<Done>,
+}
+
+impl Recorder<'_> {
+    fn resolve(&self, desk: &Desk, pick: u16) -> Option<Entity> {
+        if pick >> 15 == 1 && !self.own.is_empty() {
+            return Some(self.own[usize::from(pick & 0x7fff) % self.own.len()]);
+        }
+        let at = usize::from(pick).checked_rem(desk.given.len())?;
+        Some(desk.given[at])
+    }
+
+    pub(crate) fn record(&mut self, desk: &Desk, op: CommandOp) {
+        match op {
+            CommandOp::Create { shape, payload } => self.create(desk, shape, payload, None),
+            CommandOp::CreateBatch {
+                shape,
+                payload,
+                len,
+            } => self.create(desk, shape, payload, Some(len)),
+            CommandOp::CreateCopies {
+                kinds,
+                payload,
+                len,
+                how,
+            } => self.copy((kinds, payload), len, how),
+            CommandOp::Defer {
+                pick,
+                what,
+                payload,
+            } => self.defer(desk, pick, what, payload),
+            CommandOp::Build { pick, .. }
+            | CommandOp::Write { pick, .. }
+            | CommandOp::Destroy { pick }
+            | CommandOp::Add { pick, .. }
+            | CommandOp::Set { pick, .. }
+            | CommandOp::Remove { pick, .. }
+            | CommandOp::Swap { pick, .. }
+            | CommandOp::SetShared { pick, .. } => {
+                if let Some(entity) = self.resolve(desk, pick) {
+                    let done = self.change(desk, entity, op);
+                    self.done.push(done);
+                }
+            }
+        }
+    }
+
+    fn create(&mut self, desk: &Desk, shape: u8, payload: u32, batch: Option<u16>) {
+        struct Create<'a, 'q>(&'a mut Commands<'q>, &'a Desk, u32, Option<u16>);
+        impl WithShape for Create<'_, '_> {
+            type Out = Result<Vec<Entity>, WorldError>;
+            fn with<B: Bundle>(self, make: fn(u32, &Arc<Ledger>) -> B) -> Self::Out {
+                let Create(commands, desk, payload, batch) = self;
+                let Some(len) = batch else {
+                    return Ok(vec![commands.create(make(payload, &desk.ledger))?]);
+                };
+                let bundles = (0..len.into()).map(|n| make(payload.wrapping_add(n), &desk.ledger));
+                let batch = commands.create_batch(bundles)?;
+                let entities: Vec<Entity> = batch.iter(commands).collect();
+                assert_eq!(entities.len(), batch.len());
+                Ok(entities)
+            }
+        }
+        let kinds = kinds_of(shape);
+        let created = with_shape(shape, Create(&mut self.commands, desk, payload, batch));
+        self.done.push(match created {
+            Ok(entities) => {
+                assert_eq!(entities.len(), usize::from(batch.unwrap_or(1)));
+                self.own.extend(&entities);
+                Done::Created(kinds, payload, entities)
+            }
+            Err(error) => Done::Refused(&[], kinds, Refusal::of(&error)),
+        });
+    }
+
+    /// Creates copies of a prototype, if there is one of this name.
+    fn copy(&mut self, name: (u16, u32), len: u16, how: u8) {
+        let Some((prototype, kinds)) = self.prototypes.get(&name) else {
+            return;
+        };
+        let (commands, first) = (&mut self.commands, name.1 ^ 0x5555);
+        let len = usize::from(len);
+        let batch = match how % 3 {
+            0 => None,
+            1 => Some(commands.create_copies(prototype, len).unwrap()),
+            _ => {
+                let make = |number| (Small(first.wrapping_add(number as u32)),);
+                Some(commands.create_copies_with(prototype, len, make).unwrap())
+            }
+        };
+        let entities: Vec<Entity> = match &batch {
+            None => vec![commands.create_copy(prototype).unwrap()],
+            Some(batch) => batch.iter(commands).collect(),
+        };
+        assert_eq!(entities.len(), batch.map_or(1, |_| len));
+        self.own.extend(&entities);
+        let numbers = (how % 3 == 2).then_some(first);
+        self.done
+            .push(Done::Copied(kinds.clone(), name.1, numbers, entities));
+    }
+
+    fn change(&mut self, desk: &Desk, entity: Entity, op: CommandOp) -> Done {
+        struct Change<'a, 'q>(&'a mut Commands<'q>, &'a Desk, Entity, CommandOp);
+        struct Come<'a, 'q, G>(Change<'a, 'q>, PhantomData<G>);
+        impl WithShape for Change<'_, '_> {
+            type Out = Result<(), WorldError>;
+            fn with<B: Bundle>(self, make: fn(u32, &Arc<Ledger>) -> B) -> Self::Out {
+                let Change(commands, desk, entity, op) = self;
+                match op {
+                    CommandOp::Build { payload, .. } => {
+                        commands.build(entity, make(payload, &desk.ledger))
+                    }
+                    CommandOp::Add { payload, .. } => {
+                        commands.add(entity, make(payload, &desk.ledger))
+                    }
+                    CommandOp::Swap { come, .. } => {
+                        let change = Change(commands, desk, entity, op);
+                        with_shape(come, Come::<B>(change, PhantomData))
+                    }
+                    _ => commands.remove::<B>(entity),
+                }
+            }
+        }
+        impl<G: Bundle> WithShape for Come<'_, '_, G> {
+            type Out = Result<(), WorldError>;
+            fn with<B: Bundle>(self, make: fn(u32, &Arc<Ledger>) -> B) -> Self::Out {
+                let Change(commands, desk, entity, op) = self.0;
+                let CommandOp::Swap { payload, .. } = op else {
+                    unreachable!("only a swap has two bundles")
+                };
+                commands.swap::<G, B>(entity, make(payload, &desk.ledger))
+            }
+        }
+        let of = |result: Result<(), WorldError>| result.map_err(|error| Refusal::of(&error));
+        let recorded = |result: Result<(), WorldError>, gone, come, payload| match result {
+            Ok(()) => Done::Recorded(
+                entity,
+                Act::Change {
+                    gone,
+                    come,
+                    payload,
+                },
+            ),
+            Err(error) => Done::Refused(gone, come, Refusal::of(&error)),
+        };
+        let commands = &mut self.commands;
+        match op {
+            CommandOp::Build { shape, payload, .. } => {
+                let built = of(with_shape(shape, Change(commands, desk, entity, op)));
+                if built.is_ok() {
+                    self.own.push(entity);
+                }
+                Done::Built(entity, kinds_of(shape), payload, built)
+            }
+            CommandOp::Write { payload, .. } => {
+                let small = commands.get_mut::<Small>(entity);
+                let wrote = small.map(|small| small.0 = payload);
+                if wrote.is_ok() {
+                    assert_eq!(commands.get::<Small>(entity).unwrap().0, payload);
+                }
+                Done::Wrote(entity, payload, of(wrote))
+            }
+            CommandOp::Destroy { .. } => {
+                commands.destroy(entity);
+                Done::Recorded(entity, Act::Destroy)
+            }
+            CommandOp::Add { shape, payload, .. } => {
+                let added = with_shape(shape, Change(commands, desk, entity, op));
+                recorded(added, &[], kinds_of(shape), payload)
+            }
+            CommandOp::Remove { shape, .. } => {
+                let removed = with_shape(shape, Change(commands, desk, entity, op));
+                recorded(removed, kinds_of(shape), &[], 0)
+            }
+            CommandOp::Swap {
+                gone,
+                come,
+                payload,
+                ..
+            } => {
+                let gone = gone % GONE_SHAPES;
+                let swapped = with_gone(gone, Change(commands, desk, entity, op));
+                recorded(swapped, gone_kinds_of(gone), kinds_of(come), payload)
+            }
+            CommandOp::SetShared { payload, .. } => {
+                let team = Team::made(payload, &desk.ledger);
+                recorded(
+                    commands.set_shared(entity, team),
+                    &[],
+                    &[Kind::Team],
+                    payload,
+                )
+            }
+            CommandOp::Set { which, payload, .. } => {
+                let ledger = &desk.ledger;
+                let (set, come): (_, &[Kind]) = match which % 5 {
+                    0 => (commands.set(entity, Small(payload)), &[Kind::Small]),
+                    1 => (
+                        commands.set(entity, Text::made(payload, ledger)),
+                        &[Kind::Text],
+                    ),
+                    2 => (
+                        commands.set(entity, Counted::made(payload, ledger)),
+                        &[Kind::Counted],
+                    ),
+                    3 => (
+                        commands.set(entity, Matrix::made(payload, ledger)),
+                        &[Kind::Matrix],
+                    ),
+                    _ => (
+                        commands.set(entity, Switch::made(payload, ledger)),
+                        &[Kind::Switch],
+                    ),
+                };
+                recorded(set, &[], come, payload)
+            }
+            _ => unreachable!("no change of an entity"),
+        }
+    }
+
+    fn defer(&mut self, desk: &Desk, pick: u16, what: u8, payload: u32) {
+        let what = [
+            Deferred::Create,
+            Deferred::Destroy,
+            Deferred::Nested,
+            Deferred::Later,
+            Deferred::Add,
+            Deferred::Check,
+            Deferred::Flush,
+        ][usize::from(what) % 7];
+        let Some(entity) = self.resolve(desk, pick) else {
+            return;
+        };
+        let serial = desk.calls.fetch_add(1, Ordering::Relaxed);
+        // The closure owns something, which must go with it.
+        let kept = Counted::made(payload, &desk.ledger);
+        let desk = desk.clone();
+        self.commands.defer(move |world| {
+            let said = |event| desk.log.lock().unwrap().push_back(event);
+            said(Event::Call(serial));
+            // All of it, until the end: its drop may panic.
+            let kept = kept;
+            let payload = kept.value;
+            match what {
+                Deferred::Create => {
+                    desk.ledger.burn(Fused::Make);
+                    let new = world.create((Counted::made(payload, &desk.ledger),));
+                    said(Event::Created(new.unwrap()));
+                }
+                Deferred::Destroy => drop(world.destroy(entity)),
+                Deferred::Nested => {
+                    let mut inner = world.commands();
+                    let new = inner.create((Counted::made(payload, &desk.ledger),));
+                    said(Event::Created(new.unwrap()));
+                    inner.destroy(entity);
+                    drop(inner);
+                    said(Event::Report(world.flush()));
+                }
+                Deferred::Later => {
+                    let mut inner = world.commands();
+                    inner.set(entity, Small(payload)).unwrap();
+                    inner.remove::<(Tag,)>(entity).unwrap();
+                }
+                Deferred::Add => drop(world.add(entity, (Small(payload), Tag))),
+                Deferred::Check => world.check().unwrap(),
+                Deferred::Flush => said(Event::Report(world.flush())),
+            }
+        });
+        self.done.push(Done::Recorded(
+            entity,
+            Act::Call {
+                serial,
+                what,
+                payload,
+            },
+        ));
+    }
+}

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::fragment::FragmentError;
 use megachunk::prelude::*;
-use megachunk::query::{Access, DynamicQuery, Moved};
+use megachunk::query::{Access, DynamicQuery, Moved, QueryFilter, QueryRun};
 
 type F = f32;
 type I = i32;
@@ -340,6 +340,56 @@ fn random_access_single_entity_count_first_and_iter() {
     assert!(query.on(&mut world).is_empty());
     let mut read = Query::<&I, Without<F>>::new(&world).unwrap();
     assert_eq!(read.peek(&world, i).unwrap(), &1);
+}
+
+/// By `next` alone; by `next`, and from the `taken`-th on by `fold`; what is left when all have been seen.
+fn iterated<F: QueryFilter>(mut run: QueryRun<'_, &u32, F>, taken: usize) -> [Vec<u32>; 3] {
+    let mut by_next = Vec::new();
+    for number in run.iter() {
+        by_next.push(*number);
+    }
+    let mut iter = run.iter();
+    let mut by_both: Vec<u32> = iter.by_ref().take(taken).copied().collect();
+    assert!(by_both.len() + iter.size_hint().0 <= by_next.len());
+    iter.for_each(|number| by_both.push(*number));
+    let mut iter = run.iter();
+    let _ = iter.by_ref().count();
+    let left = iter.copied().collect();
+    [by_next, by_both, left]
+}
+
+#[test]
+fn an_iterator_lends_each_entity_once_whatever_is_called_on_it() {
+    let mut world = World::new();
+    world.registry().register_enableable::<u16>().unwrap();
+    let batch = (world.create_batch((0..5_000_u32).map(|n| (n, n as u16)))).unwrap();
+    let ants: Vec<Entity> = batch.iter(&world).collect();
+    let _ = (world.create_batch((5_000..5_300_u32).map(|n| (n, "no switch")))).unwrap();
+    world.create((5_300_u32,)).unwrap();
+    // Single rows, rows side by side, over the ends of words, and whole chunks.
+    let off = |n: &u32| n % 7 == 0 || (100..150).contains(n) || (1_000..3_500).contains(n);
+    for n in (0..5_000).filter(off) {
+        world.set_enabled::<u16>(ants[n as usize], false).unwrap();
+    }
+
+    let mut all = Query::<&u32>::new(&world).unwrap();
+    let mut on = Query::<&u32, With<u16>>::new(&world).unwrap();
+    let mut not = Query::<&u32, Without<u16>>::new(&world).unwrap();
+    let numbers = |seen: &dyn Fn(&u32) -> bool| (0..5_301).filter(seen).collect::<Vec<u32>>();
+    for taken in [0, 1, 63, 64, 65, 999, 1_000, 4_999, 5_301, 10_000] {
+        let same = |iterated: [Vec<u32>; 3], seen: &dyn Fn(&u32) -> bool| {
+            let [by_next, by_both, left] = iterated;
+            by_next == numbers(seen) && by_both == by_next && left.is_empty()
+        };
+        assert!(same(iterated(all.read(&world), taken), &|_| true));
+        let is_on = |n: &u32| *n < 5_000 && !off(n);
+        assert!(same(iterated(on.read(&world), taken), &is_on));
+        assert!(same(iterated(not.read(&world), taken), &|n| !is_on(n)));
+        let second = not.read(&world).filter_chunks(|chunk| chunk.len() <= 300);
+        let seen = numbers(&|n| *n >= 5_000);
+        let few = iterated(second, taken);
+        assert!(few[0].ends_with(&seen) && few[0] == few[1] && few[2].is_empty());
+    }
 }
 
 #[test]

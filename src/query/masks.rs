@@ -75,3 +75,21 @@ pub(super) fn masked_rows<'a>(
         })
     })
 }
+
+/// The next rows one after the other that masks let through, from `from` on and below `len`: at most up to the
+/// next multiple of 64.
+///
+/// Not inlined, because the iterator that calls it is: bits are rare.
+#[inline(never)]
+pub(super) fn next_run(
+    masks: &[Mask],
+    chunk: &Chunk,
+    from: usize,
+    len: usize,
+) -> Option<Range<usize>> {
+    let first = masked_rows(masks, chunk, from..len).next()?;
+    let through = mask_of(masks, chunk, first as u32 / 64) >> (first % 64);
+    // The first one may have been switched since.
+    let run = (through | 1).trailing_ones() as usize;
+    Some(first..len.min(first + run))
+}

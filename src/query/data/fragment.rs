@@ -3,7 +3,7 @@
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
 use crate::memory;
-use crate::query::data::{At, QueryData, ReadOnly, array, at, prefetch, touch};
+use crate::query::data::{At, QueryData, ReadOnly, array, at, lent, prefetch, row_of};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 // SAFETY: asks to read the fragment, and lends it to be read.
@@ -56,7 +56,7 @@ unsafe impl<T: Fragment> QueryData for &T {
     #[inline(always)]
     unsafe fn item<'w>(array: *const T, row: usize) -> &'w T {
         // SAFETY: the caller's.
-        unsafe { &*array.add(row) }
+        unsafe { &*row_of(array, row) }
     }
 
     #[inline(always)]
@@ -107,8 +107,7 @@ unsafe impl<T: Fragment> QueryData for &mut T {
 
     #[inline(always)]
     fn fetch<'w>(at: At, chunk: ChunkView<'w>) -> *mut T {
-        touch(at, chunk);
-        array::<T>(chunk, at.offset)
+        lent(at, chunk)
     }
 
     #[inline(always)]
@@ -119,7 +118,7 @@ unsafe impl<T: Fragment> QueryData for &mut T {
     #[inline(always)]
     unsafe fn item<'w>(array: *mut T, row: usize) -> &'w mut T {
         // SAFETY: the caller's.
-        unsafe { &mut *array.add(row) }
+        unsafe { &mut *row_of(array, row).cast_mut() }
     }
 
     #[inline(always)]

@@ -7,6 +7,7 @@ mod optional;
 mod shared;
 mod tuple;
 
+use core::hint::assert_unchecked;
 use core::ptr;
 
 use crate::archetype::{Cursor, Lists, NO_COLUMN};
@@ -185,9 +186,27 @@ fn anywhere(cursor: &mut Cursor<'_>, archetype: u32) -> At {
     })
 }
 
+/// The array of `T` in a chunk that has it, lent for writing.
 #[inline(always)]
-fn touch(at: At, chunk: ChunkView<'_>) {
-    if at.column != NO_COLUMN {
+fn lent<T>(at: At, chunk: ChunkView<'_>) -> *mut T {
+    let array = array::<T>(chunk, at.offset);
+    // Only a tag may have no version.
+    if size_of::<T>() > 0 || at.column != NO_COLUMN {
         chunk.chunk.touch(at.column as usize, chunk.version);
+    }
+    array
+}
+
+/// A value of an array. (Said to be somewhere, because the compiler does not see it: else a loop over an iterator
+/// asks at each entity whether it was the last.)
+///
+/// # Safety
+/// The array has such a row.
+#[inline(always)]
+unsafe fn row_of<T>(array: *const T, row: usize) -> *const T {
+    // SAFETY: the caller's; no array lies at address 0.
+    unsafe {
+        assert_unchecked(!array.is_null());
+        array.add(row)
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
-use crate::query::data::{ABSENT, At, QueryData, ReadOnly, anywhere, array, touch};
+use crate::query::data::{ABSENT, At, QueryData, ReadOnly, anywhere, array, lent};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 // SAFETY: may read the fragment, and lends it to be read.
@@ -86,8 +86,7 @@ unsafe impl<T: Fragment> QueryData for Option<&mut T> {
 
     #[inline(always)]
     fn fetch<'w>(at: At, chunk: ChunkView<'w>) -> Option<*mut T> {
-        touch(at, chunk);
-        (at.offset != ABSENT).then(|| array::<T>(chunk, at.offset))
+        (at.offset != ABSENT).then(|| lent::<T>(at, chunk))
     }
 
     #[inline(always)]

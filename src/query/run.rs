@@ -117,9 +117,10 @@ where
 {
     #[inline(always)]
     fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>) {
+        let len = view.len();
         let fetch = D::fetch(known.data, view);
         // SAFETY: the rows of the chunk; each chunk is lent once.
-        (self.0)(view, unsafe { D::slices(fetch, view.len()) });
+        (self.0)(view, unsafe { D::slices(fetch, len) });
     }
 }
 

@@ -367,7 +367,7 @@ fn an_iterator_lends_each_entity_once_whatever_is_called_on_it() {
     let _ = (world.create_batch((5_000..5_300_u32).map(|n| (n, "no switch")))).unwrap();
     world.create((5_300_u32,)).unwrap();
     // Single rows, rows side by side, over the ends of words, and whole chunks.
-    let off = |n: &u32| n % 7 == 0 || (100..150).contains(n) || (1_000..3_500).contains(n);
+    let off = |n: &u32| n.is_multiple_of(7) || (100..150).contains(n) || (1_000..3_500).contains(n);
     for n in (0..5_000).filter(off) {
         world.set_enabled::<u16>(ants[n as usize], false).unwrap();
     }

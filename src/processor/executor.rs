@@ -20,9 +20,10 @@ use rayon::Scope;
 
 use crate::command::Stripes;
 use crate::processor::member::Member;
-use crate::processor::runner::{Failure, Runner};
+use crate::processor::runner::Failure;
 use crate::processor::segment::{JOINT, Segment};
-use crate::processor::{Seen, Turn, span};
+use crate::processor::{Turn, span};
+use crate::query::QueryError;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::graph::{Bag, Doorbell};
 use crate::sync::{UnsafeCell, thread};
@@ -63,6 +64,8 @@ pub(super) struct Scene<'r> {
     pub(super) version: u32,
     pub(super) stripes: Option<Arc<Stripes>>,
     pub(super) measured: bool,
+    /// It is measured, or somebody listens to spans.
+    pub(super) observed: bool,
     /// A processor has failed: no other begins.
     pub(super) failed: AtomicU32,
 }
@@ -123,35 +126,59 @@ impl Scene<'_> {
             first_piece: member.pieces.0,
             end_piece: member.pieces.1,
         };
-        let mut began = None;
-        // All of it: who unwinds from here leaves those that wait for this one waiting.
-        let run = || {
+        if self.observed {
+            // SAFETY: the caller's.
+            unsafe { self.run_observed(member, turn) };
+        } else {
             let runner = &mut member.runner;
-            span::processor(&member.name, || {
-                began = self.measured.then(|| self.measure(&mut **runner));
-                // SAFETY: the caller's; who conflicts is before or after.
-                unsafe { runner.run(self.world, turn) }
-            })
-        };
-        let failure = match catch_unwind(AssertUnwindSafe(run)) {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(Failure::Refused(error)),
-            Err(panic) => Some(Failure::Panicked(Some(panic))),
-        };
-        if failure.is_some() {
-            member.failure = failure;
-            // Ordering: Relaxed: as above; who collects failures comes after all threads.
-            self.failed.store(1, Ordering::Relaxed);
-        }
-        if let Some((began, seen)) = began {
-            member.timing.note(began, seen);
+            // SAFETY: the caller's; who conflicts is before or after.
+            let failure = caught(|| unsafe { runner.run(self.world, turn) });
+            self.note(member, failure);
         }
     }
 
+    /// Runs a processor in a span of its own, and measures it, as far as that is asked for.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
     #[cold]
-    fn measure(&self, runner: &mut dyn Runner) -> (Instant, Seen) {
-        let seen = runner.count(self.world);
-        (Instant::now(), seen)
+    unsafe fn run_observed(&self, member: &mut Member, turn: Turn<'_>) {
+        let mut began = None;
+        let runner = &mut member.runner;
+        let failure = caught(|| {
+            span::processor(&member.name, || {
+                if self.measured {
+                    let seen = runner.count(self.world);
+                    began = Some((Instant::now(), seen));
+                }
+                // SAFETY: the caller's.
+                unsafe { runner.run(self.world, turn) }
+            })
+        });
+        if let Some((began, seen)) = began {
+            member.timing.note(began, seen);
+        }
+        self.note(member, failure);
+    }
+
+    /// A processor has run.
+    #[inline]
+    fn note(&self, member: &mut Member, failure: Option<Failure>) {
+        if failure.is_some() {
+            member.failure = failure;
+            // Ordering: Relaxed: as in `run`; who collects failures comes after all threads.
+            self.failed.store(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Runs all of a processor: who unwinds from there leaves those that wait for it waiting.
+#[inline]
+fn caught(run: impl FnOnce() -> Result<(), Box<QueryError>>) -> Option<Failure> {
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(Failure::Refused(*error)),
+        Err(panic) => Some(Failure::Panicked(Some(panic))),
     }
 }
 

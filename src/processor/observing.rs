@@ -129,7 +129,7 @@ impl<T: Fragment, F: QueryFilter> Runner for Observing<T, F> {
         }
     }
 
-    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<(), QueryError> {
+    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<(), Box<QueryError>> {
         Ok(())
     }
 

@@ -78,6 +78,9 @@ impl Plan {
                 graph: Graph::new(0, &[]),
                 bag: Bag::new([]),
                 main: Box::default(),
+                wide: false,
+                ran: 0,
+                idle: 0,
                 habit: Habit::default(),
             });
             first += vertices.len();
@@ -97,9 +100,10 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The segments of a phase.
-    pub(super) fn of_phase(&self, phase: Phase) -> core::ops::Range<usize> {
-        self.phases[phase as usize]..self.phases[phase as usize + 1]
+    /// The segments of phases that follow each other.
+    #[inline]
+    pub(super) fn of_phases(&self, first: Phase, last: Phase) -> core::ops::Range<usize> {
+        self.phases[first as usize]..self.phases[last as usize + 1]
     }
 
     /// Looks at the archetypes that have come: who touches them too must wait for each other. `false` if there is
@@ -198,8 +202,7 @@ impl Plan {
             edges.extend(segment.main.windows(2).map(|pair| (pair[0], pair[1])));
             edges.sort_unstable();
             edges.dedup();
-            segment.graph = Graph::new(segment.vertices.len(), edges);
-            segment.bag = Bag::new(segment.graph.first().collect::<Vec<_>>());
+            segment.link(edges);
         }
     }
 }

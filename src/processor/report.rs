@@ -21,3 +21,28 @@ impl ScheduleReport {
         self.flush.add(other.flush);
     }
 }
+
+/// What a run has done until now: a frame in which nothing is flushed has no report of a flush to carry along.
+#[derive(Default)]
+pub(super) struct Progress {
+    pub(super) ran: usize,
+    pub(super) idle: usize,
+    flush: Option<FlushReport>,
+}
+
+impl Progress {
+    /// Something was flushed.
+    pub(super) fn note_flush(&mut self, flush: FlushReport) {
+        self.flush.get_or_insert_default().add(flush);
+    }
+
+    /// All of it.
+    #[inline]
+    pub(super) fn report(self) -> ScheduleReport {
+        ScheduleReport {
+            ran: self.ran,
+            idle: self.idle,
+            flush: self.flush.unwrap_or_default(),
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Running a schedule: phase by phase, segment by segment, with what comes before, between and after them.
 
+use core::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,11 +8,15 @@ use crate::command::Stripes;
 use crate::processor::entry::Entry;
 use crate::processor::executor::{MemberCell, Scene};
 use crate::processor::plan::Plan;
+use crate::processor::report::Progress;
 use crate::processor::runner::Failure;
-use crate::processor::segment::JOINT;
+use crate::processor::segment::Segment;
 use crate::processor::{Execution, Phase, Schedule, ScheduleError, ScheduleReport, span};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::world::World;
+
+/// What became of a part of a run.
+pub(super) type Outcome = Result<(), Box<ScheduleError>>;
 
 impl Schedule {
     /// Runs all phases once. What was recorded or sent before comes before what the processors record and send.
@@ -23,14 +28,20 @@ impl Schedule {
     /// If a processor panics: with its name and, if it is text, what it panicked with. If users' code panics in a
     /// flush.
     pub fn run(&mut self, world: &mut World) -> Result<ScheduleReport, ScheduleError> {
-        let mut report = ScheduleReport::default();
-        self.begin(world, &mut report)?;
-        for phase in Phase::ALL {
-            if self.has(phase) {
-                self.go_through(world, phase, &mut report)?;
-            }
+        let mut progress = Progress::default();
+        match self.run_all(world, &mut progress) {
+            Ok(()) => Ok(progress.report()),
+            Err(error) => Err(*error),
         }
-        Ok(report)
+    }
+
+    fn run_all(&mut self, world: &mut World, progress: &mut Progress) -> Outcome {
+        self.begin(world, progress)?;
+        if !span::is_heard() {
+            return self.run_segments(world, Phase::PrePhysics, Phase::FrameEnd, progress);
+        }
+        let mut phases = Phase::ALL.into_iter();
+        phases.try_for_each(|phase| self.go_through(world, phase, progress))
     }
 
     /// Runs one phase once: for hosts whose frame has more to do between phases.
@@ -45,59 +56,62 @@ impl Schedule {
         world: &mut World,
         phase: Phase,
     ) -> Result<ScheduleReport, ScheduleError> {
-        let mut report = ScheduleReport::default();
-        self.begin(world, &mut report)?;
-        if self.has(phase) {
-            self.go_through(world, phase, &mut report)?;
+        let mut progress = Progress::default();
+        let begun = self.begin(world, &mut progress);
+        match begun.and_then(|()| self.go_through(world, phase, &mut progress)) {
+            Ok(()) => Ok(progress.report()),
+            Err(error) => Err(*error),
         }
-        Ok(report)
     }
 
     /// What comes before the first processor.
-    fn begin(
-        &mut self,
-        world: &mut World,
-        report: &mut ScheduleReport,
-    ) -> Result<(), ScheduleError> {
-        self.solve(world)?;
+    #[inline]
+    fn begin(&mut self, world: &mut World, progress: &mut Progress) -> Outcome {
+        self.solve_if_new(world)?;
         // Commands and signals come by the ranks of those who left them, which mean nothing in another run: what
         // is left from before comes first.
-        self.flush(world, report);
+        flush(world, progress);
         if self.plan.as_ref().is_some_and(|plan| plan.hears) {
             world.collect_signals();
         }
         Ok(())
     }
 
-    /// Whether something runs in a phase.
-    #[inline]
-    fn has(&self, phase: Phase) -> bool {
-        let of_phase = |plan: &Plan| !plan.of_phase(phase).is_empty();
-        self.plan.as_ref().is_some_and(of_phase)
-    }
-
-    fn go_through(
-        &mut self,
-        world: &mut World,
-        phase: Phase,
-        report: &mut ScheduleReport,
-    ) -> Result<(), ScheduleError> {
-        let segments = self.plan.as_ref().map_or(0..0, |plan| plan.of_phase(phase));
+    /// Runs a phase, if something runs in it, in a span of its own.
+    fn go_through(&mut self, world: &mut World, phase: Phase, progress: &mut Progress) -> Outcome {
+        let segments = self.segments(phase, phase);
+        if segments.is_empty() {
+            return Ok(());
+        }
         span::phase(phase.name(), || {
-            for at in segments {
-                self.look(world)?;
-                self.run_segment(world, at, report)?;
-            }
-            Ok(())
+            self.run_segments(world, phase, phase, progress)
         })
     }
 
-    fn run_segment(
+    #[inline]
+    fn segments(&self, first: Phase, last: Phase) -> Range<usize> {
+        let of_phases = |plan: &Plan| plan.of_phases(first, last);
+        self.plan.as_ref().map_or(0..0, of_phases)
+    }
+
+    /// Runs the segments of phases that follow each other.
+    #[inline]
+    fn run_segments(
         &mut self,
         world: &mut World,
-        at: usize,
-        report: &mut ScheduleReport,
-    ) -> Result<(), ScheduleError> {
+        first: Phase,
+        last: Phase,
+        progress: &mut Progress,
+    ) -> Outcome {
+        for at in self.segments(first, last) {
+            self.look(world)?;
+            self.run_segment(world, at, progress)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn run_segment(&mut self, world: &mut World, at: usize, progress: &mut Progress) -> Outcome {
         let Some(plan) = &mut self.plan else {
             return Ok(());
         };
@@ -105,33 +119,21 @@ impl Schedule {
         if segment.hears {
             world.collect_signals();
         }
-        for &processor in segment
-            .vertices
-            .iter()
-            .filter(|&&processor| processor != JOINT)
-        {
-            let idle = self.crew[processor as usize].get_mut().idle;
-            *(if idle {
-                &mut report.idle
-            } else {
-                &mut report.ran
-            }) += 1;
-        }
+        progress.ran += segment.ran;
+        progress.idle += segment.idle;
         let version = world.begin_versions(segment.vertices.len() as u32);
         if segment.exclusive {
-            return self.run_exclusive(world, at, report);
+            return self.run_exclusive(world, at, progress);
         }
         let stripes = (segment.commands && world.universe.is_ordered())
-            .then(|| stripes(world, &mut self.crew, &self.entries, &segment.vertices));
-        let free = self.execution != Execution::Alone
-            && segment.is_wide()
-            && rayon::current_num_threads() > 1;
+            .then(|| stripes(world, &mut self.crew, &self.entries, segment));
+        let free =
+            segment.wide && self.execution != Execution::Alone && rayon::current_num_threads() > 1;
         let tried = free && self.execution == Execution::Auto;
         let beside = free && (!tried || segment.habit.choose());
         if beside {
             segment.bag.refill();
         }
-        let mut habit = segment.habit;
         // A look at the clock takes longer than some processors.
         let began = tried.then(Instant::now);
         let scene = Scene {
@@ -141,6 +143,7 @@ impl Schedule {
             version,
             stripes,
             measured: self.measured,
+            observed: self.measured || span::is_heard(),
             failed: AtomicU32::new(0),
         };
         // SAFETY: the crew was prepared in `solve` for the world that this still is, as `look` has seen, and which is
@@ -156,39 +159,31 @@ impl Schedule {
         let failed = scene.failed.load(Ordering::Relaxed) != 0;
         if let Some(began) = began {
             let took = began.elapsed().as_nanos();
-            habit.note(beside, u64::try_from(took).unwrap_or(u64::MAX));
-            segment.habit = habit;
+            let took = u64::try_from(took).unwrap_or(u64::MAX);
+            segment.habit.note(beside, took);
         }
-        let flush = segment.flush;
         if failed {
             return self.fail(at);
         }
-        self.finish_segment(world, at, flush, report);
+        let flush_follows = segment.flush;
+        self.finish_segment(world, at, flush_follows, progress);
         Ok(())
     }
 
     /// Runs a segment's only processor with the world to itself.
-    fn run_exclusive(
-        &mut self,
-        world: &mut World,
-        at: usize,
-        report: &mut ScheduleReport,
-    ) -> Result<(), ScheduleError> {
+    fn run_exclusive(&mut self, world: &mut World, at: usize, progress: &mut Progress) -> Outcome {
         let Some(plan) = &self.plan else {
             return Ok(());
         };
         let segment = &plan.segments[at];
         // What was recorded before, it is to see.
-        report.flush.add(world.flush());
-        for &processor in &segment.vertices {
-            if processor == JOINT {
-                continue;
-            }
-            let member = self.crew[processor as usize].get_mut();
+        progress.note_flush(world.flush());
+        let (mut panicked, mut failed) = (None, false);
+        for processor in segment.processors() {
+            let member = self.crew[processor].get_mut();
             if member.idle {
                 continue;
             }
-            let mut panicked = None;
             let runner = &mut member.runner;
             let timing = &mut member.timing;
             span::processor(&member.name, || {
@@ -199,58 +194,62 @@ impl Schedule {
                 }
             });
             if panicked.is_some() {
-                member.failure = Some(Failure::Panicked(panicked));
-                return self.fail(at);
+                member.failure = Some(Failure::Panicked(panicked.take()));
+                failed = true;
             }
         }
-        self.finish_segment(world, at, true, report);
+        if failed {
+            return self.fail(at);
+        }
+        self.finish_segment(world, at, true, progress);
         Ok(())
     }
 
     /// What follows the processors of a segment.
+    #[inline]
     fn finish_segment(
         &mut self,
         world: &mut World,
         at: usize,
-        flush: bool,
-        report: &mut ScheduleReport,
+        flush_follows: bool,
+        progress: &mut Progress,
+    ) {
+        if self.trace.is_some() {
+            self.finish_traced(world, at, flush_follows, progress);
+        } else if flush_follows {
+            flush(world, progress);
+        }
+    }
+
+    #[cold]
+    fn finish_traced(
+        &mut self,
+        world: &mut World,
+        at: usize,
+        flush_follows: bool,
+        progress: &mut Progress,
     ) {
         if let (Some(trace), Some(plan)) = (&mut self.trace, &self.plan) {
             trace.note_segment(&plan.segments[at], &self.entries, &mut self.crew);
         }
-        if flush {
-            let began = self.trace.is_some().then(Instant::now);
-            self.flush(world, report);
-            if let (Some(trace), Some(began)) = (&mut self.trace, began) {
+        let began = Instant::now();
+        if flush_follows {
+            flush(world, progress);
+            if let Some(trace) = &mut self.trace {
                 trace.note_flush(began);
             }
         }
     }
 
-    fn flush(&mut self, world: &mut World, report: &mut ScheduleReport) {
-        span::flush(|| {
-            if !world.is_flushed() {
-                Self::flush_now(world, report);
-            }
-        });
-    }
-
-    fn flush_now(world: &mut World, report: &mut ScheduleReport) {
-        let flushed = world.flush();
-        if !flushed.is_clean() {
-            tracing::warn!(report = ?flushed, "a flush could not do all that processors had recorded");
-        }
-        report.flush.add(flushed);
-    }
-
     /// Goes on with the first failure of a segment, in order.
-    fn fail(&mut self, at: usize) -> Result<(), ScheduleError> {
+    #[cold]
+    fn fail(&mut self, at: usize) -> Outcome {
         let Some(plan) = &self.plan else {
             return Ok(());
         };
         let mut first = None;
-        for &processor in plan.segments[at].vertices.iter().filter(|&&at| at != JOINT) {
-            let member = self.crew[processor as usize].get_mut();
+        for processor in plan.segments[at].processors() {
+            let member = self.crew[processor].get_mut();
             match member.failure.take() {
                 Some(failure) if first.is_none() => first = Some((processor, failure)),
                 Some(Failure::Panicked(panicked)) => crate::fragment::panic::forget(panicked),
@@ -260,18 +259,18 @@ impl Schedule {
         let Some((processor, failure)) = first else {
             return Ok(());
         };
-        let name = &*self.entries[processor as usize].name;
+        let name = &*self.entries[processor].name;
         match failure {
             Failure::Refused(crate::query::QueryError::NoResource { name: resource }) => {
-                Err(ScheduleError::NoResource {
+                Err(Box::new(ScheduleError::NoResource {
                     processor: name.into(),
                     name: resource,
-                })
+                }))
             }
-            Failure::Refused(error) => Err(ScheduleError::Query {
+            Failure::Refused(error) => Err(Box::new(ScheduleError::Query {
                 processor: name.into(),
                 error,
-            }),
+            })),
             Failure::Panicked(payload) => {
                 let text = payload.as_ref().and_then(|payload| {
                     let text = payload
@@ -287,12 +286,31 @@ impl Schedule {
     }
 }
 
+/// Flushes, in a span of its own, if that can do anything or anybody listens.
+#[inline]
+fn flush(world: &mut World, progress: &mut Progress) {
+    if span::is_heard() || !world.is_flushed() {
+        flush_now(world, progress);
+    }
+}
+
+#[inline(never)]
+fn flush_now(world: &mut World, progress: &mut Progress) {
+    span::flush(|| {
+        let flushed = world.flush();
+        if !flushed.is_clean() {
+            tracing::warn!(report = ?flushed, "a flush could not do all that processors had recorded");
+        }
+        progress.note_flush(flushed);
+    });
+}
+
 /// In an ordered universe: which ids are whose.
 fn stripes(
     world: &World,
     crew: &mut [MemberCell],
     entries: &[Entry],
-    vertices: &[u32],
+    segment: &Segment,
 ) -> Arc<Stripes> {
     let chunks: usize = world
         .archetypes
@@ -300,8 +318,8 @@ fn stripes(
         .map(|archetype| archetype.chunks.len())
         .sum();
     let mut pieces = 0;
-    for &processor in vertices.iter().filter(|&&processor| processor != JOINT) {
-        let Some(needs) = &entries[processor as usize].needs else {
+    for processor in segment.processors() {
+        let Some(needs) = &entries[processor].needs else {
             continue;
         };
         let first = pieces;
@@ -311,7 +329,7 @@ fn stripes(
         } else if needs.commands {
             pieces += 1;
         }
-        crew[processor as usize].get_mut().pieces = (first as u32, pieces as u32);
+        crew[processor].get_mut().pieces = (first as u32, pieces as u32);
     }
     Arc::new(Stripes::of(world, Some(pieces)))
 }

@@ -21,7 +21,7 @@ pub(super) trait Runner: Send {
     ///
     /// # Safety
     /// It was prepared for this world; else as for [`Param::lend`].
-    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<(), QueryError>;
+    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<(), Box<QueryError>>;
 
     /// What a run would see.
     fn count(&mut self, world: &World) -> Seen;
@@ -65,7 +65,7 @@ impl<P: Processor> Runner for Prepared<P> {
         self.processor.stop(world);
     }
 
-    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<(), QueryError> {
+    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<(), Box<QueryError>> {
         let Some(state) = &mut self.state else {
             unreachable!("it was prepared");
         };
@@ -78,7 +78,7 @@ impl<P: Processor> Runner for Prepared<P> {
             Err(error) => error,
         };
         P::Params::take_back(state, turn.version);
-        Err(refused)
+        Err(Box::new(refused))
     }
 
     fn count(&mut self, world: &World) -> Seen {
@@ -103,7 +103,7 @@ impl<F: FnMut(&mut World) + Send> Runner for Alone<F> {
     fn start(&mut self, _: &mut World) {}
     fn stop(&mut self, _: &mut World) {}
 
-    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<(), QueryError> {
+    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<(), Box<QueryError>> {
         unreachable!("it runs alone")
     }
 

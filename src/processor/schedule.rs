@@ -9,6 +9,7 @@ use crate::processor::member::{Member, Timing};
 use crate::processor::needs::Needs;
 use crate::processor::param::Plea;
 use crate::processor::plan::Plan;
+use crate::processor::run::Outcome;
 use crate::processor::solver::{GroupOrder, nearest};
 use crate::processor::{Execution, ProcessorBuilder, Roles, ScheduleError, Target};
 use crate::world::{Seat, World};
@@ -203,12 +204,18 @@ impl Schedule {
     /// [`ScheduleError`], all but [`NoResource`](ScheduleError::NoResource).
     #[inline]
     pub fn solve(&mut self, world: &mut World) -> Result<(), ScheduleError> {
+        self.solve_if_new(world).map_err(|error| *error)
+    }
+
+    #[inline]
+    pub(super) fn solve_if_new(&mut self, world: &mut World) -> Outcome {
         if !self.restless && self.has_seen(world) {
             return Ok(());
         }
-        self.solve_anew(world)
+        self.solve_anew(world).map_err(Box::new)
     }
 
+    #[cold]
     fn solve_anew(&mut self, world: &mut World) -> Result<(), ScheduleError> {
         self.attach(world)?;
         if self.plan.is_none() {
@@ -219,7 +226,7 @@ impl Schedule {
         if self.restless {
             self.settle(world);
         }
-        self.look(world)
+        self.look_closer(world)
     }
 
     /// Whether this world is its own; `false` if it has none, or one that is gone.
@@ -320,32 +327,37 @@ impl Schedule {
 
     /// Says which processors are passed by.
     fn pass_by(&mut self) {
-        let Some(plan) = &self.plan else { return };
+        let Some(plan) = &mut self.plan else { return };
         for (at, (entry, member)) in self.entries.iter().zip(&mut self.crew).enumerate() {
             let position = plan.order.position_of(at);
             let unmatched = entry.run_if_any_match && !plan.conflicts.sees_any(position);
             member.get_mut().idle = !entry.is_on(self.role) || unmatched;
+        }
+        for segment in &mut plan.segments {
+            let idle = |&processor: &usize| self.crew[processor].get_mut().idle;
+            segment.idle = segment.processors().filter(idle).count();
+            segment.ran = segment.processors().count() - segment.idle;
         }
     }
 
     /// Looks at the archetypes that have come. Before each segment: who has the world to himself can have put another
     /// one in its place, for which nothing is prepared.
     #[inline]
-    pub(super) fn look(&mut self, world: &World) -> Result<(), ScheduleError> {
+    pub(super) fn look(&mut self, world: &World) -> Outcome {
         if self.has_seen(world) {
             return Ok(());
         }
-        self.look_closer(world)
+        self.look_closer(world).map_err(Box::new)
     }
 
     /// Whether this world is its own, and no archetype has come since the last look.
     #[inline]
     fn has_seen(&self, world: &World) -> bool {
-        let own = |seat: &Weak<Seat>| seat.as_ptr() == Arc::as_ptr(&world.seat);
-        self.seat.as_ref().is_some_and(own)
-            && self.plan.as_ref().is_some_and(|plan| plan.has_seen(world))
+        // A plan goes with the world that it is for, and has seen none but that.
+        self.plan.as_ref().is_some_and(|plan| plan.has_seen(world))
     }
 
+    #[cold]
     fn look_closer(&mut self, world: &World) -> Result<(), ScheduleError> {
         if !self.is_of(world)? {
             return Err(ScheduleError::OtherWorld);

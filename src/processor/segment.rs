@@ -26,14 +26,30 @@ pub(super) struct Segment {
     pub(super) bag: Bag,
     /// Those that run on the schedule's own thread, in order: each waits for the one before.
     pub(super) main: Box<[u32]>,
+    /// Some of them can run side by side.
+    pub(super) wide: bool,
+    /// How many run, and how many are passed by.
+    pub(super) ran: usize,
+    pub(super) idle: usize,
     pub(super) habit: Habit,
 }
 
 impl Segment {
-    /// Whether some of them can run side by side.
-    pub(super) fn is_wide(&self) -> bool {
+    /// Has these edges from now on, upwards and each once.
+    pub(super) fn link(&mut self, edges: &[(u32, u32)]) {
+        self.graph = Graph::new(self.vertices.len(), edges);
+        self.bag = Bag::new(self.graph.first().collect::<Vec<_>>());
         // In a chain everybody but the last has one that waits for him alone.
-        self.bag.len() > 1 || !self.graph.is_chain()
+        self.wide = self.bag.len() > 1 || !self.graph.is_chain();
+    }
+
+    /// Its processors' numbers, in order.
+    pub(super) fn processors(&self) -> impl Iterator<Item = usize> {
+        let processors = self
+            .vertices
+            .iter()
+            .filter(|&&processor| processor != JOINT);
+        processors.map(|&processor| processor as usize)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::processor::Schedule;
 use crate::processor::entry::Entry;
 use crate::processor::executor::MemberCell;
-use crate::processor::segment::{JOINT, Segment};
+use crate::processor::segment::Segment;
 
 /// When what ran on which thread: from [`Schedule::take_trace`].
 #[derive(Debug)]
@@ -69,11 +69,11 @@ impl Trace {
         entries: &[Entry],
         crew: &mut [MemberCell],
     ) {
-        for &processor in segment.vertices.iter().filter(|&&at| at != JOINT) {
-            let member = crew[processor as usize].get_mut();
+        for processor in segment.processors() {
+            let member = crew[processor].get_mut();
             let timing = member.timing;
             if let (false, Some(began)) = (member.idle, timing.began) {
-                let name = self.name(&entries[processor as usize].name);
+                let name = self.name(&entries[processor].name);
                 self.events.push(Event {
                     name,
                     thread: timing.thread,

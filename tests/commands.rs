@@ -480,3 +480,39 @@ fn a_recorder_that_is_forgotten_keeps_its_commands_for_itself() {
     universe.trim();
     assert_eq!(universe.chunk_stats().in_use, 0);
 }
+
+#[test]
+fn a_short_end_joins_as_it_is_only_if_its_part_is_large() {
+    // Rows of a chunk, and of the first half of one, which recorders share.
+    let (rows, half) = {
+        let mut world = World::new();
+        world.set_chunk_size(1);
+        let _ = world.create_batch((0..10_000_u64).map(|n| (n,))).unwrap();
+        let rows = lengths(&mut world)[0];
+        (rows, rows.div_ceil(2))
+    };
+    for (whole, expected) in [(3, vec![half + 50]), (40, vec![half, 50])] {
+        let mut world = World::new();
+        world.set_chunk_size(1);
+        let mut commands = world.commands();
+        for n in 0..half + whole * rows + 50 {
+            commands.create((n as u64,)).unwrap();
+        }
+        drop(commands);
+        assert!(world.flush().is_clean());
+        world.check().unwrap();
+        let mut lengths = lengths(&mut world);
+        lengths.retain(|&length| length < rows);
+        assert_eq!(lengths, expected);
+    }
+}
+
+/// How many entities each chunk has.
+fn lengths(world: &mut World) -> Vec<usize> {
+    let mut lengths = Vec::new();
+    let mut chunks = Query::<&u64>::new(world).unwrap();
+    chunks
+        .on(world)
+        .for_each_chunk(|chunk, _| lengths.push(chunk.len()));
+    lengths
+}

@@ -389,40 +389,38 @@ impl Universe {
 
     /// Says whose a run is.
     pub(crate) fn enter(&self, run: Run, world: u16, archetype: u32, position: u32) {
-        for sub in 0..run.len() {
-            let owner = (u64::from(world) + 1) << (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)
-                | u64::from(archetype) << (POSITION_BITS + SUB_BITS)
-                | u64::from(position) << SUB_BITS
-                | u64::from(sub);
-            // Ordering: Relaxed. Only the owner, through `&mut` of its world, relies on what it says;
-            // to other worlds it says only "not yours", which it does before and after.
-            self.owners
-                .get((run.first() + sub) as usize)
-                .store(owner, Ordering::Relaxed);
+        let owner = (u64::from(world) + 1) << (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)
+            | u64::from(archetype) << (POSITION_BITS + SUB_BITS)
+            | u64::from(position) << SUB_BITS;
+        // Ordering: Relaxed. Only the owner, through `&mut` of its world, relies on what it says;
+        // to other worlds it says only "not yours", which it does before and after.
+        for (entry, sub) in self.owners_of(run).iter().zip(0..) {
+            entry.store(owner | sub, Ordering::Relaxed);
         }
+    }
+
+    /// The entries of a run's chunks.
+    #[inline(always)]
+    fn owners_of(&self, run: Run) -> &[AtomicU64] {
+        let first = run.first() as usize;
+        self.owners.range(first..first + run.len() as usize)
     }
 
     /// Says that a run is filled by a recorder for a world, and is in no archetype of it yet. Lock-free,
     /// from any thread that has the run to itself.
     pub(crate) fn enter_private(&self, run: Run, world: u16) {
-        for sub in 0..run.len() {
-            let owner = u64::from(PRIVATE) << (POSITION_BITS + SUB_BITS)
-                | u64::from(world) << SUB_BITS
-                | u64::from(sub);
-            // Ordering: Relaxed. Who follows an entity's place here has read the place by Acquire, and it
-            // was published after this.
-            self.owners
-                .get((run.first() + sub) as usize)
-                .store(owner, Ordering::Relaxed);
+        let owner = u64::from(PRIVATE) << (POSITION_BITS + SUB_BITS) | u64::from(world) << SUB_BITS;
+        // Ordering: Relaxed. Who follows an entity's place here has read the place by Acquire, and it
+        // was published after this.
+        for (entry, sub) in self.owners_of(run).iter().zip(0..) {
+            entry.store(owner | sub, Ordering::Relaxed);
         }
     }
 
     /// Says that a run is nobody's.
     pub(crate) fn leave(&self, run: Run) {
-        for sub in 0..run.len() {
-            self.owners
-                .get((run.first() + sub) as usize)
-                .store(0, Ordering::Relaxed);
+        for entry in self.owners_of(run) {
+            entry.store(0, Ordering::Relaxed);
         }
     }
 

@@ -119,6 +119,18 @@ impl<T: ZeroFilled> Table<T> {
         unsafe { self.get_unchecked(index) }
     }
 
+    /// The values in `range`, checked.
+    #[cfg(not(loom))]
+    #[inline]
+    pub(crate) fn range(&self, range: Range<usize>) -> &[T] {
+        assert!(range.start <= range.end && range.end <= self.len);
+        // SAFETY: just checked; values of the table, which lend themselves as `get` does.
+        unsafe {
+            let first = self.first().as_ptr().add(range.start);
+            core::slice::from_raw_parts(first, range.end - range.start)
+        }
+    }
+
     /// Sets the values in `range` to zero.
     #[cfg(not(loom))]
     pub(crate) fn clear(&mut self, range: Range<usize>) {

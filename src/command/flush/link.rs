@@ -7,6 +7,10 @@ use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{FragmentError, Value};
 use crate::world::{World, WorldError};
 
+/// A chunk that is less than half full joins as it is, if what is empty in it is no more than one in so many of the
+/// rows that its part has in all: little is lost then, and half a long chunk takes long to copy.
+const LITTLE: u32 = 16;
+
 /// Rows of a private chunk.
 struct Rows<'a> {
     chunk: &'a mut Chunk,
@@ -66,7 +70,7 @@ impl Flush<'_> {
                 if let Some(Ok(joining)) = &joining {
                     let whole = there.own && joining.same_layout;
                     let result = if whole {
-                        world.take_over(private, joining, &mut self.panicked)
+                        world.take_over(private, part.rows, joining, &mut self.panicked)
                     } else {
                         let rows = Rows {
                             chunk: &mut there.chunk,
@@ -213,11 +217,13 @@ impl World {
         Ok(self.shared.intern_shared(info, value))
     }
 
-    /// Takes a private chunk over. One that is less than half full first tops up the chunk that has room; if
-    /// all of it finds room there, it stays behind, empty. How many rows joined.
+    /// Takes a private chunk over, of a part with so many rows. One that is less than half full, and large among
+    /// them, first tops up the chunk that has room; if all of it finds room there, it stays behind, empty. How
+    /// many rows joined.
     fn take_over(
         &mut self,
         private: &mut Option<Private>,
+        of: u32,
         joining: &Joining,
         panicked: &mut Panicked,
     ) -> Result<u32, (u32, WorldError)> {
@@ -226,7 +232,8 @@ impl World {
         let data = &self.archetypes[joining.archetype as usize];
         let open = data.groups[joining.group as usize].open.last();
         // One that is half full, or meets an empty one, becomes an open chunk itself.
-        let poured = 2 * count < there.chunk.capacity;
+        let empty = there.chunk.capacity - count;
+        let poured = count < empty && empty > of / LITTLE;
         if poured && let Some(&open) = open {
             let open = &data.chunks[open as usize];
             let moving = count.min(open.capacity - open.len);

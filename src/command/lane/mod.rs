@@ -34,8 +34,8 @@ use recent::Recent;
 /// "None", where a number is expected.
 pub(in crate::command) const NONE: u32 = u32::MAX;
 
-/// 16 KiB chunks that a private chunk has at most. Half of a last one, which is
-/// not full, may have to be copied.
+/// 16 KiB chunks that a private chunk has at most. Less than half of a last one, which is not full, may have to be
+/// copied, if its part is not large.
 const LONGEST: u32 = crate::chunk::MEGACHUNK_CHUNKS as u32;
 
 /// A recorded command. 16 bytes.

@@ -193,7 +193,9 @@ impl Archetype {
             resume(Some(panic));
         }
         self.chunks.push(chunk);
-        universe.enter(run, world, self.number, position);
+        universe
+            .directory()
+            .enter(run, world, self.number, position);
         self.groups[group as usize].chunks += 1;
         self.open(position);
         Ok(position)
@@ -414,7 +416,7 @@ impl Archetype {
                 tracing::error!("the drop of a chunk fragment panicked; the panic ends here");
             }
         }
-        universe.leave(chunk.run);
+        universe.directory().leave(chunk.run);
         // SAFETY: the chunk was this archetype's, holds no values, and is forgotten here.
         unsafe { universe.give_chunk(chunk.run) };
     }

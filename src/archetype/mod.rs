@@ -13,6 +13,7 @@ mod archetype;
 mod chunk;
 mod chunk_list;
 mod column;
+mod directory;
 mod draft;
 mod edge;
 mod gaps;
@@ -22,12 +23,11 @@ mod refit;
 mod runs;
 #[cfg(test)]
 pub(crate) mod scarce;
-pub(crate) mod universe;
+mod universe;
+mod world_numbers;
 
 pub use layout::{ChunkLayout, Content, MAX_ALIGN};
 pub use universe::Universe;
-
-pub(crate) use universe::Finder;
 
 pub(crate) use archetype::{
     Archetype, ChunkValue, EnabledBits, Group, Row, SharedId, begin, read_bit, set_bits, write_bit,
@@ -35,6 +35,7 @@ pub(crate) use archetype::{
 pub(crate) use chunk::{AGING, Chunk, LONG_AGO, NOT_OPEN, is_newer};
 pub(crate) use chunk_list::ChunkList;
 pub(crate) use column::{Column, copy_value};
+pub(crate) use directory::{ARCHETYPES, Finder, ROWS_PER_CHUNK, place};
 pub(crate) use draft::Draft;
 pub(crate) use edge::{Carry, Change, Edge, Edges};
 pub(crate) use gaps::Move;

@@ -109,7 +109,9 @@ impl Archetype {
         self.entities -= chunk.len as usize;
         self.left_group(chunk.group);
         if let Some(moved) = self.chunks.get(position as usize) {
-            universe.enter(moved.run, world, self.number, position);
+            universe
+                .directory()
+                .enter(moved.run, world, self.number, position);
             if moved.open_at != NOT_OPEN {
                 self.groups[moved.group as usize].open[moved.open_at as usize] = position;
             }
@@ -136,7 +138,9 @@ impl Archetype {
         chunk.filled(version);
         self.entities += chunk.len as usize;
         let (position, has_room) = (self.chunks.len() as u32, !chunk.is_full());
-        universe.enter(chunk.run, world, self.number, position);
+        universe
+            .directory()
+            .enter(chunk.run, world, self.number, position);
         self.chunks.push(chunk);
         self.groups[group as usize].chunks += 1;
         if has_room {

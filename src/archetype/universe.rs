@@ -4,26 +4,12 @@ use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
 use std::io;
 
-use crate::archetype::archetype::Row;
+use crate::archetype::directory::{Directory, Finder, ROWS_PER_CHUNK, place};
+use crate::archetype::world_numbers::WorldNumbers;
 use crate::chunk::{ChunkError, ChunkOptions, MegachunkAllocator, Run};
-use crate::entity::{Entity, EntityIndex, Full, IndexOptions, Place, Places};
+use crate::entity::{Entity, EntityIndex, Full, IndexOptions, Place};
 use crate::fragment::FragmentRegistry;
-use crate::memory::Table;
-use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-
-/// Rows that one 16 KiB chunk's number can name.
-pub(crate) const ROWS_PER_CHUNK: u32 = 2_048;
-/// Archetypes that a world can have, and one that none has.
-pub(crate) const ARCHETYPES: usize = 1 << 20;
-const ARCHETYPE_BITS: u32 = 20;
-const POSITION_BITS: u32 = 22;
-const SUB_BITS: u32 = 6;
-/// The archetype that the directory names for chunks that recorders fill.
-const PRIVATE: u32 = ARCHETYPES as u32 - 1;
-/// The world that it names for chunks that are no world's.
-const NOBODY: u16 = u16::MAX;
-/// Worlds that a universe can have at one time.
-const WORLDS: usize = u16::MAX as usize;
+use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// Empty mega-chunks (1 MiB each) whose memory a universe keeps: what comes and goes from frame to frame
 /// does not go to the system and back.
@@ -39,9 +25,10 @@ struct Parts {
     /// None of these if they were too large to be made as new.
     index: Option<EntityIndex>,
     registry: Option<FragmentRegistry>,
-    /// All zeros.
-    owners: Table<AtomicU64>,
-    worlds: Table<AtomicU64>,
+    /// All chunks are nobody's.
+    directory: Directory,
+    /// All are free.
+    worlds: WorldNumbers,
 }
 
 /// The parts of the last universe that has ended.
@@ -80,94 +67,13 @@ pub struct Universe {
     /// All of it is left to the next universe of the process.
     recycles: bool,
     registry: ManuallyDrop<FragmentRegistry>,
-    /// Chunk number → whose it is: `world + 1 16 | archetype 20 | position 22 | which of its run 6`.
-    owners: ManuallyDrop<Table<AtomicU64>>,
-    /// A bit for each world number in use.
-    worlds: ManuallyDrop<Table<AtomicU64>>,
+    directory: ManuallyDrop<Directory>,
+    worlds: ManuallyDrop<WorldNumbers>,
     /// Ids do not depend on threads.
     ordered: bool,
     /// Below this claim word no slot is free, in an ordered universe.
     lowest: AtomicU32,
 }
-
-/// Whose a chunk is, as the directory has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Owner(u64);
-
-impl Owner {
-    /// The world's number, or one that no world has if the chunk is nobody's.
-    #[inline(always)]
-    pub(crate) fn world(self) -> u16 {
-        ((self.0 >> (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)) as u16).wrapping_sub(1)
-    }
-
-    /// The archetype's number in its world.
-    #[inline(always)]
-    pub(crate) fn archetype(self) -> u32 {
-        (self.0 >> (POSITION_BITS + SUB_BITS)) as u32 & ((1 << ARCHETYPE_BITS) - 1)
-    }
-
-    /// The chunk's position in its archetype.
-    #[inline(always)]
-    pub(crate) fn position(self) -> u32 {
-        (self.0 >> SUB_BITS) as u32 & ((1 << POSITION_BITS) - 1)
-    }
-
-    /// The world for which a recorder fills the chunk, which is in no archetype yet; `None` of any other
-    /// chunk.
-    pub(crate) fn private_of(self) -> Option<u16> {
-        let private = self.archetype() == PRIVATE && self.world() == NOBODY;
-        private.then(|| self.position() as u16)
-    }
-
-    /// Which of the run's chunks this is.
-    #[inline(always)]
-    pub(crate) fn sub(self) -> u32 {
-        self.0 as u32 & ((1 << SUB_BITS) - 1)
-    }
-}
-
-/// Where the entities of a world lie, for as long as nobody changes the world: two addresses to keep in
-/// registers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Finder<'a> {
-    places: Places<'a>,
-    owners: NonNull<AtomicU64>,
-    world: u16,
-}
-
-impl Finder<'_> {
-    /// Asks the processor for what it takes to find an entity soon.
-    #[inline(always)]
-    pub(crate) fn expect(self, entity: Entity) {
-        self.places.expect(entity);
-    }
-
-    /// The archetype and row of an entity; `None` if it is not built in this world.
-    #[inline(always)]
-    pub(crate) fn find(self, entity: Entity) -> Option<(u32, Row)> {
-        let place = self.places.of(entity)?;
-        // Ordering: as in `Universe::enter`.
-        //
-        // SAFETY: a place's chunk is below the number of chunks, and there is an owner for each; the universe
-        // lives as long as `self` is borrowed from it.
-        let owner = unsafe { self.owners.add(place.chunk() as usize).as_ref() };
-        let owner = Owner(owner.load(Ordering::Relaxed));
-        if owner.world() != self.world || place.row() >= ROWS_PER_CHUNK {
-            return None;
-        }
-        let row = Row {
-            chunk: owner.position(),
-            row: owner.sub() * ROWS_PER_CHUNK + place.row(),
-        };
-        Some((owner.archetype(), row))
-    }
-}
-
-// SAFETY: an address of atomics that any thread may load, and that live as long as what it is borrowed from.
-unsafe impl Send for Finder<'_> {}
-// SAFETY: as above.
-unsafe impl Sync for Finder<'_> {}
 
 impl Universe {
     /// A universe without worlds, with the default options, but that it keeps up to 256 MiB of empty chunks
@@ -238,8 +144,8 @@ impl Universe {
             chunks: chunks.build()?,
             index: Some(index.build()?),
             registry: None,
-            owners: Table::new(crate::chunk::CHUNKS, 9 << 12)?,
-            worlds: Table::new(WORLDS.div_ceil(64), 0)?,
+            directory: Directory::new()?,
+            worlds: WorldNumbers::new()?,
         })
     }
 
@@ -251,7 +157,7 @@ impl Universe {
             chunks: ManuallyDrop::new(parts.chunks),
             recycles,
             registry: ManuallyDrop::new(registry),
-            owners: ManuallyDrop::new(parts.owners),
+            directory: ManuallyDrop::new(parts.directory),
             worlds: ManuallyDrop::new(parts.worlds),
             ordered: false,
             lowest: AtomicU32::new(0),
@@ -332,39 +238,26 @@ impl Universe {
         &mut self.index
     }
 
+    /// Whose each chunk is.
+    #[inline(always)]
+    pub(crate) fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// Where the entities of a world lie.
+    #[inline(always)]
+    pub(crate) fn finder(&self, world: u16) -> Finder<'_> {
+        self.directory.finder(self.index.places(), world)
+    }
+
     /// A number for a new world; `None` if there are 65,535 worlds. Lock-free.
     pub(crate) fn add_world(&self) -> Option<u16> {
-        for at in 0..WORLDS.div_ceil(64) {
-            let word = self.worlds.get(at);
-            let mut taken = word.load(Ordering::Relaxed);
-            while taken != u64::MAX {
-                let bit = taken.trailing_ones();
-                let number = at * 64 + bit as usize;
-                if number >= WORLDS {
-                    return None;
-                }
-                // Ordering: Acquire pairs with the Release in `remove_world`.
-                match word.compare_exchange_weak(
-                    taken,
-                    taken | 1 << bit,
-                    Ordering::Acquire,
-                    Ordering::Relaxed,
-                ) {
-                    Ok(_) => return Some(number as u16),
-                    Err(now) => taken = now,
-                }
-            }
-        }
-        None
+        self.worlds.take()
     }
 
     /// Gives a world's number back, which has no chunks any more.
     pub(crate) fn remove_world(&self, world: u16) {
-        let bit = 1 << (world % 64);
-        // Ordering: Release pairs with the Acquire in `add_world`.
-        self.worlds
-            .get(usize::from(world) / 64)
-            .fetch_and(!bit, Ordering::Release);
+        self.worlds.give_back(world);
     }
 
     /// Takes a run of chunks.
@@ -385,69 +278,6 @@ impl Universe {
     #[inline(always)]
     pub(crate) fn base(&self, run: Run) -> NonNull<u8> {
         self.chunks.base(run.first())
-    }
-
-    /// Says whose a run is.
-    pub(crate) fn enter(&self, run: Run, world: u16, archetype: u32, position: u32) {
-        let owner = (u64::from(world) + 1) << (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)
-            | u64::from(archetype) << (POSITION_BITS + SUB_BITS)
-            | u64::from(position) << SUB_BITS;
-        // Ordering: Relaxed. Only the owner, through `&mut` of its world, relies on what it says;
-        // to other worlds it says only "not yours", which it does before and after.
-        for (entry, sub) in self.owners_of(run).iter().zip(0..) {
-            entry.store(owner | sub, Ordering::Relaxed);
-        }
-    }
-
-    /// The entries of a run's chunks.
-    #[inline(always)]
-    fn owners_of(&self, run: Run) -> &[AtomicU64] {
-        let first = run.first() as usize;
-        self.owners.range(first..first + run.len() as usize)
-    }
-
-    /// Says that a run is filled by a recorder for a world, and is in no archetype of it yet. Lock-free,
-    /// from any thread that has the run to itself.
-    pub(crate) fn enter_private(&self, run: Run, world: u16) {
-        let owner = u64::from(PRIVATE) << (POSITION_BITS + SUB_BITS) | u64::from(world) << SUB_BITS;
-        // Ordering: Relaxed. Who follows an entity's place here has read the place by Acquire, and it
-        // was published after this.
-        for (entry, sub) in self.owners_of(run).iter().zip(0..) {
-            entry.store(owner | sub, Ordering::Relaxed);
-        }
-    }
-
-    /// Says that a run is nobody's.
-    pub(crate) fn leave(&self, run: Run) {
-        for entry in self.owners_of(run) {
-            entry.store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// Whose a chunk is.
-    #[inline(always)]
-    pub(crate) fn owner(&self, place: Place) -> Owner {
-        // Ordering: as in `enter`.
-        //
-        // SAFETY: a place's chunk is below the number of chunks.
-        let owner = unsafe { self.owners.get_unchecked(place.chunk() as usize) };
-        Owner(owner.load(Ordering::Relaxed))
-    }
-
-    /// Where the entities of a world lie.
-    #[inline(always)]
-    pub(crate) fn finder(&self, world: u16) -> Finder<'_> {
-        Finder {
-            places: self.index.places(),
-            owners: self.owners.first(),
-            world,
-        }
-    }
-
-    /// Whose the chunk of a number is.
-    pub(crate) fn owner_of(&self, chunk: u32) -> Owner {
-        // Ordering: as in `enter`.
-        Owner(self.owners.get(chunk as usize).load(Ordering::Relaxed))
     }
 
     /// 16 KiB chunks that somebody has.
@@ -600,21 +430,15 @@ impl Universe {
     }
 }
 
-/// The place of a row of a run.
-#[inline(always)]
-pub(crate) fn place(run: Run, row: u32) -> Place {
-    Place::within(run.first() + row / ROWS_PER_CHUNK, row % ROWS_PER_CHUNK)
-}
-
 impl Drop for Universe {
     fn drop(&mut self) {
         // SAFETY: each is taken once, here; nobody uses the universe afterwards.
-        let (chunks, index, registry, owners, worlds) = unsafe {
+        let (chunks, index, registry, directory, worlds) = unsafe {
             (
                 ManuallyDrop::take(&mut self.chunks),
                 ManuallyDrop::take(&mut self.index),
                 ManuallyDrop::take(&mut self.registry),
-                ManuallyDrop::take(&mut self.owners),
+                ManuallyDrop::take(&mut self.directory),
                 ManuallyDrop::take(&mut self.worlds),
             )
         };
@@ -626,7 +450,7 @@ impl Drop for Universe {
                 chunks,
                 index: index.recycle(),
                 registry: registry.recycle(),
-                owners,
+                directory,
                 worlds,
             })));
         }

@@ -1,6 +1,6 @@
 //! What must hold for a lane that nobody has, in the [integrity check](crate::world::World::check).
 
-use crate::archetype::universe::place;
+use crate::archetype::place;
 use crate::command::lane::{Lane, NONE};
 use crate::world::FlawPlace;
 use crate::world::check::{Found, Held};
@@ -35,7 +35,7 @@ impl Lane {
                 "nobody knows what it is for, or whose it is".into()
             });
             for sub in 0..chunk.run.len() {
-                let owner = self.universe.owner_of(chunk.run.first() + sub);
+                let owner = self.universe.directory().owner_of(chunk.run.first() + sub);
                 let mine = owner.private_of() == Some(self.world) && owner.sub() == sub;
                 found.expect(mine, at, || {
                     format!("the directory says of its part {sub}: {owner:?}")

@@ -52,7 +52,9 @@ impl World {
             if data.number != new {
                 data.number = new;
                 for (position, chunk) in (0..).zip(&data.chunks) {
-                    self.universe.enter(chunk.run, self.number, new, position);
+                    self.universe
+                        .directory()
+                        .enter(chunk.run, self.number, new, position);
                 }
             }
             for &id in &data.ids {

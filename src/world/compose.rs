@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::archetype::universe::ARCHETYPES;
 use crate::archetype::{
-    Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Group, SharedId,
+    ARCHETYPES, Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Group, SharedId,
 };
 use crate::fragment::{Bundle, FragmentError, FragmentId, Value};
 use crate::world::bundles::NO_ARCHETYPE;

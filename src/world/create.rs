@@ -1,7 +1,6 @@
 //! Entities come: one by one, in batches, reserved first.
 
-use crate::archetype::universe::place;
-use crate::archetype::{Archetype, Row, Rows, SharedId, Universe};
+use crate::archetype::{Archetype, Row, Rows, SharedId, Universe, place};
 use crate::entity::{Entity, EntityFault, Place};
 use crate::fragment::panic::{Panicked, first as earlier, forget, note, resume};
 use crate::fragment::{Bundle, Value};

@@ -350,7 +350,9 @@ impl World {
             Ok(Some(place)) if place == Place::LEAVING => {
                 EntityError::new(entity, EntityFault::Destroyed).into()
             }
-            Ok(Some(place)) if self.universe.owner(place).private_of() == Some(self.number) => {
+            Ok(Some(place))
+                if self.universe.directory().owner(place).private_of() == Some(self.number) =>
+            {
                 WorldError::Pending { entity }
             }
             Ok(Some(_)) => WorldError::Elsewhere { entity },

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{Lane, NONE};
-use crate::archetype::universe::place;
+use crate::archetype::place;
 use crate::command::stripes::Ids;
 use crate::fragment::Bundle;
 use crate::fragment::panic::{Panicked, first, forget, note, resume};

@@ -3,8 +3,7 @@
 use core::any::TypeId;
 
 use super::{Cut, LONGEST, Lane, NONE, Part, Private, Span, Stream, Way};
-use crate::archetype::Draft;
-use crate::archetype::universe::{ROWS_PER_CHUNK, place};
+use crate::archetype::{Draft, ROWS_PER_CHUNK, place};
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityFault};
 use crate::fragment::{Bundle, FragmentError, FragmentId};
@@ -213,7 +212,9 @@ impl Lane {
         self.privates.reserve(1);
         self.private_of.reserve(1);
         let chunk = draft.take_chunk(&self.universe, shift)?;
-        self.universe.enter_private(chunk.run, self.world);
+        self.universe
+            .directory()
+            .enter_private(chunk.run, self.world);
         let private = self.privates.len() as u32;
         self.private_of.insert(chunk.run.first(), private);
         self.privates.push(Private { chunk, stream, own });
@@ -223,7 +224,7 @@ impl Lane {
     /// Where an entity lies that the open recorder has created: which private chunk, and which row.
     pub(in crate::command) fn find(&self, entity: Entity) -> Option<(u32, u32)> {
         let place = self.universe.index().place_of(entity)?;
-        let owner = self.universe.owner(place);
+        let owner = self.universe.directory().owner(place);
         if owner.private_of() != Some(self.world) {
             return None;
         }

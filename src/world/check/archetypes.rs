@@ -1,7 +1,6 @@
 //! Archetypes, their groups, chunks and rows.
 
-use crate::archetype::universe::place;
-use crate::archetype::{Archetype, LONG_AGO, NOT_OPEN, begin};
+use crate::archetype::{Archetype, LONG_AGO, NOT_OPEN, begin, place};
 use crate::chunk::CHUNK_BYTES;
 use crate::entity::Entity;
 use crate::world::World;
@@ -256,7 +255,7 @@ impl World {
             },
         );
         for sub in 0..chunk.run.len() {
-            let owner = self.universe.owner_of(chunk.run.first() + sub);
+            let owner = self.universe.directory().owner_of(chunk.run.first() + sub);
             let mine = owner.world() == self.number
                 && owner.archetype() == archetype
                 && owner.position() == position

@@ -194,10 +194,11 @@ mod tests {
     fn a_chunk_of_somebody_else_is_found() {
         let (world, _, archetype, row) = world();
         let run = world.archetypes[archetype as usize].chunks[row.chunk as usize].run;
-        world.universe.leave(run);
+        world.universe.directory().leave(run);
         assert!(said(&world).contains("directory"));
         world
             .universe
+            .directory()
             .enter(run, world.number, archetype, row.chunk);
         world.check().unwrap();
     }

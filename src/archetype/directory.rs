@@ -1,0 +1,182 @@
+//! `Directory`: whose each chunk of a universe is.
+
+use core::ptr::NonNull;
+use std::io;
+
+use crate::archetype::archetype::Row;
+use crate::chunk::Run;
+use crate::entity::{Entity, Place, Places};
+use crate::memory::Table;
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// Rows that one 16 KiB chunk's number can name.
+pub(crate) const ROWS_PER_CHUNK: u32 = 2_048;
+/// Archetypes that a world can have, and one that none has.
+pub(crate) const ARCHETYPES: usize = 1 << 20;
+const ARCHETYPE_BITS: u32 = 20;
+const POSITION_BITS: u32 = 22;
+const SUB_BITS: u32 = 6;
+/// The archetype that the directory names for chunks that recorders fill.
+const PRIVATE: u32 = ARCHETYPES as u32 - 1;
+/// The world that it names for chunks that are no world's.
+const NOBODY: u16 = u16::MAX;
+
+/// The number of a chunk → whose it is: `world + 1 16 | archetype 20 | position 22 | which of its run 6`; 0 where it
+/// is nobody's.
+#[derive(Debug)]
+pub(crate) struct Directory(Table<AtomicU64>);
+
+/// Whose a chunk is, as the directory has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner(u64);
+
+impl Owner {
+    /// The world's number, or one that no world has if the chunk is nobody's.
+    #[inline(always)]
+    pub(crate) fn world(self) -> u16 {
+        ((self.0 >> (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)) as u16).wrapping_sub(1)
+    }
+
+    /// The archetype's number in its world.
+    #[inline(always)]
+    pub(crate) fn archetype(self) -> u32 {
+        (self.0 >> (POSITION_BITS + SUB_BITS)) as u32 & ((1 << ARCHETYPE_BITS) - 1)
+    }
+
+    /// The chunk's position in its archetype.
+    #[inline(always)]
+    pub(crate) fn position(self) -> u32 {
+        (self.0 >> SUB_BITS) as u32 & ((1 << POSITION_BITS) - 1)
+    }
+
+    /// The world for which a recorder fills the chunk, which is in no archetype yet; `None` of any other
+    /// chunk.
+    pub(crate) fn private_of(self) -> Option<u16> {
+        let private = self.archetype() == PRIVATE && self.world() == NOBODY;
+        private.then(|| self.position() as u16)
+    }
+
+    /// Which of the run's chunks this is.
+    #[inline(always)]
+    pub(crate) fn sub(self) -> u32 {
+        self.0 as u32 & ((1 << SUB_BITS) - 1)
+    }
+}
+
+/// Where the entities of a world lie, for as long as nobody changes the world: two addresses to keep in
+/// registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Finder<'a> {
+    places: Places<'a>,
+    owners: NonNull<AtomicU64>,
+    world: u16,
+}
+
+impl Finder<'_> {
+    /// Asks the processor for what it takes to find an entity soon.
+    #[inline(always)]
+    pub(crate) fn expect(self, entity: Entity) {
+        self.places.expect(entity);
+    }
+
+    /// The archetype and row of an entity; `None` if it is not built in this world.
+    #[inline(always)]
+    pub(crate) fn find(self, entity: Entity) -> Option<(u32, Row)> {
+        let place = self.places.of(entity)?;
+        // Ordering: as in `Directory::enter`.
+        //
+        // SAFETY: a place's chunk is below the number of chunks, and there is an owner for each; the directory
+        // lives as long as `self` is borrowed from it.
+        let owner = unsafe { self.owners.add(place.chunk() as usize).as_ref() };
+        let owner = Owner(owner.load(Ordering::Relaxed));
+        if owner.world() != self.world || place.row() >= ROWS_PER_CHUNK {
+            return None;
+        }
+        let row = Row {
+            chunk: owner.position(),
+            row: owner.sub() * ROWS_PER_CHUNK + place.row(),
+        };
+        Some((owner.archetype(), row))
+    }
+}
+
+// SAFETY: an address of atomics that any thread may load, and that live as long as what it is borrowed from.
+unsafe impl Send for Finder<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Finder<'_> {}
+
+impl Directory {
+    /// One in which all chunks are nobody's.
+    pub(super) fn new() -> io::Result<Self> {
+        Table::new(crate::chunk::CHUNKS, 9 << 12).map(Self)
+    }
+
+    /// Says whose a run is.
+    pub(crate) fn enter(&self, run: Run, world: u16, archetype: u32, position: u32) {
+        let owner = (u64::from(world) + 1) << (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)
+            | u64::from(archetype) << (POSITION_BITS + SUB_BITS)
+            | u64::from(position) << SUB_BITS;
+        // Ordering: Relaxed. Only the owner, through `&mut` of its world, relies on what it says;
+        // to other worlds it says only "not yours", which it does before and after.
+        for (entry, sub) in self.of_run(run).iter().zip(0..) {
+            entry.store(owner | sub, Ordering::Relaxed);
+        }
+    }
+
+    /// The entries of a run's chunks.
+    #[inline(always)]
+    fn of_run(&self, run: Run) -> &[AtomicU64] {
+        let first = run.first() as usize;
+        self.0.range(first..first + run.len() as usize)
+    }
+
+    /// Says that a run is filled by a recorder for a world, and is in no archetype of it yet. Lock-free,
+    /// from any thread that has the run to itself.
+    pub(crate) fn enter_private(&self, run: Run, world: u16) {
+        let owner = u64::from(PRIVATE) << (POSITION_BITS + SUB_BITS) | u64::from(world) << SUB_BITS;
+        // Ordering: Relaxed. Who follows an entity's place here has read the place by Acquire, and it
+        // was published after this.
+        for (entry, sub) in self.of_run(run).iter().zip(0..) {
+            entry.store(owner | sub, Ordering::Relaxed);
+        }
+    }
+
+    /// Says that a run is nobody's.
+    pub(crate) fn leave(&self, run: Run) {
+        for entry in self.of_run(run) {
+            entry.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Whose a chunk is.
+    #[inline(always)]
+    pub(crate) fn owner(&self, place: Place) -> Owner {
+        // Ordering: as in `enter`.
+        //
+        // SAFETY: a place's chunk is below the number of chunks.
+        let owner = unsafe { self.0.get_unchecked(place.chunk() as usize) };
+        Owner(owner.load(Ordering::Relaxed))
+    }
+
+    /// Whose the chunk of a number is.
+    pub(crate) fn owner_of(&self, chunk: u32) -> Owner {
+        // Ordering: as in `enter`.
+        Owner(self.0.get(chunk as usize).load(Ordering::Relaxed))
+    }
+
+    /// Where the entities of a world lie, which have these places.
+    #[inline(always)]
+    pub(super) fn finder<'a>(&'a self, places: Places<'a>, world: u16) -> Finder<'a> {
+        Finder {
+            places,
+            owners: self.0.first(),
+            world,
+        }
+    }
+}
+
+/// The place of a row of a run.
+#[inline(always)]
+pub(crate) fn place(run: Run, row: u32) -> Place {
+    Place::within(run.first() + row / ROWS_PER_CHUNK, row % ROWS_PER_CHUNK)
+}

@@ -1,0 +1,55 @@
+//! `WorldNumbers`: which numbers the worlds of a universe have.
+
+use std::io;
+
+use crate::memory::Table;
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// Worlds that a universe can have at one time.
+const WORLDS: usize = u16::MAX as usize;
+
+/// A bit for each number in use.
+#[derive(Debug)]
+pub(super) struct WorldNumbers(Table<AtomicU64>);
+
+impl WorldNumbers {
+    /// All free.
+    pub(super) fn new() -> io::Result<Self> {
+        Table::new(WORLDS.div_ceil(64), 0).map(Self)
+    }
+
+    /// A number for a new world; `None` if there are 65,535 worlds. Lock-free.
+    pub(super) fn take(&self) -> Option<u16> {
+        for at in 0..WORLDS.div_ceil(64) {
+            let word = self.0.get(at);
+            let mut taken = word.load(Ordering::Relaxed);
+            while taken != u64::MAX {
+                let bit = taken.trailing_ones();
+                let number = at * 64 + bit as usize;
+                if number >= WORLDS {
+                    return None;
+                }
+                // Ordering: Acquire pairs with the Release in `give_back`.
+                match word.compare_exchange_weak(
+                    taken,
+                    taken | 1 << bit,
+                    Ordering::Acquire,
+                    Ordering::Relaxed,
+                ) {
+                    Ok(_) => return Some(number as u16),
+                    Err(now) => taken = now,
+                }
+            }
+        }
+        None
+    }
+
+    /// Gives a world's number back, which has no chunks any more.
+    pub(super) fn give_back(&self, world: u16) {
+        let bit = 1 << (world % 64);
+        // Ordering: Release pairs with the Acquire in `take`.
+        self.0
+            .get(usize::from(world) / 64)
+            .fetch_and(!bit, Ordering::Release);
+    }
+}

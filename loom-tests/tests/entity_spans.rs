@@ -142,7 +142,7 @@ fn a_word_that_is_claimed_in_an_open_span_has_the_next_versions() {
 
 #[test]
 fn a_word_that_passes_through_three_threads_has_the_next_versions() {
-    // Freed singly by one thread, gathered and given back whole by another, claimed by a third.
+    // Freed singly, one slot by another thread, gathered and given back whole by a third, claimed by a fourth.
     model(
         "a_word_that_passes_through_three_threads_has_the_next_versions",
         // The threads one after the other, in any order: what matters is what each sees of the others.
@@ -150,9 +150,10 @@ fn a_word_that_passes_through_three_threads_has_the_next_versions() {
         || {
             let (index, entities) = all_taken_but(&[]);
             let (first, second) = (entities[4], entities[5]);
+            index.destroy(second).expect("nobody else destroys it");
+            index.flush();
             let freer = spawn(&index, move |index| {
                 index.destroy(first).expect("nobody else destroys it");
-                index.destroy(second).expect("nobody else destroys it");
                 index.flush();
             });
             let gatherer = spawn(&index, |index| {

@@ -166,13 +166,15 @@ fn a_word_that_passes_through_three_threads_has_the_next_versions() {
             freer.join();
             let gathered = gatherer.join();
             let claimed = claimer.join();
-            let next = |entity: Entity, lives| handle(entity.index(), entity.version() + 2 * lives);
-            let lives = 1 + u32::from(gathered.is_some());
+            let next =
+                |entity: Entity, lives: u32| handle(entity.index(), entity.version() + 2 * lives);
             if let Some(claimed) = claimed {
                 for entity in claimed {
                     assert!(index.exists(entity));
+                    assert!(gathered.iter().flatten().all(|&other| other != entity));
+                    // The gatherer lived there before, if only until it found nothing beside it, or did not.
                     let before = entities[entity.index() as usize];
-                    assert!(entity == next(before, 1) || entity == next(before, lives));
+                    assert!(entity == next(before, 1) || entity == next(before, 2));
                 }
             } else {
                 assert_eq!(room(&index), 2);

@@ -241,10 +241,13 @@ pub fn spawn<R: 'static>(
 ) -> Thread<R> {
     let cache: Box<dyn ThreadCache> = Box::new(allocator.thread_cache());
     let allocator = Arc::clone(allocator);
-    let handle = thread::spawn(move || {
+    // Of one type, so that loom's threads are compiled once for each kind of result and not for each model.
+    let work: Box<dyn FnOnce(&Allocator) -> R> = Box::new(work);
+    let thread: Box<dyn FnOnce() -> (R, Box<dyn ThreadCache>)> = Box::new(move || {
         cache.adopt();
         (work(&allocator), cache)
     });
+    let handle = thread::spawn(thread);
     Thread { handle }
 }
 

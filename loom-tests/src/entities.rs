@@ -71,10 +71,13 @@ pub fn spawn_with<R: 'static>(
     work: impl FnOnce(&EntityIndex) -> R + 'static,
 ) -> Thread<R> {
     let index = Arc::clone(index);
-    let handle = thread::spawn(move || {
+    // Of one type, so that loom's threads are compiled once for each kind of result and not for each model.
+    let work: Box<dyn FnOnce(&EntityIndex) -> R> = Box::new(work);
+    let thread: Box<dyn FnOnce() -> (R, Box<dyn ThreadCache>)> = Box::new(move || {
         cache.adopt();
         (work(&index), cache)
     });
+    let handle = thread::spawn(thread);
     Thread { handle }
 }
 

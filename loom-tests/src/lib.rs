@@ -1,6 +1,6 @@
 //! Loom models, whole-world schedules, mutation gate, stall table and history check of megachunk's protocols.
 //!
-//! * `cargo loom` runs every model in `tests/`, one file per protocol;
+//! * `cargo loom` runs every model in `tests/models`, one file per protocol;
 //! * `cargo shuttle --test schedules` runs whole worlds under schedules of shuttle's choice;
 //! * `cargo mutation-gate` runs them against each listed fault and fails if one is not found;
 //! * `cargo test -p megachunk-loom-tests` runs the stall table and the history check.

@@ -1,6 +1,6 @@
 //! `model`: one claim about a protocol, walked through every interleaving that the bound allows.
 //!
-//! Called by every model in `tests/`. What must always hold: a model that was cut short (by
+//! Called by every model in `tests/models`. What must always hold: a model that was cut short (by
 //! loom's own environment variables) says so in its line, so that no partial run passes for a
 //! whole one.
 
@@ -42,6 +42,11 @@ impl Bound {
 /// # Panics
 /// As `body` does in some execution; also on a deadlock, a data race on a cell, a leaked `Arc`.
 pub fn model(name: &str, bound: Bound, body: impl Fn() + Send + Sync + 'static) {
+    check(name, bound, Box::new(body));
+}
+
+/// Loom is large: compiled once for all models, not for each.
+fn check(name: &str, bound: Bound, body: Box<dyn Fn() + Send + Sync>) {
     let bound = bound.raised();
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = match bound {

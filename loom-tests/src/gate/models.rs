@@ -1,4 +1,4 @@
-//! `Models`: the built test programs of the loom models, and running one model in one of them.
+//! `Models`: the built program of the loom models, and running one model in it.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -9,19 +9,19 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+/// The test program of `tests/models`.
+const PROGRAM: &str = "models";
+
 /// A model that takes longer than this finds nothing.
 const TIME_LIMIT: Duration = Duration::from_secs(240);
 
-/// One model: the file it stands in, without `.rs`, and its name.
+/// One model: `<module>::<model>`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Test {
-    file: String,
-    name: String,
-}
+pub(super) struct Test(String);
 
 impl fmt::Display for Test {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}::{}", self.file, self.name)
+        f.write_str(&self.0)
     }
 }
 
@@ -37,8 +37,8 @@ pub(super) enum Outcome {
 /// The models that there are.
 #[derive(Debug)]
 pub(super) struct Models {
-    /// For each file of models its program.
-    programs: Vec<(String, PathBuf)>,
+    /// The program that holds them.
+    program: PathBuf,
     tests: Vec<Test>,
 }
 
@@ -52,7 +52,8 @@ impl Models {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let build = Command::new(cargo)
             .current_dir(root)
-            .args(["loom", "--no-run", "--message-format=json"])
+            .args(["loom", "--test", PROGRAM, "--no-run"])
+            .arg("--message-format=json")
             // Flags from outside would hide `--cfg loom`.
             .env_remove("RUSTFLAGS")
             .env_remove("CARGO_ENCODED_RUSTFLAGS")
@@ -61,35 +62,21 @@ impl Models {
         if !build.status.success() {
             return Err(io::Error::other("the models cannot be built"));
         }
-        let mut models = Self {
-            programs: Vec::new(),
-            tests: Vec::new(),
-        };
-        for line in String::from_utf8_lossy(&build.stdout).lines() {
-            if let Some((file, program)) = test_program(line) {
-                models.add(file, program)?;
-            }
-        }
-        if models.tests.is_empty() {
-            return Err(io::Error::other("there are no models"));
-        }
-        Ok(models)
-    }
-
-    fn add(&mut self, file: String, program: PathBuf) -> io::Result<()> {
+        let messages = String::from_utf8_lossy(&build.stdout);
+        let program = messages.lines().find_map(test_program);
+        let program = program.ok_or_else(|| io::Error::other("the models have no program"))?;
         let list = Command::new(&program)
             .args(["--list", "--format", "terse"])
             .output()?;
-        for line in String::from_utf8_lossy(&list.stdout).lines() {
-            if let Some(name) = line.strip_suffix(": test") {
-                self.tests.push(Test {
-                    file: file.clone(),
-                    name: name.to_owned(),
-                });
-            }
+        let tests: Vec<Test> = String::from_utf8_lossy(&list.stdout)
+            .lines()
+            .filter_map(|line| line.strip_suffix(": test"))
+            .map(|name| Test(name.to_owned()))
+            .collect();
+        if tests.is_empty() {
+            return Err(io::Error::other("there are no models"));
         }
-        self.programs.push((file, program));
-        Ok(())
+        Ok(Self { program, tests })
     }
 
     /// All models.
@@ -97,22 +84,16 @@ impl Models {
         self.tests.iter()
     }
 
-    /// The model of this name: `<file>::<model>`.
+    /// The model of this name: `<module>::<model>`.
     pub(super) fn find(&self, name: &str) -> Option<Test> {
-        let named = |test: &&Test| {
-            let rest = name.strip_prefix(&test.file);
-            rest.and_then(|rest| rest.strip_prefix("::")) == Some(&test.name)
-        };
-        self.tests.iter().find(named).cloned()
+        self.tests.iter().find(|test| test.0 == name).cloned()
     }
 
     /// Runs one model, with a mutant or without.
     pub(super) fn run(&self, test: &Test, mutant: Option<&str>) -> io::Result<Outcome> {
-        let program = self.programs.iter().find(|(file, _)| *file == test.file);
-        let (_, program) = program.ok_or_else(|| io::Error::other("no such program"))?;
-        let mut command = Command::new(program);
+        let mut command = Command::new(&self.program);
         command
-            .args(["--exact", &test.name, "--test-threads=1"])
+            .args(["--exact", &test.0, "--test-threads=1"])
             .env("RUST_BACKTRACE", "0")
             .env_remove("MEGACHUNK_MUTANT")
             .stdin(Stdio::null())
@@ -137,14 +118,15 @@ impl Models {
     }
 }
 
-/// The test program that a message of cargo names, if it is one of `tests/`.
-fn test_program(message: &str) -> Option<(String, PathBuf)> {
+/// The program of the models, if a message of cargo names it.
+fn test_program(message: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(message).ok()?;
-    if message["reason"] != "compiler-artifact" || message["target"]["kind"][0] != "test" {
+    let target = &message["target"];
+    let of_models = target["kind"][0] == "test" && target["name"] == PROGRAM;
+    if message["reason"] != "compiler-artifact" || !of_models {
         return None;
     }
-    let name = message["target"]["name"].as_str()?;
-    Some((name.to_owned(), message["executable"].as_str()?.into()))
+    Some(message["executable"].as_str()?.into())
 }
 
 /// Reads all of a pipe while the process runs, so that it never waits for us.
@@ -190,15 +172,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_of_cargo_names_a_test_program() {
-        let message = r#"{"reason":"compiler-artifact","target":{"kind":["test"],"name":"runs"},
-            "executable":"/t/runs-1"}"#;
-        assert_eq!(
-            test_program(message),
-            Some(("runs".to_owned(), "/t/runs-1".into()))
-        );
-        let library = r#"{"reason":"compiler-artifact","target":{"kind":["lib"],"name":"x"}}"#;
-        assert_eq!(test_program(library), None);
+    fn a_message_of_cargo_names_the_program_of_the_models() {
+        let message = r#"{"reason":"compiler-artifact","target":{"kind":["test"],"name":"models"},
+            "executable":"/t/models-1"}"#;
+        assert_eq!(test_program(message), Some("/t/models-1".into()));
+        let other = message.replace(r#""name":"models""#, r#""name":"stall""#);
+        assert_eq!(test_program(&other), None);
+        let library = message.replace(r#"["test"]"#, r#"["lib"]"#);
+        assert_eq!(test_program(&library), None);
         assert_eq!(test_program("not a message"), None);
     }
 

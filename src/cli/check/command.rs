@@ -36,9 +36,17 @@ impl Invocation {
 
     /// The commands of `stage`, one at least.
     ///
+    /// `models_hold`: the stage of the models has passed in this run, so that the mutation gate need not run each
+    /// model without its mutant.
+    ///
     /// What a run is told apart from this is left to the environment: `MEGACHUNK_LOOM_BOUND`,
     /// `MEGACHUNK_SCHEDULES`.
-    pub(super) fn all(stage: Stage, args: &Args, root: &Path) -> Result<Vec<Self>, CliError> {
+    pub(super) fn all(
+        stage: Stage,
+        args: &Args,
+        models_hold: bool,
+        root: &Path,
+    ) -> Result<Vec<Self>, CliError> {
         let tests = |files: &[&str]| {
             let mut test = Self::cargo(&["test", "--package", PACKAGE, "--no-fail-fast"]);
             for file in files {
@@ -48,11 +56,15 @@ impl Invocation {
             test
         };
         Ok(match stage {
-            Stage::Models => vec![Self::cargo(&["loom", "--no-fail-fast"])],
+            Stage::Models => vec![Self::cargo(&["loom", "--test", "models"])],
             Stage::Schedules => vec![Self::cargo(&["shuttle", "--test", "schedules"])],
             // The second asks which of them whole worlds find as well.
             Stage::Mutants => vec![
-                Self::cargo(&["mutation-gate"]),
+                Self::cargo(if models_hold {
+                    &["mutation-gate", "--models-hold"]
+                } else {
+                    &["mutation-gate"]
+                }),
                 Self::cargo(&["shuttle", "--test", "schedule_mutants"]),
             ],
             // What a thread leaves behind when it ends is part of the same claim.

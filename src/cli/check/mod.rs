@@ -79,7 +79,8 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     let mut outcomes = Vec::new();
     for stage in Stage::ALL {
         if args.wants(stage) {
-            outcomes.push(run_stage(stage, args, &root)?);
+            let outcome = run_stage(stage, args, &outcomes, &root)?;
+            outcomes.push(outcome);
         }
     }
     screen.show(&report::text(&outcomes))?;
@@ -110,8 +111,14 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     }
 }
 
-/// Runs one stage; shows a line that changes on a terminal, a line for each finding elsewhere.
-fn run_stage(stage: Stage, args: &Args, root: &Path) -> Result<Outcome, CliError> {
+/// Runs one stage after those that came to `before`; shows a line that changes on a terminal, a line for each
+/// finding elsewhere.
+fn run_stage(
+    stage: Stage,
+    args: &Args,
+    before: &[Outcome],
+    root: &Path,
+) -> Result<Outcome, CliError> {
     let bar = ProgressBar::new_spinner();
     if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {elapsed} {wide_msg}") {
         bar.set_style(style);
@@ -120,7 +127,7 @@ fn run_stage(stage: Stage, args: &Args, root: &Path) -> Result<Outcome, CliError
     bar.enable_steady_tick(Duration::from_millis(120));
     let on_terminal = std::io::stderr().is_terminal();
     let mut checked = 0;
-    let outcome = run::run(stage, args, root, |progress| match progress {
+    let outcome = run::run(stage, args, before, root, |progress| match progress {
         Progress::Found(finding, count) => {
             checked = count;
             bar.set_message(format!("{count} checked; {}", finding.brief()));

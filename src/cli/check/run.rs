@@ -39,13 +39,15 @@ pub(super) enum Progress<'a> {
     Said(&'a str),
 }
 
-/// Runs all commands of `stage` in the source tree `root`; tells `progress` of each line.
+/// Runs all commands of `stage` in the source tree `root`, after those that came to `before`; tells `progress` of
+/// each line.
 ///
 /// # Errors
 /// [`CliError`] where a command cannot be started. That the stage fails is an outcome, no error.
 pub(super) fn run(
     stage: Stage,
     args: &Args,
+    before: &[Outcome],
     root: &Path,
     mut progress: impl FnMut(Progress<'_>),
 ) -> Result<Outcome, CliError> {
@@ -58,7 +60,10 @@ pub(super) fn run(
         problems: Vec::new(),
         tail: VecDeque::with_capacity(KEPT),
     };
-    for invocation in Invocation::all(stage, args, root)? {
+    let models_hold = before
+        .iter()
+        .any(|outcome| outcome.stage == Stage::Models && outcome.problems.is_empty());
+    for invocation in Invocation::all(stage, args, models_hold, root)? {
         outcome.run(&invocation, root, &mut progress)?;
     }
     outcome.problems.extend(stage.problems(&outcome.findings));

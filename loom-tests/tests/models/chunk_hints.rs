@@ -2,7 +2,6 @@
 //!
 //! Everything is taken at first; a search that finds nothing writes that down while another thread
 //! gives a run back. The run is taken last: no search has yet written down that it is taken.
-#![cfg(loom)]
 
 use megachunk::chunk::MEGACHUNK_CHUNKS;
 use megachunk_loom_tests::Bound::Preemptions;

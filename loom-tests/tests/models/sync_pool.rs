@@ -1,6 +1,5 @@
 //! The pool of recorders' lanes: an item is one thread's at a time, none is lost, and who takes one sees what
 //! the one before did.
-#![cfg(loom)]
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;

@@ -2,7 +2,6 @@
 //! an emptied mega-chunk is kept for the next request.
 //!
 //! The memory of the models watches: see `chunks::WatchedMemory`.
-#![cfg(loom)]
 
 use megachunk::chunk::{ChunkError, MEGACHUNK_CHUNKS, MEGACHUNKS};
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};

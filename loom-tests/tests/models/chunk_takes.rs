@@ -2,7 +2,6 @@
 //! nothing is lost.
 //!
 //! The memory of the models watches: see `chunks::WatchedMemory`.
-#![cfg(loom)]
 
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
 use megachunk_loom_tests::chunks::{

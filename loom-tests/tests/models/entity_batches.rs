@@ -2,7 +2,6 @@
 //!
 //! Under the model checker a group has two slots and so has a claim word: a batch of two neighbours
 //! takes the path of a whole word, a batch of one or in the wrong order that of a group.
-#![cfg(loom)]
 
 use loom::sync::Arc;
 use megachunk::entity::{Entity, EntityFault, EntityIndex};

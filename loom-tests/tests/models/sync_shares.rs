@@ -1,5 +1,4 @@
 //! Shares of a parallel loop: every number is taken once, whoever helps whom.
-#![cfg(loom)]
 
 use loom::sync::Arc;
 use loom::thread;

@@ -1,6 +1,5 @@
 //! What threads keep: nothing is lost when they give it back, however they end; and nodes of the
 //! registry have one owner at a time.
-#![cfg(loom)]
 
 use loom::sync::Arc;
 use loom::thread;

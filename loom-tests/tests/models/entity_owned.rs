@@ -1,6 +1,5 @@
 //! A world and its own entities: it creates them in rows, and destroys them by a store, without a word to the
 //! group, while others create, destroy, look up and guess handles beside it.
-#![cfg(loom)]
 
 use loom::sync::Arc;
 use megachunk::entity::model::{create_in_rows, destroy_owned};

@@ -1,7 +1,6 @@
 //! Claims of slots: claim against claim, claim against free, and what "full" may say.
 //!
 //! One claim of ours a model, named after it.
-#![cfg(loom)]
 
 use megachunk::entity::{Entity, EntityIndex};
 use megachunk::sync::model::ThreadCache;

@@ -2,7 +2,6 @@
 //! what came too late ends; and the end of the world reaches everything.
 //!
 //! `world/attached.rs` is a roster of things that are told apart by their types, and so is what is modelled here.
-#![cfg(loom)]
 
 use core::any::Any;
 use core::convert::Infallible;

@@ -1,5 +1,4 @@
 //! What threads keep for themselves: nothing is lost when they give it back, however they end.
-#![cfg(loom)]
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};

@@ -3,7 +3,6 @@
 //!
 //! One claim a model, named after it. The threads have slots in hand, so that a creation is a store;
 //! how they come by slots is the subject of `entity_claims.rs`.
-#![cfg(loom)]
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;

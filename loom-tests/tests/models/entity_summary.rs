@@ -2,7 +2,6 @@
 //!
 //! The model holds the words that the hints speak of: 1 = full, 0 = open. Who fills one marks it full,
 //! who opens one marks it open, as the index does.
-#![cfg(loom)]
 
 use loom::sync::Arc;
 use loom::thread;

@@ -1,6 +1,5 @@
 //! Signals: a name has one number whoever asks first, who finds it sees all of it, and what is sent is collected
 //! once, in the sender's order, by somebody who knows the signal.
-#![cfg(loom)]
 
 use core::convert::Infallible;
 

@@ -1,6 +1,5 @@
 //! The graph of a schedule's processors: each vertex is run once a round, after those before it, and sees what
 //! they did.
-#![cfg(loom)]
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;

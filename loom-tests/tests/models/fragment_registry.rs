@@ -1,5 +1,4 @@
 //! The registry of fragments: threads that register at once agree, and who finds a fragment finds all of it.
-#![cfg(loom)]
 
 use core::alloc::Layout;
 

@@ -2,7 +2,6 @@
 //!
 //! Under the model checker a claim word has two slots and a span two claim words: slots 0 to 3 and 4
 //! to 7.
-#![cfg(loom)]
 
 use loom::sync::Arc;
 use megachunk::entity::{Entity, EntityIndex};

@@ -1,5 +1,4 @@
 //! Slots retire: after a slot's last version nothing is ever created there again.
-#![cfg(loom)]
 
 use loom::sync::Arc;
 use megachunk::entity::model::{LAST_VERSION, age};

@@ -1,6 +1,6 @@
 //! Fuzzes `MegachunkAllocator`: the bytes are operations, the set of chunks in use is the oracle.
 //!
-//! Operations and oracle are those of the proptest state machine `tests/chunk_model.rs`; see
+//! Operations and oracle are those of the proptest state machine `tests/chunks/model.rs`; see
 //! `tests/support/chunk_ops.rs`. The system's memory refuses on request, and watches that each
 //! mega-chunk is committed once, given back once, and used in between only.
 //!

@@ -1,6 +1,6 @@
 //! Fuzzes entity configs: a naive reader, which merges them with their parents by the rules alone, is the oracle.
 //!
-//! The oracle is that of the proptests `tests/template_model.rs`; see `tests/support/template_oracle.rs`.
+//! The oracle is that of the proptests `tests/templates/model.rs`; see `tests/support/template_oracle.rs`.
 //!
 //! Format of an input, and of the seeds in `corpus/config_file`: a byte that says how the rest is meant. Even: it is
 //! texts, with a zero byte between two of them, and a byte of value one between those that are loaded together and

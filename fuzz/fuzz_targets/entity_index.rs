@@ -1,6 +1,6 @@
 //! Fuzzes `EntityIndex`: the bytes are operations, a table of lives is the oracle.
 //!
-//! Operations and oracle are those of the proptest state machine `tests/entity_model.rs`; see
+//! Operations and oracle are those of the proptest state machine `tests/entities/model.rs`; see
 //! `tests/support/entity_ops.rs`.
 //!
 //! Format of an input, and of the seeds in `corpus/entity_index`: operations one after the other,

@@ -1,7 +1,7 @@
 //! Fuzzes `ChunkLayout`: any sizes and alignments, in chunks of any length.
 //!
 //! What a layout must be stands in `tests/support/layout_oracle.rs`; the proptests of
-//! `tests/archetype_rows.rs` ask the same.
+//! `tests/worlds/archetypes.rs` ask the same.
 //!
 //! Format of an input, and of the seeds in `corpus/layout`: the chunk's length, then a size and an
 //! alignment for each fragment. A length or size is a byte that says by how many bits the two bytes

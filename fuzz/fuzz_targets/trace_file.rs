@@ -1,7 +1,7 @@
 //! Fuzzes the trace reader: a naive reader is the oracle.
 //!
 //! The oracle, and what is done with a trace that both accept, is that of the proptests
-//! `tests/trace_model.rs`; see `tests/support/trace_oracle.rs`.
+//! `tests/programs/trace_model.rs`; see `tests/support/trace_oracle.rs`.
 //!
 //! Format of an input, and of the seeds in `corpus/trace_file`: a byte that says how the rest is
 //! meant. Even: it is the file. Odd: each further byte is an event, written as text under a

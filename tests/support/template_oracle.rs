@@ -2,7 +2,7 @@
 //!
 //! A registry loads texts; [`Model`] reads them with the TOML crate's own reader and merges them with their parents in the
 //! plainest way. They must agree on what is refused, on which configs there are and which have changed, and on each
-//! template's fragments, who added them, and the entities that are made of it. Used by `tests/template_model.rs` and the
+//! template's fragments, who added them, and the entities that are made of it. Used by `tests/templates/model.rs` and the
 //! fuzz target `config_file`.
 
 use std::collections::{BTreeMap, BTreeSet};

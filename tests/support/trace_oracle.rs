@@ -1,7 +1,7 @@
 //! An independent, naive reader of traces, and the check that both readers agree.
 //!
 //! Written from the format's description alone, the slow and obvious way: all lines in memory,
-//! words split at spaces, a table of states. Used by `tests/trace_model.rs` and the fuzz target
+//! words split at spaces, a table of states. Used by `tests/programs/trace_model.rs` and the fuzz target
 //! `trace_file`.
 
 use std::io::Write;

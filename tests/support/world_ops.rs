@@ -1,6 +1,6 @@
 //! Operations on the worlds of a universe, and the run that compares them with a naive world.
 //!
-//! One run is two worlds on one universe. The proptest state machine `tests/world_model.rs` and the
+//! One run is two worlds on one universe. The proptest state machine `tests/world_models/operations.rs` and the
 //! fuzz target `structural` make up the operations; both call [`run`]. What entities are made of stands
 //! in `world_fragments.rs`, the naive world in `world_naive.rs`, the queries in `world_probes.rs`, the calls in
 //! `world_calls.rs`, `world_bulk.rs` and `world_commands.rs`, the naive flush in `world_recorded.rs`, the comparison

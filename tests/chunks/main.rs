@@ -1,0 +1,9 @@
+//! The chunk allocators, seen from outside.
+
+#[path = "../support/chunk_ops.rs"]
+mod chunk_ops;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod contract;
+mod model;

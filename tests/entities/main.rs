@@ -1,0 +1,10 @@
+//! The entity index and its references, seen from outside.
+
+#[path = "../support/entity_ops.rs"]
+mod entity_ops;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod bounds;
+mod contract;
+mod model;

@@ -1,0 +1,52 @@
+//! Recorders where ids run out.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use megachunk::fragment::{DynamicBundle, Value};
+use megachunk::prelude::*;
+use megachunk::world::Prototype;
+
+use crate::counted::Counted;
+use crate::full;
+
+#[test]
+#[ignore = "fills the index: 1.2 GB"]
+fn ids_that_run_out_end_a_recording_and_nothing_else() {
+    let (universe, mut last) = full();
+    let mut world = World::of(&universe).unwrap();
+    let copied = Arc::new(AtomicUsize::new(0));
+    let value = Value::cloneable(world.registry(), Counted::new(&copied)).unwrap();
+    let copied_from = Prototype::new(world.registry(), DynamicBundle::new().with(value)).unwrap();
+    for left in 0..40 {
+        for entity in last.drain(..left) {
+            world.release(entity).unwrap();
+        }
+        let alive = Arc::new(AtomicUsize::new(0));
+        let mut commands = world.commands();
+        let mut made = 0;
+        while made < left / 2 {
+            commands.create((1_u32, Counted::new(&alive))).unwrap();
+            made += 1;
+        }
+        let batch = commands.create_batch((0..60).map(|n: u32| (n, Counted::new(&alive))));
+        assert!(matches!(batch, Err(WorldError::Full(_))));
+        let copies = commands.create_copies(&copied_from, 60);
+        assert!(matches!(copies, Err(WorldError::Full(_))));
+        assert_eq!(copied.load(Ordering::Relaxed), 1);
+        let copy = commands.create_copy(&copied_from);
+        assert_eq!(copy.is_ok(), left > made);
+        made += usize::from(copy.is_ok());
+        assert!(commands.create((2_u32, Counted::new(&alive))).is_err() || left > made);
+        drop(commands);
+        let created = world.flush().created;
+        assert!((made..=left).contains(&created));
+        world.check().unwrap();
+        let weathers = [&alive, &copied].map(|count| count.load(Ordering::Relaxed));
+        assert_eq!(weathers[0] + weathers[1], created + 1);
+        assert_eq!(world.clear(), created);
+        while let Ok(entity) = universe.reserve() {
+            last.push(entity);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! What holds where all ids are taken. In release builds, on request: to fill an index takes gigabytes of memory.
+//!
+//!     cargo test --release --test full_index -- --ignored
+
+#[path = "../support/counted.rs"]
+mod counted;
+
+mod commands;
+mod entities;
+mod spawners;
+
+use std::sync::Arc;
+
+use megachunk::prelude::*;
+use megachunk::world::Universe;
+
+/// A universe none of whose ids is free, and the last of those that were reserved.
+fn full() -> (Arc<Universe>, Vec<Entity>) {
+    let universe = Arc::new(Universe::new());
+    let mut last = Vec::new();
+    loop {
+        let mut some = vec![Entity::PLACEHOLDER; 1 << 16];
+        if universe.reserve_slice(&mut some).is_err() {
+            break;
+        }
+        last = some;
+    }
+    while let Ok(entity) = universe.reserve() {
+        last.push(entity);
+    }
+    (universe, last)
+}

@@ -1,0 +1,306 @@
+//! Processors: what they are lent, what they leave, and what they are refused.
+#![expect(
+    elided_lifetimes_in_paths,
+    reason = "closures name their parameters as users do"
+)]
+
+use crate::said::{Said, run, said, say, world};
+use megachunk::observer::Observed;
+use megachunk::prelude::*;
+
+struct A(u32);
+struct B(u32);
+struct Hidden;
+
+#[test]
+fn parameters_lend_queries_resources_recorders_senders_and_what_is_kept() {
+    let mut world = world();
+    let ants = world
+        .create_batch((0..100).map(|n| (A(n), B(0))))
+        .expect("there is room");
+    let ants: Vec<Entity> = ants.iter(&world).collect();
+    let first = ants[0];
+    world.resources_mut().insert(7_u32);
+    let mut schedule = Schedule::new();
+    schedule.add(processor(
+        "all",
+        move |mut rows: QueryRun<(&A, &mut B)>,
+              factor: &u32,
+              nothing: Option<&u64>,
+              said: Option<&mut Said>,
+              mut runs: Local<u32>,
+              mut commands: Commands| {
+            *runs += 1;
+            assert!(nothing.is_none());
+            rows.for_each(|(a, b)| b.0 += a.0 * factor);
+            said.expect("it is there").0.push(format!("run {}", *runs));
+            commands.create((Hidden,)).expect("there is room");
+        },
+    ));
+    schedule.add(
+        processor(
+            "look",
+            move |seen: QueryLookup<&B>, commands: ParallelCommands| {
+                assert!(seen.get(first).is_ok());
+                commands.open_at(3).destroy(first);
+            },
+        )
+        .after("all")
+        .phase(Phase::PrePhysics),
+    );
+    let report = run(&mut schedule, &mut world);
+    assert_eq!((report.flush.created, report.flush.destroyed), (1, 1));
+    assert_eq!(world.get::<B>(ants[50]).expect("it lives").0, 350);
+    assert_eq!(said(&mut world), ["run 1"]);
+    assert_eq!(
+        world
+            .query::<Entity, With<Hidden>>()
+            .expect("it is right")
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn a_struct_is_a_processor_that_says_itself_where_it_runs() {
+    struct Count {
+        step: u32,
+    }
+    impl Processor for Count {
+        type Params = (QueryRun<'static, &'static mut A>, &'static mut Said);
+        fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
+            processor.phase(Phase::EndPhysics)
+        }
+        fn start(&mut self, world: &mut World) {
+            world.create((A(10),)).expect("there is room");
+        }
+        fn execute(&mut self, (mut rows, said): <Self::Params as Param>::Item<'_>) {
+            rows.for_each(|a| a.0 += self.step);
+            self.step += 1;
+            said.0.push("count".into());
+        }
+        fn stop(&mut self, world: &mut World) {
+            world.clear();
+        }
+    }
+    let mut schedule = Schedule::new();
+    schedule.add(ProcessorBuilder::of("count", Count { step: 1 }));
+    schedule.add(say("later").phase(Phase::PostPhysics));
+    let mut world = world();
+    run(&mut schedule, &mut world);
+    run(&mut schedule, &mut world);
+    assert_eq!(said(&mut world), ["count", "later", "count", "later"]);
+    assert_eq!(
+        world
+            .query::<&A, ()>()
+            .expect("it is right")
+            .iter()
+            .map(|a| a.0)
+            .sum::<u32>(),
+        13
+    );
+    schedule.stop(&mut world).expect("it is its own");
+    assert!(world.is_empty());
+}
+
+#[test]
+fn commands_are_flushed_after_the_phase_or_where_an_order_asks_for_it() {
+    let look = |name: &str| {
+        let word = name.to_owned();
+        processor(name, move |mut seen: QueryRun<&A>, said: &mut Said| {
+            said.0.push(format!("{word} {}", seen.count()));
+        })
+    };
+    let mut schedule = Schedule::new();
+    schedule.add(processor("spawn", |mut commands: Commands| {
+        commands.create((A(1),)).expect("there is room");
+    }));
+    schedule.add(look("same phase").after("spawn"));
+    schedule.add(look("flushed").after(Target::from("spawn").flushed()));
+    schedule.add(look("next phase").phase(Phase::StartPhysics));
+    schedule.add(
+        exclusive_processor("alone", |world: &mut World| {
+            let count = world.query::<&A, ()>().expect("it is right").count();
+            let said = world
+                .resources_mut()
+                .get_mut::<Said>()
+                .expect("it is there");
+            said.0.push(format!("alone {count}"));
+        })
+        .after("flushed"),
+    );
+    let mut world = world();
+    run(&mut schedule, &mut world);
+    assert_eq!(
+        said(&mut world),
+        ["same phase 0", "flushed 1", "alone 1", "next phase 1"]
+    );
+}
+
+#[test]
+fn signals_reach_a_processor_once_a_run_and_those_sent_by_it_the_next() {
+    let mut world = world();
+    let ping = world.signal::<u32>("ping").expect("it is new");
+    let ants: Vec<Entity> = (0..3)
+        .map(|n| world.create((A(n),)).expect("there is room"))
+        .collect();
+    let mut schedule = Schedule::new();
+    schedule.add(
+        processor(
+            "echo",
+            move |mut heard: Signalled<(Entity, &A)>, mut signals: Signals, said: &mut Said| {
+                let delivery = heard.deliver(|(entity, a), received| {
+                    let sum: u32 = received.of(ping).sum();
+                    said.0
+                        .push(format!("{} got {} times {sum}", a.0, received.len()));
+                    if sum < 100 {
+                        signals.send(ping, entity, 100);
+                    }
+                });
+                assert_eq!(delivery.dead, 0);
+            },
+        )
+        .hears::<u32>("ping"),
+    );
+    run(&mut schedule, &mut world);
+    assert!(said(&mut world).is_empty());
+    for n in 1..=4 {
+        world.signals().send(ping, ants[1], n);
+    }
+    run(&mut schedule, &mut world);
+    assert_eq!(said(&mut world), ["1 got 4 times 10"]);
+    run(&mut schedule, &mut world);
+    assert_eq!(said(&mut world), ["1 got 1 times 100"]);
+    run(&mut schedule, &mut world);
+    assert!(said(&mut world).is_empty());
+}
+
+#[test]
+fn to_hear_a_signal_twice_or_none_is_an_error() {
+    let mut world = world();
+    let deaf = || processor("deaf", |_: Signalled<&A>| {});
+    let error = |processor| {
+        let mut schedule = Schedule::new();
+        schedule.add(processor);
+        schedule
+            .run(&mut World::new())
+            .expect_err("it is refused")
+            .to_string()
+    };
+    assert!(error(deaf()).contains("subscribes to none"));
+    let twice = error(deaf().hears::<u32>("ping").hears::<u32>("ping"));
+    assert!(twice.contains("deaf") && twice.contains("ping"), "{twice}");
+    world.signal::<u32>("ping").expect("it is new");
+    let mut schedule = Schedule::new();
+    schedule.add(deaf().hears::<u64>("ping"));
+    let other = schedule
+        .run(&mut world)
+        .expect_err("it carries another type")
+        .to_string();
+    assert!(other.contains("deaf") && other.contains("u64"), "{other}");
+}
+
+#[test]
+fn an_observer_is_a_processor_that_is_switched_on_and_off() {
+    let mut schedule = Schedule::new();
+    schedule.add(observing_processor::<A, Without<Hidden>>(
+        "watch",
+        Observed::COME,
+        |batch, _| {
+            let count = batch.len();
+            let said = batch
+                .resources_mut()
+                .get_mut::<Said>()
+                .expect("it is there");
+            said.0.push(format!("{count} come"));
+        },
+    ));
+    let mut world = world();
+    let more = |world: &mut World, hidden: bool| {
+        if hidden {
+            let _ = world
+                .create_batch((0..5).map(|n| (A(n), Hidden)))
+                .expect("there is room");
+        } else {
+            let _ = world
+                .create_batch((0..5).map(|n| (A(n),)))
+                .expect("there is room");
+        }
+    };
+    more(&mut world, false);
+    run(&mut schedule, &mut world);
+    more(&mut world, false);
+    more(&mut world, true);
+    schedule.set_enabled("watch", false).expect("it is there");
+    run(&mut schedule, &mut world);
+    more(&mut world, false);
+    schedule.set_enabled("watch", true).expect("it is there");
+    run(&mut schedule, &mut world);
+    more(&mut world, false);
+    assert_eq!(said(&mut world), ["5 come", "5 come"]);
+}
+
+#[test]
+fn a_resource_that_is_not_there_is_an_error_that_names_both() {
+    let mut world = World::new();
+    let mut schedule = Schedule::new();
+    schedule.add(processor("hungry", |_: &Said| {}));
+    let error = schedule.run(&mut world).expect_err("it is not there");
+    assert!(matches!(error, ScheduleError::NoResource { .. }));
+    let text = error.to_string();
+    assert!(text.contains("`hungry`") && text.contains("Said"), "{text}");
+    world.resources_mut().insert(Said::default());
+    assert_eq!(run(&mut schedule, &mut world).ran, 1);
+}
+
+#[test]
+fn two_parameters_that_lend_the_same_are_refused() {
+    let refused = |processor: ProcessorBuilder| {
+        let mut schedule = Schedule::new();
+        schedule.add(processor);
+        let error = schedule.run(&mut world()).expect_err("it is refused");
+        assert!(matches!(error, ScheduleError::Aliased { .. }), "{error}");
+        assert!(error.to_string().contains("`greedy`"), "{error}");
+    };
+    refused(processor(
+        "greedy",
+        |_: QueryRun<&mut A>, _: QueryRun<&A>| {},
+    ));
+    refused(processor(
+        "greedy",
+        |_: QueryRun<&A>, _: QueryLookup<&mut A>| {},
+    ));
+    refused(processor("greedy", |_: &Said, _: &mut Said| {}));
+    refused(processor("greedy", |_: Option<&mut Said>, _: &mut Said| {}));
+    let mut schedule = Schedule::new();
+    schedule.add(processor(
+        "apart",
+        |mut hidden: QueryRun<&mut A, With<Hidden>>, mut seen: QueryRun<&A, Without<Hidden>>| {
+            hidden.for_each(|a| a.0 += seen.iter().map(|a| a.0).sum::<u32>());
+        },
+    ));
+    let mut world = world();
+    world.create((A(1),)).expect("there is room");
+    let hidden = world.create((A(2), Hidden)).expect("there is room");
+    run(&mut schedule, &mut world);
+    assert_eq!(world.get::<A>(hidden).expect("it lives").0, 3);
+}
+
+#[test]
+fn what_is_kept_apart_by_a_tag_that_can_be_switched_off_is_refused() {
+    struct Asleep;
+    let mut world = World::new();
+    let mut schedule = Schedule::new();
+    schedule.add(processor(
+        "apart",
+        |_: QueryRun<&mut A, With<Asleep>>, _: QueryRun<&mut A, Without<Asleep>>| {},
+    ));
+    world
+        .registry()
+        .register_enableable::<Asleep>()
+        .expect("there is room");
+    run(&mut schedule, &mut world);
+    world.create((A(1), Asleep)).expect("there is room");
+    let error = schedule.run(&mut world).expect_err("both see the chunk");
+    assert!(matches!(error, ScheduleError::Aliased { .. }), "{error}");
+}

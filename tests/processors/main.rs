@@ -1,0 +1,10 @@
+//! Processors and schedules.
+
+#[path = "../support/said.rs"]
+mod said;
+
+mod beside;
+mod lent;
+mod misused;
+mod order;
+mod runs;

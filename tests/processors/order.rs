@@ -1,0 +1,344 @@
+//! Processors: in which order they run, and who runs at all, each row of what a schedule promises.
+#![expect(
+    elided_lifetimes_in_paths,
+    reason = "closures name their parameters as users do"
+)]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::said::{Said, run, said, say, world};
+use megachunk::prelude::*;
+use megachunk::processor::{Execution, Overlap, SolveError};
+
+#[expect(
+    dead_code,
+    reason = "who sees and writes it matters here, not what it is"
+)]
+struct A(u32);
+#[expect(dead_code, reason = "as above")]
+struct B(u32);
+
+#[test]
+fn phases_follow_each_other_whatever_the_order_of_adding() {
+    let mut schedule = Schedule::new();
+    for phase in Phase::ALL.iter().rev() {
+        schedule.add(say(phase.name()).phase(*phase));
+    }
+    schedule.add(say("first").priority(1));
+    let mut world = world();
+    assert_eq!(run(&mut schedule, &mut world).ran, 7);
+    let names = [
+        "first",
+        "PrePhysics",
+        "StartPhysics",
+        "DuringPhysics",
+        "EndPhysics",
+        "PostPhysics",
+        "FrameEnd",
+    ];
+    assert_eq!(said(&mut world), names);
+    let report = schedule.run_phase(&mut world, Phase::EndPhysics);
+    assert_eq!(report.expect("it runs").ran, 1);
+    assert_eq!(said(&mut world), ["EndPhysics"]);
+}
+
+#[test]
+fn groups_are_paths_and_whoever_is_ordered_against_one_is_against_all_in_it() {
+    let mut schedule = Schedule::new();
+    schedule.add(say("F").after("A"));
+    schedule.add(say("A").group("X.Z").after("X.Y").after("E"));
+    schedule.add(say("B").group("X.Y"));
+    schedule.add(say("C").group("X.Y"));
+    schedule.add(say("D").before("A"));
+    schedule.add(say("E").group("X.Z"));
+    let mut world = world();
+    run(&mut schedule, &mut world);
+    assert_eq!(said(&mut world), ["B", "C", "D", "E", "A", "F"]);
+    schedule.add(say("G").before("X"));
+    schedule.group_after("X", "H").add(say("H"));
+    run(&mut schedule, &mut world);
+    assert_eq!(said(&mut world), ["D", "G", "H", "B", "C", "E", "A", "F"]);
+}
+
+#[test]
+fn of_those_that_are_free_the_higher_priority_comes_first_then_the_earlier_added() {
+    let mut schedule = Schedule::new();
+    schedule.add(say("later")).add(say("latest"));
+    schedule
+        .add(say("urgent").priority(5))
+        .add(say("idle").priority(-1));
+    let mut world = world();
+    for _ in 0..3 {
+        run(&mut schedule, &mut world);
+        assert_eq!(said(&mut world), ["urgent", "later", "latest", "idle"]);
+    }
+}
+
+#[test]
+fn unknown_names_are_an_error_that_knows_the_nearest_unless_they_are_optional() {
+    let mut schedule = Schedule::new();
+    schedule.add(say("steer")).add(say("move").after("ster"));
+    let mut world = world();
+    let error = schedule.run(&mut world).expect_err("nobody is called that");
+    assert!(
+        matches!(error, ScheduleError::Order(SolveError::Unknown { .. })),
+        "{error}"
+    );
+    let text = error.to_string();
+    assert!(
+        text.contains("move ") && text.contains("`ster`") && text.contains("`steer`"),
+        "{text}"
+    );
+
+    let mut schedule = Schedule::new();
+    let ghost = || Target::from("Ghost").optional();
+    schedule
+        .add(say("B").after(ghost()))
+        .add(say("A").before(ghost()));
+    run(&mut schedule, &mut world);
+    assert_eq!(
+        said(&mut world),
+        ["A", "B"],
+        "what is before a ghost precedes what is after it"
+    );
+}
+
+#[test]
+fn a_cycle_is_an_error_that_prints_it() {
+    let mut schedule = Schedule::new();
+    schedule
+        .add(say("hen").after("egg"))
+        .add(say("egg").after("chick").group("Nest"));
+    schedule.add(say("chick").after("hen"));
+    let error = schedule.run(&mut world()).expect_err("nobody can begin");
+    let text = error.to_string();
+    for name in ["hen", "egg", "chick", "->"] {
+        assert!(text.contains(name), "{text}");
+    }
+}
+
+#[test]
+fn the_same_processors_give_the_same_order_whatever_was_run_before() {
+    let schedule = || {
+        let mut schedule = Schedule::new();
+        for number in 0..60_u32 {
+            let mut processor = say(&format!("p{number}")).priority((number * 7 % 5) as i32);
+            if number % 3 == 1 {
+                processor = processor.group(format!("G.{}", number % 4));
+            }
+            if number % 5 == 4 {
+                processor = processor.before(format!("p{}", number / 2));
+            }
+            schedule.add(processor);
+        }
+        schedule
+    };
+    let order = |schedule: &mut Schedule| {
+        let mut world = world();
+        run(schedule, &mut world);
+        said(&mut world)
+    };
+    let first = order(&mut schedule());
+    let mut again = schedule();
+    assert_eq!(first, order(&mut again));
+    // Solved anew with one more, and without it.
+    again.detach();
+    again.add(say("more").before("p30"));
+    let more = order(&mut again);
+    assert_ne!(first, more);
+    let mut nowhere = world();
+    again.detach();
+    again.remove(&mut nowhere, "more").expect("it is there");
+    assert_eq!(first, order(&mut again));
+}
+
+#[test]
+fn two_wait_for_each_other_if_one_writes_and_both_see_an_archetype_resources_always_const_shared_never()
+ {
+    #[derive(PartialEq, Eq, Hash)]
+    struct Kind(u32);
+    let mut schedule = Schedule::new();
+    schedule.add(processor("write A", |_: QueryRun<&mut A>| {}));
+    schedule.add(processor("read A with B", |_: QueryRun<(&A, &B)>| {}));
+    schedule.add(processor("read A too", |_: QueryRun<(&A, &B)>| {}));
+    schedule.add(processor("write said", |_: &mut Said| {}));
+    schedule.add(processor("read said", |_: &Said| {}));
+    schedule.add(processor(
+        "kind",
+        |_: QueryRun<(&mut B, ConstShared<Kind>)>| {},
+    ));
+    schedule.add(processor(
+        "kind too",
+        |_: QueryRun<(&mut A, ConstShared<Kind>)>| {},
+    ));
+    let mut world = world();
+    let waits = |schedule: &mut Schedule, world: &mut World, one, other| {
+        schedule.solve(world).expect("it is right");
+        let overlap = schedule
+            .explain_overlap(world, one, other)
+            .expect("both are there");
+        assert_eq!(
+            overlap,
+            schedule
+                .explain_overlap(world, other, one)
+                .expect("both are there")
+        );
+        overlap != Overlap::May
+    };
+    world.create((A(1),)).expect("there is room");
+    world.create((B(1),)).expect("there is room");
+    assert!(!waits(
+        &mut schedule,
+        &mut world,
+        "write A",
+        "read A with B"
+    ));
+    assert!(waits(&mut schedule, &mut world, "write said", "read said"));
+    world.create((A(1), B(1))).expect("there is room");
+    assert!(waits(&mut schedule, &mut world, "write A", "read A with B"));
+    // Each waits for who writes; for one another they would not have to.
+    let why = schedule.explain_overlap(&world, "write A", "read A too");
+    assert!(why.expect("both are there").to_string().contains("A"));
+    assert!(!waits(
+        &mut schedule,
+        &mut world,
+        "read A with B",
+        "read A too"
+    ));
+    world
+        .create((A(1), ().const_shared(Kind(1))))
+        .expect("there is room");
+    world
+        .create((B(1), ().const_shared(Kind(1))))
+        .expect("there is room");
+    assert!(!waits(&mut schedule, &mut world, "kind", "kind too"));
+}
+
+#[test]
+fn roles_decide_who_runs_and_the_others_keep_their_places() {
+    let mut schedule = Schedule::new();
+    schedule.add(say("show").roles(Roles::CLIENT).after("decide"));
+    schedule.add(
+        say("decide")
+            .roles(Roles::SERVER | Roles::STANDALONE)
+            .after("read"),
+    );
+    schedule.add(say("read"));
+    let mut world = world();
+    for (role, names) in [
+        (Roles::CLIENT, &["read", "show"][..]),
+        (Roles::SERVER, &["read", "decide"]),
+        (Roles::ALL, &["read", "decide", "show"]),
+    ] {
+        schedule.set_role(role);
+        let report = run(&mut schedule, &mut world);
+        assert_eq!(said(&mut world), names);
+        assert_eq!(report.idle, 3 - names.len());
+    }
+}
+
+#[test]
+fn switching_on_and_off_starts_and_stops() {
+    let count = Arc::new(Mutex::new(Vec::new()));
+    let note = |word: &'static str| {
+        let count = Arc::clone(&count);
+        move |_: &mut World| count.lock().expect("nobody panicked").push(word)
+    };
+    let mut schedule = Schedule::new();
+    schedule.add(say("one").on_start(note("start")).on_stop(note("stop")));
+    let mut world = world();
+    run(&mut schedule, &mut world);
+    run(&mut schedule, &mut world);
+    schedule.set_enabled("one", false).expect("it is there");
+    assert!(!schedule.is_enabled("one").expect("it is there"));
+    run(&mut schedule, &mut world);
+    run(&mut schedule, &mut world);
+    schedule.set_enabled("one", true).expect("it is there");
+    run(&mut schedule, &mut world);
+    assert_eq!(said(&mut world), ["one", "one", "one"]);
+    schedule.stop(&mut world).expect("it is its own");
+    assert_eq!(
+        count.lock().expect("nobody panicked")[..],
+        ["start", "stop", "start", "stop"]
+    );
+    schedule.remove(&mut world, "one").expect("it is there");
+    assert_eq!(run(&mut schedule, &mut world).ran, 0);
+    let error = schedule.set_enabled("on", true).expect_err("it is gone");
+    assert!(error.to_string().contains("`on`"), "{error}");
+}
+
+#[test]
+fn who_runs_if_any_match_is_passed_by_without_and_keeps_the_order_of_the_others() {
+    let mut schedule = Schedule::new();
+    schedule.add(say("after").after("shy"));
+    schedule.add(
+        processor("shy", |_: QueryRun<&A>, said: &mut Said| {
+            said.0.push("shy".into())
+        })
+        .run_if_any_match()
+        .after("before"),
+    );
+    schedule.add(say("before"));
+    let mut world = world();
+    assert_eq!(run(&mut schedule, &mut world).idle, 1);
+    assert_eq!(said(&mut world), ["before", "after"]);
+    let ant = world.create((A(1),)).expect("there is room");
+    assert_eq!(run(&mut schedule, &mut world).idle, 0);
+    assert_eq!(said(&mut world), ["before", "shy", "after"]);
+    world.destroy(ant).expect("it lives");
+    world.collect_archetypes();
+    assert_eq!(run(&mut schedule, &mut world).idle, 1);
+}
+
+#[test]
+fn main_thread_processors_run_on_the_thread_that_runs_the_schedule() {
+    let here = std::thread::current().id();
+    let elsewhere = Arc::new(AtomicUsize::new(0));
+    let mut schedule = Schedule::new();
+    for number in 0..40 {
+        let elsewhere = Arc::clone(&elsewhere);
+        let bound = number % 3 == 0;
+        let tied = processor(format!("p{number}"), move || {
+            if bound {
+                assert_eq!(std::thread::current().id(), here);
+            } else if std::thread::current().id() != here {
+                elsewhere.fetch_add(1, Ordering::Relaxed);
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        });
+        let tied = if bound { tied.main_thread() } else { tied };
+        schedule.add(if number > 10 { tied.after("p4") } else { tied });
+    }
+    schedule.set_execution(Execution::Beside);
+    let mut world = World::new();
+    for _ in 0..10 {
+        assert_eq!(run(&mut schedule, &mut world).ran, 40);
+    }
+    if rayon::current_num_threads() > 1 {
+        assert!(elsewhere.load(Ordering::Relaxed) > 0, "others are shared");
+    }
+}
+
+#[test]
+fn a_composite_is_a_group_of_its_name_with_an_order_of_its_own() {
+    let mut schedule = Schedule::new();
+    schedule.add(say("after").after("Physics"));
+    schedule.add_composite(
+        Composite::new(
+            "Physics",
+            [
+                say("c").after("b"),
+                say("a"),
+                say("b").after("Physics.Early").group("Late"),
+                say("e").group("Early"),
+            ],
+        )
+        .after("before"),
+    );
+    schedule.add(say("before"));
+    let mut world = world();
+    run(&mut schedule, &mut world);
+    assert_eq!(said(&mut world), ["before", "a", "e", "b", "c", "after"]);
+}

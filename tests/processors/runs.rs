@@ -1,0 +1,280 @@
+//! Processors: runs that panic, are measured or traced, and runs of several worlds.
+#![expect(
+    elided_lifetimes_in_paths,
+    reason = "closures name their parameters as users do"
+)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::said::{Said, run, said, say, world};
+use megachunk::prelude::*;
+use megachunk::processor::Execution;
+
+struct A(u32);
+struct B(u32);
+
+fn pool(threads: usize) -> rayon::ThreadPool {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.expect("threads can be had")
+}
+
+#[test]
+fn a_panic_names_the_processor_and_world_and_schedule_go_on() {
+    for threads in [1, 4] {
+        for execution in [Execution::Alone, Execution::Beside] {
+            let mut world = world();
+            let mut schedule = Schedule::new();
+            schedule.set_execution(execution);
+            schedule.add(processor("works", |mut commands: Commands| {
+                commands.create((A(1),)).expect("there is room");
+            }));
+            schedule.add(
+                processor("fails", |mut commands: Commands, mut runs: Local<u32>| {
+                    commands.create((A(2),)).expect("there is room");
+                    *runs += 1;
+                    assert!(*runs > 1, "the first time");
+                })
+                .after("works"),
+            );
+            schedule.add(say("never").after("fails"));
+            schedule.add(say("beside"));
+            pool(threads).install(|| {
+                let panic = catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world)));
+                let panic = panic.expect_err("it goes on");
+                let text = panic.downcast_ref::<String>().expect("it is text");
+                assert!(
+                    text.contains("`fails`") && text.contains("the first time"),
+                    "{text}"
+                );
+                assert_eq!(world.count(), 0, "what was recorded is not flushed yet");
+                assert!(!said(&mut world).contains(&"never".to_owned()));
+                let report = run(&mut schedule, &mut world);
+                assert_eq!(report.flush.created, 4, "what was recorded then, and now");
+                assert_eq!(said(&mut world).len(), 2);
+                world.check().expect("it is whole");
+            });
+        }
+    }
+}
+
+#[test]
+fn a_panic_of_an_exclusive_processor_does_the_same() {
+    let mut world = world();
+    let mut schedule = Schedule::new();
+    let mut runs = 0;
+    schedule.add(exclusive_processor("alone", move |_: &mut World| {
+        runs += 1;
+        assert!(runs > 1);
+    }));
+    let panic = catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world)));
+    let panic = panic.expect_err("it goes on");
+    assert!(
+        panic
+            .downcast_ref::<String>()
+            .expect("it is text")
+            .contains("`alone`")
+    );
+    assert_eq!(run(&mut schedule, &mut world).ran, 1);
+}
+
+#[test]
+fn a_schedule_belongs_to_one_world_until_it_is_detached() {
+    let (mut one, mut two) = (world(), world());
+    let mut schedule = Schedule::new();
+    schedule.add(processor(
+        "count",
+        |mut runs: Local<u32>, said: &mut Said| {
+            *runs += 1;
+            said.0.push(runs.to_string());
+        },
+    ));
+    run(&mut schedule, &mut one);
+    run(&mut schedule, &mut one);
+    let error = schedule.run(&mut two).expect_err("it is another world");
+    assert!(matches!(error, ScheduleError::OtherWorld));
+    schedule.detach();
+    run(&mut schedule, &mut two);
+    assert_eq!(
+        (said(&mut one), said(&mut two)),
+        (vec!["1".into(), "2".into()], vec!["1".into()])
+    );
+    drop(one);
+    run(&mut schedule, &mut two);
+}
+
+#[test]
+fn changes_are_seen_once_by_who_looks_for_them_whatever_runs_beside() {
+    let mut world = World::new();
+    let _ = world
+        .create_batch((0..1_000).map(|n| (A(n), B(n))))
+        .expect("there is room");
+    let mut schedule = Schedule::new();
+    schedule.set_execution(Execution::Beside);
+    let mut frame = 0;
+    schedule.add(processor("write", move |mut rows: QueryRun<&mut A>| {
+        frame += 1;
+        if frame % 3 == 0 {
+            rows.for_each(|a| a.0 += 1);
+        }
+    }));
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let note = Arc::clone(&seen);
+    schedule.add(
+        processor("look", move |mut changed: QueryRun<Entity, Changed<A>>| {
+            note.lock().expect("nobody panicked").push(changed.count());
+        })
+        .after("write"),
+    );
+    schedule.add(processor("other", |mut rows: QueryRun<&mut B>| {
+        rows.for_each(|b| b.0 += 1)
+    }));
+    for _ in 0..9 {
+        run(&mut schedule, &mut world);
+    }
+    let seen = seen.lock().expect("nobody panicked");
+    assert_eq!(seen[..], [1_000, 0, 1_000, 0, 0, 1_000, 0, 0, 1_000]);
+}
+
+#[test]
+fn what_is_measured_is_how_long_and_what_was_seen_and_passed_by() {
+    let mut world = World::new();
+    world.set_chunk_size(1);
+    let _ = world
+        .create_batch((0..10_000).map(|n| (A(n),)))
+        .expect("there is room");
+    let mut schedule = Schedule::new();
+    schedule.set_measured(true);
+    schedule.add(processor("all", |mut rows: QueryRun<&A>| {
+        std::hint::black_box(rows.iter().map(|a| a.0).sum::<u32>());
+    }));
+    schedule.add(processor("changed", |_: QueryRun<&A, Changed<A>>| {}));
+    run(&mut schedule, &mut world);
+    run(&mut schedule, &mut world);
+    let timings: Vec<_> = schedule
+        .timings()
+        .map(|(name, timing)| (name.to_owned(), timing))
+        .collect();
+    let (all, changed) = (timings[0].1, timings[1].1);
+    assert_eq!(
+        (timings[0].0.as_str(), all.runs, changed.runs),
+        ("all", 2, 2)
+    );
+    assert_eq!((all.seen.entities, all.seen.skipped), (10_000, 0));
+    assert!(all.seen.chunks > 1 && all.total >= all.longest && all.longest >= all.last);
+    assert_eq!((changed.seen.entities, changed.seen.chunks), (0, 0));
+    assert_eq!(changed.seen.skipped, all.seen.chunks);
+}
+
+#[test]
+fn a_trace_has_every_run_and_every_flush() {
+    let mut world = World::new();
+    let mut schedule = Schedule::new();
+    for name in ["one", "two \"quoted\"\n"] {
+        schedule.add(processor(name, || {}));
+    }
+    schedule.start_trace();
+    for _ in 0..3 {
+        run(&mut schedule, &mut world);
+    }
+    let trace = schedule.take_trace().expect("it was started");
+    assert_eq!(trace.len(), 3 * (2 + 1));
+    let mut json = Vec::new();
+    trace.write_to(&mut json).expect("memory takes all");
+    let json = String::from_utf8(json).expect("it is text");
+    assert_eq!(json.matches("\"ph\":\"X\"").count(), 9);
+    assert!(json.contains("two \\\"quoted\\\"\\u000a"), "{json}");
+    assert_eq!(json.matches('{').count(), json.matches('}').count());
+    assert!(schedule.take_trace().is_none());
+}
+
+#[test]
+fn a_simulation_is_paused_stepped_and_catches_up() {
+    let mut simulation = Simulation::new(world(), Schedule::new());
+    simulation
+        .schedule_mut()
+        .add(processor("tick", |time: &Time, said: &mut Said| {
+            said.0.push(format!("{} at {:?}", time.tick, time.now));
+        }));
+    simulation.set_rate(Rate::Fixed {
+        step: Duration::from_millis(10),
+        catch_up: 3,
+    });
+    let ticks = |simulation: &mut Simulation, ms| {
+        let report = simulation
+            .advance(Duration::from_millis(ms))
+            .expect("it runs");
+        (report.ticks, report.dropped.as_millis())
+    };
+    assert_eq!(ticks(&mut simulation, 25), (2, 0));
+    assert_eq!(ticks(&mut simulation, 100), (3, 70));
+    simulation.pause();
+    assert_eq!(ticks(&mut simulation, 100), (0, 0));
+    simulation.step(2);
+    assert_eq!(ticks(&mut simulation, 0), (2, 0));
+    simulation.resume();
+    assert_eq!(
+        ticks(&mut simulation, 5),
+        (1, 0),
+        "with the rest from before the pause"
+    );
+    let said = said(simulation.world_mut());
+    assert_eq!((said.len(), &*said[7]), (8, "7 at 80ms"));
+}
+
+#[test]
+fn several_worlds_run_on_one_pool_each_at_its_rate() {
+    for threads in [1, 3] {
+        pool(threads).install(|| {
+            let mut app = App::new();
+            for (name, rate) in [("fast", 100), ("slow", 10), ("bound", 50)] {
+                let simulation = app.add(name, Simulation::new(world(), Schedule::new()));
+                simulation.set_rate(Rate::per_second(rate));
+                let here = std::thread::current().id();
+                let tick = processor("tick", move |said: &mut Said| {
+                    if name == "bound" {
+                        assert_eq!(std::thread::current().id(), here);
+                    }
+                    said.0.push(name.into());
+                });
+                let tick = if name == "bound" {
+                    tick.main_thread()
+                } else {
+                    tick
+                };
+                simulation.schedule_mut().add(tick);
+            }
+            for _ in 0..20 {
+                app.update(Duration::from_millis(50)).expect("all run");
+            }
+            let ticks = |name: &str, app: &mut App| {
+                said(app.get_mut(name).expect("it is there").world_mut()).len()
+            };
+            assert_eq!(
+                ["fast", "slow", "bound"].map(|name| ticks(name, &mut app)),
+                [100, 10, 50]
+            );
+            assert!(app.remove("slow").is_some() && app.get("slow").is_none());
+        });
+    }
+}
+
+#[test]
+fn an_error_in_one_world_does_not_stop_the_others() {
+    let mut app = App::new();
+    app.add("poor", Simulation::new(World::new(), Schedule::new()))
+        .schedule_mut()
+        .add(say("hello"));
+    app.add("rich", Simulation::new(world(), Schedule::new()))
+        .schedule_mut()
+        .add(say("hello"));
+    let error = app
+        .update(Duration::from_millis(1))
+        .expect_err("a resource is missing");
+    assert!(error.to_string().contains("`hello`"), "{error}");
+    assert_eq!(
+        said(app.get_mut("rich").expect("it is there").world_mut()),
+        ["hello"]
+    );
+}

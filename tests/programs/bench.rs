@@ -1,0 +1,223 @@
+//! `megachunk bench`, as one calls it.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// A folder of the test's own, empty.
+fn folder(test: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn megachunk(folder: &PathBuf, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megachunk"));
+    command.current_dir(folder).args(arguments);
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    str::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn a_run_ends_in_a_table_a_report_and_json() {
+    let folder = folder("bench_run");
+    let output = megachunk(
+        &folder,
+        &[
+            "--quick",
+            "--reps",
+            "2",
+            "--filter",
+            "^(pair|boundary)$",
+            "--json",
+            "out.json",
+        ],
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let table = text(&output.stdout);
+    for word in [
+        "pair",
+        "boundary",
+        "naive",
+        "busy_block",
+        "bitmask",
+        "megachunk_dots",
+    ] {
+        assert!(table.contains(word), "{word} is missing in\n{table}");
+    }
+    let progress = text(&output.stderr);
+    let first = progress.lines().next().unwrap();
+    assert!(first.starts_with("[1/"), "{first}");
+    assert!(
+        first.contains("] pair on 1 thread, ns/life: naive "),
+        "{first}"
+    );
+    let last = progress.lines().last().unwrap();
+    assert!(
+        last.contains("] boundary on ") && last.contains("megachunk "),
+        "{last}"
+    );
+
+    let json = fs::read_to_string(folder.join("out.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["format"], "megachunk-bench 1");
+    let rows = json["rows"].as_array().unwrap();
+    let one = |row: &&serde_json::Value| row["threads"] == 1 && row["workload"] == "pair";
+    let contenders: Vec<_> = rows
+        .iter()
+        .filter(one)
+        .map(|row| &row["contender"])
+        .collect();
+    assert_eq!(contenders, ["naive", "busy_block", "bitmask"]);
+    for row in rows {
+        let ns = &row["ns"];
+        let [min, median, max] = ["min", "median", "max"].map(|key| ns[key].as_f64().unwrap());
+        assert!(0.0 < min && min <= median && median <= max, "{row}");
+    }
+
+    let report = fs::read_to_string(folder.join("bench-report.html")).unwrap();
+    assert!(report.contains("<svg") && report.trim_end().ends_with("</html>"));
+}
+
+#[test]
+fn a_shorter_result_replaces_a_longer_one_whole() {
+    let folder = folder("bench_overwrite");
+    fs::write(folder.join("out.json"), "x".repeat(1 << 20)).unwrap();
+    let output = megachunk(
+        &folder,
+        &[
+            "--quick",
+            "--reps",
+            "1",
+            "--threads",
+            "1",
+            "--filter",
+            "^pair$",
+            "--json",
+            "out.json",
+        ],
+    );
+    assert!(output.status.success());
+    let json = fs::read_to_string(folder.join("out.json")).unwrap();
+    assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
+}
+
+#[test]
+fn bad_arguments_are_refused_by_name() {
+    let folder = folder("bench_refused");
+    for (arguments, expected) in [
+        (
+            &["--filter", "no such row"][..],
+            "--filter: no row has such a name",
+        ),
+        (&["--filter", "("], "--filter"),
+        (&["--threads", "0"], "--threads"),
+        (&["--threads", "1,x"], "--threads"),
+        (&["--reps", "0"], "--reps"),
+        (
+            &["--contenders", "slow"],
+            "there is no `slow`; there are naive, busy_block, bitmask, bitmask_small_pages (ids), \
+             naive, megachunk_dots, megachunk, megachunk_small_pages (chunks)",
+        ),
+        (
+            &["--json", "missing/out.json", "--filter", "^pair$"],
+            "missing/out.json",
+        ),
+        (&["--trace", "missing.trace"], "missing.trace"),
+    ] {
+        let output = megachunk(&folder, arguments);
+        assert!(!output.status.success(), "{arguments:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+    let left = fs::read_dir(&folder).unwrap().count();
+    assert_eq!(left, 0, "what is refused leaves no file");
+}
+
+#[test]
+fn json_can_go_to_standard_output() {
+    let folder = folder("bench_json_output");
+    let arguments = "--quick --reps 1 --threads 1 --filter ^pair$ --json -";
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let output = megachunk(&folder, &arguments);
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["format"], "megachunk-bench 1");
+    assert!(said.contains("Report: bench-report.html"), "{said}");
+    assert!(!folder.join("-").exists());
+
+    let output = megachunk(&folder, &[&arguments[..], &["--html", "-"]].concat());
+    assert!(text(&output.stderr).contains("only one result can go to standard output"));
+}
+
+#[test]
+fn worlds_have_a_table_of_their_own() {
+    let folder = folder("ecs_list");
+    let output = megachunk(&folder, &["ecs", "--list", "--threads", "2"]);
+    assert!(output.status.success());
+    let list = text(&output.stdout);
+    let (rows, contenders) = list.split_once("Contenders on worlds: ").unwrap();
+    assert!(rows.starts_with("Worlds:\n"));
+    for row in ["simple_insert", "despawn_half/batch", "iterate_10m"] {
+        assert!(rows.contains(row), "{row}");
+    }
+    assert!(contenders.contains("limit"));
+    let output = megachunk(&folder, &["bench", "--list"]);
+    assert!(!text(&output.stdout).contains("simple_insert"));
+    let output = megachunk(&folder, &["ecs", "--contenders", "naive"]);
+    assert!(text(&output.stderr).contains("there is no `naive`"));
+}
+
+#[test]
+fn the_list_names_rows_and_contenders_and_measures_nothing() {
+    let folder = folder("bench_list");
+    let output = megachunk(&folder, &["bench", "--list", "--threads", "2"]);
+    assert!(output.status.success());
+    let list = text(&output.stdout);
+    let (ids, others) = list.split_once("Chunks:\n").unwrap();
+    let (chunks, contenders) = others.split_once("Contenders on ids: ").unwrap();
+    for (part, row, threads) in [
+        (ids, "batch_8192/destroy", "1, 2 threads"),
+        (ids, "trace:node", "1, 2 threads"),
+        (chunks, "runs/alternating", "1 thread"),
+        (chunks, "chunk_pair", "1, 2 threads"),
+    ] {
+        let mut lines = part.lines().map(str::trim).filter_map(|line| {
+            let (name, threads) = line.split_once("  ")?;
+            (name == row).then_some(threads.trim())
+        });
+        assert_eq!(lines.next(), Some(threads), "{row}");
+        assert_eq!(lines.next(), None, "{row} comes once");
+    }
+    assert!(contenders.starts_with("naive, busy_block, bitmask"));
+    assert!(!folder.join("bench-report.html").exists());
+}
+
+#[test]
+fn a_run_that_is_interrupted_leaves_no_empty_report() {
+    let folder = folder("bench_interrupted");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_megachunk"))
+        .current_dir(&folder)
+        .args(["--quick", "--filter", "^(pair|boundary|chunk_pair)$"])
+        .args(["--json", "out.json"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    let mut progress = BufReader::new(run.stderr.take().unwrap());
+    progress.read_line(&mut first).unwrap();
+    assert!(first.starts_with("[1/"), "{first}");
+
+    run.kill().unwrap();
+    run.wait().unwrap();
+
+    let left = fs::read_dir(&folder).unwrap().count();
+    assert_eq!(left, 0, "files that nothing was written to");
+}

@@ -1,0 +1,202 @@
+//! `megachunk city`, as one calls it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const MONACO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data/maps/monaco.osm.pbf");
+
+/// A folder of the test's own, empty.
+fn folder(test: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn city(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megachunk"));
+    command.current_dir(folder).arg("city").args(arguments);
+    command.output().unwrap()
+}
+
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let output = city(folder, arguments);
+    assert!(!output.status.success());
+    assert!(output.stdout.is_empty(), "an error goes to standard error");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn report(threads: &str, seed: &str) -> serde_json::Value {
+    let folder = folder(&format!("city_{threads}_{seed}"));
+    let arguments = [
+        MONACO,
+        "--agents",
+        "2000",
+        "--seconds",
+        "4",
+        "--check",
+        "--json",
+        "-",
+        "--threads",
+        threads,
+        "--seed",
+        seed,
+    ];
+    let output = city(&folder, &arguments);
+    assert!(output.status.success());
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_city_is_the_same_for_any_number_of_threads() {
+    let [one, two, three] = ["1", "2", "3"].map(|threads| report(threads, "1"));
+    assert_eq!(one["threads"], 1);
+    assert_eq!(two["threads"], 2);
+    for other in [&two, &three] {
+        for what in ["state_hash", "created", "destroyed", "moved", "arrivals"] {
+            assert_eq!(one[what], other[what], "{what}");
+        }
+    }
+    for report in [&one, &two, &three] {
+        assert_eq!(report["integrity_errors"], 0, "{report}");
+        assert_eq!(report["by_chance"], 0);
+        assert!(report["created"].as_u64().unwrap() > 1_000);
+        assert!(report["moved"].as_u64().unwrap() > 0, "levels of detail");
+    }
+    assert_ne!(
+        one["state_hash"],
+        report("1", "2")["state_hash"],
+        "another seed"
+    );
+}
+
+#[test]
+fn pictures_page_and_trace_are_written() {
+    let folder = folder("city_pictures");
+    let arguments = [
+        MONACO,
+        "--agents",
+        "500",
+        "--seconds",
+        "1",
+        "--png",
+        "city.png",
+        "--svg",
+        "city.svg",
+        "--html",
+        "city.html",
+        "--trace",
+        "trace.json",
+        "--json",
+        "city.json",
+    ];
+    let output = city(&folder, &arguments);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let read = |name: &str| fs::read(folder.join(name)).unwrap();
+    let text = |name: &str| String::from_utf8(read(name)).unwrap();
+    let png = read("city.png");
+    assert!(png.starts_with(b"\x89PNG\r\n\x1a\n"));
+    let svg = text("city.svg");
+    assert!(svg.contains("© OpenStreetMap contributors"));
+    assert!(svg.trim_end().ends_with("</svg>"));
+    let html = text("city.html");
+    assert!(html.contains("© OpenStreetMap contributors"));
+    assert!(!html.contains("http"), "the page needs nothing but itself");
+    assert!(!html.contains('@'), "nothing is left to be filled in");
+    let trace: serde_json::Value = serde_json::from_str(&text("trace.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text("city.json")).unwrap();
+    let names: Vec<&str> = json["processors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|busy| busy["name"].as_str().unwrap())
+        .collect();
+    assert!(names.len() >= 16, "{names:?}");
+    let events = trace["traceEvents"].as_array().unwrap();
+    for name in names {
+        let runs = events.iter().filter(|event| event["name"] == name).count();
+        assert!(
+            runs >= 60 || name == "set out",
+            "{name} is {runs} times in the trace"
+        );
+    }
+}
+
+#[test]
+fn a_map_that_is_missing_empty_or_damaged_is_a_clear_error() {
+    let folder = folder("city_maps");
+    let error = refused(&folder, &["nowhere.osm.pbf"]);
+    assert!(error.contains("nowhere.osm.pbf"), "{error}");
+    fs::write(folder.join("empty.osm.pbf"), b"").unwrap();
+    let error = refused(&folder, &["empty.osm.pbf"]);
+    assert!(
+        error.contains("empty.osm.pbf: the file is empty"),
+        "{error}"
+    );
+    let monaco = fs::read(MONACO).unwrap();
+    fs::write(folder.join("cut.osm.pbf"), &monaco[..monaco.len() / 2]).unwrap();
+    let error = refused(&folder, &["cut.osm.pbf"]);
+    assert!(
+        error.contains("cut.osm.pbf: not an OpenStreetMap extract"),
+        "{error}"
+    );
+    fs::write(folder.join("text.osm.pbf"), "streets\n".repeat(1_000)).unwrap();
+    let error = refused(&folder, &["text.osm.pbf"]);
+    assert!(
+        error.contains("text.osm.pbf: not an OpenStreetMap extract"),
+        "{error}"
+    );
+    // Its first block says what the others are, and no more.
+    let header = u32::from_be_bytes(monaco[..4].try_into().unwrap()) as usize;
+    let first = header + 4 + block_length(&monaco[4..4 + header]);
+    fs::write(folder.join("bare.osm.pbf"), &monaco[..first]).unwrap();
+    let error = refused(&folder, &["bare.osm.pbf"]);
+    assert!(error.contains("bare.osm.pbf: no streets"), "{error}");
+}
+
+/// The length of the block that a header announces: its field 3, a varint.
+fn block_length(header: &[u8]) -> usize {
+    let at = header.iter().rposition(|&byte| byte == 3 << 3).unwrap();
+    let bytes = header[at + 1..].iter().enumerate();
+    bytes.fold(0, |length, (number, &byte)| {
+        length | usize::from(byte & 127) << (7 * number)
+    })
+}
+
+#[test]
+fn flags_and_configs_that_make_no_sense_are_named() {
+    let folder = folder("city_flags");
+    let error = refused(&folder, &[MONACO, "--seconds=-1"]);
+    assert!(error.contains("--seconds"), "{error}");
+    let error = refused(&folder, &[MONACO, "--threads", "0"]);
+    assert!(error.contains("--threads"), "{error}");
+    let error = refused(&folder, &[MONACO, "--png", "none/city.png"]);
+    assert!(
+        error.contains("none/city.png: there is no such directory"),
+        "{error}"
+    );
+    let error = refused(&folder, &[MONACO, "--json", "."]);
+    assert!(error.contains("directory"), "{error}");
+    let error = refused(&folder, &[MONACO, "--configs", "none"]);
+    assert!(error.contains("none"), "{error}");
+    let configs = folder.join("configs");
+    fs::create_dir_all(&configs).unwrap();
+    for file in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/data/city")).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), configs.join(file.file_name())).unwrap();
+    }
+    let car = fs::read_to_string(configs.join("car.toml")).unwrap();
+    fs::write(configs.join("car.toml"), car.replace("exhaust", "exhoust")).unwrap();
+    let error = refused(&folder, &[MONACO, "--configs", "configs"]);
+    assert!(error.contains("car.toml:"), "{error}");
+    assert!(error.contains("did you mean `exhaust`?"), "{error}");
+    fs::remove_file(configs.join("bus.toml")).unwrap();
+    fs::write(configs.join("car.toml"), car).unwrap();
+    let error = refused(&folder, &[MONACO, "--configs", "configs"]);
+    assert!(error.contains("bus"), "{error}");
+}

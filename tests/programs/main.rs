@@ -1,0 +1,15 @@
+//! The program and the files that it reads, from outside.
+#![cfg(feature = "cli")]
+
+#[path = "../support/program.rs"]
+mod support;
+#[path = "../support/trace_oracle.rs"]
+mod trace_oracle;
+
+mod bench;
+mod check;
+mod city;
+mod replay;
+mod replays;
+mod trace_files;
+mod trace_model;

@@ -1,0 +1,363 @@
+//! `megachunk replay` and `megachunk map` as one calls them: what they print, what they write, and
+//! how they fail.
+
+use std::process::Output;
+
+#[cfg(unix)]
+use crate::support::closed;
+use crate::support::{failure, folder, program, success, text, written};
+
+const FORMAT: &str = "# entity-trace 1: one event a line\n";
+/// Two threads; object 0 crosses from one to the other, object 1 survives.
+const SMALL: &str = "# entity-trace 1: one event a line\n\
+    # threads=2 events=5 created=3 peak_live=2 destroyed_by_another_thread=1\n\
+    0 + 0\n0 + 1\n1 - 0\n1 + 2\n1 - 2\n";
+
+// --- replay --------------------------------------------------------------------------------------
+
+#[test]
+fn replay_prints_a_row_for_each_allocator_and_says_that_they_were_verified() {
+    let folder = folder("replay_prints");
+    let path = written(&folder, "small.trace", SMALL);
+    let output = program()
+        .args(["replay", "--verify", "--repeat", "1"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    let printed = success(&output);
+    assert!(printed.starts_with("small: 2 threads, 5 events, 3 objects, 2 live at the peak, 1 "));
+    for allocator in ["naive", "busy_block", "bitmask"] {
+        let row = printed
+            .lines()
+            .find(|line| line.trim().starts_with(allocator))
+            .unwrap();
+        assert!(row.trim_end().ends_with("yes"), "{row}");
+    }
+}
+
+#[test]
+fn replay_takes_one_allocator_and_a_number_of_threads() {
+    let folder = folder("replay_one_allocator");
+    let path = written(&folder, "small.trace", SMALL);
+    for threads in ["1", "2", "4"] {
+        let output = program()
+            .args([
+                "replay",
+                "--allocator",
+                "bitmask",
+                "--repeat",
+                "1",
+                "--threads",
+                threads,
+            ])
+            .arg(&path)
+            .output()
+            .unwrap();
+        let printed = success(&output);
+        assert!(printed.contains(&format!("{threads} thread")), "{printed}");
+        assert!(!printed.contains("busy_block"), "{printed}");
+    }
+    let output = program()
+        .args(["replay", "--threads", "3"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    let said = failure(&output);
+    assert!(said.contains("--threads: small has 2 threads"), "{said}");
+}
+
+#[test]
+fn replay_writes_its_figures_as_json() {
+    let folder = folder("replay_json");
+    let path = written(&folder, "small.trace", SMALL);
+    let json = folder.join("figures.json");
+    let output = program()
+        .args(["replay", "--repeat", "3", "--json"])
+        .args([&json, &path])
+        .output()
+        .unwrap();
+    success(&output);
+    let figures: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(figures["format"], "megachunk-replay 1");
+    let trace = &figures["traces"][0];
+    assert_eq!(
+        (&trace["trace"], &trace["events"]),
+        (&"small".into(), &5.into())
+    );
+    let rows = trace["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 3);
+    for row in rows {
+        assert!(row["gross_ns"]["median"].as_f64().unwrap() > 0.0);
+        assert!(row["peak_blocks"].as_u64().unwrap() >= 1);
+        assert_eq!(row["verified"], false);
+    }
+}
+
+#[test]
+fn replay_writes_json_to_standard_output_and_its_tables_beside_it() {
+    let folder = folder("replay_json_output");
+    let path = written(&folder, "small.trace", SMALL);
+    let output = program()
+        .args(["replay", "--repeat", "1", "--json", "-"])
+        .arg(&path)
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let figures: serde_json::Value = serde_json::from_str(&success(&output)).unwrap();
+    assert_eq!(figures["format"], "megachunk-replay 1");
+    assert!(text(&output.stderr).starts_with("small: 2 threads, 5 events"));
+    assert!(!folder.join("-").exists());
+
+    let output = program()
+        .args(["replay", "--save", "-"])
+        .arg(&path)
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    assert!(success(&output).ends_with("0 + 0\n0 + 1\n1 - 0\n1 + 2\n1 - 2\n"));
+    assert!(!folder.join("-").exists());
+}
+
+#[test]
+fn one_object_has_no_plural() {
+    let folder = folder("replay_one_object");
+    let one = format!(
+        "{FORMAT}# threads=1 events=1 created=1 peak_live=1 destroyed_by_another_thread=0\n0 + 0\n"
+    );
+    let path = written(&folder, "one.trace", one);
+    let output = program()
+        .args(["replay", "--repeat", "1"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert!(success(&output).starts_with("one: 1 thread, 1 event, 1 object, 1 live"));
+}
+
+#[test]
+fn replay_without_a_file_replays_the_traces_that_the_program_carries() {
+    let output = program()
+        .args(["replay", "--allocator", "bitmask", "--repeat", "1"])
+        .current_dir(folder("replay_shipped"))
+        .output()
+        .unwrap();
+    let printed = success(&output);
+    for trace in ["python: ", "gcc: ", "node: "] {
+        assert!(printed.contains(trace), "{printed}");
+    }
+}
+
+#[test]
+fn replay_saves_a_window_that_it_can_replay() {
+    let folder = folder("replay_saves");
+    let whole = written(&folder, "whole.trace", SMALL);
+    for name in ["part.trace", "part.trace.gz"] {
+        let part = folder.join(name);
+        let output = program()
+            .args(["replay", "--events", "2..4", "--save"])
+            .args([&part, &whole])
+            .output()
+            .unwrap();
+        assert!(success(&output).contains("4 events, 3 objects"));
+        let output = program()
+            .args(["replay", "--repeat", "1"])
+            .arg(&part)
+            .output()
+            .unwrap();
+        assert!(success(&output).starts_with("part: 2 threads, 4 events"));
+    }
+    let output = program()
+        .args(["replay", "--events", "9..12"])
+        .arg(&whole)
+        .output()
+        .unwrap();
+    assert!(failure(&output).contains("--events: whole has only 5 events"));
+}
+
+#[test]
+fn replay_refuses_what_is_no_trace_with_its_line() {
+    let folder = folder("replay_refuses");
+    let wrong_order = SMALL.replace("0 + 0\n0 + 1\n", "0 + 1\n0 + 0\n");
+    let cut = &SMALL[..SMALL.len() - 2];
+    for (name, bytes, expected) in [
+        ("empty", &b""[..], "line 1: the file is empty"),
+        ("binary", b"\x7fELF\0\0\0\0", "line 1: not an entity trace"),
+        (
+            "gzip",
+            b"\x1f\x8b\x08\0",
+            "line 1: the gzip data is cut short",
+        ),
+        (
+            "cut",
+            cut.as_bytes(),
+            "line 7: the file ends in the middle of this line",
+        ),
+        (
+            "format",
+            FORMAT.as_bytes(),
+            "line 2: the file ends where the summary should be",
+        ),
+        (
+            "order",
+            wrong_order.as_bytes(),
+            "line 3: object 1 is created out of order",
+        ),
+    ] {
+        let path = written(&folder, name, bytes);
+        let output = program().arg("replay").arg(&path).output().unwrap();
+        let said = failure(&output);
+        assert!(
+            said.starts_with("error: ") && said.contains(expected),
+            "{name}: {said}"
+        );
+        assert!(said.contains(path.to_str().unwrap()), "{said}");
+        assert!(output.stdout.is_empty());
+    }
+    let output = program().args(["replay", "no-such-file"]).output().unwrap();
+    assert!(failure(&output).contains("no-such-file: "));
+}
+
+#[test]
+fn a_wrong_argument_is_explained_and_ends_the_program_with_another_code() {
+    for arguments in [
+        &["replay", "--allocator", "best"][..],
+        &["replay", "--threads", "0"],
+        &["replay", "--events", "5..5"],
+        &["check", "--only", "everything"],
+        &["bake"],
+    ] {
+        let output = program().args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).starts_with("error: "), "{arguments:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn whoever_reads_the_output_may_stop_reading() {
+    let folder = folder("stop_reading");
+    let path = written(&folder, "small.trace", SMALL);
+    let mut child = program()
+        .args(["replay", "--allocator", "bitmask", "--repeat", "1"])
+        .arg(&path)
+        .stdout(closed())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(text(&output.stderr), "");
+}
+
+// --- map -----------------------------------------------------------------------------------------
+
+fn map(arguments: &[&str]) -> Output {
+    program()
+        .arg("map")
+        .args(arguments)
+        .env("COLUMNS", "100")
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn map_draws_every_allocator_of_ids_and_of_chunks() {
+    let printed = success(&map(&["--workload", "random_destroy", "--size", "20000"]));
+    assert!(printed.starts_with("random_destroy at its end: 30,000 events on 1 thread\n"));
+    for name in ["naive", "busy_block", "bitmask"] {
+        let row = printed.lines().find(|line| line.starts_with(name)).unwrap();
+        assert!(row.contains("10,000 live in 3 blocks"), "{row}");
+    }
+    assert!(printed.contains("0 slots retired"), "{printed}");
+    for name in ["naive", "megachunk_dots", "megachunk"] {
+        let is_row = |line: &&str| line.starts_with(&format!("{name}: ")) && line.contains("run");
+        let row = printed.lines().find(is_row).expect(name);
+        assert!(row.contains("fragmentation"), "{row}");
+    }
+    assert!(
+        !printed.contains('\x1b'),
+        "no colours where nobody sees them"
+    );
+}
+
+#[test]
+fn map_keeps_to_the_width_and_shows_colours_where_they_are_asked_for() {
+    let arguments = ["map", "gcc", "--allocator", "naive", "--color"];
+    for width in [60, 100, 200] {
+        let output = program()
+            .args(arguments)
+            .arg("never")
+            .env("COLUMNS", width.to_string())
+            .output();
+        let printed = success(&output.unwrap());
+        let cells = printed.lines().filter(|line| line.ends_with('%'));
+        let longest = cells.map(|line| line.chars().count()).max().unwrap();
+        assert!(
+            longest <= width && longest > width / 2,
+            "{longest} of {width}"
+        );
+    }
+    let output = program().args(arguments).arg("always").output().unwrap();
+    assert!(success(&output).contains("\x1b[38;5;"));
+}
+
+#[test]
+fn map_shows_where_the_most_is_alive() {
+    let arguments = ["gcc", "--allocator", "bitmask"];
+    let at_the_end = success(&map(&arguments));
+    let at_the_peak = success(&map(&[&arguments[..], &["--at", "peak"]].concat()));
+    assert!(at_the_end.contains("6,314 live"), "{at_the_end}");
+    assert!(at_the_peak.contains("6,315 live"), "{at_the_peak}");
+}
+
+#[test]
+fn map_writes_one_svg_without_scripts_or_links() {
+    let folder = folder("map_svg");
+    let trace = written(&folder, "small.trace", SMALL);
+    let svg = folder.join("small.svg");
+    let files = [trace.to_str().unwrap(), "--svg", svg.to_str().unwrap()];
+    success(&map(&files));
+    let picture = std::fs::read_to_string(&svg).unwrap();
+    assert!(picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+    assert!(picture.trim_end().ends_with("</svg>"));
+    for name in [
+        "naive",
+        "busy_block",
+        "bitmask",
+        "megachunk_dots",
+        "megachunk",
+    ] {
+        assert!(
+            picture.contains(&format!("<tspan class=\"n\">{name}</tspan>")),
+            "{name}"
+        );
+    }
+    for foreign in ["<script", "href", "url(", "@import"] {
+        assert!(!picture.contains(foreign), "{foreign}");
+    }
+    for element in ["svg", "g", "text", "tspan", "style", "title"] {
+        let opened = picture.matches(&format!("<{element} ")).count()
+            + picture.matches(&format!("<{element}>")).count();
+        let closed = picture.matches(&format!("</{element}>")).count();
+        assert_eq!(opened, closed, "{element}");
+    }
+}
+
+#[test]
+fn map_runs_every_workload_and_refuses_an_unknown_trace() {
+    for workload in [
+        "fill",
+        "random_destroy",
+        "recreate",
+        "larson",
+        "producer_consumer",
+    ] {
+        success(&map(&["--workload", workload, "--size", "2"]));
+        success(&map(&["--workload", workload, "--size", "1000"]));
+    }
+    let said = failure(&map(&["perl"]));
+    assert!(
+        said.contains("perl is neither a file nor one of python, gcc, node"),
+        "{said}"
+    );
+}

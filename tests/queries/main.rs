@@ -1,0 +1,8 @@
+//! Queries, typed and put together at run time.
+
+#[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "the dice only")]
+mod support;
+
+mod dynamic;
+mod rows;

@@ -1,0 +1,221 @@
+//! Entity configs that change while a program runs.
+
+use std::fs;
+use std::sync::Arc;
+
+use crate::config_folder::Folder;
+use crate::template_traits::{Speed, traits};
+use megachunk::prelude::*;
+
+fn load(folder: &Folder, world: &World) -> TemplateRegistry {
+    let mut registry = TemplateRegistry::new(world.universe(), traits());
+    registry.load_dir(folder.path()).unwrap();
+    registry
+}
+
+fn walker(id: &str, speed: f32) -> String {
+    format!("id = '{id}'\n[traits.walk]\nspeed = {speed:?}")
+}
+
+fn speed(registry: &TemplateRegistry, id: &str) -> f32 {
+    registry.template(id).unwrap().get::<Speed>().unwrap().0
+}
+
+#[test]
+fn a_changed_file_changes_its_template_and_no_entity() {
+    let folder = Folder::new("reload_changed");
+    folder.write("a.toml", &walker("a", 1.0));
+    let mut world = World::new();
+    let mut registry = load(&folder, &world);
+    let old = registry.template("a").unwrap();
+    let entity = old.create(&mut world).unwrap();
+    assert!(registry.refresh().unwrap().is_empty());
+    assert!(Arc::ptr_eq(&old, &registry.template("a").unwrap()));
+    folder.write("a.toml", &walker("a", 2.0));
+    let changes = registry.refresh().unwrap();
+    assert_eq!(
+        (&*changes.changed, &*changes.added),
+        (&["a".to_owned()][..], &[][..])
+    );
+    assert_eq!(speed(&registry, "a"), 2.0);
+    assert_eq!(
+        old.get::<Speed>(),
+        Some(&Speed(1.0)),
+        "who has the old one keeps it"
+    );
+    assert_eq!(world.get::<Speed>(entity).unwrap(), &Speed(1.0));
+    assert!(registry.refresh().unwrap().is_empty());
+}
+
+#[test]
+fn a_change_that_leaves_size_and_time_as_they_were_is_seen() {
+    let folder = Folder::new("reload_quick");
+    folder.write("a.toml", &walker("a", 1.0));
+    let path = folder.path().join("a.toml");
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    let world = World::new();
+    let mut registry = load(&folder, &world);
+    folder.write("a.toml", &walker("a", 2.0));
+    fs::File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_modified(time)
+        .unwrap();
+    assert_eq!(registry.refresh().unwrap().changed, ["a"]);
+    assert_eq!(speed(&registry, "a"), 2.0);
+}
+
+#[test]
+fn a_file_that_is_only_touched_changes_nothing() {
+    let folder = Folder::new("reload_touched");
+    folder.write("a.toml", &walker("a", 1.0));
+    let world = World::new();
+    let mut registry = load(&folder, &world);
+    let old = registry.template("a").unwrap();
+    folder.write("a.toml", &walker("a", 1.0));
+    assert!(registry.refresh().unwrap().is_empty());
+    assert!(Arc::ptr_eq(&old, &registry.template("a").unwrap()));
+}
+
+#[test]
+fn new_and_removed_files_are_seen_also_in_directories_below() {
+    let folder = Folder::new("reload_new");
+    folder.write("a.toml", &walker("a", 1.0));
+    let world = World::new();
+    let mut registry = load(&folder, &world);
+    folder.write("far/below/b.toml", &walker("b", 2.0));
+    assert_eq!(registry.refresh().unwrap().added, ["b"]);
+    assert_eq!(speed(&registry, "b"), 2.0);
+    folder.remove("far/below/b.toml");
+    assert_eq!(registry.refresh().unwrap().removed, ["b"]);
+    assert!(registry.template("b").is_err());
+    assert_eq!(speed(&registry, "a"), 1.0);
+}
+
+#[test]
+fn only_templates_whose_config_or_ancestors_changed_are_built_anew() {
+    let folder = Folder::new("reload_only");
+    folder.write("eldest.toml", &walker("eldest", 1.0));
+    folder.write("child.toml", "id = 'child'\nparent = 'eldest'");
+    folder.write("grandchild.toml", "id = 'grandchild'\nparent = 'child'");
+    folder.write("other.toml", &walker("other", 9.0));
+    let world = World::new();
+    let mut registry = load(&folder, &world);
+    let ids = ["child", "eldest", "grandchild", "other"];
+    let all = |registry: &TemplateRegistry| ids.map(|id| registry.template(id).unwrap());
+    let same = |a: &[Arc<Template>; 4], b: &[Arc<Template>; 4]| {
+        [0, 1, 2, 3].map(|at| Arc::ptr_eq(&a[at], &b[at]))
+    };
+    let before = all(&registry);
+    folder.write(
+        "child.toml",
+        "id = 'child'\nparent = 'eldest'\nname = 'Child'",
+    );
+    assert_eq!(registry.refresh().unwrap().changed, ["child", "grandchild"]);
+    let then = all(&registry);
+    assert_eq!(same(&before, &then), [false, true, false, true]);
+    folder.write("eldest.toml", &walker("eldest", 5.0));
+    assert_eq!(
+        registry.refresh().unwrap().changed,
+        ["child", "eldest", "grandchild"]
+    );
+    assert_eq!(same(&then, &all(&registry)), [false, false, false, true]);
+    assert_eq!(speed(&registry, "grandchild"), 5.0);
+}
+
+#[test]
+fn if_anything_is_wrong_all_templates_are_as_before_until_it_is_mended() {
+    let folder = Folder::new("reload_wrong");
+    folder.write("a.toml", &walker("a", 1.0));
+    folder.write("b.toml", &walker("b", 1.0));
+    let world = World::new();
+    let mut registry = load(&folder, &world);
+    let (a, b) = (
+        registry.template("a").unwrap(),
+        registry.template("b").unwrap(),
+    );
+    folder.write("a.toml", &walker("a", 2.0));
+    folder.write("b.toml", &walker("b", -1.0));
+    folder.write("c.toml", "id = 'c'\nparent = 'd'");
+    for _ in 0..2 {
+        let errors = registry.refresh().unwrap_err();
+        assert_eq!(errors.len(), 2, "{errors}");
+        assert!(Arc::ptr_eq(&a, &registry.template("a").unwrap()));
+        assert!(Arc::ptr_eq(&b, &registry.template("b").unwrap()));
+    }
+    folder.write("b.toml", &walker("b", 3.0));
+    folder.remove("c.toml");
+    assert_eq!(registry.refresh().unwrap().changed, ["a", "b"]);
+    assert_eq!((speed(&registry, "a"), speed(&registry, "b")), (2.0, 3.0));
+}
+
+#[test]
+fn a_parent_that_goes_is_an_error_as_long_as_it_has_children() {
+    let folder = Folder::new("reload_orphan");
+    folder.write("parent.toml", &walker("parent", 1.0));
+    folder.write("child.toml", "id = 'child'\nparent = 'parent'");
+    let world = World::new();
+    let mut registry = load(&folder, &world);
+    folder.remove("parent.toml");
+    let errors = registry.refresh().unwrap_err().to_string();
+    assert!(
+        errors.contains("child.toml:2:10: no config has the id `parent`"),
+        "{errors}"
+    );
+    assert_eq!(speed(&registry, "child"), 1.0);
+    folder.remove("child.toml");
+    assert_eq!(registry.refresh().unwrap().removed, ["child", "parent"]);
+}
+
+#[test]
+fn a_config_may_move_to_another_file() {
+    let folder = Folder::new("reload_moved");
+    folder.write("a.toml", &walker("a", 1.0));
+    let world = World::new();
+    let mut registry = load(&folder, &world);
+    fs::rename(folder.path().join("a.toml"), folder.path().join("b.toml")).unwrap();
+    let changes = registry.refresh().unwrap();
+    assert_eq!(
+        (&*changes.changed, changes.added.len()),
+        (&["a".to_owned()][..], 0)
+    );
+    assert_eq!(registry.file_of("a").unwrap(), folder.path().join("b.toml"));
+}
+
+#[test]
+fn a_single_file_may_go_and_come_back_and_a_directory_must_stay() {
+    let folder = Folder::new("reload_single");
+    folder.write("a/a.toml", &walker("a", 1.0));
+    folder.write("b/b.toml", &walker("b", 1.0));
+    let world = World::new();
+    let mut registry = TemplateRegistry::new(world.universe(), traits());
+    registry.load_file(folder.path().join("a/a.toml")).unwrap();
+    registry.load_dir(folder.path().join("b")).unwrap();
+    folder.remove("a/a.toml");
+    assert_eq!(registry.refresh().unwrap().removed, ["a"]);
+    folder.write("a/a.toml", &walker("a", 2.0));
+    assert_eq!(registry.refresh().unwrap().added, ["a"]);
+    fs::rename(folder.path().join("b"), folder.path().join("c")).unwrap();
+    assert!(registry.refresh().is_err());
+    assert_eq!(speed(&registry, "b"), 1.0);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_to_files_are_followed_and_links_to_directories_are_not() {
+    let folder = Folder::new("reload_links");
+    folder.write("there/a.toml", &walker("a", 1.0));
+    folder.write("here/b.toml", &walker("b", 1.0));
+    let here = folder.path().join("here");
+    // A directory that is in itself would never end.
+    std::os::unix::fs::symlink(&here, here.join("again")).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("there/a.toml"), here.join("a.toml")).unwrap();
+    let world = World::new();
+    let mut registry = TemplateRegistry::new(world.universe(), traits());
+    let changes = registry.load_dir(&here).unwrap();
+    assert_eq!(changes.added, ["a", "b"]);
+    // A link to nothing is no config, and no error: its file may come back.
+    folder.remove("there/a.toml");
+    assert_eq!(registry.refresh().unwrap().removed, ["a"]);
+}

@@ -1,0 +1,25 @@
+//! Whole worlds beside naive ones.
+
+#[path = "../support/world_bulk.rs"]
+mod world_bulk;
+#[path = "../support/world_calls.rs"]
+mod world_calls;
+#[path = "../support/world_commands.rs"]
+mod world_commands;
+#[path = "../support/world_compare.rs"]
+mod world_compare;
+#[path = "../support/world_fragments.rs"]
+mod world_fragments;
+#[path = "../support/world_naive.rs"]
+mod world_naive;
+#[path = "../support/world_ops.rs"]
+mod world_ops;
+#[path = "../support/world_probes.rs"]
+mod world_probes;
+#[path = "../support/world_recorded.rs"]
+mod world_recorded;
+#[path = "../support/world_recorder.rs"]
+mod world_recorder;
+
+mod operations;
+mod panics;

@@ -1,0 +1,16 @@
+//! Worlds, their archetypes and their snapshots.
+
+#[path = "../support/layout_oracle.rs"]
+mod layout_oracle;
+#[path = "../support/snapshot_world.rs"]
+mod snapshot_world;
+
+mod archetypes;
+mod changes;
+mod determinism;
+mod dynamic;
+mod features;
+mod life;
+mod rows;
+mod snapshots;
+mod whole_chunks;

@@ -1,0 +1,412 @@
+//! Snapshots: what they keep, what they refuse, and that the hash of a state says what it should.
+
+use std::path::PathBuf;
+
+use crate::snapshot_world::{Asleep, Position, Team, check, register, small_world, universe};
+use megachunk::fragment::PerChunk;
+use megachunk::prelude::*;
+use megachunk::world::{SnapshotError, SnapshotOptions};
+use proptest::prelude::*;
+
+/// A path for a file of this test, which is removed in the end.
+struct Path(PathBuf);
+
+impl Path {
+    fn new(test: &str) -> Self {
+        let name = format!("megachunk-snapshot-{}-{test}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Path {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn bytes(world: &World) -> Vec<u8> {
+    world.to_snapshot(&SnapshotOptions::new()).unwrap()
+}
+
+#[test]
+fn a_saved_world_comes_back_with_ids_versions_values_and_bits() {
+    let (world, all) = small_world(3_000);
+    let path = Path::new("whole");
+    world.save(&path.0).unwrap();
+    let loaded = World::load(&path.0, universe()).unwrap();
+    assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+    assert_eq!(loaded.count(), world.count());
+    let health = loaded.registry().find("health").unwrap().id();
+    for (n, &entity) in (0_u32..).zip(&all) {
+        assert_eq!(loaded.exists(entity), n % 6 != 1, "{entity}");
+        if n % 6 == 1 {
+            continue;
+        }
+        assert_eq!(loaded.get::<Position>(entity).unwrap().x, n as f32);
+        assert_eq!(
+            loaded.get::<u64>(entity).ok(),
+            world.get::<u64>(entity).ok()
+        );
+        assert_eq!(loaded.has::<Asleep>(entity).unwrap(), n % 7 == 0);
+        assert_eq!(
+            loaded.shared::<Team>(entity).ok(),
+            world.shared::<Team>(entity).ok()
+        );
+        assert_eq!(
+            loaded.const_shared::<u8>(entity).ok(),
+            world.const_shared::<u8>(entity).ok()
+        );
+        let value = |world: &World| world.chunk_fragment::<i64>(entity).ok().copied();
+        assert_eq!(value(&loaded), value(&world));
+        if n % 4 == 0 {
+            assert!(!loaded.is_enabled::<[u8; 3]>(entity).unwrap());
+        }
+        if n % 5 == 0 {
+            let values = loaded.get_dynamic(entity, health).unwrap();
+            assert_eq!(values.plain::<u32>().unwrap(), [n]);
+        }
+    }
+    // The order of rows is the same, and so is every query.
+    let order = |world: &World| -> Vec<Entity> {
+        world
+            .read::<(Entity, &Position), Without<Asleep>>()
+            .unwrap()
+            .iter()
+            .map(|(e, _)| e)
+            .collect()
+    };
+    assert_eq!(order(&loaded), order(&world));
+}
+
+#[test]
+fn dead_handles_stay_dead_after_loading_whoever_gets_their_slots() {
+    let mut world = World::new();
+    register(world.registry());
+    let mut dead = Vec::new();
+    for round in 0..5_u64 {
+        let ants: Vec<Entity> = (0..1_000)
+            .map(|_| world.create((round,)).unwrap())
+            .collect();
+        // Some by the path of many, some by that of one.
+        assert!(world.destroy_slice(&ants[..400]).is_clean());
+        ants[400..900]
+            .iter()
+            .for_each(|&ant| world.destroy(ant).unwrap());
+        dead.extend_from_slice(&ants[..900]);
+    }
+    let elsewhere = World::of(world.universe()).unwrap().reserve().unwrap();
+    let mut loaded = World::from_snapshot(&bytes(&world), universe()).unwrap();
+    assert_eq!(loaded.universe().count(), 500);
+    dead.push(elsewhere);
+    for _ in 0..10_000 {
+        let new = loaded.create((7_u64,)).unwrap();
+        assert!(!dead.contains(&new));
+    }
+    for &handle in &dead {
+        assert!(!loaded.exists(handle), "{handle}");
+        assert!(matches!(
+            loaded.get::<u64>(handle),
+            Err(WorldError::Entity(_))
+        ));
+    }
+}
+
+#[test]
+fn the_state_hash_is_the_same_however_the_world_came_to_its_state() {
+    let (world, _) = small_world(500);
+    // Loaded: other numbers of fragments, other memory.
+    let mut other = World::from_snapshot(&bytes(&world), universe()).unwrap();
+    let hash = world.state_hash().unwrap();
+    assert_eq!(other.state_hash().unwrap(), hash);
+    // There and back again: other chunks, other rows.
+    let entities: Vec<Entity> = other.read::<Entity, ()>().unwrap().iter().collect();
+    for &entity in entities.iter().rev() {
+        other.add(entity, (9_i16,)).unwrap();
+    }
+    assert_ne!(other.state_hash().unwrap(), hash);
+    for &entity in &entities {
+        other.remove::<(i16,)>(entity).unwrap();
+    }
+    assert_eq!(other.state_hash().unwrap(), hash);
+    other.trim();
+    assert_eq!(other.state_hash().unwrap(), hash);
+}
+
+#[test]
+fn the_state_hash_sees_every_part_of_the_state() {
+    let (world, all) = small_world(40);
+    let saved = bytes(&world);
+    let hash = world.state_hash().unwrap();
+    let changed = |change: &dyn Fn(&mut World)| {
+        let mut world = World::from_snapshot(&saved, universe()).unwrap();
+        change(&mut world);
+        world.state_hash().unwrap()
+    };
+    assert_eq!(changed(&|_| ()), hash);
+    let changes: [&dyn Fn(&mut World); 8] = [
+        &|world| world.get_mut::<Position>(all[3]).unwrap().y += 1.0,
+        &|world| world.set_enabled::<[u8; 3]>(all[4], true).unwrap(),
+        &|world| world.set_enabled::<Asleep>(all[21], false).unwrap(),
+        &|world| world.set_shared(all[3], Team(77)).unwrap(),
+        &|world| world.add(all[3], (Asleep,)).unwrap(),
+        &|world| assert!(world.remove::<(u64,)>(all[2]).unwrap()),
+        &|world| world.destroy(all[5]).unwrap(),
+        &|world| assert!(world.create(()).is_ok()),
+    ];
+    let mut hashes: Vec<u64> = changes.iter().map(|change| changed(change)).collect();
+    hashes.push(hash);
+    hashes.sort_unstable();
+    hashes.dedup();
+    assert_eq!(hashes.len(), changes.len() + 1);
+    let swapped = changed(&|world| {
+        let (a, b) = (
+            *world.get::<Position>(all[2]).unwrap(),
+            *world.get::<Position>(all[3]).unwrap(),
+        );
+        world.add(all[2], (b,)).unwrap();
+        world.add(all[3], (a,)).unwrap();
+    });
+    assert_ne!(
+        swapped, hash,
+        "the same values of other entities are another state"
+    );
+    // What is no state: versions of changes, values of chunks.
+    let same = changed(&|world| {
+        world.get_mut::<Position>(all[3]).unwrap();
+        *world.chunk_fragment_mut::<i64>(all[0]).unwrap() += 1;
+        world.query::<&mut Position, ()>().unwrap().for_each(|_| ());
+    });
+    assert_eq!(same, hash);
+}
+
+#[test]
+fn a_fragment_that_is_not_plain_is_named_or_skipped() {
+    let (mut world, all) = small_world(20);
+    let hash = world.state_hash().unwrap();
+    world.add(all[2], (String::from("cache"),)).unwrap();
+    let id = world.registry().of::<String>().unwrap().id();
+    for error in [
+        world.state_hash().unwrap_err(),
+        world.to_snapshot(&SnapshotOptions::new()).unwrap_err(),
+    ] {
+        assert!(matches!(&error, SnapshotError::NotPlain { name } if name.contains("String")));
+    }
+    for options in [
+        SnapshotOptions::new().skip(id),
+        SnapshotOptions::new().skip_not_plain(),
+    ] {
+        assert_eq!(world.state_hash_with(&options).unwrap(), hash);
+        let saved = world.to_snapshot(&options).unwrap();
+        let loaded = World::from_snapshot(&saved, universe()).unwrap();
+        assert_eq!(loaded.state_hash().unwrap(), hash);
+    }
+    // A tag of a type is no secret to a hash, but only its owner may make one.
+    struct Token;
+    world.remove::<(String,)>(all[2]).unwrap();
+    world.add(all[2], (Token,)).unwrap();
+    assert!(world.state_hash().is_ok());
+    let refused = world.to_snapshot(&SnapshotOptions::new()).unwrap_err();
+    assert!(matches!(refused, SnapshotError::NotPlain { .. }));
+}
+
+#[test]
+fn chunk_fragments_keep_their_values_and_their_template() {
+    let mut world = World::new();
+    world.registry().register_plain::<u64>().unwrap();
+    world.registry().register_plain_chunk::<i64>().unwrap();
+    for n in 0..5_000_u64 {
+        world.create((n,).per_chunk(-1_i64)).unwrap();
+    }
+    let ants: Vec<Entity> = world.read::<Entity, ()>().unwrap().iter().collect();
+    for (at, ant) in ants.iter().enumerate() {
+        *world.chunk_fragment_mut::<i64>(*ant).unwrap() = at as i64;
+    }
+    let mut loaded = World::from_snapshot(&bytes(&world), universe()).unwrap();
+    for &ant in &ants {
+        assert_eq!(
+            loaded.chunk_fragment::<i64>(ant).unwrap(),
+            world.chunk_fragment::<i64>(ant).unwrap()
+        );
+    }
+    let chunks = loaded.query::<PerChunk<i64>, ()>().unwrap().count();
+    assert_eq!(chunks, 5_000);
+    // Another composition begins with what this one's chunks began with.
+    loaded.add(ants[0], ([1_u8; 3],)).unwrap();
+    assert_eq!(
+        loaded.chunk_fragment::<i64>(ants[0]).unwrap(),
+        &-1,
+        "the template of the saved world"
+    );
+}
+
+#[test]
+fn chunks_come_back_as_long_as_they_were_and_still_take_entities() {
+    for chunk_size in [None, Some(8)] {
+        let mut world = World::new();
+        register(world.registry());
+        if let Some(chunks) = chunk_size {
+            world.set_chunk_size(chunks);
+        }
+        // Enough for chunks to grow.
+        world.create_batch((0..200_000_u64).map(|n| (n,))).unwrap();
+        let mut loaded = World::from_snapshot(&bytes(&world), universe()).unwrap();
+        assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+        let rows = |world: &mut World| {
+            let mut rows = Vec::new();
+            let mut all = world.query::<&u64, ()>().unwrap();
+            all.for_each_chunk(|_, numbers| rows.push(numbers.len()));
+            rows
+        };
+        assert_eq!(rows(&mut loaded), rows(&mut world));
+        let stats = |world: &World| world.universe().chunk_stats().in_use;
+        assert_eq!(stats(&loaded), stats(&world));
+        let new = loaded.create((1_u64,)).unwrap();
+        assert_eq!(loaded.get::<u64>(new).unwrap(), &1);
+        assert_eq!(rows(&mut loaded).len(), rows(&mut world).len());
+    }
+}
+
+#[test]
+fn an_empty_world_can_be_saved_too() {
+    let world = World::new();
+    let loaded = World::from_snapshot(&bytes(&world), Universe::new()).unwrap();
+    assert!(loaded.is_empty());
+    assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+}
+
+#[test]
+fn what_does_not_fit_the_registry_is_named() {
+    let mut world = World::new();
+    world.registry().register_plain::<u32>().unwrap();
+    world.registry().register_enableable::<u32>().unwrap();
+    world
+        .registry()
+        .define_plain("health", core::alloc::Layout::new::<u64>())
+        .unwrap();
+    let ant = world.create((1_u32,)).unwrap();
+    let saved = bytes(&world);
+    let load = |prepare: &dyn Fn(&Universe)| {
+        let universe = Universe::new();
+        prepare(&universe);
+        World::from_snapshot(&saved, universe).map(drop)
+    };
+    let error = load(&|_| ()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the snapshot has a fragment u32, which is not registered"
+    );
+    let error = load(&|universe| drop(universe.registry().register::<u32>())).unwrap_err();
+    assert!(matches!(error, SnapshotError::NotPlain { .. }), "{error}");
+    let error = load(&|universe| drop(universe.registry().register_plain::<u32>())).unwrap_err();
+    assert!(
+        matches!(error, SnapshotError::NotEnableable { .. }),
+        "{error}"
+    );
+    load(&|universe| {
+        universe.registry().register_plain::<u32>().unwrap();
+        universe.registry().register_enableable::<u32>().unwrap();
+    })
+    .unwrap();
+
+    let health = world.registry().find("health").unwrap().id();
+    let value = megachunk::fragment::Value::from_bytes(world.registry(), health, &[0; 8]).unwrap();
+    world
+        .add_dynamic(ant, [value].into_iter().collect())
+        .unwrap();
+    let universe = universe();
+    universe.registry().register_plain::<u32>().unwrap();
+    universe.registry().register_enableable::<u32>().unwrap();
+    let error = World::from_snapshot(&bytes(&world), universe).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "health had 8 bytes aligned to 8 when it was saved, and has 4 aligned to 4 now"
+    );
+}
+
+#[test]
+fn a_universe_that_had_entities_takes_no_snapshot() {
+    let universe = Universe::new();
+    universe.reserve().unwrap();
+    let saved = bytes(&World::new());
+    let error = World::from_snapshot(&saved, universe).unwrap_err();
+    assert!(matches!(error, SnapshotError::UniverseInUse));
+}
+
+#[test]
+fn a_foreign_truncated_or_newer_file_is_a_clear_error() {
+    let path = Path::new("foreign");
+    let load = |bytes: &[u8]| {
+        std::fs::write(&path.0, bytes).unwrap();
+        World::load(&path.0, universe()).map(drop).unwrap_err()
+    };
+    assert!(matches!(load(b""), SnapshotError::Foreign));
+    assert!(matches!(
+        load(b"PNG and other things"),
+        SnapshotError::Foreign
+    ));
+    assert!(matches!(load(b"MEGACHNK"), SnapshotError::Length { .. }));
+    let (world, _) = small_world(50);
+    let saved = bytes(&world);
+    for cut in [64, 65, saved.len() / 2, saved.len() - 1] {
+        let error = load(&saved[..cut]);
+        assert!(
+            matches!(error, SnapshotError::Length { expected, found }
+                if (expected, found) == (saved.len() as u64, cut as u64)),
+            "{error}"
+        );
+    }
+    let mut longer = saved.clone();
+    longer.push(0);
+    assert!(matches!(load(&longer), SnapshotError::Length { .. }));
+    let mut newer = saved.clone();
+    newer[8] = 2;
+    assert!(matches!(
+        load(&newer),
+        SnapshotError::Format { found: 2, known: 1 }
+    ));
+    let mut turned = saved;
+    turned[12..16].reverse();
+    assert!(matches!(load(&turned), SnapshotError::ByteOrder));
+    let missing = World::load(path.0.join("nowhere"), universe()).unwrap_err();
+    assert!(matches!(missing, SnapshotError::File { .. }));
+}
+
+#[test]
+fn every_byte_that_changes_is_noticed() {
+    let (world, _) = small_world(12);
+    let saved = bytes(&world);
+    for at in 0..saved.len() {
+        let mut damaged = saved.clone();
+        damaged[at] ^= 1 << (at % 8);
+        let error = World::from_snapshot(&damaged, universe()).map(drop);
+        assert!(error.is_err(), "byte {at} of {}", saved.len());
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_leaves_the_old_one_alone() {
+    let folder = Path::new("folder").0.clone();
+    std::fs::create_dir_all(folder.join("snapshot.partial")).unwrap();
+    let path = folder.join("snapshot");
+    std::fs::write(&path, "what was there").unwrap();
+    let (world, _) = small_world(3);
+    let error = world.save(&path).unwrap_err();
+    assert!(matches!(error, SnapshotError::File { .. }), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), b"what was there");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_world_of_any_size_survives_being_saved(count in 0..400_u32) {
+        check(&bytes(&small_world(count).0)).unwrap();
+    }
+
+    #[test]
+    fn bytes_that_are_no_snapshot_are_refused(noise in prop::collection::vec(any::<u8>(), 0..300)) {
+        let behind_magic = [&b"MEGACHNK"[..], &noise].concat();
+        prop_assert!(check(&noise).is_err() && check(&behind_magic).is_err());
+    }
+}

@@ -102,6 +102,26 @@ fn check_quick_checks_fewer_histories_and_records_nothing() {
 }
 
 #[test]
+fn check_takes_the_tests_that_were_built_with_the_workspace() {
+    let (folder, cargo) = staged("check_workspace", ALL_IS_WELL);
+    for (arguments, built) in [
+        (
+            &["--only", "stall", "--workspace", "--json", "-"][..],
+            "--workspace --features cli",
+        ),
+        (
+            &["--only", "stall", "--json", "-"][..],
+            "--package megachunk-loom-tests",
+        ),
+    ] {
+        let output = check(&folder, &cargo, arguments);
+        let figures: serde_json::Value = serde_json::from_str(&success(&output)).unwrap();
+        let expected = format!("cargo test {built} --no-fail-fast --test stall --test threads");
+        assert_eq!(figures["stages"][0]["commands"][0], expected);
+    }
+}
+
+#[test]
 fn check_runs_only_what_is_asked_for() {
     let (folder, cargo) = staged("check_only", ALL_IS_WELL);
     let printed = success(&check(&folder, &cargo, &["--only", "models,histories"]));

@@ -13,13 +13,26 @@ const PACKAGE: &str = "megachunk-loom-tests";
 /// How long each target is fuzzed where nobody says.
 const FUZZ_SECONDS: u32 = 30;
 
+/// Who runs the arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Program {
+    /// The cargo that runs this program.
+    Cargo,
+    /// The one of rustup's nightly toolchain.
+    Nightly,
+    /// The mutation gate that was built together with this program.
+    Gate,
+}
+
+/// The mutation gate's program.
+const GATE: &str = "mutation-gate";
+
 /// A command that checks something.
 #[derive(Clone, Debug)]
 pub(super) struct Invocation {
     /// What it is about, where its output does not say: the fuzz target.
     pub(super) subject: String,
-    /// Run by rustup's nightly toolchain instead of the cargo that runs this program.
-    nightly: bool,
+    program: Program,
     arguments: Vec<String>,
     variables: Vec<(&'static str, String)>,
 }
@@ -28,7 +41,7 @@ impl Invocation {
     fn cargo(arguments: &[&str]) -> Self {
         Self {
             subject: String::new(),
-            nightly: false,
+            program: Program::Cargo,
             arguments: arguments.iter().map(ToString::to_string).collect(),
             variables: Vec::new(),
         }
@@ -48,7 +61,11 @@ impl Invocation {
         root: &Path,
     ) -> Result<Vec<Self>, CliError> {
         let tests = |files: &[&str]| {
-            let mut test = Self::cargo(&["test", "--package", PACKAGE, "--no-fail-fast"]);
+            let mut test = Self::cargo(if args.workspace {
+                &["test", "--workspace", "--features", "cli", "--no-fail-fast"]
+            } else {
+                &["test", "--package", PACKAGE, "--no-fail-fast"]
+            });
             for file in files {
                 test.arguments
                     .extend(["--test".to_owned(), (*file).to_owned()]);
@@ -60,11 +77,7 @@ impl Invocation {
             Stage::Schedules => vec![Self::cargo(&["shuttle", "--test", "schedules"])],
             // The second asks which of them whole worlds find as well.
             Stage::Mutants => vec![
-                Self::cargo(if models_hold {
-                    &["mutation-gate", "--models-hold"]
-                } else {
-                    &["mutation-gate"]
-                }),
+                Self::gate(args.workspace, models_hold),
                 Self::cargo(&["shuttle", "--test", "schedule_mutants"]),
             ],
             // What a thread leaves behind when it ends is part of the same claim.
@@ -87,6 +100,21 @@ impl Invocation {
         })
     }
 
+    fn gate(workspace: bool, models_hold: bool) -> Self {
+        let mut gate = if workspace {
+            Self {
+                program: Program::Gate,
+                ..Self::cargo(&[])
+            }
+        } else {
+            Self::cargo(&[GATE])
+        };
+        if models_hold {
+            gate.arguments.push("--models-hold".to_owned());
+        }
+        gate
+    }
+
     fn fuzz(target: &str, seconds: u32) -> Self {
         let corpus = format!("fuzz/corpus/{target}");
         // New inputs go to the first folder, so that the corpus in the tree stays as it is.
@@ -98,7 +126,7 @@ impl Invocation {
         let options = ["-print_final_stats=1", "-entropic=0"];
         Self {
             subject: target.to_owned(),
-            nightly: true,
+            program: Program::Nightly,
             ..Self::cargo(&[&fuzz[..], &options].concat())
         }
     }
@@ -109,8 +137,14 @@ impl Invocation {
         let mut words: Vec<String> = variables
             .map(|(name, value)| format!("{name}={value}"))
             .collect();
-        words.push("cargo".to_owned());
-        words.extend(self.nightly.then(|| "+nightly".to_owned()));
+        words.push(
+            match self.program {
+                Program::Cargo => "cargo",
+                Program::Nightly => "cargo +nightly",
+                Program::Gate => GATE,
+            }
+            .to_owned(),
+        );
         words.extend_from_slice(&self.arguments);
         words.join(" ")
     }
@@ -120,7 +154,7 @@ impl Invocation {
     /// # Errors
     /// Where the folder that a fuzzer writes to cannot be made.
     pub(super) fn command(&self, root: &Path) -> std::io::Result<Command> {
-        let mut command = if self.nightly {
+        let mut command = if self.program == Program::Nightly {
             std::fs::create_dir_all(root.join("target/fuzz-found").join(&self.subject))?;
             // `CARGO` is the cargo of one toolchain: it does not know the word `+nightly`.
             let mut command = Command::new("rustup");
@@ -130,7 +164,12 @@ impl Invocation {
                 .env_remove("RUSTC");
             command
         } else {
-            let mut command = Command::new(cargo());
+            let mut command = Command::new(match self.program {
+                Program::Gate => std::env::current_exe()?
+                    .with_file_name(GATE)
+                    .with_extension(std::env::consts::EXE_EXTENSION),
+                _ => cargo().into(),
+            });
             // This program may itself have been built under flags that would hide `--cfg loom`. (The
             // fuzz targets keep them: who built them under flags does not want to build them again.)
             command

@@ -40,6 +40,11 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     fuzz: Option<u32>,
 
+    /// Take what `cargo test --workspace --features cli` has built together with this program, instead of building
+    /// the tests and the mutation gate for themselves
+    #[arg(long)]
+    workspace: bool,
+
     /// Where the source tree is [default: the one around the current directory]
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,

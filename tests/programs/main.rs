@@ -6,6 +6,7 @@ mod support;
 #[path = "../support/trace_oracle.rs"]
 mod trace_oracle;
 
+mod answers;
 mod bench;
 mod check;
 mod city;

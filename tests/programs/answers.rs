@@ -1,9 +1,9 @@
-//! The workloads of `bench`, run for their answers and not for their times.
+//! The workloads of `bench`, run for their answers and not for their times. (First of these tests by name, because one
+//! of them takes longest.)
 //!
 //! * every contender gets through every workload that admits it, on one thread and on two;
 //! * what was timed is what the workload's rows say;
 //! * a contender that answers wrongly is found out.
-#![cfg(feature = "cli")]
 
 use std::sync::Arc;
 

@@ -15,9 +15,15 @@ use crate::archetype::column::{Column, copy_value};
 use crate::archetype::edge::Edges;
 use crate::archetype::having::{Having, NO_COLUMN};
 use crate::archetype::universe::Universe;
-use crate::chunk::{ChunkError, Run};
+use crate::chunk::{ChunkError, MEGACHUNK_CHUNKS, Run};
 use crate::fragment::panic::{Panicked, forget, note, resume};
 use crate::fragment::{FragmentId, FragmentSet};
+
+/// 16 KiB chunks in a chunk that an archetype with few entities may have already: 128 KiB, as Mass has them.
+///
+/// Where two threads write columns that lie side by side, each processor reads ahead of its own column into the
+/// other's, by a KiB or so, and takes it away: in columns as short as those of 16 KiB that is half of them.
+const STRIDE: u32 = 8;
 
 /// A value that lies in a chunk once.
 #[derive(Debug)]
@@ -157,15 +163,17 @@ impl Archetype {
         }
     }
 
-    /// Adds a chunk without entities, open.
+    /// Adds a chunk without entities, open, for so many that are about to come.
     pub(crate) fn add_chunk(
         &mut self,
         universe: &Universe,
         world: u16,
         group: u32,
+        coming: usize,
         version: u32,
     ) -> Result<u32, ChunkError> {
-        let position = self.add_chunk_of(universe, world, group, self.next_shift())?;
+        let shift = self.next_shift(coming);
+        let position = self.add_chunk_of(universe, world, group, shift)?;
         self.chunks[position as usize].begin_at(version);
         Ok(position)
     }
@@ -232,17 +240,24 @@ impl Archetype {
         }
     }
 
-    /// How often the length of the shortest chunks is doubled for the next one: a new chunk is no longer
-    /// than a 32nd of what is there. So rare compositions take little memory, frequent ones are walked in
-    /// long strides, and there are always chunks enough for many threads.
-    fn next_shift(&self) -> u32 {
+    /// How often the length of the shortest chunks is doubled for the next one, of an archetype to which
+    /// `coming` entities are about to come.
+    ///
+    /// Up to [`STRIDE`] a new chunk is no longer than these fill and half as many as there are then: so rare
+    /// compositions take little memory. A longer one is no longer than a 32nd of what is there: so frequent ones
+    /// are walked in long strides, and have chunks enough for many threads.
+    fn next_shift(&self, coming: usize) -> u32 {
         if !self.grows {
             return 0;
         }
         let least = self.least_capacity as usize;
-        let there = self.entities / least / 32;
-        let longest = (crate::chunk::MEGACHUNK_CHUNKS as u32 / self.run).ilog2();
-        (there | 1).ilog2().min(longest)
+        let shift = |times: usize, longest: u32| {
+            let longest = (longest / self.run).max(1);
+            (times | 1).ilog2().min(longest.ilog2())
+        };
+        let half = self.entities.saturating_add(coming) / 2;
+        let soon = shift(half.saturating_add(coming) / least, STRIDE);
+        soon.max(shift(self.entities / least / 32, MEGACHUNK_CHUNKS as u32))
     }
 
     /// Puts a chunk into its group's list of those with room.

@@ -43,10 +43,22 @@ impl World {
     /// An empty row at the end of a chunk of the group.
     #[inline(always)]
     pub(crate) fn room(&mut self, archetype: u32, group: u32) -> Result<Row, WorldError> {
+        self.room_for(archetype, group, 1)
+    }
+
+    /// [`room`](Self::room) for the first of so many entities: if there is none, a chunk comes that is long enough
+    /// for many of them.
+    #[inline(always)]
+    pub(crate) fn room_for(
+        &mut self,
+        archetype: u32,
+        group: u32,
+        coming: usize,
+    ) -> Result<Row, WorldError> {
         let data = &self.archetypes[archetype as usize];
         let chunk = match data.groups[group as usize].open.last() {
             Some(&chunk) => chunk,
-            None => self.add_room(archetype, group)?,
+            None => self.add_room(archetype, group, coming)?,
         };
         let row = self.archetypes[archetype as usize].chunks[chunk as usize].len;
         Ok(Row { chunk, row })
@@ -56,13 +68,13 @@ impl World {
     /// that has no other goes, and its shared values are let go.
     #[cold]
     #[inline(never)]
-    fn add_room(&mut self, archetype: u32, group: u32) -> Result<u32, WorldError> {
+    fn add_room(&mut self, archetype: u32, group: u32, coming: usize) -> Result<u32, WorldError> {
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
         let mut panicked = None;
         let mut added = None;
         note(&mut panicked, || {
-            added = Some(data.add_chunk(&self.universe, self.number, group, version));
+            added = Some(data.add_chunk(&self.universe, self.number, group, coming, version));
         });
         if !matches!(added, Some(Ok(_))) {
             data.forget_group(group);
@@ -207,7 +219,8 @@ impl World {
             // A chunk is taken only for an entity that comes.
             let Some(first) = bundles.next() else { break };
             let world = &mut *unfinished.world;
-            let row = world.room(archetype, 0)?;
+            let coming = bundles.size_hint().0.saturating_add(1);
+            let row = world.room_for(archetype, 0, coming)?;
             let data = &world.archetypes[archetype as usize];
             let chunk = &data.chunks[row.chunk as usize];
             let columns = columns::<B>(chunk, &world.bundles.infos[number].offsets);

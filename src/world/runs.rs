@@ -295,7 +295,8 @@ impl World {
         let version = self.version();
         let mut moved = Moved::default();
         while moved.count < rows.count && moved.panicked.is_none() {
-            let Some(to) = self.room_or_why(edge.target, group, &mut moved) else {
+            let left = rows.count - moved.count;
+            let Some(to) = self.room_or_why(edge.target, group, left, &mut moved) else {
                 break;
             };
             let target = &self.archetypes[edge.target as usize];
@@ -335,17 +336,18 @@ impl World {
         moved
     }
 
-    /// An empty row at the end of a chunk of the group, or why there is none: no memory, or the `clone` of a
+    /// [`room_for`](Self::room_for), or why there is none: no memory, or the `clone` of a
     /// chunk fragment's template has panicked.
     pub(crate) fn room_or_why(
         &mut self,
         archetype: u32,
         group: u32,
+        coming: u32,
         moved: &mut Moved,
     ) -> Option<Row> {
         let mut room = None;
         note(&mut moved.panicked, || {
-            room = Some(self.room(archetype, group));
+            room = Some(self.room_for(archetype, group, coming as usize));
         });
         match room? {
             Ok(row) => Some(row),

@@ -370,7 +370,8 @@ impl World {
         let mut moved = Moved::default();
         let from = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
         while moved.count < rows.count {
-            let Some(to) = other.room_or_why(edge.target, group, &mut moved) else {
+            let left = rows.count - moved.count;
+            let Some(to) = other.room_or_why(edge.target, group, left, &mut moved) else {
                 break;
             };
             let target = &mut other.archetypes[edge.target as usize];

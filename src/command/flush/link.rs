@@ -283,7 +283,8 @@ impl World {
             let mut room = None;
             // The `clone` of a chunk fragment's template may panic.
             note(panicked, || {
-                room = Some(self.room(joining.archetype, joining.group))
+                let left = (rows.count - done) as usize;
+                room = Some(self.room_for(joining.archetype, joining.group, left));
             });
             let to = match room {
                 Some(Ok(to)) => to,

@@ -213,7 +213,10 @@ impl Flush<'_> {
         while first < rows {
             let mut room = None;
             // The `clone` of a chunk fragment's template may panic.
-            note(&mut self.panicked, || room = Some(world.room(target, to)));
+            let left = (rows - first) as usize;
+            note(&mut self.panicked, || {
+                room = Some(world.room_for(target, to, left));
+            });
             let row = match room {
                 Some(Ok(row)) => row,
                 Some(Err(error)) => return (first, Some(error)),

@@ -35,7 +35,7 @@ impl Claims<'_> {
         let version = world.version();
         let mut number = 0;
         while number < count {
-            let at = world.room(archetype, group)?;
+            let at = world.room_for(archetype, group, count - number)?;
             let chunk = &world.archetypes[archetype as usize].chunks[at.chunk as usize];
             let room = chunk.capacity - at.row;
             let some = u32::try_from(count - number).map_or(room, |left| left.min(room));

@@ -172,7 +172,7 @@ impl Archetype {
         coming: usize,
         version: u32,
     ) -> Result<u32, ChunkError> {
-        let shift = self.next_shift(coming);
+        let shift = self.next_shift(group, coming);
         let position = self.add_chunk_of(universe, world, group, shift)?;
         self.chunks[position as usize].begin_at(version);
         Ok(position)
@@ -240,13 +240,13 @@ impl Archetype {
         }
     }
 
-    /// How often the length of the shortest chunks is doubled for the next one, of an archetype to which
+    /// How often the length of the shortest chunks is doubled for the next one, of a group to which
     /// `coming` entities are about to come.
     ///
-    /// Up to [`STRIDE`] a new chunk is no longer than these fill and half as many as there are then: so rare
-    /// compositions take little memory. A longer one is no longer than a 32nd of what is there: so frequent ones
-    /// are walked in long strides, and have chunks enough for many threads.
-    fn next_shift(&self, coming: usize) -> u32 {
+    /// Up to [`STRIDE`] a new chunk is no longer than half of what is there, or than what comes and an eighth of all
+    /// that is there then: so rare compositions take little memory. A longer one is no longer than a 32nd of what is
+    /// there: so frequent ones are walked in long strides, and have chunks enough for many threads.
+    fn next_shift(&self, group: u32, coming: usize) -> u32 {
         if !self.grows {
             return 0;
         }
@@ -255,9 +255,17 @@ impl Archetype {
             let longest = (longest / self.run).max(1);
             (times | 1).ilog2().min(longest.ilog2())
         };
-        let half = self.entities.saturating_add(coming) / 2;
-        let soon = shift(half.saturating_add(coming) / least, STRIDE);
-        soon.max(shift(self.entities / least / 32, MEGACHUNK_CHUNKS as u32))
+        let there = match self.shared.len() {
+            0 => self.entities,
+            // At least, if its chunks are full. There may be many combinations, of few entities each.
+            _ => self.groups[group as usize].chunks as usize * least,
+        };
+        let soon = match coming {
+            // Who creates one by one is likely to go on, a batch is likely to be all.
+            0 | 1 => there / 2,
+            _ => coming.saturating_add(there.saturating_add(coming) / 8),
+        };
+        shift(soon / least, STRIDE).max(shift(there / least / 32, MEGACHUNK_CHUNKS as u32))
     }
 
     /// Puts a chunk into its group's list of those with room.

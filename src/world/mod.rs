@@ -264,9 +264,9 @@ impl World {
     /// Sets how many 16 KiB chunks (1 to 64) each chunk has of compositions that are met from now on: one is
     /// DOTS' chunk, eight are Mass' 128 KiB. A composition whose entities do not fit takes more.
     ///
-    /// Without this call a chunk is at most as long as what comes in one call and half of all that is there then, and
-    /// 128 KiB; or a 32nd of what is there, and 1 MiB: rare compositions take little memory, frequent ones are walked
-    /// in long strides. Between chunks of 16 KiB, two threads that write different fragments of the same entities
+    /// Without this call a chunk has at most 128 KiB and half of what is there, or what comes in one call and an eighth
+    /// of all; or at most 1 MiB and a 32nd of what is there: rare compositions take little memory, frequent ones are
+    /// walked in long strides. Between chunks of 16 KiB, two threads that write different fragments of the same entities
     /// slow each other down, to a half or a third of one thread's speed: their columns are so short that each
     /// processor reads ahead into the other's.
     ///

@@ -212,8 +212,33 @@ fn adding_takes_a_partly_filled_chunk_with_the_same_shared_values_else_a_new_one
 }
 
 #[test]
+fn chunks_are_as_long_as_what_comes_lets_expect() {
+    let (kib, mut world) = (1_024, World::new());
+    // In one call: long ones from the beginning, and little more than is needed.
+    world.create_batch((0..15_000_u64).map(|n| (n,))).unwrap();
+    let batch = world.stats();
+    assert!(batch.chunks <= 5, "{batch}");
+    assert!(batch.chunk_bytes * 7 <= batch.entity_bytes * 8, "{batch}");
+    // One by one: half as long as what is there.
+    for n in 0..15_000_u32 {
+        world.create((n, n as u8)).unwrap();
+        let single = &world.stats().archetypes[1];
+        let wanted = 16 * kib + single.entities * 13 * 8 / 5;
+        assert!(single.chunk_bytes <= wanted, "{single:?}");
+    }
+    assert!(world.stats().archetypes[1].chunks < 9);
+    // Many combinations of shared values, of one entity each, have the shortest.
+    for n in 0..500_u32 {
+        world.create((0_u64,).shared(n)).unwrap();
+    }
+    assert_eq!(world.stats().archetypes[2].chunk_bytes, 500 * 16 * kib);
+    world.check().unwrap();
+}
+
+#[test]
 fn removing_moves_the_last_entity_of_the_same_chunk_into_the_hole() {
     let mut world = World::new();
+    world.set_chunk_size(1);
     let batch = world
         .create_batch((0..2_000_u64).map(|n| (n, n.to_string())))
         .unwrap();
@@ -233,6 +258,7 @@ fn removing_moves_the_last_entity_of_the_same_chunk_into_the_hole() {
 #[test]
 fn empty_chunks_go_back_to_the_allocator_but_for_one_that_waits() {
     let mut world = World::new();
+    world.set_chunk_size(1);
     let in_use = |world: &World| world.universe().chunk_stats().in_use;
     let batch = world.create_batch((0..10_000_u64).map(|n| (n,))).unwrap();
     let ants: Vec<_> = batch.iter(&world).collect();

@@ -370,6 +370,7 @@ fn a_template_whose_clone_panics_leaves_both_worlds_whole() {
 #[test]
 fn compaction_comes_to_an_end_however_little_time_each_call_has() {
     let mut world = World::new();
+    world.set_chunk_size(1);
     let batch = world.create_batch((0..60_000_u64).map(|n| (n,))).unwrap();
     let all: Vec<Entity> = batch.iter(&world).collect();
     for (n, &entity) in all.iter().enumerate() {
@@ -452,6 +453,7 @@ fn compaction_fills_the_fullest_from_the_emptiest_within_its_budget() {
 #[test]
 fn compaction_keeps_shared_values_and_bits_apart() {
     let mut world = World::new();
+    world.set_chunk_size(1);
     world.registry().register_enableable::<Asleep>().unwrap();
     let mut all = Vec::new();
     for n in 0..20_000_u32 {

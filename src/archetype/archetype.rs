@@ -359,7 +359,7 @@ impl Archetype {
     /// chunk back if it is empty and not wanted.
     #[inline(always)]
     pub(crate) fn close_row(&mut self, universe: &Universe, world: u16, row: Row, version: u32) {
-        let chunk = &mut self.chunks[row.chunk as usize];
+        let chunk = self.chunks.at_mut(row.chunk);
         let (was, capacity) = (chunk.len, chunk.capacity);
         let last = was - 1;
         chunk.len = last;

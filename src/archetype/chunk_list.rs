@@ -68,6 +68,21 @@ impl ChunkList {
         chunk
     }
 
+    /// The chunk at a position. One look at what the list is, where an index takes two.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[inline(always)]
+    pub(crate) fn at_mut(&mut self, position: u32) -> &mut Chunk {
+        match self {
+            Self::Many(chunks) => &mut chunks[position as usize],
+            Self::One(chunk) => {
+                assert_eq!(position, 0, "there is one chunk");
+                chunk
+            }
+        }
+    }
+
     /// Records for which there is room.
     pub(crate) fn capacity(&self) -> usize {
         match self {

@@ -522,7 +522,10 @@ impl Drop for Unfinished<'_> {
             } = span
             {
                 for row in (first..first + count).rev() {
-                    let more = self.world.destroy_row(archetype, Row { chunk, row });
+                    let data = &self.world.archetypes[archetype as usize];
+                    let entity = data.chunks[chunk as usize].entities()[row as usize];
+                    let row = Row { chunk, row };
+                    let more = self.world.destroy_row(archetype, row, entity);
                     panicked = earlier(panicked, more);
                 }
             }
@@ -559,7 +562,7 @@ impl Drop for Singles<'_> {
         for entity in core::mem::take(&mut self.entities) {
             // Its own, just made.
             if let Ok((archetype, row)) = self.world.find(entity) {
-                let more = self.world.destroy_row(archetype, row);
+                let more = self.world.destroy_row(archetype, row, entity);
                 panicked = earlier(panicked, more);
             }
         }

@@ -46,45 +46,57 @@ impl World {
     #[inline]
     #[doc(alias = "despawn")]
     pub fn destroy(&mut self, entity: Entity) -> Result<(), WorldError> {
-        match self.find(entity) {
-            Ok((archetype, row)) => {
-                if self.watches(archetype, DESTROYED) {
-                    self.destroy_watched(archetype, row);
-                } else {
-                    resume(self.destroy_row(archetype, row));
-                }
-                Ok(())
-            }
-            Err(WorldError::NotBuilt { .. }) => self.release(entity),
-            Err(error) => Err(error),
+        let Some((archetype, row)) = self.locate(entity) else {
+            return self.destroy_unbuilt(entity);
+        };
+        let data = &self.archetypes[archetype as usize];
+        if data.watched & DESTROYED != 0 || data.needs_drop {
+            self.destroy_told(archetype, row, entity);
+        } else {
+            self.forget_row(archetype, row, entity);
+        }
+        Ok(())
+    }
+
+    /// Releases an entity that is reserved, or says why it cannot be destroyed here.
+    #[cold]
+    #[inline(never)]
+    fn destroy_unbuilt(&mut self, entity: Entity) -> Result<(), WorldError> {
+        match self.refuse(entity) {
+            WorldError::NotBuilt { .. } => self.release(entity),
+            error => Err(error),
         }
     }
 
-    #[cold]
-    fn destroy_watched(&mut self, archetype: u32, row: Row) {
-        let told = self.tell_destroyed(archetype, row);
-        resume(first(told, self.destroy_row(archetype, row)));
+    /// Destroys the entity of a row where somebody hears of it: observers, or the values' own drops.
+    #[inline(never)]
+    fn destroy_told(&mut self, archetype: u32, row: Row, entity: Entity) {
+        let told = if self.watches(archetype, DESTROYED) {
+            self.tell_destroyed(archetype, row)
+        } else {
+            None
+        };
+        resume(first(told, self.destroy_row(archetype, row, entity)));
     }
 
-    /// Destroys the entity of a row.
+    /// Destroys the entity of a row; what its values' drops panicked with.
+    pub(crate) fn destroy_row(&mut self, archetype: u32, row: Row, entity: Entity) -> Panicked {
+        // SAFETY: the row's values end with its entity.
+        let panicked = unsafe { self.archetypes[archetype as usize].drop_row(row) };
+        self.forget_row(archetype, row, entity);
+        panicked
+    }
+
+    /// Destroys the entity of a row whose values are gone, or need not be dropped.
     #[inline(always)]
-    pub(crate) fn destroy_row(&mut self, archetype: u32, row: Row) -> Panicked {
+    fn forget_row(&mut self, archetype: u32, row: Row, entity: Entity) {
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
-        // SAFETY: a row of the chunk, which has a handle.
-        let entity = unsafe {
-            *data.chunks[row.chunk as usize]
-                .handles()
-                .add(row.row as usize)
-        };
-        // SAFETY: the row's values end with its entity.
-        let panicked = unsafe { data.drop_row(row) };
         self.universe.kill(entity);
         data.close_row(&self.universe, self.number, row, version);
         if !data.retired_keys.is_empty() {
             self.settle_groups(archetype);
         }
-        panicked
     }
 
     /// Destroys all entities of this world; compositions and reserved entities stay. O(entities), chunk by

@@ -146,13 +146,8 @@ impl EntityIndex {
     #[inline(always)]
     pub(crate) fn destroy_owned(&self, entity: Entity) {
         debug_assert!(self.exists(entity));
-        if entity.version() > slot::LAST_VERSION - 4 {
-            // The last versions of a slot go the usual way.
-            let _ = self.destroy(entity);
-            return;
-        }
-        if entity.index() as usize >= Self::CAPACITY {
-            return;
+        if entity.version() > slot::LAST_VERSION - 4 || entity.index() as usize >= Self::CAPACITY {
+            return self.retire_owned(entity);
         }
         // SAFETY: just checked.
         let slot = unsafe { self.shared.core.slot(entity.index()) };
@@ -162,6 +157,13 @@ impl EntityIndex {
             tally.add_live(u64::MAX);
             core.keep(cache, tally, entity.index());
         });
+    }
+
+    /// The last versions of a slot go the usual way.
+    #[cold]
+    #[inline(never)]
+    fn retire_owned(&self, entity: Entity) {
+        let _ = self.destroy(entity);
     }
 
     /// Destroys entities that nobody else destroys, changes or builds meanwhile, as

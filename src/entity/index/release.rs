@@ -80,13 +80,21 @@ impl Core {
         cache.magazine.copy_within(OLDER.., 0);
         cache.len -= OLDER as u32;
         cache.keep(index);
-        for run in older.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS) {
-            let slots = run
-                .iter()
-                .fold(0, |slots, index| slots | 1 << (index % WORD_BITS));
-            if !cache.stow(run[0] / WORD_BITS, slots) {
-                self.release(tally, run[0] / WORD_BITS, slots);
+        let (mut word, mut slots) = (older[0] / WORD_BITS, 0);
+        for index in older {
+            if index / WORD_BITS != word {
+                self.stow_or_release(cache, tally, word, slots);
+                (word, slots) = (index / WORD_BITS, 0);
             }
+            slots |= 1 << (index % WORD_BITS);
+        }
+        self.stow_or_release(cache, tally, word, slots);
+    }
+
+    #[inline]
+    fn stow_or_release(&self, cache: &mut Cache, tally: &Tally, word: u32, slots: u64) {
+        if !cache.stow(word, slots) {
+            self.release(tally, word, slots);
         }
     }
 

@@ -10,6 +10,7 @@ use crate::command::payload::PayloadColumn;
 use crate::entity::Entity;
 use crate::fragment::FragmentId;
 use crate::fragment::panic::{Panicked, note};
+use crate::sync::geometry::WORD_BITS;
 use crate::world::World;
 
 /// What all tasks read.
@@ -328,6 +329,9 @@ impl<'a> Scene<'a> {
     }
 }
 
+/// Entities of one claim word, on average, that stand side by side where they need not be sorted.
+const SHARE: u32 = WORD_BITS / 4;
+
 /// What a thread needs for closing chunks, kept from one to the next.
 #[derive(Debug, Default)]
 pub(super) struct Holes {
@@ -343,19 +347,20 @@ impl Holes {
             return &[];
         };
         let all = &chunk.entities()[first as usize..=last as usize];
-        let in_order = |entities: &[Entity]| {
+        // In whichever order the words come that they share: recycled ids are seldom in their own.
+        let side_by_side = |entities: &[Entity]| {
+            let word = |entity: Entity| entity.index() / WORD_BITS;
             let pairs = entities.windows(2);
-            pairs.fold(true, |order, pair| {
-                order & (pair[0].index() < pair[1].index())
-            })
+            let apart = pairs.filter(|pair| word(pair[0]) != word(pair[1])).count();
+            apart <= entities.len() / SHARE as usize
         };
-        if all.len() == rows.len() && in_order(all) {
+        if all.len() == rows.len() && side_by_side(all) {
             return all;
         }
         self.dying.clear();
         let dying = rows.iter().map(|&row| all[(row - first) as usize]);
         self.dying.extend(dying);
-        if !in_order(&self.dying) {
+        if !side_by_side(&self.dying) {
             self.dying.sort_unstable_by_key(|entity| entity.index());
         }
         &self.dying

@@ -3,7 +3,7 @@
 //! 1. Recorders are put in order: by sort key, then by when they were opened.
 //! 2. What they created joins the world ([`link`]).
 //! 3. Commands are brought to the chunks of their entities ([`locate`]) and merged to one net change for
-//!    each ([`merge`]).
+//!    each ([`merge`]); those of a batch that only destroys, by runs of rows ([`cull`]).
 //! 4. Where every entity goes is said chunk by chunk, in order ([`plan`]).
 //! 5. Columns are copied, holes filled ([`apply`]); counts and lists follow ([`settle`]). Chunks that change as a
 //!    whole stay as they are, as far as that wastes little.
@@ -17,6 +17,7 @@
 //! bit for bit, for any number of threads.
 
 mod apply;
+mod cull;
 mod link;
 mod locate;
 mod memory;
@@ -255,12 +256,17 @@ impl Flush<'_> {
         if batch.is_empty() {
             return;
         }
-        let mut located = locate(world, lanes, &ops.first_of, batch, memory);
+        let mut works = match cull::cull(world, lanes, ops, batch, memory) {
+            Some(works) => works,
+            None => {
+                let mut located = locate(world, lanes, &ops.first_of, batch, memory);
+                for (op, entity) in core::mem::take(&mut located.lost) {
+                    self.lose(world, &ops.all[op as usize], entity);
+                }
+                works(world, ops, &located, memory)
+            }
+        };
         batch.clear();
-        for (op, entity) in core::mem::take(&mut located.lost) {
-            self.lose(world, &ops.all[op as usize], entity);
-        }
-        let mut works = works(world, ops, &located, memory);
         let plan = self.plan(world, &mut works, &memory.rows);
         let panicked = told::tell_going(world, &works, &plan, &memory.rows);
         self.panicked = first(self.panicked.take(), panicked);
@@ -273,7 +279,7 @@ impl Flush<'_> {
             works: &works,
             plan: &plan,
         };
-        let panicked = if parallel(memory.items.len()) {
+        let panicked = if parallel(memory.rows.len()) {
             let tasks = plan.tasks.par_iter();
             // SAFETY: the plan gives each row to one task, with an empty row of its own to go to; payloads
             // are sealed when a flush begins.

@@ -6,13 +6,21 @@ use core::mem::MaybeUninit;
 #[cfg(not(loom))]
 use core::ptr::NonNull;
 
+#[cfg(not(loom))]
+use crate::entity::index::batch::Freed;
+#[cfg(not(loom))]
+use crate::entity::index::wide;
 use crate::entity::index::{batch, slot};
 use crate::entity::{Entity, EntityIndex, Full, Place};
 #[cfg(not(loom))]
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering;
 #[cfg(not(loom))]
-use crate::sync::geometry::WORD_BITS;
+use crate::sync::geometry::GROUP_SLOTS;
+
+/// All slots of a group.
+#[cfg(not(loom))]
+const ALL_LANES: u64 = (1 << GROUP_SLOTS) - 1;
 
 /// Where the entities of a world lie, for as long as nobody changes the world: one address to keep in a register.
 #[cfg(not(loom))]
@@ -172,12 +180,25 @@ impl EntityIndex {
     #[cfg(not(loom))]
     pub(crate) fn destroy_owned_slice(&self, entities: &[Entity]) {
         let retiring = self.with_cache(|core, cache, tally| {
-            let mut word = 0;
-            let mut slots = 0_u64;
+            // From the first slot given back to the last hint.
+            let _lag = tally.lag.begin();
+            let mut freed = Freed::new(core, cache);
             let mut retiring = 0;
-            for &entity in entities {
+            let mut rest = entities;
+            while let Some((&entity, others)) = rest.split_first() {
                 debug_assert!(core.living(entity).is_some());
                 let index = entity.index();
+                if index % GROUP_SLOTS == 0 {
+                    let buried = wide::bury_owned(core, rest);
+                    if buried > 0 {
+                        let group = index / GROUP_SLOTS;
+                        let groups = group..group + buried as u32 / GROUP_SLOTS;
+                        groups.for_each(|group| freed.add(group, ALL_LANES));
+                        rest = &rest[buried..];
+                        continue;
+                    }
+                }
+                rest = others;
                 if index as usize >= Self::CAPACITY || entity.version() > slot::LAST_VERSION - 4 {
                     retiring += 1;
                     continue;
@@ -186,18 +207,9 @@ impl EntityIndex {
                 let slot = unsafe { core.slot(index) };
                 // Ordering: Release, as in `Core::bury`.
                 slot.store(slot::dead(entity.version() + 2), Ordering::Release);
-                if index / WORD_BITS != word {
-                    if slots != 0 && !cache.stow(word, slots) {
-                        core.release(tally, word, slots);
-                    }
-                    word = index / WORD_BITS;
-                    slots = 0;
-                }
-                slots |= 1 << (index % WORD_BITS);
+                freed.add(index / GROUP_SLOTS, 1 << (index % GROUP_SLOTS));
             }
-            if slots != 0 && !cache.stow(word, slots) {
-                core.release(tally, word, slots);
-            }
+            freed.finish();
             tally.add_live((entities.len() as u64 - retiring).wrapping_neg());
             retiring
         });

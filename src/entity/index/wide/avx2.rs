@@ -5,14 +5,17 @@ use core::arch::x86_64::{
     __m128i, __m256i, _mm_loadu_si128, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256,
     _mm256_andnot_si256, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_castsi256_si128,
     _mm256_cmpeq_epi32, _mm256_cvtepu32_epi64, _mm256_extracti128_si256, _mm256_loadu_si256,
-    _mm256_movemask_ps, _mm256_or_si256, _mm256_permute4x64_epi64, _mm256_set_epi64x,
-    _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32, _mm256_setzero_si256,
-    _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_slli_epi64, _mm256_storeu_si256, _mm256_sub_epi64,
+    _mm256_max_epu32, _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_or_si256,
+    _mm256_permute4x64_epi64, _mm256_set_epi64x, _mm256_set1_epi32, _mm256_set1_epi64x,
+    _mm256_setr_epi32, _mm256_setzero_si256, _mm256_shuffle_ps, _mm256_slli_epi32,
+    _mm256_slli_epi64, _mm256_storeu_si256, _mm256_sub_epi64,
 };
+
+use crate::sync::geometry::SLOTS;
 
 use super::{
     Core, DISTANCE, Entity, Expected, GROUP_SLOTS, MaybeUninit, Place, Seen, create_singly, fetch,
-    further, probe, steps,
+    further, probe, slot, steps,
 };
 
 /// Four slot words. See `mod.rs`.
@@ -139,6 +142,58 @@ pub(super) fn bury_handles(core: &Core, handles: &[Entity; 16]) {
             store(slots.add(4 * at + 2), _mm256_extracti128_si256(dead, 1));
         }
     }
+}
+
+/// See [`super::bury_owned`]; how many groups were buried.
+#[target_feature(enable = "avx2")]
+pub(super) fn bury_owned(core: &Core, groups: &[[Entity; 16]]) -> usize {
+    let Some(&[first, ..]) = groups.first() else {
+        return 0;
+    };
+    let first = first.index();
+    if !first.is_multiple_of(GROUP_SLOTS) || first >= SLOTS {
+        return 0;
+    }
+    let most = ((SLOTS - first) / GROUP_SLOTS) as usize;
+    let groups = &groups[..groups.len().min(most)];
+    // SAFETY: just checked.
+    let mut slots = unsafe { core.slot(first) }.as_ptr();
+    // What a handle is without its version; and the highest version that is not near the last.
+    let four = _mm256_set1_epi64x(4);
+    let mut indices = _mm256_add_epi64(
+        _mm256_set1_epi64x(i64::from(first)),
+        _mm256_set_epi64x(3, 2, 1, 0),
+    );
+    let highest = _mm256_set1_epi64x(i64::from(slot::LAST_VERSION - 4) << 32);
+    let dead = _mm256_set1_epi64x(3 << 32);
+    for (number, group) in groups.iter().enumerate() {
+        let mut versions = [_mm256_setzero_si256(); 4];
+        let mut most = _mm256_setzero_si256();
+        for (versions, handles) in versions.iter_mut().zip(group.as_chunks::<4>().0) {
+            // SAFETY: four handles, the index below and the version above.
+            let handles = unsafe { _mm256_loadu_si256(handles.as_ptr().cast()) };
+            // Nothing is left below where the index is the one that is expected.
+            *versions = _mm256_sub_epi64(handles, indices);
+            most = _mm256_max_epu32(most, *versions);
+            indices = _mm256_add_epi64(indices, four);
+        }
+        // Above: no version is higher. Below, where `highest` is zero: no index is another.
+        let sound = _mm256_cmpeq_epi32(_mm256_max_epu32(most, highest), highest);
+        if _mm256_movemask_epi8(sound) != -1 {
+            return number;
+        }
+        for (at, versions) in versions.into_iter().enumerate() {
+            // SAFETY: the slots of a group, 16-byte aligned, of entities that nobody else may destroy or move: a
+            // version further on, and without a place.
+            unsafe {
+                let dead = _mm256_add_epi64(versions, dead);
+                store(slots.add(4 * at), _mm256_castsi256_si128(dead));
+                store(slots.add(4 * at + 2), _mm256_extracti128_si256(dead, 1));
+            }
+        }
+        slots = slots.wrapping_add(16);
+    }
+    groups.len()
 }
 
 /// The upper halves of eight 64-bit words, in order.

@@ -145,3 +145,54 @@ fn whole_groups_are_recognized_only_in_order_and_before_their_last_versions() {
     word[0] = Entity::new(64, slot::LAST_VERSION).unwrap();
     assert_eq!(look(&word).0, 0);
 }
+
+#[test]
+fn owned_groups_are_buried_in_order_and_before_their_last_versions() {
+    let index = EntityIndex::new();
+    let core = core(&index);
+    if Width::available() == Width::Single {
+        return;
+    }
+    let mut all = [Entity::PLACEHOLDER; 80];
+    make(core, 64, &mut all);
+    let place = Place::new(7, 3);
+    let lies = |entity: &Entity| word(core, entity.index()) == slot::pack(entity.version(), place);
+    let place_all = |all: &[Entity]| {
+        for entity in all {
+            let word = slot::pack(entity.version(), place);
+            // SAFETY: their slots exist.
+            unsafe { core.slot(entity.index()) }.store(word, Ordering::Relaxed);
+        }
+    };
+    let skips = |entity: &Entity| word(core, entity.index()) == slot::dead(entity.version() + 2);
+    // Whole groups from the first handle on, and nothing behind them.
+    for (first, len, buried) in [
+        (0, 80, 80),
+        (16, 47, 32),
+        (1, 79, 0),
+        (64, 15, 0),
+        (0, 0, 0),
+    ] {
+        place_all(&all);
+        assert_eq!(bury_owned(core, &all[first..first + len]), buried);
+        assert!(all[first..first + buried].iter().all(skips));
+        assert!(all[..first].iter().all(lies));
+        assert!(all[first + buried..].iter().all(lies));
+    }
+    // One that stands elsewhere, or is of a late version, is the end.
+    for at in [0, 15, 16, 31, 79] {
+        for late in [false, true] {
+            place_all(&all);
+            let mut other = all;
+            let version = slot::LAST_VERSION - 2;
+            other[at] = match late {
+                true => Entity::new(all[at].index(), version).unwrap(),
+                false => Entity::new(all[at].index() ^ 4, all[at].version()).unwrap(),
+            };
+            // The handle at the beginning says where to begin.
+            let expected = if at == 0 && !late { 0 } else { at / 16 * 16 };
+            assert_eq!(bury_owned(core, &other), expected, "{at} {late}");
+            assert!(all[..expected].iter().all(skips) && all[expected..].iter().all(lies));
+        }
+    }
+}

@@ -554,3 +554,16 @@ fn what_has_no_fragments_is_refused_by_other_universes_too() {
     ));
     assert!(two.flush().is_clean() && two.is_empty());
 }
+
+#[test]
+fn copies_that_are_none_keep_no_shared_value() {
+    let mut world = World::new();
+    let held = Arc::new(7_u32);
+    let shared = Value::shared(world.registry(), Arc::clone(&held)).unwrap();
+    let energy = cloneable(world.registry(), Energy(1));
+    let none = prototype(world.registry(), [energy, shared]);
+    world.commands().create_copies(&none, 0).unwrap();
+    drop(none);
+    assert_eq!(world.flush().created, 0);
+    assert_eq!(Arc::strong_count(&held), 1);
+}

@@ -102,7 +102,13 @@ impl World {
             let mut lanes = queue.lanes.take_all();
             // Asked after they were taken: one that came meanwhile is missing.
             let all = lanes.len() == queue.lanes.len();
-            lanes.retain(|lane| !lane.is_empty());
+            lanes.retain_mut(|lane| {
+                let records = !lane.is_empty();
+                if !records {
+                    panicked = first(panicked.take(), lane.let_go());
+                }
+                records
+            });
             if lanes.is_empty() {
                 queue.recorders.settle(all.then_some(recorders));
                 break;

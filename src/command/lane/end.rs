@@ -31,6 +31,16 @@ impl Lane {
         panicked
     }
 
+    /// Lets the values go that a recorder has named, and has recorded nothing with: no copies, or none that there was
+    /// room for.
+    pub(in crate::command) fn let_go(&mut self) -> Panicked {
+        if self.combos.is_empty() && self.templates.is_empty() {
+            return None;
+        }
+        let privates = core::mem::take(&mut self.privates).into_iter();
+        self.reset(privates.map(Some).collect())
+    }
+
     /// Forgets all ops, ways and streams with shared values, and those for other chunks; what stays is
     /// numbered anew.
     fn forget_combos(&mut self, left: &mut [Option<Private>]) {

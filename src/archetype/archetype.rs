@@ -234,14 +234,17 @@ impl Archetype {
     fn take_run(&self, universe: &Universe, mut shift: u32) -> Result<(Run, u32), ChunkError> {
         loop {
             match universe.take_chunk(self.run << shift) {
-                Err(ChunkError::Exhausted { .. }) if shift > 0 => shift -= 1,
+                // Of a shorter one there may be some whose memory the system has given already.
+                Err(ChunkError::Exhausted { .. } | ChunkError::Refused { .. }) if shift > 0 => {
+                    shift -= 1;
+                }
                 result => return Ok((result?, shift)),
             }
         }
     }
 
     /// How often the length of the shortest chunks is doubled for the next one, of a group to which
-    /// `coming` entities are about to come.
+    /// `coming` entities are about to come in one call; 0 if one comes, as others may do after it.
     ///
     /// Up to [`STRIDE`] a new chunk is no longer than half of what is there, or than what comes and an eighth of all
     /// that is there then: so rare compositions take little memory. A longer one is no longer than a 32nd of what is
@@ -262,7 +265,7 @@ impl Archetype {
         };
         let soon = match coming {
             // Who creates one by one is likely to go on, a batch is likely to be all.
-            0 | 1 => there / 2,
+            0 => there / 2,
             _ => coming.saturating_add(there.saturating_add(coming) / 8),
         };
         shift(soon / least, STRIDE).max(shift(there / least / 32, MEGACHUNK_CHUNKS as u32))

@@ -135,7 +135,9 @@ impl Draft {
     ) -> Result<Chunk, ChunkError> {
         let run = loop {
             match universe.take_chunk(self.run << shift) {
-                Err(ChunkError::Exhausted { .. }) if shift > 0 => shift -= 1,
+                Err(ChunkError::Exhausted { .. } | ChunkError::Refused { .. }) if shift > 0 => {
+                    shift -= 1;
+                }
                 run => break run?,
             }
         };

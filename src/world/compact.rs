@@ -80,8 +80,8 @@ impl World {
     /// Moves entities from the emptiest chunks of each composition (and combination of shared values) to
     /// its fullest ones, as long as that saves chunks, and gives all empty chunks back. O(archetypes + chunks with room + entities that move).
     ///
-    /// Entities change rows, as when others are destroyed; values, ids and bits stay. One chunk of each composition (and
-    /// combination) may be partly empty afterwards.
+    /// Entities change rows, as when others are destroyed; values, ids and bits stay. Afterwards the chunks of a
+    /// composition (and combination) that have room have less of it in all than the shortest of them holds.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -148,9 +148,10 @@ impl World {
             })
             .filter(|chunk| chunk.len > 0)
             .collect();
-        // The fullest first; of equal ones the one that stands first, so that the same world becomes
+        // The fullest first, for its length; of equal ones the one that stands first, so that the same world becomes
         // the same.
-        open.sort_unstable_by_key(|chunk| (Reverse(chunk.len), chunk.position));
+        let fullness = |chunk: &Open| (u64::from(chunk.len) << 32) / u64::from(chunk.capacity);
+        open.sort_unstable_by_key(|chunk| (Reverse(fullness(chunk)), chunk.position));
         let free = |chunk: &Open| (chunk.capacity - chunk.len) as usize;
         let mut room: usize = open.iter().map(free).sum();
         let mut fullest = 0;

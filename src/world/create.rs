@@ -43,7 +43,7 @@ impl World {
     /// An empty row at the end of a chunk of the group.
     #[inline(always)]
     pub(crate) fn room(&mut self, archetype: u32, group: u32) -> Result<Row, WorldError> {
-        self.room_for(archetype, group, 1)
+        self.room_for(archetype, group, 0)
     }
 
     /// [`room`](Self::room) for the first of so many entities: if there is none, a chunk comes that is long enough
@@ -219,7 +219,12 @@ impl World {
             // A chunk is taken only for an entity that comes.
             let Some(first) = bundles.next() else { break };
             let world = &mut *unfinished.world;
-            let coming = bundles.size_hint().0.saturating_add(1);
+            let coming = match bundles.size_hint() {
+                (0, Some(0)) => 1,
+                // Nobody knows.
+                (0, _) => 0,
+                (others, _) => others.saturating_add(1),
+            };
             let row = world.room_for(archetype, 0, coming)?;
             let data = &world.archetypes[archetype as usize];
             let chunk = &data.chunks[row.chunk as usize];

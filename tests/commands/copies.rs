@@ -567,3 +567,26 @@ fn copies_that_are_none_keep_no_shared_value() {
     assert_eq!(world.flush().created, 0);
     assert_eq!(Arc::strong_count(&held), 1);
 }
+
+#[test]
+fn ids_by_chance_are_told_though_nothing_else_was_recorded() {
+    let told = |copies: bool| {
+        let mut world = ordered();
+        let commands = world.parallel_commands_for(1);
+        let mut recorder = commands.open_at(7);
+        recorder.reserve().unwrap();
+        if copies {
+            let shared = Value::shared(world.registry(), Team(1)).unwrap();
+            let energy = cloneable(world.registry(), Energy(1));
+            let none = prototype(world.registry(), [energy, shared]);
+            recorder.create_copies(&none, 0).unwrap();
+        }
+        drop(recorder);
+        drop(commands);
+        let first = world.flush().by_chance;
+        world.commands().create((1_u8,)).unwrap();
+        (first, first + world.flush().by_chance)
+    };
+    assert_eq!(told(true), told(false));
+    assert_eq!(told(false).0, 1);
+}

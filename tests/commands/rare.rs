@@ -406,3 +406,38 @@ fn what_follows_a_closure_that_puts_another_world_there_does_not_reach_that_one(
         assert_eq!(world.flush().commands, 0);
     }
 }
+
+#[test]
+fn chunks_do_not_say_which_recorders_had_one_lane() {
+    // Least capacity 1,008: chunks that are full, and the next one would be longer for 300 than for one.
+    let of_lanes = |shared: bool| {
+        let mut world = World::new();
+        world
+            .create_batch((0..14 * 1_008_u64).map(|n| (n,)))
+            .unwrap();
+        let commands = world.parallel_commands();
+        let record = |key: u64, rows: u64| {
+            let mut recorder = commands.open_at(key);
+            for n in 0..rows {
+                recorder.create((n,)).unwrap();
+            }
+            recorder
+        };
+        // Who opens while another is open gets a lane of his own.
+        let other = (!shared).then(|| record(0, 300));
+        drop(record(1, 504));
+        drop(record(2, 503));
+        if shared {
+            drop(record(0, 300));
+        }
+        drop(other);
+        drop(commands);
+        assert_eq!(world.flush().created, 1_307);
+        world.create_batch((0..5_000_u64).map(|n| (n,))).unwrap();
+        let mut lengths = Vec::new();
+        let mut chunks = world.query::<Entity, ()>().unwrap();
+        chunks.for_each_chunk(|_, entities| lengths.push(entities.len()));
+        lengths
+    };
+    assert_eq!(of_lanes(true), of_lanes(false));
+}

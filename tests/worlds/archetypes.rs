@@ -219,6 +219,13 @@ fn chunks_are_as_long_as_what_comes_lets_expect() {
     let batch = world.stats();
     assert!(batch.chunks <= 5, "{batch}");
     assert!(batch.chunk_bytes * 7 <= batch.entity_bytes * 8, "{batch}");
+    // The last one of a batch gets no longer chunk than the last two. Least capacity 1,008.
+    for more in [1, 2] {
+        let mut world = World::new();
+        let batch = (0..8 * 1_008 + more as u64).map(|n| (n,));
+        world.create_batch(batch).unwrap();
+        assert_eq!(world.stats().chunk_bytes, (128 + 16) * kib);
+    }
     // One by one: half as long as what is there.
     for n in 0..15_000_u32 {
         world.create((n, n as u8)).unwrap();

@@ -451,6 +451,26 @@ fn compaction_fills_the_fullest_from_the_emptiest_within_its_budget() {
 }
 
 #[test]
+fn compaction_empties_the_long_chunk_of_which_little_is_used() {
+    let mut world = World::new();
+    // Least capacity 1,008: one chunk of 16 KiB, then longer ones.
+    let short = world.create_batch((0..1_008_u64).map(|n| (n,))).unwrap();
+    let long = world.create_batch((0..8_000_u64).map(|n| (n,))).unwrap();
+    let (short, long) = (
+        short.iter(&world).collect::<Vec<_>>(),
+        long.iter(&world).collect::<Vec<_>>(),
+    );
+    for &ant in short[4..].iter().chain(&long[5..]) {
+        world.destroy(ant).unwrap();
+    }
+    let report = world.compact(Budget::Unlimited);
+    assert!(report.is_done && report.entities == 5);
+    let after = world.stats();
+    assert_eq!((after.entities, after.chunk_bytes), (9, 16_384));
+    world.check().unwrap();
+}
+
+#[test]
 fn compaction_keeps_shared_values_and_bits_apart() {
     let mut world = World::new();
     world.set_chunk_size(1);

@@ -13,6 +13,7 @@ use crate::command::flush::net::Nets;
 use crate::command::flush::ops::{FlushOp, Ops};
 use crate::command::flush::{Piece, parallel};
 use crate::command::lane::{Command, Lane};
+use crate::entity::Entity;
 use crate::world::World;
 
 /// Neighbouring rows of a chunk whose entities die.
@@ -30,6 +31,8 @@ impl Run {
     }
 }
 
+/// The op of each lane that destroys: its first one.
+const DESTROY: u32 = 0;
 /// Commands that one task looks up.
 const STEP: usize = 8_192;
 /// Commands in a run, on average, from which on runs are worth it; and so many shorter ones do no harm.
@@ -44,10 +47,6 @@ pub(super) fn cull(
     pieces: &[Piece],
     memory: &mut Memory,
 ) -> Option<Vec<Work>> {
-    let destroys = |op: &FlushOp<'_>| matches!(op, FlushOp::Destroy);
-    if !ops.all.iter().all(destroys) {
-        return None;
-    }
     let commands = pieces.iter().flat_map(|piece| {
         let range = piece.commands.start as usize..piece.commands.end as usize;
         lanes[piece.lane].commands[range].chunks(STEP)
@@ -71,7 +70,9 @@ pub(super) fn cull(
         return None;
     }
     let mut nets = Nets::new();
-    let net = nets.step(0, 0, &ops.all);
+    let destroy = ops.first_of[pieces.first()?.lane] + DESTROY;
+    debug_assert!(matches!(ops.all[destroy as usize], FlushOp::Destroy));
+    let net = nets.step(0, destroy, &ops.all);
     memory.items.clear();
     memory.last.clear();
     memory.rows.clear();
@@ -97,8 +98,8 @@ pub(super) fn cull(
     Some(works.collect())
 }
 
-/// The rows of the entities that commands name, in their order; `None` if one does not lie in the world, or if
-/// hardly any are neighbours.
+/// The rows of the entities that commands destroy, in their order; `None` if one does not lie in the world, if
+/// hardly any are neighbours, or if a command does something else.
 fn runs(world: &World, commands: &[Command]) -> Option<Vec<Run>> {
     let mut runs = Vec::new();
     let mut at = 0;
@@ -106,9 +107,13 @@ fn runs(world: &World, commands: &[Command]) -> Option<Vec<Run>> {
         let (archetype, Row { chunk, row }) = world.locate(command.entity)?;
         let entities = world.archetypes[archetype as usize].chunks[chunk as usize].entities();
         let rows = entities[row as usize..].iter().zip(&commands[at..]);
-        let count = rows
-            .take_while(|(entity, command)| **entity == command.entity)
-            .count();
+        let dies = |(entity, command): &(&Entity, &Command)| {
+            (**entity == command.entity) & (command.op == DESTROY)
+        };
+        let count = rows.take_while(dies).count();
+        if count == 0 {
+            return None;
+        }
         runs.push(Run {
             archetype,
             chunk,

@@ -283,8 +283,8 @@ impl World {
             let mut room = None;
             // The `clone` of a chunk fragment's template may panic.
             note(panicked, || {
-                let left = (rows.count - done) as usize;
-                room = Some(self.room_for(joining.archetype, joining.group, left));
+                // Not for so many: where a nursery ends and the next begins says which recorders shared a lane.
+                room = Some(self.room(joining.archetype, joining.group));
             });
             let to = match room {
                 Some(Ok(to)) => to,

@@ -105,6 +105,7 @@ impl World {
             lanes.retain_mut(|lane| {
                 let records = !lane.is_empty();
                 if !records {
+                    report.by_chance += core::mem::take(&mut lane.by_chance);
                     panicked = first(panicked.take(), lane.let_go());
                 }
                 records

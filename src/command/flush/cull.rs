@@ -7,12 +7,13 @@ use rayon::prelude::*;
 use smallvec::smallvec;
 
 use crate::archetype::Row;
+use crate::command::flush::locate::STEP;
 use crate::command::flush::memory::Memory;
 use crate::command::flush::merge::{Group, Work};
 use crate::command::flush::net::Nets;
 use crate::command::flush::ops::{FlushOp, Ops};
 use crate::command::flush::{Piece, parallel};
-use crate::command::lane::{Command, Lane};
+use crate::command::lane::{Command, DESTROY, Lane};
 use crate::entity::Entity;
 use crate::world::World;
 
@@ -31,10 +32,6 @@ impl Run {
     }
 }
 
-/// The op of each lane that destroys: its first one.
-const DESTROY: u32 = 0;
-/// Commands that one task looks up.
-const STEP: usize = 8_192;
 /// Commands in a run, on average, from which on runs are worth it; and so many shorter ones do no harm.
 const LEAST: usize = 4;
 const SHORT: usize = 16;

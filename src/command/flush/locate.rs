@@ -42,7 +42,7 @@ pub(super) struct Located {
 /// "In no chunk."
 const NOWHERE: u32 = u32::MAX;
 /// Commands that one task looks up.
-const STEP: usize = 8_192;
+pub(super) const STEP: usize = 8_192;
 
 /// What one task looks up, and where it puts what it finds.
 struct Task<'a> {

@@ -48,6 +48,9 @@ pub(in crate::command) struct Command {
     pub(in crate::command) row: u32,
 }
 
+/// The number of the op that destroys: every lane's first one.
+pub(in crate::command) const DESTROY: u32 = 0;
+
 /// What a command does, but for its entity and its values.
 #[derive(Debug)]
 pub(in crate::command) enum Op {

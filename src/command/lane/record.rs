@@ -16,7 +16,7 @@ impl Lane {
     pub(in crate::command) fn destroy(&mut self, entity: Entity) {
         self.commands.push(Command {
             entity,
-            op: 0,
+            op: super::DESTROY,
             row: NONE,
         });
     }

@@ -57,82 +57,101 @@ impl Segment {
 /// The results are the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Habit {
-    /// Nanoseconds that runs of each kind took of late; 0 if there was none.
+    /// Nanoseconds that runs of each kind take, the median of some; 0 if there was none.
     alone: u64,
     beside: u64,
-    /// Runs since the slower kind was tried, and after how many it is tried again.
+    /// Which kind is on trial.
+    trial: Option<bool>,
+    /// Runs of the trial, or since the last one, and the nanoseconds that they took.
     runs: u32,
-    patience: u32,
-    /// Which kind is on trial, and for how many runs more.
-    tried: bool,
-    trial: u32,
+    took: u64,
+    /// How often in a row the slower kind was slower still when it was tried.
+    refusals: u32,
     /// The kind of the last run.
     last: bool,
+    /// What the last runs of that kind took, the first of them left out.
+    window: [u64; WINDOW],
+    len: usize,
 }
 
 /// Nanoseconds of work below which sharing it is not even tried: a thread that is awake begins a thousand or two after
 /// it was told.
 const WORTH: u64 = 8_000;
-/// Runs of a trial. The first run of a kind after the other does not count: other threads have to be woken, and
-/// their caches are cold.
-const TRIAL: u32 = 4;
-/// Runs after which the slower kind is tried again; twice as many each time that it is slower still.
-const PATIENCE: u32 = 64;
-const LONGEST_PATIENCE: u32 = 4_096;
+/// Runs, and nanoseconds, that a trial takes at least. The first run of a kind after the other does not count: other
+/// threads' caches are cold; and to wake a thread takes as long as some short runs.
+const TRIAL: (u32, u64) = (4, 250_000);
+/// Runs, and nanoseconds, after which the slower kind is tried again; twice as many each time that it is slower still.
+const PATIENCE: (u32, u64) = (64, 4_000_000);
+/// So many times at most.
+const DOUBLINGS: u32 = 6;
+/// Runs of which the median is taken: more than twice as many as are slow because threads wake, when short runs come in
+/// bursts.
+const WINDOW: usize = 31;
 
 impl Habit {
     /// Whether the next run is to be on several threads.
     pub(super) fn choose(&mut self) -> bool {
-        if self.trial == 0 {
-            let beside = self.beside != 0 && self.beside < self.alone;
-            if !self.is_due() {
-                return beside;
+        match self.trial {
+            Some(tried) if !self.have_passed(TRIAL, 0) => return tried,
+            Some(tried) => {
+                self.take_median();
+                self.refusals = match tried == self.is_beside() {
+                    true => 0,
+                    false => DOUBLINGS.min(self.refusals + 1),
+                };
+                self.begin(None);
             }
-            if !beside && self.alone < WORTH {
-                return false;
+            None if self.alone == 0 || (!self.is_beside() && self.alone < WORTH) => {}
+            None if self.beside == 0 || self.have_passed(PATIENCE, self.refusals) => {
+                let tried = !self.is_beside();
+                self.begin(Some(tried));
+                return tried;
             }
-            self.tried = !beside;
-            self.trial = TRIAL;
+            None => {}
         }
-        self.trial -= 1;
-        self.tried
+        self.is_beside()
     }
 
-    /// Whether it is time to try what was not the habit.
-    fn is_due(&mut self) -> bool {
-        if self.alone == 0 || self.beside == 0 {
-            return self.alone != 0;
-        }
-        self.runs += 1;
-        if self.runs < self.patience.max(PATIENCE) {
-            return false;
-        }
-        self.runs = 0;
-        self.patience = (self.patience.max(PATIENCE) * 2).min(LONGEST_PATIENCE);
-        true
+    /// Which kind is the habit.
+    fn is_beside(&self) -> bool {
+        self.beside != 0 && self.beside < self.alone
+    }
+
+    /// Whether there were so many runs, and they took so long, doubled so many times.
+    fn have_passed(&self, (runs, nanoseconds): (u32, u64), doublings: u32) -> bool {
+        self.runs >= runs << doublings && self.took >= nanoseconds << doublings
+    }
+
+    /// Begins a trial, or what follows one.
+    fn begin(&mut self, trial: Option<bool>) {
+        (self.trial, self.runs, self.took) = (trial, 0, 0);
     }
 
     /// How long a run took.
     pub(super) fn note(&mut self, beside: bool, nanoseconds: u64) {
+        self.runs = self.runs.saturating_add(1);
+        self.took = self.took.saturating_add(nanoseconds);
         if core::mem::replace(&mut self.last, beside) != beside {
+            self.len = 0;
             return;
         }
-        let (kind, other) = if beside {
-            (&mut self.beside, self.alone)
-        } else {
-            (&mut self.alone, self.beside)
-        };
-        let was_quicker = *kind != 0 && *kind < other;
-        // One that took long by chance, while other programs had the threads, counts as half as long again, and is
-        // forgotten after some runs; by a trial at once.
-        *kind = match *kind {
-            0 => nanoseconds,
-            _ if self.trial == TRIAL - 2 => nanoseconds,
-            before => before - before / 4 + nanoseconds.min(before + before / 2) / 4,
+        self.window[self.len] = nanoseconds.max(1);
+        self.len += 1;
+        if self.len == WINDOW || (!beside && self.alone == 0) {
+            self.take_median();
         }
-        .max(1);
-        if was_quicker != (*kind < other) {
-            self.patience = 0;
+    }
+
+    /// The last runs of a kind say how long it takes.
+    fn take_median(&mut self) {
+        let window = &mut self.window[..core::mem::take(&mut self.len)];
+        let kind = match self.last {
+            true => &mut self.beside,
+            false => &mut self.alone,
+        };
+        // Fewer say less than what is known.
+        if *kind == 0 && !window.is_empty() || window.len() >= 3 {
+            *kind = *window.select_nth_unstable(window.len() / 2).1;
         }
     }
 }
@@ -170,6 +189,37 @@ mod tests {
             awake = choice;
         }
         assert!(shared > 900, "{shared}");
+    }
+
+    #[test]
+    fn waking_the_others_may_take_as_long_as_several_runs() {
+        let mut habit = Habit::default();
+        let (mut shared, mut awake) = (0, 0);
+        for run in 0..30_000 {
+            // Between some runs the program does something else, and they sleep.
+            if run % 300 == 0 {
+                awake = 0;
+            }
+            let choice = habit.choose();
+            shared += u32::from(choice);
+            let beside = if awake < 8 { 20_000 } else { 7_000 };
+            habit.note(choice, if choice { beside } else { 9_000 });
+            awake = if choice { awake + 1 } else { 0 };
+        }
+        assert!(shared > 27_000, "{shared}");
+    }
+
+    #[test]
+    fn what_becomes_slower_is_given_up() {
+        let mut habit = Habit::default();
+        let mut shared = 0;
+        for run in 0..3_000 {
+            let choice = habit.choose();
+            let beside = if run < 1_000 { 24_000 } else { 50_000 };
+            shared += u32::from(run >= 1_000 && choice);
+            habit.note(choice, if choice { beside } else { 34_000 });
+        }
+        assert!(shared < 150, "{shared}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::query::matches::Match;
 use crate::query::requirements::Mask;
 use crate::query::share::{share, share_chunks};
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryIter};
+use crate::sync::shares::Piece;
 use crate::world::World;
 
 /// Decides whether a run sees a chunk.
@@ -21,8 +22,27 @@ const NEAR: usize = 64;
 /// make the others wait for long.
 const FEW: usize = 8;
 
-/// Into so many pieces for each thread: enough that a slow one at the end matters little.
-const PIECES: usize = 32;
+/// Into so many pieces a thread's share of the rows is cut at first, and at last.
+const FIRST_PIECES: usize = 8;
+const LAST_PIECES: usize = 32;
+/// Rows in a piece are a multiple of it: mostly, no two threads write to one cache line.
+const LINE: usize = 64;
+
+/// The pieces of a share of so many rows.
+fn pieces_of_rows(share: usize) -> Piece {
+    let of = |pieces: usize| {
+        let rows = (share / pieces).max(1);
+        if rows < LINE {
+            rows
+        } else {
+            rows - rows % LINE
+        }
+    };
+    Piece {
+        shortest: of(LAST_PIECES) as u32,
+        longest: of(FIRST_PIECES) as u32,
+    }
+}
 
 /// What of a world a run sees.
 #[derive(Clone, Copy)]
@@ -105,7 +125,8 @@ where
 {
     #[inline(always)]
     fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>) {
-        lend_rows(known, view, 0..view.len(), &mut self.0);
+        let fetch = D::fetch(known.data, view);
+        lend_rows(known, fetch, view.chunk, 0..view.len(), &mut self.0);
     }
 }
 
@@ -135,6 +156,20 @@ where
         (self.0)(known, view);
     }
 }
+
+/// A chunk whose rows several threads share.
+struct Span<'a, D: QueryData, F: QueryFilter> {
+    /// What comes before.
+    first: usize,
+    known: &'a Match<D, F>,
+    chunk: &'a Chunk,
+    /// Asked for once: asking says that the chunk is written to.
+    fetch: D::Fetch<'a>,
+}
+
+// SAFETY: pointers to what lies in a chunk, and references, which each thread could as well ask the chunk for; who
+// uses them lends each row once.
+unsafe impl<D: QueryData, F: QueryFilter> Sync for Span<'_, D, F> {}
 
 /// A query on a world: lends what the query says, in the order of archetypes, chunks and rows.
 #[must_use = "a query does nothing until it is run"]
@@ -232,10 +267,13 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     pub fn par_for_each<'a>(&'a mut self, each: impl Fn(D::Item<'a>) + Sync) {
         let threads = rayon::current_num_threads();
         if threads > 1 && self.has_few_chunks(FEW * threads) {
-            return self.par_rows(PIECES * threads, &each);
+            return self.par_rows(&each);
         }
         self.par_chunks(|known, view| {
-            lend_rows(known, view, 0..view.len(), &mut |item| each(item));
+            let fetch = D::fetch(known.data, view);
+            lend_rows(known, fetch, view.chunk, 0..view.len(), &mut |item| {
+                each(item)
+            });
         });
     }
 
@@ -249,23 +287,38 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
             })
     }
 
-    /// Shares out about so many pieces of the rows, of about the same length.
+    /// Shares out the rows.
     #[inline(never)]
-    fn par_rows<'a>(&'a self, count: usize, each: &(impl Fn(D::Item<'a>) + Sync)) {
+    fn par_rows<'a>(&'a self, each: &(impl Fn(D::Item<'a>) + Sync)) {
         // Each chunk is asked for once, before anything is lent, as in a walk over whole chunks.
         let mut seen = Vec::new();
-        self.chunks(Chunks(|known, view| seen.push((known, view))));
-        let rows: usize = seen.iter().map(|(_, view)| view.len()).sum();
-        let piece = rows.div_ceil(count).max(1);
-        let pieces = seen.iter().flat_map(|&(known, view)| {
-            let firsts = (0..view.len()).step_by(piece);
-            firsts.map(move |first| (known, view, first..view.len().min(first + piece)))
-        });
-        let pieces: Vec<_> = pieces.collect();
-        share(pieces.len(), || {
+        let mut rows = 0;
+        self.chunks(Chunks(|known: &'a Match<D, F>, view: ChunkView<'a>| {
+            let first = rows;
+            rows += view.len();
+            seen.push(Span {
+                first,
+                known,
+                chunk: view.chunk,
+                fetch: D::fetch(known.data, view),
+            });
+        }));
+        share(rows, pieces_of_rows, || {
             |numbers: Range<usize>| {
-                for (known, view, rows) in &pieces[numbers] {
-                    lend_rows(known, *view, rows.clone(), &mut |item| each(item));
+                let after = seen.partition_point(|span| span.first <= numbers.start);
+                for span in &seen[after - 1..] {
+                    if span.first >= numbers.end {
+                        break;
+                    }
+                    let begin = numbers.start.max(span.first) - span.first;
+                    let end = (numbers.end - span.first).min(span.chunk.len as usize);
+                    lend_rows(
+                        span.known,
+                        span.fetch,
+                        span.chunk,
+                        begin..end,
+                        &mut |item| each(item),
+                    );
                 }
             }
         });
@@ -353,13 +406,13 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
 #[inline(always)]
 fn lend_rows<'a, D: QueryData, F: QueryFilter>(
     known: &Match<D, F>,
-    view: ChunkView<'a>,
+    fetch: D::Fetch<'a>,
+    chunk: &'a Chunk,
     rows: Range<usize>,
     each: &mut impl FnMut(D::Item<'a>),
 ) {
-    let fetch = D::fetch(known.data, view);
     if let Some(masks) = known.masks() {
-        return lend_masked::<D>(masks, fetch, view.chunk, rows, each);
+        return lend_masked::<D>(masks, fetch, chunk, rows, each);
     }
     for row in rows {
         // SAFETY: a row of the chunk; each is lent once.

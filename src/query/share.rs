@@ -7,7 +7,7 @@
 use core::ops::Range;
 
 use crate::archetype::{Archetype, Chunk};
-use crate::sync::shares::Shares;
+use crate::sync::shares::{Piece, Shares};
 use crate::world::World;
 
 /// Into so many pieces each share is cut, if there are as many numbers.
@@ -18,20 +18,27 @@ const LONGEST: usize = 64;
 /// Calls what `worker` makes with numbers below `count`, each once, on all threads of the current rayon pool. Each
 /// thread's worker gets them in any order.
 ///
+/// A thread of the pool begins with the same share each time, so that what it worked on before lies in its own
+/// cache still.
+///
 /// A panic comes back when the others are done with what they have taken.
-pub(super) fn share<W: FnMut(Range<usize>)>(count: usize, worker: impl Fn() -> W + Sync) {
+pub(super) fn share<W: FnMut(Range<usize>)>(
+    count: usize,
+    piece: impl FnOnce(usize) -> Piece,
+    worker: impl Fn() -> W + Sync,
+) {
     let threads = rayon::current_num_threads().min(count);
     if threads <= 1 {
         return worker()(0..count);
     }
-    // As many as there are 16 KiB chunks at most.
+    // As many as there are rows in few chunks, or 16 KiB chunks, at most.
     let numbers = u32::try_from(count).expect("a world has fewer chunks than a number can say");
-    let piece = (count / threads / PIECES).clamp(1, LONGEST);
-    let shares = Shares::new(numbers, threads, piece as u32);
+    let shares = Shares::new(numbers, threads, piece(count / threads));
     on_threads(0..threads, &|number| {
+        let own = rayon::current_thread_index().unwrap_or(number) % threads;
         let stop = StopOnPanic(&shares);
         let mut work = worker();
-        while let Some(taken) = shares.take(number) {
+        while let Some(taken) = shares.take(own) {
             work(taken.start as usize..taken.end as usize);
         }
         core::mem::forget(stop);
@@ -68,7 +75,8 @@ pub(super) fn share_chunks<'a, M: Sync>(
 ) {
     let of = |known: &M| &world.archetypes[archetype_of(known) as usize];
     let count = matches.iter().map(|known| of(known).chunks.len()).sum();
-    share(count, || {
+    let piece = |share: usize| Piece::of((share / PIECES).clamp(1, LONGEST) as u32);
+    share(count, piece, || {
         // Numbers mostly grow: who asks for a smaller one looks from the first match again.
         let (mut at, mut first) = (0, 0);
         let (of, run) = (&of, &run);

@@ -3,8 +3,10 @@
 //! State: for each worker a word with the numbers that are left to it, `first 32 | end 32`. Operations, on
 //! `&self`, lock-free: [`take`](Shares::take) takes numbers from the front of the worker's own share; when
 //! that is empty, from the back of another's. So neighbours stay with one worker as far as all are equally
-//! quick, a worker that nobody plays has its share done by others, and at the end nobody waits for longer than
-//! one piece takes. [`stop`](Shares::stop) empties all shares.
+//! quick, and with the same one time after time (affinity scheduling, Markatos and LeBlanc 1994); a worker that
+//! nobody plays has its share done by others, and at the end nobody waits for longer than one piece takes. Pieces
+//! shrink with what is left (guided self-scheduling, Polychronopoulos and Kuck 1987): from the longest to the
+//! shortest that the [`Piece`] allows. [`stop`](Shares::stop) empties all shares.
 //!
 //! Invariant: the numbers that were taken and those that are left are all, each once. The compare-and-swap of a
 //! share's word is the linearization point; a word never comes back once a number of it is gone, as its
@@ -18,12 +20,39 @@ use super::atomic::{AtomicU64, Ordering};
 use super::mutant;
 use core::ops::Range;
 
+/// How many numbers are taken at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// Not fewer, but for the last. Longer pieces are multiples of it.
+    pub shortest: u32,
+    /// Not more.
+    pub longest: u32,
+}
+
+impl Piece {
+    /// Always so many.
+    #[must_use]
+    pub const fn of(numbers: u32) -> Self {
+        Self {
+            shortest: numbers,
+            longest: numbers,
+        }
+    }
+
+    /// Of so many: a quarter, within bounds.
+    #[inline(always)]
+    fn from(self, left: u32) -> u32 {
+        let quarter = (left / 4).min(self.longest);
+        let whole = quarter - quarter % self.shortest;
+        whole.max(self.shortest).min(left)
+    }
+}
+
 /// Numbers that are shared out.
 #[derive(Debug)]
 pub struct Shares {
     left: Box<[CachePadded<AtomicU64>]>,
-    /// So many are taken at once, but for the last.
-    piece: u32,
+    piece: Piece,
 }
 
 impl Shares {
@@ -32,8 +61,8 @@ impl Shares {
     /// # Panics
     /// If there is no worker, or nothing in a piece.
     #[must_use]
-    pub fn new(count: u32, workers: usize, piece: u32) -> Self {
-        assert!(workers > 0 && piece > 0, "somebody does something");
+    pub fn new(count: u32, workers: usize, piece: Piece) -> Self {
+        assert!(workers > 0 && piece.shortest > 0, "somebody does something");
         let border = |worker: usize| (u64::from(count) * worker as u64) / workers as u64;
         let share = |worker| pack(border(worker), border(worker + 1));
         let shares = (0..workers).map(|worker| CachePadded::new(AtomicU64::new(share(worker))));
@@ -47,7 +76,7 @@ impl Shares {
     #[inline]
     pub fn take(&self, worker: usize) -> Option<Range<u32>> {
         let own = self.take_from(worker, |first, end| {
-            let taken = (end - first).min(self.piece);
+            let taken = self.piece.from(end - first);
             (first..first + taken, first + taken..end)
         });
         own.or_else(|| self.help(worker))
@@ -59,7 +88,7 @@ impl Shares {
         let mut others = (worker + 1..self.left.len()).chain(0..worker);
         others.find_map(|other| {
             self.take_from(other, |first, end| {
-                let taken = (end - first).min(self.piece);
+                let taken = self.piece.from(end - first);
                 (end - taken..end, first..end - taken)
             })
         })
@@ -113,7 +142,7 @@ mod tests {
     #[test]
     fn one_worker_gets_all_if_nobody_helps_him() {
         for (count, workers, piece) in [(0, 1, 1), (1, 3, 1), (7, 2, 3), (100, 7, 4)] {
-            let shares = Shares::new(count, workers, piece);
+            let shares = Shares::new(count, workers, Piece::of(piece));
             let taken = core::iter::from_fn(|| shares.take(workers - 1));
             let mut all: Vec<u32> = taken.flatten().collect();
             all.sort_unstable();
@@ -123,7 +152,7 @@ mod tests {
 
     #[test]
     fn who_is_as_quick_as_the_others_keeps_to_his_own() {
-        let shares = Shares::new(8, 2, 2);
+        let shares = Shares::new(8, 2, Piece::of(2));
         let both: Vec<_> = (0..2)
             .map(|_| [0, 1].map(|worker| shares.take(worker)))
             .collect();
@@ -132,8 +161,22 @@ mod tests {
     }
 
     #[test]
+    fn pieces_shrink_with_what_is_left() {
+        let piece = Piece {
+            shortest: 3,
+            longest: 20,
+        };
+        let shares = Shares::new(100, 1, piece);
+        let taken = core::iter::from_fn(|| shares.take(0)).map(|taken| taken.len());
+        let taken: Vec<usize> = taken.collect();
+        assert_eq!(taken[..6], [18, 18, 15, 12, 9, 6]);
+        assert!(taken[6..taken.len() - 1].iter().all(|&len| len == 3));
+        assert_eq!(taken.iter().sum::<usize>(), 100);
+    }
+
+    #[test]
     fn nobody_gets_anything_after_the_end() {
-        let shares = Shares::new(8, 2, 1);
+        let shares = Shares::new(8, 2, Piece::of(1));
         assert_eq!(shares.take(0), Some(0..1));
         shares.stop();
         assert_eq!([0, 1].map(|worker| shares.take(worker)), [None, None]);

@@ -2,7 +2,7 @@
 
 use loom::sync::Arc;
 use loom::thread;
-use megachunk::sync::shares::Shares;
+use megachunk::sync::shares::{Piece, Shares};
 use megachunk_loom_tests::Bound::{self, Exhaustive, Preemptions};
 use megachunk_loom_tests::model;
 
@@ -12,7 +12,7 @@ fn work(shares: &Shares, worker: usize) -> Vec<u32> {
     taken.flatten().collect()
 }
 
-fn all_are_taken_once(name: &str, bound: Bound, workers: usize, count: u32, piece: u32) {
+fn all_are_taken_once(name: &str, bound: Bound, workers: usize, count: u32, piece: Piece) {
     model(name, bound, move || {
         let shares = Arc::new(Shares::new(count, workers, piece));
         let others: Vec<_> = (1..workers)
@@ -32,7 +32,7 @@ fn all_are_taken_once(name: &str, bound: Bound, workers: usize, count: u32, piec
 
 #[test]
 fn every_number_is_taken_once() {
-    all_are_taken_once("every_number_is_taken_once", Exhaustive, 2, 3, 1);
+    all_are_taken_once("every_number_is_taken_once", Exhaustive, 2, 3, Piece::of(1));
 }
 
 #[test]
@@ -42,6 +42,6 @@ fn three_workers_take_every_number_once() {
         Preemptions(2),
         3,
         6,
-        2,
+        Piece::of(2),
     );
 }

@@ -193,7 +193,7 @@ unsafe impl<T: Fragment> QueryData for Enabled<T> {
     }
 
     #[inline]
-    fn fetch<'w>(id: FragmentId, chunk: ChunkView<'w>) -> Bits<'w> {
+    fn place<'w>(id: FragmentId, chunk: ChunkView<'w>) -> Bits<'w> {
         let Some(bits) = chunk.archetype.enabled_of(id) else {
             unreachable!("an archetype that matches has the bits")
         };

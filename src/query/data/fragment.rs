@@ -3,7 +3,7 @@
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
 use crate::memory;
-use crate::query::data::{At, QueryData, ReadOnly, array, at, lent, prefetch, row_of};
+use crate::query::data::{At, QueryData, ReadOnly, array, at, prefetch, row_of, touch};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 // SAFETY: asks to read the fragment, and lends it to be read.
@@ -44,7 +44,7 @@ unsafe impl<T: Fragment> QueryData for &T {
     }
 
     #[inline(always)]
-    fn fetch<'w>(offset: u32, chunk: ChunkView<'w>) -> *const T {
+    fn place<'w>(offset: u32, chunk: ChunkView<'w>) -> *const T {
         array::<T>(chunk, offset)
     }
 
@@ -106,8 +106,13 @@ unsafe impl<T: Fragment> QueryData for &mut T {
     }
 
     #[inline(always)]
-    fn fetch<'w>(at: At, chunk: ChunkView<'w>) -> *mut T {
-        lent(at, chunk)
+    fn place<'w>(at: At, chunk: ChunkView<'w>) -> *mut T {
+        array::<T>(chunk, at.offset)
+    }
+
+    #[inline(always)]
+    fn touch(at: At, chunk: ChunkView<'_>) {
+        touch::<T>(at, chunk);
     }
 
     #[inline(always)]

@@ -28,7 +28,7 @@ unsafe impl QueryData for Entity {
     }
 
     #[inline(always)]
-    fn fetch<'w>((): (), chunk: ChunkView<'w>) -> *const Entity {
+    fn place<'w>((): (), chunk: ChunkView<'w>) -> *const Entity {
         chunk.chunk.handles()
     }
 

@@ -41,7 +41,7 @@ unsafe impl<T: Fragment> QueryData for Has<T> {
     }
 
     #[inline(always)]
-    fn fetch<'w>(has: bool, _: ChunkView<'w>) -> bool {
+    fn place<'w>(has: bool, _: ChunkView<'w>) -> bool {
         has
     }
 

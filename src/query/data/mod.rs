@@ -73,7 +73,23 @@ pub unsafe trait QueryData {
 
     /// Finds them in a chunk.
     #[doc(hidden)]
-    fn fetch<'w>(columns: Self::Columns, chunk: ChunkView<'w>) -> Self::Fetch<'w>;
+    fn place<'w>(columns: Self::Columns, chunk: ChunkView<'w>) -> Self::Fetch<'w>;
+
+    /// Notes which of them are lent for writing.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn touch(columns: Self::Columns, chunk: ChunkView<'_>) {
+        let _ = (columns, chunk);
+    }
+
+    /// Both. First finds all: after a note the processor would be asked anew what it knows of the chunk.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn fetch<'w>(columns: Self::Columns, chunk: ChunkView<'w>) -> Self::Fetch<'w> {
+        let fetch = Self::place(columns, chunk);
+        Self::touch(columns, chunk);
+        fetch
+    }
 
     /// Asks the processor for the beginning of a chunk's data that will be lent soon.
     #[doc(hidden)]
@@ -186,15 +202,13 @@ fn anywhere(cursor: &mut Cursor<'_>, archetype: u32) -> At {
     })
 }
 
-/// The array of `T` in a chunk that has it, lent for writing.
+/// Notes that the array of `T` in a chunk that has it is lent for writing.
 #[inline(always)]
-fn lent<T>(at: At, chunk: ChunkView<'_>) -> *mut T {
-    let array = array::<T>(chunk, at.offset);
+fn touch<T>(at: At, chunk: ChunkView<'_>) {
     // Only a tag may have no version.
     if size_of::<T>() > 0 || at.column != NO_COLUMN {
         chunk.chunk.touch(at.column as usize, chunk.version);
     }
-    array
 }
 
 /// A value of an array. (Said to be somewhere, because the compiler does not see it: else a loop over an iterator

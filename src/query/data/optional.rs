@@ -2,7 +2,7 @@
 
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
-use crate::query::data::{ABSENT, At, QueryData, ReadOnly, anywhere, array, lent};
+use crate::query::data::{ABSENT, At, QueryData, ReadOnly, anywhere, array, touch};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 // SAFETY: may read the fragment, and lends it to be read.
@@ -33,7 +33,7 @@ unsafe impl<T: Fragment> QueryData for Option<&T> {
     }
 
     #[inline(always)]
-    fn fetch<'w>(at: At, chunk: ChunkView<'w>) -> Option<*const T> {
+    fn place<'w>(at: At, chunk: ChunkView<'w>) -> Option<*const T> {
         (at.offset != ABSENT).then(|| array::<T>(chunk, at.offset).cast_const())
     }
 
@@ -85,8 +85,15 @@ unsafe impl<T: Fragment> QueryData for Option<&mut T> {
     }
 
     #[inline(always)]
-    fn fetch<'w>(at: At, chunk: ChunkView<'w>) -> Option<*mut T> {
-        (at.offset != ABSENT).then(|| lent::<T>(at, chunk))
+    fn place<'w>(at: At, chunk: ChunkView<'w>) -> Option<*mut T> {
+        (at.offset != ABSENT).then(|| array::<T>(chunk, at.offset))
+    }
+
+    #[inline(always)]
+    fn touch(at: At, chunk: ChunkView<'_>) {
+        if at.offset != ABSENT {
+            touch::<T>(at, chunk);
+        }
     }
 
     #[inline(always)]

@@ -38,7 +38,7 @@ macro_rules! shared {
             }
 
             #[inline(always)]
-            fn fetch<'w>(at: u32, chunk: ChunkView<'w>) -> &'w T {
+            fn place<'w>(at: u32, chunk: ChunkView<'w>) -> &'w T {
                 chunk.shared_value(at as usize)
             }
 
@@ -93,7 +93,7 @@ unsafe impl<T: Fragment + Clone> QueryData for PerChunk<T> {
     }
 
     #[inline(always)]
-    fn fetch<'w>(offset: u32, chunk: ChunkView<'w>) -> &'w T {
+    fn place<'w>(offset: u32, chunk: ChunkView<'w>) -> &'w T {
         // SAFETY: every chunk of the archetype holds a value of this type there.
         unsafe { &*array::<T>(chunk, offset) }
     }

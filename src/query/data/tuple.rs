@@ -44,8 +44,13 @@ macro_rules! tuple {
             }
 
             #[inline(always)]
-            fn fetch<'w>(columns: Self::Columns, chunk: ChunkView<'w>) -> Self::Fetch<'w> {
-                ($($data::fetch(columns.$at, chunk),)*)
+            fn place<'w>(columns: Self::Columns, chunk: ChunkView<'w>) -> Self::Fetch<'w> {
+                ($($data::place(columns.$at, chunk),)*)
+            }
+
+            #[inline(always)]
+            fn touch(columns: Self::Columns, chunk: ChunkView<'_>) {
+                $($data::touch(columns.$at, chunk);)*
             }
 
             #[inline(always)]

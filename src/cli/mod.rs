@@ -18,7 +18,6 @@ pub mod measure;
 mod output;
 pub mod replay;
 pub mod report;
-pub mod trace;
 pub mod workload;
 
 pub use error::CliError;

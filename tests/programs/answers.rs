@@ -8,11 +8,11 @@
 use std::sync::Arc;
 
 use megachunk::cli::measure::{Pool, Span, Subject, WorkerPanic, repeat_once};
-use megachunk::cli::trace::Trace;
 use megachunk::cli::workload::Registry;
 use megachunk::cli::workload::chunk::ChunkWorkload;
 use megachunk::cli::workload::ecs::{EcsWorkload, Size};
 use megachunk::cli::workload::id::{Abilities, IdContender, IdSession, IdWorkload, rehearsal};
+use megachunk::trace::Trace;
 
 /// Two repetitions, of which the second finds what the first left.
 fn run(pool: &Pool<Vec<Span>>, threads: usize, rows: usize, subject: &Arc<dyn Subject>) {

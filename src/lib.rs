@@ -24,6 +24,10 @@
 //! | [`processor`] | [`Schedule`](processor::Schedule): what runs each frame, in which order, and what at the same time |
 //! | [`template`] | [traits](template::EntityTrait) that build [templates](template::Template), entity configs as files |
 #![cfg_attr(
+    feature = "trace",
+    doc = "| [`trace`] | lifetimes recorded from real programs, and replaying them on an allocator |"
+)]
+#![cfg_attr(
     feature = "cli",
     doc = "| [`cli`] | the `megachunk` program and the workloads it shares with the benches |"
 )]
@@ -36,6 +40,7 @@
 //! * `probe`: counts read-modify-writes and lets a test freeze a thread at any step; slow.
 //! * `inventory`: `register_processor!`, for processors that register themselves where they are written.
 //! * `config`: entity configs as TOML files: [`template`].
+//! * `trace`: traces of object lifetimes, read and replayed on any entity allocator.
 //! * `cli`: the program.
 //!
 //! # Where the arguments are
@@ -73,6 +78,8 @@ pub mod world;
 
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(feature = "trace")]
+pub mod trace;
 
 pub use chunk::{Chunks, MegachunkAllocator};
 pub use entity::{Entity, EntityIndex};

@@ -18,7 +18,6 @@ pub mod measure;
 mod output;
 pub mod replay;
 pub mod report;
-pub mod trace;
 pub mod workload;
 
 pub use error::CliError;
@@ -45,7 +44,7 @@ enum Command {
     Ecs(bench::Args),
     /// Replay recorded allocation traces on a chosen allocator.
     Replay(replay::Args),
-    /// Run the models, the stall table, the mutation gate and the history check.
+    /// Run the models, whole-world schedules, the stall table, the mutation gate and the history check.
     Check(check::Args),
     /// Draw where an allocator places what it gives out.
     Map(map::Args),

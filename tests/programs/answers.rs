@@ -1,5 +1,5 @@
-//! The workloads of `bench`, run for their answers and not for their times. (First of these tests by name, because one
-//! of them takes longest.)
+//! The workloads of `bench`, run for their answers and not for their times. (First of these tests by name, because some
+//! of them take longest.)
 //!
 //! * every contender gets through every workload that admits it, on one thread and on two;
 //! * what was timed is what the workload's rows say;
@@ -8,11 +8,11 @@
 use std::sync::Arc;
 
 use megachunk::cli::measure::{Pool, Span, Subject, WorkerPanic, repeat_once};
-use megachunk::cli::trace::Trace;
 use megachunk::cli::workload::Registry;
 use megachunk::cli::workload::chunk::ChunkWorkload;
 use megachunk::cli::workload::ecs::{EcsWorkload, Size};
 use megachunk::cli::workload::id::{Abilities, IdContender, IdSession, IdWorkload, rehearsal};
+use megachunk::trace::Trace;
 
 /// Two repetitions, of which the second finds what the first left.
 fn run(pool: &Pool<Vec<Span>>, threads: usize, rows: usize, subject: &Arc<dyn Subject>) {
@@ -49,14 +49,35 @@ fn is_large(workload: IdWorkload) -> bool {
 }
 
 #[test]
-fn every_contender_gets_through_every_id_workload() {
+fn naive_gets_through_every_id_workload() {
+    run_ids(|contender| contender == "naive");
+}
+
+#[test]
+fn busy_block_gets_through_every_id_workload() {
+    run_ids(|contender| contender == "busy_block");
+}
+
+#[test]
+fn every_other_contender_gets_through_every_id_workload() {
+    run_ids(|contender| contender != "naive" && contender != "busy_block");
+}
+
+/// The id workloads, with the contenders that are `wanted`. (Not all of them in one test: it would be the last one to
+/// run, alone, for most of a minute.)
+fn run_ids(wanted: impl Fn(&str) -> bool) {
     let registry = Registry::standard();
     let pool = Pool::start(2).unwrap();
+    let mut ran = 0;
     for workload in IdWorkload::ALL {
         for entrant in registry.ids(workload) {
-            if is_long(workload, entrant.name()) || !entrant.is_admitted(workload) {
+            if !wanted(entrant.name())
+                || is_long(workload, entrant.name())
+                || !entrant.is_admitted(workload)
+            {
                 continue;
             }
+            ran += 1;
             let mut counts = [2, 1]
                 .into_iter()
                 .filter(|&threads| workload.runs_on(threads));
@@ -73,6 +94,7 @@ fn every_contender_gets_through_every_id_workload() {
             }
         }
     }
+    assert_ne!(ran, 0, "there is such a contender");
 }
 
 #[test]

@@ -3,13 +3,13 @@
 use std::num::NonZeroUsize;
 use std::sync::Mutex;
 
-use megachunk::cli::replay::{
-    Contender, Plain, Player, Replay, ReplayError, ReplayFault, Shadow, Verifying,
-};
-use megachunk::cli::trace::Trace;
 use megachunk::entity::reference::{BusyBlock, Naive};
 use megachunk::entity::{
     DestroyReport, Entity, EntityAllocator, EntityError, EntityIndex, Full, Place,
+};
+use megachunk::trace::Trace;
+use megachunk::trace::replay::{
+    Contender, Plain, Player, Replay, ReplayError, ReplayFault, Shadow, Verifying,
 };
 
 /// A trace of these counts (threads, events, created, peak, destroyed by another) and events.

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use megachunk::cli::trace::{Trace, TraceError, TraceFault};
+use megachunk::trace::{Trace, TraceError, TraceFault};
 
 const FORMAT: &str =
     "# entity-trace 1: one event a line: THREAD OP OBJECT; OP + creates OBJECT, - destroys it\n";

@@ -8,10 +8,10 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use megachunk::cli::replay::{Contender, Replay};
-use megachunk::cli::trace::{MAX_OBJECTS, MAX_THREADS, Trace};
 use megachunk::entity::EntityAllocator;
 use megachunk::entity::reference::Naive;
+use megachunk::trace::replay::{Contender, Replay};
+use megachunk::trace::{MAX_OBJECTS, MAX_THREADS, Trace};
 
 /// An event: thread, whether it creates, object.
 pub(crate) type Event = (u64, bool, u64);

@@ -7,8 +7,8 @@ use super::CliError;
 use super::destination::{Destination, Screen, is_standard_output};
 use super::measure::{Cell, Machine, Pool, Span, available_memory, measure_cell};
 use super::report::{Report, Row, Section, Skipped};
-use super::trace::Trace;
 use super::workload::Registry;
+use crate::trace::Trace;
 
 mod args;
 mod list;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::Args;
 use crate::cli::measure::Subject;
 use crate::cli::report::Section;
-use crate::cli::trace::Trace;
 use crate::cli::workload::chunk::ChunkWorkload;
 use crate::cli::workload::ecs::{EcsWorkload, Size};
 use crate::cli::workload::id::{IdWorkload, rehearsal};
 use crate::cli::workload::{Registry, Unsupported};
+use crate::trace::Trace;
 
 /// One cell to measure: a workload on a number of threads.
 pub(super) struct Planned<'a> {

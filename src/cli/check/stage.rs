@@ -1,5 +1,7 @@
 //! `Stage`: one of the checks, and what its findings must show.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::finding::Finding;
@@ -106,15 +108,26 @@ impl Stage {
         match self {
             Self::Models | Self::Schedules => {
                 let executions: u64 = findings.iter().map(executions_of).sum();
-                format!(
-                    "{}, {}",
-                    plural(findings.len(), "model"),
-                    of_executions(executions)
-                )
+                let models = match self {
+                    // Each model has several kinds of schedules.
+                    Self::Schedules => findings
+                        .iter()
+                        .filter_map(name_of)
+                        .collect::<BTreeSet<_>>()
+                        .len(),
+                    // Each says its name once, and two modules may use the same.
+                    _ => findings.len(),
+                };
+                format!("{}, {}", plural(models, "model"), of_executions(executions))
             }
             Self::Mutants => {
-                let killed = findings.iter().filter(|finding| is_killed(finding)).count();
-                format!("{killed} of {} mutants killed", findings.len())
+                // One may be put in for loom's models and for whole worlds: it counts if all find it.
+                let names: BTreeSet<&str> = findings.iter().filter_map(name_of).collect();
+                let survived = |finding: &&Finding| !is_killed(finding);
+                let survivors = findings.iter().filter(survived).filter_map(name_of);
+                let survivors: BTreeSet<&str> = survivors.collect();
+                let killed = names.len() - survivors.len();
+                format!("{killed} of {} mutants killed", names.len())
             }
             Self::Stall => {
                 let totals = stall_totals(findings);
@@ -154,6 +167,14 @@ fn executions_of(finding: &Finding) -> u64 {
     match finding {
         Finding::Model { executions, .. } | Finding::Fuzzed { executions, .. } => *executions,
         _ => 0,
+    }
+}
+
+/// The model's name, or the mutant's.
+fn name_of(finding: &Finding) -> Option<&str> {
+    match finding {
+        Finding::Model { name, .. } | Finding::Mutant { name, .. } => Some(name),
+        _ => None,
     }
 }
 
@@ -233,6 +254,23 @@ mod tests {
         );
         assert!(Stage::Mutants.problems(&mixed[..1]).is_empty());
         assert_eq!(Stage::Mutants.summary(&mixed), "1 of 2 mutants killed");
+    }
+
+    #[test]
+    fn what_is_checked_in_two_ways_is_counted_once() {
+        let models = findings(&[
+            "model m executions=5 seconds=1 bound=random",
+            "model m executions=6 seconds=1 bound=pct",
+            "model n executions=7 seconds=1 bound=random",
+        ]);
+        assert_eq!(Stage::Schedules.summary(&models), "2 models, 18 executions");
+        let mutants = findings(&[
+            "mutant a killed by m",
+            "mutant b killed by m",
+            "mutant a killed by schedules::n",
+            "mutant b SURVIVED",
+        ]);
+        assert_eq!(Stage::Mutants.summary(&mutants), "1 of 2 mutants killed");
     }
 
     #[test]

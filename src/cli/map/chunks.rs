@@ -7,8 +7,8 @@
 use std::any::Any;
 
 use crate::chunk::{ChunkAllocator, ChunkStats, MEGACHUNK_CHUNKS, MegachunkAllocator, Run};
-use crate::cli::replay::{Player, Replay, ReplayError, ReplayFault};
 use crate::cli::workload::Shuffler;
+use crate::trace::replay::{Player, Replay, ReplayError, ReplayFault};
 
 /// A chunk allocator, whatever its type.
 pub trait ChunkSubject {

@@ -1,6 +1,6 @@
 //! `IndexMap`: where an entity allocator has placed what is alive, as numbers and as a grid.
 
-use crate::cli::replay::Placement;
+use crate::trace::replay::Placement;
 
 /// Slots of a data block.
 pub(super) const BLOCK: usize = 8_192;

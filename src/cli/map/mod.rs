@@ -13,9 +13,9 @@ use clap::builder::PossibleValuesParser;
 use super::CliError;
 use super::destination::{Destination, Screen};
 use super::output::{grouped, plural};
-use super::replay::{Replay, ReplayError};
-use super::trace::Trace;
 use super::workload::Registry;
+use crate::trace::Trace;
+use crate::trace::replay::{Replay, ReplayError};
 
 mod chunks;
 mod index;

@@ -1,7 +1,7 @@
 //! Synthetic histories for `map`, as traces: what leaves which holes.
 
-use crate::cli::trace::{Recorder, Trace};
 use crate::cli::workload::Shuffler;
+use crate::trace::{Recorder, Trace};
 
 /// A history that is made, not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Args, Contender, Reading, Replay};
+use super::Args;
 use crate::cli::CliError;
-use crate::cli::trace::Trace;
+use crate::trace::Trace;
+use crate::trace::replay::{Contender, Reading, Replay};
 
 /// Nanoseconds an event, over the repetitions.
 #[derive(Clone, Copy, Debug, Serialize)]

@@ -1,7 +1,6 @@
 //! `megachunk replay`: replays recorded allocation traces on a chosen allocator.
 //!
-//! [`Replay`] makes a trace ready, a [`Player`] is what each event calls. The benchmarks use
-//! both; the subcommand adds files, tables and JSON.
+//! What it replays with is in [`trace::replay`](crate::trace::replay); the subcommand adds files, tables and JSON.
 
 use std::path::{Path, PathBuf};
 
@@ -10,20 +9,12 @@ use clap::builder::PossibleValuesParser;
 use super::CliError;
 use super::destination::{Destination, Screen, is_standard_output};
 use super::output::{plural, show_bytes};
-use super::trace::Trace;
 use super::workload::Registry;
+use crate::trace::Trace;
+use crate::trace::replay::{Contender, Replay};
 
-mod contender;
-mod lane;
 mod measure;
-mod player;
 mod report;
-mod shadow;
-
-pub use contender::{Contender, Placement};
-pub use lane::{Exchange, Lane, Played, Replay};
-pub use player::{Noting, Plain, Player, Reading, ReplayError, ReplayFault};
-pub use shadow::{Shadow, Verifying};
 
 /// Replay recorded allocation traces on a chosen allocator.
 #[derive(Clone, Debug, clap::Args)]

@@ -8,8 +8,8 @@ use super::ecs::{self, EcsContender, EcsEntrant, Limit, Megachunk};
 use super::id::{self, IdContender, IdEntrant, IdWorkload, Seam, SmallPages, Usual};
 use crate::chunk::{self as chunk_room, ChunkAllocator, MegachunkAllocator};
 use crate::cli::map::ChunkSubject;
-use crate::cli::replay::Contender;
 use crate::entity::{self, EntityAllocator};
+use crate::trace::replay::Contender;
 
 /// An allocator's name, and how to make a fresh one.
 pub type Named<T> = (&'static str, fn() -> Box<T>);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Unsupported;
 use crate::cli::measure::Subject;
-use crate::cli::trace::Trace;
+use crate::trace::Trace;
 
 mod batch;
 mod churn;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{IdContender, IdSession};
 use crate::cli::measure::{Stopwatch, Subject};
-use crate::cli::replay::{Exchange, Lane, Player, Replay, ReplayFault};
-use crate::cli::trace::Trace;
 use crate::cli::workload::{Parts, Unsupported};
+use crate::trace::Trace;
+use crate::trace::replay::{Exchange, Lane, Player, Replay, ReplayFault};
 
 /// Replays a trace from beginning to end; what lives then is destroyed outside the timed span.
 pub(super) struct Recorded<C> {

@@ -13,7 +13,7 @@
 //!
 //! Objects are numbered from 0 in order of creation; those still alive at the end are never
 //! destroyed. [`Trace`] holds a trace that has been read and found right: whoever has one need
-//! not check it again. [`replay`](crate::cli::replay) turns it into calls of an allocator.
+//! not check it again. [`replay`] turns it into calls of an allocator.
 
 mod error;
 mod event;
@@ -22,6 +22,7 @@ mod members;
 mod parse;
 mod part;
 mod recorder;
+pub mod replay;
 mod shipped;
 mod write;
 
@@ -31,7 +32,8 @@ use std::path::Path;
 
 pub use error::{TraceError, TraceFault};
 pub use event::Event;
-pub(in crate::cli) use recorder::Recorder;
+#[cfg(feature = "cli")]
+pub(crate) use recorder::Recorder;
 
 /// The most threads that a trace may name: 1,024.
 ///

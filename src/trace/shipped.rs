@@ -5,10 +5,10 @@ use super::Trace;
 const SHIPPED: [(&str, &[u8]); 3] = [
     (
         "python",
-        include_bytes!("../../../data/traces/python.trace.gz"),
+        include_bytes!("../../data/traces/python.trace.gz"),
     ),
-    ("gcc", include_bytes!("../../../data/traces/gcc.trace.gz")),
-    ("node", include_bytes!("../../../data/traces/node.trace.gz")),
+    ("gcc", include_bytes!("../../data/traces/gcc.trace.gz")),
+    ("node", include_bytes!("../../data/traces/node.trace.gz")),
 ];
 
 impl Trace {

@@ -18,9 +18,9 @@ use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use super::{Player, ReplayError, ReplayFault};
-use crate::cli::trace::Trace;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::thread;
+use crate::trace::Trace;
 
 /// Ids on their way from the thread that creates to the one that destroys.
 #[derive(Debug)]

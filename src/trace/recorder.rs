@@ -5,7 +5,7 @@ use super::{Event, MAX_OBJECTS, Summary, Trace};
 /// A trace in the making. Whoever records keeps to the rules: each object is destroyed at most
 /// once, after its creation, and thread numbers are below [`MAX_THREADS`](super::MAX_THREADS).
 #[derive(Debug, Default)]
-pub(in crate::cli) struct Recorder {
+pub(crate) struct Recorder {
     events: Vec<Event>,
     threads_of: Vec<u16>,
     creator: Vec<u16>,
@@ -15,7 +15,7 @@ pub(in crate::cli) struct Recorder {
 
 impl Recorder {
     /// The next object is created by `thread`; gives its number.
-    pub(in crate::cli) fn create(&mut self, thread: usize) -> u32 {
+    pub(crate) fn create(&mut self, thread: usize) -> u32 {
         let object = self.creator.len() as u32;
         debug_assert!(object < MAX_OBJECTS);
         self.creator.push(thread as u16);
@@ -27,7 +27,7 @@ impl Recorder {
     }
 
     /// `object` is destroyed by `thread`.
-    pub(in crate::cli) fn destroy(&mut self, thread: usize, object: u32) {
+    pub(crate) fn destroy(&mut self, thread: usize, object: u32) {
         let foreign = usize::from(self.creator[object as usize]) != thread;
         self.summary.destroyed_by_another_thread += u64::from(foreign);
         self.live -= 1;
@@ -42,7 +42,7 @@ impl Recorder {
 
     /// The trace, at least one event long. Threads without an event drop out, and the others close
     /// up.
-    pub(in crate::cli) fn finish(mut self, name: String) -> Trace {
+    pub(crate) fn finish(mut self, name: String) -> Trace {
         debug_assert!(!self.events.is_empty());
         let mut number_of = vec![None; usize::from(u16::MAX) + 1];
         for &thread in &self.threads_of {

@@ -1,0 +1,14 @@
+//! Replaying a trace on an allocator: [`Replay`] makes a trace ready, a [`Player`] is what each event calls.
+//!
+//! Used by the subcommands `replay`, `map` and `bench`. What must always hold: each thread's events happen in the
+//! order of the trace, and an object is destroyed after it was created.
+
+mod contender;
+mod lane;
+mod player;
+mod shadow;
+
+pub use contender::{Contender, Placement};
+pub use lane::{Exchange, Lane, Played, Replay};
+pub use player::{Noting, Plain, Player, Reading, ReplayError, ReplayFault};
+pub use shadow::{Shadow, Verifying};

@@ -190,10 +190,7 @@ impl<'a> Scene<'a> {
 
     #[inline(always)]
     fn column(self, op: u32, id: FragmentId) -> Option<&'a PayloadColumn> {
-        match &self.ops[op as usize] {
-            FlushOp::Change(change) => change.column(id),
-            _ => None,
-        }
+        self.ops[op as usize].column(id)
     }
 
     /// Carries the enabled bits of all rows. Apart from [`run`](Self::run), because rows of two tasks may have

@@ -3,7 +3,7 @@
 //! 1. Recorders are put in order: by sort key, then by when they were opened.
 //! 2. What they created joins the world ([`link`]).
 //! 3. Commands are brought to the chunks of their entities ([`locate`]) and merged to one net change for
-//!    each ([`merge`]); those of a batch that only destroys, by runs of rows ([`cull`]).
+//!    each ([`merge`]); those that come in the order of rows, by runs of them ([`sweep`]).
 //! 4. Where every entity goes is said chunk by chunk, in order ([`plan`]).
 //! 5. Columns are copied, holes filled ([`apply`]); counts and lists follow ([`settle`]). Chunks that change as a
 //!    whole stay as they are, as far as that wastes little.
@@ -17,7 +17,6 @@
 //! bit for bit, for any number of threads.
 
 mod apply;
-mod cull;
 mod link;
 mod locate;
 mod memory;
@@ -27,6 +26,7 @@ mod ops;
 mod plan;
 mod report;
 mod settle;
+mod sweep;
 mod told;
 
 use core::ops::Range;
@@ -263,7 +263,7 @@ impl Flush<'_> {
         if batch.is_empty() {
             return;
         }
-        let mut works = match cull::cull(world, lanes, ops, batch, memory) {
+        let mut works = match sweep::sweep(world, lanes, ops, batch, memory) {
             Some(works) => works,
             None => {
                 let mut located = locate(world, lanes, &ops.first_of, batch, memory);

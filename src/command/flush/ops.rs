@@ -31,10 +31,26 @@ pub(super) struct ChangeOp<'l> {
     payload: Option<&'l Payload>,
 }
 
-impl<'l> ChangeOp<'l> {
+impl<'l> FlushOp<'l> {
     /// The recorded values of a fragment.
     #[inline]
     pub(super) fn column(&self, id: FragmentId) -> Option<&'l PayloadColumn> {
+        match self {
+            Self::Change(change) => change.column(id),
+            _ => None,
+        }
+    }
+
+    /// Whether each of its commands has values.
+    pub(super) fn has_values(&self) -> bool {
+        matches!(self, Self::Change(change) if change.payload.is_some())
+    }
+}
+
+impl<'l> ChangeOp<'l> {
+    /// The recorded values of a fragment.
+    #[inline]
+    fn column(&self, id: FragmentId) -> Option<&'l PayloadColumn> {
         let columns = &self.payload?.columns;
         columns.iter().find(|column| column.id == id)
     }

@@ -1,0 +1,357 @@
+//! Commands for neighbours, row after row as a query records them: found and merged by runs of rows, not one by one.
+//!
+//! A [`Run`] is commands that follow each other and do the same to neighbouring rows. Where the runs of a chunk begin
+//! and end, its rows fall into stretches whose rows all got the same commands: what these are together is asked once for
+//! each. The same net changes come out as by the general way, in the same order; of the commands only those whose
+//! values arrive.
+//!
+//! What is not so simple, because an entity does not lie in the world, or because rows come in no order, is left to
+//! the [general way](super::locate).
+
+use core::mem::MaybeUninit;
+use core::ops::Range;
+
+use rayon::prelude::*;
+use smallvec::SmallVec;
+
+use crate::archetype::Row;
+use crate::command::flush::locate::{Item, STEP};
+use crate::command::flush::memory::Memory;
+use crate::command::flush::merge::{Group, Work};
+use crate::command::flush::net::Nets;
+use crate::command::flush::ops::{FlushOp, Ops};
+use crate::command::flush::{Piece, parallel};
+use crate::command::lane::{Command, Lane, NONE};
+use crate::entity::Entity;
+use crate::world::World;
+
+/// Commands that follow each other and do the same to neighbouring rows of a chunk.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    archetype: u32,
+    chunk: u32,
+    first: u32,
+    count: u32,
+    /// The common number of what they do.
+    op: u32,
+    /// The row of the first one's values, if they have any: those of the others follow.
+    at: u32,
+}
+
+impl Run {
+    fn chunk(&self) -> (u32, u32) {
+        (self.archetype, self.chunk)
+    }
+
+    fn end(&self) -> u32 {
+        self.first + self.count
+    }
+
+    /// Whether another run goes on where this one ends.
+    fn goes_on_in(&self, next: &Self) -> bool {
+        let begins = (self.chunk(), self.end(), self.op, self.at + self.count);
+        begins == (next.chunk(), next.first, next.op, next.at)
+    }
+}
+
+/// Neighbouring rows of a chunk that got the same commands.
+#[derive(Debug)]
+struct Stretch {
+    rows: Range<u32>,
+    /// Which of the work's groups is theirs.
+    group: u32,
+    /// The runs whose values arrive, in the order of commands.
+    live: SmallVec<[Run; 1]>,
+}
+
+/// A chunk's net changes, and what is to be written of them.
+#[derive(Debug)]
+struct Planned {
+    work: Work,
+    stretches: Vec<Stretch>,
+    rows: usize,
+    items: usize,
+}
+
+/// Commands in a run, on average, from which on runs are worth it; and so many shorter ones do no harm.
+const LEAST: usize = 4;
+const SHORT: usize = 16;
+
+/// The works of a batch; `None` if it is for the general way.
+pub(super) fn sweep(
+    world: &World,
+    lanes: &[&Lane],
+    ops: &Ops<'_>,
+    pieces: &[Piece],
+    memory: &mut Memory,
+) -> Option<Vec<Work>> {
+    let tasks = pieces.iter().flat_map(|piece| {
+        let range = piece.commands.start as usize..piece.commands.end as usize;
+        let commands = &lanes[piece.lane].commands[range];
+        let first_op = ops.first_of[piece.lane];
+        commands.chunks(STEP).map(move |part| (part, first_op))
+    });
+    let tasks: Vec<(&[Command], u32)> = tasks.collect();
+    let total = tasks.iter().map(|(commands, _)| commands.len()).sum();
+    let find = |&(commands, first_op): &(&[Command], u32)| runs(world, ops, commands, first_op);
+    let found: Option<Vec<Vec<Run>>> = if parallel(total) {
+        tasks.par_iter().map(find).collect()
+    } else {
+        tasks.iter().map(find).collect()
+    };
+    let runs = in_chunks(found?);
+    let mut nets = Nets::new();
+    let (mut rows, mut items) = (0, 0);
+    let chunks = runs.chunk_by(|a, b| a.chunk() == b.chunk());
+    let planned: Option<Vec<Planned>> = chunks
+        .map(|runs| {
+            let planned = plan(&mut nets, &ops.all, runs, rows as u32)?;
+            rows += planned.rows;
+            items += planned.items;
+            Some(planned)
+        })
+        .collect();
+    let planned = planned?;
+    write(&planned, rows, items, memory);
+    Some(planned.into_iter().map(|planned| planned.work).collect())
+}
+
+/// The runs of some commands, in their order; `None` if one's entity does not lie in the world, or if hardly any are
+/// neighbours.
+fn runs(world: &World, ops: &Ops<'_>, commands: &[Command], first_op: u32) -> Option<Vec<Run>> {
+    let mut runs = Vec::new();
+    let mut at = 0;
+    while let Some(command) = commands.get(at) {
+        let (archetype, Row { chunk, row }) = world.locate(command.entity)?;
+        let entities = world.archetypes[archetype as usize].chunks[chunk as usize].entities();
+        let rows = entities[row as usize..].iter().zip(&commands[at..]);
+        let op = first_op + command.op;
+        let same = |(entity, next): &(&Entity, &Command)| {
+            (**entity == next.entity) & (next.op == command.op)
+        };
+        // Where there are values, they follow each other too.
+        let has_values = ops.all[op as usize].has_values();
+        let count = if has_values {
+            let rows = rows.zip(command.row..);
+            rows.take_while(|&(pair, value)| same(&pair) & (pair.1.row == value))
+                .count()
+        } else {
+            rows.take_while(same).count()
+        };
+        if count == 0 {
+            return None;
+        }
+        runs.push(Run {
+            archetype,
+            chunk,
+            first: row,
+            count: count as u32,
+            op,
+            at: if has_values { command.row } else { 0 },
+        });
+        at += count;
+        if runs.len() > SHORT + at / LEAST {
+            return None;
+        }
+    }
+    Some(runs)
+}
+
+/// All runs, those of a chunk side by side, in their order; chunks in the order of the world.
+fn in_chunks(found: Vec<Vec<Run>>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::with_capacity(found.iter().map(Vec::len).sum());
+    for run in found.into_iter().flatten() {
+        match runs.last_mut() {
+            // It was another task's.
+            Some(last) if last.goes_on_in(&run) => last.count += run.count,
+            _ => runs.push(run),
+        }
+    }
+    if !runs.is_sorted_by_key(Run::chunk) {
+        runs.sort_by_key(Run::chunk);
+    }
+    runs
+}
+
+/// What the runs of a chunk are together; its rows come at `first` in the list of all. `None` if they overlap in so
+/// many ways that single commands are quicker.
+fn plan(nets: &mut Nets, ops: &[FlushOp<'_>], runs: &[Run], first: u32) -> Option<Planned> {
+    let commands: usize = runs.iter().map(|run| run.count as usize).sum();
+    let borders = runs.iter().flat_map(|run| [run.first, run.end()]);
+    let mut borders: SmallVec<[u32; 32]> = borders.collect();
+    borders.sort_unstable();
+    borders.dedup();
+    if borders.len() * runs.len() > 64 + commands {
+        return None;
+    }
+    let mut planned = Planned {
+        work: Work {
+            archetype: runs[0].archetype,
+            chunk: runs[0].chunk,
+            groups: SmallVec::new(),
+            handed: None,
+        },
+        stretches: Vec::with_capacity(borders.len() - 1),
+        rows: 0,
+        items: 0,
+    };
+    // Of each group: its net change's number, and the only op whose values arrive.
+    let mut groups: SmallVec<[(u32, u32); 4]> = SmallVec::new();
+    for border in borders.windows(2) {
+        let rows = border[0]..border[1];
+        let here = |run: &&Run| run.first <= rows.start && rows.start < run.end();
+        if !runs.iter().any(|run| here(&run)) {
+            continue;
+        }
+        let here = || runs.iter().filter(here);
+        let net = here().fold(0, |net, run| nets.step(net, run.op, ops));
+        let live = live(&nets.all[net as usize].come, here().rev(), ops);
+        let values = match live.as_slice() {
+            [only] => only.op,
+            _ => NONE,
+        };
+        let group = groups.iter().position(|&(known, _)| known == net);
+        let group = group.unwrap_or_else(|| {
+            groups.push((net, values));
+            planned.work.groups.push(Group {
+                net: nets.all[net as usize].clone(),
+                first: 0,
+                count: 0,
+                leaving: 0,
+                uniform: true,
+            });
+            groups.len() - 1
+        });
+        let to = &mut planned.work.groups[group];
+        to.uniform &= values != NONE && values == groups[group].1;
+        to.count += rows.len() as u32;
+        planned.rows += rows.len();
+        planned.items += rows.len() * live.len();
+        planned.stretches.push(Stretch {
+            rows,
+            group: group as u32,
+            live,
+        });
+    }
+    let mut next = first;
+    for group in &mut planned.work.groups {
+        group.first = next;
+        next += group.count;
+    }
+    Some(planned)
+}
+
+/// Those of some runs, the last one first, whose values arrive: for each fragment that comes the last one that has it.
+/// In the order of commands.
+fn live<'r>(
+    come: &[crate::fragment::FragmentId],
+    runs: impl Iterator<Item = &'r Run> + Clone,
+    ops: &[FlushOp<'_>],
+) -> SmallVec<[Run; 1]> {
+    let mut found: SmallVec<[(usize, Run); 2]> = SmallVec::new();
+    for &id in come {
+        let mut runs = runs.clone().enumerate();
+        let last = runs.find(|(_, run)| ops[run.op as usize].column(id).is_some());
+        if let Some((at, run)) = last
+            && !found.iter().any(|&(known, _)| known == at)
+        {
+            found.push((at, *run));
+        }
+    }
+    found.sort_unstable_by_key(|&(at, _)| core::cmp::Reverse(at));
+    found.into_iter().map(|(_, run)| run).collect()
+}
+
+/// Writes rows and commands.
+fn write(planned: &[Planned], rows: usize, items: usize, memory: &mut Memory) {
+    memory.rows.clear();
+    memory.last.clear();
+    memory.items.clear();
+    memory.rows.reserve(rows);
+    memory.last.reserve(rows);
+    memory.items.reserve(items);
+    let mut tasks = Vec::with_capacity(planned.len());
+    {
+        let mut rows = &mut memory.rows.spare_capacity_mut()[..rows];
+        let mut last = &mut memory.last.spare_capacity_mut()[..rows.len()];
+        let mut items = &mut memory.items.spare_capacity_mut()[..items];
+        let (mut first_row, mut first_item) = (0, 0);
+        for planned in planned {
+            let (rows_here, rows_after) = rows.split_at_mut(planned.rows);
+            let (last_here, last_after) = last.split_at_mut(planned.rows);
+            let (items_here, items_after) = items.split_at_mut(planned.items);
+            (rows, last, items) = (rows_after, last_after, items_after);
+            tasks.push(Writing {
+                planned,
+                rows: rows_here,
+                last: last_here,
+                items: items_here,
+                first_row,
+                first_item,
+            });
+            first_row += planned.rows as u32;
+            first_item += planned.items as u32;
+        }
+    }
+    if parallel(rows) {
+        tasks.into_par_iter().for_each(Writing::run);
+    } else {
+        tasks.into_iter().for_each(Writing::run);
+    }
+    // SAFETY: each chunk's share was written.
+    unsafe {
+        memory.rows.set_len(rows);
+        memory.last.set_len(rows);
+        memory.items.set_len(items);
+    }
+}
+
+/// A chunk's rows and commands, where they go, and the numbers of the first of each.
+struct Writing<'a> {
+    planned: &'a Planned,
+    rows: &'a mut [MaybeUninit<u32>],
+    last: &'a mut [MaybeUninit<u32>],
+    items: &'a mut [MaybeUninit<Item>],
+    first_row: u32,
+    first_item: u32,
+}
+
+impl Writing<'_> {
+    /// Writes all of `rows`, `last` and `items`.
+    fn run(self) {
+        let groups = self.planned.work.groups.iter();
+        let mut next: SmallVec<[usize; 4]> = groups
+            .map(|group| (group.first - self.first_row) as usize)
+            .collect();
+        let mut items = self.items;
+        let mut number = self.first_item;
+        for stretch in &self.planned.stretches {
+            let count = stretch.rows.len();
+            let next = &mut next[stretch.group as usize];
+            let to = *next..*next + count;
+            *next = to.end;
+            for (to, row) in self.rows[to.clone()].iter_mut().zip(stretch.rows.clone()) {
+                to.write(row);
+            }
+            let mut before = NONE;
+            for run in &stretch.live {
+                let (here, after) = items.split_at_mut(count);
+                items = after;
+                let at = run.at + (stretch.rows.start - run.first);
+                for ((item, row), nth) in here.iter_mut().zip(stretch.rows.clone()).zip(0..) {
+                    item.write(Item {
+                        row,
+                        op: run.op,
+                        at: at + nth,
+                        before: if before == NONE { NONE } else { before + nth },
+                    });
+                }
+                before = number;
+                number += count as u32;
+            }
+            for (to, nth) in self.last[to].iter_mut().zip(0..) {
+                to.write(if before == NONE { NONE } else { before + nth });
+            }
+        }
+    }
+}

@@ -113,7 +113,16 @@ pub(crate) fn create_run(
     create_singly(core, first, out, place);
 }
 
+/// One by one. Out of the way of the wide paths, for which few or none are left.
+#[inline]
 fn create_singly(core: &Core, first: u32, out: &mut [MaybeUninit<Entity>], place: Option<Place>) {
+    if !out.is_empty() {
+        create_each(core, first, out, place);
+    }
+}
+
+#[inline(never)]
+fn create_each(core: &Core, first: u32, out: &mut [MaybeUninit<Entity>], place: Option<Place>) {
     for (at, entity) in out.iter_mut().enumerate() {
         // SAFETY: the run's slots exist.
         entity.write(unsafe { core.create_at(first + at as u32, further(place, at)) });

@@ -372,9 +372,11 @@ fn destroy_neighbours(
         count += 1;
     }
     let died = kill_expected(core, number, &expected);
-    report.destroyed += died.killed.count_ones() as usize;
     settle(freed, tally, number, &died);
-    if died.refused != 0 {
+    if died.refused == 0 {
+        report.destroyed += count;
+    } else {
+        report.destroyed += died.killed.count_ones() as usize;
         for (at, &entity) in entities[..count].iter().enumerate() {
             if died.refused >> (entity.index() % GROUP_SLOTS) & 1 == 1 {
                 destroy_one(core, freed, tally, entity, position + at, report);

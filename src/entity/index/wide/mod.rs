@@ -182,7 +182,13 @@ pub(crate) fn look(core: &Core, number: u32, expected: &Expected) -> Seen {
     #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     if core.wide() {
         // SAFETY: the width says that the processor has AVX2.
-        return unsafe { avx2::look(core, number, expected) };
+        let seen = unsafe { avx2::look(core, number, expected) };
+        return Seen {
+            wanted: seen & 0xffff,
+            equal: seen >> 16 & 0xffff,
+            phases: seen >> 32 & 0xffff,
+            last: seen >> 48,
+        };
     }
     let mut seen = Seen::default();
     for (lane, &expected) in expected.iter().enumerate() {

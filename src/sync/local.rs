@@ -365,6 +365,28 @@ pub(crate) unsafe fn with<H: Home, R>(
     unsafe { with_cold(home, access) }
 }
 
+/// [`with`], if the node is one of those that the thread used last; else `None`, and nothing is done. For
+/// callers that have a slow path of their own: what goes wrong in the quick one is one call then.
+///
+/// # Safety
+/// As for [`with`].
+#[cfg(not(loom))]
+#[inline(always)]
+pub(crate) unsafe fn with_hot<H: Home, R>(
+    home: &Arc<H>,
+    access: impl FnOnce(&mut H::Private, &H::Public) -> R,
+) -> Option<R> {
+    let id = home.registry().id;
+    let (found, node) = HOT_NODES.with(|hot| hot[id as usize % HOT].get());
+    if found != id {
+        return None;
+    }
+    // SAFETY: as in `with`.
+    let node = unsafe { &*node.cast::<CachePadded<Node<H::Private, H::Public>>>() };
+    // SAFETY: owned by this thread; the caller promises not to re-enter.
+    Some(unsafe { node.private(|private| access(private, &node.public)) })
+}
+
 /// `with`, when the table of nodes used last does not have it.
 ///
 /// # Safety
@@ -418,7 +440,7 @@ unsafe fn with_cold<H: Home, R>(
 }
 
 #[cfg(loom)]
-pub(crate) use model::{hold, with};
+pub(crate) use model::{hold, with, with_hot};
 
 /// Models have no thread that quietly owns a node: a call takes one for itself and empties it, unless
 /// the thread says that it [`hold`](model::hold)s one.
@@ -453,6 +475,18 @@ mod model {
             retire(home, node);
         }
         result
+    }
+
+    /// Models have no table of nodes used last: [`with`].
+    ///
+    /// # Safety
+    /// As for [`with`].
+    pub(crate) unsafe fn with_hot<H: Home, R>(
+        home: &Arc<H>,
+        access: impl FnOnce(&mut H::Private, &H::Public) -> R,
+    ) -> Option<R> {
+        // SAFETY: as the caller promised.
+        Some(unsafe { with(home, access) })
     }
 
     fn retire<H: Home>(home: &Arc<H>, node: &CachePadded<Node<H::Private, H::Public>>) {

@@ -91,12 +91,12 @@ fn create_from_mask(
     out: &mut [MaybeUninit<Entity>],
     place: Option<Place>,
 ) -> usize {
-    let slots = lowest(cache.mask, out.len());
-    cache.mask &= !slots;
+    let (filled, left) = create_in_word(core, cache.word, cache.mask, out, place);
+    cache.mask = left;
     if mutant::active("batch_forgets_surplus") {
         cache.mask = 0;
     }
-    create_in_word(core, cache.word, slots, out, place)
+    filled
 }
 
 /// Takes words of one span that stand side by side, as many as `out` fills; how many entities were
@@ -165,7 +165,9 @@ fn create_in_broken_words(
     let mut filled = 0;
     for (word, slots) in (number * SPAN_WORDS..).zip(slots) {
         let place = further(place, filled);
-        filled += create_in_word(core, word, slots, &mut out[filled..], place);
+        let (created, left) = create_in_word(core, word, slots, &mut out[filled..], place);
+        debug_assert!(left == 0, "no more was claimed than there is room for");
+        filled += created;
     }
     filled
 }
@@ -207,47 +209,30 @@ fn give_back(core: &Core, cache: &mut Cache, tally: &Tally, created: &[Entity], 
     }
 }
 
-/// The `count` lowest bits of `mask`, or all of them.
-fn lowest(mask: u64, count: usize) -> u64 {
-    if count >= WORD_BITS as usize || mask.count_ones() as usize <= count {
-        return mask;
-    }
-    // The shortest prefix that holds `count` of the bits, by halving.
-    let mut bits = 0;
-    let mut step = WORD_BITS / 2;
-    while step > 0 {
-        let longer = bits + step;
-        if (mask & ((1 << longer) - 1)).count_ones() as usize <= count {
-            bits = longer;
-        }
-        step /= 2;
-    }
-    mask & ((1 << bits) - 1)
-}
-
-/// Makes an entity in each of the claimed `slots` of a word, in index order; how many.
+/// Makes entities in the lowest of the claimed `slots` of a word, in index order, as many as `out` holds; how many,
+/// and the slots that are left.
 fn create_in_word(
     core: &Core,
     word: u32,
     slots: u64,
     out: &mut [MaybeUninit<Entity>],
     place: Option<Place>,
-) -> usize {
+) -> (usize, u64) {
     let mut left = slots;
     let mut filled = 0;
-    while left != 0 {
+    while left != 0 && filled < out.len() {
         let lane = left.trailing_zeros();
-        let run = (left >> lane).trailing_ones();
+        let run = ((left >> lane).trailing_ones() as usize).min(out.len() - filled);
         wide::create_run(
             core,
             word * WORD_BITS + lane,
-            &mut out[filled..filled + run as usize],
+            &mut out[filled..filled + run],
             further(place, filled),
         );
-        filled += run as usize;
+        filled += run;
         left &= !((u64::MAX >> (64 - run)) << lane);
     }
-    filled
+    (filled, left)
 }
 
 /// Destroys each of `entities` that is alive; the others are reported.
@@ -387,9 +372,11 @@ fn destroy_neighbours(
         count += 1;
     }
     let died = kill_expected(core, number, &expected);
-    report.destroyed += died.killed.count_ones() as usize;
     settle(freed, tally, number, &died);
-    if died.refused != 0 {
+    if died.refused == 0 {
+        report.destroyed += count;
+    } else {
+        report.destroyed += died.killed.count_ones() as usize;
         for (at, &entity) in entities[..count].iter().enumerate() {
             if died.refused >> (entity.index() % GROUP_SLOTS) & 1 == 1 {
                 destroy_one(core, freed, tally, entity, position + at, report);
@@ -580,30 +567,5 @@ impl<'a> Freed<'a> {
     pub(super) fn finish(mut self) {
         self.pass_on_word();
         self.pass_on_lanes();
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_lowest_bits_of_a_mask_are_as_many_as_asked_for() {
-        for mask in [
-            0,
-            1,
-            u64::MAX,
-            0xaaaa_aaaa_aaaa_aaaa,
-            1 << 63,
-            0xffff_0000_ffff_0000,
-        ] {
-            for count in 0..=64 {
-                let low = lowest(mask, count);
-                assert_eq!(low.count_ones(), mask.count_ones().min(count as u32));
-                assert_eq!(low & !mask, 0);
-                let rest = mask & !low;
-                assert!(rest == 0 || low == 0 || rest.trailing_zeros() > 63 - low.leading_zeros());
-            }
-        }
     }
 }

@@ -16,6 +16,53 @@ impl Core {
     /// Lock-free: a retry means that another entity of the group died.
     #[inline(always)]
     pub(crate) fn kill(&self, entity: Entity) -> Result<(), EntityError> {
+        if self.try_kill(entity) {
+            Ok(())
+        } else {
+            self.kill_slowly(entity)
+        }
+    }
+
+    /// The first attempt of [`kill`](Self::kill), in as few instructions as it takes: a thread that destroys
+    /// here and there waits for memory, and the processor looks ahead a number of instructions. `false` if it
+    /// fails, for whatever reason: then [`kill_slowly`](Self::kill_slowly) knows more.
+    #[inline(always)]
+    pub(crate) fn try_kill(&self, entity: Entity) -> bool {
+        let index = entity.index();
+        if index >= SLOTS {
+            return false;
+        }
+        // SAFETY: just checked.
+        let (group, slot) = unsafe { (self.group(index), self.slot(index)) };
+        let lane = index % GROUP_SLOTS;
+        // Orderings: as in `kill_slowly`, which begins anew if the compare-and-swap fails.
+        let phases = group.load(mutant::ordering("kill_relaxed", Ordering::Acquire));
+        let version = slot::version(slot.load(Ordering::Relaxed));
+        if version != entity.version() && !mutant::active("kill_ignores_version")
+            || !group::in_phase(phases, lane, version) && !mutant::active("kill_ignores_phase")
+        {
+            return false;
+        }
+        let dead = if mutant::active("no_generation") {
+            phases ^ 1 << lane
+        } else {
+            group::after_death(phases, 1 << lane)
+        };
+        let order = mutant::ordering("kill_release", Ordering::AcqRel);
+        let won = group
+            .compare_exchange(phases, dead, order, Ordering::Relaxed)
+            .is_ok();
+        if won && !mutant::active("kill_without_bury") {
+            // Ordering: as in `bury`.
+            slot.store(slot::dead(version), Ordering::Release);
+        }
+        won || mutant::active("kill_takes_loss_for_win")
+    }
+
+    /// [`kill`](Self::kill), as often as it takes, or why not.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn kill_slowly(&self, entity: Entity) -> Result<(), EntityError> {
         let index = entity.index();
         if index >= SLOTS {
             return Err(self.refuse(entity));

@@ -32,7 +32,9 @@ mod wide;
 pub(crate) use ordered::{Claimed, FreeWords};
 use std::io;
 
-use crate::entity::{DestroyReport, Entity, EntityAllocator, EntityError, Full, Place};
+use crate::entity::{
+    DestroyReport, Entity, EntityAllocator, EntityError, EntityFault, Full, Place,
+};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::SLOTS;
@@ -191,31 +193,47 @@ impl EntityIndex {
         unsafe { local::with(&self.shared, |cache, tally| access(core, cache, tally)) }
     }
 
+    /// Runs `access` on this thread's cache if it was one of the last that the thread used, else not.
+    /// `access` calls nothing that comes back here.
+    #[inline(always)]
+    fn with_hot_cache<R>(&self, access: impl FnOnce(&mut Cache, &Tally) -> R) -> Option<R> {
+        // SAFETY: as above.
+        unsafe { local::with_hot(&self.shared, access) }
+    }
+
     /// Creates one entity, without a place. Lock-free; no read-modify-write but one or two in 64.
     ///
     /// # Errors
     /// [`Full`], as [above](Self#when-it-is-full).
     #[inline]
     pub fn create(&self) -> Result<Entity, Full> {
-        let created = self.with_cache(|core, cache, tally| {
+        let taken = self.with_hot_cache(|cache, tally| {
             let index = cache.take()?;
             tally.add_live(1);
-            // SAFETY: caches hold indices of slots.
-            Some(unsafe { core.create_at(index, None) })
+            Some(index)
         });
-        match created {
-            Some(entity) => Ok(entity),
+        match taken.flatten() {
+            // SAFETY: caches hold indices of slots.
+            Some(index) => Ok(unsafe { self.shared.core.create_at(index, None) }),
             None => self.create_shared(),
         }
     }
 
-    /// `create`, when the thread's cache is empty.
+    /// `create`, when the thread's cache is empty, or not at hand.
     #[cold]
     #[inline(never)]
     fn create_shared(&self) -> Result<Entity, Full> {
-        let mut entity = [Entity::PLACEHOLDER];
-        self.create_slice(&mut entity)?;
-        Ok(entity[0])
+        let claimed = self.with_cache(|core, cache, tally| {
+            if cache.len == 0 && cache.mask == 0 {
+                core.refill(&self.shared.registry, cache, tally)?;
+            }
+            let index = cache.take();
+            tally.add_live(1);
+            Ok(index)
+        });
+        let index = claimed?.expect("a cache that was filled holds a slot");
+        // SAFETY: caches hold indices of slots.
+        Ok(unsafe { self.shared.core.create_at(index, None) })
     }
 
     /// Creates `out.len()` entities in index order as far as possible; all or none. Lock-free.
@@ -300,7 +318,38 @@ impl EntityIndex {
     #[inline]
     #[doc(alias = "despawn")]
     pub fn destroy(&self, entity: Entity) -> Result<(), EntityError> {
-        self.shared.core.kill(entity)?;
+        let refused = |fault| EntityError::new(entity, fault);
+        if !self.shared.core.try_kill(entity) {
+            return self.destroy_slowly(entity).map_err(refused);
+        }
+        let kept = self.with_hot_cache(|cache, tally| {
+            if entity.version() == slot::LAST_VERSION || !cache.keep(entity.index()) {
+                return false;
+            }
+            tally.add_live(u64::MAX);
+            true
+        });
+        if kept != Some(true) {
+            self.pass_on(entity);
+        }
+        Ok(())
+    }
+
+    /// `destroy`, when the first attempt has failed.
+    #[cold]
+    #[inline(never)]
+    fn destroy_slowly(&self, entity: Entity) -> Result<(), EntityFault> {
+        let killed = self.shared.core.kill_slowly(entity);
+        killed.map_err(|error| error.fault)?;
+        self.pass_on(entity);
+        Ok(())
+    }
+
+    /// Keeps the slot of an entity that the caller has destroyed; what this thread has kept for longest
+    /// goes back if there is no room.
+    #[cold]
+    #[inline(never)]
+    fn pass_on(&self, entity: Entity) {
         self.with_cache(|core, cache, tally| {
             tally.add_live(u64::MAX);
             if entity.version() == slot::LAST_VERSION && !crate::sync::mutant::active("no_retire") {
@@ -309,7 +358,6 @@ impl EntityIndex {
                 core.keep(cache, tally, entity.index());
             }
         });
-        Ok(())
     }
 
     /// Destroys each of `entities`; handles that are not alive, or stand there twice, are reported

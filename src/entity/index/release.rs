@@ -13,6 +13,11 @@ use crate::sync::mutant;
 /// Slots that a full magazine gives back at once: the older half.
 const OLDER: usize = MAGAZINE.div_ceil(2);
 
+const _: () = assert!(
+    OLDER < WORD_BITS as usize,
+    "the older half has no whole word"
+);
+
 impl Core {
     /// Gives slots of a word back to everybody. Wait-free.
     pub(crate) fn release(&self, tally: &Tally, word: u32, slots: u64) {
@@ -29,7 +34,7 @@ impl Core {
 
     /// Gives slots of a word back, by the claim word; true if no slot was free there: then the caller
     /// opens the word's lane.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn release_slots(&self, word: u32, slots: u64) -> bool {
         // SAFETY: callers pass words below `WORDS`.
         let claims = unsafe { self.claims(word) };
@@ -72,29 +77,36 @@ impl Core {
 
     /// Makes room in a full magazine and keeps the freed slot `index` there: the older half goes back.
     ///
-    /// Slots that were freed in order stand side by side, and go back by one read-modify-write a word.
+    /// Slots that were freed in order stand side by side, and go back by one read-modify-write a word. (Few
+    /// instructions for each slot: the processor then looks beyond them, to the memory that the next calls
+    /// wait for.)
     #[inline(never)]
     fn spill(&self, cache: &mut Cache, tally: &Tally, index: u32) {
-        let mut older = [0; OLDER];
-        older.copy_from_slice(&cache.magazine[..OLDER]);
+        // One more than there are, of no word.
+        let mut older = [u32::MAX; OLDER + 1];
+        older[..OLDER].copy_from_slice(&cache.magazine[..OLDER]);
         cache.magazine.copy_within(OLDER.., 0);
         cache.len -= OLDER as u32;
         cache.keep(index);
-        let (mut word, mut slots) = (older[0] / WORD_BITS, 0);
-        for index in older {
-            if index / WORD_BITS != word {
-                self.stow_or_release(cache, tally, word, slots);
-                (word, slots) = (index / WORD_BITS, 0);
-            }
-            slots |= 1 << (index % WORD_BITS);
+        if cache.mask == 0 {
+            // Those of one word stay.
+            cache.word = older[0] / WORD_BITS;
         }
-        self.stow_or_release(cache, tally, word, slots);
-    }
-
-    #[inline]
-    fn stow_or_release(&self, cache: &mut Cache, tally: &Tally, word: u32, slots: u64) {
-        if !cache.stow(word, slots) {
-            self.release(tally, word, slots);
+        // From the first slot given back to the last hint.
+        let _lag = tally.lag.begin();
+        let mut slots = 0;
+        for neighbours in older.windows(2) {
+            let word = neighbours[0] / WORD_BITS;
+            slots |= 1 << (neighbours[0] % WORD_BITS);
+            if neighbours[1] / WORD_BITS == word {
+                continue;
+            }
+            if word == cache.word {
+                cache.mask |= slots;
+            } else if self.release_slots(word, slots) {
+                self.open_lanes(span::of(word), 0, span::lane(word));
+            }
+            slots = 0;
         }
     }
 

@@ -85,6 +85,37 @@ fn a_thread_keeps_no_more_ids_than_it_may() {
 }
 
 #[test]
+fn small_batches_take_the_free_slots_of_a_word_in_index_order() {
+    for free in [
+        1_u64,
+        u64::MAX,
+        0xaaaa_aaaa_aaaa_aaaa,
+        1 << 63,
+        0xffff_0000_ffff_0000,
+        0x00ff_f0f1_ffff_fff7,
+    ] {
+        for size in [1, 2, 3, 7, 16, 17, 40, 63] {
+            let index = EntityIndex::new();
+            let mut entities = Vec::new();
+            index.create_into(&mut entities, 128).unwrap();
+            entities.retain(|entity| entity.index() < 64 && free >> entity.index() & 1 == 1);
+            assert!(index.destroy_slice(&entities).is_clean());
+            index.flush();
+            let mut again = Vec::new();
+            while again.len() < entities.len() {
+                let batch = size.min(entities.len() - again.len());
+                index.create_into(&mut again, batch).unwrap();
+            }
+            let slots = |entities: &[Entity]| -> Vec<u32> {
+                entities.iter().map(|entity| entity.index()).collect()
+            };
+            assert_eq!(slots(&again), slots(&entities), "{free:x} by {size}");
+            assert!(again.iter().all(|&entity| index.exists(entity)));
+        }
+    }
+}
+
+#[test]
 fn a_condemned_entity_is_dead_once_somebody_was_told_so() {
     let index = EntityIndex::new();
     let entity = index.create().unwrap();

@@ -237,19 +237,19 @@ fn compare(versions: __m256i, expected: __m256i) -> Seen {
     }
 }
 
-#[inline]
-fn join(low: Seen, high: Seen) -> Seen {
-    Seen {
-        wanted: low.wanted | high.wanted << 8,
-        equal: low.equal | high.equal << 8,
-        phases: low.phases | high.phases << 8,
-        last: low.last | high.last << 8,
-    }
+/// [`Seen`] in one register: 16 bits each.
+#[inline(always)]
+fn pack(low: &Seen, high: &Seen) -> u64 {
+    let sixteen = |low: u64, high: u64| low | high << 8;
+    sixteen(low.wanted, high.wanted)
+        | sixteen(low.equal, high.equal) << 16
+        | sixteen(low.phases, high.phases) << 32
+        | sixteen(low.last, high.last) << 48
 }
 
-/// See [`super::look`].
+/// See [`super::look`]; from the lowest sixteen bits up.
 #[target_feature(enable = "avx2")]
-pub(super) fn look(core: &Core, number: u32, expected: &Expected) -> Seen {
+pub(super) fn look(core: &Core, number: u32, expected: &Expected) -> u64 {
     // SAFETY: callers pass groups that exist.
     let slots = unsafe { core.slot(number * GROUP_SLOTS) }.as_ptr();
     let half = |at: usize| {
@@ -262,7 +262,7 @@ pub(super) fn look(core: &Core, number: u32, expected: &Expected) -> Seen {
             )
         }
     };
-    join(half(0), half(8))
+    pack(&half(0), &half(8))
 }
 
 /// See [`super::look_at_groups`].

@@ -25,6 +25,21 @@ pub(super) fn create_run(
     let (eights, tail) = out.as_chunks_mut::<8>();
     let behind = 8 * eights.len();
     create_singly(core, first + behind as u32, tail, further(place, behind));
+    match place {
+        None => create_lines::<false>(core, first, eights, place),
+        Some(_) => create_lines::<true>(core, first, eights, place),
+    }
+}
+
+/// Makes the next entity in each slot of whole cache lines from `first` on; with places if they are `PLACED`.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn create_lines<const PLACED: bool>(
+    core: &Core,
+    first: u32,
+    eights: &mut [[MaybeUninit<Entity>; 8]],
+    place: Option<Place>,
+) {
     // SAFETY: the run's slots exist; the first one, as the run has at least 16.
     let mut slots = unsafe { core.slot(first) }.as_ptr();
     let one = _mm512_set1_epi64(1 << 32);
@@ -56,12 +71,19 @@ pub(super) fn create_run(
         unsafe {
             // Dead slots have an even version above and zero, no place, below.
             let next = _mm512_add_epi64(load(slots), one);
-            store(slots, _mm512_or_si512(next, places));
+            let words = if PLACED {
+                _mm512_or_si512(next, places)
+            } else {
+                next
+            };
+            store(slots, words);
             _mm512_storeu_si512(ids.as_mut_ptr().cast(), _mm512_or_si512(next, indices));
             slots = slots.add(8);
         }
         indices = _mm512_add_epi64(indices, eight);
-        places = _mm512_sub_epi64(places, steps);
+        if PLACED {
+            places = _mm512_sub_epi64(places, steps);
+        }
     }
 }
 

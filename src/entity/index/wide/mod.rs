@@ -113,7 +113,16 @@ pub(crate) fn create_run(
     create_singly(core, first, out, place);
 }
 
+/// One by one. Out of the way of the wide paths, for which few or none are left.
+#[inline]
 fn create_singly(core: &Core, first: u32, out: &mut [MaybeUninit<Entity>], place: Option<Place>) {
+    if !out.is_empty() {
+        create_each(core, first, out, place);
+    }
+}
+
+#[inline(never)]
+fn create_each(core: &Core, first: u32, out: &mut [MaybeUninit<Entity>], place: Option<Place>) {
     for (at, entity) in out.iter_mut().enumerate() {
         // SAFETY: the run's slots exist.
         entity.write(unsafe { core.create_at(first + at as u32, further(place, at)) });
@@ -173,7 +182,13 @@ pub(crate) fn look(core: &Core, number: u32, expected: &Expected) -> Seen {
     #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     if core.wide() {
         // SAFETY: the width says that the processor has AVX2.
-        return unsafe { avx2::look(core, number, expected) };
+        let seen = unsafe { avx2::look(core, number, expected) };
+        return Seen {
+            wanted: seen & 0xffff,
+            equal: seen >> 16 & 0xffff,
+            phases: seen >> 32 & 0xffff,
+            last: seen >> 48,
+        };
     }
     let mut seen = Seen::default();
     for (lane, &expected) in expected.iter().enumerate() {

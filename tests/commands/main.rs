@@ -4,9 +4,9 @@
 mod counted;
 
 mod copies;
-mod culls;
 mod ordered;
 mod panics;
 mod rare;
 mod rows;
+mod sweeps;
 mod whole_chunks;

@@ -1,0 +1,265 @@
+//! A flush finds and merges commands for neighbours by runs of rows, and nobody can tell.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use megachunk::prelude::*;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Number(usize);
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wet(u16);
+
+/// Counts its drops.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+const ANTS: usize = 20_000;
+
+/// What a flush has left: the ants' numbers in the order of rows, and how it went.
+#[derive(Debug, PartialEq)]
+struct Left {
+    numbers: Vec<usize>,
+    alive: Vec<bool>,
+    drops: usize,
+    heard: usize,
+    report: [usize; 5],
+}
+
+/// Destroys the ants of these numbers, in this order and by two recorders; together with a command for a dead
+/// ant, so that commands are merged one by one, or without.
+fn destroy(numbers: &[usize], merged: bool, threads: usize) -> Left {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.unwrap().install(|| {
+        let mut world = World::new();
+        let drops = Arc::new(AtomicUsize::new(0));
+        let heard = Arc::new(Mutex::new(0));
+        let ear = Arc::clone(&heard);
+        let destroyed = world.observe::<Number, ()>(Observed::DESTROY, move |batch, _| {
+            *ear.lock().unwrap() += batch.entities().count();
+        });
+        destroyed.unwrap();
+        let parts = [0..ANTS / 2, ANTS / 2..ANTS];
+        let mut ants: Vec<Entity> = Vec::new();
+        for (number, part) in parts.into_iter().enumerate() {
+            let with = |n| (Number(n), Counted(Arc::clone(&drops)));
+            let batch = match number {
+                0 => world.create_batch(part.map(with)).unwrap(),
+                _ => {
+                    let with = |n| (Number(n), Counted(Arc::clone(&drops)), 'x');
+                    world.create_batch(part.map(with)).unwrap()
+                }
+            };
+            ants.extend(batch.iter(&world));
+        }
+        // One is dead before.
+        world.destroy(ants[77]).unwrap();
+        for half in numbers.chunks(numbers.len().div_ceil(2)) {
+            let mut commands = world.commands();
+            half.iter().for_each(|&n| commands.destroy(ants[n]));
+        }
+        if merged {
+            world.commands().remove::<(Wet,)>(ants[77]).unwrap();
+        }
+        let report = world.flush();
+        world.check().unwrap();
+        let mut numbers = Vec::new();
+        world
+            .query::<&Number, ()>()
+            .unwrap()
+            .for_each(|number| numbers.push(number.0));
+        Left {
+            numbers,
+            alive: ants.iter().map(|&ant| world.exists(ant)).collect(),
+            drops: drops.load(Ordering::Relaxed),
+            heard: *heard.lock().unwrap(),
+            report: [
+                report.commands - usize::from(merged),
+                report.destroyed,
+                report.dead - usize::from(merged),
+                report.refused.len(),
+                report.rounds,
+            ],
+        }
+    })
+}
+
+#[test]
+fn runs_of_rows_die_as_commands_one_by_one() {
+    let all: Vec<usize> = (0..ANTS).filter(|&n| n != 77).collect();
+    let holes: Vec<usize> = all.iter().copied().filter(|n| n % 16 < 9).collect();
+    let with_dead: Vec<usize> = (0..ANTS).collect();
+    let backwards: Vec<usize> = all.iter().rev().copied().collect();
+    let runs_backwards: Vec<usize> = all.chunks(100).rev().flatten().copied().collect();
+    let mut twice = holes.clone();
+    twice.extend(&holes[3_000..3_500]);
+    let cases = [all, holes, with_dead, backwards, runs_backwards, twice];
+    for (case, numbers) in cases.iter().enumerate() {
+        let expected = destroy(numbers, true, 1);
+        assert!(expected.report[1] > 0 && expected.drops == expected.heard);
+        for threads in [1, 3] {
+            let left = destroy(numbers, false, threads);
+            assert!(left == expected, "case {case}, {threads} threads");
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Load(u64, u8);
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Asleep;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Team(u8);
+
+/// A round of commands: what is done, to which neighbours, and how many of them are left out in between.
+type Round = (u32, core::ops::Range<usize>, usize);
+
+/// All that can be seen of an ant.
+type Ant<'w> = (
+    Entity,
+    &'w Number,
+    Option<&'w Wet>,
+    Option<&'w Load>,
+    Has<Asleep>,
+    Option<&'w Counted>,
+);
+
+/// Round after round by two recorders in turn; what can be seen afterwards.
+fn play(
+    rounds: &[Round],
+    ants: usize,
+    merged: bool,
+    threads: usize,
+) -> impl PartialEq + core::fmt::Debug {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.unwrap().install(|| {
+        let mut world = World::new();
+        world.registry().register_enableable::<Wet>().unwrap();
+        let (drops, heard) = (
+            Arc::new(AtomicUsize::new(0)),
+            Arc::new(Mutex::new(Vec::new())),
+        );
+        for event in [Observed::ADD, Observed::REMOVE, Observed::DESTROY] {
+            let heard = Arc::clone(&heard);
+            let heard = world.observe::<Load, ()>(event, move |batch, _| {
+                let mut heard = heard.lock().unwrap();
+                heard.extend(batch.entities().map(|entity| (event, entity)));
+            });
+            heard.unwrap();
+        }
+        let dead = world.create((Number(0),)).unwrap();
+        world.destroy(dead).unwrap();
+        let all: Vec<Entity> = {
+            let half = world
+                .create_batch((0..ants / 2).map(|n| (Number(n), Wet(0))))
+                .unwrap();
+            let mut all: Vec<Entity> = half.iter(&world).collect();
+            let rest = world.create_batch((ants / 2..ants).map(|n| (Number(n),).shared(Team(0))));
+            all.extend(rest.unwrap().iter(&world));
+            all
+        };
+        for ant in all[..ants / 2].iter().step_by(3) {
+            world.set_enabled::<Wet>(*ant, false).unwrap();
+        }
+        let queue = world.parallel_commands();
+        let mut recorders = [queue.open_at(1), queue.open_at(2)];
+        for (number, (what, who, step)) in rounds.iter().enumerate() {
+            let commands = &mut recorders[number % 2];
+            for (nth, &ant) in all[who.clone()].iter().enumerate() {
+                if *step > 0 && nth % step == step - 1 {
+                    continue;
+                }
+                let value = number * 100_000 + nth;
+                match what % 9 {
+                    0 => commands.add(ant, (Wet(value as u16),)),
+                    1 => commands.add(ant, (Load(value as u64, number as u8), Asleep)),
+                    2 => commands.add(ant, (Counted(Arc::clone(&drops)), Wet(value as u16))),
+                    3 => commands.remove::<(Wet,)>(ant),
+                    4 => commands.remove::<(Load, Counted)>(ant),
+                    5 => commands.swap::<(Asleep,), (Load,)>(ant, (Load(1, number as u8),)),
+                    6 => commands.set_shared(ant, Team(number as u8 % 3)),
+                    7 => commands.add(ant, (Asleep,)),
+                    _ => {
+                        commands.destroy(ant);
+                        Ok(())
+                    }
+                }
+                .unwrap();
+            }
+        }
+        drop(recorders);
+        if merged {
+            queue.open_at(3).destroy(dead);
+        }
+        let report = world.flush();
+        world.check().unwrap();
+        let mut seen = Vec::new();
+        world.query::<Ant<'_>, ()>().unwrap().for_each(
+            |(id, number, wet, load, asleep, counted)| {
+                seen.push((
+                    id,
+                    *number,
+                    wet.copied(),
+                    load.copied(),
+                    asleep,
+                    counted.is_some(),
+                ));
+            },
+        );
+        let team = |&ant: &Entity| world.shared::<Team>(ant).ok().copied();
+        let teams: Vec<_> = all.iter().map(team).collect();
+        let on = |&ant: &Entity| world.is_enabled::<Wet>(ant).ok();
+        let on: Vec<_> = all.iter().map(on).collect();
+        let heard = heard.lock().unwrap().clone();
+        let report = [
+            report.commands - usize::from(merged),
+            report.destroyed,
+            report.moved,
+            report.updated,
+            report.dead - usize::from(merged),
+            report.refused.len(),
+            report.rounds,
+            drops.load(Ordering::Relaxed),
+        ];
+        (seen, teams, on, heard, report)
+    })
+}
+
+#[test]
+fn rounds_of_commands_for_neighbours_are_what_they_are_one_by_one() {
+    let mut random = 77_u64;
+    let mut next = move |below: usize| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % below
+    };
+    for case in 0..60 {
+        let ants = if case % 10 == 0 { 30_000 } else { 2_000 };
+        let rounds: Vec<Round> = (0..1 + next(12))
+            .map(|_| {
+                let (a, b) = (next(ants + 1), next(ants + 1));
+                let who = match next(3) {
+                    0 => 0..ants,
+                    1 => ants / 2..ants,
+                    _ => a.min(b)..a.max(b),
+                };
+                let step = if next(3) == 0 { 9 + next(90) } else { 0 };
+                (next(90) as u32, who, step)
+            })
+            .collect();
+        let expected = play(&rounds, ants, true, 1);
+        for threads in [1, 3] {
+            let left = play(&rounds, ants, false, threads);
+            assert!(
+                left == expected,
+                "case {case}, {threads} threads: {rounds:?}"
+            );
+        }
+    }
+}

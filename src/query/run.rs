@@ -306,7 +306,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         share(rows, pieces_of_rows, || {
             |numbers: Range<usize>| {
                 let after = seen.partition_point(|span| span.first <= numbers.start);
-                for span in &seen[after - 1..] {
+                for span in &seen[after.saturating_sub(1)..] {
                     if span.first >= numbers.end {
                         break;
                     }

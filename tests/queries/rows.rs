@@ -253,6 +253,23 @@ fn for_each_entity_for_each_chunk_and_parallel_for_each_chunk() {
     assert_eq!(sum, 5_999 * 3_000 + 6_000);
 }
 
+#[test]
+fn a_parallel_loop_over_nothing_ends() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+    pool.unwrap().install(|| {
+        let mut world = World::new();
+        let ant = world.create((1_u64,)).unwrap();
+        world.destroy(ant).unwrap();
+        let mut query = Query::<&mut u64>::new(&world).unwrap();
+        let nobody = |_: &mut u64| panic!("there is nobody");
+        query.on(&mut world).par_for_each(nobody);
+        query
+            .on(&mut world)
+            .filter_chunks(|_| false)
+            .par_for_each(nobody);
+    });
+}
+
 /// A last look, by the iterator.
 trait ReadSum {
     fn read_sum(&mut self, world: &mut World) -> u64;

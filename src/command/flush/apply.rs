@@ -2,7 +2,9 @@
 
 use crate::archetype::{Archetype, Chunk, Column, copy_value, read_bit, write_bit};
 use crate::command::flush::locate::Item;
-use crate::command::flush::merge::{Group, Work};
+use core::ops::Range;
+
+use crate::command::flush::merge::{Group, Values, Work};
 use crate::command::flush::ops::FlushOp;
 use crate::command::flush::plan::{Plan, Task};
 use crate::command::lane::NONE;
@@ -69,7 +71,11 @@ impl<'a> Scene<'a> {
         let way = &self.plan.ways[task.way as usize];
         let part = task.first as usize..(task.first + task.count) as usize;
         let rows = &self.rows[group.range()][part.clone()];
-        let last = &self.last[group.range()][part];
+        // The list is empty if nobody needs it.
+        let last = match group.values {
+            None if !self.last.is_empty() => &self.last[group.range()][part.clone()],
+            _ => &[],
+        };
         let source = &self.world.archetypes[work.archetype as usize];
         let from = &source.chunks[work.chunk as usize];
         let mut panicked = None;
@@ -81,7 +87,7 @@ impl<'a> Scene<'a> {
                 let array = self.array_here(work, column);
                 // SAFETY: the old values have just ended, or are in another array.
                 unsafe {
-                    self.fill(group, column.id, column.size, last, |at| {
+                    self.fill(group, column.id, column.size, part.clone(), last, |at| {
                         array.wrapping_add(rows[at] as usize * column.size as usize)
                     })
                 };
@@ -105,7 +111,7 @@ impl<'a> Scene<'a> {
             let array = array.wrapping_add(to.row as usize * size);
             // SAFETY: empty rows.
             unsafe {
-                self.fill(group, column.id, column.size, last, |at| {
+                self.fill(group, column.id, column.size, part.clone(), last, |at| {
                     array.wrapping_add(at * size)
                 })
             };
@@ -143,19 +149,35 @@ impl<'a> Scene<'a> {
         chunk.array(column.offset)
     }
 
-    /// Moves the recorded values of a fragment to rows.
+    /// Moves the recorded values of a fragment to rows: a part of a group's, which have these last commands unless the
+    /// group says where its values are.
     ///
     /// # Safety
-    /// As for [`run`](Self::run); `to` says where each of `last` goes, which holds nothing.
+    /// As for [`run`](Self::run); `to` says where each of the part goes, which holds nothing.
     #[inline(always)]
     unsafe fn fill(
         self,
         group: &Group,
         id: FragmentId,
         size: u32,
+        part: Range<usize>,
         last: &[u32],
         to: impl Fn(usize) -> *mut u8,
     ) {
+        if let Some(Values { op, at }) = group.values {
+            let Some(column) = self.column(op, id) else {
+                return;
+            };
+            let first = at + part.start as u32;
+            for (to, row) in (0..part.len()).map(to).zip(first..) {
+                // SAFETY: the caller's.
+                unsafe {
+                    copy_value(column.row(row), to, size);
+                    column.moved_out(row);
+                }
+            }
+            return;
+        }
         if group.uniform {
             let first = &self.items[last[0] as usize];
             let Some(column) = self.column(first.op, id) else {

@@ -39,6 +39,15 @@ pub(super) struct Group {
     pub(super) leaving: u32,
     /// Every row has one command only, and all have the same op.
     pub(super) uniform: bool,
+    /// All values that come are of these commands.
+    pub(super) values: Option<Values>,
+}
+
+/// Commands of one op whose values follow each other as the rows of a group do: the op, and the row of the first values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Values {
+    pub(super) op: u32,
+    pub(super) at: u32,
 }
 
 impl Group {
@@ -130,6 +139,7 @@ pub(super) fn merge(
             count: items.len() as u32,
             leaving: 0,
             uniform: true,
+            values: None,
         });
         return work;
     }
@@ -166,6 +176,7 @@ pub(super) fn merge(
                 count: 0,
                 leaving: 0,
                 uniform: false,
+                values: None,
             });
         }
         work.groups[*group as usize].count += 1;

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use crate::archetype::Row;
 use crate::command::flush::locate::{Item, STEP};
 use crate::command::flush::memory::Memory;
-use crate::command::flush::merge::{Group, Work};
+use crate::command::flush::merge::{Group, Values, Work};
 use crate::command::flush::net::Nets;
 use crate::command::flush::ops::{FlushOp, Ops};
 use crate::command::flush::{Piece, parallel};
@@ -60,7 +60,7 @@ struct Stretch {
     rows: Range<u32>,
     /// Which of the work's groups is theirs.
     group: u32,
-    /// The runs whose values arrive, in the order of commands.
+    /// The runs whose values arrive, in the order of commands; none if the group says where the values are.
     live: SmallVec<[Run; 1]>,
 }
 
@@ -195,7 +195,7 @@ fn plan(nets: &mut Nets, ops: &[FlushOp<'_>], runs: &[Run], first: u32) -> Optio
         rows: 0,
         items: 0,
     };
-    // Of each group: its net change's number, and the only op whose values arrive.
+    // Of each group: its net change's number, and the op whose values arrive.
     let mut groups: SmallVec<[(u32, u32); 4]> = SmallVec::new();
     for border in borders.windows(2) {
         let rows = border[0]..border[1];
@@ -207,26 +207,35 @@ fn plan(nets: &mut Nets, ops: &[FlushOp<'_>], runs: &[Run], first: u32) -> Optio
         let net = here().fold(0, |net, run| nets.step(net, run.op, ops));
         let live = live(&nets.all[net as usize].come, here().rev(), ops);
         let values = match live.as_slice() {
-            [only] => only.op,
-            _ => NONE,
+            [only] => Some(Values {
+                op: only.op,
+                at: only.at + (rows.start - only.first),
+            }),
+            _ => None,
         };
+        let op = values.map_or(NONE, |values| values.op);
         let group = groups.iter().position(|&(known, _)| known == net);
         let group = group.unwrap_or_else(|| {
-            groups.push((net, values));
+            groups.push((net, op));
             planned.work.groups.push(Group {
                 net: nets.all[net as usize].clone(),
                 first: 0,
                 count: 0,
                 leaving: 0,
                 uniform: true,
+                values,
             });
             groups.len() - 1
         });
         let to = &mut planned.work.groups[group];
-        to.uniform &= values != NONE && values == groups[group].1;
+        to.uniform &= op != NONE && op == groups[group].1;
+        // Those of the stretches before go on here, or each row is to say where its own are.
+        to.values = to.values.filter(|before| {
+            let at = before.at + to.count;
+            values == Some(Values { at, ..*before })
+        });
         to.count += rows.len() as u32;
         planned.rows += rows.len();
-        planned.items += rows.len() * live.len();
         planned.stretches.push(Stretch {
             rows,
             group: group as u32,
@@ -237,6 +246,12 @@ fn plan(nets: &mut Nets, ops: &[FlushOp<'_>], runs: &[Run], first: u32) -> Optio
     for group in &mut planned.work.groups {
         group.first = next;
         next += group.count;
+    }
+    for stretch in &mut planned.stretches {
+        if planned.work.groups[stretch.group as usize].values.is_some() {
+            stretch.live.clear();
+        }
+        planned.items += stretch.rows.len() * stretch.live.len();
     }
     Some(planned)
 }
@@ -264,21 +279,23 @@ fn live<'r>(
 
 /// Writes rows and commands.
 fn write(planned: &[Planned], rows: usize, items: usize, memory: &mut Memory) {
+    // If no row has a last command, no list is needed that says so.
+    let lasts = if items > 0 { rows } else { 0 };
     memory.rows.clear();
     memory.last.clear();
     memory.items.clear();
     memory.rows.reserve(rows);
-    memory.last.reserve(rows);
+    memory.last.reserve(lasts);
     memory.items.reserve(items);
     let mut tasks = Vec::with_capacity(planned.len());
     {
         let mut rows = &mut memory.rows.spare_capacity_mut()[..rows];
-        let mut last = &mut memory.last.spare_capacity_mut()[..rows.len()];
+        let mut last = &mut memory.last.spare_capacity_mut()[..lasts];
         let mut items = &mut memory.items.spare_capacity_mut()[..items];
         let (mut first_row, mut first_item) = (0, 0);
         for planned in planned {
             let (rows_here, rows_after) = rows.split_at_mut(planned.rows);
-            let (last_here, last_after) = last.split_at_mut(planned.rows);
+            let (last_here, last_after) = last.split_at_mut(planned.rows.min(lasts));
             let (items_here, items_after) = items.split_at_mut(planned.items);
             (rows, last, items) = (rows_after, last_after, items_after);
             tasks.push(Writing {
@@ -301,7 +318,7 @@ fn write(planned: &[Planned], rows: usize, items: usize, memory: &mut Memory) {
     // SAFETY: each chunk's share was written.
     unsafe {
         memory.rows.set_len(rows);
-        memory.last.set_len(rows);
+        memory.last.set_len(lasts);
         memory.items.set_len(items);
     }
 }
@@ -349,7 +366,8 @@ impl Writing<'_> {
                 before = number;
                 number += count as u32;
             }
-            for (to, nth) in self.last[to].iter_mut().zip(0..) {
+            let last = self.last.get_mut(to).unwrap_or_default();
+            for (to, nth) in last.iter_mut().zip(0..) {
                 to.write(if before == NONE { NONE } else { before + nth });
             }
         }

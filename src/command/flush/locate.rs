@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 
 use rayon::prelude::*;
 
-use crate::archetype::Row;
+use crate::archetype::{Finder, Row};
 use crate::command::flush::memory::Memory;
 use crate::command::flush::{Piece, parallel};
 use crate::command::lane::{Command, Lane};
@@ -41,6 +41,8 @@ pub(super) struct Located {
 
 /// "In no chunk."
 const NOWHERE: u32 = u32::MAX;
+/// So many commands ahead memory is asked for.
+const AHEAD: usize = 16;
 /// Commands that one task looks up.
 pub(super) const STEP: usize = 8_192;
 
@@ -84,16 +86,27 @@ impl Near<'_> {
 }
 
 impl Task<'_> {
+    /// Where an entity lies, the command's at this position. Those behind it are likely to be in no order either: what it
+    /// takes to find them is asked for ahead.
+    #[inline(always)]
+    fn look_up(commands: &[Command], finder: Finder<'_>, at: u32, entity: Entity) -> Option<(u32, Row)> {
+        if let Some(later) = commands.get(at as usize + AHEAD) {
+            finder.expect(later.entity);
+        }
+        finder.find(entity)
+    }
+
     fn run(&mut self, world: &World, first_chunk: &[u32]) -> Found {
         let mut lost = 0;
         let mut starts = Some(Vec::new());
         let mut last = NOWHERE;
         let mut near = Near::default();
+        let finder = world.finder();
         let out = self.items.iter_mut().zip(self.chunks.iter_mut());
         for ((command, (item, to)), at) in self.commands.iter().zip(out).zip(0..) {
             let (chunk, row) = match near.find(command.entity) {
                 Some(row) => (last, row),
-                None => match world.locate(command.entity) {
+                None => match Self::look_up(self.commands, finder, at, command.entity) {
                     Some((archetype, Row { chunk, row })) => {
                         let number = first_chunk[archetype as usize] + chunk;
                         near = Near::default();

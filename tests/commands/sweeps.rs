@@ -116,8 +116,9 @@ struct Asleep;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Team(u8);
 
-/// A round of commands: what is done, to which neighbours, and how many of them are left out in between.
-type Round = (u32, core::ops::Range<usize>, usize);
+/// A round of commands: what is done to each before the next one's turn, to which neighbours, and every how manyth is left
+/// out.
+type Round = (Vec<u32>, core::ops::Range<usize>, usize);
 
 /// All that can be seen of an ant.
 type Ant<'w> = (
@@ -170,11 +171,11 @@ fn play(
         let mut recorders = [queue.open_at(1), queue.open_at(2)];
         for (number, (what, who, step)) in rounds.iter().enumerate() {
             let commands = &mut recorders[number % 2];
-            for (nth, &ant) in all[who.clone()].iter().enumerate() {
-                if *step > 0 && nth % step == step - 1 {
-                    continue;
-                }
-                let value = number * 100_000 + nth;
+            let ants = all[who.clone()].iter().enumerate();
+            let ants = ants.filter(|(nth, _)| *step == 0 || nth % step != step - 1);
+            let each = ants.flat_map(|(nth, &ant)| what.iter().map(move |what| (nth, ant, what)));
+            for (value, (nth, ant, what)) in each.enumerate() {
+                let value = number * 100_000 + 7 * value + nth;
                 match what % 9 {
                     0 => commands.add(ant, (Wet(value as u16),)),
                     1 => commands.add(ant, (Load(value as u64, number as u8), Asleep)),
@@ -250,7 +251,9 @@ fn rounds_of_commands_for_neighbours_are_what_they_are_one_by_one() {
                     _ => a.min(b)..a.max(b),
                 };
                 let step = if next(3) == 0 { 9 + next(90) } else { 0 };
-                (next(90) as u32, who, step)
+                let several = if next(2) == 0 { 1 } else { 1 + next(5) };
+                let what = (0..several).map(|_| next(90) as u32).collect();
+                (what, who, step)
             })
             .collect();
         let expected = play(&rounds, ants, true, 1);

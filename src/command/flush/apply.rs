@@ -164,12 +164,12 @@ impl<'a> Scene<'a> {
         last: &[u32],
         to: impl Fn(usize) -> *mut u8,
     ) {
-        if let Some(Values { op, at }) = group.values {
+        if let Some(Values { op, at, step }) = group.values {
             let Some(column) = self.column(op, id) else {
                 return;
             };
-            let first = at + part.start as u32;
-            for (to, row) in (0..part.len()).map(to).zip(first..) {
+            for (nth, to) in part.clone().zip((0..part.len()).map(to)) {
+                let row = at + nth as u32 * step;
                 // SAFETY: the caller's.
                 unsafe {
                     copy_value(column.row(row), to, size);

@@ -89,7 +89,12 @@ impl Task<'_> {
     /// Where an entity lies, the command's at this position. Those behind it are likely to be in no order either: what it
     /// takes to find them is asked for ahead.
     #[inline(always)]
-    fn look_up(commands: &[Command], finder: Finder<'_>, at: u32, entity: Entity) -> Option<(u32, Row)> {
+    fn look_up(
+        commands: &[Command],
+        finder: Finder<'_>,
+        at: u32,
+        entity: Entity,
+    ) -> Option<(u32, Row)> {
         if let Some(later) = commands.get(at as usize + AHEAD) {
             finder.expect(later.entity);
         }

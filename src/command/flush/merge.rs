@@ -43,11 +43,13 @@ pub(super) struct Group {
     pub(super) values: Option<Values>,
 }
 
-/// Commands of one op whose values follow each other as the rows of a group do: the op, and the row of the first values.
+/// Commands of one op whose values follow each other as the rows of a group do: the op, the row of the first values, and
+/// how far from there the next ones are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Values {
     pub(super) op: u32,
     pub(super) at: u32,
+    pub(super) step: u32,
 }
 
 impl Group {

@@ -1,6 +1,7 @@
 //! Commands for neighbours, row after row as a query records them: found and merged by runs of rows, not one by one.
 //!
-//! A [`Run`] is commands that follow each other and do the same to neighbouring rows. Where the runs of a chunk begin
+//! A [`Run`] is commands that follow each other and do the same to neighbouring rows; or each of several commands that
+//! come again and again, for one row after the other. Where the runs of a chunk begin
 //! and end, its rows fall into stretches whose rows all got the same commands: what these are together is asked once for
 //! each. The same net changes come out as by the general way, in the same order; of the commands only those whose
 //! values arrive.
@@ -25,7 +26,7 @@ use crate::command::lane::{Command, Lane, NONE};
 use crate::entity::Entity;
 use crate::world::World;
 
-/// Commands that follow each other and do the same to neighbouring rows of a chunk.
+/// Commands that do the same to neighbouring rows of a chunk.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     archetype: u32,
@@ -34,8 +35,9 @@ struct Run {
     count: u32,
     /// The common number of what they do.
     op: u32,
-    /// The row of the first one's values, if they have any: those of the others follow.
+    /// The row of the first one's values, if they have any; and how far from there those of the next one are.
     at: u32,
+    step: u32,
 }
 
 impl Run {
@@ -49,8 +51,19 @@ impl Run {
 
     /// Whether another run goes on where this one ends.
     fn goes_on_in(&self, next: &Self) -> bool {
-        let begins = (self.chunk(), self.end(), self.op, self.at + self.count);
-        begins == (next.chunk(), next.first, next.op, next.at)
+        let begins = (
+            self.chunk(),
+            self.end(),
+            self.op,
+            self.values_of(self.end()),
+        );
+        begins == (next.chunk(), next.first, next.op, next.at) && self.step == next.step
+    }
+
+    /// The row of the values for a row of the chunk, one of the run's or the next.
+    fn values_of(&self, row: u32) -> u32 {
+        self.at
+            .wrapping_add((row - self.first).wrapping_mul(self.step))
     }
 }
 
@@ -116,6 +129,9 @@ pub(super) fn sweep(
     Some(planned.into_iter().map(|planned| planned.work).collect())
 }
 
+/// So many commands may be recorded for one entity before those for the next.
+const MOST: usize = 16;
+
 /// The runs of some commands, in their order; `None` if one's entity does not lie in the world, or if hardly any are
 /// neighbours.
 fn runs(world: &World, ops: &Ops<'_>, commands: &[Command], first_op: u32) -> Option<Vec<Run>> {
@@ -124,37 +140,92 @@ fn runs(world: &World, ops: &Ops<'_>, commands: &[Command], first_op: u32) -> Op
     while let Some(command) = commands.get(at) {
         let (archetype, Row { chunk, row }) = world.locate(command.entity)?;
         let entities = world.archetypes[archetype as usize].chunks[chunk as usize].entities();
-        let rows = entities[row as usize..].iter().zip(&commands[at..]);
-        let op = first_op + command.op;
-        let same = |(entity, next): &(&Entity, &Command)| {
-            (**entity == next.entity) & (next.op == command.op)
-        };
-        // Where there are values, they follow each other too.
-        let has_values = ops.all[op as usize].has_values();
-        let count = if has_values {
-            let rows = rows.zip(command.row..);
-            rows.take_while(|&(pair, value)| same(&pair) & (pair.1.row == value))
-                .count()
-        } else {
-            rows.take_while(same).count()
-        };
-        if count == 0 {
+        let entities = &entities[row as usize..];
+        let left = &commands[at..];
+        if entities.first() != Some(&command.entity) {
             return None;
         }
-        runs.push(Run {
-            archetype,
-            chunk,
-            first: row,
-            count: count as u32,
-            op,
-            at: if has_values { command.row } else { 0 },
-        });
-        at += count;
+        let of_one = left.iter().take(MOST);
+        let of_one = of_one.take_while(|next| next.entity == command.entity);
+        let of_one = of_one.count();
+        let run = |command: &Command, count, step| {
+            let op = first_op + command.op;
+            let has_values = ops.all[op as usize].has_values();
+            Run {
+                archetype,
+                chunk,
+                first: row,
+                count,
+                op,
+                at: if has_values { command.row } else { 0 },
+                step: if has_values { step } else { 0 },
+            }
+        };
+        if of_one == 1 {
+            let one = run(command, 1, 1);
+            let count = follow(entities, left, one.step);
+            runs.push(Run { count, ..one });
+            at += count as usize;
+        } else {
+            let (first, others) = left.split_at(of_one);
+            let steps: SmallVec<[u32; MOST]> = (first.iter().zip(others))
+                .map(|(one, next)| run(one, 1, next.row.wrapping_sub(one.row)).step)
+                .collect();
+            let count = follow_several(entities, first, others, &steps);
+            let step = |nth| if count > 1 { steps[nth] } else { 0 };
+            let several = first.iter().enumerate();
+            runs.extend(several.map(|(nth, one)| run(one, count, step(nth))));
+            at += of_one * count as usize;
+        }
         if runs.len() > SHORT + at / LEAST {
             return None;
         }
     }
     Some(runs)
+}
+
+/// How many commands do what the first one does to one row after the other, with values so far apart.
+#[inline]
+fn follow(entities: &[Entity], commands: &[Command], step: u32) -> u32 {
+    let op = commands[0].op;
+    let rows = entities.iter().zip(commands);
+    let same = |(entity, next): &(&Entity, &Command)| (**entity == next.entity) & (next.op == op);
+    let count = if step == 0 {
+        rows.take_while(same).count()
+    } else {
+        let rows = rows.zip(commands[0].row..);
+        rows.take_while(|&(pair, value)| same(&pair) & (pair.1.row == value))
+            .count()
+    };
+    count as u32
+}
+
+/// How many rows, one after the other, get the commands that the first one gets: `others` are those that follow. Of
+/// each command the values are so far apart from row to row; where that is 0 they do not matter.
+#[inline]
+fn follow_several(
+    entities: &[Entity],
+    first: &[Command],
+    others: &[Command],
+    steps: &[u32],
+) -> u32 {
+    let mut count = 1;
+    let groups = entities[1..].iter().zip(others.chunks_exact(first.len()));
+    for (entity, group) in groups {
+        let pairs = first.iter().zip(group).zip(steps);
+        let mut same = true;
+        for ((one, next), &step) in pairs {
+            let values = one.row.wrapping_add(step.wrapping_mul(count));
+            same &= (next.entity == *entity)
+                & (next.op == one.op)
+                & ((step == 0) | (next.row == values));
+        }
+        if !same {
+            break;
+        }
+        count += 1;
+    }
+    count
 }
 
 /// All runs, those of a chunk side by side, in their order; chunks in the order of the world.
@@ -209,7 +280,8 @@ fn plan(nets: &mut Nets, ops: &[FlushOp<'_>], runs: &[Run], first: u32) -> Optio
         let values = match live.as_slice() {
             [only] => Some(Values {
                 op: only.op,
-                at: only.at + (rows.start - only.first),
+                at: only.values_of(rows.start),
+                step: only.step,
             }),
             _ => None,
         };
@@ -231,7 +303,7 @@ fn plan(nets: &mut Nets, ops: &[FlushOp<'_>], runs: &[Run], first: u32) -> Optio
         to.uniform &= op != NONE && op == groups[group].1;
         // Those of the stretches before go on here, or each row is to say where its own are.
         to.values = to.values.filter(|before| {
-            let at = before.at + to.count;
+            let at = before.at.wrapping_add(to.count.wrapping_mul(before.step));
             values == Some(Values { at, ..*before })
         });
         to.count += rows.len() as u32;
@@ -354,12 +426,11 @@ impl Writing<'_> {
             for run in &stretch.live {
                 let (here, after) = items.split_at_mut(count);
                 items = after;
-                let at = run.at + (stretch.rows.start - run.first);
                 for ((item, row), nth) in here.iter_mut().zip(stretch.rows.clone()).zip(0..) {
                     item.write(Item {
                         row,
                         op: run.op,
-                        at: at + nth,
+                        at: run.values_of(row),
                         before: if before == NONE { NONE } else { before + nth },
                     });
                 }

@@ -151,7 +151,12 @@ impl Habit {
         };
         // Fewer say less than what is known.
         if *kind == 0 && !window.is_empty() || window.len() >= 3 {
-            *kind = *window.select_nth_unstable(window.len() / 2).1;
+            let median = *window.select_nth_unstable(window.len() / 2).1;
+            let before = core::mem::replace(kind, median);
+            // It is other work now: what was refused says little.
+            if before != 0 && (median / 2 > before || before / 2 > median) {
+                self.refusals = 0;
+            }
         }
     }
 }
@@ -220,6 +225,21 @@ mod tests {
             habit.note(choice, if choice { beside } else { 34_000 });
         }
         assert!(shared < 150, "{shared}");
+    }
+
+    #[test]
+    fn work_that_changes_is_tried_anew() {
+        let mut habit = Habit::default();
+        let mut wrong = 0;
+        let phases = [(20_000, 34, 50), (1_000, 200, 120), (20_000, 3, 15)];
+        for (runs, alone, beside) in phases {
+            for _ in 0..runs {
+                let choice = habit.choose();
+                habit.note(choice, 1_000 * if choice { beside } else { alone });
+                wrong += u32::from(choice != (beside < alone));
+            }
+        }
+        assert!(wrong < 1_500, "{wrong}");
     }
 
     #[test]

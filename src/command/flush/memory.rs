@@ -22,7 +22,12 @@ const MOST: usize = 1 << 22;
 impl Memory {
     /// Gives back what is too much to be kept.
     pub(super) fn settle(&mut self) {
-        if self.rows.capacity() > MOST {
+        let lists = [
+            self.items.capacity(),
+            self.recorded.capacity(),
+            self.rows.capacity(),
+        ];
+        if lists.into_iter().any(|entries| entries > MOST) {
             *self = Self::default();
         }
     }

@@ -244,17 +244,14 @@ fn in_chunks(found: Vec<Vec<Run>>) -> Vec<Run> {
     runs
 }
 
-/// What the runs of a chunk are together; its rows come at `first` in the list of all. `None` if they overlap in so
-/// many ways that single commands are quicker.
+/// What the runs of a chunk are together; its rows come at `first` in the list of all. `None` if they come to so
+/// many different changes that single commands are quicker.
 fn plan(nets: &mut Nets, ops: &[FlushOp<'_>], runs: &[Run], first: u32) -> Option<Planned> {
     let commands: usize = runs.iter().map(|run| run.count as usize).sum();
     let borders = runs.iter().flat_map(|run| [run.first, run.end()]);
     let mut borders: SmallVec<[u32; 32]> = borders.collect();
     borders.sort_unstable();
     borders.dedup();
-    if borders.len() * runs.len() > 64 + commands {
-        return None;
-    }
     let mut planned = Planned {
         work: Work {
             archetype: runs[0].archetype,
@@ -268,13 +265,27 @@ fn plan(nets: &mut Nets, ops: &[FlushOp<'_>], runs: &[Run], first: u32) -> Optio
     };
     // Of each group: its net change's number, and the op whose values arrive.
     let mut groups: SmallVec<[(u32, u32); 4]> = SmallVec::new();
+    let mut by_first: SmallVec<[usize; 16]> = (0..runs.len()).collect();
+    by_first.sort_by_key(|&run| runs[run].first);
+    let mut coming = by_first.into_iter().peekable();
+    // The runs that name the rows at hand, in their order.
+    let mut active: SmallVec<[usize; 16]> = SmallVec::new();
+    let mut looks = 0;
     for border in borders.windows(2) {
         let rows = border[0]..border[1];
-        let here = |run: &&Run| run.first <= rows.start && rows.start < run.end();
-        if !runs.iter().any(|run| here(&run)) {
+        active.retain(|run| rows.start < runs[*run].end());
+        while let Some(run) = coming.next_if(|&run| runs[run].first == rows.start) {
+            active.insert(active.partition_point(|&other| other < run), run);
+        }
+        if active.is_empty() {
             continue;
         }
-        let here = || runs.iter().filter(here);
+        // Each that is active has a command here. Only groups may be many.
+        looks += groups.len();
+        if looks > 64 + commands {
+            return None;
+        }
+        let here = || active.iter().map(|&run| &runs[run]);
         let net = here().fold(0, |net, run| nets.step(net, run.op, ops));
         let live = live(&nets.all[net as usize].come, here().rev(), ops);
         let values = match live.as_slice() {

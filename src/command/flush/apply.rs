@@ -1,9 +1,9 @@
 //! Columns are copied, holes filled, places set: on all threads, each row by one.
 
-use crate::archetype::{Archetype, Chunk, Column, copy_value, read_bit, write_bit};
-use crate::command::flush::locate::Item;
 use core::ops::Range;
 
+use crate::archetype::{Archetype, Chunk, Column, copy_value, read_bit, write_bit};
+use crate::command::flush::locate::Item;
 use crate::command::flush::merge::{Group, Values, Work};
 use crate::command::flush::ops::FlushOp;
 use crate::command::flush::plan::{Plan, Task};

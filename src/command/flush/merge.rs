@@ -37,7 +37,7 @@ pub(super) struct Group {
     pub(super) count: u32,
     /// So many of them, the first ones, leave the chunk; once it is planned.
     pub(super) leaving: u32,
-    /// Every row has one command only, and all have the same op.
+    /// Every row has one command only whose values may arrive, and all these have the same op.
     pub(super) uniform: bool,
     /// All values that come are of these commands.
     pub(super) values: Option<Values>,

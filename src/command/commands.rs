@@ -19,7 +19,8 @@ use crate::world::{Prototype, World, WorldError};
 ///
 /// What is *created* lives at once: its handle is a real one, its values lie where they will stay, and
 /// [`get`](Self::get) and [`get_mut`](Self::get_mut) reach them; the flush makes it part of the world. All
-/// else is recorded, 16 bytes a command and the values, and applied in this order: recorders by sort key,
+/// else is recorded, four bytes a command, eight for its entity unless the command before was for the same one, and the
+/// values, and applied in this order: recorders by sort key,
 /// those with the same key by when they were opened, the commands of one recorder as they were recorded.
 /// Last write wins; what follows a `destroy` of the same entity is dropped. A const shared value gives way to another
 /// only if it was removed before.
@@ -431,7 +432,7 @@ impl<'q> Commands<'q> {
     }
 
     /// Records that an entity is destroyed, or released if it is only reserved.
-    #[inline]
+    #[inline(always)]
     #[doc(alias = "despawn")]
     pub fn destroy(&mut self, entity: Entity) {
         self.lane.destroy(entity);
@@ -441,7 +442,7 @@ impl<'q> Commands<'q> {
     ///
     /// # Errors
     /// A fragment stands there twice or is too large; the registry is full.
-    #[inline]
+    #[inline(always)]
     #[doc(alias = "insert")]
     pub fn add<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
         self.lane.change::<(), B>(entity, bundle)
@@ -451,7 +452,7 @@ impl<'q> Commands<'q> {
     ///
     /// # Errors
     /// As for [`add`](Self::add).
-    #[inline]
+    #[inline(always)]
     pub fn set<T: Fragment>(&mut self, entity: Entity, value: T) -> Result<(), WorldError> {
         self.lane.change::<(), (T,)>(entity, (value,))
     }
@@ -460,7 +461,7 @@ impl<'q> Commands<'q> {
     ///
     /// # Errors
     /// A fragment stands there twice; the registry is full.
-    #[inline]
+    #[inline(always)]
     pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<(), WorldError> {
         self.lane.change::<B, ()>(entity, ())
     }
@@ -469,7 +470,7 @@ impl<'q> Commands<'q> {
     ///
     /// # Errors
     /// As for [`add`](Self::add).
-    #[inline]
+    #[inline(always)]
     pub fn swap<Gone: Bundle, Come: Bundle>(
         &mut self,
         entity: Entity,

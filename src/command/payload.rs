@@ -118,6 +118,11 @@ impl Payload {
         }
     }
 
+    /// Rows that are there.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
     /// A row for the values of one more command: write each column's, then [`push`](Self::push).
     #[inline(always)]
     pub(super) fn next(&mut self) -> u32 {
@@ -127,19 +132,20 @@ impl Payload {
         self.len as u32
     }
 
-    /// Adds the values of a bundle, whose payload this is; their row.
+    /// Adds the values of a bundle.
+    ///
+    /// # Safety
+    /// The payload is of the bundle's type, and [`next`](Self::next) was asked for the row.
     #[inline(always)]
-    pub(super) fn add<B: Bundle>(&mut self, bundle: B) -> u32 {
+    pub(super) unsafe fn add<B: Bundle>(&mut self, bundle: B) {
         const { assert!(B::LEN <= COLUMNS) };
-        let row = self.next();
         // SAFETY: the payload has the bundle's columns, and room for one more row.
-        unsafe { bundle.write(self.bases.as_ptr(), row as usize) };
+        unsafe { bundle.write(self.bases.as_ptr(), self.len) };
         if core::mem::needs_drop::<B>() {
             self.push();
         } else {
             self.len += 1;
         }
-        row
     }
 
     /// The row that [`next`](Self::next) gave holds values now.

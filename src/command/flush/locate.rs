@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use crate::archetype::{Finder, Row};
 use crate::command::flush::memory::Memory;
-use crate::command::flush::{Piece, parallel};
-use crate::command::lane::{Command, Lane};
+use crate::command::flush::ops::Ops;
+use crate::command::flush::{Part, parallel};
 use crate::entity::Entity;
 use crate::world::World;
 
@@ -43,14 +43,10 @@ pub(super) struct Located {
 const NOWHERE: u32 = u32::MAX;
 /// So many commands ahead memory is asked for.
 const AHEAD: usize = 16;
-/// Commands that one task looks up.
-pub(super) const STEP: usize = 8_192;
 
 /// What one task looks up, and where it puts what it finds.
 struct Task<'a> {
-    commands: &'a [Command],
-    /// The common number of the lane's first op.
-    first_op: u32,
+    part: &'a Part<'a>,
     items: &'a mut [MaybeUninit<Item>],
     chunks: &'a mut [MaybeUninit<u32>],
 }
@@ -62,8 +58,8 @@ struct Found {
     starts: Option<Vec<(u32, u32)>>,
 }
 
-/// Where the last command's entity lies, if the one before lies in the same chunk: then the next one's is likely
-/// to be the same, or its neighbour. The handle there says so, without a look into the index.
+/// Where the last entity lies, if the one before lies in the same chunk: then the next one is likely to be its
+/// neighbour. The handle there says so, without a look into the index.
 #[derive(Default)]
 struct Near<'w> {
     entities: &'w [Entity],
@@ -73,91 +69,102 @@ struct Near<'w> {
 impl Near<'_> {
     #[inline(always)]
     fn find(&mut self, entity: Entity) -> Option<u32> {
-        let row = self.row as usize;
-        if self.entities.get(row) == Some(&entity) {
-            return Some(self.row);
+        if self.entities.get(self.row as usize + 1) != Some(&entity) {
+            return None;
         }
-        if self.entities.get(row + 1) == Some(&entity) {
-            self.row += 1;
-            return Some(self.row);
+        self.row += 1;
+        Some(self.row)
+    }
+}
+
+/// Looks entities up, one after the other.
+struct LookUp<'w> {
+    world: &'w World,
+    finder: Finder<'w>,
+    first_chunk: &'w [u32],
+    near: Near<'w>,
+    /// The last one's chunk.
+    last: u32,
+}
+
+impl LookUp<'_> {
+    /// The chunk, by number, and the row of an entity. The one that is named with it comes somewhat later, and is likely
+    /// to lie anywhere: what it takes to find it is asked for.
+    #[inline(always)]
+    fn find(&mut self, entity: Entity, later: Option<&Entity>) -> (u32, u32) {
+        if let Some(row) = self.near.find(entity) {
+            return (self.last, row);
         }
-        None
+        if let Some(&later) = later {
+            self.finder.expect(later);
+        }
+        self.near = Near::default();
+        let Some((archetype, Row { chunk, row })) = self.finder.find(entity) else {
+            self.last = NOWHERE;
+            return (NOWHERE, 0);
+        };
+        let number = self.first_chunk[archetype as usize] + chunk;
+        if number == self.last {
+            let chunk = &self.world.archetypes[archetype as usize].chunks[chunk as usize];
+            let entities = chunk.entities();
+            self.near = Near { entities, row };
+        }
+        self.last = number;
+        (number, row)
     }
 }
 
 impl Task<'_> {
-    /// Where an entity lies, the command's at this position. Those behind it are likely to be in no order either: what it
-    /// takes to find them is asked for ahead.
-    #[inline(always)]
-    fn look_up(
-        commands: &[Command],
-        finder: Finder<'_>,
-        at: u32,
-        entity: Entity,
-    ) -> Option<(u32, Row)> {
-        if let Some(later) = commands.get(at as usize + AHEAD) {
-            finder.expect(later.entity);
-        }
-        finder.find(entity)
-    }
-
-    fn run(&mut self, world: &World, first_chunk: &[u32]) -> Found {
+    fn run(&mut self, world: &World, ops: &Ops<'_>, first_chunk: &[u32]) -> Found {
         let mut lost = 0;
         let mut starts = Some(Vec::new());
         let mut last = NOWHERE;
-        let mut near = Near::default();
-        let finder = world.finder();
+        let mut look_up = LookUp {
+            world,
+            finder: world.finder(),
+            first_chunk,
+            near: Near::default(),
+            last: NOWHERE,
+        };
+        let mut rows = self.part.rows();
+        let entities = self.part.log.entities;
+        let mut next = 0;
+        let (mut chunk, mut row) = (NOWHERE, 0);
         let out = self.items.iter_mut().zip(self.chunks.iter_mut());
-        for ((command, (item, to)), at) in self.commands.iter().zip(out).zip(0..) {
-            let (chunk, row) = match near.find(command.entity) {
-                Some(row) => (last, row),
-                None => match Self::look_up(self.commands, finder, at, command.entity) {
-                    Some((archetype, Row { chunk, row })) => {
-                        let number = first_chunk[archetype as usize] + chunk;
-                        near = Near::default();
-                        if number == last {
-                            let chunk =
-                                &world.archetypes[archetype as usize].chunks[chunk as usize];
-                            let entities = chunk.entities();
-                            near = Near { entities, row };
-                        }
-                        (number, row)
+        for ((&word, (item, to)), at) in self.part.log.words.iter().zip(out).zip(0..) {
+            if word.is_for_another() {
+                (chunk, row) = look_up.find(entities[next], entities.get(next + AHEAD));
+                next += 1;
+                if chunk != last {
+                    match &mut starts {
+                        Some(list) if last == NOWHERE || chunk > last => list.push((chunk, at)),
+                        _ => starts = None,
                     }
-                    None => {
-                        lost += 1;
-                        near = Near::default();
-                        (NOWHERE, 0)
-                    }
-                },
-            };
+                    last = chunk;
+                }
+            }
+            lost += usize::from(chunk == NOWHERE);
             to.write(chunk);
+            let op = self.part.op(word);
             item.write(Item {
                 row,
-                op: self.first_op + command.op,
-                at: command.row,
+                op,
+                at: rows.take(ops.payload_of[op as usize]),
                 before: NOWHERE,
             });
-            if chunk != last {
-                match &mut starts {
-                    Some(list) if last == NOWHERE || chunk > last => list.push((chunk, at)),
-                    _ => starts = None,
-                }
-                last = chunk;
-            }
         }
         Found { lost, starts }
     }
 }
 
-/// Finds the chunk of each command of `pieces`, in order, and puts them into `memory.items`.
+/// Finds the chunk of each command, in order, and puts them into `memory.items`.
 pub(super) fn locate(
     world: &World,
-    lanes: &[&Lane],
-    first_of: &[u32],
-    pieces: &[Piece],
+    ops: &Ops<'_>,
+    parts: &[Part<'_>],
     memory: &mut Memory,
 ) -> Located {
-    let total: usize = pieces.iter().map(|piece| piece.commands.len()).sum();
+    let total: usize = parts.iter().map(|part| part.log.words.len()).sum();
     // Chunks under one number each.
     let mut first_chunk = Vec::with_capacity(world.archetypes.len());
     let mut chunks = 0_u32;
@@ -169,32 +176,29 @@ pub(super) fn locate(
     memory.recorded.reserve(total);
     memory.chunks.clear();
     memory.chunks.reserve(total);
-    let mut tasks = Vec::with_capacity(total / STEP + pieces.len());
+    let mut tasks = Vec::with_capacity(parts.len());
     {
         let mut items = &mut memory.recorded.spare_capacity_mut()[..total];
         let mut chunks = &mut memory.chunks.spare_capacity_mut()[..total];
-        for piece in pieces {
-            let range = piece.commands.start as usize..piece.commands.end as usize;
-            for commands in lanes[piece.lane].commands[range].chunks(STEP) {
-                let (items_here, items_after) = items.split_at_mut(commands.len());
-                let (chunks_here, chunks_after) = chunks.split_at_mut(commands.len());
-                (items, chunks) = (items_after, chunks_after);
-                tasks.push(Task {
-                    commands,
-                    first_op: first_of[piece.lane],
-                    items: items_here,
-                    chunks: chunks_here,
-                });
-            }
+        for part in parts {
+            let count = part.log.words.len();
+            let (items_here, items_after) = items.split_at_mut(count);
+            let (chunks_here, chunks_after) = chunks.split_at_mut(count);
+            (items, chunks) = (items_after, chunks_after);
+            tasks.push(Task {
+                part,
+                items: items_here,
+                chunks: chunks_here,
+            });
         }
     }
-    let look = |task: &mut Task<'_>| task.run(world, &first_chunk);
+    let look = |task: &mut Task<'_>| task.run(world, ops, &first_chunk);
     let found: Vec<Found> = if parallel(total) {
         tasks.par_iter_mut().map(look).collect()
     } else {
         tasks.iter_mut().map(look).collect()
     };
-    let sizes = tasks.iter().map(|task| task.commands.len() as u32);
+    let sizes = tasks.iter().map(|task| task.items.len() as u32);
     let sizes: Vec<u32> = sizes.collect();
     // SAFETY: the tasks have written every entry.
     unsafe {
@@ -203,7 +207,7 @@ pub(super) fn locate(
     }
     let mut located = Located::default();
     if found.iter().any(|found| found.lost > 0) {
-        located.lost = lost(lanes, pieces, memory);
+        located.lost = lost(parts, memory);
     }
     if !in_order(&mut located, &found, &sizes, memory) {
         if total < chunks as usize / 4 {
@@ -228,16 +232,13 @@ pub(super) fn locate(
 }
 
 /// The commands that have lost their entities, in order.
-fn lost(lanes: &[&Lane], pieces: &[Piece], memory: &Memory) -> Vec<(u32, Entity)> {
-    let commands = pieces.iter().flat_map(|piece| {
-        let range = piece.commands.start as usize..piece.commands.end as usize;
-        &lanes[piece.lane].commands[range]
-    });
+fn lost(parts: &[Part<'_>], memory: &Memory) -> Vec<(u32, Entity)> {
+    let commands = parts.iter().flat_map(|part| part.log.commands());
     let found = memory.recorded.iter().zip(&memory.chunks);
     let lost = commands
         .zip(found)
         .filter(|(_, (_, chunk))| **chunk == NOWHERE);
-    lost.map(|(command, (item, _))| (item.op, command.entity))
+    lost.map(|((entity, _), (item, _))| (item.op, entity))
         .collect()
 }
 

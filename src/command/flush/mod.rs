@@ -37,6 +37,7 @@ use rayon::prelude::*;
 pub use report::FlushReport;
 
 use crate::command::lane::{Lane, Private};
+use crate::command::log::{self, Rows, Word};
 use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::entity::{Entity, EntityFault};
@@ -62,6 +63,39 @@ fn parallel(commands: usize) -> bool {
 struct Piece {
     lane: usize,
     commands: Range<u32>,
+}
+
+/// Neighbouring commands, as the flush looks at them.
+struct Part<'l> {
+    log: log::Part<'l>,
+    /// The common number of the lane's first op.
+    first_op: u32,
+    payloads: usize,
+}
+
+impl<'l> Part<'l> {
+    fn all(lanes: &[&'l Lane], ops: &Ops<'_>, pieces: &[Piece]) -> Vec<Self> {
+        let parts = pieces.iter().flat_map(|piece| {
+            let lane = lanes[piece.lane];
+            let parts = lane.log.parts(piece.commands.clone());
+            parts.map(|log| Part {
+                log,
+                first_op: ops.first_of[piece.lane],
+                payloads: lane.payloads.len(),
+            })
+        });
+        parts.collect()
+    }
+
+    /// Where the values of its first commands lie.
+    fn rows(&self) -> Rows {
+        self.log.rows(self.payloads)
+    }
+
+    /// The common number of what a command does.
+    fn op(&self, word: Word) -> u32 {
+        self.first_op + word.op()
+    }
 }
 
 /// A flush at work.
@@ -210,26 +244,25 @@ impl Flush<'_> {
                     batch.push(piece);
                     continue;
                 }
-                let lane = data[piece.lane];
-                let mut begin = piece.commands.start;
-                for at in piece.commands.clone() {
-                    let command = lane.commands[at as usize];
-                    let op = ops.first_of[piece.lane] + command.op;
+                // A closure is a part of its own.
+                for part in data[piece.lane].log.parts(piece.commands) {
+                    let op = ops.first_of[piece.lane] + part.words[0].op();
                     let FlushOp::Call { payload, call } = ops.all[op as usize] else {
+                        batch.push(Piece {
+                            lane: piece.lane,
+                            commands: part.range(),
+                        });
                         continue;
                     };
-                    batch.push(Piece {
-                        lane: piece.lane,
-                        commands: begin..at,
-                    });
-                    begin = at + 1;
+                    let row = part.rows(data[piece.lane].payloads.len());
+                    let row = row.next(ops.payload_of[op as usize]);
                     self.apply(world, &data, &ops, &mut batch, memory);
                     let column = &payload.columns[0];
                     // SAFETY: the closure's row, which is moved out once, here.
-                    unsafe { column.moved_out(command.row) };
+                    unsafe { column.moved_out(row) };
                     note(&mut self.panicked, || {
                         // SAFETY: a closure of this type, which nobody uses again.
-                        unsafe { call(column.row(command.row), world) };
+                        unsafe { call(column.row(row), world) };
                     });
                     self.report.closures += 1;
                     if Arc::as_ptr(&world.seat) != seat {
@@ -239,10 +272,6 @@ impl Flush<'_> {
                         break 'pieces;
                     }
                 }
-                batch.push(Piece {
-                    lane: piece.lane,
-                    commands: begin..piece.commands.end,
-                });
             }
             self.apply(world, &data, &ops, &mut batch, memory);
             ops.release(world);
@@ -259,14 +288,14 @@ impl Flush<'_> {
         batch: &mut Vec<Piece>,
         memory: &mut Memory,
     ) {
-        batch.retain(|piece| !piece.commands.is_empty());
         if batch.is_empty() {
             return;
         }
-        let mut works = match sweep::sweep(world, lanes, ops, batch, memory) {
+        let parts = Part::all(lanes, ops, batch);
+        let mut works = match sweep::sweep(world, ops, &parts, memory) {
             Some(works) => works,
             None => {
-                let mut located = locate(world, lanes, &ops.first_of, batch, memory);
+                let mut located = locate(world, ops, &parts, memory);
                 for (op, entity) in core::mem::take(&mut located.lost) {
                     self.lose(world, &ops.all[op as usize], entity);
                 }

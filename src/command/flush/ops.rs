@@ -61,6 +61,8 @@ impl<'l> ChangeOp<'l> {
 #[derive(Debug)]
 pub(super) struct Ops<'l> {
     pub(super) all: Vec<FlushOp<'l>>,
+    /// The number of each op's payload in its lane, or [`NONE`].
+    pub(super) payload_of: Vec<u32>,
     pub(super) first_of: Vec<u32>,
     held: Vec<SharedId>,
     /// Some op is a closure.
@@ -75,16 +77,21 @@ impl<'l> Ops<'l> {
     ) -> Self {
         let mut ops = Self {
             all: Vec::new(),
+            payload_of: Vec::new(),
             first_of: Vec::new(),
             held: Vec::new(),
             has_calls: false,
         };
         for lane in lanes {
             ops.first_of.push(ops.all.len() as u32);
-            if lane.commands.is_empty() {
+            if lane.log.is_empty() {
                 continue;
             }
             for op in &lane.ops {
+                ops.payload_of.push(match op {
+                    Op::Destroy => NONE,
+                    Op::Change { payload, .. } | Op::Call { payload, .. } => *payload,
+                });
                 let op = match op {
                     Op::Destroy => FlushOp::Destroy,
                     Op::Call { payload, call } => {

@@ -13,7 +13,7 @@ impl Lane {
             panicked = first(panicked, payload.clear());
         }
         self.by_chance = 0;
-        self.commands.clear();
+        self.log.clear();
         self.segments.clear();
         self.parts.clear();
         self.spans.clear();

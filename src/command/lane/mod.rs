@@ -21,9 +21,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::{Chunk, Draft, Universe};
+use crate::command::log::Log;
 use crate::command::payload::Payload;
 use crate::command::precedence::Precedence;
-use crate::entity::Entity;
 use crate::fragment::{FragmentId, Value};
 use crate::world::{TypeHasher, World};
 
@@ -37,16 +37,6 @@ pub(in crate::command) const NONE: u32 = u32::MAX;
 /// 16 KiB chunks that a private chunk has at most. Less than half of a last one, which is not full, may have to be
 /// copied, if its part is not large.
 const LONGEST: u32 = crate::chunk::MEGACHUNK_CHUNKS as u32;
-
-/// A recorded command. 16 bytes.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::command) struct Command {
-    pub(in crate::command) entity: Entity,
-    /// What is done: which of the lane's [`Op`]s.
-    pub(in crate::command) op: u32,
-    /// The row of the payload, if the op has one.
-    pub(in crate::command) row: u32,
-}
 
 /// The number of the op that destroys: every lane's first one.
 pub(in crate::command) const DESTROY: u32 = 0;
@@ -188,7 +178,7 @@ pub(crate) struct Lane {
     /// Later chunks of a composition are longer.
     grow: bool,
 
-    pub(in crate::command) commands: Vec<Command>,
+    pub(in crate::command) log: Log,
     pub(in crate::command) ops: Vec<Op>,
     pub(in crate::command) payloads: Vec<Payload>,
     pub(in crate::command) combos: Vec<Combo>,
@@ -232,7 +222,7 @@ impl Lane {
                 enableable: 0,
             },
             grow: true,
-            commands: Vec::new(),
+            log: Log::default(),
             ops: vec![Op::Destroy],
             payloads: Vec::new(),
             combos: Vec::new(),
@@ -271,7 +261,8 @@ impl Lane {
             self.outdated = true;
         }
         (self.cut, self.grow) = (cut, grow);
-        self.began = (self.commands.len() as u32, self.parts.len() as u32);
+        self.log.begin();
+        self.began = (self.log.len() as u32, self.parts.len() as u32);
     }
 
     /// The recorder closes: what it has recorded becomes a segment.
@@ -284,7 +275,7 @@ impl Lane {
             (stream.part, stream.current, stream.limit) = (NONE, NONE, 0);
         }
         let (commands, parts) = (
-            commands..self.commands.len() as u32,
+            commands..self.log.len() as u32,
             parts..self.parts.len() as u32,
         );
         let segment = self.segments.len() as u32;
@@ -301,7 +292,7 @@ impl Lane {
 
     /// Commands of the recorder that is open.
     pub(in crate::command) fn recorded(&self) -> usize {
-        self.commands.len() - self.began.0 as usize
+        self.log.len() - self.began.0 as usize
     }
 
     /// Whether nothing is recorded.

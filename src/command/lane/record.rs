@@ -3,7 +3,7 @@
 use core::any::TypeId;
 use std::sync::Arc;
 
-use super::{Combo, Command, FoundOp, Lane, NONE, Op, OpKey, Template};
+use super::{Combo, FoundOp, Lane, NONE, Op, OpKey, Template};
 use crate::archetype::Draft;
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::entity::Entity;
@@ -14,11 +14,7 @@ impl Lane {
     /// Records that an entity dies.
     #[inline(always)]
     pub(in crate::command) fn destroy(&mut self, entity: Entity) {
-        self.commands.push(Command {
-            entity,
-            op: super::DESTROY,
-            row: NONE,
-        });
+        self.log.push(entity, super::DESTROY, &self.payloads);
     }
 
     /// Records that fragments go and others come.
@@ -38,11 +34,15 @@ impl Lane {
             Some(found) if !Come::HAS_VALUES => found,
             _ => self.find_op::<Gone, Come>(OpKey { of, combo })?,
         };
-        let mut row = NONE;
         if Come::LEN > 0 {
-            row = self.payloads[payload as usize].add(come);
+            // Not later: what fails is to fail before the command is there.
+            self.payloads[payload as usize].next();
         }
-        self.commands.push(Command { entity, op, row });
+        self.log.push(entity, op, &self.payloads);
+        if Come::LEN > 0 {
+            // SAFETY: it is there, of this type, and was asked for its next row.
+            unsafe { self.payloads.get_unchecked_mut(payload as usize).add(come) };
+        }
         Ok(())
     }
 
@@ -110,16 +110,15 @@ impl Lane {
             Some(found) => found,
             None => self.find_call::<F>(OpKey { of, combo: NONE }),
         };
+        let row = self.payloads[payload as usize].next();
+        // A part of its own.
+        self.log.begin();
+        self.log.push(Entity::PLACEHOLDER, op, &self.payloads);
         let payload = &mut self.payloads[payload as usize];
-        let row = payload.next();
         // SAFETY: room for one more closure.
         unsafe { payload.columns[0].row(row).cast::<F>().write(run) };
         payload.push();
-        self.commands.push(Command {
-            entity: Entity::PLACEHOLDER,
-            op,
-            row,
-        });
+        self.log.begin();
     }
 
     #[cold]

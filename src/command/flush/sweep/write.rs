@@ -1,0 +1,108 @@
+//! Rows, and the commands whose values arrive, are written for the steps that follow.
+
+use core::mem::MaybeUninit;
+
+use rayon::prelude::*;
+use smallvec::SmallVec;
+
+use crate::command::flush::locate::Item;
+use crate::command::flush::memory::Memory;
+use crate::command::flush::parallel;
+use crate::command::flush::sweep::plan::Planned;
+use crate::command::lane::NONE;
+
+/// Writes rows and commands.
+pub(super) fn write(planned: &[Planned], rows: usize, items: usize, memory: &mut Memory) {
+    // If no row has a last command, no list is needed that says so.
+    let lasts = if items > 0 { rows } else { 0 };
+    memory.rows.clear();
+    memory.last.clear();
+    memory.items.clear();
+    memory.rows.reserve(rows);
+    memory.last.reserve(lasts);
+    memory.items.reserve(items);
+    let mut tasks = Vec::with_capacity(planned.len());
+    {
+        let mut rows = &mut memory.rows.spare_capacity_mut()[..rows];
+        let mut last = &mut memory.last.spare_capacity_mut()[..lasts];
+        let mut items = &mut memory.items.spare_capacity_mut()[..items];
+        let (mut first_row, mut first_item) = (0, 0);
+        for planned in planned {
+            let (rows_here, rows_after) = rows.split_at_mut(planned.rows);
+            let (last_here, last_after) = last.split_at_mut(planned.rows.min(lasts));
+            let (items_here, items_after) = items.split_at_mut(planned.items);
+            (rows, last, items) = (rows_after, last_after, items_after);
+            tasks.push(Writing {
+                planned,
+                rows: rows_here,
+                last: last_here,
+                items: items_here,
+                first_row,
+                first_item,
+            });
+            first_row += planned.rows as u32;
+            first_item += planned.items as u32;
+        }
+    }
+    if parallel(rows) {
+        tasks.into_par_iter().for_each(Writing::run);
+    } else {
+        tasks.into_iter().for_each(Writing::run);
+    }
+    // SAFETY: each chunk's share was written.
+    unsafe {
+        memory.rows.set_len(rows);
+        memory.last.set_len(lasts);
+        memory.items.set_len(items);
+    }
+}
+
+/// A chunk's rows and commands, where they go, and the numbers of the first of each.
+struct Writing<'a> {
+    planned: &'a Planned,
+    rows: &'a mut [MaybeUninit<u32>],
+    last: &'a mut [MaybeUninit<u32>],
+    items: &'a mut [MaybeUninit<Item>],
+    first_row: u32,
+    first_item: u32,
+}
+
+impl Writing<'_> {
+    /// Writes all of `rows`, `last` and `items`.
+    fn run(self) {
+        let groups = self.planned.work.groups.iter();
+        let mut next: SmallVec<[usize; 4]> = groups
+            .map(|group| (group.first - self.first_row) as usize)
+            .collect();
+        let mut items = self.items;
+        let mut number = self.first_item;
+        for stretch in &self.planned.stretches {
+            let count = stretch.rows.len();
+            let next = &mut next[stretch.group as usize];
+            let to = *next..*next + count;
+            *next = to.end;
+            for (to, row) in self.rows[to.clone()].iter_mut().zip(stretch.rows.clone()) {
+                to.write(row);
+            }
+            let mut before = NONE;
+            for run in &stretch.live {
+                let (here, after) = items.split_at_mut(count);
+                items = after;
+                for ((item, row), nth) in here.iter_mut().zip(stretch.rows.clone()).zip(0..) {
+                    item.write(Item {
+                        row,
+                        op: run.op,
+                        at: run.values_of(row),
+                        before: if before == NONE { NONE } else { before + nth },
+                    });
+                }
+                before = number;
+                number += count as u32;
+            }
+            let last = self.last.get_mut(to).unwrap_or_default();
+            for (to, nth) in last.iter_mut().zip(0..) {
+                to.write(if before == NONE { NONE } else { before + nth });
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! `Log`: the commands that a lane holds, in order: four bytes each, and eight for its entity, unless the command before
+//! was for the same one.
+//!
+//! Where a command's values lie is not written down. A payload is filled in the order of the commands that have values
+//! there: the row of one is the number of those before. A [mark](Mark) says that number, for each payload, where a
+//! reader may begin; between two marks [`Rows`] counts.
+//!
+//! Must hold: the first command after a mark says that it is for another entity; there are as many entities as commands
+//! that say so; every payload has a row for each command that has values there.
+
+use core::ops::Range;
+
+use smallvec::SmallVec;
+
+use crate::command::lane::NONE;
+use crate::command::payload::Payload;
+use crate::entity::Entity;
+
+/// Commands between two marks, about: what one task of a flush looks at.
+const STEP: usize = 8_192;
+
+/// A recorded command: what is done, by the number of the lane's op, and whether it is for another entity than the one
+/// before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Word(u32);
+
+impl Word {
+    const ANOTHER: u32 = 1;
+
+    #[inline(always)]
+    fn new(op: u32) -> Self {
+        Self(op << 1)
+    }
+
+    /// What is done.
+    #[inline(always)]
+    pub(super) fn op(self) -> u32 {
+        self.0 >> 1
+    }
+
+    /// Whether it is for another entity than the one before.
+    #[inline(always)]
+    pub(super) fn is_for_another(self) -> bool {
+        self.0 & Self::ANOTHER != 0
+    }
+}
+
+/// A place where a reader may begin: so many commands, entities and numbers of rows come before.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    words: u32,
+    entities: u32,
+    rows: usize,
+}
+
+/// The commands of a lane.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    words: Vec<Word>,
+    entities: Vec<Entity>,
+    /// Whose command is the last one, as bits; 0 if the next one is to say for whom it is.
+    last: u64,
+    /// With so many commands a mark is looked for. Both lists have room for all that come before.
+    due: usize,
+    marks: Vec<Mark>,
+    /// For each mark, how many values each payload has there.
+    rows: Vec<u32>,
+}
+
+/// Neighbouring commands, from one mark to the next.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part<'l> {
+    /// The number of the first command.
+    pub(super) first: u32,
+    pub(super) words: &'l [Word],
+    pub(super) entities: &'l [Entity],
+    rows: &'l [u32],
+}
+
+/// Where the values of the next command lie, for each payload.
+#[derive(Clone, Debug)]
+pub(super) struct Rows(SmallVec<[u32; 8]>);
+
+impl Log {
+    pub(super) fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// The next command begins something new: a mark is to stand before it.
+    pub(super) fn begin(&mut self) {
+        self.last = 0;
+        self.due = self.words.len();
+    }
+
+    /// Adds a command. If it has values, these are to follow, as its payload's next row.
+    #[inline(always)]
+    pub(super) fn push(&mut self, entity: Entity, op: u32, payloads: &[Payload]) {
+        if self.words.len() >= self.due {
+            self.mark(entity, payloads);
+        }
+        let mut word = Word::new(op);
+        if self.last != entity.to_bits() {
+            self.last = entity.to_bits();
+            word.0 |= Word::ANOTHER;
+            // SAFETY: there is room up to the next mark.
+            unsafe { push(&mut self.entities, entity) };
+        }
+        // SAFETY: as above.
+        unsafe { push(&mut self.words, word) };
+    }
+
+    /// Sets a mark before the next command, if it is for another entity than the last one.
+    #[cold]
+    #[inline(never)]
+    fn mark(&mut self, entity: Entity, payloads: &[Payload]) {
+        let words = self.words.len();
+        assert!(
+            words < u32::MAX as usize - STEP,
+            "4 billion commands in one recorder's memory"
+        );
+        let same = self.last == entity.to_bits();
+        // If it is for the same entity, another place is looked for soon.
+        let more = if same { STEP / 64 } else { STEP };
+        self.words.reserve(more);
+        self.entities.reserve(more);
+        if !same {
+            self.last = 0;
+            self.marks.push(Mark {
+                words: words as u32,
+                entities: self.entities.len() as u32,
+                rows: self.rows.len(),
+            });
+            let rows = payloads.iter().map(|payload| payload.len() as u32);
+            self.rows.extend(rows);
+        }
+        self.due = words + more;
+    }
+
+    /// The parts of some commands, which begin and end where a recorder did, or a [part](Part).
+    pub(super) fn parts(&self, commands: Range<u32>) -> impl Iterator<Item = Part<'_>> {
+        let begins = |from: usize, at: u32| {
+            let marks = &self.marks[from..];
+            from + marks.partition_point(|mark| mark.words < at)
+        };
+        let first = begins(0, commands.start);
+        let end = begins(first, commands.end);
+        (first..end).map(move |at| {
+            let mark = self.marks[at];
+            let next = self.marks.get(at + 1).copied().unwrap_or(Mark {
+                words: self.words.len() as u32,
+                entities: self.entities.len() as u32,
+                rows: self.rows.len(),
+            });
+            Part {
+                first: mark.words,
+                words: &self.words[mark.words as usize..next.words as usize],
+                entities: &self.entities[mark.entities as usize..next.entities as usize],
+                rows: &self.rows[mark.rows..next.rows],
+            }
+        })
+    }
+
+    /// Forgets all commands, and keeps the room.
+    pub(super) fn clear(&mut self) {
+        self.words.clear();
+        self.entities.clear();
+        self.marks.clear();
+        self.rows.clear();
+        self.begin();
+    }
+}
+
+impl<'l> Part<'l> {
+    /// The numbers of its commands.
+    pub(super) fn range(&self) -> Range<u32> {
+        self.first..self.first + self.words.len() as u32
+    }
+
+    /// Where the values of its first commands lie, in so many payloads.
+    pub(super) fn rows(&self, payloads: usize) -> Rows {
+        let mut rows = SmallVec::from_slice(self.rows);
+        // Those that are newer had no values here.
+        rows.resize(payloads, 0);
+        Rows(rows)
+    }
+
+    /// The commands one by one: for whom, and what.
+    pub(super) fn commands(self) -> impl Iterator<Item = (Entity, Word)> + 'l {
+        let mut entities = self.entities.iter();
+        let mut entity = Entity::PLACEHOLDER;
+        self.words.iter().map(move |&word| {
+            if word.is_for_another()
+                && let Some(&next) = entities.next()
+            {
+                entity = next;
+            }
+            (entity, word)
+        })
+    }
+}
+
+impl Rows {
+    /// Where the values of the next command of this payload lie; [`NONE`] if it has no payload.
+    #[inline(always)]
+    pub(super) fn next(&self, payload: u32) -> u32 {
+        if payload == NONE {
+            return NONE;
+        }
+        self.0[payload as usize]
+    }
+
+    /// Goes on to the command that comes after so many of this payload, if there is one.
+    #[inline(always)]
+    pub(super) fn skip(&mut self, payload: u32, commands: u32) {
+        if payload != NONE {
+            self.0[payload as usize] += commands;
+        }
+    }
+
+    /// The same as [`next`](Self::next), and goes on to the next one.
+    #[inline(always)]
+    pub(super) fn take(&mut self, payload: u32) -> u32 {
+        let row = self.next(payload);
+        self.skip(payload, 1);
+        row
+    }
+
+    /// What was done since `before` is done so many times over.
+    pub(super) fn repeat(&mut self, before: &Self, times: u32) {
+        for (row, before) in self.0.iter_mut().zip(&before.0) {
+            *row += (*row - before) * times;
+        }
+    }
+}
+
+/// Adds an element to a list that has room for it.
+///
+/// # Safety
+/// Its capacity is more than its length.
+#[inline(always)]
+unsafe fn push<T>(list: &mut Vec<T>, element: T) {
+    let len = list.len();
+    debug_assert!(len < list.capacity());
+    // SAFETY: the caller's.
+    unsafe {
+        list.as_mut_ptr().add(len).write(element);
+        list.set_len(len + 1);
+    }
+}

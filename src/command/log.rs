@@ -12,7 +12,6 @@ use core::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::command::lane::NONE;
 use crate::command::payload::Payload;
 use crate::entity::Entity;
 
@@ -77,7 +76,7 @@ pub(super) struct Part<'l> {
     rows: &'l [u32],
 }
 
-/// Where the values of the next command lie, for each payload.
+/// Where the values of the next command lie, for each payload, and for those that have none.
 #[derive(Clone, Debug)]
 pub(super) struct Rows(SmallVec<[u32; 8]>);
 
@@ -180,11 +179,11 @@ impl<'l> Part<'l> {
         self.first..self.first + self.words.len() as u32
     }
 
-    /// Where the values of its first commands lie, in so many payloads.
+    /// Where the values of its first commands lie, in so many payloads. Commands that have none count as of one more.
     pub(super) fn rows(&self, payloads: usize) -> Rows {
         let mut rows = SmallVec::from_slice(self.rows);
         // Those that are newer had no values here.
-        rows.resize(payloads, 0);
+        rows.resize(payloads + 1, 0);
         Rows(rows)
     }
 
@@ -204,29 +203,22 @@ impl<'l> Part<'l> {
 }
 
 impl Rows {
-    /// Where the values of the next command of this payload lie; [`NONE`] if it has no payload.
+    /// Where the values of the next command of this payload lie.
     #[inline(always)]
     pub(super) fn next(&self, payload: u32) -> u32 {
-        if payload == NONE {
-            return NONE;
-        }
         self.0[payload as usize]
     }
 
-    /// Goes on to the command that comes after so many of this payload, if there is one.
+    /// Goes on to the command that comes after so many of this payload.
     #[inline(always)]
     pub(super) fn skip(&mut self, payload: u32, commands: u32) {
-        if payload != NONE {
-            self.0[payload as usize] += commands;
-        }
+        self.0[payload as usize] += commands;
     }
 
-    /// The same as [`next`](Self::next), and goes on to the next one.
+    /// For each payload, to count by hand.
     #[inline(always)]
-    pub(super) fn take(&mut self, payload: u32) -> u32 {
-        let row = self.next(payload);
-        self.skip(payload, 1);
-        row
+    pub(super) fn as_mut_slice(&mut self) -> &mut [u32] {
+        &mut self.0
     }
 
     /// What was done since `before` is done so many times over.

@@ -12,8 +12,12 @@ use crate::command::payload::PayloadColumn;
 use crate::entity::Entity;
 use crate::fragment::FragmentId;
 use crate::fragment::panic::{Panicked, note};
+use crate::memory::prefetch;
 use crate::sync::geometry::WORD_BITS;
 use crate::world::World;
+
+/// So many values ahead memory is asked for.
+const AHEAD: usize = 16;
 
 /// What all tasks read.
 #[derive(Clone, Copy)]
@@ -184,6 +188,10 @@ impl<'a> Scene<'a> {
                 return;
             };
             for (at, &item) in last.iter().enumerate() {
+                if let Some(&later) = last.get(at + AHEAD) {
+                    // Commands in no order have their values anywhere.
+                    prefetch(column.row(self.items[later as usize].at));
+                }
                 let row = self.items[item as usize].at;
                 // SAFETY: the caller's.
                 unsafe {

@@ -4,10 +4,11 @@ use core::mem::MaybeUninit;
 
 use rayon::prelude::*;
 
-use crate::archetype::{Finder, Row};
+use crate::archetype::Row;
 use crate::command::flush::memory::Memory;
 use crate::command::flush::ops::Ops;
 use crate::command::flush::{Part, parallel};
+use crate::command::lane::NONE;
 use crate::entity::Entity;
 use crate::world::World;
 
@@ -39,122 +40,92 @@ pub(super) struct Located {
     pub(super) lost: Vec<(u32, Entity)>,
 }
 
-/// "In no chunk."
-const NOWHERE: u32 = u32::MAX;
-/// So many commands ahead memory is asked for.
-const AHEAD: usize = 16;
-
-/// What one task looks up, and where it puts what it finds.
-struct Task<'a> {
-    part: &'a Part<'a>,
-    items: &'a mut [MaybeUninit<Item>],
-    chunks: &'a mut [MaybeUninit<u32>],
-}
-
-/// What it has found.
-struct Found {
-    lost: usize,
-    /// Where commands of another chunk begin, if chunks come in order.
-    starts: Option<Vec<(u32, u32)>>,
-}
-
-/// Where the last entity lies, if the one before lies in the same chunk: then the next one is likely to be its
-/// neighbour. The handle there says so, without a look into the index.
-#[derive(Default)]
-struct Near<'w> {
-    entities: &'w [Entity],
+/// Where an entity lies: its chunk, by a number that all chunks of the world share, and its row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    chunk: u32,
     row: u32,
 }
 
-impl Near<'_> {
-    #[inline(always)]
-    fn find(&mut self, entity: Entity) -> Option<u32> {
-        if self.entities.get(self.row as usize + 1) != Some(&entity) {
-            return None;
-        }
-        self.row += 1;
-        Some(self.row)
+/// In no chunk.
+const NOWHERE: Spot = Spot {
+    chunk: u32::MAX,
+    row: 0,
+};
+
+impl Spot {
+    fn is_nowhere(self) -> bool {
+        self.chunk == NOWHERE.chunk
     }
 }
 
-/// Looks entities up, one after the other.
-struct LookUp<'w> {
-    world: &'w World,
-    finder: Finder<'w>,
-    first_chunk: &'w [u32],
-    near: Near<'w>,
-    /// The last one's chunk.
-    last: u32,
+/// So many entities ahead memory is asked for.
+const AHEAD: usize = 16;
+
+/// A part, and where its entities lie.
+#[derive(Clone, Copy)]
+struct Spotted<'a> {
+    part: &'a Part<'a>,
+    spots: &'a [Spot],
 }
 
-impl LookUp<'_> {
-    /// The chunk, by number, and the row of an entity. The one that is named with it comes somewhat later, and is likely
-    /// to lie anywhere: what it takes to find it is asked for.
+impl<'a> Spotted<'a> {
+    /// Its commands: in which chunk, and what.
     #[inline(always)]
-    fn find(&mut self, entity: Entity, later: Option<&Entity>) -> (u32, u32) {
-        if let Some(row) = self.near.find(entity) {
-            return (self.last, row);
-        }
-        if let Some(&later) = later {
-            self.finder.expect(later);
-        }
-        self.near = Near::default();
-        let Some((archetype, Row { chunk, row })) = self.finder.find(entity) else {
-            self.last = NOWHERE;
-            return (NOWHERE, 0);
-        };
-        let number = self.first_chunk[archetype as usize] + chunk;
-        if number == self.last {
-            let chunk = &self.world.archetypes[archetype as usize].chunks[chunk as usize];
-            let entities = chunk.entities();
-            self.near = Near { entities, row };
-        }
-        self.last = number;
-        (number, row)
-    }
-}
-
-impl Task<'_> {
-    fn run(&mut self, world: &World, ops: &Ops<'_>, first_chunk: &[u32]) -> Found {
-        let mut lost = 0;
-        let mut starts = Some(Vec::new());
-        let mut last = NOWHERE;
-        let mut look_up = LookUp {
-            world,
-            finder: world.finder(),
-            first_chunk,
-            near: Near::default(),
-            last: NOWHERE,
-        };
-        let mut rows = self.part.rows();
-        let entities = self.part.log.entities;
-        let mut next = 0;
-        let (mut chunk, mut row) = (NOWHERE, 0);
-        let out = self.items.iter_mut().zip(self.chunks.iter_mut());
-        for ((&word, (item, to)), at) in self.part.log.words.iter().zip(out).zip(0..) {
-            if word.is_for_another() {
-                (chunk, row) = look_up.find(entities[next], entities.get(next + AHEAD));
-                next += 1;
-                if chunk != last {
-                    match &mut starts {
-                        Some(list) if last == NOWHERE || chunk > last => list.push((chunk, at)),
-                        _ => starts = None,
-                    }
-                    last = chunk;
-                }
+    fn items(self, ops: &'a Ops<'_>) -> impl Iterator<Item = (u32, Item)> + 'a {
+        let part = self.part;
+        let payload_of = &ops.payload_of[part.first_op as usize..];
+        let mut rows = part.rows();
+        let mut spots = self.spots.iter();
+        let mut spot = NOWHERE;
+        part.log.words.iter().map(move |&word| {
+            if word.is_for_another()
+                && let Some(&next) = spots.next()
+            {
+                spot = next;
             }
-            lost += usize::from(chunk == NOWHERE);
-            to.write(chunk);
-            let op = self.part.op(word);
-            item.write(Item {
-                row,
-                op,
-                at: rows.take(ops.payload_of[op as usize]),
-                before: NOWHERE,
-            });
-        }
-        Found { lost, starts }
+            let at = &mut rows.as_mut_slice()[payload_of[word.op() as usize] as usize];
+            let item = Item {
+                row: spot.row,
+                op: part.op(word),
+                at: *at,
+                before: NONE,
+            };
+            *at += 1;
+            (spot.chunk, item)
+        })
     }
+}
+
+/// Finds where entities lie; whether all do, and in the order of chunks.
+fn look_up(
+    world: &World,
+    first_chunk: &[u32],
+    entities: &[Entity],
+    spots: &mut [MaybeUninit<Spot>],
+) -> (bool, bool) {
+    let finder = world.finder();
+    let mut in_order = true;
+    let mut nowhere = 0;
+    let mut last = 0;
+    for ((&entity, to), at) in entities.iter().zip(spots).zip(AHEAD..) {
+        // They are likely to be in no order.
+        if let Some(&later) = entities.get(at) {
+            finder.expect(later);
+        }
+        let spot = match finder.find(entity) {
+            Some((archetype, Row { chunk, row })) => Spot {
+                chunk: first_chunk[archetype as usize] + chunk,
+                row,
+            },
+            None => NOWHERE,
+        };
+        nowhere += usize::from(spot.is_nowhere());
+        in_order &= last <= spot.chunk;
+        last = spot.chunk;
+        to.write(spot);
+    }
+    (nowhere == 0, in_order)
 }
 
 /// Finds the chunk of each command, in order, and puts them into `memory.items`.
@@ -164,7 +135,8 @@ pub(super) fn locate(
     parts: &[Part<'_>],
     memory: &mut Memory,
 ) -> Located {
-    let total: usize = parts.iter().map(|part| part.log.words.len()).sum();
+    let entities = parts.iter().map(|part| part.log.entities.len()).sum();
+    let total = parts.iter().map(|part| part.log.words.len()).sum();
     // Chunks under one number each.
     let mut first_chunk = Vec::with_capacity(world.archetypes.len());
     let mut chunks = 0_u32;
@@ -172,50 +144,54 @@ pub(super) fn locate(
         first_chunk.push(chunks);
         chunks += archetype.chunks.len() as u32;
     }
-    memory.recorded.clear();
-    memory.recorded.reserve(total);
-    memory.chunks.clear();
-    memory.chunks.reserve(total);
+    let mut spots = core::mem::take(&mut memory.spots);
+    spots.clear();
+    spots.reserve(entities);
+    let mut free = &mut spots.spare_capacity_mut()[..entities];
     let mut tasks = Vec::with_capacity(parts.len());
-    {
-        let mut items = &mut memory.recorded.spare_capacity_mut()[..total];
-        let mut chunks = &mut memory.chunks.spare_capacity_mut()[..total];
-        for part in parts {
-            let count = part.log.words.len();
-            let (items_here, items_after) = items.split_at_mut(count);
-            let (chunks_here, chunks_after) = chunks.split_at_mut(count);
-            (items, chunks) = (items_after, chunks_after);
-            tasks.push(Task {
-                part,
-                items: items_here,
-                chunks: chunks_here,
-            });
-        }
+    for part in parts {
+        let (here, after) = free.split_at_mut(part.log.entities.len());
+        free = after;
+        tasks.push((part.log.entities, here));
     }
-    let look = |task: &mut Task<'_>| task.run(world, ops, &first_chunk);
-    let found: Vec<Found> = if parallel(total) {
-        tasks.par_iter_mut().map(look).collect()
+    let look =
+        |(entities, spots): (&[Entity], &mut [_])| look_up(world, &first_chunk, entities, spots);
+    let found: Vec<(bool, bool)> = if parallel(total) {
+        tasks.into_par_iter().map(look).collect()
     } else {
-        tasks.iter_mut().map(look).collect()
+        tasks.into_iter().map(look).collect()
     };
-    let sizes = tasks.iter().map(|task| task.items.len() as u32);
-    let sizes: Vec<u32> = sizes.collect();
     // SAFETY: the tasks have written every entry.
-    unsafe {
-        memory.recorded.set_len(total);
-        memory.chunks.set_len(total);
-    }
+    unsafe { spots.set_len(entities) };
+    let mut left = spots.as_slice();
+    let spotted = parts.iter().map(|part| {
+        let (here, after) = left.split_at(part.log.entities.len());
+        left = after;
+        Spotted { part, spots: here }
+    });
+    let spotted: Vec<Spotted<'_>> = spotted.collect();
+    let all_there = found.iter().all(|(there, _)| *there);
+    let ends = spotted
+        .iter()
+        .map(|part| (part.spots.first(), part.spots.last()));
+    let ends: Vec<(Option<&Spot>, Option<&Spot>)> = ends.collect();
+    let follow = ends.windows(2).all(|pair| match (pair[0].1, pair[1].0) {
+        (Some(last), Some(next)) => last.chunk <= next.chunk,
+        _ => true,
+    });
+    let in_order = all_there && follow && found.iter().all(|(_, in_order)| *in_order);
     let mut located = Located::default();
-    if found.iter().any(|found| found.lost > 0) {
-        located.lost = lost(parts, memory);
+    if !all_there {
+        located.lost = lost(ops, &spotted);
     }
-    if !in_order(&mut located, &found, &sizes, memory) {
-        if total < chunks as usize / 4 {
-            by_sorting(&mut located, memory);
-        } else {
-            by_counting(&mut located, memory, chunks as usize);
-        }
+    if in_order {
+        as_recorded(&mut located, ops, &spotted, memory, total);
+    } else if total < chunks as usize / 4 {
+        by_sorting(&mut located, ops, &spotted, memory);
+    } else {
+        by_counting(&mut located, ops, &spotted, memory, total, chunks as usize);
     }
+    memory.spots = spots;
     // From numbers back to archetypes: upwards in both.
     let mut archetype = 0;
     for bucket in &mut located.buckets {
@@ -232,93 +208,131 @@ pub(super) fn locate(
 }
 
 /// The commands that have lost their entities, in order.
-fn lost(parts: &[Part<'_>], memory: &Memory) -> Vec<(u32, Entity)> {
-    let commands = parts.iter().flat_map(|part| part.log.commands());
-    let found = memory.recorded.iter().zip(&memory.chunks);
-    let lost = commands
-        .zip(found)
-        .filter(|(_, (_, chunk))| **chunk == NOWHERE);
-    lost.map(|((entity, _), (item, _))| (item.op, entity))
-        .collect()
+fn lost(ops: &Ops<'_>, parts: &[Spotted<'_>]) -> Vec<(u32, Entity)> {
+    let lost = parts.iter().flat_map(|part| {
+        let commands = part.part.log.commands().zip(part.items(ops));
+        let lost = commands.filter(|(_, (chunk, _))| *chunk == NOWHERE.chunk);
+        lost.map(|((entity, _), (_, item))| (item.op, entity))
+    });
+    lost.collect()
 }
 
 /// If commands were recorded in the order of chunks, as a query does it, they are where they belong.
-fn in_order(located: &mut Located, found: &[Found], sizes: &[u32], memory: &mut Memory) -> bool {
+fn as_recorded(
+    located: &mut Located,
+    ops: &Ops<'_>,
+    parts: &[Spotted<'_>],
+    memory: &mut Memory,
+    total: usize,
+) {
+    memory.items.clear();
+    memory.items.reserve(total);
+    let mut free = &mut memory.items.spare_capacity_mut()[..total];
+    let mut tasks = Vec::with_capacity(parts.len());
     let mut first = 0;
-    for (found, size) in found.iter().zip(sizes) {
-        let Found {
-            lost: 0,
-            starts: Some(starts),
-        } = found
-        else {
-            located.buckets.clear();
-            return false;
-        };
-        for &(chunk, at) in starts {
-            match located.buckets.last_mut() {
-                Some(last) if last.chunk == chunk => continue,
-                Some(last) if last.chunk > chunk => {
-                    located.buckets.clear();
-                    return false;
-                }
-                Some(last) => last.end = first + at,
-                None => {}
+    for &part in parts {
+        let count = part.part.log.words.len();
+        let (here, after) = free.split_at_mut(count);
+        free = after;
+        tasks.push((part, here, first));
+        first += count as u32;
+    }
+    // Where the commands of another chunk begin.
+    let write = |(part, to, first): (Spotted<'_>, &mut [MaybeUninit<Item>], u32)| {
+        let mut starts: Vec<(u32, u32)> = Vec::new();
+        let mut last = NOWHERE.chunk;
+        for (((chunk, item), to), at) in part.items(ops).zip(to).zip(first..) {
+            to.write(item);
+            if chunk != last {
+                last = chunk;
+                starts.push((chunk, at));
             }
-            located.buckets.push(Bucket {
-                archetype: 0,
-                chunk,
-                first: first + at,
-                end: 0,
-            });
         }
-        first += size;
+        starts
+    };
+    let starts: Vec<Vec<(u32, u32)>> = if parallel(total) {
+        tasks.into_par_iter().map(write).collect()
+    } else {
+        tasks.into_iter().map(write).collect()
+    };
+    // SAFETY: the tasks have written every entry.
+    unsafe { memory.items.set_len(total) };
+    for (chunk, at) in starts.into_iter().flatten() {
+        located.add(chunk, at, at);
     }
-    if let Some(last) = located.buckets.last_mut() {
-        last.end = first;
+    located.end(total as u32);
+}
+
+impl Located {
+    /// Commands of a chunk, if they are not more of the same one.
+    fn add(&mut self, chunk: u32, first: u32, end: u32) {
+        match self.buckets.last_mut() {
+            Some(last) if last.chunk == chunk => last.end = end,
+            last => {
+                if let Some(last) = last {
+                    last.end = first;
+                }
+                self.buckets.push(Bucket {
+                    archetype: 0,
+                    chunk,
+                    first,
+                    end,
+                });
+            }
+        }
     }
-    core::mem::swap(&mut memory.items, &mut memory.recorded);
-    true
+
+    /// No more come.
+    fn end(&mut self, end: u32) {
+        if let Some(last) = self.buckets.last_mut() {
+            last.end = end;
+        }
+    }
 }
 
 /// Few commands in many chunks.
-fn by_sorting(located: &mut Located, memory: &mut Memory) {
-    let found = memory.chunks.iter().zip(0_u32..);
-    let found = found.filter(|(chunk, _)| **chunk != NOWHERE);
-    // With its position, each is different: the order within a chunk stays.
-    let mut sorted: Vec<(u32, u32)> = found.map(|(&chunk, at)| (chunk, at)).collect();
-    sorted.sort_unstable();
+fn by_sorting(located: &mut Located, ops: &Ops<'_>, parts: &[Spotted<'_>], memory: &mut Memory) {
+    let found = parts.iter().flat_map(|part| part.items(ops));
+    let mut sorted: Vec<(u32, Item)> = found.collect();
+    sorted.retain(|(chunk, _)| *chunk != NOWHERE.chunk);
+    // Stable: the order within a chunk stays.
+    sorted.sort_by_key(|(chunk, _)| *chunk);
     memory.items.clear();
-    for (chunk, from) in sorted {
-        let at = memory.items.len() as u32;
-        memory.items.push(memory.recorded[from as usize]);
-        match located.buckets.last_mut() {
-            Some(bucket) if bucket.chunk == chunk => bucket.end = at + 1,
-            _ => located.buckets.push(Bucket {
-                archetype: 0,
-                chunk,
-                first: at,
-                end: at + 1,
-            }),
-        }
+    for ((chunk, item), at) in sorted.into_iter().zip(0..) {
+        memory.items.push(item);
+        located.add(chunk, at, at + 1);
     }
+    located.end(memory.items.len() as u32);
 }
 
 /// Many commands: a counting sort, in as many parts as there are threads.
-fn by_counting(located: &mut Located, memory: &mut Memory, chunks: usize) {
-    let total = memory.chunks.len();
+fn by_counting(
+    located: &mut Located,
+    ops: &Ops<'_>,
+    parts: &[Spotted<'_>],
+    memory: &mut Memory,
+    total: usize,
+    chunks: usize,
+) {
     let threads = if parallel(total) {
         rayon::current_num_threads().min(16)
     } else {
         1
     };
-    let per_part = total.div_ceil(threads).max(1);
-    let parts = memory.chunks.chunks(per_part);
-    let parts: Vec<(&[u32], &[Item])> = parts.zip(memory.recorded.chunks(per_part)).collect();
-    let count = |(there, _): &(&[u32], &[Item])| {
+    let parts: Vec<&[Spotted<'_>]> = parts.chunks(parts.len().div_ceil(threads)).collect();
+    let count = |parts: &&[Spotted<'_>]| {
         // The last counts those that are nowhere.
         let mut counts = vec![0_u32; chunks + 1];
-        for &chunk in *there {
-            counts[(chunk as usize).min(chunks)] += 1;
+        for part in *parts {
+            if part.spots.len() == part.part.log.words.len() {
+                for spot in part.spots {
+                    counts[(spot.chunk as usize).min(chunks)] += 1;
+                }
+            } else {
+                for (chunk, _) in part.items(ops) {
+                    counts[(chunk as usize).min(chunks)] += 1;
+                }
+            }
         }
         counts
     };
@@ -335,24 +349,21 @@ fn by_counting(located: &mut Located, memory: &mut Memory, chunks: usize) {
             next += core::mem::replace(&mut counts[chunk], next);
         }
         if next > first && chunk < chunks {
-            located.buckets.push(Bucket {
-                archetype: 0,
-                chunk: chunk as u32,
-                first,
-                end: next,
-            });
+            located.add(chunk as u32, first, next);
         }
     }
     memory.items.clear();
     memory.items.reserve(total);
     let out = Out(memory.items.as_mut_ptr());
-    let scatter = |((there, items), counts): ((&[u32], &[Item]), &mut Vec<u32>)| {
+    let scatter = |(parts, counts): (&[Spotted<'_>], &mut Vec<u32>)| {
         let out = &out;
-        for (&chunk, &item) in there.iter().zip(items) {
-            let at = &mut counts[(chunk as usize).min(chunks)];
-            // SAFETY: below `total`, and no other command has this position.
-            unsafe { out.0.add(*at as usize).write(item) };
-            *at += 1;
+        for part in parts {
+            for (chunk, item) in part.items(ops) {
+                let at = &mut counts[(chunk as usize).min(chunks)];
+                // SAFETY: below `total`, and no other command has this position.
+                unsafe { out.0.add(*at as usize).write(item) };
+                *at += 1;
+            }
         }
     };
     if threads > 1 {

@@ -71,8 +71,10 @@ impl Work {
 #[derive(Debug)]
 pub(super) struct Scratch {
     nets: Nets,
+    /// A bit for each row of the chunk that a command names; none between two chunks.
+    named: Vec<u64>,
+    /// What is known of those rows. What others say is of chunks before.
     rows: Vec<RowState>,
-    touched: Vec<u32>,
     /// Net change → group of the chunk at hand.
     group_of: Vec<u32>,
     /// For each group, where its next row goes.
@@ -82,19 +84,46 @@ pub(super) struct Scratch {
 #[derive(Clone, Copy, Debug)]
 struct RowState {
     net: u32,
+    /// The last command.
     last: u32,
 }
 
+/// Of a row that no command has named yet.
 const UNTOUCHED: RowState = RowState { net: 0, last: NONE };
 
 impl Scratch {
     pub(super) fn new() -> Self {
         Self {
             nets: Nets::new(),
+            named: Vec::new(),
             rows: Vec::new(),
-            touched: Vec::new(),
             group_of: Vec::new(),
             next: Vec::new(),
+        }
+    }
+
+    /// What is known of a row, to be written; it counts as named from now on.
+    #[inline(always)]
+    fn name(&mut self, row: u32) -> &mut RowState {
+        let (word, bit) = (row as usize / 64, 1 << (row % 64));
+        let state = &mut self.rows[row as usize];
+        if self.named[word] & bit == 0 {
+            self.named[word] |= bit;
+            *state = UNTOUCHED;
+        }
+        state
+    }
+
+    /// Visits the rows that were named, in order, with what is known of them.
+    #[inline(always)]
+    fn each_named(&self, mut visit: impl FnMut(u32, RowState)) {
+        for (word, &named) in self.named.iter().enumerate() {
+            let mut left = named;
+            while left != 0 {
+                let row = 64 * word as u32 + left.trailing_zeros();
+                left &= left - 1;
+                visit(row, self.rows[row as usize]);
+            }
         }
     }
 }
@@ -127,90 +156,99 @@ pub(super) fn merge(
         groups: SmallVec::new(),
         handed: None,
     };
-    if is_uniform(items) {
-        let net = scratch.nets.step(0, items[0].op, ops);
+    let op = items[0].op;
+    let net = scratch.nets.step(0, op, ops);
+    let group = |net: &Net, uniform| Group {
+        net: net.clone(),
+        first: bucket.first,
+        count: 0,
+        leaving: 0,
+        uniform,
+        values: None,
+    };
+    // Done twice it is the same as done once.
+    let is_one = items.iter().fold(true, |one, item| one & (item.op == op))
+        && scratch.nets.step(net, op, ops) == net;
+    if is_one && is_ascending(items) {
+        // What a query records.
         for (to, item) in rows.iter_mut().zip(&*items) {
             to.write(item.row);
         }
         for (to, at) in last.iter_mut().zip(bucket.first..) {
             to.write(at);
         }
-        work.groups.push(Group {
-            net: scratch.nets.all[net as usize].clone(),
-            first: bucket.first,
-            count: items.len() as u32,
-            leaving: 0,
-            uniform: true,
-            values: None,
-        });
+        work.groups
+            .push(group(&scratch.nets.all[net as usize], true));
+        work.groups[0].count = items.len() as u32;
         return work;
     }
     if scratch.rows.len() < len as usize {
         scratch.rows.resize(len as usize, UNTOUCHED);
+        scratch.named.resize(len.div_ceil(64) as usize, 0);
     }
-    for (item, at) in items.iter_mut().zip(bucket.first..) {
-        let state = &mut scratch.rows[item.row as usize];
-        if state.last == NONE {
-            scratch.touched.push(item.row);
+    if is_one {
+        // Nobody asks for those before the last one.
+        for (item, at) in items.iter().zip(bucket.first..) {
+            scratch.name(item.row).last = at;
         }
-        item.before = state.last;
-        state.last = at;
-        state.net = scratch.nets.step(state.net, item.op, ops);
-    }
-    if scratch.touched.len() > len as usize / 16 {
-        scratch.touched.clear();
-        let states = scratch.rows[..len as usize].iter().zip(0..);
-        let touched = states.filter(|(state, _)| state.last != NONE);
-        scratch.touched.extend(touched.map(|(_, row)| row));
+        let mut count = 0;
+        scratch.each_named(|row, state| {
+            rows[count as usize].write(row);
+            last[count as usize].write(state.last);
+            count += 1;
+        });
+        work.groups
+            .push(group(&scratch.nets.all[net as usize], true));
+        work.groups[0].count = count;
     } else {
-        scratch.touched.sort_unstable();
-    }
-    // Groups, and how many rows each has.
-    scratch.group_of.resize(scratch.nets.all.len(), NONE);
-    for &row in &scratch.touched {
-        let net = scratch.rows[row as usize].net;
-        let group = &mut scratch.group_of[net as usize];
-        if *group == NONE {
-            *group = work.groups.len() as u32;
-            work.groups.push(Group {
-                net: scratch.nets.all[net as usize].clone(),
-                first: 0,
-                count: 0,
-                leaving: 0,
-                uniform: false,
-                values: None,
-            });
+        for (item, at) in items.iter_mut().zip(bucket.first..) {
+            let state = *scratch.name(item.row);
+            item.before = state.last;
+            let net = scratch.nets.step(state.net, item.op, ops);
+            scratch.rows[item.row as usize] = RowState { net, last: at };
         }
-        work.groups[*group as usize].count += 1;
+        // Groups, and how many rows each has.
+        let mut group_of = core::mem::take(&mut scratch.group_of);
+        group_of.resize(scratch.nets.all.len(), NONE);
+        scratch.each_named(|_, state| {
+            let number = &mut group_of[state.net as usize];
+            if *number == NONE {
+                *number = work.groups.len() as u32;
+                let net = &scratch.nets.all[state.net as usize];
+                work.groups.push(group(net, false));
+            }
+            work.groups[*number as usize].count += 1;
+        });
+        let mut next = core::mem::take(&mut scratch.next);
+        let mut first = 0;
+        for group in &mut work.groups {
+            group.first = bucket.first + first;
+            next.push(first);
+            first += group.count;
+        }
+        scratch.each_named(|row, state| {
+            let next = &mut next[group_of[state.net as usize] as usize];
+            rows[*next as usize].write(row);
+            last[*next as usize].write(state.last);
+            *next += 1;
+        });
+        group_of.clear();
+        next.clear();
+        (scratch.group_of, scratch.next) = (group_of, next);
     }
-    let mut first = 0;
-    for group in &mut work.groups {
-        group.first = bucket.first + first;
-        scratch.next.push(first);
-        first += group.count;
-    }
-    for &row in &scratch.touched {
-        let state = core::mem::replace(&mut scratch.rows[row as usize], UNTOUCHED);
-        let group = scratch.group_of[state.net as usize];
-        let next = &mut scratch.next[group as usize];
-        rows[*next as usize].write(row);
-        last[*next as usize].write(state.last);
-        *next += 1;
-    }
+    let named = len.div_ceil(64) as usize;
+    scratch.named[..named].fill(0);
     // Several commands of one entity leave places over.
-    rows[first as usize..].fill(MaybeUninit::new(0));
-    last[first as usize..].fill(MaybeUninit::new(NONE));
-    scratch.touched.clear();
-    scratch.group_of.clear();
-    scratch.next.clear();
+    let count: u32 = work.groups.iter().map(|group| group.count).sum();
+    rows[count as usize..].fill(MaybeUninit::new(0));
+    last[count as usize..].fill(MaybeUninit::new(NONE));
     work
 }
 
-/// Whether there is one command for each entity, in the order of rows, and all do the same: what a query
-/// records.
-fn is_uniform(items: &[Item]) -> bool {
+/// Whether there is one command for each entity, in the order of rows.
+fn is_ascending(items: &[Item]) -> bool {
     let pairs = items.windows(2);
-    pairs.fold(true, |uniform, pair| {
-        uniform & (pair[0].row < pair[1].row) & (pair[0].op == pair[1].op)
+    pairs.fold(true, |ascending, pair| {
+        ascending & (pair[0].row < pair[1].row)
     })
 }

@@ -61,7 +61,7 @@ impl<'l> ChangeOp<'l> {
 #[derive(Debug)]
 pub(super) struct Ops<'l> {
     pub(super) all: Vec<FlushOp<'l>>,
-    /// The number of each op's payload in its lane, or [`NONE`].
+    /// The number of each op's payload in its lane; one more than the last for those that have none.
     pub(super) payload_of: Vec<u32>,
     pub(super) first_of: Vec<u32>,
     held: Vec<SharedId>,
@@ -88,9 +88,10 @@ impl<'l> Ops<'l> {
                 continue;
             }
             for op in &lane.ops {
+                let payloads = lane.payloads.len() as u32;
                 ops.payload_of.push(match op {
-                    Op::Destroy => NONE,
-                    Op::Change { payload, .. } | Op::Call { payload, .. } => *payload,
+                    Op::Destroy => payloads,
+                    Op::Change { payload, .. } | Op::Call { payload, .. } => payloads.min(*payload),
                 });
                 let op = match op {
                     Op::Destroy => FlushOp::Destroy,

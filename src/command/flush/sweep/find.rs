@@ -36,7 +36,8 @@ pub(super) fn runs(world: &World, ops: &Ops<'_>, part: &Part<'_>) -> Option<Vec<
         for &word in &words[..of_one] {
             let op = part.op(word);
             let payload = ops.payload_of[op as usize];
-            let at = values.take(payload);
+            let at = values.next(payload);
+            values.skip(payload, 1);
             let has_values = ops.all[op as usize].has_values();
             runs.push(Run {
                 archetype,

@@ -200,10 +200,10 @@ impl Archetype {
             unsafe { universe.give_chunk(run) };
             resume(Some(panic));
         }
-        self.chunks.push(chunk);
         universe
             .directory()
-            .enter(run, world, self.number, position);
+            .enter(&chunk, world, self.number, position);
+        self.chunks.push(chunk);
         self.groups[group as usize].chunks += 1;
         self.open(position);
         Ok(position)
@@ -442,7 +442,7 @@ impl Archetype {
                 tracing::error!("the drop of a chunk fragment panicked; the panic ends here");
             }
         }
-        universe.directory().leave(chunk.run);
+        universe.directory().leave(&chunk);
         // SAFETY: the chunk was this archetype's, holds no values, and is forgotten here.
         unsafe { universe.give_chunk(chunk.run) };
     }

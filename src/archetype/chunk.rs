@@ -2,6 +2,7 @@
 
 use core::ptr::NonNull;
 
+use crate::archetype::directory::ROWS_PER_CHUNK;
 use crate::archetype::refit::{Refit, Refitting};
 use crate::chunk::Run;
 use crate::entity::Entity;
@@ -216,6 +217,12 @@ impl Chunk {
             // Ordering: Relaxed: nobody else has the chunk.
             version.store(update(version.load(Ordering::Relaxed)), Ordering::Relaxed);
         }
+    }
+
+    /// How many of its run's 16 KiB chunks, the first ones, the places of its rows name.
+    #[inline(always)]
+    pub(crate) fn named(&self) -> u32 {
+        self.capacity.div_ceil(ROWS_PER_CHUNK)
     }
 
     /// Notes that entities came.

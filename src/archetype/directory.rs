@@ -4,9 +4,10 @@ use core::ptr::NonNull;
 use std::io;
 
 use crate::archetype::archetype::Row;
+use crate::archetype::chunk::Chunk;
 use crate::chunk::Run;
 use crate::entity::{Entity, Place, Places};
-use crate::memory::Table;
+use crate::memory::{Table, prefetch};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Rows that one 16 KiB chunk's number can name.
@@ -21,7 +22,7 @@ const PRIVATE: u32 = ARCHETYPES as u32 - 1;
 /// The world that it names for chunks that are no world's.
 const NOBODY: u16 = u16::MAX;
 
-/// The number of a chunk → whose it is: `world + 1 16 | archetype 20 | position 22 | which of its run 6`; 0 where it
+/// The number of a 16 KiB chunk → whose it is, if it is one that a place names: `world + 1 16 | archetype 20 | position 22 | which of its run 6`; 0 where it
 /// is nobody's.
 #[derive(Debug)]
 pub(crate) struct Directory(Table<AtomicU64>);
@@ -111,39 +112,45 @@ impl Directory {
         Table::new(crate::chunk::CHUNKS, 9 << 12).map(Self)
     }
 
-    /// Says whose a run is.
-    pub(crate) fn enter(&self, run: Run, world: u16, archetype: u32, position: u32) {
+    /// Says whose a chunk is. O(rows / 2,048).
+    pub(crate) fn enter(&self, chunk: &Chunk, world: u16, archetype: u32, position: u32) {
         let owner = (u64::from(world) + 1) << (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)
             | u64::from(archetype) << (POSITION_BITS + SUB_BITS)
             | u64::from(position) << SUB_BITS;
         // Ordering: Relaxed. Only the owner, through `&mut` of its world, relies on what it says;
         // to other worlds it says only "not yours", which it does before and after.
-        for (entry, sub) in self.of_run(run).iter().zip(0..) {
+        for (entry, sub) in self.of(chunk).iter().zip(0..) {
             entry.store(owner | sub, Ordering::Relaxed);
         }
     }
 
-    /// The entries of a run's chunks.
+    /// The entries that the places of a chunk's rows name.
     #[inline(always)]
-    fn of_run(&self, run: Run) -> &[AtomicU64] {
-        let first = run.first() as usize;
-        self.0.range(first..first + run.len() as usize)
+    fn of(&self, chunk: &Chunk) -> &[AtomicU64] {
+        let first = chunk.run.first() as usize;
+        self.0.range(first..first + chunk.named() as usize)
     }
 
-    /// Says that a run is filled by a recorder for a world, and is in no archetype of it yet. Lock-free,
-    /// from any thread that has the run to itself.
-    pub(crate) fn enter_private(&self, run: Run, world: u16) {
+    /// Asks the processor for what [`enter`](Self::enter) will write soon.
+    #[inline(always)]
+    pub(crate) fn expect(&self, chunk: &Chunk) {
+        prefetch(self.0.get(chunk.run.first() as usize));
+    }
+
+    /// Says that a chunk is filled by a recorder for a world, and is in no archetype of it yet. Lock-free,
+    /// from any thread that has the chunk to itself.
+    pub(crate) fn enter_private(&self, chunk: &Chunk, world: u16) {
         let owner = u64::from(PRIVATE) << (POSITION_BITS + SUB_BITS) | u64::from(world) << SUB_BITS;
         // Ordering: Relaxed. Who follows an entity's place here has read the place by Acquire, and it
         // was published after this.
-        for (entry, sub) in self.of_run(run).iter().zip(0..) {
+        for (entry, sub) in self.of(chunk).iter().zip(0..) {
             entry.store(owner | sub, Ordering::Relaxed);
         }
     }
 
-    /// Says that a run is nobody's.
-    pub(crate) fn leave(&self, run: Run) {
-        for entry in self.of_run(run) {
+    /// Says that a chunk is nobody's.
+    pub(crate) fn leave(&self, chunk: &Chunk) {
+        for entry in self.of(chunk) {
             entry.store(0, Ordering::Relaxed);
         }
     }

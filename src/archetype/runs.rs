@@ -111,7 +111,7 @@ impl Archetype {
         if let Some(moved) = self.chunks.get(position as usize) {
             universe
                 .directory()
-                .enter(moved.run, world, self.number, position);
+                .enter(moved, world, self.number, position);
             if moved.open_at != NOT_OPEN {
                 self.groups[moved.group as usize].open[moved.open_at as usize] = position;
             }
@@ -140,7 +140,7 @@ impl Archetype {
         let (position, has_room) = (self.chunks.len() as u32, !chunk.is_full());
         universe
             .directory()
-            .enter(chunk.run, world, self.number, position);
+            .enter(&chunk, world, self.number, position);
         self.chunks.push(chunk);
         self.groups[group as usize].chunks += 1;
         if has_room {

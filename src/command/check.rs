@@ -34,7 +34,7 @@ impl Lane {
             found.expect(stream.is_some() && known, at, || {
                 "nobody knows what it is for, or whose it is".into()
             });
-            for sub in 0..chunk.run.len() {
+            for sub in 0..chunk.named() {
                 let owner = self.universe.directory().owner_of(chunk.run.first() + sub);
                 let mine = owner.private_of() == Some(self.world) && owner.sub() == sub;
                 found.expect(mine, at, || {

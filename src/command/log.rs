@@ -243,3 +243,109 @@ unsafe fn push<T>(list: &mut Vec<T>, element: T) {
         list.set_len(len + 1);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A command as it was recorded: for whom, what, and the row of its values.
+    type Plain = (Entity, u32, u32);
+
+    fn entity(index: u32) -> Entity {
+        Entity::from_parts(index, 1)
+    }
+
+    /// Ops 0..4 have the payload of their number but the last, which has none.
+    fn record(log: &mut Log, payloads: &mut [Payload], plain: &mut Vec<Plain>, of: u32, op: u32) {
+        let row = payloads.get_mut(op as usize).map_or(0, |payload| {
+            payload.next();
+            payload.len() as u32
+        });
+        log.push(entity(of), op, payloads);
+        if let Some(payload) = payloads.get_mut(op as usize) {
+            payload.push();
+        }
+        plain.push((entity(of), op, row));
+    }
+
+    /// What the log says of these commands.
+    fn read(log: &Log, commands: Range<u32>, payloads: usize) -> Vec<Plain> {
+        let mut all = Vec::new();
+        for part in log.parts(commands.clone()) {
+            assert!(part.words[0].is_for_another() && !part.range().is_empty());
+            assert_eq!(
+                part.range().start as usize,
+                commands.start as usize + all.len()
+            );
+            let mut rows = part.rows(payloads);
+            for (entity, word) in part.commands() {
+                let payload = (word.op() as usize).min(payloads);
+                let row = &mut rows.as_mut_slice()[payload];
+                let has_values = payload < payloads;
+                all.push((entity, word.op(), if has_values { *row } else { 0 }));
+                *row += 1;
+            }
+        }
+        assert_eq!(all.len(), commands.len());
+        all
+    }
+
+    #[test]
+    fn what_was_recorded_is_read() {
+        let mut random = 5_u64;
+        let mut next = move |below: u32| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) as u32 % below
+        };
+        let mut log = Log::default();
+        for _ in 0..20 {
+            let mut payloads: Vec<Payload> = Vec::new();
+            let mut plain = Vec::new();
+            let mut segments = Vec::new();
+            for _ in 0..1 + next(8) {
+                // A payload comes with its first command.
+                if payloads.len() < 3 {
+                    payloads.push(Payload::new(Vec::new()));
+                }
+                log.begin();
+                let first = log.len() as u32;
+                for _ in 0..[0, 1, 100, 3_000][next(4) as usize] {
+                    // Now and then one entity gets more commands than lie between two marks.
+                    let most = if next(1_000) == 0 { 3 * STEP as u32 } else { 9 };
+                    let of = next(50);
+                    for _ in 0..1 + next(most) {
+                        let op = next(payloads.len() as u32 + 1);
+                        let op = if op == payloads.len() as u32 { 3 } else { op };
+                        record(&mut log, &mut payloads, &mut plain, of, op);
+                    }
+                }
+                segments.push(first..log.len() as u32);
+            }
+            for segment in segments {
+                let expected = &plain[segment.start as usize..segment.end as usize];
+                assert!(read(&log, segment, payloads.len()) == expected);
+            }
+            let all = read(&log, 0..log.len() as u32, payloads.len());
+            assert!(all == plain);
+            log.clear();
+            assert!(log.is_empty());
+        }
+    }
+
+    #[test]
+    fn each_part_may_be_read_alone() {
+        let (mut log, mut payloads) = (Log::default(), vec![Payload::new(Vec::new())]);
+        let mut plain = Vec::new();
+        for of in 0..3 * STEP as u32 {
+            record(&mut log, &mut payloads, &mut plain, of, of % 2 * 3);
+        }
+        let parts: Vec<Range<u32>> = log.parts(0..log.len() as u32).map(|p| p.range()).collect();
+        assert_eq!(parts.len(), 3);
+        for part in parts.into_iter().rev() {
+            let expected = &plain[part.start as usize..part.end as usize];
+            assert!(read(&log, part, 1) == expected);
+        }
+    }
+}

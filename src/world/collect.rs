@@ -54,7 +54,7 @@ impl World {
                 for (position, chunk) in (0..).zip(&data.chunks) {
                     self.universe
                         .directory()
-                        .enter(chunk.run, self.number, new, position);
+                        .enter(chunk, self.number, new, position);
                 }
             }
             for &id in &data.ids {

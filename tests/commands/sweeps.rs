@@ -251,7 +251,7 @@ fn rounds_of_commands_for_neighbours_are_what_they_are_one_by_one() {
                     _ => a.min(b)..a.max(b),
                 };
                 let step = if next(3) == 0 { 9 + next(90) } else { 0 };
-                let several = if next(2) == 0 { 1 } else { 1 + next(5) };
+                let several = [1, 1, 1, 1 + next(5), 1 + next(5), 1 + next(40)][next(6)];
                 let what = (0..several).map(|_| next(90) as u32).collect();
                 (what, who, step)
             })

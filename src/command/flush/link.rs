@@ -11,6 +11,9 @@ use crate::world::{World, WorldError};
 /// rows that its part has in all: little is lost then, and half a long chunk takes long to copy.
 const LITTLE: u32 = 16;
 
+/// So many chunks ahead memory is asked for.
+const AHEAD: usize = 8;
+
 /// Rows of a private chunk.
 struct Rows<'a> {
     chunk: &'a mut Chunk,
@@ -46,6 +49,10 @@ impl Flush<'_> {
                 span = rows.next;
                 if rows.count == 0 {
                     continue;
+                }
+                // The next ones are likely to be this part's, too.
+                if let Some(Some(later)) = privates.get(rows.private as usize + AHEAD) {
+                    world.universe.directory().expect(&later.chunk);
                 }
                 let private = &mut privates[rows.private as usize];
                 let Some(there) = private else { continue };

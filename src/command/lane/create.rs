@@ -212,9 +212,7 @@ impl Lane {
         self.privates.reserve(1);
         self.private_of.reserve(1);
         let chunk = draft.take_chunk(&self.universe, shift)?;
-        self.universe
-            .directory()
-            .enter_private(chunk.run, self.world);
+        self.universe.directory().enter_private(&chunk, self.world);
         let private = self.privates.len() as u32;
         self.private_of.insert(chunk.run.first(), private);
         self.privates.push(Private { chunk, stream, own });

@@ -254,7 +254,7 @@ impl World {
                 )
             },
         );
-        for sub in 0..chunk.run.len() {
+        for sub in 0..chunk.named() {
             let owner = self.universe.directory().owner_of(chunk.run.first() + sub);
             let mine = owner.world() == self.number
                 && owner.archetype() == archetype

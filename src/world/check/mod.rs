@@ -193,13 +193,13 @@ mod tests {
     #[test]
     fn a_chunk_of_somebody_else_is_found() {
         let (world, _, archetype, row) = world();
-        let run = world.archetypes[archetype as usize].chunks[row.chunk as usize].run;
-        world.universe.directory().leave(run);
+        let chunk = &world.archetypes[archetype as usize].chunks[row.chunk as usize];
+        world.universe.directory().leave(chunk);
         assert!(said(&world).contains("directory"));
         world
             .universe
             .directory()
-            .enter(run, world.number, archetype, row.chunk);
+            .enter(chunk, world.number, archetype, row.chunk);
         world.check().unwrap();
     }
 

@@ -266,3 +266,74 @@ fn rounds_of_commands_for_neighbours_are_what_they_are_one_by_one() {
         }
     }
 }
+
+#[test]
+fn of_commands_in_no_order_by_several_recorders_the_last_ones_count() {
+    const NAMED: usize = 9_000;
+    let mut random = 3_u64;
+    let mut next = move |below: usize| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % below
+    };
+    // One kind of command, as many do; and two, of which one takes what the other gives.
+    for (kinds, threads) in [(1, 1), (1, 3), (2, 1), (2, 3), (3, 1), (3, 3)] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.unwrap().install(|| {
+            let mut world = World::new();
+            let drops = Arc::new(AtomicUsize::new(0));
+            let ants = world.create_batch((0..NAMED).map(|n| (Number(n),)));
+            let ants: Vec<Entity> = ants.unwrap().iter(&world).collect();
+            let queue = world.parallel_commands();
+            let mut recorders = [queue.open_at(3), queue.open_at(1), queue.open_at(2)];
+            // For each ant, who recorded the last of its commands, in the order in which they count, and its value.
+            let mut last: Vec<(usize, Option<usize>)> = vec![(0, None); NAMED];
+            let mut made = 0;
+            for value in 0..3 * NAMED {
+                let (recorder, ant) = (next(3), next(NAMED));
+                let rank = [3, 1, 2][recorder];
+                let commands = &mut recorders[recorder];
+                let gives = match next(kinds) {
+                    0 => {
+                        made += 1;
+                        let counted = Counted(Arc::clone(&drops));
+                        commands
+                            .add(ants[ant], (Load(value as u64, 0), counted))
+                            .unwrap();
+                        Some(value)
+                    }
+                    1 => {
+                        commands.remove::<(Load, Counted)>(ants[ant]).unwrap();
+                        None
+                    }
+                    _ => {
+                        made += 1;
+                        let counted = Counted(Arc::clone(&drops));
+                        commands
+                            .add(ants[ant], (counted, Load(value as u64, 0)))
+                            .unwrap();
+                        Some(value)
+                    }
+                };
+                if rank >= last[ant].0 {
+                    last[ant] = (rank, gives);
+                }
+            }
+            drop(recorders);
+            let report = world.flush();
+            world.check().unwrap();
+            assert_eq!(report.commands, 3 * NAMED);
+            let mut loaded = 0;
+            for (&ant, (_, expected)) in ants.iter().zip(&last) {
+                let load = world.get::<Load>(ant).ok().map(|load| load.0 as usize);
+                assert_eq!(load, *expected, "{kinds} kinds, {threads} threads, {ant}");
+                loaded += usize::from(expected.is_some());
+            }
+            assert!(loaded > NAMED / 4);
+            assert_eq!(drops.load(Ordering::Relaxed), made - loaded);
+            drop(world);
+            assert_eq!(drops.load(Ordering::Relaxed), made);
+        });
+    }
+}

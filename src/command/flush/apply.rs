@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use crate::archetype::{Archetype, Chunk, Column, copy_value, read_bit, write_bit};
 use crate::command::flush::locate::Item;
-use crate::command::flush::merge::{Group, Values, Work};
+use crate::command::flush::merge::{Along, Group, Values, Work};
 use crate::command::flush::ops::FlushOp;
 use crate::command::flush::plan::{Plan, Task};
 use crate::command::lane::NONE;
@@ -17,7 +17,7 @@ use crate::sync::geometry::WORD_BITS;
 use crate::world::World;
 
 /// So many values ahead memory is asked for.
-const AHEAD: usize = 16;
+const AHEAD: usize = 32;
 
 /// What all tasks read.
 #[derive(Clone, Copy)]
@@ -77,7 +77,9 @@ impl<'a> Scene<'a> {
         let rows = &self.rows[group.range()][part.clone()];
         // The list is empty if nobody needs it.
         let last = match group.values {
-            None if !self.last.is_empty() => &self.last[group.range()][part.clone()],
+            Values::Each { .. } | Values::Commands if !self.last.is_empty() => {
+                &self.last[group.range()][part.clone()]
+            }
             _ => &[],
         };
         let source = &self.world.archetypes[work.archetype as usize];
@@ -153,8 +155,8 @@ impl<'a> Scene<'a> {
         chunk.array(column.offset)
     }
 
-    /// Moves the recorded values of a fragment to rows: a part of a group's, which have these last commands unless the
-    /// group says where its values are.
+    /// Moves the recorded values of a fragment to rows: a part of a group's, of which the list says where their values
+    /// are, if the group does not.
     ///
     /// # Safety
     /// As for [`run`](Self::run); `to` says where each of the part goes, which holds nothing.
@@ -168,52 +170,57 @@ impl<'a> Scene<'a> {
         last: &[u32],
         to: impl Fn(usize) -> *mut u8,
     ) {
-        if let Some(Values { op, at, step }) = group.values {
-            let Some(column) = self.column(op, id) else {
-                return;
-            };
-            for (nth, to) in part.clone().zip((0..part.len()).map(to)) {
-                let row = at + nth as u32 * step;
-                // SAFETY: the caller's.
-                unsafe {
-                    copy_value(column.row(row), to, size);
-                    column.moved_out(row);
-                }
-            }
-            return;
-        }
-        if group.uniform {
-            let first = &self.items[last[0] as usize];
-            let Some(column) = self.column(first.op, id) else {
-                return;
-            };
-            for (at, &item) in last.iter().enumerate() {
-                if let Some(&later) = last.get(at + AHEAD) {
-                    // Commands in no order have their values anywhere.
-                    prefetch(column.row(self.items[later as usize].at));
-                }
-                let row = self.items[item as usize].at;
-                // SAFETY: the caller's.
-                unsafe {
-                    copy_value(column.row(row), to(at), size);
-                    column.moved_out(row);
-                }
-            }
-            return;
-        }
-        for (at, &item) in last.iter().enumerate() {
-            let mut item = item;
-            while item != NONE {
-                let command = &self.items[item as usize];
-                if let Some(column) = self.column(command.op, id) {
+        match group.values {
+            Values::Along(Along { op, at, step }) => {
+                let Some(column) = self.column(op, id) else {
+                    return;
+                };
+                for (nth, to) in part.clone().zip((0..part.len()).map(to)) {
+                    let row = at + nth as u32 * step;
                     // SAFETY: the caller's.
                     unsafe {
-                        copy_value(column.row(command.at), to(at), size);
-                        column.moved_out(command.at);
+                        copy_value(column.row(row), to, size);
+                        column.moved_out(row);
                     }
-                    break;
                 }
-                item = command.before;
+            }
+            Values::Each { op } => {
+                let Some(column) = self.column(op, id) else {
+                    return;
+                };
+                for (at, &row) in last.iter().enumerate() {
+                    if let Some(&later) = last.get(at + AHEAD) {
+                        // Commands in no order have their values anywhere.
+                        prefetch(column.row(later));
+                    }
+                    // SAFETY: the caller's.
+                    unsafe {
+                        copy_value(column.row(row), to(at), size);
+                        column.moved_out(row);
+                    }
+                }
+            }
+            Values::Commands => {
+                // Ops change less often than rows.
+                let (mut op, mut column) = (NONE, None);
+                for (at, &item) in last.iter().enumerate() {
+                    let mut item = item;
+                    while item != NONE {
+                        let command = &self.items[item as usize];
+                        if command.op != op {
+                            (op, column) = (command.op, self.column(command.op, id));
+                        }
+                        if let Some(column) = column {
+                            // SAFETY: the caller's.
+                            unsafe {
+                                copy_value(column.row(command.at), to(at), size);
+                                column.moved_out(command.at);
+                            }
+                            break;
+                        }
+                        item = command.before;
+                    }
+                }
             }
         }
     }

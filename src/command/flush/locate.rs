@@ -10,6 +10,7 @@ use crate::command::flush::ops::Ops;
 use crate::command::flush::{Part, parallel};
 use crate::command::lane::NONE;
 use crate::entity::Entity;
+use crate::memory::prefetch;
 use crate::world::World;
 
 /// A command at its entity.
@@ -60,7 +61,7 @@ impl Spot {
 }
 
 /// So many entities ahead memory is asked for.
-const AHEAD: usize = 16;
+const AHEAD: usize = 32;
 
 /// A part, and where its entities lie.
 #[derive(Clone, Copy)]
@@ -358,7 +359,11 @@ fn by_counting(
     let scatter = |(parts, counts): (&[Spotted<'_>], &mut Vec<u32>)| {
         let out = &out;
         for part in parts {
-            for (chunk, item) in part.items(ops) {
+            for ((chunk, item), later) in part.items(ops).zip(AHEAD..) {
+                if let Some(later) = part.spots.get(later) {
+                    let at = counts[(later.chunk as usize).min(chunks)];
+                    prefetch(out.0.wrapping_add(at as usize));
+                }
                 let at = &mut counts[(chunk as usize).min(chunks)];
                 // SAFETY: below `total`, and no other command has this position.
                 unsafe { out.0.add(*at as usize).write(item) };

@@ -9,7 +9,7 @@ pub(crate) struct Memory {
     pub(super) items: Vec<Item>,
     /// As they were recorded, where the entities lie.
     pub(super) spots: Vec<Spot>,
-    /// Rows that change, by chunk and net change; and for each its last command.
+    /// Rows that change, by chunk and net change; and for each its last command, or where that one's values lie.
     pub(super) rows: Vec<u32>,
     pub(super) last: Vec<u32>,
 }

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use crate::archetype::Refitting;
 use crate::command::flush::locate::{Bucket, Item};
 use crate::command::flush::net::{Net, Nets};
-use crate::command::flush::ops::FlushOp;
+use crate::command::flush::ops::Ops;
 use crate::command::lane::NONE;
 
 /// The entities of a chunk that change, by net change; groups in the order of their first rows.
@@ -37,19 +37,34 @@ pub(super) struct Group {
     pub(super) count: u32,
     /// So many of them, the first ones, leave the chunk; once it is planned.
     pub(super) leaving: u32,
-    /// Every row has one command only whose values may arrive, and all these have the same op.
-    pub(super) uniform: bool,
-    /// All values that come are of these commands.
-    pub(super) values: Option<Values>,
+    pub(super) values: Values,
 }
 
-/// Commands of one op whose values follow each other as the rows of a group do: the op, the row of the first values, and
-/// how far from there the next ones are.
+/// Where the values lie that a group's rows get.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Values {
+    /// They follow each other as the rows do.
+    Along(Along),
+    /// With one command of this op for each row; the [memory](super::memory) says for each in which row of the payload.
+    Each { op: u32 },
+    /// With several commands, of which the memory says for each row which is the last one.
+    Commands,
+}
+
+/// Values of an op's commands: where the first ones lie, and how far from there the next ones are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Values {
+pub(super) struct Along {
     pub(super) op: u32,
     pub(super) at: u32,
     pub(super) step: u32,
+}
+
+impl Along {
+    /// The values of the rows after so many.
+    pub(super) fn skip(self, rows: u32) -> Self {
+        let at = self.at.wrapping_add(rows.wrapping_mul(self.step));
+        Self { at, ..self }
+    }
 }
 
 impl Group {
@@ -84,7 +99,7 @@ pub(super) struct Scratch {
 #[derive(Clone, Copy, Debug)]
 struct RowState {
     net: u32,
-    /// The last command.
+    /// The last command, or where its values lie.
     last: u32,
 }
 
@@ -138,12 +153,7 @@ pub(super) struct Chunk<'a> {
 
 /// Merges the commands of a chunk with `len` entities: links the commands of each, and writes all of `rows`
 /// and `last`.
-pub(super) fn merge(
-    scratch: &mut Scratch,
-    ops: &[FlushOp<'_>],
-    chunk: Chunk<'_>,
-    len: u32,
-) -> Work {
+pub(super) fn merge(scratch: &mut Scratch, ops: &Ops<'_>, chunk: Chunk<'_>, len: u32) -> Work {
     let Chunk {
         bucket,
         items,
@@ -157,29 +167,32 @@ pub(super) fn merge(
         handed: None,
     };
     let op = items[0].op;
-    let net = scratch.nets.step(0, op, ops);
-    let group = |net: &Net, uniform| Group {
+    let net = scratch.nets.step(0, op, &ops.all);
+    let group = |net: &Net, values| Group {
         net: net.clone(),
         first: bucket.first,
         count: 0,
         leaving: 0,
-        uniform,
-        values: None,
+        values,
     };
-    // Done twice it is the same as done once.
-    let is_one = items.iter().fold(true, |one, item| one & (item.op == op))
-        && scratch.nets.step(net, op, ops) == net;
-    if is_one && is_ascending(items) {
+    let is_one_op = items.iter().fold(true, |one, item| one & (item.op == op));
+    let same = |item: &Item| ops.same_as[item.op as usize] == ops.same_as[op as usize];
+    // All do the same, and done twice it is the same as done once.
+    let is_one =
+        (is_one_op || items.iter().all(same)) && scratch.nets.step(net, op, &ops.all) == net;
+    let one = match is_one_op {
+        true => Values::Each { op },
+        false => Values::Commands,
+    };
+    if is_one && is_one_op && is_ascending(items) {
         // What a query records.
-        for (to, item) in rows.iter_mut().zip(&*items) {
-            to.write(item.row);
+        for ((row, last), item) in rows.iter_mut().zip(last).zip(&*items) {
+            row.write(item.row);
+            last.write(item.at);
         }
-        for (to, at) in last.iter_mut().zip(bucket.first..) {
-            to.write(at);
-        }
-        work.groups
-            .push(group(&scratch.nets.all[net as usize], true));
-        work.groups[0].count = items.len() as u32;
+        let mut group = group(&scratch.nets.all[net as usize], one);
+        group.count = items.len() as u32;
+        work.groups.push(group);
         return work;
     }
     if scratch.rows.len() < len as usize {
@@ -187,9 +200,9 @@ pub(super) fn merge(
         scratch.named.resize(len.div_ceil(64) as usize, 0);
     }
     if is_one {
-        // Nobody asks for those before the last one.
+        // Each has all values: nobody asks for one before the last.
         for (item, at) in items.iter().zip(bucket.first..) {
-            scratch.name(item.row).last = at;
+            scratch.name(item.row).last = if is_one_op { item.at } else { at };
         }
         let mut count = 0;
         scratch.each_named(|row, state| {
@@ -197,14 +210,14 @@ pub(super) fn merge(
             last[count as usize].write(state.last);
             count += 1;
         });
-        work.groups
-            .push(group(&scratch.nets.all[net as usize], true));
-        work.groups[0].count = count;
+        let mut group = group(&scratch.nets.all[net as usize], one);
+        group.count = count;
+        work.groups.push(group);
     } else {
         for (item, at) in items.iter_mut().zip(bucket.first..) {
             let state = *scratch.name(item.row);
             item.before = state.last;
-            let net = scratch.nets.step(state.net, item.op, ops);
+            let net = scratch.nets.step(state.net, item.op, &ops.all);
             scratch.rows[item.row as usize] = RowState { net, last: at };
         }
         // Groups, and how many rows each has.
@@ -215,7 +228,7 @@ pub(super) fn merge(
             if *number == NONE {
                 *number = work.groups.len() as u32;
                 let net = &scratch.nets.all[state.net as usize];
-                work.groups.push(group(net, false));
+                work.groups.push(group(net, Values::Commands));
             }
             work.groups[*number as usize].count += 1;
         });

@@ -386,7 +386,7 @@ fn works(world: &World, ops: &Ops<'_>, located: &Located, memory: &mut Memory) -
     let run = |scratch: &mut Scratch, chunk: merge::Chunk<'_>| {
         let data = &world.archetypes[chunk.bucket.archetype as usize];
         let len = data.chunks[chunk.bucket.chunk as usize].len;
-        merge(scratch, &ops.all, chunk, len)
+        merge(scratch, ops, chunk, len)
     };
     let works = if parallel(total) {
         tasks.into_par_iter().map_init(Scratch::new, run).collect()

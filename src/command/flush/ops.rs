@@ -1,5 +1,7 @@
 //! The ops of all lanes of a flush, under common numbers.
 
+use std::collections::HashMap;
+
 use crate::archetype::SharedId;
 use crate::command::lane::{Call, Lane, NONE, Op};
 use crate::command::payload::{Payload, PayloadColumn};
@@ -63,6 +65,8 @@ pub(super) struct Ops<'l> {
     pub(super) all: Vec<FlushOp<'l>>,
     /// The number of each op's payload in its lane; one more than the last for those that have none.
     pub(super) payload_of: Vec<u32>,
+    /// The first op that does the same as each, if with other values: of recorders in other lanes.
+    pub(super) same_as: Vec<u32>,
     pub(super) first_of: Vec<u32>,
     held: Vec<SharedId>,
     /// Some op is a closure.
@@ -78,6 +82,7 @@ impl<'l> Ops<'l> {
         let mut ops = Self {
             all: Vec::new(),
             payload_of: Vec::new(),
+            same_as: Vec::new(),
             first_of: Vec::new(),
             held: Vec::new(),
             has_calls: false,
@@ -130,6 +135,18 @@ impl<'l> Ops<'l> {
                 };
                 ops.all.push(op);
             }
+        }
+        let mut known = HashMap::new();
+        for (op, number) in ops.all.iter().zip(0..) {
+            let same = match op {
+                FlushOp::Destroy => *known.entry(None).or_insert(number),
+                FlushOp::Change(op) => {
+                    let does = Some((op.gone, op.come, op.shared.as_slice()));
+                    *known.entry(does).or_insert(number)
+                }
+                FlushOp::Call { .. } | FlushOp::Refused => number,
+            };
+            ops.same_as.push(same);
         }
         ops
     }

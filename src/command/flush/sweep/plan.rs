@@ -4,11 +4,10 @@ use core::ops::Range;
 
 use smallvec::SmallVec;
 
-use crate::command::flush::merge::{Group, Values, Work};
+use crate::command::flush::merge::{Along, Group, Values, Work};
 use crate::command::flush::net::Nets;
 use crate::command::flush::ops::FlushOp;
 use crate::command::flush::sweep::Run;
-use crate::command::lane::NONE;
 use crate::fragment::FragmentId;
 
 /// Neighbouring rows of a chunk that got the same commands.
@@ -28,6 +27,8 @@ pub(super) struct Planned {
     pub(super) stretches: Vec<Stretch>,
     pub(super) rows: usize,
     pub(super) items: usize,
+    /// Some rows are to say where their values are.
+    pub(super) listed: bool,
 }
 
 /// What the runs of a chunk are together; its rows come at `first` in the list of all. `None` if they come to so
@@ -53,9 +54,10 @@ pub(super) fn plan(
         stretches: Vec::with_capacity(borders.len() - 1),
         rows: 0,
         items: 0,
+        listed: false,
     };
-    // Of each group: its net change's number, and the op whose values arrive.
-    let mut groups: SmallVec<[(u32, u32); 4]> = SmallVec::new();
+    // Of each group the number of its net change.
+    let mut groups: SmallVec<[u32; 4]> = SmallVec::new();
     let mut by_first: SmallVec<[usize; 16]> = (0..runs.len()).collect();
     by_first.sort_by_key(|&run| runs[run].first);
     let mut coming = by_first.into_iter().peekable();
@@ -79,35 +81,35 @@ pub(super) fn plan(
         let here = || active.iter().map(|&run| &runs[run]);
         let net = here().fold(0, |net, run| nets.step(net, run.op, ops));
         let live = live(&nets.all[net as usize].come, here().rev(), ops);
-        let values = match live.as_slice() {
-            [only] => Some(Values {
+        let along = match live.as_slice() {
+            [only] => Some(Along {
                 op: only.op,
                 at: only.values_of(rows.start),
                 step: only.step,
             }),
             _ => None,
         };
-        let op = values.map_or(NONE, |values| values.op);
-        let group = groups.iter().position(|&(known, _)| known == net);
+        let group = groups.iter().position(|&known| known == net);
         let group = group.unwrap_or_else(|| {
-            groups.push((net, op));
+            groups.push(net);
             planned.work.groups.push(Group {
                 net: nets.all[net as usize].clone(),
                 first: 0,
                 count: 0,
                 leaving: 0,
-                uniform: true,
-                values,
+                values: along.map_or(Values::Commands, Values::Along),
             });
             groups.len() - 1
         });
         let to = &mut planned.work.groups[group];
-        to.uniform &= op != NONE && op == groups[group].1;
         // Those of the stretches before go on here, or each row is to say where its own are.
-        to.values = to.values.filter(|before| {
-            let at = before.at.wrapping_add(to.count.wrapping_mul(before.step));
-            values == Some(Values { at, ..*before })
-        });
+        to.values = match (to.values, along) {
+            (Values::Along(before), Some(now)) if before.skip(to.count) == now => to.values,
+            (Values::Along(Along { op, .. }) | Values::Each { op }, Some(now)) if op == now.op => {
+                Values::Each { op }
+            }
+            _ => Values::Commands,
+        };
         to.count += rows.len() as u32;
         planned.rows += rows.len();
         planned.stretches.push(Stretch {
@@ -122,10 +124,14 @@ pub(super) fn plan(
         next += group.count;
     }
     for stretch in &mut planned.stretches {
-        if planned.work.groups[stretch.group as usize].values.is_some() {
+        let values = planned.work.groups[stretch.group as usize].values;
+        if matches!(values, Values::Along(_)) {
             stretch.live.clear();
         }
-        planned.items += stretch.rows.len() * stretch.live.len();
+        planned.listed |= !stretch.live.is_empty();
+        if matches!(values, Values::Commands) {
+            planned.items += stretch.rows.len() * stretch.live.len();
+        }
     }
     Some(planned)
 }

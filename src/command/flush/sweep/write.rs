@@ -7,14 +7,15 @@ use smallvec::SmallVec;
 
 use crate::command::flush::locate::Item;
 use crate::command::flush::memory::Memory;
+use crate::command::flush::merge::Values;
 use crate::command::flush::parallel;
 use crate::command::flush::sweep::plan::Planned;
 use crate::command::lane::NONE;
 
 /// Writes rows and commands.
 pub(super) fn write(planned: &[Planned], rows: usize, items: usize, memory: &mut Memory) {
-    // If no row has a last command, no list is needed that says so.
-    let lasts = if items > 0 { rows } else { 0 };
+    let listed = planned.iter().any(|planned| planned.listed);
+    let lasts = if listed { rows } else { 0 };
     memory.rows.clear();
     memory.last.clear();
     memory.items.clear();
@@ -84,6 +85,14 @@ impl Writing<'_> {
             for (to, row) in self.rows[to.clone()].iter_mut().zip(stretch.rows.clone()) {
                 to.write(row);
             }
+            let last = self.last.get_mut(to).unwrap_or_default();
+            let group = &self.planned.work.groups[stretch.group as usize];
+            if let (Values::Each { .. }, [run]) = (group.values, stretch.live.as_slice()) {
+                for (to, row) in last.iter_mut().zip(stretch.rows.clone()) {
+                    to.write(run.values_of(row));
+                }
+                continue;
+            }
             let mut before = NONE;
             for run in &stretch.live {
                 let (here, after) = items.split_at_mut(count);
@@ -99,7 +108,6 @@ impl Writing<'_> {
                 before = number;
                 number += count as u32;
             }
-            let last = self.last.get_mut(to).unwrap_or_default();
             for (to, nth) in last.iter_mut().zip(0..) {
                 to.write(if before == NONE { NONE } else { before + nth });
             }

@@ -19,10 +19,9 @@ use crate::world::{Prototype, World, WorldError};
 ///
 /// What is *created* lives at once: its handle is a real one, its values lie where they will stay, and
 /// [`get`](Self::get) and [`get_mut`](Self::get_mut) reach them; the flush makes it part of the world. All
-/// else is recorded, four bytes a command, eight for its entity unless the command before was for the same one, and the
-/// values, and applied in this order: recorders by sort key,
-/// those with the same key by when they were opened, the commands of one recorder as they were recorded.
-/// Last write wins; what follows a `destroy` of the same entity is dropped. A const shared value gives way to another
+/// else is recorded: four bytes a command, eight for its entity unless the command before was for the same one, and the
+/// values. It is applied in this order: recorders by sort key, those with the same key by when they were opened, the
+/// commands of one recorder as they were recorded. Last write wins; what follows a `destroy` of the same entity is dropped. A const shared value gives way to another
 /// only if it was removed before.
 ///
 /// Dropped, the recorder hands its commands to the world. One that is still open when the world is flushed

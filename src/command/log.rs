@@ -17,6 +17,8 @@ use crate::entity::Entity;
 
 /// Commands between two marks, about: what one task of a flush looks at.
 const STEP: usize = 8_192;
+/// Commands that room is made for, at least.
+const FEWEST: usize = 64;
 
 /// A recorded command: what is done, by the number of the lane's op, and whether it is for another entity than the one
 /// before.
@@ -59,8 +61,10 @@ pub(super) struct Log {
     entities: Vec<Entity>,
     /// Whose command is the last one, as bits; 0 if the next one is to say for whom it is.
     last: u64,
-    /// With so many commands a mark is looked for. Both lists have room for all that come before.
+    /// With so many commands the next mark is set, if the one that comes is for another entity.
     due: usize,
+    /// Both lists have room for so many commands, and no mark is due before.
+    ready: usize,
     marks: Vec<Mark>,
     /// For each mark, how many values each payload has there.
     rows: Vec<u32>,
@@ -93,50 +97,60 @@ impl Log {
     pub(super) fn begin(&mut self) {
         self.last = 0;
         self.due = self.words.len();
+        self.ready = self.due;
     }
 
     /// Adds a command. If it has values, these are to follow, as its payload's next row.
     #[inline(always)]
     pub(super) fn push(&mut self, entity: Entity, op: u32, payloads: &[Payload]) {
-        if self.words.len() >= self.due {
-            self.mark(entity, payloads);
+        if self.words.len() >= self.ready {
+            self.make_ready(entity, payloads);
         }
         let mut word = Word::new(op);
         if self.last != entity.to_bits() {
             self.last = entity.to_bits();
             word.0 |= Word::ANOTHER;
-            // SAFETY: there is room up to the next mark.
+            // SAFETY: there is room, see `ready`.
             unsafe { push(&mut self.entities, entity) };
         }
         // SAFETY: as above.
         unsafe { push(&mut self.words, word) };
     }
 
-    /// Sets a mark before the next command, if it is for another entity than the last one.
+    /// Makes room for the next commands, and sets a mark before them if one is due.
     #[cold]
     #[inline(never)]
-    fn mark(&mut self, entity: Entity, payloads: &[Payload]) {
+    fn make_ready(&mut self, entity: Entity, payloads: &[Payload]) {
         let words = self.words.len();
         assert!(
             words < u32::MAX as usize - STEP,
             "4 billion commands in one recorder's memory"
         );
-        let same = self.last == entity.to_bits();
-        // If it is for the same entity, another place is looked for soon.
-        let more = if same { STEP / 64 } else { STEP };
+        let more = words.clamp(FEWEST, STEP);
         self.words.reserve(more);
         self.entities.reserve(more);
-        if !same {
-            self.last = 0;
-            self.marks.push(Mark {
-                words: words as u32,
-                entities: self.entities.len() as u32,
-                rows: self.rows.len(),
-            });
-            let rows = payloads.iter().map(|payload| payload.len() as u32);
-            self.rows.extend(rows);
+        if words >= self.due {
+            if self.last == entity.to_bits() {
+                // Another place is looked for soon.
+                self.due = words + FEWEST;
+            } else {
+                self.mark(payloads);
+                self.due = words + STEP;
+            }
         }
-        self.due = words + more;
+        self.ready = self.due.min(words + more);
+    }
+
+    /// Sets a mark before the next command.
+    fn mark(&mut self, payloads: &[Payload]) {
+        self.last = 0;
+        self.marks.push(Mark {
+            words: self.words.len() as u32,
+            entities: self.entities.len() as u32,
+            rows: self.rows.len(),
+        });
+        let rows = payloads.iter().map(|payload| payload.len() as u32);
+        self.rows.extend(rows);
     }
 
     /// The parts of some commands, which begin and end where a recorder did, or a [part](Part).

@@ -172,13 +172,10 @@ pub(super) fn locate(
     });
     let spotted: Vec<Spotted<'_>> = spotted.collect();
     let all_there = found.iter().all(|(there, _)| *there);
-    let ends = spotted
-        .iter()
-        .map(|part| (part.spots.first(), part.spots.last()));
-    let ends: Vec<(Option<&Spot>, Option<&Spot>)> = ends.collect();
-    let follow = ends.windows(2).all(|pair| match (pair[0].1, pair[1].0) {
-        (Some(last), Some(next)) => last.chunk <= next.chunk,
-        _ => true,
+    let follow = spotted.windows(2).all(|parts| {
+        // Each has commands, and so an entity.
+        let (last, next) = (parts[0].spots.last(), parts[1].spots.first());
+        last.map(|spot| spot.chunk) <= next.map(|spot| spot.chunk)
     });
     let in_order = all_there && follow && found.iter().all(|(_, in_order)| *in_order);
     let mut located = Located::default();

@@ -136,19 +136,29 @@ impl<'l> Ops<'l> {
                 ops.all.push(op);
             }
         }
+        ops.compare();
+        ops
+    }
+
+    /// Finds out which ops do the same.
+    fn compare(&mut self) {
+        self.same_as = (0..self.all.len() as u32).collect();
+        let (first, last) = (self.first_of.first(), self.first_of.last());
+        if first == last {
+            // One lane's ops are different.
+            return;
+        }
         let mut known = HashMap::new();
-        for (op, number) in ops.all.iter().zip(0..) {
-            let same = match op {
-                FlushOp::Destroy => *known.entry(None).or_insert(number),
+        for (op, same) in self.all.iter().zip(&mut self.same_as) {
+            match op {
+                FlushOp::Destroy => *same = *known.entry(None).or_insert(*same),
                 FlushOp::Change(op) => {
                     let does = Some((op.gone, op.come, op.shared.as_slice()));
-                    *known.entry(does).or_insert(number)
+                    *same = *known.entry(does).or_insert(*same);
                 }
-                FlushOp::Call { .. } | FlushOp::Refused => number,
-            };
-            ops.same_as.push(same);
+                FlushOp::Call { .. } | FlushOp::Refused => {}
+            }
         }
-        ops
     }
 
     /// The world's numbers of the shared values that an op gives.

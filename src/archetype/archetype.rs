@@ -11,13 +11,17 @@ use std::collections::HashMap;
 
 use crate::archetype::chunk::{Chunk, NOT_OPEN};
 use crate::archetype::chunk_list::ChunkList;
-use crate::archetype::column::{Column, copy_value};
+use crate::archetype::column::{Column, copy_row};
+use crate::archetype::directory::place;
 use crate::archetype::edge::Edges;
 use crate::archetype::having::{Having, NO_COLUMN};
+use crate::archetype::mover::Mover;
 use crate::archetype::universe::Universe;
 use crate::chunk::{ChunkError, MEGACHUNK_CHUNKS, Run};
+use crate::entity::Place;
 use crate::fragment::panic::{Panicked, forget, note, resume};
 use crate::fragment::{FragmentId, FragmentSet};
+use crate::memory;
 
 /// 16 KiB chunks in a chunk that an archetype with few entities may have already: 128 KiB, as Mass has them.
 ///
@@ -72,6 +76,8 @@ pub(crate) struct Archetype {
     /// The numbers of `columns`, in order.
     pub(crate) column_ids: Box<[FragmentId]>,
     pub(crate) needs_drop: bool,
+    /// What moves a row, if that is known of the columns' types.
+    pub(crate) movers: Box<[Mover]>,
     /// Its chunks begin some lines behind their first byte, not all as many: see [`STAGGER`].
     pub(crate) staggered: bool,
     pub(crate) entities: usize,
@@ -93,6 +99,9 @@ pub(crate) struct Archetype {
     pub(crate) edges: Edges,
     /// Which kinds of change of its entities somebody upstairs wants to hear of, as bits.
     pub(crate) watched: u8,
+    /// An entity of it is destroyed by copies alone: nobody upstairs hears of it, no value is dropped, no fragment
+    /// can be switched off, and its id is given back as ids mostly are.
+    pub(crate) ends_quietly: bool,
 }
 
 /// Where a row is.
@@ -108,6 +117,14 @@ impl Archetype {
     #[inline]
     pub(crate) fn column_of(&self, id: FragmentId) -> Option<usize> {
         self.column_ids.iter().position(|&column| column == id)
+    }
+
+    /// Where the arrays of these fragments begin in its shortest chunks; anywhere for a tag.
+    pub(crate) fn offsets_of(&self, ids: &[FragmentId]) -> Box<[u32]> {
+        let columns = ids.iter().map(|&id| self.column_of(id));
+        columns
+            .map(|column| column.map_or(0, |at| self.columns[at].offset))
+            .collect()
     }
 
     /// Which of the shared values of a group is this fragment's.
@@ -362,41 +379,70 @@ impl Archetype {
     /// chunk back if it is empty and not wanted.
     #[inline(always)]
     pub(crate) fn close_row(&mut self, universe: &Universe, world: u16, row: Row, version: u32) {
-        let chunk = self.chunks.at_mut(row.chunk);
-        let (was, capacity) = (chunk.len, chunk.capacity);
-        let last = was - 1;
+        let chunk = &self.chunks[row.chunk as usize];
+        let (last, place) = (chunk.len - 1, place(chunk.run, row.row));
+        assert!(row.row <= last, "a row that there is");
+        // SAFETY: just looked at.
+        let has_room = unsafe { self.fill_hole(universe, row, place, row.row as usize, version) };
+        if !self.enabled.is_empty() && row.row != last {
+            self.move_bits(row.chunk, last, row.row);
+        }
+        if has_room {
+            self.has_room(universe, world, row.chunk);
+        }
+    }
+
+    /// [`close_row`](Self::close_row) but for what can be switched off, of a row that is at a place. `true` if the
+    /// chunk was full or is empty now: then [`has_room`](Self::has_room) is to be called.
+    ///
+    /// Row `next`, of any chunk of this length, may be the next hole.
+    ///
+    /// # Safety
+    /// There is the row.
+    #[inline(always)]
+    pub(crate) unsafe fn fill_hole(
+        &mut self,
+        universe: &Universe,
+        row: Row,
+        place: Place,
+        next: usize,
+        version: u32,
+    ) -> bool {
+        // SAFETY: the caller's.
+        let chunk = unsafe { self.chunks.at_mut(row.chunk) };
+        let last = chunk.len - 1;
         chunk.len = last;
         chunk.order_version = version;
         self.entities -= 1;
         if row.row != last {
             let (hole, from) = (row.row as usize, last as usize);
-            // SAFETY: two rows of each column, which differ; the last one's values move.
+            // SAFETY: both rows have a handle, and what is in the last row comes to the place of the other; two rows
+            // of each column, which differ; the last one's values move.
             unsafe {
+                let moved = *chunk.handles().add(from);
+                *chunk.handles().add(hole) = moved;
+                universe.index().replace_place(moved, place);
                 match chunk.arrays() {
-                    Some(arrays) => close_columns(&self.columns, |c| arrays.at(c), from, hole),
+                    Some(arrays) => match &*self.movers {
+                        [mover] => mover.close(arrays, from, hole, next),
+                        [] => close_columns(&self.columns, |c| arrays.at(c), from, hole, next),
+                        movers => {
+                            for mover in movers {
+                                mover.close(arrays, from, hole, next);
+                            }
+                        }
+                    },
                     None => close_refit(&self.columns, chunk, from, hole),
                 }
             }
-            // SAFETY: both rows have a handle.
-            let moved = unsafe {
-                let moved = *chunk.handles().add(from);
-                *chunk.handles().add(hole) = moved;
-                moved
-            };
-            universe.place(moved, chunk.run, row.row);
-            if !self.enabled.is_empty() {
-                self.move_bits(row.chunk, last, row.row);
-            }
         }
-        if was == capacity || last == 0 {
-            self.has_room(universe, world, row.chunk);
-        }
+        last == 0 || last + 1 == chunk.capacity
     }
 
     /// After a row was closed: the chunk was full, or is empty now.
     #[cold]
     #[inline(never)]
-    fn has_room(&mut self, universe: &Universe, world: u16, position: u32) {
+    pub(crate) fn has_room(&mut self, universe: &Universe, world: u16, position: u32) {
         let chunk = &self.chunks[position as usize];
         let (len, was_full) = (chunk.len, chunk.open_at == NOT_OPEN);
         if was_full {
@@ -459,7 +505,7 @@ impl Archetype {
     }
 }
 
-/// Moves the values of one row to another, whose values are gone.
+/// Moves the values of one row to another, whose values are gone. Asks the processor for row `next`.
 ///
 /// # Safety
 /// `array` says where the columns' arrays are, which have both rows.
@@ -469,11 +515,13 @@ unsafe fn close_columns(
     array: impl Fn(u32) -> *mut u8,
     from: usize,
     hole: usize,
+    next: usize,
 ) {
     for column in columns {
-        let (array, size) = (array(column.offset), column.size as usize);
+        let array = array(column.offset);
+        memory::prefetch(array.wrapping_add(next * column.size as usize));
         // SAFETY: the caller's.
-        unsafe { copy_value(array.add(from * size), array.add(hole * size), column.size) };
+        unsafe { copy_row(array, from, array, hole, column.size) };
     }
 }
 
@@ -485,7 +533,7 @@ unsafe fn close_columns(
 #[inline(never)]
 unsafe fn close_refit(columns: &[Column], chunk: &Chunk, from: usize, hole: usize) {
     // SAFETY: the caller's.
-    unsafe { close_columns(columns, |offset| chunk.array(offset), from, hole) };
+    unsafe { close_columns(columns, |offset| chunk.array(offset), from, hole, hole) };
 }
 
 /// How many bytes later than its memory a chunk may begin.

@@ -241,6 +241,12 @@ pub(crate) struct Arrays {
 }
 
 impl Arrays {
+    /// Where the chunk begins, and how often each offset counts.
+    #[inline(always)]
+    pub(crate) fn parts(self) -> (*mut u8, u8) {
+        (self.base, self.scale)
+    }
+
     /// See [`Chunk::array`].
     #[inline(always)]
     pub(crate) fn at(self, offset: u32) -> *mut u8 {

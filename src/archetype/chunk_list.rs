@@ -70,16 +70,29 @@ impl ChunkList {
 
     /// The chunk at a position. One look at what the list is, where an index takes two.
     ///
-    /// # Panics
-    /// If there is none.
+    /// # Safety
+    /// There is one at the position.
     #[inline(always)]
-    pub(crate) fn at_mut(&mut self, position: u32) -> &mut Chunk {
+    pub(crate) unsafe fn at(&self, position: u32) -> &Chunk {
+        debug_assert!((position as usize) < self.len());
         match self {
-            Self::Many(chunks) => &mut chunks[position as usize],
-            Self::One(chunk) => {
-                assert_eq!(position, 0, "there is one chunk");
-                chunk
-            }
+            // SAFETY: the caller's.
+            Self::Many(chunks) => unsafe { chunks.get_unchecked(position as usize) },
+            Self::One(chunk) => chunk,
+        }
+    }
+
+    /// The same, to be changed.
+    ///
+    /// # Safety
+    /// There is one at the position.
+    #[inline(always)]
+    pub(crate) unsafe fn at_mut(&mut self, position: u32) -> &mut Chunk {
+        debug_assert!((position as usize) < self.len());
+        match self {
+            // SAFETY: the caller's.
+            Self::Many(chunks) => unsafe { chunks.get_unchecked_mut(position as usize) },
+            Self::One(chunk) => chunk,
         }
     }
 

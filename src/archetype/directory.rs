@@ -70,7 +70,18 @@ impl Owner {
 pub(crate) struct Finder<'a> {
     places: Places<'a>,
     owners: NonNull<AtomicU64>,
-    world: u16,
+    world: WorldMark,
+}
+
+/// What the directory says of all chunks of a world alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WorldMark(u64);
+
+impl WorldMark {
+    /// That of the world with this number.
+    pub(crate) const fn new(world: u16) -> Self {
+        Self((world as u64 + 1) << (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS))
+    }
 }
 
 impl Finder<'_> {
@@ -83,21 +94,35 @@ impl Finder<'_> {
     /// The archetype and row of an entity; `None` if it is not built in this world.
     #[inline(always)]
     pub(crate) fn find(self, entity: Entity) -> Option<(u32, Row)> {
+        let (archetype, row, _) = self.find_place(entity)?;
+        Some((archetype, row))
+    }
+
+    /// The archetype, row and place of an entity; `None` if it is not built in this world.
+    #[inline(always)]
+    pub(crate) fn find_place(self, entity: Entity) -> Option<(u32, Row, Place)> {
+        // What has no place is at one whose row no chunk has, and so is what is being destroyed.
         let place = self.places.of(entity)?;
+        if place.row() >= ROWS_PER_CHUNK {
+            return None;
+        }
         // Ordering: as in `Directory::enter`.
         //
         // SAFETY: a place's chunk is below the number of chunks, and there is an owner for each; the directory
         // lives as long as `self` is borrowed from it.
         let owner = unsafe { self.owners.add(place.chunk() as usize).as_ref() };
-        let owner = Owner(owner.load(Ordering::Relaxed));
-        if owner.world() != self.world || place.row() >= ROWS_PER_CHUNK {
+        let owner = owner.load(Ordering::Relaxed) ^ self.world.0;
+        // One comparison says that the world is this one: of another, something stands above the archetype.
+        let archetype = owner >> (POSITION_BITS + SUB_BITS);
+        if archetype >= ARCHETYPES as u64 {
             return None;
         }
+        let owner = Owner(owner);
         let row = Row {
             chunk: owner.position(),
-            row: owner.sub() * ROWS_PER_CHUNK + place.row(),
+            row: owner.sub() * ROWS_PER_CHUNK + place.row() % ROWS_PER_CHUNK,
         };
-        Some((owner.archetype(), row))
+        Some((archetype as u32, row, place))
     }
 }
 
@@ -114,7 +139,7 @@ impl Directory {
 
     /// Says whose a chunk is. O(rows / 2,048).
     pub(crate) fn enter(&self, chunk: &Chunk, world: u16, archetype: u32, position: u32) {
-        let owner = (u64::from(world) + 1) << (ARCHETYPE_BITS + POSITION_BITS + SUB_BITS)
+        let owner = WorldMark::new(world).0
             | u64::from(archetype) << (POSITION_BITS + SUB_BITS)
             | u64::from(position) << SUB_BITS;
         // Ordering: Relaxed. Only the owner, through `&mut` of its world, relies on what it says;
@@ -173,7 +198,7 @@ impl Directory {
 
     /// Where the entities of a world lie, which have these places.
     #[inline(always)]
-    pub(super) fn finder<'a>(&'a self, places: Places<'a>, world: u16) -> Finder<'a> {
+    pub(super) fn finder<'a>(&'a self, places: Places<'a>, world: WorldMark) -> Finder<'a> {
         Finder {
             places,
             owners: self.0.first(),

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::archetype::Column;
 use crate::archetype::archetype::Archetype;
+use crate::archetype::{Carrier, Column};
 
 /// What a move is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +31,8 @@ pub(crate) struct Edge {
     pub(crate) target: u32,
     /// Columns whose values move.
     pub(crate) carried: Box<[Carry]>,
+    /// What moves those, if that is known of their types.
+    pub(crate) carriers: Box<[Carrier]>,
     /// Columns of the source whose values end: taken away, or replaced.
     pub(crate) ended: Box<[Column]>,
     /// For a bundle that comes: where each of its values goes, in its order.
@@ -39,6 +41,9 @@ pub(crate) struct Edge {
     pub(crate) bits: Box<[(u32, u32)]>,
     /// Some value that ends must be dropped.
     pub(crate) ends_drop: bool,
+    /// An entity goes along it by copies alone: to another archetype, nothing that ends is dropped, and nothing can be
+    /// switched off at either end.
+    pub(crate) is_plain: bool,
 }
 
 impl Edge {
@@ -61,14 +66,24 @@ impl Edge {
                 _ => ended.push(*column),
             }
         }
+        let is_carried = |id| {
+            let mut ended = ended.iter().map(|column: &Column| column.id);
+            source.column_of(id).is_some() && ended.all(|ended| ended != id)
+        };
+        let sized = carried.iter().filter(|carry: &&Carry| carry.size > 0);
+        let carriers = Carrier::between(source, target, is_carried, sized.count());
         let bits = source.enabled.iter().filter_map(|bits| {
             let there = target.enabled_of(bits.id)?;
             Some((bits.offset, there.offset))
         });
+        let ends_drop = ended.iter().any(|column| column.drop.is_some());
+        let switches = !source.enabled.is_empty() || !target.enabled.is_empty();
         Self {
             target: target.number,
+            is_plain: target.number != source.number && !ends_drop && !switches,
+            carriers,
             carried: carried.into(),
-            ends_drop: ended.iter().any(|column| column.drop.is_some()),
+            ends_drop,
             bits: bits.collect(),
             ended: ended.into(),
             offsets,

@@ -19,6 +19,7 @@ mod edge;
 mod gaps;
 mod having;
 mod layout;
+mod mover;
 mod refit;
 mod runs;
 #[cfg(test)]
@@ -34,11 +35,12 @@ pub(crate) use archetype::{
 };
 pub(crate) use chunk::{AGING, Chunk, LONG_AGO, NOT_OPEN, is_newer};
 pub(crate) use chunk_list::ChunkList;
-pub(crate) use column::{Column, copy_value};
-pub(crate) use directory::{ARCHETYPES, Finder, ROWS_PER_CHUNK, place};
+pub(crate) use column::{Column, copy_row, copy_value};
+pub(crate) use directory::{ARCHETYPES, Finder, ROWS_PER_CHUNK, WorldMark, place};
 pub(crate) use draft::Draft;
 pub(crate) use edge::{Carry, Change, Edge, Edges};
 pub(crate) use gaps::Move;
 pub(crate) use having::{Cursor, Having, HavingLists, Lists, NO_COLUMN};
+pub(crate) use mover::{Carrier, Mover};
 pub(crate) use refit::{Refit, Refitting};
 pub(crate) use runs::{Rows, copy_bits, copy_rows};

@@ -4,7 +4,7 @@ use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
 use std::io;
 
-use crate::archetype::directory::{Directory, Finder, ROWS_PER_CHUNK, place};
+use crate::archetype::directory::{Directory, Finder, ROWS_PER_CHUNK, WorldMark, place};
 use crate::archetype::world_numbers::WorldNumbers;
 use crate::chunk::{ChunkError, ChunkOptions, MegachunkAllocator, Run};
 use crate::entity::{Entity, EntityIndex, Full, IndexOptions, Place};
@@ -246,7 +246,7 @@ impl Universe {
 
     /// Where the entities of a world lie.
     #[inline(always)]
-    pub(crate) fn finder(&self, world: u16) -> Finder<'_> {
+    pub(crate) fn finder(&self, world: WorldMark) -> Finder<'_> {
         self.directory.finder(self.index.places(), world)
     }
 

@@ -28,6 +28,10 @@ impl Place {
     /// Where an entity lies that had no place and is being destroyed: so nobody can build it any more.
     pub(crate) const LEAVING: Self = Self((Self::CHUNKS - 1) << 12 | (Self::ROWS - 1));
 
+    /// Where nothing lies: no chunk has its row, [`ROWS`](Self::ROWS).
+    #[cfg(not(loom))]
+    pub(crate) const NOWHERE: Self = Self(u32::MAX);
+
     /// The place of `row` in `chunk`; `None` if either is out of range.
     #[must_use]
     pub const fn new(chunk: u32, row: u32) -> Option<Self> {
@@ -43,6 +47,13 @@ impl Place {
     pub(crate) const fn within(chunk: u32, row: u32) -> Self {
         debug_assert!(chunk < Self::CHUNKS && row < Self::ROWS);
         Self(chunk << 12 | row)
+    }
+
+    /// Whether it is the row behind another.
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(crate) const fn is_behind(self, other: Self) -> bool {
+        self.0 == other.0.wrapping_add(1)
     }
 
     /// The place so many rows further on, in the same chunk.
@@ -74,6 +85,13 @@ impl Place {
             Some(place) => !place.0,
             None => 0,
         }
+    }
+
+    /// The inverse of [`encode`](Self::encode), with [`NOWHERE`](Self::NOWHERE) for "no place".
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(crate) const fn decode_any(raw: u32) -> Self {
+        Self(!raw)
     }
 
     /// The inverse of [`encode`](Self::encode).

@@ -1,8 +1,11 @@
 //! `Bundle`: the fragments of one entity, as a tuple.
 
+use core::mem::MaybeUninit;
+
 use crate::fragment::{
     Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, SharedFragment, Value,
 };
+use crate::memory;
 
 /// Fragments and tags that are put into an entity together: a tuple of up to 16 values.
 ///
@@ -11,7 +14,7 @@ use crate::fragment::{
 ///
 /// # Safety
 /// `ids` gives one fragment for each value, in order, with the layout of that value; `write` writes
-/// exactly those, each to its column, and drops none.
+/// exactly those, each to its column, and drops none. `MOVES`, if it is there, moves exactly those, too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a bundle of fragments",
     note = "a bundle is a tuple of 1 to 16 fragments; a single one is `(fragment,)`"
@@ -34,6 +37,10 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     /// `columns` points to [`LEN`](Self::LEN) columns of the right types; each has a row `row`, which
     /// holds no value.
     unsafe fn write(self, columns: *const *mut u8, row: usize);
+
+    /// What moves a row of the values that lie in columns, compiled for their types, if the bundle has it.
+    #[doc(hidden)]
+    const MOVES: Option<RowMoves> = None;
 
     /// Moves the values out that do not lie in columns. Called once, before [`write`](Self::write).
     ///
@@ -118,6 +125,7 @@ macro_rules! with_value {
         {
             const LEN: usize = B::LEN;
             const HAS_VALUES: bool = true;
+            const MOVES: Option<RowMoves> = B::MOVES;
 
             fn ids(
                 registry: &FragmentRegistry,
@@ -172,11 +180,88 @@ unsafe fn write_value<T>(columns: *const *mut u8, at: usize, row: usize, value: 
     }
 }
 
+/// What moves a row of values, compiled for their types. Each array begins at its offset, in the order of the bundle,
+/// which counts `scale` times, behind `base`.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct RowMoves {
+    /// To another row, whose values are gone: offsets, base, scale, from, to. Asks the processor for a last row.
+    pub(crate) close: unsafe fn(*const u32, *mut u8, usize, usize, usize, usize),
+    /// To an empty row of other arrays: an offset here and one there for each value, scales, base and row here, base
+    /// and row there.
+    pub(crate) carry: unsafe fn(*const u32, (u8, u8), *mut u8, usize, *mut u8, usize),
+}
+
+/// Where an array begins.
+///
+/// # Safety
+/// There are so many offsets.
+#[inline(always)]
+unsafe fn array_at(offsets: *const u32, at: usize, base: *mut u8, scale: usize) -> *mut u8 {
+    // SAFETY: the caller's.
+    let offset = unsafe { *offsets.add(at) };
+    base.wrapping_add(offset as usize * scale)
+}
+
+/// Moves a value from a row to another. What has no size need not move, and its array may be anywhere.
+///
+/// # Safety
+/// The arrays have these rows, with a value and without one.
+#[inline(always)]
+unsafe fn move_value<T>(from: *mut u8, row: usize, to: *mut u8, there: usize) {
+    if size_of::<T>() > 0 {
+        let (from, to) = (from.cast::<MaybeUninit<T>>(), to.cast::<MaybeUninit<T>>());
+        // SAFETY: the caller's.
+        unsafe { from.add(row).copy_to_nonoverlapping(to.add(there), 1) };
+    }
+}
+
 macro_rules! bundle {
     ($count:literal: $($type:ident $at:tt),*) => {
         // SAFETY: `ids` and `write` go through the same types in the same order.
         unsafe impl<$($type: Fragment),*> Bundle for ($($type,)*) {
             const LEN: usize = $count;
+            const MOVES: Option<RowMoves> = {
+                unsafe fn close<$($type),*>(
+                    offsets: *const u32,
+                    base: *mut u8,
+                    scale: usize,
+                    from: usize,
+                    hole: usize,
+                    next: usize,
+                ) {
+                    let _ = (offsets, base, scale, from, hole, next);
+                    // SAFETY: the caller's: that many arrays, of these types, with such rows.
+                    $(unsafe {
+                        let array = array_at(offsets, $at, base, scale);
+                        memory::prefetch(array.cast::<$type>().wrapping_add(next));
+                        move_value::<$type>(array, from, array, hole);
+                    })*
+                }
+
+                unsafe fn carry<$($type),*>(
+                    offsets: *const u32,
+                    scales: (u8, u8),
+                    base: *mut u8,
+                    row: usize,
+                    base_there: *mut u8,
+                    there: usize,
+                ) {
+                    let (scale, scale_there) = (usize::from(scales.0), usize::from(scales.1));
+                    let _ = (offsets, base, scale, row, base_there, scale_there, there);
+                    // SAFETY: the caller's: that many arrays here and there, of these types, with such rows.
+                    $(unsafe {
+                        let from = array_at(offsets, 2 * $at, base, scale);
+                        let to = array_at(offsets, 2 * $at + 1, base_there, scale_there);
+                        move_value::<$type>(from, row, to, there);
+                    })*
+                }
+
+                Some(RowMoves {
+                    close: close::<$($type),*>,
+                    carry: carry::<$($type),*>,
+                })
+            };
 
             fn ids(
                 registry: &FragmentRegistry,

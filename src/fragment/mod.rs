@@ -29,7 +29,7 @@ mod value;
 mod values;
 
 #[cfg(not(loom))]
-pub use bundle::{Bundle, WithConstShared, WithPerChunk, WithShared};
+pub use bundle::{Bundle, RowMoves, WithConstShared, WithPerChunk, WithShared};
 #[cfg(not(loom))]
 pub use dynamic::DynamicBundle;
 pub use error::FragmentError;

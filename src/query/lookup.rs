@@ -1,8 +1,9 @@
 //! `QueryLookup`: a query for random access.
 
 use core::marker::PhantomData;
+use core::mem::MaybeUninit;
 
-use crate::archetype::{Chunk, Finder, Row};
+use crate::archetype::{Archetype, Finder, Row};
 use crate::entity::Entity;
 use crate::query::masks::masked;
 use crate::query::matches::Match;
@@ -33,7 +34,7 @@ use crate::world::{World, WorldError};
 pub struct QueryLookup<'q, D: QueryData, F: QueryFilter = ()> {
     finder: Finder<'q>,
     /// For each archetype what it takes to lend a row, where nothing has to be asked first.
-    plain: Vec<Plain<'q, D>>,
+    plain: Vec<Option<Plain<'q, D>>>,
     matches: &'q [Match<D, F>],
     world: &'q World,
     since: u32,
@@ -42,10 +43,10 @@ pub struct QueryLookup<'q, D: QueryData, F: QueryFilter = ()> {
     _data: PhantomData<&'q mut D>,
 }
 
-/// The chunks of an archetype that a query sees without a further question; none if it does not.
+/// An archetype that a query sees without a further question, and where the fragments lie in it.
 struct Plain<'q, D: QueryData> {
-    chunks: &'q [Chunk],
-    data: Option<D::Columns>,
+    archetype: &'q Archetype,
+    data: D::Columns,
 }
 
 /// Entities that are looked up side by side: while the memory of some is on its way, others are found.
@@ -67,17 +68,13 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
         version: u32,
     ) -> Self {
         let last = matches.last().map_or(0, |known| known.archetype + 1);
-        let nothing = |_| Plain {
-            chunks: &[],
-            data: None,
-        };
-        let mut plain: Vec<Plain<'q, D>> = (0..last).map(nothing).collect();
+        let mut plain: Vec<Option<Plain<'q, D>>> = (0..last).map(|_| None).collect();
         for known in matches {
             if F::SEES_ALL && known.masks().is_none() {
-                plain[known.archetype as usize] = Plain {
-                    chunks: &world.archetypes[known.archetype as usize].chunks,
-                    data: Some(known.data),
-                };
+                plain[known.archetype as usize] = Some(Plain {
+                    archetype: &world.archetypes[known.archetype as usize],
+                    data: known.data,
+                });
             }
         }
         Self {
@@ -136,47 +133,62 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
         entities: &[Entity],
         mut each: impl FnMut(usize, Result<D::Item<'_>, WorldError>),
     ) {
-        let expect = |block: &[Entity]| block.iter().for_each(|&entity| self.finder.expect(entity));
-        expect(&entities[..entities.len().min(BLOCK)]);
-        let mut position = 0;
-        while let Some(rest) = entities.get(position..)
-            && !rest.is_empty()
-        {
+        let ahead = entities.iter().take(BLOCK);
+        ahead.for_each(|&entity| self.finder.expect(entity));
+        let mut rest = entities;
+        while !rest.is_empty() {
             let (block, behind) = rest.split_at(rest.len().min(BLOCK));
-            expect(&behind[..behind.len().min(BLOCK)]);
-            let mut found = [None; BLOCK];
-            for (found, &entity) in found.iter_mut().zip(block) {
-                *found = self.finder.find(entity);
-                if let Some((archetype, row)) = *found
-                    && let Some((data, chunk)) = self.plain(archetype, row)
+            let position = entities.len() - rest.len();
+            rest = behind;
+            // Where the data lie of those that are seen without a further question, and which these are.
+            let mut fetches = [const { MaybeUninit::<D::Fetch<'q>>::uninit() }; BLOCK];
+            let mut seen = 0_u32;
+            let mut ahead = behind.iter();
+            for ((lane, &entity), found) in block.iter().enumerate().zip(&mut fetches) {
+                if let Some(&later) = ahead.next() {
+                    self.finder.expect(later);
+                }
+                if let Some((archetype, row)) = self.finder.find(entity)
+                    && let Some(fetch) = self.fetch(archetype, row)
                 {
-                    D::expect(data, self.show(archetype, chunk), row.row as usize);
+                    D::expect(fetch);
+                    found.write(fetch);
+                    seen |= 1 << lane;
                 }
             }
-            for ((at, &entity), found) in (position..).zip(block).zip(found) {
-                // SAFETY: as in `get_mut`; what is lent ends with the call.
-                each(at, unsafe { self.lend(entity, found) });
+            for ((lane, &entity), fetch) in block.iter().enumerate().zip(&fetches) {
+                if seen >> lane & 1 == 1 {
+                    // SAFETY: written above, at a row of a chunk; for the rest as in `get_mut`: what is lent ends with
+                    // the call.
+                    let item = unsafe { D::item(fetch.assume_init(), 0) };
+                    each(position + lane, Ok(item));
+                } else {
+                    each(position + lane, self.ask(entity));
+                }
             }
-            position += block.len();
         }
     }
 
-    /// What it takes to lend a row, where nothing has to be asked first.
-    #[inline(always)]
-    fn plain(&self, archetype: u32, row: Row) -> Option<(D::Columns, &'q Chunk)> {
-        let plain = self.plain.get(archetype as usize)?;
-        Some((plain.data?, plain.chunks.get(row.chunk as usize)?))
+    /// Lends the data of an entity about which something is to be asked, or says why not.
+    #[inline(never)]
+    fn ask(&mut self, entity: Entity) -> Result<D::Item<'_>, WorldError> {
+        // SAFETY: as in `get_mut`.
+        unsafe { self.lend(entity, self.finder.find(entity)) }
     }
 
+    /// Where a row's data lie, if nothing has to be asked first. Notes what is lent for writing.
     #[inline(always)]
-    fn show(&self, archetype: u32, chunk: &'q Chunk) -> ChunkView<'q> {
-        ChunkView {
+    fn fetch(&self, archetype: u32, row: Row) -> Option<D::Fetch<'q>> {
+        let plain = self.plain.get(archetype as usize)?.as_ref()?;
+        let view = ChunkView {
             world: self.world,
-            archetype: &self.world.archetypes[archetype as usize],
-            chunk,
+            archetype: plain.archetype,
+            // SAFETY: the row was found in this archetype.
+            chunk: unsafe { plain.archetype.chunks.at(row.chunk) },
             version: self.version,
             since: self.since,
-        }
+        };
+        Some(D::skip(D::fetch(plain.data, view), row.row as usize))
     }
 
     /// Lends the data of one entity that was looked for, if the query sees it.
@@ -193,11 +205,10 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
         'q: 'a,
     {
         if let Some((archetype, row)) = found
-            && let Some((data, chunk)) = self.plain(archetype, row)
+            && let Some(fetch) = self.fetch(archetype, row)
         {
-            let fetch = D::fetch(data, self.show(archetype, chunk));
             // SAFETY: a row of the chunk; for the rest the caller's.
-            return Ok(unsafe { D::item(fetch, row.row as usize) });
+            return Ok(unsafe { D::item(fetch, 0) });
         }
         // SAFETY: the caller's.
         unsafe {

@@ -4,7 +4,7 @@ use core::any::TypeId;
 use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
 
-use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentRegistry};
+use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentRegistry, RowMoves};
 
 /// "Not made yet."
 pub(crate) const NO_ARCHETYPE: u32 = u32::MAX;
@@ -16,6 +16,8 @@ pub(crate) struct BundleInfo {
     pub(crate) ids: Box<[FragmentId]>,
     /// In the order of their numbers.
     pub(crate) sorted: Box<[FragmentId]>,
+    /// What moves a row of the first so many of `ids`, if the type says so: the others lie in no columns.
+    pub(crate) moves: Option<(RowMoves, usize)>,
     /// The archetype of exactly these fragments, or [`NO_ARCHETYPE`].
     pub(crate) archetype: u32,
     /// Where each value goes in a chunk of that archetype, in the order of the tuple.
@@ -76,6 +78,7 @@ impl Bundles {
         self.infos.push(BundleInfo {
             ids: ids.into(),
             sorted: ids.into(),
+            moves: None,
             archetype: NO_ARCHETYPE,
             offsets: Box::default(),
         });
@@ -102,6 +105,7 @@ impl Bundles {
                 self.infos.push(BundleInfo {
                     ids: ids.into(),
                     sorted: sorted.into(),
+                    moves: B::MOVES.map(|moves| (moves, B::LEN)),
                     archetype: NO_ARCHETYPE,
                     offsets: Box::default(),
                 });

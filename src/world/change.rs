@@ -1,9 +1,9 @@
 //! Entities change their composition: fragments come, go, are replaced.
 
 use crate::archetype::{
-    Archetype, Change, Chunk, Edge, Row, SharedId, copy_value, read_bit, write_bit,
+    Archetype, Change, Chunk, Edge, Row, SharedId, copy_row, copy_value, place, read_bit, write_bit,
 };
-use crate::entity::Entity;
+use crate::entity::{Entity, Place};
 use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{Bundle, FragmentId, FragmentKind, SharedFragment, Value};
 use crate::world::compose::EdgeRef;
@@ -34,19 +34,106 @@ impl World {
     #[inline]
     #[doc(alias = "insert")]
     pub fn add<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
-        let (archetype, row) = self.find(entity)?;
+        let Some((archetype, row, place)) = self.finder().find_place(entity) else {
+            return Err(self.refuse(entity));
+        };
         if B::HAS_VALUES {
             return self.come_with_values(archetype, row, entity, Change::Add, bundle);
         }
         let number = self.bundles.number::<B>(self.universe.registry())?;
         let edge = self.edge_for(archetype, Change::Add(number))?;
-        let panicked = if self.watches(edge.target, ADDED) {
-            self.add_watched(archetype, row, entity, &edge, bundle)?
-        } else {
-            self.add_along(archetype, row, entity, &edge, bundle)?
-        };
-        resume(panicked);
+        if !edge.is_plain || self.watches(edge.target, ADDED) {
+            resume(self.add_told(archetype, row, entity, &edge, bundle)?);
+            return Ok(());
+        }
+        let to = self.room_on(archetype, row, &edge)?;
+        // SAFETY: found in this row, from which the edge leads to that one. Its columns have it, where nothing is
+        // carried to.
+        unsafe {
+            self.move_plainly((archetype, row, place), entity, &edge, to, |chunk| {
+                write_bundle(bundle, chunk, &edge, to.row);
+            });
+        }
         Ok(())
+    }
+
+    /// Adds a bundle where more is to be done than to move values: somebody watches, or see [`Edge::is_plain`].
+    #[inline(never)]
+    fn add_told<B: Bundle>(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        entity: Entity,
+        edge: &Edge,
+        bundle: B,
+    ) -> Result<Panicked, WorldError> {
+        if self.watches(edge.target, ADDED) {
+            self.add_watched(archetype, row, entity, edge, bundle)
+        } else {
+            self.add_along(archetype, row, entity, edge, bundle)
+        }
+    }
+
+    /// An empty row at the other end of an edge, among entities with the same shared values.
+    #[inline(always)]
+    fn room_on(&mut self, archetype: u32, row: Row, edge: &Edge) -> Result<Row, WorldError> {
+        let group = self.same_group(archetype, row.chunk, edge.target);
+        self.room(edge.target, group)
+    }
+
+    /// Moves an entity from a row, which is at a place, along an edge that is plain and leads elsewhere, to the row
+    /// behind the last of a chunk there. `write` puts the values there that come.
+    ///
+    /// # Safety
+    /// The entity lies in the row, in the edge's source, and that chunk is one of its target. `write` writes all that
+    /// is not carried.
+    #[inline(always)]
+    unsafe fn move_plainly(
+        &mut self,
+        (archetype, row, from): (u32, Row, Place),
+        entity: Entity,
+        edge: &Edge,
+        to: Row,
+        write: impl FnOnce(&Chunk),
+    ) {
+        let version = self.version();
+        let next = self.next_hole(from, row);
+        let archetypes = self.archetypes.as_mut_ptr();
+        // SAFETY: an edge leads between two archetypes that there are; a plain one, between two that differ.
+        let (source, target) = unsafe {
+            let source = &mut *archetypes.add(archetype as usize);
+            (source, &mut *archetypes.add(edge.target as usize))
+        };
+        // SAFETY: the caller's: the entity moves, and its old row is closed.
+        let (has_room, is_full) = unsafe {
+            let chunk = target.chunks.at_mut(to.chunk);
+            carry_row(source.chunks.at(row.chunk), row.row, chunk, to.row, edge);
+            write(chunk);
+            chunk.handles().add(to.row as usize).write(entity);
+            let index = self.universe.index();
+            index.replace_place(entity, place(chunk.run, to.row));
+            chunk.len += 1;
+            chunk.filled(version);
+            let is_full = chunk.is_full();
+            target.entities += 1;
+            (
+                source.fill_hole(&self.universe, row, from, next, version),
+                is_full,
+            )
+        };
+        if is_full {
+            self.is_full(edge.target, to.chunk);
+        }
+        if has_room {
+            self.has_room(archetype, row.chunk);
+        }
+    }
+
+    /// After a row was filled: the chunk was open, and is full.
+    #[cold]
+    #[inline(never)]
+    fn is_full(&mut self, archetype: u32, chunk: u32) {
+        self.archetypes[archetype as usize].close(chunk);
     }
 
     /// Adds a bundle along its edge; what replaced values' drops panicked with.
@@ -147,16 +234,36 @@ impl World {
     /// If the `drop` of a value panics; the fragments are gone then.
     #[inline]
     pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<bool, WorldError> {
-        let (archetype, row) = self.find(entity)?;
+        let Some((archetype, row, place)) = self.finder().find_place(entity) else {
+            return Err(self.refuse(entity));
+        };
         let number = self.bundles.number::<B>(self.universe.registry())?;
         let edge = self.edge_for(archetype, Change::Remove(number))?;
+        if !edge.is_plain || self.watches(archetype, REMOVED) {
+            return self.remove_told(archetype, row, entity, &edge);
+        }
+        let to = self.room_on(archetype, row, &edge)?;
+        // SAFETY: found in this row, from which the edge leads to that one. All that is there is carried there.
+        unsafe { self.move_plainly((archetype, row, place), entity, &edge, to, |_| {}) };
+        Ok(true)
+    }
+
+    /// Takes fragments away where more is to be done than to move values: somebody watches, or see [`Edge::is_plain`].
+    #[inline(never)]
+    fn remove_told(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        entity: Entity,
+        edge: &Edge,
+    ) -> Result<bool, WorldError> {
         if edge.target == archetype {
             return Ok(false);
         }
         let panicked = if self.watches(archetype, REMOVED) {
-            self.remove_watched(archetype, row, entity, &edge)?
+            self.remove_watched(archetype, row, entity, edge)?
         } else {
-            self.remove_along(archetype, row, entity, &edge)?
+            self.remove_along(archetype, row, entity, edge)?
         };
         resume(panicked);
         Ok(true)
@@ -220,9 +327,7 @@ impl World {
             Self::carry_bits(source, target, row, edge, to);
         }
         source.close_row(&self.universe, self.number, row, version);
-        if !source.retired_keys.is_empty() {
-            self.settle_groups(archetype);
-        }
+        self.settle_groups(archetype);
     }
 
     #[cold]
@@ -509,11 +614,27 @@ pub(super) fn carry(source: &Archetype, row: Row, target: &Archetype, to: Row, e
     let from_chunk = &source.chunks[row.chunk as usize];
     let to_chunk = &target.chunks[to.chunk as usize];
     // SAFETY: rows of two chunks; the source's row will be closed.
+    unsafe { carry_row(from_chunk, row.row, to_chunk, to.row, edge) };
+}
+
+/// Moves the values of a row along an edge.
+///
+/// # Safety
+/// The chunks are of the edge's archetypes, and have these rows: one that will be closed, and an empty one.
+#[inline(always)]
+unsafe fn carry_row(from_chunk: &Chunk, row: u32, to_chunk: &Chunk, to: u32, edge: &Edge) {
+    // SAFETY: the caller's.
     unsafe {
         match (from_chunk.arrays(), to_chunk.arrays()) {
-            (Some(from), Some(to_arrays)) => {
-                carry_values(edge, |at| from.at(at), row, |at| to_arrays.at(at), to);
-            }
+            (Some(from), Some(into)) => match &*edge.carriers {
+                [carrier] => carrier.carry(from, row as usize, into, to as usize),
+                [] => carry_values(edge, |at| from.at(at), row, |at| into.at(at), to),
+                carriers => {
+                    for carrier in carriers {
+                        carrier.carry(from, row as usize, into, to as usize);
+                    }
+                }
+            },
             _ => carry_refit(edge, from_chunk, row, to_chunk, to),
         }
     }
@@ -527,20 +648,14 @@ pub(super) fn carry(source: &Archetype, row: Row, target: &Archetype, to: Row, e
 unsafe fn carry_values(
     edge: &Edge,
     from: impl Fn(u32) -> *mut u8,
-    row: Row,
+    row: u32,
     into: impl Fn(u32) -> *mut u8,
-    to: Row,
+    to: u32,
 ) {
     for carry in &edge.carried {
-        let size = carry.size as usize;
+        let (row, there) = (row as usize, to as usize);
         // SAFETY: the caller's.
-        unsafe {
-            copy_value(
-                from(carry.from).add(row.row as usize * size),
-                into(carry.to).add(to.row as usize * size),
-                carry.size,
-            );
-        }
+        unsafe { copy_row(from(carry.from), row, into(carry.to), there, carry.size) };
     }
 }
 
@@ -550,7 +665,7 @@ unsafe fn carry_values(
 /// As there.
 #[cold]
 #[inline(never)]
-unsafe fn carry_refit(edge: &Edge, from: &Chunk, row: Row, into: &Chunk, to: Row) {
+unsafe fn carry_refit(edge: &Edge, from: &Chunk, row: u32, into: &Chunk, to: u32) {
     // SAFETY: the caller's.
     unsafe { carry_values(edge, |at| from.array(at), row, |at| into.array(at), to) };
 }

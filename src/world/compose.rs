@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::{
-    ARCHETYPES, Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Group, SharedId,
+    ARCHETYPES, Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Group, Mover,
+    SharedId,
 };
 use crate::fragment::{Bundle, FragmentError, FragmentId, Value};
-use crate::world::bundles::NO_ARCHETYPE;
+use crate::world::bundles::{BundleInfo, NO_ARCHETYPE};
+use crate::world::watch::watch;
 use crate::world::{World, WorldError};
 
 impl World {
@@ -65,6 +67,7 @@ impl World {
             needs_drop: draft.columns.iter().any(|column| column.drop.is_some()),
             staggered: draft.staggered,
             columns: draft.columns,
+            movers: Box::default(),
             entities: 0,
             groups: Vec::new(),
             group_of: HashMap::new(),
@@ -78,8 +81,10 @@ impl World {
             versions: draft.versions,
             edges: Edges::default(),
             watched: 0,
+            ends_quietly: false,
         };
-        archetype.watched = self.watched_kinds(&archetype);
+        let kinds = self.watched_kinds(&archetype);
+        watch(&mut archetype, kinds, self.universe.is_ordered());
         if archetype.shared.is_empty() {
             // The only group.
             archetype.groups.push(Group {
@@ -122,21 +127,28 @@ impl World {
         let ids = self.bundles.infos[number].sorted.clone();
         let archetype = self.archetype_of(&ids)?;
         let offsets = self.offsets_in(archetype, &self.bundles.infos[number].ids);
+        self.learn_movers(&[], archetype, number);
         let info = &mut self.bundles.infos[number];
         info.offsets = offsets;
         info.archetype = archetype;
         Ok(())
     }
 
+    /// Remembers how the rows of an archetype move that has the columns of another, with these movers, and the fragments
+    /// of a bundle.
+    fn learn_movers(&mut self, before: &[Mover], archetype: u32, bundle: usize) {
+        let BundleInfo { moves, ids, .. } = &self.bundles.infos[bundle];
+        let archetype = &mut self.archetypes[archetype as usize];
+        if let Some((moves, columns)) = *moves
+            && archetype.movers.is_empty()
+        {
+            archetype.movers = Mover::after(before, archetype, moves, &ids[..columns]);
+        }
+    }
+
     /// Where values of these fragments go in a chunk of an archetype. A tag's goes anywhere.
     pub(crate) fn offsets_in(&self, archetype: u32, ids: &[FragmentId]) -> Box<[u32]> {
-        let archetype = &self.archetypes[archetype as usize];
-        ids.iter()
-            .map(|&id| {
-                let column = archetype.column_of(id);
-                column.map_or(0, |at| archetype.columns[at].offset)
-            })
-            .collect()
+        self.archetypes[archetype as usize].offsets_of(ids)
     }
 
     /// The edge from an archetype for a change.
@@ -167,6 +179,13 @@ impl World {
             ids.dedup();
         }
         let target = self.target_of(source, &ids, come.as_ref().map(|(_, sorted)| &**sorted))?;
+        if let Change::Add(come) = change {
+            let before = &self.archetypes[source as usize];
+            if !before.movers.is_empty() || before.columns.is_empty() {
+                let before = before.movers.clone();
+                self.learn_movers(&before, target, come as usize);
+            }
+        }
         let (offsets, sorted) = match come {
             Some((ids, sorted)) => (self.offsets_in(target, &ids), sorted),
             None => Default::default(),

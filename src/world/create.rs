@@ -56,11 +56,11 @@ impl World {
         coming: usize,
     ) -> Result<Row, WorldError> {
         let data = &self.archetypes[archetype as usize];
-        let chunk = match data.groups[group as usize].open.last() {
-            Some(&chunk) => chunk,
-            None => self.add_room(archetype, group, coming)?,
+        let Some(&chunk) = data.groups[group as usize].open.last() else {
+            return self.add_room(archetype, group, coming);
         };
-        let row = self.archetypes[archetype as usize].chunks[chunk as usize].len;
+        // SAFETY: what is open is there.
+        let row = unsafe { data.chunks.at(chunk) }.len;
         Ok(Row { chunk, row })
     }
 
@@ -68,7 +68,7 @@ impl World {
     /// that has no other goes, and its shared values are let go.
     #[cold]
     #[inline(never)]
-    fn add_room(&mut self, archetype: u32, group: u32, coming: usize) -> Result<u32, WorldError> {
+    fn add_room(&mut self, archetype: u32, group: u32, coming: usize) -> Result<Row, WorldError> {
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
         let mut panicked = None;
@@ -81,7 +81,10 @@ impl World {
             self.settle_groups(archetype);
         }
         match added {
-            Some(added) => Ok(added?),
+            Some(added) => Ok(Row {
+                chunk: added?,
+                row: 0,
+            }),
             None => {
                 resume(panicked);
                 unreachable!("nothing was added, because of a panic")

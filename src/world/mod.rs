@@ -45,7 +45,7 @@ pub use snapshot::{SnapshotError, SnapshotOptions};
 pub use stats::{ArchetypeStats, WorldStats};
 pub use view::{EntityView, EntityViewMut};
 
-use crate::archetype::{AGING, Archetype, Finder, HavingLists, Row};
+use crate::archetype::{AGING, Archetype, Finder, HavingLists, Row, WorldMark};
 use crate::entity::{Entity, EntityError, EntityFault, Place};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -100,6 +100,8 @@ pub struct World {
     pub(crate) universe: Arc<Universe>,
     /// Its number in the universe.
     pub(crate) number: u16,
+    /// What is said of its chunks.
+    mark: WorldMark,
     /// Keeps the number, here and for whoever may outlive the world.
     pub(crate) seat: Arc<Seat>,
     /// What upper rooms keep with the world.
@@ -133,6 +135,8 @@ pub struct World {
     pub(crate) watch: Watch,
     pub(crate) names: Names,
     pub(crate) resources: Resources,
+    /// The place that an entity left last, of those that went one by one.
+    left: Place,
 }
 
 /// A world's number in its universe, given back when nobody has it any more.
@@ -178,6 +182,7 @@ impl World {
         Ok(Self {
             universe: Arc::clone(universe),
             number,
+            mark: WorldMark::new(number),
             seat: Arc::new(Seat {
                 universe: Arc::clone(universe),
                 number,
@@ -200,6 +205,7 @@ impl World {
             watch: Watch::default(),
             names: Names::default(),
             resources: Resources::default(),
+            left: Place::NOWHERE,
         })
     }
 
@@ -340,7 +346,7 @@ impl World {
     /// Where the entities of this world lie.
     #[inline(always)]
     pub(crate) fn finder(&self) -> Finder<'_> {
-        self.universe.finder(self.number)
+        self.universe.finder(self.mark)
     }
 
     /// Why an entity is not built in this world.

@@ -25,6 +25,14 @@ pub(crate) const REMOVED: u8 = 8;
 /// "No archetype."
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
+/// Says of which kinds of change of an archetype's entities the watcher wants to hear, in a universe whose ids depend on
+/// threads or do not.
+pub(super) fn watch(data: &mut Archetype, kinds: u8, ordered: bool) {
+    data.watched = kinds;
+    data.ends_quietly =
+        kinds & DESTROYED == 0 && !data.needs_drop && data.enabled.is_empty() && !ordered;
+}
+
 /// Neighbouring rows with the same change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WatchedRows {
@@ -160,7 +168,8 @@ impl World {
         self.watch.kinds = kinds;
         let watcher = self.watch.watcher.as_deref();
         for data in &mut self.archetypes {
-            data.watched = watcher.map_or(0, |watcher| watcher.kinds_of(data));
+            let kinds = watcher.map_or(0, |watcher| watcher.kinds_of(data));
+            watch(data, kinds, self.universe.is_ordered());
         }
         result
     }

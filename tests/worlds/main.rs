@@ -11,6 +11,7 @@ mod determinism;
 mod dynamic;
 mod features;
 mod life;
+mod moves;
 mod rows;
 mod snapshots;
 mod whole_chunks;

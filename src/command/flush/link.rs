@@ -209,10 +209,12 @@ impl World {
             edge: Edge {
                 target: archetype,
                 carried: carried.collect(),
+                carriers: Box::default(),
                 ended: Box::default(),
                 offsets: Box::default(),
                 bits: Box::default(),
                 ends_drop: false,
+                is_plain: false,
             },
         })
     }

@@ -46,7 +46,7 @@ impl Places<'_> {
         crate::memory::prefetch(self.slots.as_ptr().wrapping_add(index));
     }
 
-    /// Where an entity lies; `None` if it does not live, or has no place. Wait-free, one load.
+    /// Where an entity lies; `None` if it does not live, [`Place::NOWHERE`] if it has no place. Wait-free, one load.
     ///
     /// Says nothing about what was written before the entity came there, unless it lies in the world that the
     /// caller has borrowed: what came there came before the borrow began.
@@ -61,11 +61,7 @@ impl Places<'_> {
         // of this one, so that a word that names this world is older than the borrow.
         let word = slot.load(Ordering::Relaxed);
         // A handle's version is odd, so a dead slot never matches.
-        if slot::version(word) == entity.version() {
-            slot::place(word)
-        } else {
-            None
-        }
+        (slot::version(word) == entity.version()).then(|| slot::place_or_nowhere(word))
     }
 }
 
@@ -145,6 +141,20 @@ impl EntityIndex {
         }
     }
 
+    /// [`set_place`](Self::set_place) of an entity that has a place.
+    ///
+    /// # Safety
+    /// The entity lives.
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(crate) unsafe fn replace_place(&self, entity: Entity, place: Place) {
+        debug_assert!(self.exists(entity));
+        // SAFETY: the caller's: what lives has a slot.
+        let slot = unsafe { self.shared.core.slot(entity.index()) };
+        // Ordering: as in `set_place`.
+        slot.store(slot::pack(entity.version(), Some(place)), Ordering::Release);
+    }
+
     /// Destroys an entity that nobody else destroys, changes or builds meanwhile: one that lies in a world,
     /// which the caller has to itself. Wait-free, no read-modify-write but two in 64.
     ///
@@ -154,10 +164,24 @@ impl EntityIndex {
     #[inline(always)]
     pub(crate) fn destroy_owned(&self, entity: Entity) {
         debug_assert!(self.exists(entity));
-        if entity.version() > slot::LAST_VERSION - 4 || entity.index() as usize >= Self::CAPACITY {
+        if entity.index() as usize >= Self::CAPACITY {
             return self.retire_owned(entity);
         }
         // SAFETY: just checked.
+        unsafe { self.destroy_found(entity) };
+    }
+
+    /// [`destroy_owned`](Self::destroy_owned) of an entity that was found.
+    ///
+    /// # Safety
+    /// The entity lives.
+    #[inline(always)]
+    pub(crate) unsafe fn destroy_found(&self, entity: Entity) {
+        debug_assert!(self.exists(entity));
+        if entity.version() > slot::LAST_VERSION - 4 {
+            return self.retire_owned(entity);
+        }
+        // SAFETY: the caller's: what lives has a slot.
         let slot = unsafe { self.shared.core.slot(entity.index()) };
         // Ordering: Release, as in `Core::bury`.
         slot.store(slot::dead(entity.version() + 2), Ordering::Release);

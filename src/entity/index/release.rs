@@ -94,19 +94,43 @@ impl Core {
         }
         // From the first slot given back to the last hint.
         let _lag = tally.lag.begin();
-        let mut slots = 0;
-        for neighbours in older.windows(2) {
-            let word = neighbours[0] / WORD_BITS;
-            slots |= 1 << (neighbours[0] % WORD_BITS);
-            if neighbours[1] / WORD_BITS == word {
-                continue;
+        let first = older[0];
+        let neighbours = (first..).zip(&older[..OLDER]);
+        if neighbours.fold(true, |so_far, (next, &index)| so_far & (index == next)) {
+            let (word, lane) = (first / WORD_BITS, first % WORD_BITS);
+            let slots = u128::from(FULL >> (WORD_BITS - OLDER as u32)) << lane;
+            self.spill_slots(cache, word, slots as u64 & FULL);
+            if slots >> WORD_BITS != 0 {
+                self.spill_slots(cache, word + 1, (slots >> WORD_BITS) as u64);
             }
-            if word == cache.word {
-                cache.mask |= slots;
-            } else if self.release_slots(word, slots) {
-                self.open_lanes(span::of(word), 0, span::lane(word));
+            return;
+        }
+        let mut older = older.iter().copied();
+        let Some(mut index) = older.next() else {
+            return;
+        };
+        while index != u32::MAX {
+            let word = index / WORD_BITS;
+            let mut slots = 0;
+            // The last one, which is of no word, ends it.
+            for next in &mut older {
+                slots |= 1 << (index % WORD_BITS);
+                index = next;
+                if index / WORD_BITS != word {
+                    break;
+                }
             }
-            slots = 0;
+            self.spill_slots(cache, word, slots);
+        }
+    }
+
+    /// Gives slots of a word back, or keeps them, if they are of the word that the cache has claimed.
+    #[inline(always)]
+    fn spill_slots(&self, cache: &mut Cache, word: u32, slots: u64) {
+        if word == cache.word {
+            cache.mask |= slots;
+        } else if self.release_slots(word, slots) {
+            self.open_lanes(span::of(word), 0, span::lane(word));
         }
     }
 

@@ -26,6 +26,13 @@ pub(crate) const fn place(word: u64) -> Option<Place> {
     Place::decode(word as u32)
 }
 
+/// The place in a slot word, or [`Place::NOWHERE`].
+#[inline(always)]
+#[cfg(not(loom))]
+pub(crate) const fn place_or_nowhere(word: u64) -> Place {
+    Place::decode_any(word as u32)
+}
+
 /// A slot word.
 #[inline(always)]
 pub(crate) const fn pack(version: u32, place: Option<Place>) -> u64 {

@@ -39,8 +39,8 @@ unsafe impl<T: Fragment> QueryData for &T {
     }
 
     #[inline(always)]
-    fn expect(offset: u32, chunk: ChunkView<'_>, row: usize) {
-        memory::prefetch(array::<T>(chunk, offset).wrapping_add(row));
+    fn expect(array: Self::Fetch<'_>) {
+        memory::prefetch(array);
     }
 
     #[inline(always)]
@@ -101,8 +101,8 @@ unsafe impl<T: Fragment> QueryData for &mut T {
     }
 
     #[inline(always)]
-    fn expect(at: At, chunk: ChunkView<'_>, row: usize) {
-        memory::prefetch(array::<T>(chunk, at.offset).wrapping_add(row));
+    fn expect(array: Self::Fetch<'_>) {
+        memory::prefetch(array);
     }
 
     #[inline(always)]

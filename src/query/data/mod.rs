@@ -98,11 +98,11 @@ pub unsafe trait QueryData {
         let _ = (columns, chunk);
     }
 
-    /// Asks the processor for a row that will be lent soon.
+    /// Asks the processor for a first row that will be lent soon.
     #[doc(hidden)]
     #[inline(always)]
-    fn expect(columns: Self::Columns, chunk: ChunkView<'_>, row: usize) {
-        let _ = (columns, chunk, row);
+    fn expect(fetch: Self::Fetch<'_>) {
+        let _ = fetch;
     }
 
     /// The same from row `rows` on.

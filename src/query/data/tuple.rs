@@ -39,8 +39,8 @@ macro_rules! tuple {
             }
 
             #[inline(always)]
-            fn expect(columns: Self::Columns, chunk: ChunkView<'_>, row: usize) {
-                $($data::expect(columns.$at, chunk, row);)*
+            fn expect(fetch: Self::Fetch<'_>) {
+                $($data::expect(fetch.$at);)*
             }
 
             #[inline(always)]

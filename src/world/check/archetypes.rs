@@ -1,6 +1,6 @@
 //! Archetypes, their groups, chunks and rows.
 
-use crate::archetype::{Archetype, LONG_AGO, NOT_OPEN, begin, place};
+use crate::archetype::{Archetype, LONG_AGO, Mover, NOT_OPEN, begin, place};
 use crate::chunk::CHUNK_BYTES;
 use crate::entity::Entity;
 use crate::world::World;
@@ -177,6 +177,8 @@ impl World {
                 });
             }
         }
+        let moved = data.movers.is_empty() || Mover::move_all(&data.movers, data);
+        found.expect(moved, at, || "what moves its rows loses a column".into());
         found.expect(data.retired_keys.is_empty(), at, || {
             "the values of a group that has gone were not let go".into()
         });

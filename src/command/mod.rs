@@ -2,7 +2,7 @@
 //!
 //! A [`Commands`] records what is to change. What it creates is written to where it will stay: a *private
 //! chunk*, which only the recorder knows, and which the flush links to the world without copying it. All
-//! else is some bytes in a [log], and the values. The [flush](crate::world::World::flush) merges commands to one net
+//! else is some bytes in a *log*, and the values. The [flush](crate::world::World::flush) merges commands to one net
 //! change for each entity and applies them on all threads, with the same result for any number.
 //!
 //! A *lane* is the memory of one recorder at a time; lanes are kept in a lock-free

@@ -51,7 +51,15 @@ impl Word {
 struct Mark {
     words: u32,
     entities: u32,
+    /// Where the payloads' numbers of rows begin, which another mark may have, too; and for how many payloads.
     rows: usize,
+    payloads: usize,
+}
+
+impl Mark {
+    fn rows(self) -> Range<usize> {
+        self.rows..self.rows + self.payloads
+    }
 }
 
 /// The commands of a lane.
@@ -144,13 +152,21 @@ impl Log {
     /// Sets a mark before the next command.
     fn mark(&mut self, payloads: &[Payload]) {
         self.last = 0;
+        let rows = payloads.iter().map(|payload| payload.len() as u32);
+        // Many recorders have no values.
+        let last = self.marks.last().map_or(0..0, |mark| mark.rows());
+        let rows = if rows.clone().eq(self.rows[last.clone()].iter().copied()) {
+            last.start
+        } else {
+            self.rows.extend(rows);
+            self.rows.len() - payloads.len()
+        };
         self.marks.push(Mark {
             words: self.words.len() as u32,
             entities: self.entities.len() as u32,
-            rows: self.rows.len(),
+            rows,
+            payloads: payloads.len(),
         });
-        let rows = payloads.iter().map(|payload| payload.len() as u32);
-        self.rows.extend(rows);
     }
 
     /// The parts of some commands, which begin and end where a recorder did, or a [part](Part).
@@ -163,16 +179,14 @@ impl Log {
         let end = begins(first, commands.end);
         (first..end).map(move |at| {
             let mark = self.marks[at];
-            let next = self.marks.get(at + 1).copied().unwrap_or(Mark {
-                words: self.words.len() as u32,
-                entities: self.entities.len() as u32,
-                rows: self.rows.len(),
-            });
+            let next = self.marks.get(at + 1);
+            let all = (self.words.len() as u32, self.entities.len() as u32);
+            let (words, entities) = next.map_or(all, |next| (next.words, next.entities));
             Part {
                 first: mark.words,
-                words: &self.words[mark.words as usize..next.words as usize],
-                entities: &self.entities[mark.entities as usize..next.entities as usize],
-                rows: &self.rows[mark.rows..next.rows],
+                words: &self.words[mark.words as usize..words as usize],
+                entities: &self.entities[mark.entities as usize..entities as usize],
+                rows: &self.rows[mark.rows()],
             }
         })
     }

@@ -14,7 +14,7 @@ use crate::memory;
 ///
 /// # Safety
 /// `ids` gives one fragment for each value, in order, with the layout of that value; `write` writes
-/// exactly those, each to its column, and drops none. `MOVES`, if it is there, moves exactly those, too.
+/// exactly those, each to its column, drops none and does not panic. `MOVES`, if it is there, moves exactly those, too.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a bundle of fragments",
     note = "a bundle is a tuple of 1 to 16 fragments; a single one is `(fragment,)`"

@@ -129,10 +129,11 @@ impl Scratch {
         state
     }
 
-    /// Visits the rows that were named, in order, with what is known of them.
+    /// Visits the rows of a chunk with so many that were named, in order, with what is known of them.
     #[inline(always)]
-    fn each_named(&self, mut visit: impl FnMut(u32, RowState)) {
-        for (word, &named) in self.named.iter().enumerate() {
+    fn each_named(&self, len: u32, mut visit: impl FnMut(u32, RowState)) {
+        let words = &self.named[..len.div_ceil(64) as usize];
+        for (word, &named) in words.iter().enumerate() {
             let mut left = named;
             while left != 0 {
                 let row = 64 * word as u32 + left.trailing_zeros();
@@ -205,7 +206,7 @@ pub(super) fn merge(scratch: &mut Scratch, ops: &Ops<'_>, chunk: Chunk<'_>, len:
             scratch.name(item.row).last = if is_one_op { item.at } else { at };
         }
         let mut count = 0;
-        scratch.each_named(|row, state| {
+        scratch.each_named(len, |row, state| {
             rows[count as usize].write(row);
             last[count as usize].write(state.last);
             count += 1;
@@ -223,7 +224,7 @@ pub(super) fn merge(scratch: &mut Scratch, ops: &Ops<'_>, chunk: Chunk<'_>, len:
         // Groups, and how many rows each has.
         let mut group_of = core::mem::take(&mut scratch.group_of);
         group_of.resize(scratch.nets.all.len(), NONE);
-        scratch.each_named(|_, state| {
+        scratch.each_named(len, |_, state| {
             let number = &mut group_of[state.net as usize];
             if *number == NONE {
                 *number = work.groups.len() as u32;
@@ -239,7 +240,7 @@ pub(super) fn merge(scratch: &mut Scratch, ops: &Ops<'_>, chunk: Chunk<'_>, len:
             next.push(first);
             first += group.count;
         }
-        scratch.each_named(|row, state| {
+        scratch.each_named(len, |row, state| {
             let next = &mut next[group_of[state.net as usize] as usize];
             rows[*next as usize].write(row);
             last[*next as usize].write(state.last);

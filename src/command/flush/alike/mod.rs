@@ -96,7 +96,6 @@ pub(super) fn alike(
     let (same, known) = same(parts, kept, ops)?;
     let total = parts.iter().map(|part| part.log.words.len()).sum();
     let rows = Rows::of(world, total)?;
-    let places = world.universe.index().places();
     let threads = if parallel(total) {
         rayon::current_num_threads().min(SHARES)
     } else {
@@ -109,7 +108,7 @@ pub(super) fn alike(
         shares.resize_with(used, Share::default);
     }
     let marked = &mut shares[..used];
-    let mark = |(share, parts): (&mut Share, &[Same<'_>])| share.mark(&rows, places, parts, kept);
+    let mark = |(share, parts): (&mut Share, &[Same<'_>])| share.mark(&rows, parts, kept);
     if threads > 1 {
         let shares = marked.par_iter_mut().zip(same.par_chunks(each));
         shares.for_each(mark);
@@ -122,7 +121,7 @@ pub(super) fn alike(
             let commands = part.log.commands();
             commands.map(|(entity, word)| (part.op(word), entity))
         });
-        lost.extend(commands.filter(|&(_, entity)| rows.find(places, entity) == NONE));
+        lost.extend(commands.filter(|&(_, entity)| rows.find(entity) == NONE));
     }
     let writer = Writer {
         shares: marked,

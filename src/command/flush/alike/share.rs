@@ -8,7 +8,6 @@ use crate::archetype::copy_value;
 use crate::command::flush::alike::rows::Rows;
 use crate::command::flush::alike::{Kept, SHORT, Same};
 use crate::command::lane::NONE;
-use crate::entity::Places;
 use crate::sync::geometry::WORD_BITS;
 
 /// So many entities ahead memory is asked for.
@@ -41,17 +40,17 @@ impl Share {
     }
 
     /// Marks what the commands of some parts name.
-    pub(super) fn mark(&mut self, rows: &Rows, places: Places<'_>, parts: &[Same<'_>], kept: Kept) {
+    pub(super) fn mark(&mut self, rows: &Rows<'_>, parts: &[Same<'_>], kept: Kept) {
         self.named.clear();
         self.named.resize(rows.count / WORD_BITS as usize, 0);
         self.has_lost = false;
         match kept {
-            Kept::Nothing => self.mark_each(rows, places, parts, |_, _, _, _| {}),
+            Kept::Nothing => self.mark_each(rows, parts, |_, _, _, _| {}),
             Kept::Numbers => {
                 if self.numbers.len() < rows.count {
                     self.numbers.resize(rows.count, NONE);
                 }
-                self.mark_each(rows, places, parts, |share, row, same, nth| {
+                self.mark_each(rows, parts, |share, row, same, nth| {
                     share.numbers[row as usize] = same.first + nth;
                 });
             }
@@ -60,7 +59,7 @@ impl Share {
                 if self.values.len() < rows.count * size {
                     self.values.resize(rows.count * size, MaybeUninit::uninit());
                 }
-                self.mark_each(rows, places, parts, |share, row, same, nth| {
+                self.mark_each(rows, parts, |share, row, same, nth| {
                     let to = &mut share.values[row as usize * size..][..size];
                     let Some(payload) = same.payload else { return };
                     // SAFETY: a command's value, as long as those that are kept; nobody drops it.
@@ -74,7 +73,7 @@ impl Share {
     }
 
     /// Takes the values that later shares have kept, of `size` bytes each.
-    pub(super) fn take_over(&mut self, later: &[Self], rows: &Rows, size: usize) {
+    pub(super) fn take_over(&mut self, later: &[Self], rows: &Rows<'_>, size: usize) {
         if later.is_empty() {
             return;
         }
@@ -106,15 +105,14 @@ impl Share {
     #[inline(always)]
     fn mark_each(
         &mut self,
-        rows: &Rows,
-        places: Places<'_>,
+        rows: &Rows<'_>,
         parts: &[Same<'_>],
         keep: impl Fn(&mut Self, u32, &Same<'_>, u32),
     ) {
         for same in parts {
             let log = &same.part.log;
             let mut name = |(entity, nth)| {
-                let row = rows.find(places, entity);
+                let row = rows.find(entity);
                 if row == NONE {
                     self.has_lost = true;
                     return;
@@ -127,7 +125,7 @@ impl Share {
                 let ahead = ahead.map(Some).chain(core::iter::repeat(None));
                 for ((&entity, nth), later) in log.entities.iter().zip(0..).zip(ahead) {
                     if let Some(&later) = later {
-                        places.expect(later);
+                        rows.expect(later);
                     }
                     name((entity, nth));
                 }

@@ -72,7 +72,7 @@ impl Writer<'_> {
     }
 
     /// Writes all, and says what is to be done with it.
-    pub(super) fn all(&self, rows: &Rows, net: &Net, memory: &mut Memory) -> Vec<Work> {
+    pub(super) fn all(&self, rows: &Rows<'_>, net: &Net, memory: &mut Memory) -> Vec<Work> {
         let words = |numbered: &Numbered| {
             let first = numbered.begin as usize / WORD_BITS as usize;
             first..first + numbered.len.div_ceil(WORD_BITS) as usize

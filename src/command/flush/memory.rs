@@ -1,9 +1,10 @@
-//! `Memory`: what a flush needs for its commands, kept for the next one: up to 32 bytes a command.
+//! `Memory`: what a flush needs for its commands, kept for the next one: up to 32 bytes a command; where all do the same,
+//! up to 16 for each thread and row of the world instead.
 
 use crate::command::flush::alike::Share;
 use crate::command::flush::locate::{Item, Spot};
 
-/// Lists with an entry for each command. All are emptied before use; only their room is kept.
+/// Lists with an entry for each command. They are emptied before use; only their room is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     /// The commands, in the order of chunks.

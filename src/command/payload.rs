@@ -8,6 +8,7 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::alloc::{alloc, handle_alloc_error, realloc};
 
+use crate::archetype::copy_value;
 use crate::fragment::panic::{Panicked, note};
 use crate::fragment::{Bundle, DropValues, FragmentId};
 use crate::world::COLUMNS;
@@ -26,6 +27,15 @@ pub(super) struct PayloadColumn {
     marks: Vec<u8>,
     /// Where the marks lie, from [`Payload::seal`] on.
     sealed: *mut u8,
+}
+
+/// A column as whoever moves many of its values out reads it: in registers.
+#[derive(Clone, Copy)]
+pub(super) struct Source {
+    memory: *mut u8,
+    size: u32,
+    /// Null if nothing need be dropped.
+    marks: *mut u8,
 }
 
 /// The values of all commands of one type.
@@ -75,6 +85,27 @@ impl PayloadColumn {
         }
     }
 
+    /// Whether its values need not be dropped.
+    pub(super) fn is_plain(&self) -> bool {
+        self.drop.is_none()
+    }
+
+    /// To move values out of it.
+    ///
+    /// # Safety
+    /// The payload is sealed for as long as this is used.
+    #[inline(always)]
+    pub(super) unsafe fn source(&self) -> Source {
+        Source {
+            memory: self.memory.as_ptr(),
+            size: self.layout.size() as u32,
+            marks: match self.drop {
+                Some(_) => self.sealed,
+                None => core::ptr::null_mut(),
+            },
+        }
+    }
+
     fn bytes(&self, rows: usize) -> Option<Layout> {
         let bytes = self.layout.size().checked_mul(rows)?;
         Layout::from_size_align(bytes, self.layout.align().max(16)).ok()
@@ -104,6 +135,29 @@ impl PayloadColumn {
         match NonNull::new(memory) {
             Some(memory) => self.memory = memory,
             None => handle_alloc_error(new),
+        }
+    }
+}
+
+impl Source {
+    /// Where a row's value lies.
+    #[inline(always)]
+    pub(super) fn row(self, row: u32) -> *mut u8 {
+        self.memory.wrapping_add(row as usize * self.size as usize)
+    }
+
+    /// Moves a row's value to where nothing lies.
+    ///
+    /// # Safety
+    /// The row holds a value, and nobody else moves it out; there is room for it.
+    #[inline(always)]
+    pub(super) unsafe fn move_out(self, row: u32, to: *mut u8) {
+        // SAFETY: the caller's. A mark for each row; one command has this row, and one task the command.
+        unsafe {
+            copy_value(self.row(row), to, self.size);
+            if !self.marks.is_null() {
+                self.marks.add(row as usize).write(1);
+            }
         }
     }
 }

@@ -337,3 +337,124 @@ fn of_commands_in_no_order_by_several_recorders_the_last_ones_count() {
         });
     }
 }
+
+/// Five bytes, and a tag, and eighty bytes: what a flush keeps of them differs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Short([u8; 5]);
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Long([u64; 10]);
+
+/// What is done to each ant by one of many recorders, all the same; and what can be seen afterwards: ids, the values in
+/// the order of rows, the report.
+fn all_alike(
+    what: usize,
+    merged: bool,
+    threads: usize,
+    recorders: usize,
+) -> (Vec<Entity>, Vec<Option<u64>>, [usize; 4]) {
+    const ANTS: usize = 6_000;
+    let mut random = 11_u64;
+    let mut next = move |below: usize| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % below
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.unwrap().install(|| {
+        // Of two worlds on one index, whose chunks lie between each other's.
+        let mut world = World::new();
+        let mut other = World::of(world.universe()).unwrap();
+        let mut ants: Vec<Entity> = Vec::new();
+        let mut strangers = Vec::new();
+        for part in 0..6 {
+            let some = (0..ANTS / 6).map(|n| (Number(part * ANTS / 6 + n),));
+            ants.extend(world.create_batch(some.clone()).unwrap().iter(&world));
+            strangers.extend(other.create_batch(some).unwrap().iter(&other));
+        }
+        // Half have it already.
+        for ant in &ants[ANTS / 2..] {
+            world.add(*ant, (Short([0; 5]), Long([0; 10]))).unwrap();
+        }
+        world.destroy(ants[5]).unwrap();
+        let queue = world.parallel_commands();
+        let mut open: Vec<_> = (0..recorders)
+            .map(|n| queue.open_at((n * 7 % recorders) as u64))
+            .collect();
+        for value in 0..2 * ANTS {
+            let ant = match next(400) {
+                0 => strangers[next(ANTS)],
+                1 => ants[5],
+                _ => ants[next(ANTS)],
+            };
+            let commands = &mut open[next(recorders)];
+            let bytes = (value as u32).to_le_bytes();
+            // Now and then twice in a row.
+            for again in 0..1 + value % 2 {
+                let byte = again as u8;
+                match what {
+                    0 => commands.add(
+                        ant,
+                        (Short([bytes[0], bytes[1], bytes[2], bytes[3], byte]),),
+                    ),
+                    1 => commands.add(ant, (Long([value as u64 + u64::from(byte); 10]),)),
+                    2 => commands.add(ant, (Asleep,)),
+                    3 => commands.remove::<(Short,)>(ant),
+                    _ => {
+                        commands.destroy(ant);
+                        Ok(())
+                    }
+                }
+                .unwrap();
+            }
+        }
+        drop(open);
+        if merged {
+            // Something else, to an entity that is dead.
+            queue.open_at(99).remove::<(Wet,)>(ants[5]).unwrap();
+        }
+        let report = world.flush();
+        world.check().unwrap();
+        other.check().unwrap();
+        assert_eq!(other.count(), ANTS);
+        let (mut ids, mut values) = (Vec::new(), Vec::new());
+        type Seen<'w> = (Entity, Option<&'w Short>, Option<&'w Long>, Has<Asleep>);
+        let mut seen = world.query::<Seen<'_>, ()>().unwrap();
+        seen.for_each(|(id, short, long, asleep)| {
+            ids.push(id);
+            let short = short.map(|Short([a, b, c, d, e])| {
+                u64::from(u32::from_le_bytes([*a, *b, *c, *d])) << 8 | u64::from(*e)
+            });
+            values.push(match what {
+                1 => long.map(|long| long.0.iter().sum()),
+                2 => Some(u64::from(asleep)),
+                _ => short,
+            });
+        });
+        let dead = report.dead - usize::from(merged);
+        let report = [
+            report.destroyed,
+            report.moved + report.updated,
+            dead,
+            report.refused.len(),
+        ];
+        (ids, values, report)
+    })
+}
+
+#[test]
+fn commands_that_all_do_the_same_are_what_they_are_one_by_one() {
+    for what in 0..5 {
+        for recorders in [1, 3, 40] {
+            let expected = all_alike(what, true, 1, recorders);
+            assert!(expected.2.iter().sum::<usize>() > 0 && expected.2[2] > 0);
+            for threads in [1, 2, 3, 9] {
+                let left = all_alike(what, false, threads, recorders);
+                assert!(
+                    left == expected,
+                    "{what}, {recorders} recorders, {threads} threads"
+                );
+            }
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! Columns are copied, holes filled, places set: on all threads, each row by one.
 
+use core::mem::MaybeUninit;
 use core::ops::Range;
 
 use crate::archetype::{Archetype, Chunk, Column, copy_value, read_bit, write_bit};
@@ -27,6 +28,8 @@ pub(super) struct Scene<'a> {
     pub(super) items: &'a [Item],
     pub(super) rows: &'a [u32],
     pub(super) last: &'a [u32],
+    /// The values that were kept by the numbers of rows.
+    pub(super) kept: &'a [MaybeUninit<u8>],
     pub(super) works: &'a [Work],
     pub(super) plan: &'a Plan,
 }
@@ -93,7 +96,7 @@ impl<'a> Scene<'a> {
                 let array = self.array_here(work, column);
                 // SAFETY: the old values have just ended, or are in another array.
                 unsafe {
-                    self.fill(group, column.id, column.size, part.clone(), last, |at| {
+                    self.fill(group, column.id, part.clone(), last, |at| {
                         array.wrapping_add(rows[at] as usize * column.size as usize)
                     })
                 };
@@ -117,7 +120,7 @@ impl<'a> Scene<'a> {
             let array = array.wrapping_add(to.row as usize * size);
             // SAFETY: empty rows.
             unsafe {
-                self.fill(group, column.id, column.size, part.clone(), last, |at| {
+                self.fill(group, column.id, part.clone(), last, |at| {
                     array.wrapping_add(at * size)
                 })
             };
@@ -165,7 +168,6 @@ impl<'a> Scene<'a> {
         self,
         group: &Group,
         id: FragmentId,
-        size: u32,
         part: Range<usize>,
         last: &[u32],
         to: impl Fn(usize) -> *mut u8,
@@ -175,47 +177,55 @@ impl<'a> Scene<'a> {
                 let Some(column) = self.column(op, id) else {
                     return;
                 };
+                // SAFETY: the caller's, here and below.
+                let source = unsafe { column.source() };
                 for (nth, to) in part.clone().zip((0..part.len()).map(to)) {
-                    let row = at + nth as u32 * step;
-                    // SAFETY: the caller's.
-                    unsafe {
-                        copy_value(column.row(row), to, size);
-                        column.moved_out(row);
-                    }
+                    // SAFETY: as above.
+                    unsafe { source.move_out(at + nth as u32 * step, to) };
                 }
             }
             Values::Each { op } => {
                 let Some(column) = self.column(op, id) else {
                     return;
                 };
+                // SAFETY: as above.
+                let source = unsafe { column.source() };
                 for (at, &row) in last.iter().enumerate() {
                     if let Some(&later) = last.get(at + AHEAD) {
                         // Commands in no order have their values anywhere.
-                        prefetch(column.row(later));
+                        prefetch(source.row(later));
                     }
-                    // SAFETY: the caller's.
-                    unsafe {
-                        copy_value(column.row(row), to(at), size);
-                        column.moved_out(row);
-                    }
+                    // SAFETY: as above.
+                    unsafe { source.move_out(row, to(at)) };
+                }
+            }
+            Values::Kept { op, first } => {
+                let Some(column) = self.column(op, id) else {
+                    return;
+                };
+                let size = column.layout.size();
+                let rows = &self.rows[group.range()][part];
+                for (at, &row) in rows.iter().enumerate() {
+                    let value = &self.kept[(first + row) as usize * size..][..size];
+                    // SAFETY: the caller's; it is read once.
+                    unsafe { copy_value(value.as_ptr().cast(), to(at), size as u32) };
                 }
             }
             Values::Commands => {
                 // Ops change less often than rows.
-                let (mut op, mut column) = (NONE, None);
+                let (mut op, mut source) = (NONE, None);
                 for (at, &item) in last.iter().enumerate() {
                     let mut item = item;
                     while item != NONE {
                         let command = &self.items[item as usize];
                         if command.op != op {
-                            (op, column) = (command.op, self.column(command.op, id));
+                            op = command.op;
+                            // SAFETY: as above.
+                            source = self.column(op, id).map(|column| unsafe { column.source() });
                         }
-                        if let Some(column) = column {
-                            // SAFETY: the caller's.
-                            unsafe {
-                                copy_value(column.row(command.at), to(at), size);
-                                column.moved_out(command.at);
-                            }
+                        if let Some(source) = source {
+                            // SAFETY: as above.
+                            unsafe { source.move_out(command.at, to(at)) };
                             break;
                         }
                         item = command.before;

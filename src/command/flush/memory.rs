@@ -1,8 +1,10 @@
-//! `Memory`: what a flush needs for its commands, kept for the next one: up to 32 bytes a command.
+//! `Memory`: what a flush needs for its commands, kept for the next one: up to 32 bytes a command; where all do the same,
+//! up to 16 for each thread and row of the world instead.
 
+use crate::command::flush::alike::Share;
 use crate::command::flush::locate::{Item, Spot};
 
-/// Lists with an entry for each command. All are emptied before use; only their room is kept.
+/// Lists with an entry for each command. They are emptied before use; only their room is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     /// The commands, in the order of chunks.
@@ -12,6 +14,8 @@ pub(crate) struct Memory {
     /// Rows that change, by chunk and net change; and for each its last command, or where that one's values lie.
     pub(super) rows: Vec<u32>,
     pub(super) last: Vec<u32>,
+    /// What each thread's commands name, where all do the same: entries for rows, not for commands.
+    pub(super) shares: Vec<Share>,
 }
 
 /// More than so many entries are not kept while they are not needed.
@@ -25,7 +29,12 @@ impl Memory {
             self.spots.capacity(),
             self.rows.capacity(),
         ];
-        if lists.into_iter().any(|entries| entries > MOST) {
+        let shares = self.shares.iter().map(Share::capacity);
+        if lists
+            .into_iter()
+            .chain(shares)
+            .any(|entries| entries > MOST)
+        {
             *self = Self::default();
         }
     }

@@ -3,7 +3,8 @@
 //! 1. Recorders are put in order: by sort key, then by when they were opened.
 //! 2. What they created joins the world ([`link`]).
 //! 3. Commands are brought to the chunks of their entities ([`locate`]) and merged to one net change for
-//!    each ([`merge`]); those that come in the order of rows, by runs of them ([`sweep`]).
+//!    each ([`merge`]); those that come in the order of rows, by runs of them ([`sweep`]); those that all do the same,
+//!    by marks on rows ([`alike`]).
 //! 4. Where every entity goes is said chunk by chunk, in order ([`plan`]).
 //! 5. Columns are copied, holes filled ([`apply`]); counts and lists follow ([`settle`]). Chunks that change as a
 //!    whole stay as they are, as far as that wastes little.
@@ -16,6 +17,7 @@
 //! one thread and many, and what is decided is decided in step 4, by one. So the world is the same,
 //! bit for bit, for any number of threads.
 
+mod alike;
 mod apply;
 mod link;
 mod locate;
@@ -44,11 +46,13 @@ use crate::entity::{Entity, EntityFault};
 use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::sync::pool::Lent;
 use crate::world::{World, WorldError};
+use alike::{Alike, Share, alike};
 use apply::{Holes, Scene};
 use locate::{Item, Located, locate};
 pub(crate) use memory::Memory;
 use merge::{Scratch, Work, merge};
 use ops::{FlushOp, Ops};
+use sweep::sweep;
 
 /// Commands below which one thread is quicker than several.
 const FEW: usize = 4_096;
@@ -292,16 +296,17 @@ impl Flush<'_> {
             return;
         }
         let parts = Part::all(lanes, ops, batch);
-        let mut works = match sweep::sweep(world, ops, &parts, memory) {
-            Some(works) => works,
-            None => {
-                let mut located = locate(world, ops, &parts, memory);
-                for (op, entity) in core::mem::take(&mut located.lost) {
-                    self.lose(world, &ops.all[op as usize], entity);
-                }
-                works(world, ops, &located, memory)
-            }
+        let (mut works, lost) = if let Some(works) = sweep(world, ops, &parts, memory) {
+            (works, Vec::new())
+        } else if let Some(Alike { works, lost }) = alike(world, ops, &parts, memory) {
+            (works, lost)
+        } else {
+            let located = locate(world, ops, &parts, memory);
+            (works(world, ops, &located, memory), located.lost)
         };
+        for (op, entity) in lost {
+            self.lose(world, &ops.all[op as usize], entity);
+        }
         batch.clear();
         let plan = self.plan(world, &mut works, &memory.rows);
         let panicked = told::tell_going(world, &works, &plan, &memory.rows);
@@ -312,6 +317,7 @@ impl Flush<'_> {
             items: &memory.items,
             rows: &memory.rows,
             last: &memory.last,
+            kept: memory.shares.first().map_or(&[], Share::values),
             works: &works,
             plan: &plan,
         };

@@ -43,6 +43,14 @@ impl<'l> FlushOp<'l> {
         }
     }
 
+    /// The recorded values, if each of its commands has one only.
+    pub(super) fn payload_of_one(&self) -> Option<&'l Payload> {
+        match self {
+            Self::Change(change) => change.payload.filter(|payload| payload.columns.len() == 1),
+            _ => None,
+        }
+    }
+
     /// Whether each of its commands has values.
     pub(super) fn has_values(&self) -> bool {
         matches!(self, Self::Change(change) if change.payload.is_some())

@@ -127,11 +127,18 @@ impl EcsContender for Flecs {
 
     fn fresh() -> Self {
         LazyLock::force(&COLUMNS);
+        let world = World::new();
+        // Two stages that meet a component for the first time at once end in a segmentation fault.
+        world.component::<Transform>();
+        world.component::<Position>();
+        world.component::<Rotation>();
+        world.component::<Velocity>();
+        world.component::<Extra>();
         Self {
             moving: None,
             data: None,
             has_system: false,
-            world: World::new(),
+            world,
         }
     }
 

@@ -5,13 +5,15 @@ use crate::command::flush::Flush;
 use crate::command::lane::{Lane, NONE, Private, Template};
 use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{FragmentError, Value};
+use crate::memory::prefetch;
 use crate::world::{World, WorldError};
 
 /// A chunk that is less than half full joins as it is, if what is empty in it is no more than one in so many of the
 /// rows that its part has in all: little is lost then, and half a long chunk takes long to copy.
 const LITTLE: u32 = 16;
 
-/// So many chunks ahead memory is asked for.
+/// So many chunks ahead memory is asked for: for the record of a chunk, then for the directory's entry.
+const FAR_AHEAD: usize = 24;
 const AHEAD: usize = 8;
 
 /// Rows of a private chunk.
@@ -51,6 +53,9 @@ impl Flush<'_> {
                     continue;
                 }
                 // The next ones are likely to be this part's, too.
+                let far = privates.as_ptr().wrapping_add(rows.private as usize + FAR_AHEAD);
+                prefetch(far);
+                prefetch(far.cast::<u8>().wrapping_add(64));
                 if let Some(Some(later)) = privates.get(rows.private as usize + AHEAD) {
                     world.universe.directory().expect(&later.chunk);
                 }

@@ -53,7 +53,9 @@ impl Flush<'_> {
                     continue;
                 }
                 // The next ones are likely to be this part's, too.
-                let far = privates.as_ptr().wrapping_add(rows.private as usize + FAR_AHEAD);
+                let far = privates
+                    .as_ptr()
+                    .wrapping_add(rows.private as usize + FAR_AHEAD);
                 prefetch(far);
                 prefetch(far.cast::<u8>().wrapping_add(64));
                 if let Some(Some(later)) = privates.get(rows.private as usize + AHEAD) {

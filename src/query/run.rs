@@ -18,6 +18,12 @@ pub(super) type ChunkFilter<'q> = Box<dyn Fn(&ChunkView<'_>) -> bool + Sync + 'q
 /// As many chunks of an archetype are taken to be in the caches still from the last walk: 1 MiB.
 const NEAR: usize = 64;
 
+/// Rows of an archetype's only chunk from which on it is worth while to fetch that of one of the next ones meanwhile:
+/// with fewer the processor gets there by itself.
+const ENOUGH: u32 = 4;
+/// So many archetypes ahead.
+const AHEAD: usize = 2;
+
 /// Of as many chunks for each thread or fewer, rows are shared out instead of chunks: who gets one more would
 /// make the others wait for long.
 const FEW: usize = 8;
@@ -223,17 +229,36 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     fn chunks<'a>(&'a self, mut visit: impl Visit<'a, D, F>) {
         let scope = self.scope();
         let archetypes = scope.world.archetypes.as_slice();
-        for known in self.matches {
+        let enough = match self.matches.len() > NEAR {
+            true => ENOUGH,
+            false => u32::MAX,
+        };
+        for (at, known) in self.matches.iter().enumerate() {
             let archetype = &archetypes[known.archetype as usize];
             match &archetype.chunks {
                 // Where archetypes are many, most have one chunk: the loop over them stays short.
                 ChunkList::One(chunk) => {
+                    if chunk.len >= enough {
+                        self.expect(at + AHEAD);
+                    }
                     if let Some(view) = scope.view(known, archetype, chunk) {
                         visit.chunk(known, view);
                     }
                 }
                 ChunkList::Many(chunks) => scope.walk(known, archetype, chunks, &mut visit),
             }
+        }
+    }
+
+    /// Asks the processor for the only chunk of an archetype that comes soon.
+    #[inline(always)]
+    fn expect(&self, at: usize) {
+        let Some(known) = self.matches.get(at) else {
+            return;
+        };
+        let archetype = &self.world.archetypes[known.archetype as usize];
+        if let ChunkList::One(chunk) = &archetype.chunks {
+            D::ahead(known.data, self.scope().show(archetype, chunk));
         }
     }
 

@@ -35,6 +35,21 @@ pub(crate) fn first(a: Panicked, b: Panicked) -> Panicked {
     }
 }
 
+/// Ends what a call was given and did not use, before it says why. (At the end of the call a `drop` that panics
+/// would leak the error, which is on its way out already: rust-lang/rust#47949.)
+#[cold]
+#[inline(never)]
+pub(crate) fn refused<T, E>(given: T, error: E) -> E {
+    let mut panicked = None;
+    note(&mut panicked, || drop(given));
+    if panicked.is_some() {
+        drop(error);
+        resume(panicked);
+        unreachable!("a panic goes on");
+    }
+    error
+}
+
 /// Lets a panic go in the middle of a change. What it carries is a user's value, whose `drop` may panic
 /// too: it is never run. Text, as it mostly is, is dropped.
 #[inline]
@@ -44,5 +59,39 @@ pub(crate) fn forget(panicked: Panicked) {
         && !panic.is::<&'static str>()
     {
         core::mem::forget(panic);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::cell::Cell;
+
+    use super::*;
+
+    struct Burns;
+
+    impl Drop for Burns {
+        fn drop(&mut self) {
+            resume_unwind(Box::new("burnt"));
+        }
+    }
+
+    struct Counts<'a>(&'a Cell<u32>);
+
+    impl Drop for Counts<'_> {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+        }
+    }
+
+    #[test]
+    fn an_error_is_dropped_if_what_was_given_panics() {
+        let drops = Cell::new(0);
+        let call = || -> Result<(), Counts<'_>> { Err(refused(Burns, Counts(&drops))) };
+        let panic = catch_unwind(AssertUnwindSafe(|| drop(call()))).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"burnt"));
+        assert_eq!(drops.get(), 1);
+        drop(refused((), Counts(&drops)));
+        assert_eq!(drops.get(), 2);
     }
 }

@@ -4,7 +4,7 @@ use crate::archetype::{
     Archetype, Change, Chunk, Edge, Row, SharedId, copy_row, copy_value, place, read_bit, write_bit,
 };
 use crate::entity::{Entity, Place};
-use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::fragment::panic::{Panicked, first, note, refused, resume};
 use crate::fragment::{Bundle, FragmentId, FragmentKind, SharedFragment, Value};
 use crate::world::compose::EdgeRef;
 use crate::world::create::columns;
@@ -40,8 +40,10 @@ impl World {
         if B::HAS_VALUES {
             return self.come_with_values(archetype, row, entity, Change::Add, bundle);
         }
-        let number = self.bundles.number::<B>(self.universe.registry())?;
-        let edge = self.edge_for(archetype, Change::Add(number))?;
+        let edge = match self.edge_to_add::<B>(archetype) {
+            Ok(edge) => edge,
+            Err(error) => return Err(refused(bundle, error)),
+        };
         if !edge.is_plain || self.watches(edge.target, ADDED) {
             resume(self.add_told(archetype, row, entity, &edge, bundle)?);
             return Ok(());
@@ -55,6 +57,13 @@ impl World {
             });
         }
         Ok(())
+    }
+
+    /// The edge for a bundle that comes.
+    #[inline(always)]
+    fn edge_to_add<B: Bundle>(&mut self, archetype: u32) -> Result<EdgeRef, WorldError> {
+        let number = self.bundles.number::<B>(self.universe.registry())?;
+        self.edge_for(archetype, Change::Add(number))
     }
 
     /// Adds a bundle where more is to be done than to move values: somebody watches, or see [`Edge::is_plain`].
@@ -395,17 +404,30 @@ impl World {
     ) -> Result<(), WorldError> {
         let mut values: Vec<Value> = Vec::new();
         let registry = self.universe.registry();
-        bundle.take_values(registry, &mut |_, value| values.push(value))?;
-        let number = self.bundles.number::<B>(registry)?;
+        let taken = bundle.take_values(registry, &mut |_, value| values.push(value));
+        let number = match taken.and_then(|()| self.bundles.number::<B>(registry)) {
+            Ok(number) => number,
+            Err(error) => return Err(refused((bundle, values), error.into())),
+        };
         let shared = self.take_in(values);
-        let panicked = self.sharing(&shared, |world| {
+        let mut bundle = Some(bundle);
+        let result = self.sharing(&shared, |world| {
             let edge = world.edge_among(archetype, row, entity, change(number), &shared)?;
-            // SAFETY: a row of the edge's target that holds no values there.
-            let write = |chunk: &Chunk, row| unsafe { write_bundle(bundle, chunk, &edge, row) };
+            let write = |chunk: &Chunk, row| {
+                if let Some(bundle) = bundle.take() {
+                    // SAFETY: a row of the edge's target that holds no values there.
+                    unsafe { write_bundle(bundle, chunk, &edge, row) }
+                }
+            };
             world.add_shared(archetype, row, entity, &edge, &shared, write)
-        })?;
-        resume(panicked);
-        Ok(())
+        });
+        match result {
+            Ok(panicked) => {
+                resume(panicked);
+                Ok(())
+            }
+            Err(error) => Err(refused(bundle, error)),
+        }
     }
 
     /// The edge for a change with which shared values come, if none of them is another than the entity has
@@ -557,11 +579,17 @@ impl World {
     ) -> Result<(), WorldError> {
         let (archetype, row) = self.find(entity)?;
         if Come::HAS_VALUES {
-            let gone = self.bundles.number::<Gone>(self.universe.registry())?;
+            let gone = match self.bundles.number::<Gone>(self.universe.registry()) {
+                Ok(gone) => gone,
+                Err(error) => return Err(refused(come, error.into())),
+            };
             let change = |come| Change::Swap(gone, come);
             return self.come_with_values(archetype, row, entity, change, come);
         }
-        let edge = self.swap_edge::<Gone, Come>(archetype)?;
+        let edge = match self.swap_edge::<Gone, Come>(archetype) {
+            Ok(edge) => edge,
+            Err(error) => return Err(refused(come, error)),
+        };
         let watched = self.watches(archetype, REMOVED) || self.watches(edge.target, ADDED);
         let panicked = if watched {
             self.add_watched(archetype, row, entity, &edge, come)?

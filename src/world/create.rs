@@ -2,7 +2,7 @@
 
 use crate::archetype::{Archetype, Row, Rows, SharedId, Universe, place};
 use crate::entity::{Entity, EntityFault, Place};
-use crate::fragment::panic::{Panicked, first as earlier, forget, note, resume};
+use crate::fragment::panic::{Panicked, first as earlier, forget, note, refused, resume};
 use crate::fragment::{Bundle, Value};
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
@@ -30,7 +30,10 @@ impl World {
         if B::HAS_VALUES {
             return self.create_with_values(bundle);
         }
-        let number = self.bundle::<B>()?;
+        let number = match self.bundle::<B>() {
+            Ok(number) => number,
+            Err(error) => return Err(refused(bundle, error)),
+        };
         let archetype = self.bundles.infos[number].archetype;
         let row = self.room(archetype, 0)?;
         let run = self.archetypes[archetype as usize].chunks[row.chunk as usize].run;
@@ -123,7 +126,10 @@ impl World {
     #[cold]
     #[inline(never)]
     fn create_with_values<B: Bundle>(&mut self, mut bundle: B) -> Result<Entity, WorldError> {
-        let (number, archetype, group) = self.prepare_values(&mut bundle)?;
+        let (number, archetype, group) = match self.prepare_values(&mut bundle) {
+            Ok(prepared) => prepared,
+            Err(error) => return Err(refused(bundle, error)),
+        };
         let row = self.room(archetype, group)?;
         let run = self.archetypes[archetype as usize].chunks[row.chunk as usize].run;
         let entity = match self.universe.create_in(run, row.row) {
@@ -154,7 +160,10 @@ impl World {
     ) -> Result<(usize, u32, u32), WorldError> {
         let mut values: Vec<Value> = Vec::new();
         let registry = self.universe.registry();
-        bundle.take_values(registry, &mut |_, value| values.push(value))?;
+        let taken = bundle.take_values(registry, &mut |_, value| values.push(value));
+        if let Err(error) = taken {
+            return Err(refused(values, error.into()));
+        }
         let shared = self.take_in(values);
         let key: Vec<SharedId> = shared.iter().map(|&(_, value)| value).collect();
         self.sharing(&shared, |world| {
@@ -287,11 +296,15 @@ impl World {
         if self.universe.index().locate(entity)?.is_some() {
             return Err(WorldError::AlreadyBuilt { entity });
         }
-        let (number, archetype, group) = if B::HAS_VALUES {
-            self.prepare_values(&mut bundle)?
+        let prepared = if B::HAS_VALUES {
+            self.prepare_values(&mut bundle)
         } else {
-            let number = self.bundle::<B>()?;
-            (number, self.bundles.infos[number].archetype, 0)
+            let number = self.bundle::<B>();
+            number.map(|number| (number, self.bundles.infos[number].archetype, 0))
+        };
+        let (number, archetype, group) = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => return Err(refused(bundle, error)),
         };
         let row = self.room(archetype, group)?;
         self.build_in(entity, archetype, row)?;

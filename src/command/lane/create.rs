@@ -6,6 +6,7 @@ use super::{Cut, LONGEST, Lane, NONE, Part, Private, Span, Stream, Way};
 use crate::archetype::{Draft, ROWS_PER_CHUNK, place};
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityFault};
+use crate::fragment::panic::refused;
 use crate::fragment::{Bundle, FragmentError, FragmentId};
 use crate::world::{WorldError, columns};
 
@@ -88,11 +89,14 @@ impl Lane {
         ids: &mut Ids<'_>,
     ) -> Result<Entity, WorldError> {
         let combo = if B::HAS_VALUES {
-            self.take_values(&mut bundle)?
+            self.take_values(&mut bundle)
         } else {
-            NONE
+            Ok(NONE)
         };
-        let way = self.way::<B>(combo)?;
+        let way = match combo.and_then(|combo| self.way::<B>(combo)) {
+            Ok(way) => way,
+            Err(error) => return Err(refused(bundle, error)),
+        };
         let stream = self.ways[way as usize].stream;
         let (private, row) = self.room(stream)?;
         let chunk = &mut self.privates[private as usize].chunk;

@@ -7,6 +7,7 @@ use super::{Combo, FoundOp, Lane, NONE, Op, OpKey, Template};
 use crate::archetype::Draft;
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::entity::Entity;
+use crate::fragment::panic::refused;
 use crate::fragment::{Bundle, FragmentId, Value};
 use crate::world::{World, WorldError};
 
@@ -25,14 +26,18 @@ impl Lane {
         mut come: Come,
     ) -> Result<(), WorldError> {
         let combo = if Come::HAS_VALUES {
-            self.take_values(&mut come)?
+            self.take_values(&mut come)
         } else {
-            NONE
+            Ok(NONE)
         };
         let of = TypeId::of::<(Gone, Come)>();
-        let FoundOp { op, payload } = match self.recent_ops.get(of) {
-            Some(found) if !Come::HAS_VALUES => found,
-            _ => self.find_op::<Gone, Come>(OpKey { of, combo })?,
+        let found = match self.recent_ops.get(of) {
+            Some(found) if !Come::HAS_VALUES => Ok(found),
+            _ => combo.and_then(|combo| self.find_op::<Gone, Come>(OpKey { of, combo })),
+        };
+        let FoundOp { op, payload } = match found {
+            Ok(found) => found,
+            Err(error) => return Err(refused(come, error)),
         };
         if Come::LEN > 0 {
             // Not later: what fails is to fail before the command is there.
@@ -178,7 +183,10 @@ impl Lane {
         let mut values: Vec<Value> = Vec::new();
         let universe = Arc::clone(&self.universe);
         let registry = universe.registry();
-        bundle.take_values(registry, &mut |_, value| values.push(value))?;
+        let taken = bundle.take_values(registry, &mut |_, value| values.push(value));
+        if let Err(error) = taken {
+            return Err(refused(values, error.into()));
+        }
         let is_shared = |value: &Value| {
             registry
                 .get(value.id())

@@ -149,7 +149,7 @@ impl Source {
     /// Moves a row's value to where nothing lies.
     ///
     /// # Safety
-    /// The row holds a value, and nobody else moves it out; there is room for it.
+    /// The payload is sealed still, the row holds a value, and nobody else moves it out; there is room for it.
     #[inline(always)]
     pub(super) unsafe fn move_out(self, row: u32, to: *mut u8) {
         // SAFETY: the caller's. A mark for each row; one command has this row, and one task the command.

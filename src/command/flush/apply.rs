@@ -207,7 +207,8 @@ impl<'a> Scene<'a> {
                 let rows = &self.rows[group.range()][part];
                 for (at, &row) in rows.iter().enumerate() {
                     let value = &self.kept[(first + row) as usize * size..][..size];
-                    // SAFETY: the caller's; it is read once.
+                    // SAFETY: the caller's; a row of the list was named, and so the first share has its value, which is
+                    // read once.
                     unsafe { copy_value(value.as_ptr().cast(), to(at), size as u32) };
                 }
             }

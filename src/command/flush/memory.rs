@@ -1,5 +1,5 @@
 //! `Memory`: what a flush needs for its commands, kept for the next one: up to 32 bytes a command; where all do the same,
-//! up to 16 for each thread and row of the world instead.
+//! up to 24 for each of them and 20 for each thread and row of the world, of which there are up to eight a command then.
 
 use crate::command::flush::alike::Share;
 use crate::command::flush::locate::{Item, Spot};
@@ -29,12 +29,8 @@ impl Memory {
             self.spots.capacity(),
             self.rows.capacity(),
         ];
-        let shares = self.shares.iter().map(Share::capacity);
-        if lists
-            .into_iter()
-            .chain(shares)
-            .any(|entries| entries > MOST)
-        {
+        let shares: usize = self.shares.iter().map(Share::bytes).sum();
+        if shares > MOST * size_of::<Item>() || lists.into_iter().any(|entries| entries > MOST) {
             *self = Self::default();
         }
     }

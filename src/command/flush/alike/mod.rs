@@ -95,7 +95,6 @@ pub(super) fn alike(
     let kept = Kept::of(op, ops);
     let (same, known) = same(parts, kept, ops)?;
     let total = parts.iter().map(|part| part.log.words.len()).sum();
-    let rows = Rows::of(world, total)?;
     let threads = if parallel(total) {
         rayon::current_num_threads().min(SHARES)
     } else {
@@ -103,6 +102,8 @@ pub(super) fn alike(
     };
     let each = same.len().div_ceil(threads);
     let used = same.len().div_ceil(each);
+    // Which way the commands go depends on the threads, then; what comes out does not.
+    let rows = Rows::of(world, total, used)?;
     let mut shares = core::mem::take(&mut memory.shares);
     if shares.len() < used {
         shares.resize_with(used, Share::default);

@@ -6,8 +6,9 @@ use crate::entity::Entity;
 use crate::sync::geometry::WORD_BITS;
 use crate::world::World;
 
-/// Rows for each command, on average, above which most bits would be looked at in vain.
-const SPARSE: usize = 16;
+/// Rows for each command and share, on average, above which too many bits would be looked at in vain, and too much memory
+/// taken.
+const SPARSE: usize = 8;
 
 /// Rows of a world under one number each: those of a chunk follow each other.
 pub(super) struct Rows<'w> {
@@ -29,9 +30,9 @@ pub(super) struct Numbered {
 }
 
 impl<'w> Rows<'w> {
-    /// Numbers for all rows; `None` if they are too many for so many commands.
-    pub(super) fn of(world: &'w World, commands: usize) -> Option<Self> {
-        let most = SPARSE * commands;
+    /// Numbers for all rows; `None` if they are too many for so many commands in so many shares.
+    pub(super) fn of(world: &'w World, commands: usize, shares: usize) -> Option<Self> {
+        let most = SPARSE * commands / shares;
         let mut rows = Self {
             finder: world.finder(),
             chunks: Vec::new(),

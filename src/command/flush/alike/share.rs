@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::archetype::copy_value;
 use crate::command::flush::alike::rows::Rows;
-use crate::command::flush::alike::{Kept, SHORT, Same};
+use crate::command::flush::alike::{Kept, Same};
 use crate::command::lane::NONE;
 use crate::sync::geometry::WORD_BITS;
 
@@ -20,9 +20,10 @@ const BLOCK: usize = 64;
 pub(crate) struct Share {
     /// A bit for each row of the world.
     pub(super) named: Vec<u64>,
-    /// For each row that is named, where the values of its last command lie, or that value. What is there of others is
-    /// of batches before.
+    /// For each row that is named, where the values of its last command lie. What is there of others is of batches
+    /// before.
     pub(super) numbers: Vec<u32>,
+    /// Or that value itself.
     values: Vec<MaybeUninit<u8>>,
     /// Commands have lost their entities.
     pub(super) has_lost: bool,
@@ -34,9 +35,10 @@ impl Share {
         &self.values
     }
 
-    /// Entries that its lists have room for, of 16 bytes or fewer.
-    pub(in crate::command::flush) fn capacity(&self) -> usize {
-        self.numbers.capacity().max(self.values.capacity() / SHORT)
+    /// Bytes that its lists have room for: up to 20⅛ for each row.
+    pub(in crate::command::flush) fn bytes(&self) -> usize {
+        let named = self.named.capacity() * size_of::<u64>();
+        named + self.numbers.capacity() * size_of::<u32>() + self.values.capacity()
     }
 
     /// Marks what the commands of some parts name.
@@ -47,22 +49,21 @@ impl Share {
         match kept {
             Kept::Nothing => self.mark_each(rows, parts, |_, _, _, _| {}),
             Kept::Numbers => {
-                if self.numbers.len() < rows.count {
-                    self.numbers.resize(rows.count, NONE);
-                }
+                make_room(&mut self.numbers, rows.count, NONE);
                 self.mark_each(rows, parts, |share, row, same, nth| {
                     share.numbers[row as usize] = same.first + nth;
                 });
             }
             Kept::Values { size } => {
                 let size = size as usize;
-                if self.values.len() < rows.count * size {
-                    self.values.resize(rows.count * size, MaybeUninit::uninit());
-                }
+                make_room(&mut self.values, rows.count * size, MaybeUninit::uninit());
                 self.mark_each(rows, parts, |share, row, same, nth| {
                     let to = &mut share.values[row as usize * size..][..size];
-                    let Some(payload) = same.payload else { return };
-                    // SAFETY: a command's value, as long as those that are kept; nobody drops it.
+                    let Some(payload) = same.payload else {
+                        unreachable!("commands have a value each, or none has");
+                    };
+                    // SAFETY: a command's value; nobody drops it. It is as long as the others: ops that do the same
+                    // have the same fragments, so the same only one.
                     unsafe {
                         let from = payload.columns[0].row(same.first + nth);
                         copy_value(from, to.as_mut_ptr().cast(), size as u32);
@@ -134,5 +135,13 @@ impl Share {
                 entities.zip(0..).for_each(name);
             }
         }
+    }
+}
+
+/// Makes a list so long, with no more room than that.
+fn make_room<T: Copy>(list: &mut Vec<T>, len: usize, filler: T) {
+    if list.len() < len {
+        list.reserve_exact(len - list.len());
+        list.resize(len, filler);
     }
 }

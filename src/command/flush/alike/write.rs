@@ -173,5 +173,6 @@ impl Writer<'_> {
                 to += 1;
             }
         }
+        debug_assert_eq!(to, task.rows.len(), "as many rows as were counted");
     }
 }

@@ -23,6 +23,7 @@ mod resources;
 pub(crate) mod runs;
 mod scattered;
 mod shared_values;
+mod sharing;
 mod slices;
 mod snapshot;
 mod stats;

@@ -21,6 +21,16 @@ impl Drop for Counted {
 
 const ANTS: usize = 20_000;
 
+/// Numbers below what is asked for, in no order, the same for the same seed.
+fn numbers(mut random: u64) -> impl FnMut(usize) -> usize {
+    move |below| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) as usize % below
+    }
+}
+
 /// What a flush has left: the ants' numbers in the order of rows, and how it went.
 #[derive(Debug, PartialEq)]
 struct Left {
@@ -233,13 +243,7 @@ fn play(
 
 #[test]
 fn rounds_of_commands_for_neighbours_are_what_they_are_one_by_one() {
-    let mut random = 77_u64;
-    let mut next = move |below: usize| {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (random >> 33) as usize % below
-    };
+    let mut next = numbers(77);
     for case in 0..60 {
         let ants = if case % 10 == 0 { 30_000 } else { 2_000 };
         let rounds: Vec<Round> = (0..1 + next(12))
@@ -270,13 +274,7 @@ fn rounds_of_commands_for_neighbours_are_what_they_are_one_by_one() {
 #[test]
 fn of_commands_in_no_order_by_several_recorders_the_last_ones_count() {
     const NAMED: usize = 9_000;
-    let mut random = 3_u64;
-    let mut next = move |below: usize| {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (random >> 33) as usize % below
-    };
+    let mut next = numbers(3);
     // One kind of command, as many do; and two, of which one takes what the other gives.
     for (kinds, threads) in [(1, 1), (1, 3), (2, 1), (2, 3), (3, 1), (3, 3)] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -353,13 +351,7 @@ fn all_alike(
     recorders: usize,
 ) -> (Vec<Entity>, Vec<Option<u64>>, [usize; 4]) {
     const ANTS: usize = 6_000;
-    let mut random = 11_u64;
-    let mut next = move |below: usize| {
-        random = random
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (random >> 33) as usize % below
-    };
+    let mut next = numbers(11);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.unwrap().install(|| {
         // Of two worlds on one index, whose chunks lie between each other's.

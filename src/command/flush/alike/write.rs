@@ -1,7 +1,5 @@
 //! Rows that were named are written for the steps that follow, chunk by chunk.
 
-use core::mem::MaybeUninit;
-
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
@@ -9,7 +7,7 @@ use crate::command::flush::alike::rows::{Numbered, Rows};
 use crate::command::flush::alike::share::Share;
 use crate::command::flush::alike::{Kept, ROW_BITS};
 use crate::command::flush::locate::Item;
-use crate::command::flush::memory::Memory;
+use crate::command::flush::memory::{Entries, Memory, Room};
 use crate::command::flush::merge::{Group, Values, Work};
 use crate::command::flush::net::Net;
 use crate::command::flush::parallel;
@@ -25,12 +23,10 @@ pub(super) struct Writer<'a> {
     pub(super) op: u32,
 }
 
-/// Where the rows of a chunk go.
+/// Where the rows of a chunk go, and the number of the first.
 struct Task<'m> {
     numbered: Numbered,
-    rows: &'m mut [MaybeUninit<u32>],
-    last: &'m mut [MaybeUninit<u32>],
-    items: &'m mut [MaybeUninit<Item>],
+    room: Room<'m>,
     first: u32,
 }
 
@@ -104,61 +100,48 @@ impl Writer<'_> {
         }
         let lasts = if self.known.is_empty() { 0 } else { total };
         let items = if self.known.len() > 1 { total } else { 0 };
-        memory.rows.clear();
-        memory.last.clear();
-        memory.items.clear();
-        memory.rows.reserve(total);
-        memory.last.reserve(lasts);
-        memory.items.reserve(items);
-        let mut tasks = Vec::with_capacity(works.len());
-        {
-            let mut rows = &mut memory.rows.spare_capacity_mut()[..total];
-            let mut last = &mut memory.last.spare_capacity_mut()[..lasts];
-            let mut items = &mut memory.items.spare_capacity_mut()[..items];
-            for (&numbered, work) in named.iter().zip(&works) {
+        // Of some of the rows, as of all of them.
+        let entries = |rows: usize| Entries {
+            rows,
+            last: rows.min(lasts),
+            items: rows.min(items),
+        };
+        let write = |mut room: Room<'_>| {
+            let tasks = named.iter().zip(&works).map(|(&numbered, work)| {
                 let Group { first, count, .. } = work.groups[0];
-                let count = count as usize;
-                let (rows_here, rows_after) = rows.split_at_mut(count);
-                let (last_here, last_after) = last.split_at_mut(count.min(last.len()));
-                let (items_here, items_after) = items.split_at_mut(count.min(items.len()));
-                (rows, last, items) = (rows_after, last_after, items_after);
-                tasks.push(Task {
+                Task {
                     numbered,
-                    rows: rows_here,
-                    last: last_here,
-                    items: items_here,
+                    room: room.take(entries(count as usize)),
                     first,
-                });
+                }
+            });
+            let tasks: Vec<_> = tasks.collect();
+            if parallel(total) {
+                tasks.into_par_iter().for_each(|task| self.write(task));
+            } else {
+                tasks.into_iter().for_each(|task| self.write(task));
             }
-        }
-        if parallel(total) {
-            tasks.into_par_iter().for_each(|task| self.write(task));
-        } else {
-            tasks.into_iter().for_each(|task| self.write(task));
-        }
-        // SAFETY: each chunk's share was written.
-        unsafe {
-            memory.rows.set_len(total);
-            memory.last.set_len(lasts);
-            memory.items.set_len(items);
-        }
+        };
+        // SAFETY: each chunk's task writes the room of its rows, and chunks have all rows.
+        unsafe { memory.rewrite(entries(total), write) };
         works
     }
 
     /// Writes all that goes where a task says.
     fn write(&self, task: Task<'_>) {
         let Numbered { begin, len, .. } = task.numbered;
+        let room = task.room;
         let mut to = 0;
         for first in (0..len).step_by(WORD_BITS as usize) {
             let mut left = self.named((begin + first) as usize / WORD_BITS as usize);
             while left != 0 {
                 let row = first + left.trailing_zeros();
                 left &= left - 1;
-                task.rows[to].write(row);
-                if let Some(last) = task.last.get_mut(to) {
+                room.rows[to].write(row);
+                if let Some(last) = room.last.get_mut(to) {
                     let number = self.number((begin + row) as usize);
                     let at = number & ((1 << ROW_BITS) - 1);
-                    if let Some(item) = task.items.get_mut(to) {
+                    if let Some(item) = room.items.get_mut(to) {
                         item.write(Item {
                             row,
                             op: self.known[(number >> ROW_BITS) as usize],
@@ -173,6 +156,6 @@ impl Writer<'_> {
                 to += 1;
             }
         }
-        debug_assert_eq!(to, task.rows.len(), "as many rows as were counted");
+        debug_assert_eq!(to, room.rows.len(), "as many rows as were counted");
     }
 }

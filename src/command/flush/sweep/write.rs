@@ -1,12 +1,10 @@
 //! Rows, and the commands whose values arrive, are written for the steps that follow.
 
-use core::mem::MaybeUninit;
-
 use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use crate::command::flush::locate::Item;
-use crate::command::flush::memory::Memory;
+use crate::command::flush::memory::{Entries, Memory, Room};
 use crate::command::flush::merge::Values;
 use crate::command::flush::parallel;
 use crate::command::flush::sweep::plan::Planned;
@@ -16,76 +14,64 @@ use crate::command::lane::NONE;
 pub(super) fn write(planned: &[Planned], rows: usize, items: usize, memory: &mut Memory) {
     let listed = planned.iter().any(|planned| planned.listed);
     let lasts = if listed { rows } else { 0 };
-    memory.rows.clear();
-    memory.last.clear();
-    memory.items.clear();
-    memory.rows.reserve(rows);
-    memory.last.reserve(lasts);
-    memory.items.reserve(items);
-    let mut tasks = Vec::with_capacity(planned.len());
-    {
-        let mut rows = &mut memory.rows.spare_capacity_mut()[..rows];
-        let mut last = &mut memory.last.spare_capacity_mut()[..lasts];
-        let mut items = &mut memory.items.spare_capacity_mut()[..items];
+    let entries = |rows: usize, items: usize| Entries {
+        rows,
+        last: rows.min(lasts),
+        items,
+    };
+    let write = |mut room: Room<'_>| {
         let (mut first_row, mut first_item) = (0, 0);
-        for planned in planned {
-            let (rows_here, rows_after) = rows.split_at_mut(planned.rows);
-            let (last_here, last_after) = last.split_at_mut(planned.rows.min(lasts));
-            let (items_here, items_after) = items.split_at_mut(planned.items);
-            (rows, last, items) = (rows_after, last_after, items_after);
-            tasks.push(Writing {
+        let tasks = planned.iter().map(|planned| {
+            let task = Writing {
                 planned,
-                rows: rows_here,
-                last: last_here,
-                items: items_here,
+                room: room.take(entries(planned.rows, planned.items)),
                 first_row,
                 first_item,
-            });
+            };
             first_row += planned.rows as u32;
             first_item += planned.items as u32;
+            task
+        });
+        let tasks: Vec<_> = tasks.collect();
+        if parallel(rows) {
+            tasks.into_par_iter().for_each(Writing::run);
+        } else {
+            tasks.into_iter().for_each(Writing::run);
         }
-    }
-    if parallel(rows) {
-        tasks.into_par_iter().for_each(Writing::run);
-    } else {
-        tasks.into_iter().for_each(Writing::run);
-    }
-    // SAFETY: each chunk's share was written.
-    unsafe {
-        memory.rows.set_len(rows);
-        memory.last.set_len(lasts);
-        memory.items.set_len(items);
-    }
+    };
+    // SAFETY: each chunk's task writes the room of its rows and commands, and chunks have all of them.
+    unsafe { memory.rewrite(entries(rows, items), write) };
 }
 
 /// A chunk's rows and commands, where they go, and the numbers of the first of each.
 struct Writing<'a> {
     planned: &'a Planned,
-    rows: &'a mut [MaybeUninit<u32>],
-    last: &'a mut [MaybeUninit<u32>],
-    items: &'a mut [MaybeUninit<Item>],
+    room: Room<'a>,
     first_row: u32,
     first_item: u32,
 }
 
 impl Writing<'_> {
-    /// Writes all of `rows`, `last` and `items`.
+    /// Writes all of the room.
     fn run(self) {
         let groups = self.planned.work.groups.iter();
         let mut next: SmallVec<[usize; 4]> = groups
             .map(|group| (group.first - self.first_row) as usize)
             .collect();
-        let mut items = self.items;
+        let mut items = self.room.items;
         let mut number = self.first_item;
         for stretch in &self.planned.stretches {
             let count = stretch.rows.len();
             let next = &mut next[stretch.group as usize];
             let to = *next..*next + count;
             *next = to.end;
-            for (to, row) in self.rows[to.clone()].iter_mut().zip(stretch.rows.clone()) {
+            for (to, row) in self.room.rows[to.clone()]
+                .iter_mut()
+                .zip(stretch.rows.clone())
+            {
                 to.write(row);
             }
-            let last = self.last.get_mut(to).unwrap_or_default();
+            let last = self.room.last.get_mut(to).unwrap_or_default();
             let group = &self.planned.work.groups[stretch.group as usize];
             if let (Values::Each { .. }, [run]) = (group.values, stretch.live.as_slice()) {
                 for (to, row) in last.iter_mut().zip(stretch.rows.clone()) {

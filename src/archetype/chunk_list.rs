@@ -11,7 +11,7 @@ use crate::archetype::chunk::Chunk;
 #[derive(Debug)]
 pub(crate) enum ChunkList {
     One(Chunk),
-    /// None, or several; one only between a [`reserve`](Self::reserve) and what it is for.
+    /// None, or several; one only while there is room for more that were [expected](Self::reserve).
     Many(Vec<Chunk>),
 }
 
@@ -36,11 +36,22 @@ impl ChunkList {
         }
     }
 
+    /// Makes room for more, if they are several.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        if more < 2 {
+            return;
+        }
+        self.reserve_one();
+        if let Self::Many(chunks) = self {
+            chunks.reserve(more);
+        }
+    }
+
     /// Adds a chunk behind the others.
     pub(crate) fn push(&mut self, chunk: Chunk) {
         self.reserve_one();
         match self {
-            Self::Many(chunks) if !chunks.is_empty() => chunks.push(chunk),
+            Self::Many(chunks) if chunks.capacity() > 0 => chunks.push(chunk),
             _ => *self = Self::One(chunk),
         }
     }
@@ -59,6 +70,7 @@ impl ChunkList {
         };
         let chunk = chunks.swap_remove(position);
         *self = match (chunks.len(), chunks.pop()) {
+            (0, _) => Self::new(),
             (1, Some(only)) => Self::One(only),
             (_, last) => {
                 chunks.extend(last);
@@ -156,6 +168,33 @@ mod tests {
     #[test]
     fn a_list_is_as_long_as_a_record() {
         assert_eq!(size_of::<ChunkList>(), 64);
+    }
+
+    #[test]
+    fn a_list_for_which_several_are_expected_grows_once() {
+        let universe = Universe::new();
+        let run = universe.take_chunk(1).expect("there is memory");
+        let chunk = |group| Chunk::new(NonNull::dangling(), run, group, 1, 8, 0);
+        for first in [0, 1, 2] {
+            let mut list = ChunkList::new();
+            (0..first).for_each(|group| list.push(chunk(group)));
+            list.reserve(10);
+            let room = list.capacity();
+            assert!(room >= first as usize + 10);
+            for group in first..first + 10 {
+                list.push(chunk(group));
+                assert_eq!(list.capacity(), room);
+            }
+            assert!(list.iter().map(|chunk| chunk.group).eq(0..first + 10));
+            while !list.is_empty() {
+                list.swap_remove(0);
+            }
+            list.reserve(1);
+            list.push(chunk(0));
+            assert!(matches!(list, ChunkList::One(_)));
+        }
+        // SAFETY: taken above; the records have never used it.
+        unsafe { universe.give_chunk(run) };
     }
 
     #[test]

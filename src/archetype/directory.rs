@@ -14,6 +14,12 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 pub(crate) const ROWS_PER_CHUNK: u32 = 2_048;
 /// Archetypes that a world can have, and one that none has.
 pub(crate) const ARCHETYPES: usize = 1 << 20;
+/// Bytes of a huge page.
+const HUGE_PAGE: usize = 2 << 20;
+/// Bytes of the table that lie before the first border of a huge page, the entries of the first 32 MiB of chunks: a small
+/// world is not to cost a whole one. A multiple of a page, and other than those of the index's tables: their first
+/// lines lie in different cache sets.
+const SMALL: usize = 4 << 12;
 const ARCHETYPE_BITS: u32 = 20;
 const POSITION_BITS: u32 = 22;
 const SUB_BITS: u32 = 6;
@@ -132,9 +138,14 @@ unsafe impl Send for Finder<'_> {}
 unsafe impl Sync for Finder<'_> {}
 
 impl Directory {
-    /// One in which all chunks are nobody's.
-    pub(super) fn new() -> io::Result<Self> {
-        Table::new(crate::chunk::CHUNKS, 9 << 12).map(Self)
+    /// One in which all chunks are nobody's. With huge pages its entries are looked up, and written one for each
+    /// chunk that a flush takes over, without walks over page tables.
+    pub(super) fn new(huge_pages: bool) -> io::Result<Self> {
+        let table = Table::new(crate::chunk::CHUNKS, HUGE_PAGE - SMALL)?;
+        if huge_pages && let Err(error) = table.advise_huge() {
+            tracing::debug!(%error, "no huge pages for the directory of chunks");
+        }
+        Ok(Self(table))
     }
 
     /// Says whose a chunk is. O(rows / 2,048).

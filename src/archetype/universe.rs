@@ -144,7 +144,7 @@ impl Universe {
             chunks: chunks.build()?,
             index: Some(index.build()?),
             registry: None,
-            directory: Directory::new()?,
+            directory: Directory::new(chunks.huge_pages)?,
             worlds: WorldNumbers::new()?,
         })
     }

@@ -16,7 +16,7 @@ use crate::chunk::memory::{Memory, SystemMemory};
 /// ```
 #[derive(Clone, Debug)]
 pub struct ChunkOptions {
-    huge_pages: bool,
+    pub(crate) huge_pages: bool,
     populate: bool,
     pub(crate) retain: usize,
 }

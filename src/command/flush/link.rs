@@ -47,11 +47,14 @@ impl Flush<'_> {
             let part = &data.parts[part as usize];
             let mut joining = None;
             let mut span = part.first_span;
+            let mut to_come = part.rows;
             while let Some(rows) = data.spans.get(span as usize) {
                 span = rows.next;
                 if rows.count == 0 {
                     continue;
                 }
+                to_come = to_come.saturating_sub(rows.count);
+                let chunks_to_come = privates.len() - rows.private as usize;
                 // The next ones are likely to be this part's, too.
                 let far = privates
                     .as_ptr()
@@ -84,6 +87,12 @@ impl Flush<'_> {
                 if let Some(Ok(joining)) = &joining {
                     let whole = there.own && joining.same_layout;
                     let result = if whole {
+                        let chunks = &mut world.archetypes[joining.archetype as usize].chunks;
+                        if chunks.len() == chunks.capacity() {
+                            // Chunks are no shorter than those before them.
+                            let later = to_come.div_ceil(there.chunk.capacity) as usize;
+                            chunks.reserve(1 + later.min(chunks_to_come - 1));
+                        }
                         world.take_over(private, part.rows, joining, &mut self.panicked)
                     } else {
                         let rows = Rows {

@@ -11,6 +11,7 @@ mod barrier;
 mod canary;
 mod cell;
 mod figures;
+mod host;
 mod machine;
 mod pool;
 mod stopwatch;
@@ -21,6 +22,7 @@ pub use cell::{
     Cell, CellOutcome, CellRow, Effort, PhaseTotal, Subject, measure_cell, repeat_once,
 };
 pub use figures::Figures;
+pub use host::provide_memory;
 pub use machine::{Machine, available_memory, resident_memory};
 pub use pool::{Pool, WorkerPanic};
 pub use stopwatch::{Counted, Span, Stopwatch};

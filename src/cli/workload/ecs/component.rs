@@ -46,7 +46,7 @@ impl<C: EcsContender> Component<C> {
 
 impl<C: EcsContender> Subject for Component<C> {
     fn prepare(&self) {
-        heap::give_back();
+        heap::prepare(self.entities);
     }
 
     fn repeat(&self, _worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 use core::time::Duration;
+use std::time::Instant;
 
 use rayon::ThreadPool;
 
@@ -174,6 +175,14 @@ pub trait EcsContender: Send + Sized + 'static {
     /// [`EcsAbilities::records`].
     fn flush(&mut self, _pool: &ThreadPool) {
         unreachable!("a contender that says it can implements this")
+    }
+
+    /// The same: how long it took on the thread that applies. Until a sleeping thread of the pool has woken up is no
+    /// part of it.
+    fn flush_timed(&mut self, pool: &ThreadPool) -> Duration {
+        let begin = Instant::now();
+        self.flush(pool);
+        begin.elapsed()
     }
 
     /// Looks the position of each of `ids` up by its handle.

@@ -51,7 +51,7 @@ impl<C: EcsContender> Rows<C> {
 
 impl<C: EcsContender> Subject for Rows<C> {
     fn prepare(&self) {
-        heap::give_back();
+        heap::prepare(self.entities);
     }
 
     fn repeat(&self, worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {

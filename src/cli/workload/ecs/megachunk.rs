@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 use core::time::Duration;
+use std::time::Instant;
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -277,9 +278,18 @@ impl EcsContender for Megachunk {
     }
 
     fn flush(&mut self, pool: &ThreadPool) {
+        self.flush_timed(pool);
+    }
+
+    fn flush_timed(&mut self, pool: &ThreadPool) -> Duration {
         let world = &mut self.world;
-        let report = pool.install(|| world.flush());
-        assert!(report.is_clean(), "{report:?}");
+        pool.install(|| {
+            let begin = Instant::now();
+            let report = world.flush();
+            let took = begin.elapsed();
+            assert!(report.is_clean(), "{report:?}");
+            took
+        })
     }
 
     fn systems(case: SystemsCase, threads: usize) -> Result<Box<dyn Systems>, Unsupported> {

@@ -1,7 +1,8 @@
 //! The workloads on worlds, and what takes part in them: the `ecs` table.
 //!
 //! Sizes and components are those of `ecs_bench_suite`, and one million entities where its cases
-//! do not say. Cold is a fresh world, page faults included; warm is one that held as many before.
+//! do not say. Cold is a fresh world, page faults included, in memory that the machine has at hand;
+//! warm is one that held as many before.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 

@@ -25,7 +25,7 @@ impl<C: EcsContender> InBatch<C> {
 
 impl<C: EcsContender> Subject for InBatch<C> {
     fn prepare(&self) {
-        heap::give_back();
+        heap::prepare(self.entities);
     }
 
     fn repeat(&self, _worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
@@ -69,7 +69,7 @@ impl<C: EcsContender> OneByOne<C> {
 
 impl<C: EcsContender> Subject for OneByOne<C> {
     fn prepare(&self) {
-        heap::give_back();
+        heap::prepare(self.entities);
     }
 
     fn repeat(&self, _worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {

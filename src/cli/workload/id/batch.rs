@@ -1,7 +1,7 @@
 //! `batch_64`, `batch_8192`, `batch_1m`, `cold_1m`: many ids in a call.
 
 use super::{IdContender, IdSession};
-use crate::cli::measure::{Stopwatch, Subject};
+use crate::cli::measure::{Stopwatch, Subject, provide_memory};
 use crate::cli::workload::{Parts, share};
 
 /// Creates ids in batches until the worker holds `held`, then destroys them in the same batches;
@@ -57,7 +57,8 @@ impl<C: IdContender> Subject for Batch<C> {
     }
 }
 
-/// A fresh allocator creates one million ids in one call, page faults and set-up included.
+/// A fresh allocator creates one million ids in one call, page faults and set-up included, in memory that the
+/// machine has at hand.
 pub(super) struct Cold<C: IdContender>(Parts<Vec<C::Id>>);
 
 impl<C: IdContender> Cold<C> {
@@ -67,6 +68,10 @@ impl<C: IdContender> Cold<C> {
 }
 
 impl<C: IdContender> Subject for Cold<C> {
+    fn prepare(&self) {
+        provide_memory(super::MILLION * super::BYTES);
+    }
+
     fn repeat(&self, worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
         let mut out = self.0.of(worker);
         let contender = watch.time(0, out.len() as u64, || {

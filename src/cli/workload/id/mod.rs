@@ -26,6 +26,8 @@ pub use seam::{Recipe, Seam, SeamSession, SmallPages, Usual};
 
 /// "1m" in the workloads' names.
 const MILLION: usize = 1_000_000;
+/// Bytes of memory that an allocator takes for an id, rounded up.
+const BYTES: usize = 9;
 
 /// A workload on ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,10 @@
 //! `scale`: from ten thousand live ids to a hundred million.
 
-use std::hint::black_box;
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
 use super::{IdContender, IdSession};
-use crate::cli::measure::{Stopwatch, Subject, resident_memory};
+use crate::cli::measure::{Stopwatch, Subject, provide_memory, resident_memory};
 use crate::cli::workload::Shuffler;
 
 /// Ids between two looks at the clock.
@@ -14,10 +13,6 @@ const STRETCH: usize = 65_536;
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Ids that are created singly at the very end where patience ran out before.
 const LAST: usize = 10_000;
-/// Bytes of memory that an allocator takes for an id, rounded up.
-const BYTES: usize = 9;
-/// Bytes that the system provides at a time at least.
-const PAGE: usize = 4_096;
 
 /// A fresh allocator, in memory that the machine has at hand, creates ids one by one until `live`
 /// live, looks all of them up in random order, and destroys them in random order.
@@ -59,20 +54,6 @@ impl<C: IdContender> Scale<C> {
     }
 }
 
-/// Touches memory, and gives it back. A virtual machine's host takes twenty times as long to provide memory that was not
-/// in use for some seconds as the system takes to clear it, and that is not what a create costs.
-fn provide(bytes: usize) {
-    let Ok(mut memory) = memmap2::MmapMut::map_anon(bytes) else {
-        return;
-    };
-    #[cfg(target_os = "linux")]
-    let _ = memory.advise(memmap2::Advice::HugePage);
-    for page in memory.chunks_mut(PAGE) {
-        page[0] = 1;
-    }
-    black_box(&memory);
-}
-
 /// Does `work` to one stretch after the other until patience runs out: how many ids that were.
 fn in_stretches<T>(ids: &mut [T], mut work: impl FnMut(&mut [T])) -> (usize, Duration) {
     let start = Instant::now();
@@ -90,7 +71,7 @@ fn in_stretches<T>(ids: &mut [T], mut work: impl FnMut(&mut [T])) -> (usize, Dur
 impl<C: IdContender> Subject for Scale<C> {
     fn repeat(&self, _worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
         let mut ids = vec![C::placeholder(); self.live];
-        provide(self.live * BYTES);
+        provide_memory(self.live * super::BYTES);
         let before = resident_memory();
         let contender = C::fresh();
         let mut session = contender.session();

@@ -23,6 +23,24 @@ pub(crate) fn resume(panicked: Panicked) {
     }
 }
 
+/// Goes on with a panic that was kept where something ends, unless another is under way: a second would end the program.
+#[inline]
+pub(crate) fn resume_alone(panicked: Panicked) {
+    if std::thread::panicking() {
+        forget(panicked);
+    } else {
+        resume(panicked);
+    }
+}
+
+/// Drops each of `all`, however many panic; keeps the first panic. (A list that is dropped as a whole goes on after one
+/// panic, and ends the program at a second; a map loses the others at the first.)
+pub(crate) fn end_all<T>(panicked: &mut Panicked, all: impl IntoIterator<Item = T>) {
+    for one in all {
+        note(panicked, || drop(one));
+    }
+}
+
 /// The first of two panics.
 #[inline]
 pub(crate) fn first(a: Panicked, b: Panicked) -> Panicked {

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::archetype::Archetype;
 use crate::command::{Commands, ParallelCommands};
-use crate::fragment::panic::{Panicked, note};
+use crate::fragment::panic::{Panicked, end_all, note, resume_alone};
 use crate::fragment::{Fragment, FragmentError, FragmentId};
 use crate::observer::{Observed, ObservedBatch};
 use crate::query::{QueryError, QueryFilter, Requirements, Span, masked};
@@ -89,6 +89,14 @@ impl Observer {
                 }
             }
         }
+    }
+}
+
+impl Drop for Observers {
+    fn drop(&mut self) {
+        let mut panicked = None;
+        end_all(&mut panicked, core::mem::take(&mut self.all));
+        resume_alone(panicked);
     }
 }
 

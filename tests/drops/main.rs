@@ -6,4 +6,5 @@
 #[path = "../support/brittle.rs"]
 mod brittle;
 
+mod batches;
 mod ends;

@@ -139,3 +139,21 @@ impl Drop for Brittle {
         burn();
     }
 }
+
+/// An iterator with a [`Brittle`] beside it, which is dropped when it ends.
+pub(crate) struct With<I>(
+    pub(crate) I,
+    #[expect(dead_code, reason = "it is dropped")] pub(crate) Brittle,
+);
+
+impl<I: Iterator> Iterator for With<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        self.0.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}

@@ -8,3 +8,4 @@ mod brittle;
 
 mod batches;
 mod ends;
+mod refused;

@@ -334,11 +334,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
             seen,
         } = self;
         world.told_between(other, going, |world, other| {
-            let mut count = 0;
-            let result = emigrate(world, other, matches.get(), &seen, &mut count);
-            world.names_go_along(other);
-            result?;
-            Ok(count)
+            world.naming(other, |world, other| {
+                emigrate(world, other, matches.get(), &seen)
+            })
         })
     }
 

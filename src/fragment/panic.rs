@@ -68,6 +68,13 @@ pub(crate) fn refused<T, E>(given: T, error: E) -> E {
     error
 }
 
+/// Ends what a call was given, before what has come of it is on its way: see [`refused`].
+#[inline(always)]
+pub(crate) fn after<T, R>(given: T, result: R) -> R {
+    drop(given);
+    result
+}
+
 /// Lets a panic go in the middle of a change. What it carries is a user's value, whose `drop` may panic
 /// too: it is never run. Text, as it mostly is, is dropped.
 #[inline]

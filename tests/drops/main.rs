@@ -7,5 +7,6 @@
 mod brittle;
 
 mod batches;
+mod closures;
 mod ends;
 mod refused;

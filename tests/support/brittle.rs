@@ -113,6 +113,13 @@ impl Count {
 #[derive(Debug)]
 pub(crate) struct Brittle(pub(crate) Box<u32>, Count);
 
+impl Brittle {
+    /// Its number.
+    pub(crate) fn number(&self) -> u64 {
+        (*self.0).into()
+    }
+}
+
 impl Clone for Brittle {
     fn clone(&self) -> Self {
         self.1.brittle(*self.0)

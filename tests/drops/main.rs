@@ -10,3 +10,4 @@ mod batches;
 mod closures;
 mod ends;
 mod refused;
+mod schedules;

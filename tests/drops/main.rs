@@ -9,5 +9,6 @@ mod brittle;
 mod batches;
 mod closures;
 mod ends;
+mod hosts;
 mod refused;
 mod schedules;

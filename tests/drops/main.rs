@@ -12,3 +12,4 @@ mod ends;
 mod hosts;
 mod refused;
 mod schedules;
+mod templates;

@@ -568,3 +568,29 @@ fn names_go_along_with_those_that_went_before_a_template_panicked() {
         }
     }
 }
+
+#[test]
+fn a_filter_of_chunks_that_panics_keeps_no_shared_value_of_those_that_were_destroyed_before() {
+    let values = Arc::new(());
+    let mut world = World::new();
+    for n in 0..4 {
+        let team = Counted(n, Arc::clone(&values), false);
+        world.create((n,).shared(team)).unwrap();
+    }
+    for left in (1..4).rev() {
+        let asked = AtomicUsize::new(0);
+        panics(|| {
+            let all = world.matching::<With<u8>>().unwrap();
+            let filtered = all.filter_chunks(|_| {
+                if asked.fetch_add(1, Ordering::Relaxed) == 1 {
+                    resume_unwind(Box::new(()));
+                }
+                true
+            });
+            filtered.destroy();
+        });
+        assert_eq!(world.count(), left);
+        assert_eq!(Arc::strong_count(&values), 1 + left);
+        world.check().unwrap();
+    }
+}

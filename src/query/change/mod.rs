@@ -10,7 +10,7 @@ mod ways;
 
 use crate::archetype::Change;
 use crate::entity::Entity;
-use crate::fragment::panic::{after, first, resume};
+use crate::fragment::panic::{after, first, note, resume};
 use crate::fragment::{Bundle, SharedFragment, Value};
 use crate::query::matches::{Match, MatchList};
 use crate::query::run::ChunkFilter;
@@ -127,11 +127,16 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
             seen,
         } = self;
         let (mut count, mut runs, mut panicked) = (0, Vec::new(), None);
+        let mut stopped = None;
         for known in matches.get() {
             let archetype = known.archetype;
             // From the end: chunks that go leave the others where they are.
             for chunk in (0..chunks_of(world, archetype)).rev() {
-                seen.rows(world, known, chunk, &mut runs);
+                // Users' filter of chunks may panic.
+                note(&mut stopped, || seen.rows(world, known, chunk, &mut runs));
+                if stopped.is_some() {
+                    break;
+                }
                 for &rows in &runs {
                     count += rows.count as usize;
                     let data = &world.archetypes[archetype as usize];
@@ -145,8 +150,11 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
                 }
             }
             world.settle_groups(archetype);
+            if stopped.is_some() {
+                break;
+            }
         }
-        resume(panicked);
+        resume(first(panicked, stopped));
         count
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use megachunk::prelude::*;
 
-use crate::brittle::{Brittle, Count, arm, burns, ends, holds_nothing};
+use crate::brittle::{ALWAYS, Brittle, Count, arm, burns, ends, holds_nothing};
 
 #[derive(Clone)]
 struct Kind<const N: usize>(#[expect(dead_code, reason = "it is dropped")] Brittle);
@@ -22,8 +22,8 @@ fn end(world: World, count: &Count, drops: isize) {
     assert_eq!(Arc::strong_count(&universe), 1, "somebody has it still");
 }
 
-/// The world's own values first, and last.
-const DROPS: [isize; 5] = [-1, 1, 2, 3, 4];
+/// Each drop, or one.
+const DROPS: [isize; 6] = [ALWAYS, -1, 1, 2, 3, 4];
 
 #[test]
 fn resources() {
@@ -44,7 +44,7 @@ fn resources() {
 
 #[test]
 fn templates_of_chunk_fragments() {
-    for drops in 1..20 {
+    for drops in (1..20).chain([-1, ALWAYS]) {
         holds_nothing(|| {
             let count = Count::default();
             let mut world = World::new();
@@ -86,7 +86,7 @@ fn shared_values() {
 
 #[test]
 fn commands_that_were_never_flushed() {
-    for drops in [0, -1, 1, 2, 3, 5, 9] {
+    for drops in [0, ALWAYS, -1, 1, 2, 3, 5, 9] {
         holds_nothing(|| {
             let count = Count::default();
             let mut world = World::new();
@@ -119,7 +119,7 @@ fn commands_that_were_never_flushed() {
 
 #[test]
 fn a_recorder_that_outlives_its_world() {
-    for drops in [-1, 1, 2, 3] {
+    for drops in [ALWAYS, -1, 1, 2, 3] {
         holds_nothing(|| {
             let count = Count::default();
             let world = World::new();
@@ -145,7 +145,7 @@ fn a_recorder_that_outlives_its_world() {
 
 #[test]
 fn a_flush_that_lets_shared_values_and_templates_go() {
-    for drops in [-1, 1, 2, 3, 4, 6] {
+    for drops in [ALWAYS, -1, 1, 2, 3, 4, 6] {
         holds_nothing(|| {
             let count = Count::default();
             let mut world = World::new();
@@ -181,7 +181,7 @@ fn a_flush_that_lets_shared_values_and_templates_go() {
 
 #[test]
 fn signals_that_nobody_got() {
-    for drops in [0, -1, 1, 2, 3, 4, 5, 6, 9] {
+    for drops in [0, ALWAYS, -1, 1, 2, 3, 4, 5, 6, 9] {
         holds_nothing(|| {
             let count = Count::default();
             let mut world = World::new();
@@ -224,7 +224,7 @@ fn signals_that_nobody_got() {
 
 #[test]
 fn observers() {
-    for drops in [-1, 1, 2, 3] {
+    for drops in [ALWAYS, -1, 1, 2, 3] {
         holds_nothing(|| {
             let count = Count::default();
             let mut world = World::new();

@@ -8,11 +8,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
 thread_local! {
-    /// Drops on this thread until one panics; 0: none does; negative: each.
+    /// Drops on this thread until one panics; 0: none does; negative: each, unless another panic is under way;
+    /// [`ALWAYS`]: then, too.
     static FUSE: Cell<isize> = const { Cell::new(0) };
     /// Bytes that this thread has allocated and not given back.
     static HELD: Cell<isize> = const { Cell::new(0) };
 }
+
+/// Each drop panics, and if it is met while a panic unwinds, that ends the program.
+pub(crate) const ALWAYS: isize = isize::MIN;
 
 /// The system's allocator, which counts.
 struct Counting;
@@ -59,7 +63,8 @@ pub(crate) fn holds_nothing(mut work: impl FnMut()) {
     panic!("{more} bytes that nobody has");
 }
 
-/// Lets the `drops`-th drop from now on panic; negative: each of them, unless another panic is under way.
+/// Lets the `drops`-th drop from now on panic; negative: each of them, unless another panic is under way, or
+/// [`ALWAYS`].
 pub(crate) fn arm(drops: isize) {
     FUSE.set(drops);
 }
@@ -85,7 +90,7 @@ pub(crate) fn ends(drops: isize, work: impl FnOnce()) {
 /// What users' code does that may panic.
 fn burn() {
     let left = FUSE.get();
-    if left != 0 && !std::thread::panicking() {
+    if left == ALWAYS || left != 0 && !std::thread::panicking() {
         FUSE.set(if left > 0 { left - 1 } else { left });
         if left <= 1 {
             resume_unwind(Box::new("the fuse"));

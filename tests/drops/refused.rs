@@ -6,7 +6,7 @@ use megachunk::fragment::{DynamicBundle, FragmentInfo, Value};
 use megachunk::prelude::*;
 use megachunk::world::Prototype;
 
-use crate::brittle::{Brittle, Count, burns, holds_nothing};
+use crate::brittle::{Brittle, Count, burns, ends, holds_nothing};
 
 /// A value that is too large for any chunk.
 fn huge(world: &World) -> Value {
@@ -62,6 +62,66 @@ fn dynamic_bundles() {
 /// Drops what is refused: there is nothing else to be had.
 fn drop_result<T, E>(result: Result<T, E>) {
     assert!(result.is_err());
+}
+
+/// Has a call refuse a bundle, the `drops`-th drop of whose values panics. Whether or not that comes back: a shared value
+/// ends where there is nobody to give a panic to.
+fn refuse<T, E>(drops: isize, call: impl FnOnce() -> Result<T, E>) {
+    ends(drops, || drop_result(call()));
+}
+
+/// Bundles that no entity can have.
+fn by_all<B: Bundle>(world: &mut World, ant: Entity, drops: isize, make: &dyn Fn() -> B) {
+    let reserved = world.reserve().unwrap();
+    let given = make();
+    refuse(drops, || world.create(given));
+    let given = make();
+    refuse(drops, || world.build(reserved, given));
+    by_old(world, ant, drops, make);
+    let mut commands = world.commands();
+    let given = make();
+    refuse(drops, || commands.create(given));
+    let given = make();
+    refuse(drops, || commands.build(reserved, given));
+    let given = make();
+    refuse(drops, || commands.add(ant, given));
+    let given = make();
+    refuse(drops, || commands.swap::<(u32,), _>(ant, given));
+    drop(commands);
+    world.release(reserved).unwrap();
+}
+
+/// Bundles that this one cannot have.
+fn by_old<B: Bundle>(world: &mut World, ant: Entity, drops: isize, make: &dyn Fn() -> B) {
+    let given = make();
+    refuse(drops, || world.add(ant, given));
+    let given = make();
+    refuse(drops, || world.swap::<(u32,), _>(ant, given));
+    let given = make();
+    refuse(drops, || {
+        world.entity_mut(ant).unwrap().add(given).map(drop)
+    });
+}
+
+#[test]
+fn bundles() {
+    holds_nothing(|| {
+        let count = Count::default();
+        let mut world = World::new();
+        let ant = world.create((1_u32,).const_shared(1_u8)).unwrap();
+        for drops in [-1, 1, 2, 3] {
+            let twice = || (count.brittle(0), count.brittle(1));
+            by_all(&mut world, ant, drops, &twice);
+            let shared = || twice().shared([count.brittle(2)]);
+            by_all(&mut world, ant, drops, &shared);
+            let own = || (count.brittle(0), [count.brittle(1)]).const_shared(2_u8);
+            by_old(&mut world, ant, drops, &own);
+            // A recorder keeps shared values until then.
+            assert!(world.flush().is_clean());
+            assert_eq!((world.count(), count.get()), (1, 0));
+            world.check().unwrap();
+        }
+    });
 }
 
 #[test]

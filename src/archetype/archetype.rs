@@ -19,7 +19,7 @@ use crate::archetype::mover::Mover;
 use crate::archetype::universe::Universe;
 use crate::chunk::{ChunkError, MEGACHUNK_CHUNKS, Run};
 use crate::entity::Place;
-use crate::fragment::panic::{Panicked, forget, note, resume};
+use crate::fragment::panic::{Panicked, end_all, forget, note, resume};
 use crate::fragment::{FragmentId, FragmentSet};
 use crate::memory;
 
@@ -491,6 +491,11 @@ impl Archetype {
         universe.directory().leave(&chunk);
         // SAFETY: the chunk was this archetype's, holds no values, and is forgotten here.
         unsafe { universe.give_chunk(chunk.run) };
+    }
+
+    /// Lets the templates go, after all chunks: the archetype ends.
+    pub(crate) fn end(self, panicked: &mut Panicked) {
+        end_all(panicked, self.chunk_values);
     }
 
     /// Gives all chunks without entities back; how many.

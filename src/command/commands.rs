@@ -245,7 +245,7 @@ impl<'q> Commands<'q> {
         I: IntoIterator,
         I::Item: Bundle,
     {
-        let bundles = &mut bundles.into_iter();
+        let bundles = bundles.into_iter();
         let spans = self.lane.create_batch(bundles, &mut self.ids)?;
         Ok(RecordedBatch { spans })
     }

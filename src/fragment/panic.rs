@@ -23,6 +23,24 @@ pub(crate) fn resume(panicked: Panicked) {
     }
 }
 
+/// Goes on with a panic that was kept where something ends, unless another is under way: a second would end the program.
+#[inline]
+pub(crate) fn resume_alone(panicked: Panicked) {
+    if std::thread::panicking() {
+        forget(panicked);
+    } else {
+        resume(panicked);
+    }
+}
+
+/// Drops each of `all`, however many panic; keeps the first panic. (A list that is dropped as a whole goes on after one
+/// panic, and ends the program at a second; a map loses the others at the first.)
+pub(crate) fn end_all<T>(panicked: &mut Panicked, all: impl IntoIterator<Item = T>) {
+    for one in all {
+        note(panicked, || drop(one));
+    }
+}
+
 /// The first of two panics.
 #[inline]
 pub(crate) fn first(a: Panicked, b: Panicked) -> Panicked {
@@ -48,6 +66,13 @@ pub(crate) fn refused<T, E>(given: T, error: E) -> E {
         unreachable!("a panic goes on");
     }
     error
+}
+
+/// Ends what a call was given, before what has come of it is on its way: see [`refused`].
+#[inline(always)]
+pub(crate) fn after<T, R>(given: T, result: R) -> R {
+    drop(given);
+    result
 }
 
 /// Lets a panic go in the middle of a change. What it carries is a user's value, whose `drop` may panic

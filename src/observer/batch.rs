@@ -1,6 +1,7 @@
 //! `ObservedBatch`: the rows of one change, as an observer sees them.
 
 use crate::entity::Entity;
+use crate::fragment::panic::after;
 use crate::observer::Observed;
 use crate::query::{QueryData, QueryError, Span, entities_of, lend, lend_slices};
 use crate::world::{Resources, World};
@@ -70,10 +71,11 @@ impl<'w> ObservedBatch<'w> {
     /// As for [`Query::new`](crate::query::Query::new).
     pub fn for_each<D: QueryData>(
         &mut self,
-        each: impl FnMut(D::Item<'_>),
+        mut each: impl FnMut(D::Item<'_>),
     ) -> Result<usize, QueryError> {
         // SAFETY: `new`'s.
-        unsafe { lend::<D>(self.world, self.spans, each) }
+        let lent = unsafe { lend::<D>(self.world, self.spans, &mut each) };
+        after(each, lent)
     }
 
     /// Lends data of each range whose entities have what `D` lends, as slices; how many entities that are.
@@ -82,10 +84,11 @@ impl<'w> ObservedBatch<'w> {
     /// As for [`for_each`](Self::for_each).
     pub fn for_each_range<D: QueryData>(
         &mut self,
-        each: impl FnMut(D::Slices<'_>),
+        mut each: impl FnMut(D::Slices<'_>),
     ) -> Result<usize, QueryError> {
         // SAFETY: `new`'s.
-        unsafe { lend_slices::<D>(self.world, self.spans, each) }
+        let lent = unsafe { lend_slices::<D>(self.world, self.spans, &mut each) };
+        after(each, lent)
     }
 
     /// The values that the world has once.

@@ -4,8 +4,8 @@ use core::fmt;
 
 use crate::archetype::Archetype;
 use crate::command::{Commands, ParallelCommands};
-use crate::fragment::panic::{Panicked, note};
-use crate::fragment::{Fragment, FragmentError, FragmentId};
+use crate::fragment::panic::{Panicked, end_all, note, refused, resume_alone};
+use crate::fragment::{Fragment, FragmentError, FragmentId, FragmentRegistry};
 use crate::observer::{Observed, ObservedBatch};
 use crate::query::{QueryError, QueryFilter, Requirements, Span, masked};
 use crate::world::watch::{NOWHERE, WatchedRows, Watcher};
@@ -89,6 +89,14 @@ impl Observer {
                 }
             }
         }
+    }
+}
+
+impl Drop for Observers {
+    fn drop(&mut self) {
+        let mut panicked = None;
+        end_all(&mut panicked, core::mem::take(&mut self.all));
+        resume_alone(panicked);
     }
 }
 
@@ -187,11 +195,18 @@ impl World {
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
         const { assert!(F::SEES_ALL, "observers see changes, not versions") };
-        let registry = self.registry();
-        let fragment = registry.register::<T>()?.id();
-        let mut requirements = Requirements::new();
-        F::require(registry, &mut requirements)?;
-        self.observe_dynamic(observed, fragment, requirements, run)
+        let required = |registry: &FragmentRegistry| {
+            let mut requirements = Requirements::new();
+            let fragment = registry.register::<T>()?.id();
+            F::require(registry, &mut requirements)?;
+            Ok((fragment, requirements))
+        };
+        match required(self.registry()) {
+            Ok((fragment, requirements)) => {
+                self.observe_dynamic(observed, fragment, requirements, run)
+            }
+            Err(error) => Err(refused(run, error)),
+        }
     }
 
     /// The same for a fragment in whatever role, known by its number, and entities that meet `requirements`.
@@ -206,13 +221,17 @@ impl World {
         requirements: Requirements,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        let registry = self.registry();
-        registry
-            .get(fragment)
-            .ok_or(FragmentError::Unknown { id: fragment })?;
-        let mut together = requirements.clone();
-        together.all(fragment, crate::query::Access::None);
-        together.check(registry)?;
+        let check = |registry: &FragmentRegistry| -> Result<(), QueryError> {
+            registry
+                .get(fragment)
+                .ok_or(FragmentError::Unknown { id: fragment })?;
+            let mut together = requirements.clone();
+            together.all(fragment, crate::query::Access::None);
+            together.check(registry)
+        };
+        if let Err(error) = check(self.registry()) {
+            return Err(refused(run, error));
+        }
         Ok(self.rewatch(|observers: &mut Observers| {
             let id = ObserverId(new_identity());
             observers.all.push(Observer {

@@ -3,6 +3,7 @@
 use core::fmt;
 use std::sync::{Arc, Weak};
 
+use crate::fragment::panic::{Panicked, end_all, note, resume};
 use crate::processor::entry::Entry;
 use crate::processor::executor::MemberCell;
 use crate::processor::member::{Member, Timing};
@@ -122,9 +123,13 @@ impl Schedule {
         if self.is_of(world)? {
             self.stop_one(world, at);
         }
-        self.entries.remove(at);
-        self.crew.remove(at);
+        // What users gave ends when the processor is gone as a whole: it may panic.
         self.plan = None;
+        let (entry, member) = (self.entries.remove(at), self.crew.remove(at));
+        let mut panicked = None;
+        end_all(&mut panicked, [entry.on_start, entry.on_stop]);
+        note(&mut panicked, || drop(member));
+        resume(panicked);
         Ok(())
     }
 
@@ -241,8 +246,9 @@ impl Schedule {
     /// Takes this world for its own, if it has none.
     fn attach(&mut self, world: &World) -> Result<(), ScheduleError> {
         if !self.is_of(world)? {
-            self.forget();
+            let panicked = self.forget();
             self.seat = Some(Arc::downgrade(&world.seat));
+            resume(panicked);
         }
         Ok(())
     }
@@ -251,17 +257,20 @@ impl Schedule {
     /// not stopped: [`stop`](Self::stop) does that. What parameters keep, [`Local`](super::Local) values among
     /// them, is dropped.
     pub fn detach(&mut self) {
-        self.forget();
+        let panicked = self.forget();
         self.seat = None;
+        resume(panicked);
     }
 
-    fn forget(&mut self) {
+    fn forget(&mut self) -> Panicked {
+        let mut panicked = None;
         for (entry, member) in self.entries.iter_mut().zip(&mut self.crew) {
             entry.needs = None;
             entry.started = false;
-            member.get_mut().runner.forget();
+            note(&mut panicked, || member.get_mut().runner.forget());
         }
         self.plan = None;
+        panicked
     }
 
     /// Stops all processors that have been started. The next run starts them again.

@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use crate::archetype::Row;
 use crate::entity::Entity;
+use crate::fragment::panic::after;
 use crate::query::masks::masked;
 use crate::query::matches::Match;
 use crate::query::run::Scope;
@@ -80,7 +81,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         for span in &spans {
             report.done += rows_of(matches, scope, span, &mut each);
         }
-        report
+        after(each, report)
     }
 
     /// The same, on all threads of the current rayon pool.
@@ -96,7 +97,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
             .par_iter()
             .map(|span| rows_of(matches, scope, span, &mut |item| each(item)))
             .sum();
-        report
+        after(each, report)
     }
 
     /// Lends the data of those of `entities` that the query sees as slices: for each piece of neighbouring
@@ -120,7 +121,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
                 report.done += count;
             }
         }
-        report
+        after(each, report)
     }
 }
 

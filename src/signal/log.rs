@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, note};
+use crate::fragment::panic::{Panicked, end_all, note, resume, resume_alone};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// How far a reader has read a log. The log and its reader have it; the reader's share ends with him.
@@ -59,6 +59,15 @@ impl<P: Send + Sync + 'static> Payloads<P> {
     }
 }
 
+impl<P> Drop for Payloads<P> {
+    fn drop(&mut self) {
+        let mut panicked = None;
+        end_all(&mut panicked, core::mem::take(&mut self.log));
+        end_all(&mut panicked, core::mem::take(&mut self.kept));
+        resume_alone(panicked);
+    }
+}
+
 impl<P: Send + Sync + 'static> Store for Payloads<P> {
     fn post(&mut self, column: &mut dyn Any, row: u32) {
         self.log.extend(Self::take(column, row));
@@ -84,7 +93,9 @@ impl<P: Send + Sync + 'static> Store for Payloads<P> {
     }
 
     fn forget(&mut self, count: usize) {
-        self.log.drain(..count);
+        let mut panicked = None;
+        end_all(&mut panicked, self.log.drain(..count));
+        resume(panicked);
     }
 
     fn drop_sent(&self, column: &mut dyn Any, row: u32) {

@@ -6,6 +6,7 @@ use core::ops::Range;
 
 use crate::command::Precedence;
 use crate::entity::Entity;
+use crate::fragment::panic::{Panicked, end_all, forget};
 
 /// A signal that was sent. 16 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -25,11 +26,17 @@ pub(super) struct Segment {
 
 /// Payloads of one signal, in the order of sending: a `Vec<Option<P>>`.
 trait Column: Any + Send {
+    /// Drops all payloads.
+    fn end(&mut self, panicked: &mut Panicked);
     /// Forgets all rows.
     fn clear(&mut self);
 }
 
 impl<P: Send + 'static> Column for Vec<Option<P>> {
+    fn end(&mut self, panicked: &mut Panicked) {
+        end_all(panicked, core::mem::take(self));
+    }
+
     fn clear(&mut self) {
         self.clear();
     }
@@ -116,5 +123,16 @@ impl Mailbag {
             .iter_mut()
             .flatten()
             .for_each(|column| column.clear());
+    }
+}
+
+impl Drop for Mailbag {
+    fn drop(&mut self) {
+        let mut panicked = None;
+        for column in self.columns.iter_mut().flatten() {
+            column.end(&mut panicked);
+        }
+        // There is nobody to give a panic to.
+        forget(panicked);
     }
 }

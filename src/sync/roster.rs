@@ -169,13 +169,24 @@ impl<T> Default for Roster<T> {
 
 impl<T> Drop for Roster<T> {
     fn drop(&mut self) {
-        // Ordering: Relaxed: `&mut` comes after everybody.
-        let mut node = self.head.load(Ordering::Relaxed);
-        while !node.is_null() {
-            // SAFETY: from `Box::into_raw`; each node is in the list once, and nobody walks it any more.
-            let taken = unsafe { Box::from_raw(node) };
-            node = taken.next;
+        /// Goes on with the others if the drop of one panics.
+        struct Rest<T>(*mut Node<T>);
+
+        impl<T> Drop for Rest<T> {
+            fn drop(&mut self) {
+                while !self.0.is_null() {
+                    // SAFETY: from `Box::into_raw`; each node is in the list once, and nobody walks it any more.
+                    let taken = unsafe { Box::from_raw(self.0) };
+                    self.0 = taken.next;
+                    let rest = Rest(self.0);
+                    drop(taken);
+                    core::mem::forget(rest);
+                }
+            }
         }
+
+        // Ordering: Relaxed: `&mut` comes after everybody.
+        drop(Rest(self.head.load(Ordering::Relaxed)));
     }
 }
 

@@ -4,6 +4,7 @@ use core::any::type_name;
 use std::sync::Arc;
 
 use crate::archetype::Universe;
+use crate::fragment::panic::refused;
 use crate::template::member::{Member, Members};
 use crate::template::parts::{Added, Parts};
 use crate::template::{
@@ -132,7 +133,9 @@ impl TemplateBuilder {
             faults.push((at, TemplateFault::TraitTwice { class }));
         }
         let added = self.build(universe, &mut built, &mut faults);
-        self.refuse(faults, depends_on_others)?;
+        if let Err(errors) = self.refuse(faults, depends_on_others) {
+            return Err(refused((added, built), errors));
+        }
         let name = self.name.clone().unwrap_or_else(|| self.id.clone());
         let template = Template::new(self.id.clone(), name, universe, built, added);
         let template = match template {
@@ -146,8 +149,10 @@ impl TemplateBuilder {
                 faults.push((by, TemplateFault::Refused { class, error }));
             }
         }
-        self.refuse(faults, |_| true)?;
-        Ok(template)
+        match self.refuse(faults, |_| true) {
+            Ok(()) => Ok(template),
+            Err(errors) => Err(refused(template, errors)),
+        }
     }
 
     /// Lets all traits build: what they have added, or what is wrong.

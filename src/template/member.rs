@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use crate::fragment::panic::{Panicked, forget, note, resume};
+use crate::fragment::panic::{Panicked, note, resume_alone};
 use crate::template::error::ConfigPlace;
 use crate::template::{EntityTrait, TraitError};
 
@@ -62,11 +62,6 @@ impl Drop for Members {
             // The last template that has it drops the trait.
             note(&mut panicked, || drop(member));
         }
-        if std::thread::panicking() {
-            // A second panic would end the process.
-            forget(panicked);
-        } else {
-            resume(panicked);
-        }
+        resume_alone(panicked);
     }
 }

@@ -5,6 +5,7 @@
 use core::any::{Any, type_name};
 
 use crate::archetype::Draft;
+use crate::fragment::panic::refused;
 use crate::fragment::{FragmentError, FragmentId, FragmentKind, FragmentRegistry, Value};
 use crate::template::TemplateFault;
 use crate::template::fault::near;
@@ -168,7 +169,7 @@ impl<'a> Parts<'a> {
         if self.faults.is_empty() {
             Ok(self.values)
         } else {
-            Err(self.faults)
+            Err(refused(self.values, self.faults))
         }
     }
 

@@ -1,7 +1,7 @@
 //! Collection: compositions that no entity has are forgotten, when somebody asks.
 
 use crate::archetype::{Archetype, Edges};
-use crate::fragment::panic::{note, resume};
+use crate::fragment::panic::resume;
 use crate::world::bundles::NO_ARCHETYPE;
 use crate::world::{World, new_identity};
 
@@ -71,7 +71,7 @@ impl World {
         let mut panicked = None;
         let count = gone.len();
         for data in gone {
-            note(&mut panicked, || drop(data));
+            data.end(&mut panicked);
         }
         resume(panicked);
         count

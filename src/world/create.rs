@@ -2,7 +2,7 @@
 
 use crate::archetype::{Archetype, Row, Rows, SharedId, Universe, place};
 use crate::entity::{Entity, EntityFault, Place};
-use crate::fragment::panic::{Panicked, first as earlier, forget, note, refused, resume};
+use crate::fragment::panic::{Panicked, first as earlier, note, refused, resume, resume_alone};
 use crate::fragment::{Bundle, Value};
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
@@ -218,7 +218,10 @@ impl World {
         if B::HAS_VALUES {
             return self.create_batch_with_values(bundles);
         }
-        let number = self.bundle::<B>()?;
+        let number = match self.bundle::<B>() {
+            Ok(number) => number,
+            Err(error) => return Err(refused(bundles, error)),
+        };
         let archetype = self.bundles.infos[number].archetype;
         let mut unfinished = Unfinished {
             world: self,
@@ -260,22 +263,28 @@ impl World {
             let count = written.finish();
             unfinished.note(row, count);
         }
+        // The iterator may panic once more.
+        drop(bundles);
         Ok(unfinished.finish())
     }
 
     /// Bundles whose shared values may differ: one by one.
     fn create_batch_with_values<B: Bundle>(
         &mut self,
-        bundles: impl Iterator<Item = B>,
+        mut bundles: impl Iterator<Item = B>,
     ) -> Result<Batch, WorldError> {
         let mut batch = Singles {
             world: self,
             entities: Vec::new(),
         };
-        for bundle in bundles {
-            let entity = batch.world.create(bundle)?;
-            batch.entities.push(entity);
+        for bundle in &mut bundles {
+            match batch.world.create(bundle) {
+                Ok(entity) => batch.entities.push(entity),
+                Err(error) => return Err(refused((batch, bundles), error)),
+            }
         }
+        // As above.
+        drop(bundles);
         Ok(batch.finish())
     }
 
@@ -489,11 +498,7 @@ impl Drop for Written<'_> {
             self.data
                 .drop_rows(self.row.chunk, self.row.row, self.count)
         };
-        if std::thread::panicking() {
-            forget(panicked);
-        } else {
-            resume(panicked);
-        }
+        resume_alone(panicked);
     }
 }
 
@@ -551,11 +556,7 @@ impl Drop for Unfinished<'_> {
                 }
             }
         }
-        if std::thread::panicking() {
-            forget(panicked);
-        } else {
-            resume(panicked);
-        }
+        resume_alone(panicked);
     }
 }
 
@@ -587,10 +588,6 @@ impl Drop for Singles<'_> {
                 panicked = earlier(panicked, more);
             }
         }
-        if std::thread::panicking() {
-            forget(panicked);
-        } else {
-            resume(panicked);
-        }
+        resume_alone(panicked);
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::archetype::{Archetype, Change, Chunk, EnabledBits, Row, SharedId};
 use crate::entity::Entity;
-use crate::fragment::panic::resume;
+use crate::fragment::panic::{refused, resume};
 use crate::fragment::{
     DynamicBundle, FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentSet, Value,
     Values, ValuesMut, none_twice,
@@ -87,7 +87,7 @@ impl World {
             columns,
             shared,
         } = self.prepare_dynamic(bundle)?;
-        let (archetype, (entity, row)) = self.sharing(&shared, |world| {
+        let placed = self.sharing(&shared, |world| {
             let archetype = world.bundle_numbered(number)?;
             let key: Vec<SharedId> = shared.iter().map(|&(_, value)| value).collect();
             let group = if key.is_empty() {
@@ -96,7 +96,11 @@ impl World {
                 world.group_of(archetype, &key)
             };
             Ok::<_, WorldError>((archetype, place(world, archetype, group)?))
-        })?;
+        });
+        let (archetype, (entity, row)) = match placed {
+            Ok(placed) => placed,
+            Err(error) => return Err(refused(columns, error)),
+        };
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
         let chunk = &data.chunks[row.chunk as usize];
@@ -116,7 +120,10 @@ impl World {
     /// Checks a bundle, gives it a number, and puts aside what does not lie in columns.
     fn prepare_dynamic(&mut self, mut bundle: DynamicBundle) -> Result<Prepared, WorldError> {
         let registry = self.universe.registry();
-        let ids = bundle.sort(registry)?;
+        let ids = match bundle.sort(registry) {
+            Ok(ids) => ids,
+            Err(error) => return Err(refused(bundle, error.into())),
+        };
         let number = self.bundles.number_of(&ids);
         let mut columns = Vec::with_capacity(ids.len());
         let mut others = Vec::new();
@@ -152,15 +159,25 @@ impl World {
             columns,
             shared,
         } = self.prepare_dynamic(bundle)?;
-        let panicked = self.sharing(&shared, |world| {
+        let mut columns = Some(columns);
+        let result = self.sharing(&shared, |world| {
             let change = Change::Add(number);
             let edge = world.edge_among(archetype, row, entity, change, &shared)?;
-            // SAFETY: a row of the edge's target that holds no values there.
-            let write = |chunk: &Chunk, row| unsafe { write(chunk, &edge.offsets, row, columns) };
+            let write = |chunk: &Chunk, row| {
+                if let Some(columns) = columns.take() {
+                    // SAFETY: a row of the edge's target that holds no values there.
+                    unsafe { write(chunk, &edge.offsets, row, columns) }
+                }
+            };
             world.add_shared(archetype, row, entity, &edge, &shared, write)
-        })?;
-        resume(panicked);
-        Ok(())
+        });
+        match result {
+            Ok(panicked) => {
+                resume(panicked);
+                Ok(())
+            }
+            Err(error) => Err(refused(columns, error)),
+        }
     }
 
     /// Takes those of these fragments away from an entity that it has, in one move, and drops them; `false` if

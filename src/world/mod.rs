@@ -48,6 +48,7 @@ pub use view::{EntityView, EntityViewMut};
 
 use crate::archetype::{AGING, Archetype, Finder, HavingLists, Row, WorldMark};
 use crate::entity::{Entity, EntityError, EntityFault, Place};
+use crate::fragment::panic::{end_all, first, note, resume_alone};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) use bundles::TypeHasher;
@@ -387,21 +388,28 @@ impl Default for World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        self.attached.end();
-        let panicked = if self.is_last() {
+        let mut panicked = None;
+        note(&mut panicked, || self.attached.end());
+        let more = if self.is_last() {
             // The universe ends too: nobody can ask who lived.
             self.drop_values()
         } else {
             self.clear_quietly()
         };
-        for archetype in &mut self.archetypes {
+        panicked = first(panicked, more);
+        for mut archetype in core::mem::take(&mut self.archetypes) {
             archetype.trim(&self.universe, self.number);
+            archetype.end(&mut panicked);
         }
-        if std::thread::panicking() {
-            crate::fragment::panic::forget(panicked);
-        } else {
-            crate::fragment::panic::resume(panicked);
-        }
+        self.shared.end(&mut panicked);
+        end_all(&mut panicked, core::mem::take(&mut self.templates));
+        // Each by itself, as they would end together with the world.
+        note(&mut panicked, || drop(core::mem::take(&mut self.watch)));
+        note(&mut panicked, || drop(core::mem::take(&mut self.attached)));
+        note(&mut panicked, || {
+            drop(core::mem::take(&mut self.resources));
+        });
+        resume_alone(panicked);
     }
 }
 

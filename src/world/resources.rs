@@ -7,6 +7,7 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use std::collections::HashMap;
 
+use crate::fragment::panic::{end_all, resume_alone};
 use crate::world::World;
 use crate::world::bundles::TypeHasher;
 
@@ -77,6 +78,14 @@ impl Drop for Resource {
     fn drop(&mut self) {
         // SAFETY: leaked in `new`; nobody uses it afterwards.
         drop(unsafe { Box::from_raw(self.value.as_ptr()) });
+    }
+}
+
+impl Drop for Resources {
+    fn drop(&mut self) {
+        let mut panicked = None;
+        end_all(&mut panicked, core::mem::take(&mut self.values));
+        resume_alone(panicked);
     }
 }
 

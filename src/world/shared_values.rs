@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::{Archetype, SharedId};
-use crate::fragment::panic::{forget, note, resume};
+use crate::fragment::panic::{Panicked, end_all, forget, note, resume};
 use crate::fragment::{FragmentId, FragmentInfo, Value};
 use crate::world::World;
 use crate::world::check::{FlawPlace, Found};
@@ -176,6 +176,12 @@ impl SharedValues {
         found.expect(listed == there, FlawPlace::World, || {
             format!("{listed} shared values are found by hash, and there are {there}")
         });
+    }
+
+    /// Lets all values go: the world ends.
+    pub(crate) fn end(&mut self, panicked: &mut Panicked) {
+        let slots = core::mem::take(self).slots;
+        end_all(panicked, slots);
     }
 
     /// Lets a value go that nobody uses.

@@ -7,7 +7,7 @@
 use crate::archetype::{Change, Rows};
 use crate::entity::Entity;
 use crate::fragment::Bundle;
-use crate::fragment::panic::{first, resume};
+use crate::fragment::panic::{after, first, resume};
 use crate::world::destroy::SliceReport;
 use crate::world::scattered::Scattered;
 use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED};
@@ -72,12 +72,16 @@ impl World {
     pub fn add_slice<B: Bundle>(
         &mut self,
         entities: &[Entity],
-        bundle: impl FnMut(usize) -> B,
+        mut bundle: impl FnMut(usize) -> B,
     ) -> SliceReport {
-        if self.is_watched(ADDED) {
-            return self.told(ADDED, Vec::new(), |world| world.add_all(entities, bundle));
-        }
-        self.add_all(entities, bundle)
+        let report = if self.is_watched(ADDED) {
+            self.told(ADDED, Vec::new(), |world| {
+                world.add_all(entities, &mut bundle)
+            })
+        } else {
+            self.add_all(entities, &mut bundle)
+        };
+        after(bundle, report)
     }
 
     #[inline]

@@ -82,25 +82,28 @@ impl World {
         let mut panicked = None;
         let mut passage: Option<(u32, Passage)> = None;
         let mut at = 0;
-        while at < entities.len() && panicked.is_none() {
-            let found = self.run_at(&entities[at..]).and_then(|(archetype, rows)| {
-                match &passage {
-                    Some((known, _)) if *known == archetype => {}
-                    _ => passage = Some((archetype, self.passage(other, archetype)?)),
+        // Users' `clone`, `eq` and `hash` may panic.
+        note(&mut panicked, || {
+            while at < entities.len() {
+                let found = self.run_at(&entities[at..]).and_then(|(archetype, rows)| {
+                    match &passage {
+                        Some((known, _)) if *known == archetype => {}
+                        _ => passage = Some((archetype, self.passage(other, archetype)?)),
+                    }
+                    Ok((archetype, rows))
+                });
+                match (found, &mut passage) {
+                    (Ok((archetype, rows)), Some((_, way))) => {
+                        let moved = self.emigrate(other, archetype, rows, way);
+                        report.done += moved.count as usize;
+                        at = report.refuse(at + moved.count as usize, moved.refused);
+                        resume(moved.panicked);
+                    }
+                    (Ok(_), None) => unreachable!("a run has a passage"),
+                    (Err(error), _) => at = report.refuse(at, Some(error)),
                 }
-                Ok((archetype, rows))
-            });
-            match (found, &mut passage) {
-                (Ok((archetype, rows)), Some((_, way))) => {
-                    let moved = self.emigrate(other, archetype, rows, way);
-                    panicked = moved.panicked;
-                    report.done += moved.count as usize;
-                    at = report.refuse(at + moved.count as usize, moved.refused);
-                }
-                (Ok(_), None) => unreachable!("a run has a passage"),
-                (Err(error), _) => at = report.refuse(at, Some(error)),
             }
-        }
+        });
         if !self.names.is_empty() {
             for &entity in entities {
                 self.name_goes_along(other, entity);
@@ -139,9 +142,9 @@ impl World {
         let mut going = Vec::new();
         self.all_going(archetype, &mut going);
         self.told_between(other, going, |world, other| {
-            let result = world.emigrate_archetype(other, archetype);
-            world.names_go_along(other);
-            result
+            world.naming(other, |world, other| {
+                world.emigrate_archetype(other, archetype)
+            })
         })
     }
 
@@ -156,16 +159,11 @@ impl World {
         let archetypes = 0..self.archetypes.len() as u32;
         (archetypes.clone()).for_each(|archetype| self.all_going(archetype, &mut going));
         self.told_between(other, going, |world, other| {
-            let mut result = Ok(0);
-            for archetype in archetypes {
-                let Ok(count) = &mut result else { break };
-                match world.emigrate_archetype(other, archetype) {
-                    Ok(more) => *count += more,
-                    Err(error) => result = Err(error),
-                }
-            }
-            world.names_go_along(other);
-            result
+            world.naming(other, |world, other| {
+                let mut counts =
+                    archetypes.map(|archetype| world.emigrate_archetype(other, archetype));
+                counts.try_fold(0, |count, more| Ok(count + more?))
+            })
         })
     }
 
@@ -209,10 +207,7 @@ impl World {
                 continue;
             }
             let moved = self.emigrate(other, archetype, rows, &mut passage);
-            if moved.panicked.is_some() {
-                self.names_go_along(other);
-                resume(moved.panicked);
-            }
+            resume(moved.panicked);
             count += moved.count as usize;
             if let Some(error) = moved.refused {
                 return Err(error);
@@ -409,8 +404,24 @@ impl World {
         }
     }
 
+    /// Does `work`, by which entities go to the other world, and their names after them; also if it panics.
+    pub(crate) fn naming<R>(
+        &mut self,
+        other: &mut Self,
+        work: impl FnOnce(&mut Self, &mut Self) -> R,
+    ) -> R {
+        let (mut result, mut panicked) = (None, None);
+        note(&mut panicked, || result = Some(work(self, other)));
+        self.names_go_along(other);
+        resume(panicked);
+        match result {
+            Some(result) => result,
+            None => unreachable!("the work is done, or has panicked"),
+        }
+    }
+
     /// Takes the names along of all entities that live in the other world now. O(names).
-    pub(crate) fn names_go_along(&mut self, other: &mut Self) {
+    fn names_go_along(&mut self, other: &mut Self) {
         if !self.names.is_empty() {
             let named: Vec<Entity> = self.names.iter().map(|(entity, _)| entity).collect();
             for entity in named {

@@ -528,3 +528,69 @@ fn a_clone_that_panics_leaves_no_chunk() {
     let stats = world.stats();
     assert_eq!((stats.chunks, stats.empty_chunks), (1, 0));
 }
+
+#[test]
+fn names_go_along_with_those_that_went_before_a_template_panicked() {
+    let clones = Arc::new(AtomicUsize::new(usize::MAX));
+    let universe = Arc::new(Universe::new());
+    // The world's template is cloned, and those of the archetypes.
+    for (way, call) in (0..4).flat_map(|way| (1..=4).map(move |call| (way, call))) {
+        clones.store(usize::MAX, Ordering::Relaxed);
+        let mut land = World::of(&universe).unwrap();
+        let mut sea = World::of(&universe).unwrap();
+        let weather = || Brittle(Arc::clone(&clones));
+        let crabs = [
+            land.create((1_u8,)).unwrap(),
+            land.create((1_u8, 'a').per_chunk(weather())).unwrap(),
+            land.create((1_u8, 1_u64).per_chunk(weather())).unwrap(),
+        ];
+        for crab in crabs {
+            land.set_name(crab, "crab").unwrap();
+        }
+        clones.store(call, Ordering::Relaxed);
+        let result = catch_unwind(AssertUnwindSafe(|| match way {
+            0 => land.move_all_to(&mut sea).unwrap(),
+            1 => land.move_slice_to(&mut sea, &crabs).unwrap().done,
+            2 => {
+                let mut query = Query::<Entity>::new(&land).unwrap();
+                query.change(&mut land).move_to(&mut sea).unwrap()
+            }
+            _ => {
+                let moved = land.move_archetype_to::<(u8,)>(&mut sea).unwrap();
+                moved + land.move_all_to(&mut sea).unwrap()
+            }
+        }));
+        assert_eq!(result.is_err(), call <= 3, "{way} {call}");
+        universe.check([&land, &sea]).unwrap();
+        for crab in crabs {
+            let world = if land.is_built(crab) { &land } else { &sea };
+            assert_eq!(world.name(crab).unwrap(), Some("crab"), "{way} {call}");
+        }
+    }
+}
+
+#[test]
+fn a_filter_of_chunks_that_panics_keeps_no_shared_value_of_those_that_were_destroyed_before() {
+    let values = Arc::new(());
+    let mut world = World::new();
+    for n in 0..4 {
+        let team = Counted(n, Arc::clone(&values), false);
+        world.create((n,).shared(team)).unwrap();
+    }
+    for left in (1..4).rev() {
+        let asked = AtomicUsize::new(0);
+        panics(|| {
+            let all = world.matching::<With<u8>>().unwrap();
+            let filtered = all.filter_chunks(|_| {
+                if asked.fetch_add(1, Ordering::Relaxed) == 1 {
+                    resume_unwind(Box::new(()));
+                }
+                true
+            });
+            filtered.destroy();
+        });
+        assert_eq!(world.count(), left);
+        assert_eq!(Arc::strong_count(&values), 1 + left);
+        world.check().unwrap();
+    }
+}

@@ -6,7 +6,7 @@ use super::{Lane, NONE};
 use crate::archetype::place;
 use crate::command::stripes::Ids;
 use crate::fragment::Bundle;
-use crate::fragment::panic::{Panicked, first, forget, note, resume};
+use crate::fragment::panic::{Panicked, first, forget, note, refused, resume_alone};
 use crate::world::{WorldError, columns};
 
 /// Where entities lie: private chunk, first row, count.
@@ -20,15 +20,20 @@ impl Lane {
     /// panics, none is created.
     pub(in crate::command) fn create_batch<B: Bundle>(
         &mut self,
-        bundles: &mut impl Iterator<Item = B>,
+        mut bundles: impl Iterator<Item = B>,
         ids: &mut Ids<'_>,
     ) -> Result<AllMade, WorldError> {
         let mut batch = Unfinished::new(self);
-        if B::HAS_VALUES {
-            batch.create_each(bundles, ids)?;
+        let created = if B::HAS_VALUES {
+            batch.create_each(&mut bundles, ids)
         } else {
-            batch.create_all(bundles, ids)?;
+            batch.create_all(&mut bundles, ids)
+        };
+        if let Err(error) = created {
+            return Err(refused((batch, bundles), error));
         }
+        // The iterator may panic once more.
+        drop(bundles);
         Ok(batch.finish())
     }
 
@@ -141,11 +146,7 @@ impl Drop for Unfinished<'_> {
         for made in core::mem::take(&mut self.made).into_iter().rev() {
             panicked = first(panicked, self.lane.end_last(made));
         }
-        if std::thread::panicking() {
-            forget(panicked);
-        } else {
-            resume(panicked);
-        }
+        resume_alone(panicked);
     }
 }
 

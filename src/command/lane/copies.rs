@@ -11,7 +11,7 @@ use super::batch::{AllMade, BatchRows, Made, Unfinished};
 use super::{Lane, NONE};
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityIndex, Full};
-use crate::fragment::panic::resume;
+use crate::fragment::panic::{refused, resume};
 use crate::fragment::{Bundle, FragmentId, none_twice};
 use crate::world::prototype::{Filling, PAST, Target};
 use crate::world::{COLUMNS, Prototype, TypeHasher, WorldError};
@@ -90,8 +90,11 @@ impl Lane {
                 "shared values and chunk fragments are the prototype's: entities have them together"
             );
         }
-        let way = self.copy_way::<B>(prototype, Some(TypeId::of::<B>()))?;
-        let write = |number: usize, to: &Target<'_>, columns: &Columns, made: &mut usize| {
+        let way = match self.copy_way::<B>(prototype, Some(TypeId::of::<B>())) {
+            Ok(way) => way,
+            Err(error) => return Err(refused(make, error)),
+        };
+        let write = move |number: usize, to: &Target<'_>, columns: &Columns, made: &mut usize| {
             for at in 0..to.count {
                 let bundle = make(number + at as usize);
                 // SAFETY: the columns are those of the bundle, with such a row, which is empty.
@@ -128,6 +131,8 @@ impl Lane {
             number += made.2 as usize;
             batch.made.push(made);
         }
+        // A closure's own drop may panic.
+        drop(write);
         let made = batch.finish();
         if count > 0 {
             self.take_copied_templates(way, prototype);

@@ -2,7 +2,7 @@
 
 use super::{Lane, NONE, Op, Private};
 use crate::archetype::{Chunk, Universe};
-use crate::fragment::panic::{Panicked, first, forget, note};
+use crate::fragment::panic::{Panicked, end_all, first, forget, note};
 
 impl Lane {
     /// After a flush, which has moved out what it wanted, and left these private chunks, all empty: drops the
@@ -21,11 +21,8 @@ impl Lane {
             // Ops, streams and ways name combinations by number.
             self.forget_combos(&mut left);
             self.outdated = false;
-            let combos = core::mem::take(&mut self.combos);
-            note(&mut panicked, || drop(combos));
         }
-        let templates = core::mem::take(&mut self.templates);
-        note(&mut panicked, || drop(templates));
+        self.end_values(&mut panicked);
         self.forget_copies();
         self.keep_nurseries(left);
         panicked
@@ -96,7 +93,14 @@ impl Lane {
         }
     }
 
-    /// Destroys the entities that no flush has taken, and drops all values.
+    /// Lets shared values and templates go.
+    fn end_values(&mut self, panicked: &mut Panicked) {
+        let combos = core::mem::take(&mut self.combos).into_iter();
+        end_all(panicked, combos.flat_map(|combo| combo.values));
+        end_all(panicked, core::mem::take(&mut self.templates));
+    }
+
+    /// Destroys the entities that no flush has taken, and drops their values and those of commands.
     fn discard(&mut self) -> Panicked {
         let mut panicked = None;
         for private in core::mem::take(&mut self.privates) {
@@ -149,7 +153,9 @@ fn give_back(universe: &Universe, chunk: &Chunk) {
 
 impl Drop for Lane {
     fn drop(&mut self) {
+        let mut panicked = self.discard();
+        self.end_values(&mut panicked);
         // There is nobody to give a panic to.
-        forget(self.discard());
+        forget(panicked);
     }
 }

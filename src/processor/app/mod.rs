@@ -12,7 +12,7 @@ pub use clock::Rate;
 pub use simulation::{Simulation, SimulationReport};
 pub use time::Time;
 
-use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::fragment::panic::{Panicked, after, first, note, resume};
 use crate::processor::ScheduleError;
 
 /// Several simulations, each a world with processors and a rate of its own, on the threads of the current rayon
@@ -144,6 +144,14 @@ impl App {
     pub fn run(
         &mut self,
         mut go_on: impl FnMut(&mut Self, Duration) -> bool,
+    ) -> Result<(), ScheduleError> {
+        let result = self.run_while(&mut go_on);
+        after(go_on, result)
+    }
+
+    fn run_while(
+        &mut self,
+        go_on: &mut impl FnMut(&mut Self, Duration) -> bool,
     ) -> Result<(), ScheduleError> {
         let mut last = Instant::now();
         let mut took = Duration::ZERO;

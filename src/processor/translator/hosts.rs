@@ -4,6 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::entity::Entity;
+use crate::fragment::panic::{note, refused, resume};
 use crate::observer::{Observed, ObserverId};
 use crate::query::QueryError;
 use crate::world::{World, WorldError};
@@ -124,11 +125,10 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         if let Some(observer) = hosts.observer {
             world.unobserve(observer);
         }
-        hosts
-            .slots
-            .into_iter()
-            .filter_map(|slot| slot.taken)
-            .collect()
+        // Before the others are given back: their drop may panic.
+        drop(hosts.orphans);
+        let slots = hosts.slots.into_iter();
+        slots.filter_map(|slot| slot.taken).collect()
     }
 
     /// Gives an object to an entity, which stands for it from now on. Its slot. An object that the entity had before
@@ -155,16 +155,29 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             slot,
             object: PhantomData,
         };
-        if let Err(error) = world.add(entity, (host,)) {
-            Self::of(world).free.push(slot);
-            return Err(error);
-        }
+        let (mut added, mut panicked) = (None, None);
+        note(&mut panicked, || added = Some(world.add(entity, (host,))));
+        let has_slot = |host: &HostOf<H>| host.slot == slot;
+        let there = match &added {
+            Some(added) => added.is_ok(),
+            // The change is complete if it was an observer.
+            None => world.find_fragment(entity).is_some_and(has_slot),
+        };
         let hosts = Self::of(world);
-        hosts.slots[slot as usize].taken = Some((entity, object));
-        if let Some(before) = before {
-            hosts.orphan(entity, before);
+        if there {
+            hosts.slots[slot as usize].taken = Some((entity, object));
+            if let Some(before) = before {
+                hosts.orphan(entity, before);
+            }
+            resume(panicked);
+            return Ok(slot);
         }
-        Ok(slot)
+        hosts.free.push(slot);
+        resume(panicked);
+        match added {
+            Some(Err(error)) => Err(refused(object, error)),
+            _ => unreachable!("it was added, or has panicked"),
+        }
     }
 
     fn of(world: &mut World) -> &mut Self {

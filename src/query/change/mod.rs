@@ -10,9 +10,10 @@ mod ways;
 
 use crate::archetype::Change;
 use crate::entity::Entity;
-use crate::fragment::panic::{first, resume};
+use crate::fragment::panic::{after, first, note, resume};
 use crate::fragment::{Bundle, SharedFragment, Value};
 use crate::query::matches::{Match, MatchList};
+use crate::query::run::ChunkFilter;
 use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryResources};
 use crate::world::compose::EdgeRef;
 use crate::world::runs::Fill;
@@ -126,11 +127,16 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
             seen,
         } = self;
         let (mut count, mut runs, mut panicked) = (0, Vec::new(), None);
+        let mut stopped = None;
         for known in matches.get() {
             let archetype = known.archetype;
             // From the end: chunks that go leave the others where they are.
             for chunk in (0..chunks_of(world, archetype)).rev() {
-                seen.rows(world, known, chunk, &mut runs);
+                // Users' filter of chunks may panic.
+                note(&mut stopped, || seen.rows(world, known, chunk, &mut runs));
+                if stopped.is_some() {
+                    break;
+                }
                 for &rows in &runs {
                     count += rows.count as usize;
                     let data = &world.archetypes[archetype as usize];
@@ -144,8 +150,11 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
                 }
             }
             world.settle_groups(archetype);
+            if stopped.is_some() {
+                break;
+            }
         }
-        resume(panicked);
+        resume(first(panicked, stopped));
         count
     }
 
@@ -163,6 +172,13 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     #[doc(alias = "insert")]
     #[expect(clippy::should_implement_trait, reason = "the word for it in a world")]
     pub fn add<B: Bundle>(self, bundle: impl FnMut(D::Item<'_>) -> B) -> Result<usize, WorldError> {
+        self.ending(bundle, |change, bundle| change.add_told(bundle))
+    }
+
+    fn add_told<B: Bundle>(
+        self,
+        bundle: impl FnMut(D::Item<'_>) -> B,
+    ) -> Result<usize, WorldError> {
         if self.world.is_watched(ADDED) {
             return self.told(ADDED, Vec::new(), |change| change.add_all(bundle));
         }
@@ -188,6 +204,13 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// # Panics
     /// As for [`add`](Self::add).
     pub fn swap<Gone: Bundle, Come: Bundle>(
+        self,
+        come: impl FnMut(D::Item<'_>) -> Come,
+    ) -> Result<usize, WorldError> {
+        self.ending(come, |change, come| change.swap_told::<Gone, Come>(come))
+    }
+
+    fn swap_told<Gone: Bundle, Come: Bundle>(
         mut self,
         come: impl FnMut(D::Item<'_>) -> Come,
     ) -> Result<usize, WorldError> {
@@ -221,7 +244,11 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     ///
     /// # Panics
     /// If the `drop` of a value panics: some of the entities are done, that one among them.
-    pub fn remove<Gone: Bundle>(mut self) -> Result<usize, WorldError> {
+    pub fn remove<Gone: Bundle>(self) -> Result<usize, WorldError> {
+        self.ending((), |change, ()| change.remove_told::<Gone>())
+    }
+
+    fn remove_told<Gone: Bundle>(mut self) -> Result<usize, WorldError> {
         let number = (self.world.bundles).number::<Gone>(self.world.universe.registry())?;
         if self.world.is_watched(REMOVED) {
             let going =
@@ -278,6 +305,10 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// # Errors
     /// As for [`add`](Self::add).
     pub fn set_shared<T: SharedFragment>(self, value: T) -> Result<usize, WorldError> {
+        self.ending((), |change, ()| change.set_shared_told(value))
+    }
+
+    fn set_shared_told<T: SharedFragment>(self, value: T) -> Result<usize, WorldError> {
         if self.world.is_watched(ADDED) {
             return self.told(ADDED, Vec::new(), |change| change.set_all_shared(value));
         }
@@ -322,6 +353,10 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// # Errors
     /// [`WorldError::OtherUniverse`]; no memory is left: then some of the entities have moved.
     pub fn move_to(self, other: &mut World) -> Result<usize, WorldError> {
+        self.ending((), |change, ()| change.move_told(other))
+    }
+
+    fn move_told(self, other: &mut World) -> Result<usize, WorldError> {
         self.world.check_universe(other)?;
         let mut going = Vec::new();
         if self.world.is_watched(DESTROYED) {
@@ -334,11 +369,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
             seen,
         } = self;
         world.told_between(other, going, |world, other| {
-            let mut count = 0;
-            let result = emigrate(world, other, matches.get(), &seen, &mut count);
-            world.names_go_along(other);
-            result?;
-            Ok(count)
+            world.naming(other, |world, other| {
+                emigrate(world, other, matches.get(), &seen)
+            })
         })
     }
 
@@ -369,6 +402,29 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         let ways = ways(self.world, self.matches.get(), edge)?;
         let archetypes = ways.iter().map(|(known, edge)| (*known, edge.target));
         Ok(self.going(REMOVED, archetypes.collect()))
+    }
+
+    /// Does `work`. What it was given and the filter of chunks end before its result is on its way: see
+    /// [`after`].
+    fn ending<G, R>(
+        mut self,
+        mut given: G,
+        work: impl FnOnce(QueryChange<'_, D, F>, &mut G) -> R,
+    ) -> R {
+        let filter = self.seen.chunks.take();
+        let lent = filter.as_deref().map(|filter| -> ChunkFilter<'_> {
+            Box::new(move |chunk: &ChunkView<'_>| filter(chunk))
+        });
+        let change = QueryChange {
+            matches: self.matches,
+            world: self.world,
+            seen: Seen {
+                chunks: lent,
+                ..self.seen
+            },
+        };
+        let result = work(change, &mut given);
+        after((given, filter), result)
     }
 
     /// Makes the change, and tells those who watch the world.

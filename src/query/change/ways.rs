@@ -62,8 +62,8 @@ pub(super) fn emigrate<D: QueryData, F: QueryFilter>(
     other: &mut World,
     matches: &[Match<D, F>],
     seen: &Seen<'_>,
-    count: &mut usize,
-) -> Result<(), WorldError> {
+) -> Result<usize, WorldError> {
+    let mut count = 0;
     let mut runs = Vec::new();
     for known in matches {
         let archetype = known.archetype;
@@ -75,18 +75,11 @@ pub(super) fn emigrate<D: QueryData, F: QueryFilter>(
             seen.rows(world, known, chunk, &mut runs);
             for &rows in &runs {
                 let moved = world.emigrate(other, archetype, rows, &mut passage);
-                *count += moved.count as usize;
-                if moved.panicked.is_some() {
-                    world.names_go_along(other);
-                    resume(moved.panicked);
-                }
-                if let Some(error) = moved.refused {
-                    return Err(error);
-                }
+                count += settled(moved.count, moved.panicked, moved.refused)?;
             }
         }
     }
-    Ok(())
+    Ok(count)
 }
 
 /// The edges of the archetypes that match, those first that lead nowhere else.

@@ -4,6 +4,7 @@ use core::marker::PhantomData;
 
 use crate::archetype::{Archetype, Chunk, is_newer};
 use crate::entity::Entity;
+use crate::fragment::panic::after;
 use crate::fragment::{FragmentError, FragmentKind, Value};
 use crate::query::collection::{Span, located};
 use crate::query::dynamic::chunk::DynamicChunk;
@@ -175,7 +176,7 @@ impl<'q> DynamicRun<'q> {
         for of_chunk in spans.chunk_by(Span::same_chunk) {
             report.done += run.spans(of_chunk, &mut each);
         }
-        report
+        after(each, report)
     }
 
     /// The same, on all threads of the current rayon pool; the rows of one chunk on one thread.
@@ -192,7 +193,7 @@ impl<'q> DynamicRun<'q> {
             .par_iter()
             .map(|of_chunk| run.spans(of_chunk, &mut |chunk: DynamicChunk<'_>| each(chunk)));
         report.done = seen.sum();
-        report
+        after(each, report)
     }
 
     /// Calls `each` for the rows of one chunk, if the query sees it; how many it sees.

@@ -8,6 +8,7 @@ use super::family::{Family, builder};
 use super::source::{Source, SourceText, TextKey, Texts};
 use super::{ConfigChanges, TraitRegistry};
 use crate::archetype::Universe;
+use crate::fragment::panic::refused;
 use crate::template::{Template, TemplateErrors};
 
 /// Which sources are read again.
@@ -100,7 +101,9 @@ impl State {
             templates: BTreeMap::new(),
         };
         next.build(self, universe, &mut errors);
-        TemplateErrors::of(errors)?;
+        if let Err(errors) = TemplateErrors::of(errors) {
+            return Err(refused(next, errors));
+        }
         let changes = next.changes_since(self);
         Ok((next, changes))
     }

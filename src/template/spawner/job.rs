@@ -10,7 +10,7 @@ use super::place::{Place, Placing};
 use super::point::Points;
 use super::{SpawnError, Spawned};
 use crate::fragment::FragmentRegistry;
-use crate::fragment::panic::resume;
+use crate::fragment::panic::{after, resume};
 use crate::world::prototype::{Order, WriteRows};
 use crate::world::{Budget, Prototype, World};
 
@@ -209,7 +209,14 @@ impl SpawnJob {
     /// What it has created; the rest is not.
     #[must_use]
     pub fn finish(self) -> Spawned {
-        self.spawned
+        let Self {
+            entries,
+            points,
+            places,
+            spawned,
+            ..
+        } = self;
+        after((entries, points, places), spawned)
     }
 }
 

@@ -11,6 +11,7 @@ use super::proportion::{check, shares};
 use super::{SpawnError, Spawned};
 use crate::entity::{EntityIndex, Full};
 use crate::fragment::Bundle;
+use crate::fragment::panic::refused;
 use crate::template::Template;
 use crate::world::{Budget, Prototype, World, WorldError};
 
@@ -148,7 +149,9 @@ impl Spawner {
         prototype: &Arc<Prototype>,
         proportion: f64,
     ) -> Result<Self, SpawnError> {
-        check(name, proportion)?;
+        if let Err(error) = check(name, proportion) {
+            return Err(refused(self, error));
+        }
         self.entries.push(Entry {
             name: name.into(),
             prototype: Arc::clone(prototype),
@@ -204,8 +207,10 @@ impl Spawner {
     /// If a closure, a `clone` or, after all is created, an observer does.
     pub fn spawn(&self, world: &mut World) -> Result<Spawned, SpawnError> {
         let mut job = self.begin()?;
-        job.step(world, Budget::Unlimited)?;
-        Ok(job.finish())
+        match job.step(world, Budget::Unlimited) {
+            Ok(_) => Ok(job.finish()),
+            Err(error) => Err(refused(job, error)),
+        }
     }
 
     /// Prepares to create all over several frames: computes shares and points, and creates nothing.

@@ -9,7 +9,7 @@ use super::claim::{Claim, Claims};
 use super::fill::{MakeRows, PAST, Plan, Target, WriteRows};
 use crate::archetype::SharedId;
 use crate::entity::{EntityIndex, Full};
-use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::fragment::panic::{Panicked, after, first, note, resume};
 use crate::fragment::{Bundle, FragmentId, none_twice};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::world::watch::{CREATED, NOWHERE, WatchedRows};
@@ -101,7 +101,9 @@ impl World {
         count: usize,
         make: impl Fn(usize) -> B + Sync,
     ) -> Result<Batch, WorldError> {
-        self.create_one_order(prototype, count, &[&MakeRows::new(make)])
+        let rows = MakeRows::new(make);
+        let result = self.create_one_order(prototype, count, &[&rows]);
+        after(rows, result)
     }
 
     fn create_one_order(

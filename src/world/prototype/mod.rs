@@ -16,6 +16,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use crate::archetype::copy_value;
+use crate::fragment::panic::refused;
 use crate::fragment::{
     CloneValue, DynamicBundle, FillValues, FragmentError, FragmentId, FragmentInfo, FragmentKind,
     FragmentRegistry, FragmentSet, Value, Values, fill_bytes,
@@ -98,16 +99,26 @@ impl Prototype {
     /// [`WorldError::NotCloneable`] names the fragment; [`FragmentError::Elsewhere`] for a value of another registry;
     /// [`FragmentError::Twice`].
     pub fn new(registry: &FragmentRegistry, mut values: DynamicBundle) -> Result<Self, WorldError> {
-        let ids = values.sort(registry)?;
+        let ids = match values.sort(registry) {
+            Ok(ids) => ids,
+            Err(error) => return Err(refused(values, error.into())),
+        };
         let (mut sources, mut once, mut shared) = (Vec::new(), Vec::new(), Vec::new());
-        for value in values.values {
+        let mut values = values.values.into_iter();
+        while let Some(value) = values.next() {
             let id = value.id();
             let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
             match info.kind() {
                 FragmentKind::Fragment | FragmentKind::Tag => {
                     // Other tags are nothing but their name.
                     if info.layout().size() > 0 || info.drop_values().is_some() {
-                        let way = Way::of(info)?;
+                        let way = match Way::of(info) {
+                            Ok(way) => way,
+                            Err(error) => {
+                                let given = (value, values, sources, once, shared);
+                                return Err(refused(given, error));
+                            }
+                        };
                         sources.push(Source { value, way });
                     }
                 }

@@ -27,9 +27,12 @@ impl World {
     /// [`SnapshotError`], which says what is wrong, and where. There is no world then, and any other is
     /// untouched; the universe is dropped.
     pub fn load(path: impl AsRef<Path>, universe: Universe) -> Result<Self, SnapshotError> {
-        let path = path.as_ref();
+        let file = path.as_ref().to_owned();
+        // Not when the world is on its way: see `refused`.
+        drop(path);
+        let path = file;
         let map = || {
-            let file = File::open(path)?;
+            let file = File::open(&path)?;
             if file.metadata()?.len() == 0 {
                 // Nothing can not be mapped.
                 return Ok(None);
@@ -38,7 +41,7 @@ impl World {
             Ok(Some(unsafe { Mmap::map(&file) }?))
         };
         let mapped = map().map_err(|source| SnapshotError::File {
-            path: path.to_owned(),
+            path: path.clone(),
             source,
         })?;
         Self::from_snapshot(mapped.as_deref().unwrap_or(&[]), universe)

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::finite;
+use crate::fragment::panic::refused;
 use crate::template::spawner::{Generator, Points, Random, SpawnError, SpawnPoint};
 
 const NAME: &str = "lines";
@@ -62,45 +63,22 @@ impl AlongLines {
         I: IntoIterator,
         I::Item: AsRef<[[f32; 3]]>,
     {
-        let (mut pieces, mut length) = (Vec::new(), 0.0);
-        for (number, line) in lines.into_iter().enumerate() {
-            let corners = line.as_ref();
-            let refuse = |what: &str| {
-                let what = format!("line {number}: {what}");
-                SpawnError::generator(NAME, what)
-            };
-            let line = u32::try_from(number).map_err(|_| refuse("there are too many"))?;
-            finite(
-                NAME,
-                &format!("line {number}: a corner"),
-                corners.as_flattened(),
-            )?;
-            let mut along = 0.0;
-            for (&from, &to) in corners.iter().zip(corners.iter().skip(1)) {
-                let piece = distance(from, to);
-                // Those without a length have no points, and no direction.
-                if piece > 0.0 {
-                    pieces.push(Piece {
-                        from,
-                        to,
-                        before: length,
-                        length: piece,
-                        line,
-                        along,
-                    });
-                    along += piece;
-                    length += piece;
-                }
-            }
-            if along == 0.0 {
-                return Err(refuse("it has no length"));
+        let mut network = Network {
+            pieces: Vec::new(),
+            length: 0.0,
+        };
+        let mut lines = lines.into_iter();
+        for (number, line) in lines.by_ref().enumerate() {
+            if let Err(error) = network.add(number, line.as_ref()) {
+                return Err(refused((line, lines), error));
             }
         }
-        if pieces.is_empty() {
+        drop(lines);
+        if network.pieces.is_empty() {
             return Err(SpawnError::generator(NAME, "there are none"));
         }
         Ok(Self {
-            network: Arc::new(Network { pieces, length }),
+            network: Arc::new(network),
             even: false,
         })
     }
@@ -156,6 +134,41 @@ impl Points for LinePoints {
 }
 
 impl Network {
+    /// Adds a line.
+    fn add(&mut self, number: usize, corners: &[[f32; 3]]) -> Result<(), SpawnError> {
+        let refuse = |what: &str| {
+            let what = format!("line {number}: {what}");
+            SpawnError::generator(NAME, what)
+        };
+        let line = u32::try_from(number).map_err(|_| refuse("there are too many"))?;
+        finite(
+            NAME,
+            &format!("line {number}: a corner"),
+            corners.as_flattened(),
+        )?;
+        let mut along = 0.0;
+        for (&from, &to) in corners.iter().zip(corners.iter().skip(1)) {
+            let piece = distance(from, to);
+            // Those without a length have no points, and no direction.
+            if piece > 0.0 {
+                self.pieces.push(Piece {
+                    from,
+                    to,
+                    before: self.length,
+                    length: piece,
+                    line,
+                    along,
+                });
+                along += piece;
+                self.length += piece;
+            }
+        }
+        if along == 0.0 {
+            return Err(refuse("it has no length"));
+        }
+        Ok(())
+    }
+
     /// The point so far along all lines.
     fn at(&self, at: f64, point: &mut SpawnPoint) {
         let behind = self.pieces.partition_point(|piece| piece.before <= at);

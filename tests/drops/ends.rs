@@ -1,0 +1,256 @@
+//! What holds many values ends, and some of their drops panic: the others are dropped all the same, and the
+//! universe gets all back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use megachunk::prelude::*;
+
+use crate::brittle::{ALWAYS, Brittle, Count, arm, burns, ends, holds_nothing};
+
+#[derive(Clone)]
+struct Kind<const N: usize>(#[expect(dead_code, reason = "it is dropped")] Brittle);
+
+/// Ends a world, in which each `drop` panics, or one; what the universe held for it is there again.
+fn end(world: World, count: &Count, drops: isize) {
+    let universe = Arc::clone(world.universe());
+    burns(drops, || drop(world));
+    assert_eq!(count.get(), 0, "values that were not dropped");
+    assert_eq!(universe.count(), 0);
+    assert_eq!(universe.chunk_stats().in_use, 0);
+    universe.check([]).unwrap();
+    assert_eq!(Arc::strong_count(&universe), 1, "somebody has it still");
+}
+
+/// Each drop, or one.
+const DROPS: [isize; 6] = [ALWAYS, -1, 1, 2, 3, 4];
+
+#[test]
+fn resources() {
+    for drops in DROPS {
+        holds_nothing(|| {
+            let count = Count::default();
+            let mut world = World::new();
+            let resources = world.resources_mut();
+            resources.insert(Kind::<0>(count.brittle(0)));
+            resources.insert(Kind::<1>(count.brittle(0)));
+            resources.insert(Kind::<2>(count.brittle(0)));
+            resources.insert(Kind::<3>(count.brittle(0)));
+            world.create((count.brittle(1),)).unwrap();
+            end(world, &count, drops);
+        });
+    }
+}
+
+#[test]
+fn templates_of_chunk_fragments() {
+    for drops in (1..20).chain([-1, ALWAYS]) {
+        holds_nothing(|| {
+            let count = Count::default();
+            let mut world = World::new();
+            let bundle =
+                ().per_chunk(Kind::<0>(count.brittle(0)))
+                    .per_chunk(Kind::<1>(count.brittle(0)))
+                    .per_chunk(Kind::<2>(count.brittle(0)));
+            let ant = world.create(bundle).unwrap();
+            world.add(ant, (count.brittle(1),)).unwrap();
+            // The chunks' own come first, where there is nobody to give a panic to.
+            ends(drops, || drop(world));
+            assert_eq!(count.get(), 0);
+        });
+    }
+}
+
+#[test]
+fn shared_values() {
+    for drops in DROPS {
+        holds_nothing(|| {
+            let count = Count::default();
+            // In a universe of its own, and in one that goes on.
+            for alone in [true, false] {
+                let mut world = World::new();
+                for n in 0..5 {
+                    let bundle = (count.brittle(n),).shared(count.brittle(n));
+                    world.create(bundle).unwrap();
+                }
+                if alone {
+                    burns(drops, || drop(world));
+                    assert_eq!(count.get(), 0);
+                } else {
+                    end(world, &count, drops);
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn commands_that_were_never_flushed() {
+    for drops in [0, ALWAYS, -1, 1, 2, 3, 5, 9] {
+        holds_nothing(|| {
+            let count = Count::default();
+            let mut world = World::new();
+            let ants = (0..3).map(|n| (count.brittle(n),));
+            let ants: Vec<Entity> = world.create_batch(ants).unwrap().iter(&world).collect();
+            let universe = Arc::clone(world.universe());
+            let recorders = world.parallel_commands();
+            let mut all: Vec<Commands<'_>> = (0..3).map(|_| recorders.open()).collect();
+            for commands in &mut all {
+                for &ant in &ants {
+                    let kind = Kind::<0>(count.brittle(4));
+                    commands.add(ant, (kind,).shared(count.brittle(7))).unwrap();
+                    let bundle = (count.brittle(5),).per_chunk(Kind::<1>(count.brittle(6)));
+                    let bundle = bundle.shared(count.brittle(ant.index()));
+                    commands.create(bundle).unwrap();
+                    let held = count.brittle(8);
+                    commands.defer(move |_| drop(held));
+                }
+            }
+            drop(all);
+            ends(drops, || drop(world));
+            drop(recorders);
+            assert_eq!(count.get(), 0);
+            assert_eq!((universe.count(), universe.chunk_stats().in_use), (0, 0));
+            universe.check([]).unwrap();
+            assert_eq!(Arc::strong_count(&universe), 1);
+        });
+    }
+}
+
+#[test]
+fn a_recorder_that_outlives_its_world() {
+    for drops in [ALWAYS, -1, 1, 2, 3] {
+        holds_nothing(|| {
+            let count = Count::default();
+            let world = World::new();
+            let universe = Arc::clone(world.universe());
+            let recorders = world.parallel_commands();
+            let mut commands = recorders.open();
+            for n in 0..3 {
+                let bundle = (count.brittle(n),).shared(count.brittle(n));
+                let bundle = bundle.per_chunk(Kind::<1>(count.brittle(6)));
+                commands.create(bundle).unwrap();
+            }
+            drop(world);
+            arm(drops);
+            drop(commands);
+            arm(0);
+            drop(recorders);
+            assert_eq!((count.get(), universe.count()), (0, 0));
+            assert_eq!(universe.chunk_stats().in_use, 0);
+            assert_eq!(Arc::strong_count(&universe), 1);
+        });
+    }
+}
+
+#[test]
+fn a_flush_that_lets_shared_values_and_templates_go() {
+    for drops in [ALWAYS, -1, 1, 2, 3, 4, 6] {
+        holds_nothing(|| {
+            let count = Count::default();
+            let mut world = World::new();
+            let mut commands = world.commands();
+            for n in 0..3 {
+                let bundle = (count.brittle(n),).shared(count.brittle(n % 2));
+                commands
+                    .create(bundle.per_chunk(Kind::<1>(count.brittle(6))))
+                    .unwrap();
+                let bundle = (count.brittle(n),).shared([count.brittle(0)]);
+                commands
+                    .create(bundle.per_chunk(Kind::<2>(count.brittle(6))))
+                    .unwrap();
+            }
+            for &n in &[0_u32, 1, 2] {
+                let ghost = commands.create((n,)).unwrap();
+                commands.destroy(ghost);
+                commands
+                    .add(ghost, (count.brittle(9),).shared(Some(count.brittle(4))))
+                    .unwrap();
+            }
+            drop(commands);
+            ends(drops, || drop(world.flush()));
+            assert_eq!(world.count(), 6);
+            world.check().unwrap();
+            // Nothing is left for the next one.
+            assert_eq!(world.flush().rounds, 0);
+            drop(world);
+            assert_eq!(count.get(), 0);
+        });
+    }
+}
+
+#[test]
+fn signals_that_nobody_got() {
+    for drops in [0, ALWAYS, -1, 1, 2, 3, 4, 5, 6, 9] {
+        holds_nothing(|| {
+            let count = Count::default();
+            let mut world = World::new();
+            let ants: Vec<Entity> = (0..3)
+                .map(|n| world.create((count.brittle(n),)).unwrap())
+                .collect();
+            let (one, other) = (world.signal_of::<Kind<0>>(), world.signal_of::<Brittle>());
+            let mut reader = SignalReader::<Entity>::new(&world).unwrap();
+            reader.subscribe(&mut world, one).unwrap();
+            reader.subscribe(&mut world, other).unwrap();
+            let senders = world.parallel_signals();
+            for round in 0..2 {
+                let mut all: Vec<Signals<'_>> = (0..3).map(|_| senders.open()).collect();
+                for signals in &mut all {
+                    for &ant in &ants {
+                        signals.send(one, ant, Kind(count.brittle(1)));
+                        signals.send(other, ant, count.brittle(2));
+                        let later = Duration::from_secs(9);
+                        signals.send_after(other, ant, count.brittle(2), later);
+                    }
+                }
+                drop(all);
+                if round == 0 {
+                    // Some lie in the logs, or wait for their time.
+                    world.collect_signals();
+                }
+            }
+            let universe = Arc::clone(world.universe());
+            // Recorders are kept beside them.
+            let bundle = (count.brittle(3),).shared(3_u8);
+            world.commands().create(bundle).unwrap();
+            ends(drops, || drop(world));
+            drop((senders, reader));
+            assert_eq!(count.get(), 0);
+            assert_eq!((universe.count(), universe.chunk_stats().in_use), (0, 0));
+            assert_eq!(Arc::strong_count(&universe), 1);
+        });
+    }
+}
+
+#[test]
+fn observers() {
+    for drops in [ALWAYS, -1, 1, 2, 3] {
+        holds_nothing(|| {
+            let count = Count::default();
+            let mut world = World::new();
+            for n in 0..3 {
+                let held = count.brittle(n);
+                let observed = world.observe::<u32, ()>(Observed::COME, move |_, _| {
+                    assert!(*held.0 < 3);
+                });
+                observed.unwrap();
+            }
+            world.create((1_u32, count.brittle(1))).unwrap();
+            world.resources_mut().insert(count.brittle(9));
+            end(world, &count, drops);
+        });
+    }
+}
+
+#[test]
+fn an_observer_whose_drop_panics_is_gone() {
+    let count = Count::default();
+    let mut world = World::new();
+    let held = count.brittle(1);
+    let run = move |_: &mut ObservedBatch<'_>, _: &mut Commands<'_>| assert_eq!(*held.0, 2);
+    let observer = world.observe::<u32, ()>(Observed::COME, run).unwrap();
+    burns(1, || assert!(!world.unobserve(observer), "it panics"));
+    assert!(!world.unobserve(observer));
+    world.create((1_u32,)).unwrap();
+    assert_eq!(count.get(), 0);
+}

@@ -1,0 +1,15 @@
+//! Users' values whose `drop` panics where a call refuses, where it is done, and where what holds them ends: each is
+//! dropped once, and nothing else is lost.
+//!
+//! Values that panic in the middle of a change are in `tests/world_models` and `tests/commands`.
+
+#[path = "../support/brittle.rs"]
+mod brittle;
+
+mod batches;
+mod closures;
+mod ends;
+mod hosts;
+mod refused;
+mod schedules;
+mod templates;

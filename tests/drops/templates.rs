@@ -1,0 +1,116 @@
+//! Templates that are refused, and spawners, whose values panic when they are dropped.
+
+use std::sync::Arc;
+
+use megachunk::fragment::{DynamicBundle, Value};
+use megachunk::prelude::*;
+use megachunk::template::spawner::{Generator, Points, SpawnError};
+use megachunk::world::Prototype;
+
+use crate::brittle::{Brittle, Count, With, burns, holds_nothing};
+
+/// Adds a value and one that is shared; asks for what is not there; refuses.
+struct Adds(Count, bool, bool);
+
+#[derive(Clone)]
+struct Own(#[expect(dead_code, reason = "it is dropped")] Brittle);
+
+impl EntityTrait for Adds {
+    fn build(&self, context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+        context.add(Own(self.0.brittle(1)));
+        context.shared(self.0.brittle(2));
+        if self.1 {
+            context.require::<u64>();
+        }
+        Ok(())
+    }
+
+    fn validate(&self, _: &Template) -> Result<(), TraitError> {
+        match self.2 {
+            true => Err(TraitError::new("not like this")),
+            false => Ok(()),
+        }
+    }
+}
+
+/// A trait whose end panics.
+struct Ends(Count);
+
+impl EntityTrait for Ends {
+    fn build(&self, _: &mut BuildContext<'_>) -> Result<(), TraitError> {
+        Ok(())
+    }
+
+    fn destroy(&self) {
+        drop(self.0.brittle(0));
+    }
+}
+
+#[test]
+fn a_template_that_is_refused() {
+    for drops in [1, 2, 3, -1] {
+        for (asks, refuses) in [(true, false), (false, true)] {
+            holds_nothing(|| {
+                let count = Count::default();
+                let world = World::new();
+                let builder = TemplateBuilder::new("t")
+                    .with(Adds(count.clone(), asks, refuses))
+                    .with(Ends(count.clone()));
+                burns(drops, || assert!(builder.finish(&world).is_err()));
+                assert_eq!(count.get(), 0);
+            });
+        }
+    }
+}
+
+/// Points with something beside them.
+struct Held(#[expect(dead_code, reason = "it is dropped")] Brittle);
+
+impl Points for Held {
+    fn write(&self, _: usize, _: &mut [SpawnPoint]) {}
+}
+
+impl Generator for Count {
+    fn points(&self, _: usize, _: u64) -> Result<Arc<dyn Points>, SpawnError> {
+        Ok(Arc::new(Held(self.brittle(0))))
+    }
+}
+
+#[test]
+fn a_spawner_whose_parts_panic_when_they_are_dropped() {
+    holds_nothing(|| {
+        let count = Count::default();
+        let mut world = World::new();
+        let registry = world.registry();
+        let values = DynamicBundle::new().with(Value::cloneable(registry, 7_u32).unwrap());
+        let prototype = Arc::new(Prototype::new(registry, values).unwrap());
+        let held = count.brittle(0);
+        let place = move |_: &SpawnPoint| (*held.0,);
+        let spawner = Spawner::new(300).place(place).generator(count.clone());
+        burns(1, || {
+            assert!(spawner.prototype("a", &prototype, -1.0).is_err())
+        });
+        assert_eq!(count.get(), 0);
+        let spawner = Spawner::new(300).generator(count.clone());
+        let spawner = spawner.prototype("a", &prototype, 1.0).unwrap();
+        burns(1, || drop(spawner.spawn(&mut world)));
+        assert_eq!((world.count(), count.get()), (300, 0), "it was done");
+        let mut elsewhere = World::new();
+        burns(1, || assert!(spawner.spawn(&mut elsewhere).is_err()));
+        assert_eq!((elsewhere.count(), count.get()), (0, 0));
+        world.check().unwrap();
+    });
+}
+
+#[test]
+fn lines_that_are_refused() {
+    use megachunk::template::spawner::AlongLines;
+    holds_nothing(|| {
+        let count = Count::default();
+        let lines = With([[[0.0_f32; 3]; 2]].into_iter(), count.brittle(0));
+        burns(1, || assert!(AlongLines::new(lines).is_err()));
+        let lines = With([[[0.0_f32; 3], [1.0; 3]]].into_iter(), count.brittle(0));
+        burns(1, || drop(AlongLines::new(lines)));
+        assert_eq!(count.get(), 0);
+    });
+}

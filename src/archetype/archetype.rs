@@ -319,15 +319,7 @@ impl Archetype {
     #[inline(always)]
     pub(crate) fn grown(&mut self, position: u32, count: u32, version: u32) {
         let chunk = &mut self.chunks[position as usize];
-        if !self.enabled.is_empty() {
-            let (first, bits) = (chunk.len, &self.enabled);
-            for bits in bits {
-                // SAFETY: rows of the chunk, which the caller has to himself.
-                unsafe { set_bits(chunk.array(bits.offset), first, count) };
-            }
-        }
-        chunk.len += count;
-        chunk.filled(version);
+        chunk.grow(&self.enabled, count, version);
         self.entities += count as usize;
         if chunk.is_full() {
             self.close(position);

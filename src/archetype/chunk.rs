@@ -2,6 +2,7 @@
 
 use core::ptr::NonNull;
 
+use crate::archetype::archetype::{EnabledBits, set_bits};
 use crate::archetype::directory::ROWS_PER_CHUNK;
 use crate::archetype::refit::{Refit, Refitting};
 use crate::chunk::Run;
@@ -223,6 +224,17 @@ impl Chunk {
     #[inline(always)]
     pub(crate) fn named(&self) -> u32 {
         self.capacity.div_ceil(ROWS_PER_CHUNK)
+    }
+
+    /// Notes that `count` rows behind the last have been filled, which are enabled by these bits.
+    #[inline(always)]
+    pub(crate) fn grow(&mut self, enabled: &[EnabledBits], count: u32, version: u32) {
+        for bits in enabled {
+            // SAFETY: rows of the chunk, which the caller has to himself.
+            unsafe { set_bits(self.array(bits.offset), self.len, count) };
+        }
+        self.len += count;
+        self.filled(version);
     }
 
     /// Notes that entities came.

@@ -1,7 +1,7 @@
 //! Entities come: one by one, in batches, reserved first.
 
 use crate::archetype::{Archetype, Row, Rows, SharedId, Universe, place};
-use crate::entity::{Entity, EntityFault, Place};
+use crate::entity::{Entity, EntityFault, Full, Place};
 use crate::fragment::panic::{Panicked, first as earlier, note, refused, resume, resume_alone};
 use crate::fragment::{Bundle, Value};
 use crate::world::watch::CREATED;
@@ -35,12 +35,13 @@ impl World {
             Err(error) => return Err(refused(bundle, error)),
         };
         let archetype = self.bundles.infos[number].archetype;
-        let row = self.room(archetype, 0)?;
-        let run = self.archetypes[archetype as usize].chunks[row.chunk as usize].run;
-        let entity = self.universe.create_in(run, row.row)?;
-        // SAFETY: the row is empty, and the offsets are the archetype's.
-        unsafe { self.fill::<B>(archetype, row, entity, number, bundle) };
-        Ok(entity)
+        let row = match self.room(archetype, 0) {
+            Ok(row) => row,
+            Err(error) => return Err(refused(bundle, error)),
+        };
+        // SAFETY: the chunk has room, and the offsets are the archetype's.
+        let created = unsafe { self.push(archetype, row.chunk, number, bundle) };
+        created.map_err(WorldError::from)
     }
 
     /// An empty row at the end of a chunk of the group.
@@ -95,6 +96,45 @@ impl World {
         }
     }
 
+    /// Creates an entity in the row behind a chunk's last.
+    ///
+    /// # Safety
+    /// There is such a chunk, it has room, and the bundle's offsets are this archetype's.
+    #[inline(always)]
+    unsafe fn push<B: Bundle>(
+        &mut self,
+        number_of_archetype: u32,
+        position: u32,
+        number: usize,
+        bundle: B,
+    ) -> Result<Entity, Full> {
+        let version = self.version();
+        let archetype = &mut self.archetypes[number_of_archetype as usize];
+        // SAFETY: the caller's.
+        let chunk = unsafe { archetype.chunks.at_mut(position) };
+        let row = chunk.len;
+        let entity = match self.universe.create_in(chunk.run, row) {
+            Ok(entity) => entity,
+            Err(full) => return Err(refused(bundle, full)),
+        };
+        let columns = columns::<B>(chunk, &self.bundles.infos[number].offsets);
+        // SAFETY: the columns have such a row, which is empty.
+        unsafe {
+            bundle.write(columns.as_ptr(), row as usize);
+            chunk.handles().add(row as usize).write(entity);
+        }
+        chunk.grow(&archetype.enabled, 1, version);
+        archetype.entities += 1;
+        if chunk.is_full() {
+            archetype.close(position);
+        }
+        if archetype.watched & CREATED != 0 {
+            let chunk = position;
+            self.tell_created(number_of_archetype, Row { chunk, row });
+        }
+        Ok(entity)
+    }
+
     /// Fills an empty row at the end of a chunk.
     ///
     /// # Safety
@@ -130,18 +170,16 @@ impl World {
             Ok(prepared) => prepared,
             Err(error) => return Err(refused(bundle, error)),
         };
-        let row = self.room(archetype, group)?;
-        let run = self.archetypes[archetype as usize].chunks[row.chunk as usize].run;
-        let entity = match self.universe.create_in(run, row.row) {
-            Ok(entity) => entity,
-            Err(full) => {
-                self.abandon(archetype, row.chunk);
-                return Err(full.into());
-            }
+        let chunk = match self.room(archetype, group) {
+            Ok(row) => row.chunk,
+            Err(error) => return Err(refused(bundle, error)),
         };
-        // SAFETY: the row is empty, and the offsets are the archetype's.
-        unsafe { self.fill::<B>(archetype, row, entity, number, bundle) };
-        Ok(entity)
+        // SAFETY: the chunk has room, and the offsets are the archetype's.
+        let created = unsafe { self.push(archetype, chunk, number, bundle) };
+        created.map_err(|full| {
+            self.abandon(archetype, chunk);
+            full.into()
+        })
     }
 
     /// Lets an empty chunk of a group go that nothing came into after all.
@@ -315,8 +353,14 @@ impl World {
             Ok(prepared) => prepared,
             Err(error) => return Err(refused(bundle, error)),
         };
-        let row = self.room(archetype, group)?;
-        self.build_in(entity, archetype, row)?;
+        let room = self.room(archetype, group).and_then(|row| {
+            self.build_in(entity, archetype, row)?;
+            Ok(row)
+        });
+        let row = match room {
+            Ok(row) => row,
+            Err(error) => return Err(refused(bundle, error)),
+        };
         // SAFETY: the row is empty, and the offsets are the archetype's.
         unsafe { self.fill::<B>(archetype, row, entity, number, bundle) };
         Ok(())

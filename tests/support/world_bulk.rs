@@ -100,7 +100,7 @@ fn value(kind: Kind, registry: &FragmentRegistry, payload: u32, ledger: &Arc<Led
     value.unwrap()
 }
 
-fn id(kind: Kind, registry: &FragmentRegistry) -> FragmentId {
+pub(crate) fn id(kind: Kind, registry: &FragmentRegistry) -> FragmentId {
     let info = match kind {
         Kind::Small => registry.register::<Small>(),
         Kind::Text => registry.register::<Text>(),

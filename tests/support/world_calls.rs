@@ -6,6 +6,7 @@ use std::sync::Arc;
 use megachunk::prelude::*;
 use megachunk::world::SliceReport;
 
+use crate::world_bulk::id;
 use crate::world_fragments::{
     Awake, Counted, Fused, GONE_SHAPES, Kind, Ledger, Matrix, Page, SHAPES, Small, Switch, Text,
     Weather, WithShape, gone_kinds_of, kinds_of, with_gone, with_shape,
@@ -212,8 +213,19 @@ impl Machine {
         });
         let done = match real {
             Ok(_) => entities.len(),
-            Err(Fused::Make | Fused::Clone) => position.get(),
+            Err(Fused::Make) => position.get(),
             Err(Fused::Drop) => position.get() + 1,
+            // There was no chunk for what was made, or for what would have been made next.
+            Err(Fused::Clone) => {
+                let (world, made) = (&self.worlds[self.at], position.get());
+                let has = |entity, kind| world.has_dynamic(entity, id(kind, world.registry()));
+                let done = |&entity: &Entity| {
+                    kinds
+                        .iter()
+                        .all(|&kind| has(entity, kind).is_ok_and(|has| has))
+                };
+                made + usize::from(entities.get(made).is_some_and(done))
+            }
         };
         let expected: Vec<_> = (0..)
             .zip(&entities[..done])

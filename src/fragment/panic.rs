@@ -75,21 +75,21 @@ pub(crate) fn after<T, R>(given: T, result: R) -> R {
     result
 }
 
-/// Lets a panic go in the middle of a change. What it carries is a user's value, whose `drop` may panic
-/// too: it is never run. Text, as it mostly is, is dropped.
+/// Lets a panic go in the middle of a change. What it carries is a user's value, whose `drop` may panic, too: what that
+/// carries is never dropped.
 #[inline]
 pub(crate) fn forget(panicked: Panicked) {
     if let Some(panic) = panicked
-        && !panic.is::<String>()
-        && !panic.is::<&'static str>()
+        && let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic)))
     {
-        core::mem::forget(panic);
+        core::mem::forget(again);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use core::cell::Cell;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
 
@@ -118,5 +118,29 @@ mod tests {
         assert_eq!(drops.get(), 1);
         drop(refused((), Counts(&drops)));
         assert_eq!(drops.get(), 2);
+    }
+
+    #[test]
+    fn what_a_panic_carries_is_dropped_when_it_is_let_go_and_may_panic() {
+        static DROPS: AtomicU32 = AtomicU32::new(0);
+
+        struct Carried(bool);
+
+        impl Drop for Carried {
+            fn drop(&mut self) {
+                DROPS.fetch_add(1, Ordering::Relaxed);
+                if self.0 {
+                    resume_unwind(Box::new(Carried(true)));
+                }
+            }
+        }
+
+        for panics in [false, true] {
+            DROPS.store(0, Ordering::Relaxed);
+            let mut panicked = None;
+            note(&mut panicked, || resume_unwind(Box::new(Carried(panics))));
+            forget(panicked);
+            assert_eq!(DROPS.load(Ordering::Relaxed), 1);
+        }
     }
 }

@@ -215,14 +215,16 @@ impl Machine {
             Ok(_) => entities.len(),
             Err(Fused::Make) => position.get(),
             Err(Fused::Drop) => position.get() + 1,
-            // There was no chunk for what was made, or for what would have been made next.
+            // With values for the chunk, one by one: there was no chunk for what was made. Else for that, or for what
+            // would have been made next.
             Err(Fused::Clone) => {
                 let (world, made) = (&self.worlds[self.at], position.get());
+                let one_by_one = [Kind::Team, Kind::Species, Kind::Weather];
                 let has = |entity, kind| world.has_dynamic(entity, id(kind, world.registry()));
                 let done = |&entity: &Entity| {
-                    kinds
-                        .iter()
-                        .all(|&kind| has(entity, kind).is_ok_and(|has| has))
+                    kinds.iter().all(|kind| {
+                        !one_by_one.contains(kind) && has(entity, *kind).is_ok_and(|has| has)
+                    })
                 };
                 made + usize::from(entities.get(made).is_some_and(done))
             }

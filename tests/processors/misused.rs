@@ -140,6 +140,67 @@ fn who_panics_when_it_starts_is_started_again() {
 }
 
 #[test]
+fn who_panics_when_it_stops_is_stopped_as_the_others_are() {
+    let mut world = world();
+    let mut schedule = Schedule::new();
+    for number in 0..3 {
+        let says = move |said: &mut Said, what| said.0.push(format!("{what} {number}"));
+        let here = move |world: &mut World, what| {
+            let said = world.resources_mut().get_mut::<Said>();
+            says(said.expect("it is there"), what);
+        };
+        let run = processor(format!("{number}"), move |said: &mut Said| {
+            says(said, "run")
+        });
+        let run = run.on_start(move |world| here(world, "start"));
+        schedule.add(run.on_stop(move |world| {
+            here(world, "stop");
+            assert!(number != 1, "it has stopped");
+        }));
+    }
+    let all = |what| (0..3).map(move |number| format!("{what} {number}"));
+    let once: Vec<String> = all("start").chain(all("run")).collect();
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(said(&mut world), once);
+    let stopped = catch_unwind(AssertUnwindSafe(|| schedule.stop(&mut world)));
+    assert!(stopped.is_err());
+    assert!(said(&mut world).into_iter().eq(all("stop")));
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(said(&mut world), once);
+
+    let removed = catch_unwind(AssertUnwindSafe(|| schedule.remove(&mut world, "1")));
+    assert!(removed.is_err());
+    assert_eq!(
+        (said(&mut world), schedule.len()),
+        (vec!["stop 1".into()], 2)
+    );
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(said(&mut world), ["run 0", "run 2"]);
+}
+
+#[test]
+fn an_observer_whose_hook_panics_when_it_starts_is_let_go_all_the_same() {
+    for out in [false, true] {
+        let mut world = world();
+        let mut schedule = Schedule::new();
+        let observing = observing_processor::<A, ()>("watch", Observed::COME, |batch, _| {
+            let said = batch.resources_mut().get_mut::<Said>();
+            said.expect("it is there").0.push("seen".into());
+        });
+        schedule.add(observing.on_start(|_| panic!("it is not well")));
+        assert!(catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world))).is_err());
+        if out {
+            schedule.remove(&mut world, "watch").expect("it is there");
+        } else {
+            schedule.set_enabled("watch", false).expect("it is there");
+        }
+        schedule.run(&mut world).expect("it runs");
+        world.create((A(1),)).expect("there is room");
+        assert!(said(&mut world).is_empty());
+    }
+}
+
+#[test]
 fn what_changed_is_not_lost_on_who_could_not_run() {
     let mut world = World::new();
     world.create((A(1),)).expect("there is room");

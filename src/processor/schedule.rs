@@ -241,7 +241,9 @@ impl Schedule {
     fn is_of(&self, world: &World) -> Result<bool, ScheduleError> {
         match &self.seat {
             Some(own) if own.as_ptr() == Arc::as_ptr(&world.seat) => Ok(true),
-            Some(own) if own.strong_count() > 0 => Err(ScheduleError::OtherWorld),
+            Some(own) if own.upgrade().is_some_and(|seat| !seat.has_ended()) => {
+                Err(ScheduleError::OtherWorld)
+            }
             _ => Ok(false),
         }
     }

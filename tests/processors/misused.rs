@@ -201,6 +201,22 @@ fn an_observer_whose_hook_panics_when_it_starts_is_let_go_all_the_same() {
 }
 
 #[test]
+fn a_world_has_ended_though_a_recorder_outlives_it() {
+    let mut one = world();
+    let mut schedule = Schedule::new();
+    schedule.add(processor("say", |said: &mut Said| {
+        said.0.push("run".into())
+    }));
+    schedule.run(&mut one).expect("it runs");
+    let recorders = one.parallel_commands();
+    drop(one);
+    let mut two = world();
+    schedule.run(&mut two).expect("it is of no world any more");
+    assert_eq!(said(&mut two), ["run"]);
+    drop(recorders);
+}
+
+#[test]
 fn what_changed_is_not_lost_on_who_could_not_run() {
     let mut world = World::new();
     world.create((A(1),)).expect("there is room");

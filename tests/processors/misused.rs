@@ -217,6 +217,27 @@ fn a_world_has_ended_though_a_recorder_outlives_it() {
 }
 
 #[test]
+fn a_struct_asks_for_what_its_parameters_say_whatever_builder_it_gives_back() {
+    struct Says;
+    impl Processor for Says {
+        type Params = (&'static mut Said,);
+
+        fn place(&self, _: ProcessorBuilder) -> ProcessorBuilder {
+            exclusive_processor("alone", |_| {})
+        }
+
+        fn execute(&mut self, (said,): (&mut Said,)) {
+            said.0.push("run".into());
+        }
+    }
+    let mut world = world();
+    let mut schedule = Schedule::new();
+    schedule.add(ProcessorBuilder::of("say", Says));
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(said(&mut world), ["run"]);
+}
+
+#[test]
 fn what_changed_is_not_lost_on_who_could_not_run() {
     let mut world = World::new();
     world.create((A(1),)).expect("there is room");

@@ -13,7 +13,7 @@ use std::time::Duration;
 use megachunk::observer::Observed;
 use megachunk::prelude::*;
 use megachunk::processor::Execution;
-use megachunk::processor::translator::{Hosts, to_host};
+use megachunk::processor::translator::{Hosts, from_host, to_host};
 
 struct A(u32);
 struct B;
@@ -349,6 +349,28 @@ fn who_stands_for_an_object_of_hosts_that_went_stands_for_nothing() {
     );
     world.destroy(new).expect("it lives");
     assert_eq!(hosts(&mut world), (None, 1));
+}
+
+#[test]
+fn the_first_change_of_hosts_is_copied_whatever_others_were_there_before() {
+    let mut world = World::new();
+    let mut schedule = Schedule::new();
+    schedule.add(from_host::<Sprite, &mut A, ()>("drag", |sprite, a| {
+        a.0 = sprite.0
+    }));
+    for changes in [3, 1] {
+        Hosts::<Sprite>::install(&mut world).expect("there is room");
+        let ant = world.create((A(0),)).expect("there is room");
+        let slot = Hosts::attach(&mut world, ant, Sprite(0)).expect("it lives");
+        for change in 1..=changes {
+            let hosts = world.resources_mut().get_mut::<Hosts<Sprite>>();
+            let sprite = hosts.and_then(|hosts| hosts.get_mut(slot));
+            sprite.expect("it is there").0 = change;
+            schedule.run(&mut world).expect("it runs");
+            assert_eq!(world.get::<A>(ant).expect("it lives").0, change);
+        }
+        assert_eq!(Hosts::<Sprite>::uninstall(&mut world).len(), 1);
+    }
 }
 
 #[test]

@@ -94,6 +94,25 @@ impl Queue {
     }
 }
 
+impl Queue {
+    /// Lanes have come back that were away: if the world has ended in the meantime, they keep nothing.
+    pub(super) fn take_back(&self) {
+        // Ordering: as in `close`.
+        if self.ended.load(Ordering::Acquire) == 1 {
+            self.empty();
+        }
+    }
+
+    fn empty(&self) {
+        for mut lane in self.lanes.take_all() {
+            if !lane.is_empty() {
+                tracing::debug!("a world has ended before its commands were flushed");
+            }
+            *lane = Lane::new(&self.seat.universe, self.seat.number);
+        }
+    }
+}
+
 impl Attachment for Arc<Queue> {
     fn check(&self, found: &mut Found) -> Held {
         let mut held = Held::default();
@@ -108,11 +127,6 @@ impl Attachment for Arc<Queue> {
     fn world_ends(&self) {
         // Ordering: Release pairs with the Acquire in `close`.
         self.ended.store(1, Ordering::Release);
-        for mut lane in self.lanes.take_all() {
-            if !lane.is_empty() {
-                tracing::debug!("a world has ended before its commands were flushed");
-            }
-            *lane = Lane::new(&self.seat.universe, self.seat.number);
-        }
+        self.empty();
     }
 }

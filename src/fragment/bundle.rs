@@ -42,11 +42,23 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     #[doc(hidden)]
     const MOVES: Option<RowMoves> = None;
 
-    /// Moves the values out that do not lie in columns. Called once, before [`write`](Self::write).
+    /// Moves the values out that do not lie in columns.
+    ///
+    /// ```compile_fail,E0133
+    /// # use megachunk::prelude::*;
+    /// # let world = World::new();
+    /// let mut bundle = (1_u8,).shared(String::from("red"));
+    /// bundle.take_values(world.registry(), &mut |_, value| drop(value))?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`FragmentError::TooMany`].
-    fn take_values(
+    ///
+    /// # Safety
+    /// Called once, before [`write`](Self::write), by who puts the bundle into an entity: without these values it is not
+    /// what [`ids`](Self::ids) says.
+    unsafe fn take_values(
         &mut self,
         registry: &FragmentRegistry,
         sink: &mut dyn FnMut(&FragmentInfo, Value),
@@ -141,12 +153,13 @@ macro_rules! with_value {
                 unsafe { self.bundle.write(columns, row) };
             }
 
-            fn take_values(
+            unsafe fn take_values(
                 &mut self,
                 registry: &FragmentRegistry,
                 sink: &mut dyn FnMut(&FragmentInfo, Value),
             ) -> Result<(), FragmentError> {
-                self.bundle.take_values(registry, sink)?;
+                // SAFETY: the caller's.
+                unsafe { self.bundle.take_values(registry, sink)? };
                 let info = registry.$register::<T>()?;
                 if let Some(value) = self.value.take() {
                     let value = core::mem::ManuallyDrop::new(value);

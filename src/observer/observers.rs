@@ -149,8 +149,8 @@ impl World {
     /// *Who fires:* every call that creates, destroys, adds or removes: single ones, slices, batches, queries,
     /// clones, dynamic ones. Going to another world counts as destroyed here, and created there. Not: new
     /// values of fragments that are there, switching, other shared values, compaction, the end of the world.
-    /// If memory runs out in the middle of a change of many, or users' code panics, what was shown as going and stays
-    /// after all is shown as coming again.
+    /// If memory runs out in the middle of a change of many, or users' code panics, or an observer switches off what the
+    /// change asks for, what was shown as going and stays after all is shown as coming again.
     ///
     /// Archetypes that nobody observes cost one predicted branch a change. `F` decides by composition and by
     /// enabled bits; [`Changed`](crate::query::Changed) and [`Moved`](crate::query::Moved) do not compile.

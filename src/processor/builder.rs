@@ -123,6 +123,8 @@ impl ProcessorBuilder {
         // Where it runs is asked of the processor before it is moved into the box.
         let mut placed = Self::new(name.into(), Box::new(Alone(|_: &mut World| {})));
         placed = processor.place(placed);
+        // Whatever builder it has given back: what it asks for does not need the world to itself.
+        placed.exclusive = false;
         placed.runner = Box::new(Prepared::new(processor));
         placed
     }

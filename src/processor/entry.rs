@@ -4,6 +4,13 @@ use crate::processor::builder::Hook;
 use crate::processor::needs::Needs;
 use crate::processor::{Phase, ProcessorBuilder, Roles, Subscriptions, Target};
 
+/// What of a processor has been started. Each part by itself: one may panic when the other has been.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Started {
+    pub(super) processor: bool,
+    pub(super) hook: bool,
+}
+
 /// What a schedule knows of a processor.
 pub(super) struct Entry {
     pub(super) name: String,
@@ -22,8 +29,8 @@ pub(super) struct Entry {
     pub(super) on_stop: Option<Hook>,
     /// What it touches; `None` until it was asked.
     pub(super) needs: Option<Needs>,
-    /// It has been started, and not been stopped since.
-    pub(super) started: bool,
+    /// What of it has been started, and not been stopped since.
+    pub(super) started: Started,
 }
 
 impl Entry {
@@ -45,7 +52,7 @@ impl Entry {
             on_start: builder.on_start,
             on_stop: builder.on_stop,
             needs: None,
-            started: false,
+            started: Started::default(),
         };
         (entry, builder.runner)
     }

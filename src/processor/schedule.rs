@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::{Arc, Weak};
 
 use crate::fragment::panic::{Panicked, end_all, note, resume};
-use crate::processor::entry::Entry;
+use crate::processor::entry::{Entry, Started};
 use crate::processor::executor::MemberCell;
 use crate::processor::member::{Member, Timing};
 use crate::processor::needs::Needs;
@@ -118,15 +118,18 @@ impl Schedule {
     ///
     /// # Errors
     /// [`ScheduleError::NoProcessor`]; [`ScheduleError::OtherWorld`] if it has run on another one, which still lives.
+    ///
+    /// # Panics
+    /// If its stop panics, or the `drop` of what it consists of; it is out then.
     pub fn remove(&mut self, world: &mut World, name: &str) -> Result<(), ScheduleError> {
         let at = self.find(name)?;
+        let mut panicked = None;
         if self.is_of(world)? {
-            self.stop_one(world, at);
+            note(&mut panicked, || self.stop_one(world, at));
         }
         // What users gave ends when the processor is gone as a whole: it may panic.
         self.plan = None;
         let (entry, member) = (self.entries.remove(at), self.crew.remove(at));
-        let mut panicked = None;
         end_all(&mut panicked, [entry.on_start, entry.on_stop]);
         note(&mut panicked, || drop(member));
         resume(panicked);
@@ -238,7 +241,9 @@ impl Schedule {
     fn is_of(&self, world: &World) -> Result<bool, ScheduleError> {
         match &self.seat {
             Some(own) if own.as_ptr() == Arc::as_ptr(&world.seat) => Ok(true),
-            Some(own) if own.strong_count() > 0 => Err(ScheduleError::OtherWorld),
+            Some(own) if own.upgrade().is_some_and(|seat| !seat.has_ended()) => {
+                Err(ScheduleError::OtherWorld)
+            }
             _ => Ok(false),
         }
     }
@@ -266,7 +271,7 @@ impl Schedule {
         let mut panicked = None;
         for (entry, member) in self.entries.iter_mut().zip(&mut self.crew) {
             entry.needs = None;
-            entry.started = false;
+            entry.started = Started::default();
             note(&mut panicked, || member.get_mut().runner.forget());
         }
         self.plan = None;
@@ -277,24 +282,35 @@ impl Schedule {
     ///
     /// # Errors
     /// [`ScheduleError::OtherWorld`] if it has run on another one, which still lives: they were not started here.
+    ///
+    /// # Panics
+    /// If the stop of a processor panics; all are stopped then.
     pub fn stop(&mut self, world: &mut World) -> Result<(), ScheduleError> {
+        let mut panicked = None;
         if self.is_of(world)? {
             for at in 0..self.entries.len() {
-                self.stop_one(world, at);
+                note(&mut panicked, || self.stop_one(world, at));
             }
-            self.restless = true;
         }
+        resume(panicked);
         Ok(())
     }
 
+    /// Stops what of a processor has been started. It is stopped, whoever panics.
     fn stop_one(&mut self, world: &mut World, at: usize) {
         let entry = &mut self.entries[at];
-        if core::mem::take(&mut entry.started) {
-            self.crew[at].get_mut().runner.stop(world);
-            if let Some(stop) = &mut entry.on_stop {
-                stop(world);
-            }
+        let started = core::mem::take(&mut entry.started);
+        self.restless |= started.processor || started.hook;
+        let mut panicked = None;
+        if started.processor {
+            note(&mut panicked, || self.crew[at].get_mut().runner.stop(world));
         }
+        if started.hook
+            && let Some(stop) = &mut entry.on_stop
+        {
+            note(&mut panicked, || stop(world));
+        }
+        resume(panicked);
     }
 
     /// Asks the processors that were not asked yet what they need.
@@ -321,13 +337,18 @@ impl Schedule {
             let entry = &mut self.entries[at];
             if !entry.is_on(self.role) {
                 self.stop_one(world, at);
-            } else if !entry.started {
+                continue;
+            }
+            // Not said before: who panics there is started again by the next run, and nobody else.
+            if !entry.started.processor {
                 self.crew[at].get_mut().runner.start(world);
+                entry.started.processor = true;
+            }
+            if !entry.started.hook {
                 if let Some(start) = &mut entry.on_start {
                     start(world);
                 }
-                // Not before: who panics there is started again by the next run.
-                entry.started = true;
+                entry.started.hook = true;
             }
         }
         self.restless = false;

@@ -198,7 +198,8 @@ impl World {
     ) -> Result<(usize, u32, u32), WorldError> {
         let mut values: Vec<Value> = Vec::new();
         let registry = self.universe.registry();
-        let taken = bundle.take_values(registry, &mut |_, value| values.push(value));
+        // SAFETY: the first time, of a bundle that was given to go into an entity.
+        let taken = unsafe { bundle.take_values(registry, &mut |_, value| values.push(value)) };
         if let Err(error) = taken {
             return Err(refused(values, error.into()));
         }

@@ -146,6 +146,16 @@ pub struct World {
 pub(crate) struct Seat {
     pub(crate) universe: Arc<Universe>,
     pub(crate) number: u16,
+    /// The world has ended: who outlives it may have the seat still.
+    ended: AtomicU32,
+}
+
+impl Seat {
+    /// Whether its world has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        // Ordering: Relaxed: nobody goes on to anything else of the world.
+        self.ended.load(Ordering::Relaxed) == 1
+    }
 }
 
 impl Drop for Seat {
@@ -188,6 +198,7 @@ impl World {
             seat: Arc::new(Seat {
                 universe: Arc::clone(universe),
                 number,
+                ended: AtomicU32::new(0),
             }),
             attached: Attached::default(),
             archetypes: Vec::new(),
@@ -409,6 +420,8 @@ impl Drop for World {
         note(&mut panicked, || {
             drop(core::mem::take(&mut self.resources));
         });
+        // Ordering: as in `has_ended`.
+        self.seat.ended.store(1, Ordering::Relaxed);
         resume_alone(panicked);
     }
 }

@@ -59,7 +59,8 @@ impl World {
     ) -> Result<(), WorldError> {
         let mut values: Vec<Value> = Vec::new();
         let registry = self.universe.registry();
-        let taken = bundle.take_values(registry, &mut |_, value| values.push(value));
+        // SAFETY: the first time, of a bundle that was given to go into an entity.
+        let taken = unsafe { bundle.take_values(registry, &mut |_, value| values.push(value)) };
         let number = match taken.and_then(|()| self.bundles.number::<B>(registry)) {
             Ok(number) => number,
             Err(error) => return Err(refused((bundle, values), error.into())),

@@ -334,7 +334,9 @@ impl World {
         let mut result: Option<R> = None;
         let mut stopped = None;
         note(&mut stopped, || result = Some(change(self)));
-        if !result.as_ref().is_some_and(Outcome::is_whole) {
+        // Whoever was told may have switched off what the change asks for.
+        let all_went = result.as_ref().is_some_and(Outcome::is_whole) && !self.has_switches;
+        if !all_went {
             self.gather_stayed(&leaving);
         }
         panicked = first(first(panicked, stopped), self.tell_gathered());
@@ -356,7 +358,8 @@ impl World {
         going.collect()
     }
 
-    /// Those that were told to go and are still there come again: memory ran out, or users' code stopped it.
+    /// Those that were told to go and are still there come again: memory ran out, or users' code stopped it, or has
+    /// switched off what was asked for.
     fn gather_stayed(&mut self, leaving: &[(WatchedRows, Vec<Entity>)]) {
         for (rows, entities) in leaving {
             for &entity in entities {

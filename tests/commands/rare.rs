@@ -408,6 +408,23 @@ fn what_follows_a_closure_that_puts_another_world_there_does_not_reach_that_one(
 }
 
 #[test]
+fn a_world_that_ends_in_its_own_flush_keeps_nothing_for_recorders_that_outlive_it() {
+    let universe = Arc::new(Universe::new());
+    let mut world = World::of(&universe).expect("there is room");
+    let recorders = world.parallel_commands();
+    let mut commands = recorders.open();
+    commands.create((1_u8,)).expect("there is room");
+    let there = Arc::clone(&universe);
+    commands.defer(move |world| *world = World::of(&there).expect("there is room"));
+    commands.create((2_u8,)).expect("there is room");
+    drop(commands);
+    assert_eq!(world.flush().closures, 1);
+    universe.check([&world]).expect("nobody has a chunk");
+    assert_eq!(universe.count(), 0);
+    drop(recorders);
+}
+
+#[test]
 fn chunks_do_not_say_which_recorders_had_one_lane() {
     // Least capacity 1,008: chunks that are full, and the next one would be longer for 300 than for one.
     let of_lanes = |shared: bool| {

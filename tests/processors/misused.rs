@@ -13,7 +13,7 @@ use std::time::Duration;
 use megachunk::observer::Observed;
 use megachunk::prelude::*;
 use megachunk::processor::Execution;
-use megachunk::processor::translator::{Hosts, to_host};
+use megachunk::processor::translator::{Hosts, from_host, to_host};
 
 struct A(u32);
 struct B;
@@ -140,6 +140,104 @@ fn who_panics_when_it_starts_is_started_again() {
 }
 
 #[test]
+fn who_panics_when_it_stops_is_stopped_as_the_others_are() {
+    let mut world = world();
+    let mut schedule = Schedule::new();
+    for number in 0..3 {
+        let says = move |said: &mut Said, what| said.0.push(format!("{what} {number}"));
+        let here = move |world: &mut World, what| {
+            let said = world.resources_mut().get_mut::<Said>();
+            says(said.expect("it is there"), what);
+        };
+        let run = processor(format!("{number}"), move |said: &mut Said| {
+            says(said, "run")
+        });
+        let run = run.on_start(move |world| here(world, "start"));
+        schedule.add(run.on_stop(move |world| {
+            here(world, "stop");
+            assert!(number != 1, "it has stopped");
+        }));
+    }
+    let all = |what| (0..3).map(move |number| format!("{what} {number}"));
+    let once: Vec<String> = all("start").chain(all("run")).collect();
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(said(&mut world), once);
+    let stopped = catch_unwind(AssertUnwindSafe(|| schedule.stop(&mut world)));
+    assert!(stopped.is_err());
+    assert!(said(&mut world).into_iter().eq(all("stop")));
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(said(&mut world), once);
+
+    let removed = catch_unwind(AssertUnwindSafe(|| schedule.remove(&mut world, "1")));
+    assert!(removed.is_err());
+    assert_eq!(
+        (said(&mut world), schedule.len()),
+        (vec!["stop 1".into()], 2)
+    );
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(said(&mut world), ["run 0", "run 2"]);
+}
+
+#[test]
+fn an_observer_whose_hook_panics_when_it_starts_is_let_go_all_the_same() {
+    for out in [false, true] {
+        let mut world = world();
+        let mut schedule = Schedule::new();
+        let observing = observing_processor::<A, ()>("watch", Observed::COME, |batch, _| {
+            let said = batch.resources_mut().get_mut::<Said>();
+            said.expect("it is there").0.push("seen".into());
+        });
+        schedule.add(observing.on_start(|_| panic!("it is not well")));
+        assert!(catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world))).is_err());
+        if out {
+            schedule.remove(&mut world, "watch").expect("it is there");
+        } else {
+            schedule.set_enabled("watch", false).expect("it is there");
+        }
+        schedule.run(&mut world).expect("it runs");
+        world.create((A(1),)).expect("there is room");
+        assert!(said(&mut world).is_empty());
+    }
+}
+
+#[test]
+fn a_world_has_ended_though_a_recorder_outlives_it() {
+    let mut one = world();
+    let mut schedule = Schedule::new();
+    schedule.add(processor("say", |said: &mut Said| {
+        said.0.push("run".into())
+    }));
+    schedule.run(&mut one).expect("it runs");
+    let recorders = one.parallel_commands();
+    drop(one);
+    let mut two = world();
+    schedule.run(&mut two).expect("it is of no world any more");
+    assert_eq!(said(&mut two), ["run"]);
+    drop(recorders);
+}
+
+#[test]
+fn a_struct_asks_for_what_its_parameters_say_whatever_builder_it_gives_back() {
+    struct Says;
+    impl Processor for Says {
+        type Params = (&'static mut Said,);
+
+        fn place(&self, _: ProcessorBuilder) -> ProcessorBuilder {
+            exclusive_processor("alone", |_| {})
+        }
+
+        fn execute(&mut self, (said,): (&mut Said,)) {
+            said.0.push("run".into());
+        }
+    }
+    let mut world = world();
+    let mut schedule = Schedule::new();
+    schedule.add(ProcessorBuilder::of("say", Says));
+    schedule.run(&mut world).expect("it runs");
+    assert_eq!(said(&mut world), ["run"]);
+}
+
+#[test]
 fn what_changed_is_not_lost_on_who_could_not_run() {
     let mut world = World::new();
     world.create((A(1),)).expect("there is room");
@@ -251,6 +349,28 @@ fn who_stands_for_an_object_of_hosts_that_went_stands_for_nothing() {
     );
     world.destroy(new).expect("it lives");
     assert_eq!(hosts(&mut world), (None, 1));
+}
+
+#[test]
+fn the_first_change_of_hosts_is_copied_whatever_others_were_there_before() {
+    let mut world = World::new();
+    let mut schedule = Schedule::new();
+    schedule.add(from_host::<Sprite, &mut A, ()>("drag", |sprite, a| {
+        a.0 = sprite.0
+    }));
+    for changes in [3, 1] {
+        Hosts::<Sprite>::install(&mut world).expect("there is room");
+        let ant = world.create((A(0),)).expect("there is room");
+        let slot = Hosts::attach(&mut world, ant, Sprite(0)).expect("it lives");
+        for change in 1..=changes {
+            let hosts = world.resources_mut().get_mut::<Hosts<Sprite>>();
+            let sprite = hosts.and_then(|hosts| hosts.get_mut(slot));
+            sprite.expect("it is there").0 = change;
+            schedule.run(&mut world).expect("it runs");
+            assert_eq!(world.get::<A>(ant).expect("it lives").0, change);
+        }
+        assert_eq!(Hosts::<Sprite>::uninstall(&mut world).len(), 1);
+    }
 }
 
 #[test]

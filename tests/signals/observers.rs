@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use megachunk::prelude::*;
-use megachunk::query::{QueryFilter, Requirements};
+use megachunk::query::{Enabled, QueryFilter, Requirements};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Heat(u32);
@@ -216,6 +216,43 @@ fn switched_off_fragments_decide_row_by_row() {
     }
     assert_eq!(world.clear(), 9);
     assert_eq!(taken(&seen), [(Observed::DESTROY, ants[3..6].to_vec())]);
+}
+
+#[test]
+fn who_stays_because_an_observer_switches_off_what_is_asked_for_is_shown_as_coming_again() {
+    for destroys in [true, false] {
+        let mut world = World::new();
+        world.registry().register_enableable::<Wet>().unwrap();
+        let ants: Vec<Entity> = (0..9)
+            .map(|_| world.create((Burning, Wet)).unwrap())
+            .collect();
+        let seen = watch::<Burning>(&mut world);
+        let mut number = 0;
+        world
+            .observe::<Burning, ()>(Observed::GO, move |batch, _| {
+                let switched = batch.for_each::<Enabled<Wet>>(|wet| {
+                    wet.set(number % 3 > 0);
+                    number += 1;
+                });
+                assert_eq!(switched, Ok(9));
+            })
+            .unwrap();
+        let wet = world.matching::<With<Wet>>().unwrap();
+        let (gone, [goes, comes]) = match destroys {
+            true => (wet.destroy(), [Observed::DESTROY, Observed::CREATE]),
+            false => {
+                let gone = wet.remove::<(Burning,)>().unwrap();
+                (gone, [Observed::REMOVE, Observed::ADD])
+            }
+        };
+        let stays = [ants[0], ants[3], ants[6]];
+        assert_eq!(gone, 6);
+        let seen = taken(&seen);
+        assert_eq!(seen[0], (goes, ants.clone()));
+        assert_eq!((seen.len(), seen[1].0), (2, comes));
+        assert_eq!(sorted(seen[1].1.clone()), stays);
+        assert_eq!(world.query::<Entity, With<Burning>>().unwrap().count(), 3);
+    }
 }
 
 #[test]

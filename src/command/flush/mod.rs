@@ -177,6 +177,7 @@ impl World {
             }
             (report, panicked) = (flush.report, flush.panicked);
             if !Arc::ptr_eq(&queue.seat, &self.seat) {
+                note(&mut panicked, || queue.take_back());
                 tracing::error!(
                     "a closure put another world in the place of its own: what was to come after it is dropped"
                 );

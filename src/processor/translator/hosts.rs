@@ -7,7 +7,7 @@ use crate::entity::Entity;
 use crate::fragment::panic::{note, refused, resume};
 use crate::observer::{Observed, ObserverId};
 use crate::query::QueryError;
-use crate::world::{World, WorldError};
+use crate::world::{World, WorldError, new_identity};
 
 /// A fragment: the object of a host that an entity stands for. See [`Hosts`].
 pub struct HostOf<H> {
@@ -65,6 +65,8 @@ impl<H> fmt::Debug for HostOf<H> {
 ///
 /// Source: Unreal Mass' translators between actors and fragments.
 pub struct Hosts<H> {
+    /// No other ones have it.
+    identity: u64,
     slots: Vec<Slot<H>>,
     free: Vec<u32>,
     /// Changes that the host has made.
@@ -73,6 +75,14 @@ pub struct Hosts<H> {
     blocks: Vec<u64>,
     orphans: Vec<H>,
     observer: Option<ObserverId>,
+}
+
+/// One of the changes that a host has made to its objects.
+#[derive(Clone, Copy, Default)]
+pub(super) struct HostChange {
+    /// Of which hosts; of none at first.
+    hosts: u64,
+    stamp: u64,
 }
 
 struct Slot<H> {
@@ -106,6 +116,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             }
         })?;
         world.resources_mut().insert(Self {
+            identity: new_identity(),
             slots: Vec::new(),
             free: Vec::new(),
             stamp: 0,
@@ -233,13 +244,21 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         (*owner == entity).then_some(object)
     }
 
-    /// The stamp of the host's last change.
-    pub(super) fn stamp(&self) -> u64 {
-        self.stamp
+    /// The host's last change.
+    pub(super) fn last_change(&self) -> HostChange {
+        HostChange {
+            hosts: self.identity,
+            stamp: self.stamp,
+        }
     }
 
-    /// The objects that the host has changed after that stamp, with their entities. O(objects / 64 + changes).
-    pub(super) fn changed_since(&self, stamp: u64) -> impl Iterator<Item = (Entity, &H)> {
+    /// The objects that the host has changed after that, with their entities: all that it ever has, if that was a change
+    /// of other hosts. O(objects / 64 + changes).
+    pub(super) fn changed_since(&self, last: HostChange) -> impl Iterator<Item = (Entity, &H)> {
+        let stamp = match last.hosts == self.identity {
+            true => last.stamp,
+            false => 0,
+        };
         let blocks = self.blocks.iter().zip(self.slots.chunks(BLOCK));
         let blocks = blocks.filter(move |(last, _)| **last > stamp);
         let slots = blocks.flat_map(|(_, slots)| slots);

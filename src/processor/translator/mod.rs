@@ -18,6 +18,8 @@ use crate::entity::Entity;
 use crate::processor::{Param, Phase, Processor, ProcessorBuilder};
 use crate::query::{QueryData, QueryFilter, QueryLookup, QueryRun, ReadOnly};
 
+use hosts::HostChange;
+
 /// The group of translators that bring the host's changes into the world.
 pub const SYNC_WORLD_TO_MASS: &str = "SyncWorldToMass";
 /// The group of translators that bring the world's changes to the host.
@@ -54,7 +56,7 @@ where
 {
     let translator = FromHost::<H, D, F, _> {
         copy,
-        seen: 0,
+        seen: HostChange::default(),
         of: PhantomData,
     };
     ProcessorBuilder::of(name, translator)
@@ -98,8 +100,8 @@ where
 
 struct FromHost<H, D, F, C> {
     copy: C,
-    /// The stamp of the last change that it has copied.
-    seen: u64,
+    /// The last change that it has copied.
+    seen: HostChange,
     of: PhantomData<Of<H, D, F>>,
 }
 
@@ -123,6 +125,6 @@ where
                 (self.copy)(object, item);
             }
         }
-        self.seen = hosts.stamp();
+        self.seen = hosts.last_change();
     }
 }

@@ -183,6 +183,23 @@ pub struct At {
     offset: u32,
 }
 
+/// Where what all entities of a chunk have in common lies in an archetype. (No plain number: `place` is a safe function,
+/// and who could name another place would be lent what is not there.)
+///
+/// ```compile_fail,E0308
+/// # use megachunk::prelude::*;
+/// # use megachunk::query::QueryData;
+/// # let world = World::new();
+/// # let mut query = world.read::<Entity, ()>()?;
+/// query.for_each_chunk(|chunk, _| {
+///     let _: &u64 = PerChunk::<u64>::place(400_000_000, chunk);
+/// });
+/// # Ok::<(), QueryError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct InCommon(u32);
+
 /// Where a fragment lies that must be there.
 #[inline(always)]
 fn at(cursor: &mut Cursor<'_>, archetype: u32) -> Option<At> {

@@ -4,7 +4,7 @@ use crate::archetype::{Cursor, Lists};
 use crate::fragment::{
     ConstShared, Fragment, FragmentId, FragmentRegistry, PerChunk, Shared, SharedFragment,
 };
-use crate::query::data::{QueryData, ReadOnly, array, at};
+use crate::query::data::{InCommon, QueryData, ReadOnly, array, at};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 // The two kinds of shared fragment differ in nothing but how they are registered.
@@ -16,7 +16,7 @@ macro_rules! shared {
             type Slices<'w> = &'w T;
             type Ids = FragmentId;
             type Cursors<'a> = Cursor<'a>;
-            type Columns = u32;
+            type Columns = InCommon;
             type Fetch<'w> = &'w T;
 
             fn require(
@@ -33,12 +33,12 @@ macro_rules! shared {
             }
 
             #[inline(always)]
-            fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<u32> {
-                Some(at(cursor, archetype)?.offset)
+            fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<InCommon> {
+                Some(InCommon(at(cursor, archetype)?.offset))
             }
 
             #[inline(always)]
-            fn place<'w>(at: u32, chunk: ChunkView<'w>) -> &'w T {
+            fn place<'w>(InCommon(at): InCommon, chunk: ChunkView<'w>) -> &'w T {
                 chunk.shared_value(at as usize)
             }
 
@@ -71,7 +71,7 @@ unsafe impl<T: Fragment + Clone> QueryData for PerChunk<T> {
     type Slices<'w> = &'w T;
     type Ids = FragmentId;
     type Cursors<'a> = Cursor<'a>;
-    type Columns = u32;
+    type Columns = InCommon;
     type Fetch<'w> = &'w T;
 
     fn require(
@@ -88,12 +88,12 @@ unsafe impl<T: Fragment + Clone> QueryData for PerChunk<T> {
     }
 
     #[inline(always)]
-    fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<u32> {
-        Some(at(cursor, archetype)?.offset)
+    fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<InCommon> {
+        Some(InCommon(at(cursor, archetype)?.offset))
     }
 
     #[inline(always)]
-    fn place<'w>(offset: u32, chunk: ChunkView<'w>) -> &'w T {
+    fn place<'w>(InCommon(offset): InCommon, chunk: ChunkView<'w>) -> &'w T {
         // SAFETY: every chunk of the archetype holds a value of this type there.
         unsafe { &*array::<T>(chunk, offset) }
     }

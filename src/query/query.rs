@@ -398,7 +398,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         self.lookup_in(world)
     }
 
-    /// The same for a processor, whose changes get this version.
+    /// The same for a processor, whose changes get this version. That is a run: the next one's looks for changes since.
     #[inline]
     pub(crate) fn lookup_at<'q>(
         &'q mut self,
@@ -406,7 +406,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         version: u32,
     ) -> QueryLookup<'q, D, F> {
         self.update(world);
-        let since = self.since(version);
+        let since = self.begin_at(version);
         QueryLookup::new(world, &self.matches, since, version)
     }
 

@@ -138,6 +138,34 @@ fn changes_are_seen_once_by_who_looks_for_them_whatever_runs_beside() {
 }
 
 #[test]
+fn changes_are_found_once_by_who_looks_entities_up() {
+    let mut world = World::new();
+    let entity = world.create((A(0),)).expect("there is room");
+    let mut schedule = Schedule::new();
+    let mut frame = 0;
+    schedule.add(processor("write", move |mut rows: QueryRun<&mut A>| {
+        frame += 1;
+        if frame % 3 == 0 {
+            rows.for_each(|a| a.0 += 1);
+        }
+    }));
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let note = Arc::clone(&seen);
+    schedule.add(
+        processor("look", move |changed: QueryLookup<&A, Changed<A>>| {
+            let found = changed.get(entity).is_ok();
+            note.lock().expect("nobody panicked").push(found);
+        })
+        .after("write"),
+    );
+    for _ in 0..7 {
+        run(&mut schedule, &mut world);
+    }
+    let seen = seen.lock().expect("nobody panicked");
+    assert_eq!(seen[..], [true, false, true, false, false, true, false]);
+}
+
+#[test]
 fn what_is_measured_is_how_long_and_what_was_seen_and_passed_by() {
     let mut world = World::new();
     world.set_chunk_size(1);

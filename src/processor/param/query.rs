@@ -73,4 +73,8 @@ where
     ) -> Result<QueryLookup<'w, D, F>, QueryError> {
         Ok(query.lookup_at(world, turn.version))
     }
+
+    fn take_back(query: &mut Query<D, F>, version: u32) {
+        query.take_back(version);
+    }
 }

@@ -7,15 +7,13 @@ use crate::archetype::archetype::Row;
 use crate::archetype::chunk::Chunk;
 use crate::chunk::Run;
 use crate::entity::{Entity, Place, Places};
-use crate::memory::{Table, prefetch};
+use crate::memory::{HUGE_PAGE_BYTES, Table, prefetch};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Rows that one 16 KiB chunk's number can name.
 pub(crate) const ROWS_PER_CHUNK: u32 = 2_048;
 /// Archetypes that a world can have, and one that none has.
 pub(crate) const ARCHETYPES: usize = 1 << 20;
-/// Bytes of a huge page.
-const HUGE_PAGE: usize = 2 << 20;
 /// Bytes of the table that lie before the first border of a huge page, the entries of the first 32 MiB of chunks: a small
 /// world is not to cost a whole one. A multiple of a page, and other than those of the index's tables: their first
 /// lines lie in different cache sets.
@@ -141,7 +139,7 @@ impl Directory {
     /// One in which all chunks are nobody's. With huge pages its entries are looked up, and written one for each
     /// chunk that a flush takes over, without walks over page tables.
     pub(super) fn new(huge_pages: bool) -> io::Result<Self> {
-        let table = Table::new(crate::chunk::CHUNKS, HUGE_PAGE - SMALL)?;
+        let table = Table::new(crate::chunk::CHUNKS, HUGE_PAGE_BYTES - SMALL)?;
         if huge_pages && let Err(error) = table.advise_huge() {
             tracing::debug!(%error, "no huge pages for the directory of chunks");
         }

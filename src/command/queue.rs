@@ -92,9 +92,7 @@ impl Queue {
             **lane = Lane::new(&self.seat.universe, self.seat.number);
         }
     }
-}
 
-impl Queue {
     /// Lanes have come back that were away: if the world has ended in the meantime, they keep nothing.
     pub(super) fn take_back(&self) {
         // Ordering: as in `close`.

@@ -104,6 +104,16 @@ fn a_schedule_belongs_to_one_world_until_it_is_detached() {
     run(&mut schedule, &mut two);
 }
 
+fn write_every_third_frame() -> ProcessorBuilder {
+    let mut frame = 0;
+    processor("write", move |mut rows: QueryRun<&mut A>| {
+        frame += 1;
+        if frame % 3 == 0 {
+            rows.for_each(|a| a.0 += 1);
+        }
+    })
+}
+
 #[test]
 fn changes_are_seen_once_by_who_looks_for_them_whatever_runs_beside() {
     let mut world = World::new();
@@ -112,13 +122,7 @@ fn changes_are_seen_once_by_who_looks_for_them_whatever_runs_beside() {
         .expect("there is room");
     let mut schedule = Schedule::new();
     schedule.set_execution(Execution::Beside);
-    let mut frame = 0;
-    schedule.add(processor("write", move |mut rows: QueryRun<&mut A>| {
-        frame += 1;
-        if frame % 3 == 0 {
-            rows.for_each(|a| a.0 += 1);
-        }
-    }));
+    schedule.add(write_every_third_frame());
     let seen = Arc::new(Mutex::new(Vec::new()));
     let note = Arc::clone(&seen);
     schedule.add(
@@ -142,13 +146,7 @@ fn changes_are_found_once_by_who_looks_entities_up() {
     let mut world = World::new();
     let entity = world.create((A(0),)).expect("there is room");
     let mut schedule = Schedule::new();
-    let mut frame = 0;
-    schedule.add(processor("write", move |mut rows: QueryRun<&mut A>| {
-        frame += 1;
-        if frame % 3 == 0 {
-            rows.for_each(|a| a.0 += 1);
-        }
-    }));
+    schedule.add(write_every_third_frame());
     let seen = Arc::new(Mutex::new(Vec::new()));
     let note = Arc::clone(&seen);
     schedule.add(

@@ -1,5 +1,6 @@
 //! Signals and observers: who hears what, and when.
 
 mod account;
+mod deeds;
 mod observers;
 mod rows;

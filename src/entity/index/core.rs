@@ -47,7 +47,7 @@ use crate::entity::index::span::SPANS_PER_BLOCK;
 use crate::entity::index::summary::Summary;
 use crate::entity::index::wide::Width;
 use crate::entity::{Entity, Place};
-use crate::memory::{Table, ZeroFilled};
+use crate::memory::{HUGE_PAGE_BYTES, Table, ZeroFilled};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 #[cfg(not(loom))]
 use crate::sync::geometry::WORD_BITS;
@@ -81,8 +81,6 @@ pub(crate) struct Core {
     width: Width,
 }
 
-/// Bytes of a huge page.
-const HUGE_PAGE: usize = 2 << 20;
 /// Bytes of a block's slot words.
 const BLOCK_BYTES: usize = BLOCK_SLOTS as usize * size_of::<AtomicU64>();
 /// The first blocks lie before the first border of a huge page: an index of few entities is not to cost a
@@ -95,7 +93,7 @@ impl Core {
         // The staggers keep the tables' first lines in different cache sets.
         let slots = Table::new(
             SLOTS as usize,
-            HUGE_PAGE - SMALL_BLOCKS as usize * BLOCK_BYTES,
+            HUGE_PAGE_BYTES - SMALL_BLOCKS as usize * BLOCK_BYTES,
         )?;
         let groups = Table::new((SLOTS / GROUP_SLOTS) as usize, 5 << 12)?;
         let huge = huge_pages && advise_huge(&slots) && advise_huge(&groups);

@@ -1,7 +1,10 @@
 //! Entities come: one by one, in batches, reserved first.
 
+use core::convert::Infallible;
+
 use crate::archetype::{Archetype, Row, Rows, SharedId, Universe, place};
-use crate::entity::{Entity, EntityFault, Full, Place};
+use crate::chunk::Run;
+use crate::entity::{Entity, EntityFault, Place};
 use crate::fragment::panic::{Panicked, first as earlier, note, refused, resume, resume_alone};
 use crate::fragment::{Bundle, Value};
 use crate::world::watch::CREATED;
@@ -35,13 +38,24 @@ impl World {
             Err(error) => return Err(refused(bundle, error)),
         };
         let archetype = self.bundles.infos[number].archetype;
-        let row = match self.room(archetype, 0) {
-            Ok(row) => row,
-            Err(error) => return Err(refused(bundle, error)),
+        // No `Result` where there is room: it would go through memory.
+        let chunk = match self.open_chunk(archetype, 0) {
+            Some(chunk) => chunk,
+            None => match self.add_room(archetype, 0, 0) {
+                Ok(row) => row.chunk,
+                Err(error) => return Err(refused(bundle, error)),
+            },
         };
         // SAFETY: the chunk has room, and the offsets are the archetype's.
-        let created = unsafe { self.push(archetype, row.chunk, number, bundle) };
+        let created = unsafe { self.push(archetype, chunk, number, bundle, Universe::create_in) };
         created.map_err(WorldError::from)
+    }
+
+    /// The chunk of a group that is filled next, if it has one with room.
+    #[inline(always)]
+    fn open_chunk(&self, archetype: u32, group: u32) -> Option<u32> {
+        let data = &self.archetypes[archetype as usize];
+        data.groups[group as usize].open.last().copied()
     }
 
     /// An empty row at the end of a chunk of the group.
@@ -59,12 +73,11 @@ impl World {
         group: u32,
         coming: usize,
     ) -> Result<Row, WorldError> {
-        let data = &self.archetypes[archetype as usize];
-        let Some(&chunk) = data.groups[group as usize].open.last() else {
+        let Some(chunk) = self.open_chunk(archetype, group) else {
             return self.add_room(archetype, group, coming);
         };
         // SAFETY: what is open is there.
-        let row = unsafe { data.chunks.at(chunk) }.len;
+        let row = unsafe { self.archetypes[archetype as usize].chunks.at(chunk) }.len;
         Ok(Row { chunk, row })
     }
 
@@ -96,26 +109,27 @@ impl World {
         }
     }
 
-    /// Creates an entity in the row behind a chunk's last.
+    /// Fills the row behind a chunk's last, for the entity that `entity` gives it.
     ///
     /// # Safety
     /// There is such a chunk, it has room, and the bundle's offsets are this archetype's.
     #[inline(always)]
-    unsafe fn push<B: Bundle>(
+    unsafe fn push<B: Bundle, E>(
         &mut self,
         number_of_archetype: u32,
         position: u32,
         number: usize,
         bundle: B,
-    ) -> Result<Entity, Full> {
+        entity: impl FnOnce(&Universe, Run, u32) -> Result<Entity, E>,
+    ) -> Result<Entity, E> {
         let version = self.version();
         let archetype = &mut self.archetypes[number_of_archetype as usize];
         // SAFETY: the caller's.
         let chunk = unsafe { archetype.chunks.at_mut(position) };
         let row = chunk.len;
-        let entity = match self.universe.create_in(chunk.run, row) {
+        let entity = match entity(&self.universe, chunk.run, row) {
             Ok(entity) => entity,
-            Err(full) => return Err(refused(bundle, full)),
+            Err(error) => return Err(refused(bundle, error)),
         };
         let columns = columns::<B>(chunk, &self.bundles.infos[number].offsets);
         // SAFETY: the columns have such a row, which is empty.
@@ -135,34 +149,6 @@ impl World {
         Ok(entity)
     }
 
-    /// Fills an empty row at the end of a chunk.
-    ///
-    /// # Safety
-    /// The row is the one behind the last, and the bundle's offsets are this archetype's.
-    #[inline(always)]
-    unsafe fn fill<B: Bundle>(
-        &mut self,
-        number_of_archetype: u32,
-        row: Row,
-        entity: Entity,
-        number: usize,
-        bundle: B,
-    ) {
-        let version = self.version();
-        let archetype = &mut self.archetypes[number_of_archetype as usize];
-        let chunk = &archetype.chunks[row.chunk as usize];
-        let columns = columns::<B>(chunk, &self.bundles.infos[number].offsets);
-        // SAFETY: the columns have such a row, which is empty.
-        unsafe {
-            bundle.write(columns.as_ptr(), row.row as usize);
-            chunk.handles().add(row.row as usize).write(entity);
-        }
-        archetype.grown(row.chunk, 1, version);
-        if archetype.watched & CREATED != 0 {
-            self.tell_created(number_of_archetype, row);
-        }
-    }
-
     #[cold]
     #[inline(never)]
     fn create_with_values<B: Bundle>(&mut self, mut bundle: B) -> Result<Entity, WorldError> {
@@ -175,7 +161,7 @@ impl World {
             Err(error) => return Err(refused(bundle, error)),
         };
         // SAFETY: the chunk has room, and the offsets are the archetype's.
-        let created = unsafe { self.push(archetype, chunk, number, bundle) };
+        let created = unsafe { self.push(archetype, chunk, number, bundle, Universe::create_in) };
         created.map_err(|full| {
             self.abandon(archetype, chunk);
             full.into()
@@ -362,9 +348,11 @@ impl World {
             Ok(row) => row,
             Err(error) => return Err(refused(bundle, error)),
         };
-        // SAFETY: the row is empty, and the offsets are the archetype's.
-        unsafe { self.fill::<B>(archetype, row, entity, number, bundle) };
-        Ok(())
+        let built = |_: &Universe, _, _| Ok::<_, Infallible>(entity);
+        // SAFETY: the chunk has room, and the offsets are the archetype's.
+        match unsafe { self.push(archetype, row.chunk, number, bundle, built) } {
+            Ok(_) => Ok(()),
+        }
     }
 
     /// Gives a reserved entity an empty row as its place.

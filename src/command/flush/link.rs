@@ -12,9 +12,9 @@ use crate::world::{World, WorldError};
 /// rows that its part has in all: little is lost then, and half a long chunk takes long to copy.
 const LITTLE: u32 = 16;
 
-/// So many chunks ahead memory is asked for: for the record of a chunk, then for the directory's entry.
-const FAR_AHEAD: usize = 24;
-const AHEAD: usize = 8;
+/// For so many chunks memory is asked at a time: for the directory's entries of these, and for the records of as many
+/// behind them. One walk over page tables after the other would be waited for, where a loop has several under way.
+const TOGETHER: usize = 64;
 
 /// Rows of a private chunk.
 struct Rows<'a> {
@@ -48,6 +48,7 @@ impl Flush<'_> {
             let mut joining = None;
             let mut span = part.first_span;
             let mut to_come = part.rows;
+            let mut asked = 0;
             while let Some(rows) = data.spans.get(span as usize) {
                 span = rows.next;
                 if rows.count == 0 {
@@ -55,14 +56,9 @@ impl Flush<'_> {
                 }
                 to_come = to_come.saturating_sub(rows.count);
                 let chunks_to_come = privates.len() - rows.private as usize;
-                // The next ones are likely to be this part's, too.
-                let far = privates
-                    .as_ptr()
-                    .wrapping_add(rows.private as usize + FAR_AHEAD);
-                prefetch(far);
-                prefetch(far.cast::<u8>().wrapping_add(64));
-                if let Some(Some(later)) = privates.get(rows.private as usize + AHEAD) {
-                    world.universe.directory().expect(&later.chunk);
+                if rows.private as usize >= asked {
+                    asked = rows.private as usize + TOGETHER;
+                    expect(world, privates, rows.private as usize);
                 }
                 let private = &mut privates[rows.private as usize];
                 let Some(there) = private else { continue };
@@ -155,6 +151,19 @@ impl Flush<'_> {
                 private.chunk.len = 0;
             }
         }
+    }
+}
+
+/// Asks the processor for what it takes to take over the chunks from `at` on, which are likely to be all one part's.
+#[inline(never)]
+fn expect(world: &World, privates: &[Option<Private>], at: usize) {
+    let directory = world.universe.directory();
+    for private in privates.iter().skip(at).take(TOGETHER).flatten() {
+        directory.expect(&private.chunk);
+    }
+    for private in privates.iter().skip(at + TOGETHER).take(TOGETHER) {
+        prefetch(private);
+        prefetch((&raw const *private).cast::<u8>().wrapping_add(64));
     }
 }
 

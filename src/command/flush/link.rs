@@ -54,13 +54,17 @@ impl Flush<'_> {
                 if rows.count == 0 {
                     continue;
                 }
-                to_come = to_come.saturating_sub(rows.count);
-                let chunks_to_come = privates.len() - rows.private as usize;
-                if rows.private as usize >= asked {
-                    asked = rows.private as usize + TOGETHER;
-                    expect(world, privates, rows.private as usize);
+                let at = rows.private as usize;
+                if at >= asked {
+                    asked = at + TOGETHER;
+                    // No chunk is shorter.
+                    let least = data.streams[part.stream as usize].draft.least_capacity;
+                    let end = at + to_come.div_ceil(least) as usize;
+                    expect(world, &privates[..end.min(privates.len())], at);
                 }
-                let private = &mut privates[rows.private as usize];
+                to_come = to_come.saturating_sub(rows.count);
+                let chunks_to_come = privates.len() - at;
+                let private = &mut privates[at];
                 let Some(there) = private else { continue };
                 if joining.is_none() {
                     // They are of this composition alone: what was said of the others stands again afterwards.

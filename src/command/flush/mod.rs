@@ -123,6 +123,7 @@ impl World {
     /// chunk fragment's template. All other commands are applied then, and the first panic goes on.
     #[doc(alias = "apply")]
     pub fn flush(&mut self) -> FlushReport {
+        self.keep_versions();
         let Some(queue) = self.attached.get::<Arc<Queue>>() else {
             return FlushReport::default();
         };

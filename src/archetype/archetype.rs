@@ -19,7 +19,7 @@ use crate::archetype::mover::Mover;
 use crate::archetype::universe::Universe;
 use crate::chunk::{ChunkError, MEGACHUNK_CHUNKS, Run};
 use crate::entity::Place;
-use crate::fragment::panic::{Panicked, end_all, forget, note, resume};
+use crate::fragment::panic::{Panicked, end_all, forget, note, resume, tell};
 use crate::fragment::{FragmentId, FragmentSet};
 use crate::memory;
 
@@ -477,7 +477,9 @@ impl Archetype {
             if panicked.is_some() {
                 // In the middle of a change there is nobody to give it to.
                 forget(panicked);
-                tracing::error!("the drop of a chunk fragment panicked; the panic ends here");
+                tell(|| {
+                    tracing::error!("the drop of a chunk fragment panicked; the panic ends here");
+                });
             }
         }
         universe.directory().leave(&chunk);

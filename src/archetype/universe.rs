@@ -201,16 +201,26 @@ impl Universe {
             match self.create_lowest(None) {
                 Ok(entity) => out[at] = entity,
                 Err(full) => {
-                    for &entity in &out[..at] {
-                        // Nobody has heard of it; who guesses it may have destroyed it.
-                        let _ = self.index.destroy(entity);
-                        self.settle_released(entity);
-                    }
+                    self.give_back_reserved(&out[..at]);
                     return Err(full);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Gives reserved ids back that nobody was told of. Who guessed one may have destroyed it; if he built it, it
+    /// is his: its world relies on it.
+    #[cold]
+    fn give_back_reserved(&self, entities: &[Entity]) {
+        for &entity in entities {
+            // As in `World::release`.
+            let leaving = self.index.relocate(entity, None, Some(Place::LEAVING));
+            if leaving == Ok(Ok(())) {
+                let _ = self.index.destroy(entity);
+                self.settle_released(entity);
+            }
+        }
     }
 
     /// Entities of all its worlds, reserved ones included: exact while nothing changes.
@@ -466,6 +476,24 @@ impl Default for Universe {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_id_that_was_guessed_and_built_stays_when_ids_are_given_back() {
+        use crate::world::World;
+
+        let universe = std::sync::Arc::new(Universe::ordered());
+        let mut world = World::of(&universe).unwrap();
+        let mut ids = [Entity::PLACEHOLDER; 3];
+        universe.reserve_slice(&mut ids).unwrap();
+        world.build(ids[1], ("mine",)).unwrap();
+        universe.give_back_reserved(&ids);
+        assert_eq!(ids.map(|id| universe.exists(id)), [false, true, false]);
+        assert_eq!(world.get::<&str>(ids[1]).unwrap(), &"mine");
+        let next = [universe.reserve().unwrap(), universe.reserve().unwrap()];
+        assert_eq!(next.map(Entity::index), [ids[0].index(), ids[2].index()]);
+        world.destroy(ids[1]).unwrap();
+        world.check().unwrap();
+    }
 
     #[test]
     fn threads_fill_chunks_of_their_own_and_every_row_is_found_again() {

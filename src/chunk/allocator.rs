@@ -9,7 +9,28 @@ use crate::chunk::{ChunkError, Run};
 /// Tests, benchmarks and fuzz targets are written against this trait. All methods take `&self`
 /// and may be called from any thread at any time. It deals in raw [`Run`]s and is therefore
 /// unsafe to free through; the product's own face is safe.
-pub trait ChunkAllocator: Send + Sync {
+///
+/// # Safety
+/// A run that [`allocate`](Self::allocate) gives has the length that was asked for and no chunk in common with another
+/// run in use. Until it is [freed](Self::free), [`base`](Self::base) gives (or panics) the same address of so many
+/// bytes, readable and writable, which nobody else uses: workloads write there.
+///
+/// ```compile_fail,E0200
+/// # use core::ptr::NonNull;
+/// # use megachunk::chunk::{ChunkAllocator, ChunkError, Run};
+/// struct Liar;
+/// impl ChunkAllocator for Liar {
+///     const NAME: &'static str = "liar";
+///     fn fresh() -> Self { Self }
+///     fn allocate(&self, len: usize) -> Result<Run, ChunkError> {
+///         Run::new(0, len as u32).ok_or(ChunkError::BadLength { len })
+///     }
+///     unsafe fn free(&self, _: Run) -> Result<(), ChunkError> { Ok(()) }
+///     fn base(&self, _: Run) -> NonNull<u8> { NonNull::dangling() }
+///     fn in_use(&self) -> usize { 0 }
+/// }
+/// ```
+pub unsafe trait ChunkAllocator: Send + Sync {
     /// The name in tables: `naive`, `megachunk_dots`, `megachunk`.
     const NAME: &'static str;
 

@@ -7,6 +7,7 @@ use crate::command::flush::Memory;
 use crate::command::lane::{Cut, Lane};
 use crate::command::precedence::Precedence;
 use crate::command::stripes::Stripe;
+use crate::fragment::panic::tell;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::openings::Openings;
 use crate::sync::pool::{Lent, Pool};
@@ -87,7 +88,7 @@ impl Queue {
         // the end of the queue.
         if self.ended.load(Ordering::Acquire) == 1 && !lane.is_empty() {
             if cfg!(debug_assertions) {
-                tracing::error!("commands were recorded for a world that has ended");
+                tell(|| tracing::error!("commands were recorded for a world that has ended"));
             }
             **lane = Lane::new(&self.seat.universe, self.seat.number);
         }
@@ -104,7 +105,7 @@ impl Queue {
     fn empty(&self) {
         for mut lane in self.lanes.take_all() {
             if !lane.is_empty() {
-                tracing::debug!("a world has ended before its commands were flushed");
+                tell(|| tracing::debug!("a world has ended before its commands were flushed"));
             }
             *lane = Lane::new(&self.seat.universe, self.seat.number);
         }

@@ -268,6 +268,15 @@ impl FragmentInfo {
         number.is_some_and(|&number| number <= count)
     }
 
+    /// Whether there may be a second value where there is one, for all that is known: it can be cloned, or it is
+    /// nothing but a name. A value of a type may mean something, even without bytes: only the type's owner may make
+    /// another.
+    #[cfg(not(loom))]
+    pub(crate) fn may_be_doubled(&self) -> bool {
+        let is_name = self.kind == FragmentKind::Tag && self.role.is_none() && self.drop.is_none();
+        is_name || self.clone_value().is_some()
+    }
+
     pub(crate) fn role(&self) -> Option<TypeId> {
         self.role
     }

@@ -46,14 +46,43 @@ impl fmt::Display for FragmentKind {
     }
 }
 
-/// Names `T` in its role as a chunk fragment, in types only: there is no value of it.
-#[derive(Debug)]
-pub struct PerChunk<T>(PhantomData<fn() -> T>, core::convert::Infallible);
+// What only names a role is no fragment itself: the registry knows a chunk fragment of type `T` by the type
+// `PerChunk<T>`, and who could register that as a fragment would be lent other values as a `T`. So it is neither `Send`
+// nor `Sync`.
 
-/// Names `T` in its role as a shared fragment, in types only: there is no value of it.
+/// Names `T` in its role as a chunk fragment, in types only: there is no value of it, and it is no fragment itself.
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// # let mut world = World::new();
+/// let _ = world.registry().register::<PerChunk<String>>();
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// # let mut world = World::new();
+/// let _ = world.query::<&PerChunk<String>, ()>();
+/// ```
 #[derive(Debug)]
-pub struct Shared<T>(PhantomData<fn() -> T>, core::convert::Infallible);
+pub struct PerChunk<T>(PhantomData<*const T>, core::convert::Infallible);
 
-/// Names `T` in its role as a const shared fragment, in types only: there is no value of it.
+/// Names `T` in its role as a shared fragment, in types only: there is no value of it, and it is no fragment itself.
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// # let mut world = World::new();
+/// let _ = world.registry().register::<Shared<u64>>();
+/// ```
 #[derive(Debug)]
-pub struct ConstShared<T>(PhantomData<fn() -> T>, core::convert::Infallible);
+pub struct Shared<T>(PhantomData<*const T>, core::convert::Infallible);
+
+/// Names `T` in its role as a const shared fragment, in types only: there is no value of it, and it is no fragment
+/// itself.
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// # let mut world = World::new();
+/// let _ = world.registry().register::<ConstShared<u64>>();
+/// ```
+#[derive(Debug)]
+pub struct ConstShared<T>(PhantomData<*const T>, core::convert::Infallible);

@@ -86,6 +86,14 @@ pub(crate) fn forget(panicked: Panicked) {
     }
 }
 
+/// Tells who listens, in the middle of a change or in a `drop`, where there is nobody to give a panic of theirs to.
+#[cold]
+pub(crate) fn tell(say: impl FnOnce()) {
+    let mut panicked = None;
+    note(&mut panicked, say);
+    forget(panicked);
+}
+
 #[cfg(test)]
 mod tests {
     use core::cell::Cell;

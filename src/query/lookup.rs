@@ -39,8 +39,8 @@ pub struct QueryLookup<'q, D: QueryData, F: QueryFilter = ()> {
     world: &'q World,
     since: u32,
     version: u32,
-    /// Lends as `&mut World` would.
-    _data: PhantomData<&'q mut D>,
+    /// What is lent: whoever has this need not be able to have it.
+    _data: PhantomData<fn() -> D>,
 }
 
 /// An archetype that a query sees without a further question, and where the fragments lie in it.

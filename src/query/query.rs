@@ -395,6 +395,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// As for [`on`](Self::on).
     #[inline]
     pub fn lookup_mut<'q>(&'q mut self, world: &'q mut World) -> QueryLookup<'q, D, F> {
+        world.keep_versions();
         self.lookup_in(world)
     }
 

@@ -185,8 +185,8 @@ pub struct QueryRun<'q, D: QueryData, F: QueryFilter = ()> {
     pub(super) since: u32,
     pub(super) version: u32,
     pub(super) chunks: Option<ChunkFilter<'q>>,
-    /// Lends as `&mut World` would.
-    pub(super) _data: PhantomData<&'q mut D>,
+    /// What is lent: whoever has this need not be able to have it.
+    pub(super) _data: PhantomData<fn() -> D>,
 }
 
 impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryRun<'_, D, F> {

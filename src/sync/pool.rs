@@ -234,18 +234,57 @@ impl<T> Default for Pool<T> {
 
 impl<T> Drop for Pool<T> {
     fn drop(&mut self) {
-        // Ordering: Relaxed: `&mut` comes after everybody.
-        let mut node = self.all.load(Ordering::Relaxed);
-        while !node.is_null() {
-            // SAFETY: from `Box::into_raw`; each is in the list of all once, and none is lent any more.
-            let item = unsafe { Box::from_raw(node) };
-            node = item.older;
+        /// Goes on with the others if the drop of one panics.
+        struct Rest<T>(*mut Node<T>);
+
+        impl<T> Drop for Rest<T> {
+            fn drop(&mut self) {
+                while !self.0.is_null() {
+                    // SAFETY: from `Box::into_raw`; each is in the list of all once, and none is lent any more.
+                    let taken = unsafe { Box::from_raw(self.0) };
+                    self.0 = taken.older;
+                    let rest = Rest(self.0);
+                    drop(taken);
+                    core::mem::forget(rest);
+                }
+            }
         }
+
+        // Ordering: Relaxed: `&mut` comes after everybody.
+        drop(Rest(self.all.load(Ordering::Relaxed)));
     }
 }
 
 impl<T> fmt::Debug for Pool<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pool").finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::cell::Cell;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+    use super::*;
+
+    struct Counts<'a>(&'a Cell<u32>, bool);
+
+    impl Drop for Counts<'_> {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+            if self.1 {
+                resume_unwind(Box::new("burnt"));
+            }
+        }
+    }
+
+    #[test]
+    fn all_items_are_dropped_though_the_drop_of_one_panics() {
+        let drops = Cell::new(0);
+        let pool = Pool::new();
+        (0..4).for_each(|at| drop(pool.lend(Counts(&drops, at == 2))));
+        assert!(catch_unwind(AssertUnwindSafe(|| drop(pool))).is_err());
+        assert_eq!(drops.get(), 4);
     }
 }

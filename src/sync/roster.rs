@@ -34,6 +34,16 @@ unsafe impl<T: Send + Sync> Sync for Roster<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Send for Roster<T> {}
 
+/// A node that is in no list: dropped with this.
+struct Unlisted<T>(*mut Node<T>);
+
+impl<T> Drop for Unlisted<T> {
+    fn drop(&mut self) {
+        // SAFETY: from `Box::into_raw`; who puts the node into a list forgets this.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
 impl<T> Roster<T> {
     /// An empty list.
     #[must_use]
@@ -86,6 +96,8 @@ impl<T> Roster<T> {
             number: 0,
             next: ptr::null_mut(),
         }));
+        // Also if `is` panics.
+        let unlisted = Unlisted(node);
         loop {
             // SAFETY: the node is this call's until it is in the list; `head` is in the list, or null.
             unsafe {
@@ -99,6 +111,7 @@ impl<T> Roster<T> {
                 .compare_exchange(head, node, order, Ordering::Acquire)
             {
                 Ok(_) => {
+                    core::mem::forget(unlisted);
                     // SAFETY: it is in the list, and lives as long as that.
                     let node = unsafe { &*node };
                     return Ok((node.number, &node.value));
@@ -114,8 +127,7 @@ impl<T> Roster<T> {
                         .take_while(|node| !ptr::eq(*node, before.cast_const()))
                         .take(if youngest_only { 1 } else { usize::MAX });
                     if let Some(found) = new.find(|node| is(&node.value)) {
-                        // SAFETY: made above, and not in the list.
-                        drop(unsafe { Box::from_raw(node) });
+                        drop(unlisted);
                         return Ok((found.number, &found.value));
                     }
                 }
@@ -195,5 +207,32 @@ impl<T> fmt::Debug for Roster<T> {
         f.debug_struct("Roster")
             .field("len", &self.len())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn what_was_made_is_dropped_if_the_second_look_panics() {
+        let (roster, value) = (Roster::new(), Arc::new(2));
+        let added = catch_unwind(AssertUnwindSafe(|| {
+            let look = |known: &Arc<i32>| match **known {
+                1 => resume_unwind(Box::new("seen")),
+                _ => false,
+            };
+            let make = || {
+                // Somebody is quicker.
+                roster.find_or_add(|_| false, || Ok::<_, ()>(Arc::new(1)))?;
+                Ok::<_, ()>(Arc::clone(&value))
+            };
+            let _ = roster.find_or_add(look, make);
+        }));
+        assert!(added.is_err());
+        assert_eq!((roster.len(), Arc::strong_count(&value)), (1, 1));
     }
 }

@@ -3,7 +3,7 @@
 use crate::archetype::{Row, read_bit, write_bit};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, note, resume};
-use crate::fragment::{CloneValue, DropValues, FragmentError};
+use crate::fragment::{CloneValue, DropValues, FragmentError, FragmentKind};
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 
@@ -19,7 +19,7 @@ impl World {
     /// Clones an entity: a new one with clones of all fragments, the same shared values, and its own bits.
     ///
     /// # Errors
-    /// The handle is refused; [`WorldError::NotCloneable`] names the fragment for which
+    /// The handle is refused; [`WorldError::NotCloneable`] names the fragment or tag for which
     /// [`register_clone`](crate::fragment::FragmentRegistry::register_clone) was not called; no id or
     /// memory is left.
     ///
@@ -55,8 +55,15 @@ impl World {
     /// How the columns of an archetype are cloned, if all can be.
     fn clones(&self, archetype: u32) -> Result<Vec<ColumnClone>, WorldError> {
         let registry = self.universe.registry();
-        let columns = self.archetypes[archetype as usize].columns.iter();
-        let clones = columns.map(|column| {
+        let data = &self.archetypes[archetype as usize];
+        let infos = data.ids.iter().filter_map(|&id| registry.get(id));
+        // They may have no column.
+        let mut tags = infos.filter(|info| info.kind() == FragmentKind::Tag);
+        if let Some(tag) = tags.find(|tag| !tag.may_be_doubled()) {
+            let name = tag.name().into();
+            return Err(WorldError::NotCloneable { name });
+        }
+        let clones = data.columns.iter().map(|column| {
             let info = registry
                 .get(column.id)
                 .ok_or(FragmentError::Unknown { id: column.id })?;

@@ -7,6 +7,7 @@ use crate::archetype::{
     ARCHETYPES, Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Group, Mover,
     SharedId,
 };
+use crate::fragment::panic::{end_all, note, resume};
 use crate::fragment::{Bundle, FragmentError, FragmentId, Value};
 use crate::world::bundles::{BundleInfo, NO_ARCHETYPE};
 use crate::world::watch::watch;
@@ -46,16 +47,7 @@ impl World {
         }
         let registry = self.universe.registry();
         let draft = Draft::new(registry, ids, self.chunks_per_chunk, registry.enableable())?;
-        let chunk_values = draft.once.iter().map(|&(id, offset)| {
-            let template = inherited(id).or_else(|| self.templates.get(&id));
-            let template = template.ok_or(FragmentError::Unknown { id })?;
-            Ok(ChunkValue {
-                id,
-                offset,
-                template: template.duplicate(),
-            })
-        });
-        let chunk_values = chunk_values.collect::<Result<_, FragmentError>>()?;
+        let chunk_values = self.chunk_values(&draft, inherited)?;
         let number = self.archetypes.len() as u32;
         let mut archetype = Archetype {
             chunks: ChunkList::new(),
@@ -76,7 +68,7 @@ impl World {
             ids: ids.into(),
             set: ids.iter().copied().collect(),
             shared: draft.shared,
-            chunk_values,
+            chunk_values: chunk_values.into(),
             enabled: draft.enabled,
             versions: draft.versions,
             edges: Edges::default(),
@@ -101,6 +93,36 @@ impl World {
         self.archetypes.push(archetype);
         self.by_composition.insert(ids.into(), number);
         Ok(number)
+    }
+
+    /// What the chunks of a new archetype begin with; none if a template's `clone` panics.
+    fn chunk_values<'t>(
+        &self,
+        draft: &Draft,
+        inherited: &dyn Fn(FragmentId) -> Option<&'t Value>,
+    ) -> Result<Vec<ChunkValue>, FragmentError> {
+        let (mut values, mut panicked) = (Vec::with_capacity(draft.once.len()), None);
+        let mut missing = None;
+        note(&mut panicked, || {
+            for &(id, offset) in &draft.once {
+                let Some(template) = inherited(id).or_else(|| self.templates.get(&id)) else {
+                    missing = Some(FragmentError::Unknown { id });
+                    break;
+                };
+                let template = template.duplicate();
+                values.push(ChunkValue {
+                    id,
+                    offset,
+                    template,
+                });
+            }
+        });
+        if panicked.is_some() || missing.is_some() {
+            // Each by itself: see `end_all`.
+            end_all(&mut panicked, values.drain(..));
+        }
+        resume(panicked);
+        missing.map_or(Ok(values), Err)
     }
 
     /// The number of a bundle type, whose archetype is there.
@@ -213,13 +235,24 @@ impl World {
         if let Some(&archetype) = self.by_composition.get(ids) {
             return Ok(archetype);
         }
-        let values = self.archetypes[source as usize].chunk_values.iter();
-        let stays = |id: FragmentId| come.is_none_or(|come| !come.contains(&id));
-        let inherited: Vec<Value> = values
-            .filter(|value| stays(value.id))
-            .map(|value| value.template.duplicate())
-            .collect();
-        self.archetype_after(ids, &|id| inherited.iter().find(|value| value.id() == id))
+        // Put aside, not cloned: users' `clone` and `drop` have no business here.
+        let values = core::mem::take(&mut self.archetypes[source as usize].chunk_values);
+        let inherited = |id| {
+            let mut values = values.iter().filter(|value| value.id == id);
+            let stays = come.is_none_or(|come| !come.contains(&id));
+            values.next().filter(|_| stays).map(|value| &value.template)
+        };
+        let (mut target, mut panicked) = (None, None);
+        // What the new archetype has is cloned.
+        note(&mut panicked, || {
+            target = Some(self.archetype_after(ids, &inherited));
+        });
+        self.archetypes[source as usize].chunk_values = values;
+        resume(panicked);
+        match target {
+            Some(target) => target,
+            None => unreachable!("it is there, or a clone has panicked"),
+        }
     }
 
     /// The group of an archetype with these shared values, which its chunks are then kept for.

@@ -86,6 +86,7 @@ impl World {
     #[cold]
     #[inline(never)]
     fn add_room(&mut self, archetype: u32, group: u32, coming: usize) -> Result<Row, WorldError> {
+        self.keep_versions();
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
         let mut panicked = None;

@@ -301,7 +301,8 @@ impl World {
     }
 
     /// Sees to it that versions of chunks can be compared although they wrap: now and then, those that are
-    /// too old are moved up.
+    /// too old are moved up. Called by whoever has the world to himself and runs a query, flushes, or takes a chunk:
+    /// queries that only read, which cannot do it, let versions grow, too.
     #[inline]
     pub(crate) fn keep_versions(&mut self) {
         if self.version().wrapping_sub(self.aged) >= AGING {
@@ -429,7 +430,7 @@ impl Drop for World {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::{Changed, Moved, Query};
+    use crate::query::{Changed, Moved, Query, With};
 
     /// Lets the world's version grow as many runs of a query would.
     fn pass(world: &mut World, runs: u32) {
@@ -438,6 +439,35 @@ mod tests {
             let version = world.version().wrapping_add(1 << 28);
             world.version.store(version, Ordering::Relaxed);
             world.keep_versions();
+        }
+    }
+
+    #[test]
+    fn versions_are_kept_though_all_queries_that_run_only_read() {
+        let calls: [fn(&mut World); 5] = [
+            |world| _ = world.matching::<With<u64>>().unwrap().add(|_| (1_u8,)),
+            |world| {
+                let mut query = Query::<&u8>::new(world).unwrap();
+                _ = query.change(world).remove::<(u8,)>();
+            },
+            |world| _ = Query::<&mut u64>::new(world).unwrap().lookup_mut(world),
+            |world| _ = world.flush(),
+            // They take a new chunk.
+            |world| _ = world.create_batch((0..3_000).map(|_| (1_i8,))).unwrap(),
+        ];
+        for call in calls {
+            let mut world = World::new();
+            world.set_chunk_size(1);
+            world.create((1_u32, 2_u64)).unwrap();
+            for _ in 0..40 {
+                // Ordering: one thread.
+                world.version.fetch_add(3 << 28, Ordering::Relaxed);
+                call(&mut world);
+                let mut new = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+                assert_eq!(new.read(&world).count(), 1, "all is new to a new query");
+                assert_eq!(new.read(&world).count(), 0);
+                world.collect_archetypes();
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::{Archetype, SharedId};
-use crate::fragment::panic::{Panicked, end_all, forget, note, resume};
+use crate::fragment::panic::{Panicked, end_all, forget, note, resume, tell};
 use crate::fragment::{FragmentId, FragmentInfo, Value};
 use crate::world::World;
 use crate::world::check::{FlawPlace, Found};
@@ -262,6 +262,6 @@ fn end<T>(value: T) {
     note(&mut panicked, || drop(value));
     if panicked.is_some() {
         forget(panicked);
-        tracing::error!("the drop of a shared value panicked; the panic ends here");
+        tell(|| tracing::error!("the drop of a shared value panicked; the panic ends here"));
     }
 }

@@ -62,6 +62,28 @@ fn templates_of_chunk_fragments() {
 }
 
 #[test]
+fn a_new_composition_clones_what_its_chunks_begin_with_and_drops_nothing() {
+    let count = Count::default();
+    let mut world = World::new();
+    let bundle = (1_u8, 'a')
+        .per_chunk(Kind::<0>(count.brittle(0)))
+        .per_chunk(Kind::<1>(count.brittle(0)));
+    let ant = world.create(bundle).unwrap();
+    let before = count.get();
+    arm(ALWAYS);
+    world.add(ant, (2_u16,)).unwrap();
+    world.remove::<(char,)>(ant).unwrap();
+    world.swap::<(u8,), _>(ant, ("a",)).unwrap();
+    arm(0);
+    assert_eq!(world.archetype_count(), 4);
+    // In each composition, and in its chunk.
+    assert_eq!(count.get(), before + 3 * 4);
+    world.check().unwrap();
+    drop(world);
+    assert_eq!(count.get(), 0);
+}
+
+#[test]
 fn shared_values() {
     for drops in DROPS {
         holds_nothing(|| {

@@ -410,6 +410,14 @@ fn an_iterator_lends_each_entity_once_whatever_is_called_on_it() {
 }
 
 #[test]
+fn lookups_and_kept_queries_go_to_any_thread_whatever_they_lend() {
+    fn goes<T: Send + Sync>() {}
+    type Lends = (Entity, &'static F, &'static mut I, Shared<u8>, PerChunk<u8>);
+    goes::<QueryLookup<'_, Lends, With<Tag>>>();
+    goes::<Query<(Lends, ConstShared<u8>), Without<Tag>>>();
+}
+
+#[test]
 fn a_lookup_finds_by_handle_what_the_query_sees_and_nothing_else() {
     let mut world = World::new();
     let registry = world.registry();

@@ -10,6 +10,7 @@ use megachunk::prelude::*;
 struct Position(f32, f32);
 #[derive(Debug, PartialEq)]
 struct Name(String);
+#[derive(Clone)]
 struct Asleep;
 struct Hungry;
 
@@ -286,6 +287,10 @@ fn clone_an_entity() {
     let ant = world
         .create((String::from("ant"), Asleep).shared(3_u32))
         .unwrap();
+    // A value of a type may mean something, even without bytes.
+    let error = world.clone_entity(ant).unwrap_err();
+    assert!(matches!(error, WorldError::NotCloneable { name } if name.contains("Asleep")));
+    world.registry().register_clone::<Asleep>().unwrap();
     world.registry().register_clone::<u8>().unwrap();
     world.add(ant, (9_u8,)).unwrap();
     world.set_enabled::<u8>(ant, false).unwrap();

@@ -450,7 +450,8 @@ impl Default for MegachunkAllocator {
     }
 }
 
-impl ChunkAllocator for MegachunkAllocator {
+// SAFETY: no chunk has two owners, and their memory is committed until they are given back.
+unsafe impl ChunkAllocator for MegachunkAllocator {
     const NAME: &'static str = "megachunk";
 
     fn fresh() -> Self {

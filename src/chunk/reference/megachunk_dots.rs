@@ -202,7 +202,9 @@ fn first_fit(in_use: u64, len: u32) -> Option<u32> {
     (starts != 0).then(|| starts.trailing_zeros())
 }
 
-impl ChunkAllocator for MegachunkDots {
+// SAFETY: a run's bits are set by the compare-exchange that takes it, and its mapping stays while one of them is; one
+// that has no memory, by fault 1, has no base.
+unsafe impl ChunkAllocator for MegachunkDots {
     const NAME: &'static str = "megachunk_dots";
 
     fn fresh() -> Self {

@@ -131,7 +131,8 @@ impl State {
     }
 }
 
-impl ChunkAllocator for Naive {
+// SAFETY: a run is taken and given back under the lock, in blocks of the heap that are never given back.
+unsafe impl ChunkAllocator for Naive {
     const NAME: &'static str = "naive";
 
     fn fresh() -> Self {

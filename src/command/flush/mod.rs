@@ -43,7 +43,7 @@ use crate::command::log::{self, Rows, Word};
 use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::entity::{Entity, EntityFault};
-use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::fragment::panic::{Panicked, first, note, resume, tell};
 use crate::sync::pool::Lent;
 use crate::world::{World, WorldError};
 use alike::{Alike, Share, alike};
@@ -123,6 +123,7 @@ impl World {
     /// chunk fragment's template. All other commands are applied then, and the first panic goes on.
     #[doc(alias = "apply")]
     pub fn flush(&mut self) -> FlushReport {
+        self.keep_versions();
         let Some(queue) = self.attached.get::<Arc<Queue>>() else {
             return FlushReport::default();
         };
@@ -154,10 +155,12 @@ impl World {
             }
             if report.rounds == self.flush_rounds {
                 report.unfinished = true;
-                tracing::error!(
-                    rounds = report.rounds,
-                    "a flush ends with commands left: what it runs records new ones each time"
-                );
+                tell(|| {
+                    tracing::error!(
+                        rounds = report.rounds,
+                        "a flush ends with commands left: what it runs records new ones each time"
+                    );
+                });
                 break;
             }
             report.rounds += 1;
@@ -178,9 +181,11 @@ impl World {
             (report, panicked) = (flush.report, flush.panicked);
             if !Arc::ptr_eq(&queue.seat, &self.seat) {
                 note(&mut panicked, || queue.take_back());
-                tracing::error!(
-                    "a closure put another world in the place of its own: what was to come after it is dropped"
-                );
+                tell(|| {
+                    tracing::error!(
+                        "a closure put another world in the place of its own: what was to come after it is dropped"
+                    );
+                });
                 break;
             }
         }

@@ -535,6 +535,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// What the query matches in a world, to be changed or destroyed. It counts as a run of the query:
     /// the next one looks for changes since.
     pub fn change<'q>(&'q mut self, world: &'q mut World) -> QueryChange<'q, D, F> {
+        world.keep_versions();
         self.update(world);
         let (since, version) = self.begin(world);
         QueryChange {
@@ -566,6 +567,7 @@ impl World {
     /// # Errors
     /// As for [`Query::new`].
     pub fn matching<F: QueryFilter>(&mut self) -> Result<QueryChange<'_, Entity, F>, QueryError> {
+        self.keep_versions();
         let mut query = Query::<Entity, F>::new(self)?;
         query.update(self);
         let (since, version) = query.begin(self);

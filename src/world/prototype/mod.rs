@@ -92,8 +92,8 @@ impl Prototype {
     /// Prepares values to be copied. O(values).
     ///
     /// Fragments have to be [registered with `register_clone`](FragmentRegistry::register_clone) or as plain data,
-    /// or defined with a clone function; tags only if they have a `Drop`. Shared values are not cloned: entities have
-    /// them together.
+    /// or defined with a clone function; tags of types, too (their `clone` is called only if they have a `Drop`). Shared
+    /// values are not cloned: entities have them together.
     ///
     /// # Errors
     /// [`WorldError::NotCloneable`] names the fragment; [`FragmentError::Elsewhere`] for a value of another registry;
@@ -110,15 +110,17 @@ impl Prototype {
             let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
             match info.kind() {
                 FragmentKind::Fragment | FragmentKind::Tag => {
-                    // Other tags are nothing but their name.
-                    if info.layout().size() > 0 || info.drop_values().is_some() {
-                        let way = match Way::of(info) {
-                            Ok(way) => way,
-                            Err(error) => {
-                                let given = (value, values, sources, once, shared);
-                                return Err(refused(given, error));
-                            }
-                        };
+                    // Other tags lie nowhere.
+                    let has_column = info.layout().size() > 0 || info.drop_values().is_some();
+                    let way = match Way::of(info) {
+                        Ok(way) => way,
+                        Err(_) if !has_column && info.may_be_doubled() => continue,
+                        Err(error) => {
+                            let given = (value, values, sources, once, shared);
+                            return Err(refused(given, error));
+                        }
+                    };
+                    if has_column {
                         sources.push(Source { value, way });
                     }
                 }

@@ -85,14 +85,25 @@ fn copies_follow_those_that_are_there_and_come_in_the_order_of_their_handles() {
 #[test]
 fn a_prototype_names_what_cannot_be_cloned_is_foreign_or_stands_there_twice() {
     struct Token(#[expect(dead_code, reason = "it is only there")] u8);
+    #[derive(Clone)]
     struct Asleep;
     let world = World::new();
     let registry = world.registry();
     let bundle = |value| DynamicBundle::new().with(value);
     let error = Prototype::new(registry, bundle(Value::new(registry, Token(1)).unwrap()));
     assert!(matches!(error, Err(WorldError::NotCloneable { name }) if name.contains("Token")));
-    // A tag is nothing but its name.
-    let tag = bundle(Value::new(registry, Asleep).unwrap());
+    // Who has one of a type has no other, even if it has no bytes; a name is nothing else.
+    let tag = || bundle(Value::new(registry, Asleep).unwrap());
+    let error = Prototype::new(registry, tag());
+    assert!(matches!(error, Err(WorldError::NotCloneable { name }) if name.contains("Asleep")));
+    registry.register_clone::<Asleep>().unwrap();
+    assert_eq!(
+        Prototype::new(registry, tag()).unwrap().fragments().len(),
+        1
+    );
+    let layout = core::alloc::Layout::new::<()>();
+    let named = registry.define_plain("awake", layout).unwrap().id();
+    let tag = bundle(Value::from_bytes(registry, named, &[]).unwrap());
     assert_eq!(Prototype::new(registry, tag).unwrap().fragments().len(), 1);
     let other = FragmentRegistry::new();
     let foreign = bundle(Value::cloneable(&other, 1_u8).unwrap());

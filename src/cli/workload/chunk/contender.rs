@@ -8,7 +8,10 @@ use crate::chunk::{ChunkError, Run};
 ///
 /// A [`ChunkAllocator`](crate::chunk::ChunkAllocator) is one through
 /// [`ChunkSeam`](super::ChunkSeam), once a recipe says what the seam does not.
-pub trait ChunkContender: Send + Sync + Sized + 'static {
+///
+/// # Safety
+/// As [`ChunkAllocator`](crate::chunk::ChunkAllocator)'s: workloads write to the runs that they take.
+pub unsafe trait ChunkContender: Send + Sync + Sized + 'static {
     /// The name in tables.
     const NAME: &'static str;
     /// Whether filling all 16 GiB chunk by chunk is a matter of seconds.

@@ -89,7 +89,8 @@ impl<R: ChunkRecipe> fmt::Debug for ChunkSeam<R> {
     }
 }
 
-impl<R: ChunkRecipe> ChunkContender for ChunkSeam<R> {
+// SAFETY: all that matters is the allocator's, which keeps the same promise.
+unsafe impl<R: ChunkRecipe> ChunkContender for ChunkSeam<R> {
     const NAME: &'static str = R::NAME;
     const FILLS_QUICKLY: bool = R::FILLS_QUICKLY;
     const GIVES_MEMORY_BACK: bool = R::GIVES_MEMORY_BACK;

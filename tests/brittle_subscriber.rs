@@ -1,0 +1,77 @@
+//! A subscriber of `tracing` that panics in the middle of a change. A program of its own: whether anybody listens is
+//! kept for the whole program.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use megachunk::prelude::*;
+use megachunk::world::Universe;
+
+/// Counts the events, and panics at each.
+struct Burns(Arc<AtomicUsize>);
+
+impl tracing::Subscriber for Burns {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+    fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+    fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+    fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+    fn event(&self, _: &tracing::Event<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        resume_unwind(Box::new("heard"));
+    }
+    fn enter(&self, _: &tracing::span::Id) {}
+    fn exit(&self, _: &tracing::span::Id) {}
+}
+
+/// Whether drops panic.
+static ARMED: AtomicBool = AtomicBool::new(false);
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Brittle(u8);
+
+impl Drop for Brittle {
+    fn drop(&mut self) {
+        if ARMED.load(Ordering::Relaxed) {
+            resume_unwind(Box::new("burnt"));
+        }
+    }
+}
+
+#[test]
+fn a_change_is_whole_though_the_subscriber_that_hears_of_it_panics() {
+    let heard = Arc::new(AtomicUsize::new(0));
+    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+        let universe = Arc::new(Universe::new());
+        let mut world = World::of(&universe).unwrap();
+        world.set_chunk_size(1);
+        let bundles = (0..2_800_u32).map(|n| {
+            let values = ([0_u8; 40],);
+            let team = Brittle((n / 700) as u8);
+            values.shared(team).per_chunk(Brittle(9))
+        });
+        let ants: Vec<Entity> = world.create_batch(bundles).unwrap().iter(&world).collect();
+        ARMED.store(true, Ordering::Relaxed);
+        let calls: [&mut dyn FnMut(&mut World); 4] = [
+            &mut |world| drop(world.destroy_slice(&ants[..750])),
+            &mut |world| world.destroy(ants[751]).unwrap(),
+            &mut |world| drop(world.remove_slice::<([u8; 40],)>(&ants[1_000..1_900])),
+            &mut |world| assert!(world.clear() > 0),
+        ];
+        for call in calls {
+            let panicked = catch_unwind(AssertUnwindSafe(|| call(&mut world))).is_err();
+            assert!(!panicked, "nobody can be told");
+            world.check().unwrap();
+            universe.check([&world]).unwrap();
+        }
+        // Of what a world keeps, not of what is in its chunks, the panics come back.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(world)));
+        assert_eq!(universe.chunk_stats().in_use, 0);
+        universe.check([]).unwrap();
+    });
+    assert!(heard.load(Ordering::Relaxed) > 0);
+}

@@ -46,14 +46,43 @@ impl fmt::Display for FragmentKind {
     }
 }
 
-/// Names `T` in its role as a chunk fragment, in types only: there is no value of it.
-#[derive(Debug)]
-pub struct PerChunk<T>(PhantomData<fn() -> T>, core::convert::Infallible);
+// What names a role is no fragment itself: to a registry it is the fragment that it names. `*const` takes `Send` and
+// `Sync` away.
 
-/// Names `T` in its role as a shared fragment, in types only: there is no value of it.
+/// Names `T` in its role as a chunk fragment, in types only: there is no value of it, and it is no fragment itself.
+///
+/// ```compile_fail,E0277
+/// use megachunk::fragment::PerChunk;
+/// use megachunk::prelude::*;
+///
+/// let query = Query::<&u8, With<PerChunk<String>>>::new(&World::new());
+/// ```
 #[derive(Debug)]
-pub struct Shared<T>(PhantomData<fn() -> T>, core::convert::Infallible);
+pub struct PerChunk<T>(PhantomData<*const T>, core::convert::Infallible);
 
-/// Names `T` in its role as a const shared fragment, in types only: there is no value of it.
+/// Names `T` in its role as a shared fragment, in types only: there is no value of it, and it is no fragment itself.
+///
+/// ```compile_fail,E0277
+/// use megachunk::fragment::Shared;
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let ant = world.create(().shared(5_u64))?;
+/// // A reference to what there is no value of.
+/// let role = world.get::<Shared<u64>>(ant)?;
+/// # Ok::<(), WorldError>(())
+/// ```
 #[derive(Debug)]
-pub struct ConstShared<T>(PhantomData<fn() -> T>, core::convert::Infallible);
+pub struct Shared<T>(PhantomData<*const T>, core::convert::Infallible);
+
+/// Names `T` in its role as a const shared fragment, in types only: there is no value of it, and it is no fragment
+/// itself.
+///
+/// ```compile_fail,E0277
+/// use megachunk::fragment::{ConstShared, FragmentRegistry};
+///
+/// FragmentRegistry::new().register::<ConstShared<u64>>()?;
+/// # Ok::<(), megachunk::fragment::FragmentError>(())
+/// ```
+#[derive(Debug)]
+pub struct ConstShared<T>(PhantomData<*const T>, core::convert::Infallible);

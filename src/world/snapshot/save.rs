@@ -1,5 +1,6 @@
 //! A world goes into a file.
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
@@ -26,7 +27,7 @@ impl World {
     /// built, and those of other worlds, whose handles are dead in the loaded world.
     ///
     /// O(bytes). The file gets its name when it is whole and on the disk; one that was there under the name
-    /// stays until then. It is written by calls and not through a mapping, because a full disk is then an error
+    /// stays until then; of calls that save to one file at once, the last one's stays. It is written by calls and not through a mapping, because a full disk is then an error
     /// and no signal.
     ///
     /// ```
@@ -67,9 +68,7 @@ impl World {
     ) -> Result<(), SnapshotError> {
         let path = path.as_ref();
         let snapshot = Snapshot::of(self, options)?;
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
+        let partial = partial(path);
         let written = File::create(&partial)
             .and_then(|mut file| {
                 snapshot.write(&mut file)?;
@@ -98,6 +97,17 @@ impl World {
             Err(error) => unreachable!("memory takes what is written: {error}"),
         }
     }
+}
+
+/// Where the file is until it is whole: beside its place, under a name that no other call has, whoever else saves there.
+fn partial(path: &Path) -> PathBuf {
+    // Not one of the sync room's: it is no part of a protocol.
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    // Ordering: only uniqueness matters.
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".{}-{number}.partial", std::process::id()));
+    partial.into()
 }
 
 /// What is to be written.

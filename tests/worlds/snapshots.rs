@@ -369,6 +369,8 @@ fn a_foreign_truncated_or_newer_file_is_a_clear_error() {
     assert!(matches!(load(&turned), SnapshotError::ByteOrder));
     let missing = World::load(path.0.join("nowhere"), universe()).unwrap_err();
     assert!(matches!(missing, SnapshotError::File { .. }));
+    let folder = World::load(std::env::temp_dir(), universe()).unwrap_err();
+    assert!(folder.to_string().ends_with(": is not a file"), "{folder}");
 }
 
 #[test]

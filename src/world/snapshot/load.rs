@@ -34,6 +34,10 @@ impl World {
         drop(path);
         let path = file;
         let map = || {
+            // To open a pipe would wait for its other end.
+            if !std::fs::metadata(&path)?.is_file() {
+                return Err(std::io::Error::other("is not a file"));
+            }
             let file = File::open(&path)?;
             if file.metadata()?.len() == 0 {
                 // Nothing can not be mapped.

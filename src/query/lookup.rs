@@ -40,7 +40,7 @@ pub struct QueryLookup<'q, D: QueryData, F: QueryFilter = ()> {
     since: u32,
     version: u32,
     /// Lends as `&mut World` would.
-    _data: PhantomData<&'q mut D>,
+    _data: PhantomData<&'q mut World>,
 }
 
 /// An archetype that a query sees without a further question, and where the fragments lie in it.

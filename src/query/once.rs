@@ -13,7 +13,7 @@ use crate::world::World;
 pub struct QueryOnce<'w, D: QueryData, F: QueryFilter> {
     query: Query<D, F>,
     world: &'w World,
-    _data: PhantomData<&'w mut D>,
+    _data: PhantomData<&'w mut World>,
 }
 
 impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryOnce<'_, D, F> {

@@ -186,7 +186,7 @@ pub struct QueryRun<'q, D: QueryData, F: QueryFilter = ()> {
     pub(super) version: u32,
     pub(super) chunks: Option<ChunkFilter<'q>>,
     /// Lends as `&mut World` would.
-    pub(super) _data: PhantomData<&'q mut D>,
+    pub(super) _data: PhantomData<&'q mut World>,
 }
 
 impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryRun<'_, D, F> {

@@ -13,30 +13,32 @@ pub(super) fn too_deep(text: &str) -> Option<usize> {
     // Each bracket that is open, and by how much it is deeper than the one around it.
     let mut open: Vec<(u8, usize)> = Vec::new();
     let (mut depth, mut dots, mut at) = (0, 0, 0);
-    // The value of a key has not come.
-    let mut owed = false;
+    // A key has its `=`, and the value has not come.
+    let (mut keyed, mut owed) = (false, false);
     while let Some(&byte) = bytes.get(at) {
         let mut behind = at + 1;
         match byte {
             b'#' => behind = at + line_end(&bytes[at..]),
             b'.' => dots += 1,
-            b'=' => owed = true,
+            b'=' => (keyed, owed) = (true, true),
             b'{' | b'[' => {
                 open.push((byte, dots + 1));
                 depth += dots + 1;
-                (dots, owed) = (0, false);
+                (dots, keyed, owed) = (0, false, false);
             }
             b'}' | b']' => {
                 // What is closed by the wrong bracket may be open to the parser.
                 let closed = open.pop_if(|(opened, _)| (*opened == b'{') == (byte == b'}'));
                 if let Some((_, deeper)) = closed {
                     depth -= deeper;
-                    (dots, owed) = (0, false);
+                    (dots, keyed, owed) = (0, false, false);
                 }
             }
-            // The parser takes what comes next for the value that is owed.
-            b',' if !owed => dots = 0,
-            b'\n' if open.is_empty() => (dots, owed) = (0, false),
+            // Else the parser takes what comes next for what is missing.
+            b',' if !owed && (keyed || matches!(open.last(), Some((b'[', _)))) => {
+                (dots, keyed) = (0, false);
+            }
+            b'\n' if open.is_empty() => (dots, keyed, owed) = (0, false, false),
             b',' | b' ' | b'\t' | b'\r' | b'\n' => {}
             _ => {
                 let is_text = matches!(byte, b'"' | b'\'');
@@ -99,7 +101,10 @@ mod tests {
             ("a".to_owned(), None),
             (".".repeat(DEEPEST + 1), Some(DEEPEST)),
             ([".".repeat(DEEPEST), ".".repeat(DEEPEST)].join("\n"), None),
-            ([".".repeat(DEEPEST), ".".repeat(DEEPEST)].join(","), None),
+            (
+                ["[", &".".repeat(DEEPEST - 1), ",", &".".repeat(DEEPEST - 1)].concat(),
+                None,
+            ),
             ("[1, 2.0, 3.0],".repeat(100), None),
             (format!("{}'[[[[' # [[[[\n", "[".repeat(deep)), None),
             (format!("{}\"\"\"[[\"[[\\\"\"\"\"", "[".repeat(deep)), None),
@@ -135,6 +140,7 @@ mod tests {
             ("[}".repeat(DEEPEST + 1), Some(2 * DEEPEST)),
             ("{[]}".repeat(DEEPEST + 1), None),
             ("{a.b = ,".repeat(DEEPEST), Some(DEEPEST / 2 * 8)),
+            ("{a.b,".repeat(DEEPEST), Some(DEEPEST / 2 * 5)),
             ("{a.b = ]".repeat(DEEPEST), Some(DEEPEST / 2 * 8)),
             ("]]]]}".to_owned(), None),
         ] {

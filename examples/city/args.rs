@@ -64,9 +64,24 @@ impl Args {
 
     /// Whether files can be written where they are asked for: said before the run, not after it.
     pub(crate) fn check_outputs(&self) -> Result<(), CityError> {
-        let json = self.json.iter().filter(|path| path.as_os_str() != "-");
-        let others = [&self.png, &self.svg, &self.html, &self.trace];
-        for path in json.chain(others.into_iter().flatten()) {
+        let is_output = |path: &PathBuf| path.as_os_str() == "-";
+        let others = [
+            ("--png", &self.png),
+            ("--svg", &self.svg),
+            ("--html", &self.html),
+            ("--trace", &self.trace),
+        ];
+        for (flag, path) in others {
+            if path.as_ref().is_some_and(is_output) {
+                let reason =
+                    "only the report can go to standard output; a file may be called `./-`";
+                let reason = reason.to_owned();
+                return Err(CityError::BadArgument { flag, reason });
+            }
+        }
+        let json = self.json.iter().filter(|path| !is_output(path));
+        let others = others.into_iter().filter_map(|(_, path)| path.as_ref());
+        for path in json.chain(others) {
             let folder = path
                 .parent()
                 .filter(|folder| !folder.as_os_str().is_empty());

@@ -24,7 +24,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 pub(crate) use args::Args;
 pub(crate) use error::CityError;
@@ -51,21 +51,30 @@ pub(crate) fn main(args: &Args) -> Result<(), CityError> {
             let mut json = serde_json::to_string_pretty(&city.report).map_err(CityError::of)?;
             json.push('\n');
             if path.as_os_str() == "-" {
-                show(&json);
-                eprint!("{text}");
+                show(&json)?;
+                // Nobody is left to be told if that fails.
+                let _ = std::io::stderr().lock().write_all(text.as_bytes());
+                Ok(())
             } else {
                 picture::write(path, json.as_bytes())?;
-                show(&text);
+                show(&text)
             }
         }
         None => show(&text),
     }
-    Ok(())
 }
 
 /// Writes to standard output. Whoever reads it may stop reading.
-fn show(text: &str) {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+fn show(text: &str) -> Result<(), CityError> {
+    let mut output = std::io::stdout().lock();
+    let written = output.write_all(text.as_bytes());
+    match written.and_then(|()| output.flush()) {
+        Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(CityError::File {
+            path: "standard output".into(),
+            source,
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn draw(city: &mut run::City, args: &Args) -> Result<(), CityError> {

@@ -71,7 +71,8 @@ impl<'a> Key<'a> {
 pub struct FragmentDefinition<'a> {
     /// What it is called: in errors, and to [find](FragmentRegistry::find) it.
     pub name: &'a str,
-    /// Size and alignment of a value. Of size zero it is a tag.
+    /// Size and alignment of a value: a size that is no multiple of the alignment is rounded up to one, as those of types
+    /// are. Of size zero it is a tag.
     pub layout: core::alloc::Layout,
     /// How values are dropped, if they need be.
     pub drop: Option<DropValues>,

@@ -132,6 +132,8 @@ fn a_map_that_is_missing_empty_or_damaged_is_a_clear_error() {
     let folder = folder("city_maps");
     let error = refused(&folder, &["nowhere.osm.pbf"]);
     assert!(error.contains("nowhere.osm.pbf"), "{error}");
+    let error = refused(&folder, &["."]);
+    assert_eq!(error, "error: .: is a directory\n");
     fs::write(folder.join("empty.osm.pbf"), b"").unwrap();
     let error = refused(&folder, &["empty.osm.pbf"]);
     assert!(
@@ -169,6 +171,39 @@ fn block_length(header: &[u8]) -> usize {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_report_that_cannot_be_written_is_an_error() {
+    let folder = folder("city_full");
+    for json in [&["--json", "-"][..], &[]] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_megachunk"));
+        command.current_dir(&folder).args(["city", MONACO]);
+        command
+            .args(["--agents", "10", "--seconds", "0"])
+            .args(json);
+        let output = command.stdout(full.unwrap()).output().unwrap();
+        assert!(!output.status.success());
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains("error: standard output: "), "{error}");
+    }
+}
+
+/// Who reads one stream may have stopped to read the other.
+#[test]
+#[cfg(unix)]
+fn a_report_on_standard_output_needs_no_standard_error() {
+    let folder = folder("city_silent");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_megachunk"));
+    command.current_dir(&folder).args(["city", MONACO]);
+    command.args(["--agents", "10", "--seconds", "0", "--json", "-"]);
+    let (reads, writes) = std::io::pipe().unwrap();
+    drop(reads);
+    let output = command.stderr(writes).output().unwrap();
+    assert!(output.status.success());
+    serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap();
+}
+
+#[test]
 fn flags_and_configs_that_make_no_sense_are_named() {
     let folder = folder("city_flags");
     let error = refused(&folder, &[MONACO, "--seconds=-1"]);
@@ -180,6 +215,10 @@ fn flags_and_configs_that_make_no_sense_are_named() {
         error.contains("none/city.png: there is no such directory"),
         "{error}"
     );
+    for flag in ["--png", "--svg", "--html", "--trace"] {
+        let error = refused(&folder, &[MONACO, flag, "-"]);
+        assert!(error.contains(flag), "{error}");
+    }
     let error = refused(&folder, &[MONACO, "--json", "."]);
     assert!(error.contains("directory"), "{error}");
     let error = refused(&folder, &[MONACO, "--configs", "none"]);

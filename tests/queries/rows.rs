@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use megachunk::fragment::FragmentError;
+use megachunk::fragment::{ConstShared, FragmentError, PerChunk, Shared};
 use megachunk::prelude::*;
 use megachunk::query::{Access, DynamicQuery, Moved, QueryFilter, QueryRun};
 
@@ -701,4 +701,24 @@ fn writing_through_a_read_only_requirement_is_an_error() {
         query.read(&world).map(drop),
         Err(QueryError::Writes { .. })
     ));
+}
+
+#[test]
+fn threads_look_up_values_that_entities_have_in_common() {
+    let mut world = World::new();
+    let bundle = (1_u32,).shared("red").const_shared(7_u8).per_chunk(9_u16);
+    let entity = world.create(bundle).unwrap();
+    type Common = (
+        &'static u32,
+        Shared<&'static str>,
+        ConstShared<u8>,
+        PerChunk<u16>,
+    );
+    let mut query = Query::<Common>::new(&world).unwrap();
+    let lookup = query.lookup(&world);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| assert_eq!(lookup.get(entity).unwrap(), (&1, &"red", &7, &9)));
+        }
+    });
 }

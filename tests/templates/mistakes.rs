@@ -259,6 +259,17 @@ fn a_text_that_is_nested_beyond_reason_is_an_error_and_nothing_worse() {
         place(&format!("id = 't'\nx = {nested}\nx = {nested}")),
         "t:2:134"
     );
+    // Behind what only looks as if a text began.
+    for before in [
+        "\"\"\"x\"\"\"\", ",
+        "'''x'''', ",
+        "x', ",
+        "#\r",
+        "{ a.b = ], ",
+    ] {
+        let told = wrong(&format!("id = 't'\nx = [{before}{nested}]"));
+        assert!(told.ends_with(": is nested more than 64 times"), "{told}");
+    }
     // Not text, and not comments.
     let dots = ".[{".repeat(100);
     let text =

@@ -369,6 +369,8 @@ fn a_foreign_truncated_or_newer_file_is_a_clear_error() {
     assert!(matches!(load(&turned), SnapshotError::ByteOrder));
     let missing = World::load(path.0.join("nowhere"), universe()).unwrap_err();
     assert!(matches!(missing, SnapshotError::File { .. }));
+    let folder = World::load(std::env::temp_dir(), universe()).unwrap_err();
+    assert!(folder.to_string().ends_with(": is not a file"), "{folder}");
 }
 
 #[test]
@@ -386,14 +388,33 @@ fn every_byte_that_changes_is_noticed() {
 #[test]
 fn a_file_that_cannot_be_written_leaves_the_old_one_alone() {
     let folder = Path::new("folder").0.clone();
-    std::fs::create_dir_all(folder.join("snapshot.partial")).unwrap();
-    let path = folder.join("snapshot");
+    std::fs::create_dir_all(&folder).unwrap();
+    // As long as a name can be: the file that is there until all is written has a longer one.
+    let path = folder.join("s".repeat(255));
     std::fs::write(&path, "what was there").unwrap();
     let (world, _) = small_world(3);
     let error = world.save(&path).unwrap_err();
     assert!(matches!(error, SnapshotError::File { .. }), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"what was there");
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn threads_that_save_to_one_file_at_once_leave_a_whole_one() {
+    let path = Path::new("at once");
+    let worlds = [small_world(2_000).0, small_world(3_000).0];
+    std::thread::scope(|scope| {
+        for world in &worlds {
+            scope.spawn(|| (0..20).for_each(|_| world.save(&path.0).unwrap()));
+        }
+    });
+    let loaded = World::load(&path.0, universe()).unwrap();
+    let hash = loaded.state_hash().unwrap();
+    assert!(
+        worlds
+            .map(|world| world.state_hash().unwrap())
+            .contains(&hash)
+    );
 }
 
 proptest! {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, ErrorKind};
 use std::path::Path;
 
 use osmpbf::{Element, ElementReader};
@@ -64,8 +64,11 @@ impl Extract {
             source,
         };
         let opened = File::open(path).map_err(file)?;
-        let length = opened.metadata().map_err(file)?.len();
-        if length == 0 {
+        let what = opened.metadata().map_err(file)?;
+        if what.is_dir() {
+            return Err(file(ErrorKind::IsADirectory.into()));
+        }
+        if what.len() == 0 {
             return Err(CityError::EmptyMap { path: path.into() });
         }
         let mut extract = Self::default();

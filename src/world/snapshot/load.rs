@@ -21,7 +21,9 @@ impl World {
     /// Ids are the same, with their versions; handles that were dead are dead. Entities lie in the same order,
     /// in chunks that are as full as they were. All values count as changed.
     ///
-    /// The file is read through a mapping, and all of it is checked first. Nobody may change it meanwhile. O(bytes).
+    /// The file is read through a mapping, and all of it is checked first. If somebody changes it meanwhile, values may
+    /// be what he writes; if he makes it shorter, the system may end the program. (Who can not be sure reads the file, and
+    /// gives its bytes to [`from_snapshot`](Self::from_snapshot).) O(bytes).
     ///
     /// # Errors
     /// [`SnapshotError`], which says what is wrong, and where. There is no world then, and any other is
@@ -32,12 +34,17 @@ impl World {
         drop(path);
         let path = file;
         let map = || {
+            // To open a pipe would wait for its other end.
+            if !std::fs::metadata(&path)?.is_file() {
+                return Err(std::io::Error::other("is not a file"));
+            }
             let file = File::open(&path)?;
             if file.metadata()?.len() == 0 {
                 // Nothing can not be mapped.
                 return Ok(None);
             }
-            // SAFETY: the bytes are copied, never lent; the documentation says that nobody may change them.
+            // SAFETY: the bytes are copied, never lent. The documentation says what comes of it if somebody changes
+            // them: what must hold is read once.
             Ok(Some(unsafe { Mmap::map(&file) }?))
         };
         let mapped = map().map_err(|source| SnapshotError::File {
@@ -175,8 +182,8 @@ impl World {
         let data = &mut self.archetypes[number as usize];
         let (position, count) = (to.chunk, to.row);
         let new = &data.chunks[position as usize];
-        let handles = saved.handles(chunk).skip(first as usize).flatten();
-        for (row, entity) in (0..count).zip(handles) {
+        let handles = &saved.handles(chunk)[first as usize..];
+        for (row, &entity) in (0..count).zip(handles) {
             // SAFETY: a row of the chunk.
             unsafe { new.handles().add(row as usize).write(entity) };
             self.universe.place(entity, new.run, row);

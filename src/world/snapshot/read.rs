@@ -22,6 +22,9 @@ pub(super) struct Saved<'f> {
     /// Shared values, each with the number of its fragment.
     pub(super) shared: Vec<(u32, &'f [u8])>,
     pub(super) archetypes: Vec<SavedArchetype>,
+    /// The handles of all chunks, one behind the other. They are not read again from a file that somebody may change:
+    /// of the rest of a chunk, any bytes will do.
+    handles: Vec<Entity>,
 }
 
 pub(super) struct SavedFragment<'f> {
@@ -47,6 +50,8 @@ pub(super) struct SavedChunk {
     pub(super) at: usize,
     bytes: usize,
     pub(super) len: u32,
+    /// Where its handles begin among those of all chunks.
+    handles: usize,
     /// 16 KiB chunks that it had.
     pub(super) run: u32,
     /// Numbers of shared values, in the order of the archetype's fragments.
@@ -75,6 +80,7 @@ impl<'f> Saved<'f> {
             fragments: Vec::new(),
             shared: Vec::new(),
             archetypes: Vec::new(),
+            handles: Vec::new(),
         };
         saved.read_fragments(&mut reader, registry)?;
         saved.read_shared(&mut reader)?;
@@ -203,6 +209,7 @@ impl<'f> Saved<'f> {
                 at: at as usize,
                 bytes: bytes as usize,
                 len,
+                handles: 0,
                 run,
                 shared,
                 checksum,
@@ -222,25 +229,32 @@ impl<'f> Saved<'f> {
     }
 
     /// Whether each entity that lives has one row.
-    fn check_handles(&self) -> Result<(), SnapshotError> {
+    fn check_handles(&mut self) -> Result<(), SnapshotError> {
         let mut missing: Vec<bool> = self
             .versions
             .iter()
             .map(|version| version % 2 == 1)
             .collect();
-        for chunk in self.archetypes.iter().flat_map(|data| &data.chunks) {
-            for (row, entity) in self.handles(chunk).enumerate() {
-                let lives = entity.is_some_and(|entity| {
+        let living = missing.iter().filter(|&&lives| lives).count();
+        self.handles.reserve_exact(living);
+        for chunk in self.archetypes.iter_mut().flat_map(|data| &mut data.chunks) {
+            chunk.handles = self.handles.len();
+            let (handles, _) = self.file[chunk.at..][..8 * chunk.len as usize].as_chunks::<8>();
+            for (row, &[a, b, c, d, e, f, g, h]) in handles.iter().enumerate() {
+                let index = u32::from_ne_bytes([a, b, c, d]);
+                let entity = Entity::new(index, u32::from_ne_bytes([e, f, g, h]));
+                let living = entity.filter(|entity| {
                     let slot = entity.index() as usize;
                     self.versions.get(slot) == Some(&entity.version())
                         && core::mem::take(&mut missing[slot])
                 });
-                if !lives {
+                let Some(entity) = living else {
                     return Err(SnapshotError::Damaged {
                         what: "a handle is dead, or stands there twice",
                         at: (chunk.at + 8 * row) as u64,
                     });
-                }
+                };
+                self.handles.push(entity);
             }
         }
         match missing.iter().position(|&missing| missing) {
@@ -252,13 +266,9 @@ impl<'f> Saved<'f> {
         }
     }
 
-    /// The handles of a chunk; `None` where there is none.
-    pub(super) fn handles(&self, chunk: &SavedChunk) -> impl Iterator<Item = Option<Entity>> {
-        let (handles, _) = self.file[chunk.at..][..8 * chunk.len as usize].as_chunks::<8>();
-        handles.iter().map(|&[a, b, c, d, e, f, g, h]| {
-            let index = u32::from_ne_bytes([a, b, c, d]);
-            Entity::new(index, u32::from_ne_bytes([e, f, g, h]))
-        })
+    /// The handles of a chunk.
+    pub(super) fn handles(&self, chunk: &SavedChunk) -> &[Entity] {
+        &self.handles[chunk.handles..][..chunk.len as usize]
     }
 }
 

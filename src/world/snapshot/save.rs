@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::archetype::{Archetype, Chunk, SharedId, read_bit};
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, FragmentInfo, FragmentKind};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::world::World;
 use crate::world::snapshot::checksum::Checksum;
 use crate::world::snapshot::format::{Header, kind_byte};
@@ -26,8 +27,8 @@ impl World {
     /// built, and those of other worlds, whose handles are dead in the loaded world.
     ///
     /// O(bytes). The file gets its name when it is whole and on the disk; one that was there under the name
-    /// stays until then. It is written by calls and not through a mapping, because a full disk is then an error
-    /// and no signal.
+    /// stays until then; of calls that save to one file at once, the last one's stays. It is written by calls and not
+    /// through a mapping, because a full disk is then an error and no signal.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -67,9 +68,7 @@ impl World {
     ) -> Result<(), SnapshotError> {
         let path = path.as_ref();
         let snapshot = Snapshot::of(self, options)?;
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
+        let partial = partial(path);
         let written = File::create(&partial)
             .and_then(|mut file| {
                 snapshot.write(&mut file)?;
@@ -98,6 +97,16 @@ impl World {
             Err(error) => unreachable!("memory takes what is written: {error}"),
         }
     }
+}
+
+/// Where the file is until it is whole: beside its place, under a name that no other call has, whoever else saves there.
+fn partial(path: &Path) -> PathBuf {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    // Ordering: only uniqueness matters.
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".{}-{number}.partial", std::process::id()));
+    partial.into()
 }
 
 /// What is to be written.

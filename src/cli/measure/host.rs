@@ -1,9 +1,25 @@
-//! Memory that the machine has at hand.
+//! Memory and processors that the machine has at hand.
 
 use std::hint::black_box;
 
+use rayon::ThreadPool;
+
+use crate::cli::measure::Barrier;
+
 /// Bytes that the system provides at a time at least.
 const PAGE: usize = 4_096;
+
+/// So often the threads of a pool meet: each time at once if all run, and after a millisecond if two share a processor.
+const MEETINGS: usize = 32;
+
+/// Wakes the threads of a pool, and sees to it that each has a processor of its own, if there are so many.
+///
+/// Two that are woken after a long sleep may get one together, although another is idle, for milliseconds. What is timed
+/// next is to say how long work takes on so many threads, and not where the system put them.
+pub fn provide_processors(pool: &ThreadPool) {
+    let barrier = Barrier::new(pool.current_num_threads());
+    pool.broadcast(|_| (0..MEETINGS).for_each(|_| barrier.wait()));
+}
 
 /// Touches so many bytes of memory, and gives them back.
 ///

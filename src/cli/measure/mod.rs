@@ -22,7 +22,7 @@ pub use cell::{
     Cell, CellOutcome, CellRow, Effort, PhaseTotal, Subject, measure_cell, repeat_once,
 };
 pub use figures::Figures;
-pub use host::provide_memory;
+pub use host::{provide_memory, provide_processors};
 pub use machine::{Machine, available_memory, resident_memory};
 pub use pool::{Pool, WorkerPanic};
 pub use stopwatch::{Counted, Span, Stopwatch};

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{EcsContender, Tally, locked};
-use crate::cli::measure::{Stopwatch, Subject};
+use crate::cli::measure::{Stopwatch, Subject, provide_processors};
 use crate::cli::workload::{Shuffler, Unsupported};
 
 /// The threads of a contender, of which none is left to itself alone.
@@ -49,6 +49,7 @@ impl<C: EcsContender> Subject for Get<C> {
             return;
         }
         let world = &mut *locked(&self.world);
+        self.pool.as_ref().map(provide_processors);
         let sums = watch.time(0, rounds * self.ids.len() as u64, || {
             let mut sums = Tally::default();
             for _ in 0..rounds {
@@ -97,6 +98,7 @@ impl<C: EcsContender> Subject for Iterate<C> {
             return;
         }
         let (world, steps) = &mut *locked(&self.course);
+        self.pool.as_ref().map(provide_processors);
         watch.time(0, rounds * u64::from(self.entities), || {
             for _ in 0..rounds {
                 match &self.pool {

@@ -5,4 +5,5 @@
 mod support;
 
 mod dynamic;
+mod lookups;
 mod rows;

@@ -410,69 +410,6 @@ fn an_iterator_lends_each_entity_once_whatever_is_called_on_it() {
 }
 
 #[test]
-fn lookups_and_kept_queries_go_to_any_thread_whatever_they_lend() {
-    fn goes<T: Send + Sync>() {}
-    type Lends = (Entity, &'static F, &'static mut I, Shared<u8>, PerChunk<u8>);
-    goes::<QueryLookup<'_, Lends, With<Tag>>>();
-    goes::<Query<(Lends, ConstShared<u8>), Without<Tag>>>();
-}
-
-#[test]
-fn a_lookup_finds_by_handle_what_the_query_sees_and_nothing_else() {
-    let mut world = World::new();
-    let registry = world.registry();
-    registry.register_enableable::<u16>().unwrap();
-    let bundles = (0..5_000_u32).map(|n| (n, n as u16));
-    let batch = world.create_batch(bundles).unwrap();
-    let mut ants: Vec<Entity> = batch.iter(&world).collect();
-    for ant in ants.iter().skip(1).step_by(5) {
-        world.add(*ant, ("marked",)).unwrap();
-    }
-    for ant in ants.iter().step_by(7) {
-        world.set_enabled::<u16>(*ant, false).unwrap();
-    }
-    let (other, dead) = (world.create((1_i8,)).unwrap(), ants[3]);
-    world.destroy(dead).unwrap();
-    ants.extend([other, dead]);
-    ants.reverse();
-
-    // Where bits decide, where chunks are asked, and where neither is the case.
-    let mut plain = Query::<&u32>::new(&world).unwrap();
-    let mut bits = Query::<&u32, With<u16>>::new(&world).unwrap();
-    let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
-    let (plain, bits) = (plain.lookup(&world), bits.lookup(&world));
-    let changed = changed.lookup(&world);
-    for &ant in &ants {
-        let expected = world.get::<u32>(ant);
-        let number = plain.get(ant);
-        assert_eq!(number.is_ok(), expected.is_ok());
-        assert_eq!(number.ok(), expected.as_ref().ok().copied());
-        assert_eq!(changed.get(ant).is_ok(), expected.is_ok());
-        let enabled = expected.as_ref().is_ok_and(|&&n| n % 7 != 0);
-        assert_eq!(bits.get(ant).is_ok(), enabled);
-    }
-    assert!(matches!(plain.get(dead), Err(WorldError::Entity { .. })));
-    assert!(matches!(plain.get(other), Err(WorldError::Missing { .. })));
-
-    let mut numbers = Query::<&mut u32>::new(&world).unwrap();
-    let (mut seen, mut refused) = (Vec::new(), 0);
-    numbers
-        .lookup_mut(&mut world)
-        .for_each(&ants, |at, number| {
-            seen.push(at);
-            match number {
-                Ok(number) => *number += 1,
-                Err(_) => refused += 1,
-            }
-        });
-    assert!(seen.into_iter().eq(0..ants.len()), "in the slice's order");
-    assert_eq!(refused, 3, "the other one, and the dead one twice");
-    assert_eq!(world.get::<u32>(ants[10]).unwrap() % 5_000, 4_992);
-    *numbers.lookup_mut(&mut world).get_mut(ants[10]).unwrap() = 7;
-    assert_eq!(world.get::<u32>(ants[10]).unwrap(), &7);
-}
-
-#[test]
 fn any_of_fragments_that_can_be_switched_off_asks_for_one_that_is_on() {
     let mut world = World::new();
     world.registry().register_enableable::<F>().unwrap();
@@ -701,24 +638,4 @@ fn writing_through_a_read_only_requirement_is_an_error() {
         query.read(&world).map(drop),
         Err(QueryError::Writes { .. })
     ));
-}
-
-#[test]
-fn threads_look_up_values_that_entities_have_in_common() {
-    let mut world = World::new();
-    let bundle = (1_u32,).shared("red").const_shared(7_u8).per_chunk(9_u16);
-    let entity = world.create(bundle).unwrap();
-    type Common = (
-        &'static u32,
-        Shared<&'static str>,
-        ConstShared<u8>,
-        PerChunk<u16>,
-    );
-    let mut query = Query::<Common>::new(&world).unwrap();
-    let lookup = query.lookup(&world);
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| assert_eq!(lookup.get(entity).unwrap(), (&1, &"red", &7, &9)));
-        }
-    });
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::{EcsContender, MILLION, Size, Tally, heap, locked, values};
-use crate::cli::measure::{Stopwatch, Subject, provide_processors};
+use crate::cli::measure::{Stopwatch, Subject};
 use crate::cli::workload::{Shuffler, Unsupported};
 
 /// What is recorded, one command for each entity if nothing else is said.
@@ -144,7 +144,6 @@ impl<C: EcsContender> Recorded<C> {
                 Deferred::Eight(_) => 8,
                 _ => 1,
             };
-        provide_processors(&self.pool);
         let begin = Instant::now();
         world.record(&self.pool, what);
         let recorded = begin.elapsed();

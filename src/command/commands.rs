@@ -227,7 +227,8 @@ impl<'q> Commands<'q> {
     ///
     /// # Errors
     /// As for [`World::create`].
-    #[inline]
+    // Always: a bundle that is built where it is called for goes to its columns by way of registers, not of memory.
+    #[inline(always)]
     #[doc(alias = "spawn")]
     pub fn create<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {
         self.lane.create(bundle, None, &mut self.ids)

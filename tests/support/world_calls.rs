@@ -139,6 +139,7 @@ impl Machine {
     pub(crate) fn renew(&mut self, fuse: u8) {
         self.model.end(self.at);
         self.recorded[self.at].clear();
+        self.named[self.at] = false;
         let new = World::of(&self.universe).unwrap();
         self.watches[self.at] = Watch::new(&new).unwrap();
         let old = std::mem::replace(&mut self.worlds[self.at], new);

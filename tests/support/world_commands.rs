@@ -280,6 +280,8 @@ impl Machine {
             }
             if noticed || !segment.commands.is_empty() {
                 self.recorded[at].push(segment);
+            } else {
+                self.named[at] = true;
             }
         }
         for (entity, kinds, payload, refusal) in refused {
@@ -293,6 +295,7 @@ impl Machine {
         self.log.lock().unwrap().clear();
         let (at, world) = (self.at, &mut self.worlds[self.at]);
         let flushed = fused(&self.ledger, fuse, || world.flush());
+        self.named[at] = false;
         let events = std::mem::take(&mut *self.log.lock().unwrap());
         if matches!(flushed, Err(Fused::Clone)) {
             return self.look_again(events);

@@ -52,7 +52,8 @@ impl Machine {
         let teams = self.ledger.alive("Team");
         // Two worlds may have a value together, if entities moved from one to the other; what is recorded
         // has its own.
-        let waits = self.recorded.iter().any(|segments| !segments.is_empty());
+        let waits =
+            self.recorded.iter().any(|segments| !segments.is_empty()) || self.named.contains(&true);
         assert!(
             (all_teams.len()..=shared).contains(&teams) || waits && teams > shared,
             "{teams} shared values are kept, not {shared}"

@@ -273,6 +273,8 @@ pub(crate) struct Machine {
     pub(crate) scripts: Vec<Script>,
     /// What has been recorded for each world.
     pub(crate) recorded: [Vec<Segment>; WORLDS],
+    /// Recorders have closed that recorded nothing, but may have named shared values, which go with the next flush.
+    pub(crate) named: [bool; WORLDS],
     /// Recorders that have been opened.
     pub(crate) opened: u64,
     /// What closures say.
@@ -299,6 +301,7 @@ impl Machine {
             guards: Guard::alive(),
             scripts: Vec::new(),
             recorded: Default::default(),
+            named: [false; WORLDS],
             opened: 0,
             log: Arc::default(),
             calls: Arc::default(),

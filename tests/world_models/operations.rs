@@ -335,3 +335,23 @@ fn users_code_that_panics_in_a_flush_stops_nothing() {
         }
     }
 }
+
+/// No copy is to be made, so nothing is recorded: the flush after that lets the shared value go.
+#[test]
+fn what_a_recorder_only_named_goes_with_the_next_flush() {
+    let (small, team) = (1 << 0, 1 << 9);
+    let copies = CommandOp::CreateCopies {
+        kinds: small | team,
+        payload: 0,
+        len: 0,
+        how: 1,
+    };
+    let mut ops = vec![WorldOp::Script { key: 128 }, WorldOp::Command(copies)];
+    ops.push(WorldOp::Record {
+        threads: 0,
+        together: false,
+    });
+    ops.push(WorldOp::Flush { fuse: 0 });
+    let ops: Vec<_> = ops.into_iter().map(|op| (0, op)).collect();
+    run(&ops);
+}

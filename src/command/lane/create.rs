@@ -81,7 +81,7 @@ impl Lane {
     }
 
     /// Creates an entity, or builds one that is reserved, in a private chunk.
-    #[inline]
+    #[inline(always)]
     pub(in crate::command) fn create<B: Bundle>(
         &mut self,
         mut bundle: B,

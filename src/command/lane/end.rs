@@ -22,7 +22,9 @@ impl Lane {
             self.forget_combos(&mut left);
             self.outdated = false;
         }
-        self.end_values(&mut panicked);
+        if !(self.combos.is_empty() && self.templates.is_empty()) {
+            self.end_values(&mut panicked);
+        }
         self.forget_copies();
         self.keep_nurseries(left);
         panicked
@@ -72,11 +74,18 @@ impl Lane {
     }
 
     /// Keeps the nurseries, and gives other chunks back that were not handed over.
-    fn keep_nurseries(&mut self, left: Vec<Option<Private>>) {
+    fn keep_nurseries(&mut self, mut left: Vec<Option<Private>>) {
         self.private_of.clear();
         let mut nurseries = vec![NONE; self.streams.len()];
-        for (at, private) in left.into_iter().enumerate() {
-            let Some(private) = private else { continue };
+        // Most have been handed over.
+        let still = left
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, left)| left.is_some());
+        for (at, private) in still {
+            let Some(private) = private.take() else {
+                continue;
+            };
             debug_assert!(private.chunk.len == 0);
             let stream = self.streams.get(private.stream as usize);
             if stream.is_some_and(|stream| stream.nursery == at as u32) {

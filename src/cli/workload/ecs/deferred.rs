@@ -44,7 +44,10 @@ pub enum Mixed<I> {
 #[non_exhaustive]
 pub enum DeferredCase {
     /// [`Deferred::Spawn`], cold and warm.
-    Spawn,
+    Spawn {
+        /// Of five million, and not of one: what a flush costs for each further million shows there.
+        many: bool,
+    },
     /// [`Deferred::Despawn`], twice, in the order of creation or in no order.
     Despawn {
         /// In no order.
@@ -65,7 +68,8 @@ impl DeferredCase {
     /// The rows that it fills, three for each step: recording, applying, both.
     pub(super) fn rows(self) -> Vec<String> {
         let steps: &[&str] = match self {
-            Self::Spawn => &["deferred_spawn/cold", "deferred_spawn/warm"],
+            Self::Spawn { many: false } => &["deferred_spawn/cold", "deferred_spawn/warm"],
+            Self::Spawn { many: true } => &["deferred_spawn_5m/cold", "deferred_spawn_5m/warm"],
             Self::Despawn { random: false } => &["deferred_despawn/cold", "deferred_despawn/warm"],
             Self::Despawn { random: true } => &[
                 "deferred_despawn/random_cold",
@@ -112,7 +116,10 @@ pub(super) struct Recorded<C: EcsContender> {
 impl<C: EcsContender> Recorded<C> {
     pub(super) fn new(case: DeferredCase, threads: usize, size: Size) -> Result<Self, Unsupported> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        let entities = size.of(MILLION);
+        let entities = match case {
+            DeferredCase::Spawn { many: true } => size.of(5 * MILLION),
+            _ => size.of(MILLION),
+        };
         let mut order: Vec<u32> = (0..entities).collect();
         if matches!(
             case,
@@ -195,22 +202,13 @@ impl<C: EcsContender> Recorded<C> {
         let new = self.entities..self.entities + 3 * self.tenth() as u32;
         Tally::of(stay.chain(new).map(|number| values::position(number)[0]))
     }
-}
 
-impl<C: EcsContender> Subject for Recorded<C> {
-    fn prepare(&self) {
-        heap::prepare(self.entities);
-    }
-
-    fn repeat(&self, worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
-        if worker > 0 {
-            // The contender's threads do the work.
-            return;
-        }
+    /// All steps of the case, on a thread of the pool.
+    fn run(&self, watch: &mut Stopwatch<'_>) {
         let ids = &mut *locked(&self.ids);
         let all = super::positions(self.entities, 0);
         match self.case {
-            DeferredCase::Spawn => {
+            DeferredCase::Spawn { .. } => {
                 let mut world = C::fresh();
                 self.step(&mut world, 0, watch, Deferred::Spawn(0..self.entities));
                 assert_eq!(world.positions(), all);
@@ -257,6 +255,20 @@ impl<C: EcsContender> Subject for Recorded<C> {
                 assert_eq!(world.extras(), super::extras(named.len()));
                 assert_eq!(world.positions(), all);
             }
+        }
+    }
+}
+
+impl<C: EcsContender> Subject for Recorded<C> {
+    fn prepare(&self) {
+        heap::prepare(self.entities);
+    }
+
+    fn repeat(&self, worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
+        // The contender's threads do the work, all of it: one that waited for them would take a processor from them
+        // while the system finds out.
+        if worker == 0 {
+            self.pool.install(|| self.run(watch));
         }
     }
 

@@ -117,7 +117,7 @@ pub enum EcsWorkload {
 
 impl EcsWorkload {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::SimpleInsert,
         Self::SimpleIter,
         Self::FragmentedIter,
@@ -137,7 +137,8 @@ impl EcsWorkload {
         Self::Archetypes(1),
         Self::Archetypes(20),
         Self::NewQuery,
-        Self::Deferred(DeferredCase::Spawn),
+        Self::Deferred(DeferredCase::Spawn { many: false }),
+        Self::Deferred(DeferredCase::Spawn { many: true }),
         Self::Deferred(DeferredCase::Despawn { random: false }),
         Self::Deferred(DeferredCase::Despawn { random: true }),
         Self::Deferred(DeferredCase::Change { random: false }),
@@ -286,7 +287,7 @@ impl EcsWorkload {
             Self::AddRemoveSlice => adds().and_then(|()| removes()),
             Self::AddSlice => adds(),
             Self::Deferred(case) => {
-                let creates = matches!(case, DeferredCase::Spawn | DeferredCase::Mix);
+                let creates = matches!(case, DeferredCase::Spawn { .. } | DeferredCase::Mix);
                 let alone = creates && threads > 1 && !able.creates_on_threads;
                 needs(able.records, "records no commands")
                     .and_then(|()| needs(!alone, "creates on one thread only"))

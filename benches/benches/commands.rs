@@ -1,0 +1,108 @@
+//! A million entities by recorders, and a flush, beside a memset of as many bytes by the same threads.
+//!
+//! `cargo bench --package megachunk-benches --bench commands`
+//!
+//! Memory is there from the round before. No allocator that writes values where they stay can do with less than to write
+//! them: how much more than that it takes is what is shown.
+
+use std::time::{Duration, Instant};
+
+use criterion::{BenchmarkId, Criterion};
+use megachunk::cli::measure::provide_processors;
+use megachunk::prelude::*;
+use megachunk_benches::thread_counts;
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+const ENTITIES: u32 = 1_000_000;
+
+/// Four fragments of 100 bytes, as in `deferred_spawn`.
+type Body = (Transform, Position, Rotation, Velocity);
+struct Transform(#[expect(dead_code, reason = "written, not read")] [f32; 16]);
+struct Position(#[expect(dead_code, reason = "written, not read")] [f32; 3]);
+struct Rotation(#[expect(dead_code, reason = "written, not read")] [f32; 3]);
+struct Velocity(#[expect(dead_code, reason = "written, not read")] [f32; 3]);
+
+/// Bytes that an entity takes, with its handle.
+const BYTES: usize = size_of::<Body>() + size_of::<Entity>();
+
+fn body(number: u32) -> Body {
+    let number = number as f32;
+    (
+        Transform([number; 16]),
+        Position([1.0; 3]),
+        Rotation([2.0; 3]),
+        Velocity([number; 3]),
+    )
+}
+
+/// Records and flushes, on the threads of the pool that this one belongs to.
+fn create(world: &mut World) {
+    let threads = rayon::current_num_threads() as u32;
+    let each = ENTITIES.div_ceil(threads);
+    let recorders = world.parallel_commands();
+    (0..threads).into_par_iter().for_each(|thread| {
+        let mut commands = recorders.open_at(thread.into());
+        for number in thread * each..ENTITIES.min((thread + 1) * each) {
+            commands
+                .create(body(number))
+                .expect("there is room for a million");
+        }
+    });
+    assert!(world.flush().is_clean());
+}
+
+fn fill(memory: &mut [u8], value: u8) {
+    let each = memory.len().div_ceil(rayon::current_num_threads());
+    memory
+        .par_chunks_mut(each)
+        .for_each(|part| part.fill(value));
+}
+
+/// The time of so many rounds, of each a million, on a thread of the pool; what comes `after` one is not timed.
+fn time<S: Send>(
+    pool: &ThreadPool,
+    rounds: u64,
+    state: &mut S,
+    round: impl Fn(&mut S) + Sync,
+    after: impl Fn(&mut S) + Sync,
+) -> Duration {
+    provide_processors(pool);
+    pool.install(|| {
+        let mut took = Duration::ZERO;
+        for _ in 0..rounds {
+            let begin = Instant::now();
+            round(state);
+            took += begin.elapsed();
+            after(state);
+        }
+        took
+    })
+}
+
+fn main() {
+    let mut criterion = Criterion::default()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(100))
+        .measurement_time(Duration::from_millis(1_000))
+        .configure_from_args();
+    let mut group = criterion.benchmark_group("spawn_million");
+    for threads in thread_counts() {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.expect("the system grants a thread for each processor");
+        let mut world = World::new();
+        let clear = |world: &mut World| assert_eq!(world.clear(), ENTITIES as usize);
+        time(&pool, 1, &mut world, create, clear);
+        group.bench_function(BenchmarkId::new("create_and_flush", threads), |bencher| {
+            bencher.iter_custom(|rounds| time(&pool, rounds, &mut world, create, clear));
+        });
+        let mut memory = vec![1_u8; ENTITIES as usize * BYTES];
+        let set = |memory: &mut Vec<u8>| fill(memory, 2);
+        let look = |memory: &mut Vec<u8>| assert_eq!(memory.last(), Some(&2));
+        group.bench_function(BenchmarkId::new("memset", threads), |bencher| {
+            bencher.iter_custom(|rounds| time(&pool, rounds, &mut memory, set, look));
+        });
+    }
+    group.finish();
+    criterion.final_summary();
+}

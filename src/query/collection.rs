@@ -9,7 +9,11 @@ use crate::query::masks::masked;
 use crate::query::matches::Match;
 use crate::query::run::Scope;
 use crate::query::{ChunkView, Query, QueryData, QueryFilter, QueryRun};
+use crate::sync::fork_join;
 use crate::world::{SliceReport, World};
+
+/// Spans in a task of a thread.
+const TOGETHER: usize = 16;
 
 /// Neighbouring rows of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,13 +94,13 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         entities: &[Entity],
         each: impl Fn(D::Item<'a>) + Sync,
     ) -> SliceReport {
-        use rayon::prelude::*;
         let (spans, mut report) = located(self.world, entities);
         let (matches, scope) = (self.matches, self.scope());
-        report.done = spans
-            .par_iter()
-            .map(|span| rows_of(matches, scope, span, &mut |item| each(item)))
-            .sum();
+        let done = fork_join::map(spans.chunks(TOGETHER).collect(), |spans| {
+            let rows = |span| rows_of(matches, scope, span, &mut |item| each(item));
+            spans.iter().map(rows).sum::<usize>()
+        });
+        report.done = done.into_iter().sum();
         after(each, report)
     }
 

@@ -7,8 +7,9 @@ use crate::archetype::{Archetype, Chunk, ChunkList};
 use crate::query::masks::masked_rows;
 use crate::query::matches::Match;
 use crate::query::requirements::Mask;
-use crate::query::share::{share, share_chunks};
+use crate::query::share::share_chunks;
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryIter};
+use crate::sync::fork_join::share;
 use crate::sync::shares::Piece;
 use crate::world::World;
 
@@ -287,8 +288,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     }
 
     /// Lends the data of each entity, on all threads of the current rayon pool: these take whole chunks, or,
-    /// where there are few chunks, rows. The order is not fixed. A panic of `each` comes back when the other
-    /// threads are done with what they have taken.
+    /// where there are few chunks, rows. The order is not fixed. A thread outside of the pool that calls takes part, in
+    /// place of one of them. A panic of `each` comes back when the other threads are done with what they have taken.
     pub fn par_for_each<'a>(&'a mut self, each: impl Fn(D::Item<'a>) + Sync) {
         let threads = rayon::current_num_threads();
         if threads > 1 && self.has_few_chunks(FEW * threads) {

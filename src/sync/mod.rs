@@ -11,6 +11,7 @@
 //!   be counted and at which a thread can be frozen for ever (see [`probe`]).
 
 pub mod atomic;
+pub(crate) mod fork_join;
 pub mod geometry;
 pub mod graph;
 pub(crate) mod local;

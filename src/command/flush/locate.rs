@@ -2,8 +2,6 @@
 
 use core::mem::MaybeUninit;
 
-use rayon::prelude::*;
-
 use crate::archetype::Row;
 use crate::command::flush::memory::Memory;
 use crate::command::flush::ops::Ops;
@@ -11,6 +9,7 @@ use crate::command::flush::{Part, parallel};
 use crate::command::lane::NONE;
 use crate::entity::Entity;
 use crate::memory::prefetch;
+use crate::sync::fork_join;
 use crate::world::World;
 
 /// A command at its entity.
@@ -158,7 +157,7 @@ pub(super) fn locate(
     let look =
         |(entities, spots): (&[Entity], &mut [_])| look_up(world, &first_chunk, entities, spots);
     let found: Vec<(bool, bool)> = if parallel(total) {
-        tasks.into_par_iter().map(look).collect()
+        fork_join::map(tasks, look)
     } else {
         tasks.into_iter().map(look).collect()
     };
@@ -249,7 +248,7 @@ fn as_recorded(
         starts
     };
     let starts: Vec<Vec<(u32, u32)>> = if parallel(total) {
-        tasks.into_par_iter().map(write).collect()
+        fork_join::map(tasks, write)
     } else {
         tasks.into_iter().map(write).collect()
     };
@@ -318,10 +317,10 @@ fn by_counting(
         1
     };
     let parts: Vec<&[Spotted<'_>]> = parts.chunks(parts.len().div_ceil(threads)).collect();
-    let count = |parts: &&[Spotted<'_>]| {
+    let count = |parts: &[Spotted<'_>]| {
         // The last counts those that are nowhere.
         let mut counts = vec![0_u32; chunks + 1];
-        for part in *parts {
+        for part in parts {
             if part.spots.len() == part.part.log.words.len() {
                 for spot in part.spots {
                     counts[(spot.chunk as usize).min(chunks)] += 1;
@@ -335,9 +334,9 @@ fn by_counting(
         counts
     };
     let mut counts: Vec<Vec<u32>> = if threads > 1 {
-        parts.par_iter().map(count).collect()
+        fork_join::map(parts.clone(), count)
     } else {
-        parts.iter().map(count).collect()
+        parts.iter().copied().map(count).collect()
     };
     // Counts become the positions where each part puts its next command of each chunk.
     let mut next = 0;
@@ -368,10 +367,11 @@ fn by_counting(
             }
         }
     };
+    let tasks = parts.into_iter().zip(&mut counts);
     if threads > 1 {
-        parts.into_par_iter().zip(&mut counts).for_each(scatter);
+        fork_join::map(tasks.collect(), scatter);
     } else {
-        parts.into_iter().zip(&mut counts).for_each(scatter);
+        tasks.for_each(scatter);
     }
     // SAFETY: every position was written.
     unsafe { memory.items.set_len(total) };

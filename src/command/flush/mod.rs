@@ -34,8 +34,6 @@ mod told;
 use core::ops::Range;
 use std::sync::Arc;
 
-use rayon::prelude::*;
-
 pub use report::FlushReport;
 
 use crate::command::lane::{Lane, Private};
@@ -44,6 +42,7 @@ use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::entity::{Entity, EntityFault};
 use crate::fragment::panic::{Panicked, first, note, resume, tell};
+use crate::sync::fork_join;
 use crate::sync::pool::Lent;
 use crate::world::{World, WorldError};
 use alike::{Alike, Share, alike};
@@ -114,7 +113,7 @@ impl World {
     /// Applies what recorders have left: see [`Commands`](crate::command::Commands) for the order. Entities
     /// that were created join the world, whole chunks as they are; all commands for one entity become one
     /// change; the changes are made on all threads of the current rayon pool, with the same result for any
-    /// number of them.
+    /// number of them. A thread outside of the pool works too, in place of one of them.
     ///
     /// O(commands + archetypes + chunks of the world); what was created costs time by the chunk.
     ///
@@ -328,16 +327,15 @@ impl Flush<'_> {
             plan: &plan,
         };
         let panicked = if parallel(memory.rows.len()) {
-            let tasks = plan.tasks.par_iter();
             // SAFETY: the plan gives each row to one task, with an empty row of its own to go to; payloads
             // are sealed when a flush begins.
-            let moved = tasks.map(|task| unsafe { scene.run(task) });
-            let moved = moved.reduce(|| None, first);
+            let run = |task| unsafe { scene.run(task) };
+            let moved = fork_join::map(plan.tasks.iter().collect(), run);
             scene.carry_all_bits();
             // SAFETY: each chunk has one work, and all tasks are done.
             let close = |holes: &mut Holes, work: &Work| unsafe { scene.close(work, holes) };
-            let closed = works.par_iter().map_init(Holes::default, close);
-            first(moved, closed.reduce(|| None, first))
+            let closed = fork_join::map_with(works.iter().collect(), Holes::default, close);
+            moved.into_iter().chain(closed).fold(None, first)
         } else {
             let mut holes = Holes::default();
             // SAFETY: as above.
@@ -401,7 +399,7 @@ fn works(world: &World, ops: &Ops<'_>, located: &Located, memory: &mut Memory) -
         merge(scratch, ops, chunk, len)
     };
     let works = if parallel(total) {
-        tasks.into_par_iter().map_init(Scratch::new, run).collect()
+        fork_join::map_with(tasks, Scratch::new, run)
     } else {
         let mut scratch = Scratch::new();
         let works = tasks.into_iter().map(|task| run(&mut scratch, task));

@@ -12,6 +12,7 @@ use crate::query::dynamic::query::{DynamicMatch, DynamicQuery};
 use crate::query::masks::masked;
 use crate::query::share::share_chunks;
 use crate::query::{ChunkView, QueryError};
+use crate::sync::fork_join;
 use crate::world::{SliceReport, World, WorldError};
 
 /// Decides whether a run sees a chunk.
@@ -185,14 +186,13 @@ impl<'q> DynamicRun<'q> {
         entities: &[Entity],
         each: impl Fn(DynamicChunk<'_>) + Sync,
     ) -> SliceReport {
-        use rayon::prelude::*;
         let (spans, mut report) = located(self.world, entities);
         let run: &Self = self;
         let of_chunks: Vec<&[Span]> = spans.chunk_by(Span::same_chunk).collect();
-        let seen = of_chunks
-            .par_iter()
-            .map(|of_chunk| run.spans(of_chunk, &mut |chunk: DynamicChunk<'_>| each(chunk)));
-        report.done = seen.sum();
+        let seen = fork_join::map(of_chunks, |of_chunk| {
+            run.spans(of_chunk, &mut |chunk: DynamicChunk<'_>| each(chunk))
+        });
+        report.done = seen.into_iter().sum();
         after(each, report)
     }
 

@@ -2,8 +2,6 @@
 
 use core::any::Any;
 
-use rayon::prelude::*;
-
 use super::Prototype;
 use super::claim::{Claim, Claims};
 use super::fill::{MakeRows, PAST, Plan, Target, WriteRows};
@@ -12,6 +10,7 @@ use crate::entity::{EntityIndex, Full};
 use crate::fragment::panic::{Panicked, after, first, note, resume};
 use crate::fragment::{Bundle, FragmentId, none_twice};
 use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::fork_join;
 use crate::world::watch::{CREATED, NOWHERE, WatchedRows};
 use crate::world::{Batch, World, WorldError};
 
@@ -292,7 +291,7 @@ fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> Vec<Claim> {
     };
     let is_many = claims.all.len() > 1 && bytes >= ALONE && rayon::current_num_threads() > 1;
     let outcomes: Vec<Outcome> = match is_many {
-        true => claims.all.par_iter().map(fill).collect(),
+        true => fork_join::map(claims.all.iter().collect(), fill),
         false => claims.all.iter().map(fill).collect(),
     };
     // Ordering: as above.

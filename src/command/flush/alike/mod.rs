@@ -10,7 +10,6 @@ mod rows;
 mod share;
 mod write;
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use crate::command::flush::memory::Memory;
@@ -22,6 +21,7 @@ use crate::command::lane::NONE;
 use crate::command::log::Word;
 use crate::command::payload::Payload;
 use crate::entity::Entity;
+use crate::sync::fork_join;
 use crate::world::World;
 use rows::Rows;
 pub(super) use share::Share;
@@ -110,11 +110,11 @@ pub(super) fn alike(
     }
     let marked = &mut shares[..used];
     let mark = |(share, parts): (&mut Share, &[Same<'_>])| share.mark(&rows, parts, kept);
+    let tasks = marked.iter_mut().zip(same.chunks(each));
     if threads > 1 {
-        let shares = marked.par_iter_mut().zip(same.par_chunks(each));
-        shares.for_each(mark);
+        fork_join::map(tasks.collect(), mark);
     } else {
-        marked.iter_mut().zip(same.chunks(each)).for_each(mark);
+        tasks.for_each(mark);
     }
     let mut lost = Vec::new();
     if marked.iter().any(|share| share.has_lost) {

@@ -2,12 +2,11 @@
 
 use core::mem::MaybeUninit;
 
-use rayon::prelude::*;
-
 use crate::archetype::copy_value;
 use crate::command::flush::alike::rows::Rows;
 use crate::command::flush::alike::{Kept, Same};
 use crate::command::lane::NONE;
+use crate::sync::fork_join;
 use crate::sync::geometry::WORD_BITS;
 
 /// So many entities ahead memory is asked for.
@@ -99,8 +98,8 @@ impl Share {
             }
         };
         let values = &mut self.values[..rows.count * size];
-        let blocks = values.par_chunks_mut(BLOCK * words * size);
-        blocks.enumerate().for_each(take);
+        let blocks = values.chunks_mut(BLOCK * words * size).enumerate();
+        fork_join::map(blocks.collect(), take);
     }
 
     #[inline(always)]

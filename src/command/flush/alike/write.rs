@@ -1,6 +1,5 @@
 //! Rows that were named are written for the steps that follow, chunk by chunk.
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use crate::command::flush::alike::rows::{Numbered, Rows};
@@ -12,6 +11,7 @@ use crate::command::flush::merge::{Group, Values, Work};
 use crate::command::flush::net::Net;
 use crate::command::flush::parallel;
 use crate::command::lane::NONE;
+use crate::sync::fork_join;
 use crate::sync::geometry::WORD_BITS;
 
 /// Writes the rows that are named, chunk by chunk.
@@ -117,7 +117,7 @@ impl Writer<'_> {
             });
             let tasks: Vec<_> = tasks.collect();
             if parallel(total) {
-                tasks.into_par_iter().for_each(|task| self.write(task));
+                fork_join::map(tasks, |task| self.write(task));
             } else {
                 tasks.into_iter().for_each(|task| self.write(task));
             }

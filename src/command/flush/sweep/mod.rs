@@ -13,13 +13,12 @@ mod find;
 mod plan;
 mod write;
 
-use rayon::prelude::*;
-
 use crate::command::flush::memory::Memory;
 use crate::command::flush::merge::Work;
 use crate::command::flush::net::Nets;
 use crate::command::flush::ops::Ops;
 use crate::command::flush::{Part, parallel};
+use crate::sync::fork_join;
 use crate::world::World;
 use find::runs;
 use plan::{Planned, plan};
@@ -76,7 +75,8 @@ pub(super) fn sweep(
     let total = parts.iter().map(|part| part.log.words.len()).sum();
     let find = |part: &Part<'_>| runs(world, ops, part);
     let found: Option<Vec<Vec<Run>>> = if parallel(total) {
-        parts.par_iter().map(find).collect()
+        let found = fork_join::map(parts.iter().collect(), find);
+        found.into_iter().collect()
     } else {
         parts.iter().map(find).collect()
     };

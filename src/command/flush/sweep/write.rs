@@ -1,6 +1,5 @@
 //! Rows, and the commands whose values arrive, are written for the steps that follow.
 
-use rayon::prelude::*;
 use smallvec::SmallVec;
 
 use crate::command::flush::locate::Item;
@@ -9,6 +8,7 @@ use crate::command::flush::merge::Values;
 use crate::command::flush::parallel;
 use crate::command::flush::sweep::plan::Planned;
 use crate::command::lane::NONE;
+use crate::sync::fork_join;
 
 /// Writes rows and commands.
 pub(super) fn write(planned: &[Planned], rows: usize, items: usize, memory: &mut Memory) {
@@ -34,7 +34,7 @@ pub(super) fn write(planned: &[Planned], rows: usize, items: usize, memory: &mut
         });
         let tasks: Vec<_> = tasks.collect();
         if parallel(rows) {
-            tasks.into_par_iter().for_each(Writing::run);
+            fork_join::map(tasks, Writing::run);
         } else {
             tasks.into_iter().for_each(Writing::run);
         }

@@ -1,0 +1,251 @@
+//! Fork and join: work is shared out among the threads of the current rayon pool, and who asks for it takes part.
+//!
+//! On a thread of the pool that is how rayon works. Called from outside, rayon's parallel iterators put the caller to
+//! sleep until the pool is done. That gains little on few processors: the caller's is busy still when the
+//! threads of the pool wake up, so the system puts them on the others, two on one, and the caller's then has nothing to
+//! do for milliseconds. Here the caller is one of the workers, and one thread of the pool fewer is asked for.
+//!
+//! Invariant: [`Shares`] give each number to one worker, once. That worker alone touches the slot of this number,
+//! until all have joined.
+
+use core::ops::Range;
+
+use super::UnsafeCell;
+use super::shares::{Piece, Shares};
+
+/// Tasks in a piece, at most: then taking it costs next to nothing.
+const LONGEST: u32 = 64;
+
+/// Calls `work` with each number below `workers`, on as many threads as have time: with the same one a thread time after
+/// time, as far as that goes, so that what it worked on before lies in its own cache still.
+///
+/// A panic comes back when all have ended.
+pub(crate) fn on_threads(workers: usize, work: impl Fn(usize) + Sync) {
+    if rayon::current_thread_index().is_some() {
+        let own = |number| work(rayon::current_thread_index().unwrap_or(number) % workers);
+        return join(0..workers, &own);
+    }
+    let work = &work;
+    rayon::in_place_scope(|scope| {
+        for number in 1..workers {
+            scope.spawn(move |_| work(number));
+        }
+        work(0);
+    });
+}
+
+/// Calls `work` with each of the numbers: on other threads of the pool as far as they have time, else on this one.
+fn join(numbers: Range<usize>, work: &(impl Fn(usize) + Sync)) {
+    if numbers.len() <= 1 {
+        return numbers.for_each(work);
+    }
+    let middle = numbers.start + numbers.len().div_ceil(2);
+    rayon::join(
+        || join(numbers.start..middle, work),
+        || join(middle..numbers.end, work),
+    );
+}
+
+/// Calls what `worker` makes with the numbers below `count`, each once. Each thread's worker gets them in any order.
+///
+/// A panic comes back when the others are done with what they have taken.
+pub(crate) fn share<W: FnMut(Range<usize>)>(
+    count: usize,
+    piece: impl FnOnce(usize) -> Piece,
+    worker: impl Fn() -> W + Sync,
+) {
+    let threads = rayon::current_num_threads().min(count);
+    if threads <= 1 {
+        return worker()(0..count);
+    }
+    // As many as there are rows in few chunks, or 16 KiB chunks, at most.
+    let numbers = u32::try_from(count).expect("a world has fewer chunks than a number can say");
+    let shares = Shares::new(numbers, threads, piece(count / threads));
+    on_threads(threads, |own| {
+        let stop = StopOnPanic(&shares);
+        let mut work = worker();
+        while let Some(taken) = shares.take(own) {
+            work(taken.start as usize..taken.end as usize);
+        }
+        core::mem::forget(stop);
+    });
+}
+
+/// Dropped, it leaves nothing to the others.
+struct StopOnPanic<'s>(&'s Shares);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// A task, then what came of it.
+enum Slot<T, R> {
+    Task(T),
+    Done(R),
+    Taken,
+}
+
+/// The slots of all tasks.
+struct Slots<T, R>(Vec<UnsafeCell<Slot<T, R>>>);
+
+// SAFETY: each slot is touched by the worker that has taken its number, once, and by nobody else before all have joined;
+// what goes to it and comes from it may go to other threads.
+unsafe impl<T: Send, R: Send> Sync for Slots<T, R> {}
+
+impl<T, R> Slots<T, R> {
+    /// Does a task.
+    ///
+    /// # Safety
+    /// Nobody else has or will have this number.
+    unsafe fn run(&self, number: usize, run: impl FnOnce(T) -> R) {
+        self.0[number].with_mut(|slot| {
+            // SAFETY: the caller's.
+            let slot = unsafe { &mut *slot };
+            if let Slot::Task(task) = core::mem::replace(slot, Slot::Taken) {
+                *slot = Slot::Done(run(task));
+            }
+        });
+    }
+}
+
+/// What `run` makes of each task, in their order.
+///
+/// If one panics, the panic comes back when the others are done with what they have taken; the tasks that are left are
+/// dropped.
+pub(crate) fn map<T: Send, R: Send>(tasks: Vec<T>, run: impl Fn(T) -> R + Sync) -> Vec<R> {
+    map_with(tasks, || (), |(), task| run(task))
+}
+
+/// The same, with something that each worker makes itself and keeps from task to task.
+pub(crate) fn map_with<T: Send, R: Send, S>(
+    tasks: Vec<T>,
+    scratch: impl Fn() -> S + Sync,
+    run: impl Fn(&mut S, T) -> R + Sync,
+) -> Vec<R> {
+    let slots = tasks.into_iter();
+    let slots = Slots(
+        slots
+            .map(|task| UnsafeCell::new(Slot::Task(task)))
+            .collect(),
+    );
+    let piece = |_| Piece {
+        shortest: 1,
+        longest: LONGEST,
+    };
+    share(slots.0.len(), piece, || {
+        let mut scratch = scratch();
+        let (slots, run) = (&slots, &run);
+        move |numbers: Range<usize>| {
+            for number in numbers {
+                // SAFETY: numbers are given to one worker, once.
+                unsafe { slots.run(number, |task| run(&mut scratch, task)) };
+            }
+        }
+    });
+    let done = slots.0.into_iter().map(|slot| match slot.into_inner() {
+        Slot::Done(result) => result,
+        Slot::Task(_) | Slot::Taken => unreachable!("all tasks are done when all have joined"),
+    });
+    done.collect()
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::thread;
+
+    /// On a thread of a pool of three, and on one that is in none.
+    fn both(test: impl Fn() + Sync) {
+        test();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build();
+        pool.unwrap().install(&test);
+    }
+
+    #[test]
+    fn results_are_in_the_order_of_the_tasks() {
+        both(|| {
+            for count in [0, 1, 2, 3, 7, 1_000] {
+                let tasks: Vec<String> = (0..count).map(|n| n.to_string()).collect();
+                let lengths = map(tasks.clone(), |task| task.len());
+                assert_eq!(lengths, tasks.iter().map(String::len).collect::<Vec<_>>());
+                assert_eq!(map(tasks.clone(), |task| task), tasks);
+            }
+        });
+    }
+
+    #[test]
+    fn who_asks_from_outside_takes_part() {
+        if rayon::current_num_threads() == 1 {
+            return;
+        }
+        let own = thread::current().id();
+        let took_part = AtomicBool::new(false);
+        map((0..1_000).collect(), |_: u32| {
+            if thread::current().id() == own {
+                took_part.store(true, Ordering::Relaxed);
+            } else {
+                // With this piece in their hands the others cannot do all that there is.
+                while !took_part.load(Ordering::Relaxed) {
+                    thread::yield_now();
+                }
+            }
+        });
+        assert!(took_part.into_inner());
+    }
+
+    #[test]
+    fn each_worker_has_its_own_scratch() {
+        both(|| {
+            let made = AtomicUsize::new(0);
+            let scratch = || {
+                made.fetch_add(1, Ordering::Relaxed);
+                Vec::new()
+            };
+            let seen = map_with(vec![1_u32; 500], scratch, |seen: &mut Vec<u32>, task| {
+                seen.push(task);
+                seen.len()
+            });
+            let made = made.load(Ordering::Relaxed);
+            assert!((1..=rayon::current_num_threads()).contains(&made));
+            // Each worker counts from one on.
+            let firsts = seen.iter().filter(|&&count| count == 1).count();
+            assert!((1..=made).contains(&firsts));
+        });
+    }
+
+    /// Counts how many of it there are.
+    struct Counted<'a>(&'a AtomicUsize);
+
+    impl<'a> Counted<'a> {
+        fn new(alive: &'a AtomicUsize) -> Self {
+            alive.fetch_add(1, Ordering::Relaxed);
+            Self(alive)
+        }
+    }
+
+    impl Drop for Counted<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_panic_comes_back_and_every_task_and_result_is_dropped_once() {
+        both(|| {
+            let alive = AtomicUsize::new(0);
+            let tasks: Vec<_> = (0..300).map(|n| (n, Counted::new(&alive))).collect();
+            let mapped = catch_unwind(AssertUnwindSafe(|| {
+                map(tasks, |(n, task)| {
+                    assert_ne!(n, 137, "the bad one");
+                    (task, Counted::new(&alive))
+                })
+            }));
+            assert!(mapped.is_err());
+            assert_eq!(alive.load(Ordering::Relaxed), 0);
+        });
+    }
+}

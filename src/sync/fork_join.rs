@@ -5,13 +5,13 @@
 //! threads of the pool wake up, so the system puts them on the others, two on one, and the caller's then has nothing to
 //! do for milliseconds. Here the caller is one of the workers, and one thread of the pool fewer is asked for.
 //!
-//! Invariant: [`Shares`] give each number to one worker, once. That worker alone touches the slot of this number,
-//! until all have joined.
+//! Invariant: [`Shares`] give each number to one worker, once; that worker alone touches the [slot](super::slots) of this
+//! number, until all have joined.
 
 use core::ops::Range;
 
-use super::UnsafeCell;
 use super::shares::{Piece, Shares};
+use super::slots::Slots;
 
 /// Tasks in a piece, at most: then taking it costs next to nothing.
 const LONGEST: u32 = 64;
@@ -80,36 +80,6 @@ impl Drop for StopOnPanic<'_> {
     }
 }
 
-/// A task, then what came of it.
-enum Slot<T, R> {
-    Task(T),
-    Done(R),
-    Taken,
-}
-
-/// The slots of all tasks.
-struct Slots<T, R>(Vec<UnsafeCell<Slot<T, R>>>);
-
-// SAFETY: each slot is touched by the worker that has taken its number, once, and by nobody else before all have joined;
-// what goes to it and comes from it may go to other threads.
-unsafe impl<T: Send, R: Send> Sync for Slots<T, R> {}
-
-impl<T, R> Slots<T, R> {
-    /// Does a task.
-    ///
-    /// # Safety
-    /// Nobody else has or will have this number.
-    unsafe fn run(&self, number: usize, run: impl FnOnce(T) -> R) {
-        self.0[number].with_mut(|slot| {
-            // SAFETY: the caller's.
-            let slot = unsafe { &mut *slot };
-            if let Slot::Task(task) = core::mem::replace(slot, Slot::Taken) {
-                *slot = Slot::Done(run(task));
-            }
-        });
-    }
-}
-
 /// What `run` makes of each task, in their order.
 ///
 /// If one panics, the panic comes back when the others are done with what they have taken; the tasks that are left are
@@ -124,17 +94,12 @@ pub(crate) fn map_with<T: Send, R: Send, S>(
     scratch: impl Fn() -> S + Sync,
     run: impl Fn(&mut S, T) -> R + Sync,
 ) -> Vec<R> {
-    let slots = tasks.into_iter();
-    let slots = Slots(
-        slots
-            .map(|task| UnsafeCell::new(Slot::Task(task)))
-            .collect(),
-    );
+    let slots = Slots::new(tasks);
     let piece = |_| Piece {
         shortest: 1,
         longest: LONGEST,
     };
-    share(slots.0.len(), piece, || {
+    share(slots.len(), piece, || {
         let mut scratch = scratch();
         let (slots, run) = (&slots, &run);
         move |numbers: Range<usize>| {
@@ -144,11 +109,7 @@ pub(crate) fn map_with<T: Send, R: Send, S>(
             }
         }
     });
-    let done = slots.0.into_iter().map(|slot| match slot.into_inner() {
-        Slot::Done(result) => result,
-        Slot::Task(_) | Slot::Taken => unreachable!("all tasks are done when all have joined"),
-    });
-    done.collect()
+    slots.into_results()
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -11,6 +11,7 @@
 //!   be counted and at which a thread can be frozen for ever (see [`probe`]).
 
 pub mod atomic;
+#[cfg(not(loom))]
 pub(crate) mod fork_join;
 pub mod geometry;
 pub mod graph;
@@ -31,6 +32,7 @@ pub mod roster;
 #[cfg(shuttle)]
 mod scheduled;
 pub mod shares;
+pub mod slots;
 
 pub use mutex::{Mutex, MutexGuard};
 

@@ -1,8 +1,9 @@
-//! Shares of a parallel loop: every number is taken once, whoever helps whom.
+//! Shares of a parallel loop: every number is taken once, whoever helps whom, and nobody else touches its slot.
 
 use loom::sync::Arc;
 use loom::thread;
 use megachunk::sync::shares::{Piece, Shares};
+use megachunk::sync::slots::Slots;
 use megachunk_loom_tests::Bound::{self, Exhaustive, Preemptions};
 use megachunk_loom_tests::model;
 
@@ -44,4 +45,29 @@ fn three_workers_take_every_number_once() {
         6,
         Piece::of(2),
     );
+}
+
+/// The model checker sees each access to a slot.
+#[test]
+fn tasks_are_done_by_one_and_results_are_in_their_order() {
+    let name = "tasks_are_done_by_one_and_results_are_in_their_order";
+    model(name, Exhaustive, || {
+        let shared = Arc::new((Shares::new(2, 2, Piece::of(1)), Slots::new(vec![1, 2])));
+        let done = |shared: &(Shares, Slots<u32, u32>), worker| {
+            for number in work(&shared.0, worker) {
+                // SAFETY: the shares have given it to this worker alone.
+                unsafe { shared.1.run(number as usize, |task| task * 10) };
+            }
+        };
+        let other = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || done(&shared, 1))
+        };
+        done(&shared, 0);
+        other.join().expect("it does not panic");
+        let Ok((_, slots)) = Arc::try_unwrap(shared) else {
+            unreachable!("the other has ended");
+        };
+        assert_eq!(slots.into_results(), [10, 20]);
+    });
 }

@@ -133,6 +133,8 @@ pub struct World {
     pub(crate) data_version: u64,
     /// How often a flush looks for commands.
     pub(crate) flush_rounds: usize,
+    /// From so many commands on a flush uses several threads; `None`: see [`forks`](Self::forks).
+    pub(crate) forks_from: Option<usize>,
     /// Who is told what comes and goes.
     pub(crate) watch: Watch,
     pub(crate) names: Names,
@@ -215,6 +217,7 @@ impl World {
             identity: new_identity(),
             data_version: 0,
             flush_rounds: 5,
+            forks_from: None,
             watch: Watch::default(),
             names: Names::default(),
             resources: Resources::default(),

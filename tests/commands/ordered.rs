@@ -94,6 +94,7 @@ fn run(pool: &ThreadPool, seed: u64) -> Vec<u64> {
     pool.install(|| {
         let universe = Arc::new(Universe::ordered());
         let mut world = World::of(&universe).unwrap();
+        world.set_flush_threads_from(Some(1));
         let count = 200 + seed % 3_000;
         let _ = world
             .create_batch((0..count).map(|n| (Energy(mix(n ^ seed)),)))
@@ -159,6 +160,7 @@ fn the_world_is_the_same_for_any_number_of_threads() {
 fn a_dead_handle_stays_dead_and_indices_are_used_again() {
     let universe = Arc::new(Universe::ordered());
     let mut world = World::of(&universe).unwrap();
+    world.set_flush_threads_from(Some(1));
     let mut dead = Vec::new();
     for round in 0..50_u64 {
         let batch = world
@@ -177,6 +179,7 @@ fn pieces_of_work_have_ids_of_their_own() {
     let made = |order: &[u64]| {
         let universe = Arc::new(Universe::ordered());
         let mut world = World::of(&universe).unwrap();
+        world.set_flush_threads_from(Some(1));
         let commands = world.parallel_commands_for(4);
         let mut ids = vec![Vec::new(); 4];
         for &piece in order {

@@ -47,6 +47,7 @@ fn destroy(numbers: &[usize], merged: bool, threads: usize) -> Left {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.unwrap().install(|| {
         let mut world = World::new();
+        world.set_flush_threads_from(Some(1));
         let drops = Arc::new(AtomicUsize::new(0));
         let heard = Arc::new(Mutex::new(0));
         let ear = Arc::clone(&heard);
@@ -150,6 +151,7 @@ fn play(
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.unwrap().install(|| {
         let mut world = World::new();
+        world.set_flush_threads_from(Some(1));
         world.registry().register_enableable::<Wet>().unwrap();
         let (drops, heard) = (
             Arc::new(AtomicUsize::new(0)),
@@ -280,6 +282,7 @@ fn of_commands_in_no_order_by_several_recorders_the_last_ones_count() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.unwrap().install(|| {
             let mut world = World::new();
+            world.set_flush_threads_from(Some(1));
             let drops = Arc::new(AtomicUsize::new(0));
             let ants = world.create_batch((0..NAMED).map(|n| (Number(n),)));
             let ants: Vec<Entity> = ants.unwrap().iter(&world).collect();
@@ -356,6 +359,7 @@ fn all_alike(
     pool.unwrap().install(|| {
         // Of two worlds on one index, whose chunks lie between each other's.
         let mut world = World::new();
+        world.set_flush_threads_from(Some(1));
         let mut other = World::of(world.universe()).unwrap();
         let mut ants: Vec<Entity> = Vec::new();
         let mut strangers = Vec::new();

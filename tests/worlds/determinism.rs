@@ -118,6 +118,7 @@ impl Scene {
         let registry = universe.registry();
         registry.register_enableable::<Switch>().unwrap();
         let mut world = World::of(&Arc::new(universe)).unwrap();
+        world.set_flush_threads_from(Some(1));
         let mut dice = Dice::new([seed, 0, 0]);
         if dice.below(2) == 0 {
             world.set_chunk_size(1 + dice.below(3));

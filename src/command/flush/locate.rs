@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use crate::archetype::Row;
 use crate::command::flush::memory::Memory;
 use crate::command::flush::ops::Ops;
-use crate::command::flush::{Part, parallel};
+use crate::command::flush::{Cost, Part};
 use crate::command::lane::NONE;
 use crate::entity::Entity;
 use crate::memory::prefetch;
@@ -156,7 +156,8 @@ pub(super) fn locate(
     }
     let look =
         |(entities, spots): (&[Entity], &mut [_])| look_up(world, &first_chunk, entities, spots);
-    let found: Vec<(bool, bool)> = if parallel(total) {
+    let forks = world.forks(total, Cost::High);
+    let found: Vec<(bool, bool)> = if forks {
         fork_join::map(tasks, look)
     } else {
         tasks.into_iter().map(look).collect()
@@ -182,11 +183,11 @@ pub(super) fn locate(
         located.lost = lost(ops, &spotted);
     }
     if in_order {
-        as_recorded(&mut located, ops, &spotted, memory, total);
+        as_recorded(&mut located, ops, &spotted, memory, forks);
     } else if total < chunks as usize / 4 {
         by_sorting(&mut located, ops, &spotted, memory);
     } else {
-        by_counting(&mut located, ops, &spotted, memory, total, chunks as usize);
+        by_counting(&mut located, ops, &spotted, memory, chunks as usize, forks);
     }
     memory.spots = spots;
     // From numbers back to archetypes: upwards in both.
@@ -202,6 +203,11 @@ pub(super) fn locate(
         bucket.chunk -= first_chunk[archetype];
     }
     located
+}
+
+/// How many commands there are.
+fn total_of(parts: &[Spotted<'_>]) -> usize {
+    parts.iter().map(|part| part.part.log.words.len()).sum()
 }
 
 /// The commands that have lost their entities, in order.
@@ -220,8 +226,9 @@ fn as_recorded(
     ops: &Ops<'_>,
     parts: &[Spotted<'_>],
     memory: &mut Memory,
-    total: usize,
+    forks: bool,
 ) {
+    let total = total_of(parts);
     memory.items.clear();
     memory.items.reserve(total);
     let mut free = &mut memory.items.spare_capacity_mut()[..total];
@@ -247,7 +254,7 @@ fn as_recorded(
         }
         starts
     };
-    let starts: Vec<Vec<(u32, u32)>> = if parallel(total) {
+    let starts: Vec<Vec<(u32, u32)>> = if forks {
         fork_join::map(tasks, write)
     } else {
         tasks.into_iter().map(write).collect()
@@ -308,10 +315,11 @@ fn by_counting(
     ops: &Ops<'_>,
     parts: &[Spotted<'_>],
     memory: &mut Memory,
-    total: usize,
     chunks: usize,
+    forks: bool,
 ) {
-    let threads = if parallel(total) {
+    let total = total_of(parts);
+    let threads = if forks {
         rayon::current_num_threads().min(16)
     } else {
         1

@@ -53,12 +53,34 @@ use merge::{Scratch, Work, merge};
 use ops::{FlushOp, Ops};
 use sweep::sweep;
 
-/// Commands below which one thread is quicker than several.
-const FEW: usize = 4_096;
+/// What a command costs.
+#[derive(Clone, Copy)]
+enum Cost {
+    /// Some nanoseconds: the rows are neighbours, and their values too.
+    Low,
+    /// Ten times as much.
+    High,
+}
 
-/// Whether so many commands are worth more than one thread.
-fn parallel(commands: usize) -> bool {
-    commands >= FEW && rayon::current_num_threads() > 1
+impl Cost {
+    /// Commands from which on so many threads are quicker than one. What one thread has just recorded lies in its own
+    /// caches, from where two fetch it more slowly than one works it off, until it is more than these hold; the more there are, the
+    /// sooner they gain. (Measured with two.)
+    fn worth(self, threads: usize) -> usize {
+        match self {
+            Self::Low => (1 << 19) / threads,
+            Self::High => (1 << 18) / threads,
+        }
+    }
+}
+
+impl World {
+    /// Whether so many commands are worth more than one thread.
+    fn forks(&self, commands: usize, cost: Cost) -> bool {
+        let threads = rayon::current_num_threads();
+        let from = self.forks_from;
+        threads > 1 && commands >= from.unwrap_or_else(|| cost.worth(threads))
+    }
 }
 
 /// Neighbouring commands of a lane.
@@ -205,6 +227,21 @@ impl World {
     pub fn set_flush_rounds(&mut self, rounds: usize) {
         self.flush_rounds = rounds.max(1);
     }
+
+    /// Sets from how many commands on a flush shares them out among threads; `None` for what is quicker on most machines:
+    /// 262,144 divided by the number of threads, twice as many where entities are named in the order in which they lie.
+    /// What comes out is the same.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// // Commands that carry much are worth a second thread sooner.
+    /// world.set_flush_threads_from(Some(10_000));
+    /// ```
+    pub fn set_flush_threads_from(&mut self, commands: Option<usize>) {
+        self.forks_from = commands;
+    }
 }
 
 impl Flush<'_> {
@@ -301,13 +338,14 @@ impl Flush<'_> {
             return;
         }
         let parts = Part::all(lanes, ops, batch);
-        let (mut works, lost) = if let Some(works) = sweep(world, ops, &parts, memory) {
-            (works, Vec::new())
+        let (mut works, lost, cost) = if let Some(works) = sweep(world, ops, &parts, memory) {
+            (works, Vec::new(), Cost::Low)
         } else if let Some(Alike { works, lost }) = alike(world, ops, &parts, memory) {
-            (works, lost)
+            (works, lost, Cost::High)
         } else {
             let located = locate(world, ops, &parts, memory);
-            (works(world, ops, &located, memory), located.lost)
+            let works = works(world, ops, &located, memory);
+            (works, located.lost, Cost::High)
         };
         for (op, entity) in lost {
             self.lose(world, &ops.all[op as usize], entity);
@@ -326,7 +364,7 @@ impl Flush<'_> {
             works: &works,
             plan: &plan,
         };
-        let panicked = if parallel(memory.rows.len()) {
+        let panicked = if world.forks(memory.rows.len(), cost) {
             // SAFETY: the plan gives each row to one task, with an empty row of its own to go to; payloads
             // are sealed when a flush begins.
             let run = |task| unsafe { scene.run(task) };
@@ -398,7 +436,7 @@ fn works(world: &World, ops: &Ops<'_>, located: &Located, memory: &mut Memory) -
         let len = data.chunks[chunk.bucket.chunk as usize].len;
         merge(scratch, ops, chunk, len)
     };
-    let works = if parallel(total) {
+    let works = if world.forks(total, Cost::High) {
         fork_join::map_with(tasks, Scratch::new, run)
     } else {
         let mut scratch = Scratch::new();

@@ -16,7 +16,7 @@ use crate::command::flush::memory::Memory;
 use crate::command::flush::merge::Work;
 use crate::command::flush::net::Nets;
 use crate::command::flush::ops::Ops;
-use crate::command::flush::{Part, parallel};
+use crate::command::flush::{Cost, Part};
 use crate::command::lane::NONE;
 use crate::command::log::Word;
 use crate::command::payload::Payload;
@@ -95,7 +95,8 @@ pub(super) fn alike(
     let kept = Kept::of(op, ops);
     let (same, known) = same(parts, kept, ops)?;
     let total = parts.iter().map(|part| part.log.words.len()).sum();
-    let threads = if parallel(total) {
+    let forks = world.forks(total, Cost::High);
+    let threads = if forks {
         rayon::current_num_threads().min(SHARES)
     } else {
         1
@@ -129,6 +130,7 @@ pub(super) fn alike(
         known: &known,
         kept,
         op,
+        forks,
     };
     let works = writer.all(&rows, &nets.all[net as usize], memory);
     if let (Kept::Values { size }, [first, later @ ..]) = (kept, marked) {

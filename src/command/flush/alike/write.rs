@@ -9,7 +9,6 @@ use crate::command::flush::locate::Item;
 use crate::command::flush::memory::{Entries, Memory, Room};
 use crate::command::flush::merge::{Group, Values, Work};
 use crate::command::flush::net::Net;
-use crate::command::flush::parallel;
 use crate::command::lane::NONE;
 use crate::sync::fork_join;
 use crate::sync::geometry::WORD_BITS;
@@ -21,6 +20,8 @@ pub(super) struct Writer<'a> {
     pub(super) known: &'a [u32],
     pub(super) kept: Kept,
     pub(super) op: u32,
+    /// Several threads write.
+    pub(super) forks: bool,
 }
 
 /// Where the rows of a chunk go, and the number of the first.
@@ -116,7 +117,7 @@ impl Writer<'_> {
                 }
             });
             let tasks: Vec<_> = tasks.collect();
-            if parallel(total) {
+            if self.forks {
                 fork_join::map(tasks, |task| self.write(task));
             } else {
                 tasks.into_iter().for_each(|task| self.write(task));

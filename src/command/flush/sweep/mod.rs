@@ -17,7 +17,7 @@ use crate::command::flush::memory::Memory;
 use crate::command::flush::merge::Work;
 use crate::command::flush::net::Nets;
 use crate::command::flush::ops::Ops;
-use crate::command::flush::{Part, parallel};
+use crate::command::flush::{Cost, Part};
 use crate::sync::fork_join;
 use crate::world::World;
 use find::runs;
@@ -74,7 +74,8 @@ pub(super) fn sweep(
 ) -> Option<Vec<Work>> {
     let total = parts.iter().map(|part| part.log.words.len()).sum();
     let find = |part: &Part<'_>| runs(world, ops, part);
-    let found: Option<Vec<Vec<Run>>> = if parallel(total) {
+    let forks = world.forks(total, Cost::Low);
+    let found: Option<Vec<Vec<Run>>> = if forks {
         let found = fork_join::map(parts.iter().collect(), find);
         found.into_iter().collect()
     } else {
@@ -93,7 +94,7 @@ pub(super) fn sweep(
         })
         .collect();
     let planned = planned?;
-    write(&planned, rows, items, memory);
+    write(&planned, rows, items, forks, memory);
     Some(planned.into_iter().map(|planned| planned.work).collect())
 }
 

@@ -5,13 +5,18 @@ use smallvec::SmallVec;
 use crate::command::flush::locate::Item;
 use crate::command::flush::memory::{Entries, Memory, Room};
 use crate::command::flush::merge::Values;
-use crate::command::flush::parallel;
 use crate::command::flush::sweep::plan::Planned;
 use crate::command::lane::NONE;
 use crate::sync::fork_join;
 
-/// Writes rows and commands.
-pub(super) fn write(planned: &[Planned], rows: usize, items: usize, memory: &mut Memory) {
+/// Writes rows and commands, on several threads or on one.
+pub(super) fn write(
+    planned: &[Planned],
+    rows: usize,
+    items: usize,
+    forks: bool,
+    memory: &mut Memory,
+) {
     let listed = planned.iter().any(|planned| planned.listed);
     let lasts = if listed { rows } else { 0 };
     let entries = |rows: usize, items: usize| Entries {
@@ -33,7 +38,7 @@ pub(super) fn write(planned: &[Planned], rows: usize, items: usize, memory: &mut
             task
         });
         let tasks: Vec<_> = tasks.collect();
-        if parallel(rows) {
+        if forks {
             fork_join::map(tasks, Writing::run);
         } else {
             tasks.into_iter().for_each(Writing::run);

@@ -172,12 +172,14 @@ impl Schedule {
 
     /// Runs a segment's only processor with the world to itself.
     fn run_exclusive(&mut self, world: &mut World, at: usize, progress: &mut Progress) -> Outcome {
+        // What was recorded before, it is to see.
+        progress.note_flush(world.flush());
+        // That too can have put another world in its place.
+        self.look(world)?;
         let Some(plan) = &self.plan else {
             return Ok(());
         };
         let segment = &plan.segments[at];
-        // What was recorded before, it is to see.
-        progress.note_flush(world.flush());
         let (mut panicked, mut failed) = (None, false);
         for processor in segment.processors() {
             let member = self.crew[processor].get_mut();

@@ -92,6 +92,39 @@ fn what_is_removed_and_added_again_is_switched_on() {
 }
 
 #[test]
+fn a_tag_that_is_removed_and_added_again_has_changed_if_it_was_switched_off() {
+    struct Lit;
+    let universe = Arc::new(Universe::new());
+    universe.registry().register_enableable::<Lit>().unwrap();
+    let mut world = World::of(&universe).unwrap();
+    let lamps: Vec<Entity> = (0..10_u32)
+        .map(|n| world.create((n, Lit)).unwrap())
+        .collect();
+    let mut changed = Query::<Entity, Changed<Lit>>::new(&world).unwrap();
+    let mut changes = |world: &mut World| {
+        let mut seen = 0;
+        changed.on(world).for_each(|_| seen += 1);
+        seen
+    };
+    let again = |world: &mut World| {
+        let mut commands = world.commands();
+        commands.remove::<(Lit,)>(lamps[3]).unwrap();
+        commands.add(lamps[3], (Lit,)).unwrap();
+        drop(commands);
+        assert!(world.flush().is_clean());
+    };
+    assert_eq!((changes(&mut world), changes(&mut world)), (10, 0));
+    world.set_enabled::<Lit>(lamps[3], false).unwrap();
+    assert!(changes(&mut world) > 0);
+    assert_eq!(changes(&mut world), 0);
+    again(&mut world);
+    assert!(world.is_enabled::<Lit>(lamps[3]).unwrap());
+    assert_eq!(changes(&mut world), 10, "it is on again");
+    again(&mut world);
+    assert_eq!(changes(&mut world), 0, "it was on before");
+}
+
+#[test]
 fn a_reserved_entity_is_released_once_and_dead_then() {
     let mut world = World::new();
     let ant = world.reserve().unwrap();

@@ -93,6 +93,26 @@ fn who_puts_another_world_in_the_place_of_the_schedules_own_is_told() {
 }
 
 #[test]
+fn who_runs_alone_is_not_given_a_world_that_comes_with_the_flush_before_it() {
+    let mut own = world();
+    let swap = |world: &mut World| *world = stranger();
+    // Of this recorder the schedule does not know: nobody flushes before the other is to run.
+    let recorders = own.parallel_commands();
+    let mut schedule = Schedule::new();
+    schedule
+        .add(processor("swap", move || recorders.open().defer(swap)))
+        .add(
+            exclusive_processor("alone", |world: &mut World| {
+                world.create((B,)).expect("there is room");
+            })
+            .after("swap"),
+        );
+    let found = schedule.run(&mut own);
+    assert!(matches!(found, Err(ScheduleError::OtherWorld)), "{found:?}");
+    assert_eq!(own.count(), 1, "the stranger is as it came");
+}
+
+#[test]
 fn who_waits_for_the_schedules_own_thread_does_not_stop_a_pool() {
     let pool = pool(2);
     let mut schedule = Schedule::new();

@@ -3,7 +3,7 @@
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
-use crate::archetype::{Archetype, Chunk, Column, copy_value, read_bit, write_bit};
+use crate::archetype::{Archetype, Chunk, Column, Row, copy_value, read_bit, write_bit};
 use crate::command::flush::locate::Item;
 use crate::command::flush::merge::{Along, Group, Values, Work};
 use crate::command::flush::ops::FlushOp;
@@ -259,16 +259,17 @@ impl<'a> Scene<'a> {
         let way = &self.plan.ways[task.way as usize];
         let rows = &self.rows[work.groups[task.group as usize].range()];
         let rows = &rows[task.first as usize..(task.first + task.count) as usize];
-        let from = &self.world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
+        let source = &self.world.archetypes[work.archetype as usize];
         let Some(to) = task.to else {
+            let (chunk, version) = (work.chunk, self.world.version());
             for &bits in &way.again {
                 for &row in rows {
-                    // SAFETY: rows of the chunk, which nobody else has.
-                    unsafe { write_bit(from.array(bits), row, true) };
+                    source.switch(Row { chunk, row }, bits, true, version);
                 }
             }
             return;
         };
+        let from = &source.chunks[work.chunk as usize];
         let chunk = &self.world.archetypes[way.target as usize].chunks[to.chunk as usize];
         for &(source, target) in &way.edge.bits {
             for (&row, there) in rows.iter().zip(to.row..) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use smallvec::SmallVec;
 
-use crate::archetype::{Column, Edge, Refitting, Row, SharedId};
+use crate::archetype::{Column, Edge, EnabledBits, Refitting, Row, SharedId};
 use crate::command::flush::Flush;
 use crate::command::flush::merge::{Handed, Work};
 use crate::command::flush::net::Net;
@@ -20,8 +20,8 @@ pub(super) struct Way {
     pub(super) edge: Edge,
     /// The target's columns that get recorded values.
     pub(super) come: Vec<Column>,
-    /// The target's enabled bits that are set.
-    pub(super) again: Vec<u32>,
+    /// The target's fragments that are switched on.
+    pub(super) again: Vec<EnabledBits>,
     /// The net change names nothing that the archetype does not have already, or lacks already.
     nothing: bool,
 }
@@ -317,7 +317,7 @@ impl World {
         });
         let come: Vec<Column> = come.collect();
         let again = net.again.iter().filter_map(|&id| to.enabled_of(id));
-        let again: Vec<u32> = again.map(|bits| bits.offset).collect();
+        let again: Vec<EnabledBits> = again.collect();
         let mut edge = Edge::new(
             &self.archetypes[archetype as usize],
             to,
@@ -325,7 +325,8 @@ impl World {
             |column| come.iter().any(|new| new.id == column.id),
         );
         // Rows that come are on.
-        let carried = edge.bits.iter().filter(|(_, to)| !again.contains(to));
+        let is_again = |to: u32| again.iter().any(|bits| bits.offset == to);
+        let carried = edge.bits.iter().filter(|&&(_, to)| !is_again(to));
         edge.bits = carried.copied().collect();
         Ok(Way {
             target,

@@ -29,7 +29,7 @@ impl Lane {
                     chunk.len, chunk.capacity
                 )
             });
-            let stream = self.streams.get(private.stream as usize);
+            let stream = self.streams.get(private.stream() as usize);
             let known = self.private_of.get(&chunk.run.first()) == Some(&number);
             found.expect(stream.is_some() && known, at, || {
                 "nobody knows what it is for, or whose it is".into()
@@ -52,7 +52,7 @@ impl Lane {
         for (number, stream) in (0..).zip(&self.streams) {
             let nursery = self.privates.get(stream.nursery as usize);
             let right = match nursery {
-                Some(nursery) => nursery.stream == number && !nursery.own,
+                Some(nursery) => nursery.stream() == number && !nursery.is_own(),
                 None => stream.nursery == NONE,
             };
             let at = FlawPlace::Recorded {

@@ -408,7 +408,7 @@ impl<'q> Commands<'q> {
             return Err(WorldError::Elsewhere { entity });
         };
         let private = &self.lane.privates[private as usize];
-        let stream = &self.lane.streams[private.stream as usize];
+        let stream = &self.lane.streams[private.stream() as usize];
         let registry = self.lane.universe.registry();
         let id = registry.of::<T>().map(crate::fragment::FragmentInfo::id);
         let id = id.filter(|id| stream.ids.binary_search(id).is_ok());

@@ -85,7 +85,7 @@ impl Flush<'_> {
                 let (mut done, mut refused) = (0, None);
                 let mut left = rows.first..rows.first + rows.count;
                 if let Some(Ok(joining)) = &joining {
-                    let whole = there.own && joining.same_layout;
+                    let whole = there.is_own() && joining.same_layout;
                     let result = if whole {
                         let chunks = &mut world.archetypes[joining.archetype as usize].chunks;
                         if chunks.len() == chunks.capacity() {
@@ -140,7 +140,7 @@ impl Flush<'_> {
                     }
                 }
                 if let Some(there) = private
-                    && there.own
+                    && there.is_own()
                 {
                     there.chunk.len = 0;
                 }
@@ -167,7 +167,6 @@ fn expect(world: &World, privates: &[Option<Private>], at: usize) {
     }
     for private in privates.iter().skip(at + TOGETHER).take(TOGETHER) {
         prefetch(private);
-        prefetch((&raw const *private).cast::<u8>().wrapping_add(64));
     }
 }
 
@@ -298,7 +297,8 @@ impl World {
             // SAFETY: rows of the chunk.
             unsafe { set_bits(there.chunk.array(bits.offset), 0, there.chunk.len) };
         }
-        if let Some(Private { mut chunk, .. }) = private.take() {
+        if let Some(private) = private.take() {
+            let mut chunk = private.into_chunk();
             chunk.begin_at(version);
             let all = chunk.len;
             data.adopt(&self.universe, self.number, chunk, joining.group, version);

@@ -42,7 +42,7 @@ impl Lane {
     fn end_last(&mut self, (private, row, count): Made) -> Panicked {
         let data = &mut self.privates[private as usize];
         debug_assert_eq!(data.chunk.len, row + count);
-        let stream = &self.streams[data.stream as usize];
+        let stream = &self.streams[data.stream() as usize];
         let mut panicked = None;
         for column in &stream.draft.columns {
             let Some(drop) = column.drop else { continue };
@@ -203,7 +203,7 @@ impl BatchRows<'_> {
 impl Drop for BatchRows<'_> {
     fn drop(&mut self) {
         let private = &self.lane.privates[self.private as usize];
-        let draft = &self.lane.streams[private.stream as usize].draft;
+        let draft = &self.lane.streams[private.stream() as usize].draft;
         let mut panicked = None;
         for column in &draft.columns {
             let Some(drop) = column.drop else { continue };

@@ -219,7 +219,7 @@ impl Lane {
         self.universe.directory().enter_private(&chunk, self.world);
         let private = self.privates.len() as u32;
         self.private_of.insert(chunk.run.first(), private);
-        self.privates.push(Private { chunk, stream, own });
+        self.privates.push(Private::new(chunk, stream, own));
         Ok(private)
     }
 
@@ -235,7 +235,7 @@ impl Lane {
         let row = sub * ROWS_PER_CHUNK + place.row();
         let data = &self.privates[private as usize];
         // Created by the open recorder, not by one before.
-        let part = self.streams[data.stream as usize].part;
+        let part = self.streams[data.stream() as usize].part;
         let mut span = self.parts.get(part as usize)?.first_span;
         while let Some(rows) = self.spans.get(span as usize) {
             let open = span == self.parts[part as usize].last_span;

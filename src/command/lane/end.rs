@@ -59,7 +59,9 @@ impl Lane {
         self.stream_of.retain(|key, _| key.1 == NONE);
         renumber(self.stream_of.values_mut(), &numbers);
         renumber(
-            left.iter_mut().flatten().map(|private| &mut private.stream),
+            left.iter_mut()
+                .flatten()
+                .map(|private| &mut private.chunk.group),
             &numbers,
         );
         renumber(self.ways.iter_mut().map(|way| &mut way.stream), &numbers);
@@ -87,10 +89,10 @@ impl Lane {
                 continue;
             };
             debug_assert!(private.chunk.len == 0);
-            let stream = self.streams.get(private.stream as usize);
+            let stream = self.streams.get(private.stream() as usize);
             if stream.is_some_and(|stream| stream.nursery == at as u32) {
                 let number = self.privates.len() as u32;
-                nurseries[private.stream as usize] = number;
+                nurseries[private.stream() as usize] = number;
                 self.private_of.insert(private.chunk.run.first(), number);
                 self.privates.push(private);
             } else {
@@ -113,7 +115,7 @@ impl Lane {
     fn discard(&mut self) -> Panicked {
         let mut panicked = None;
         for private in core::mem::take(&mut self.privates) {
-            let draft = &self.streams[private.stream as usize].draft;
+            let draft = &self.streams[private.stream() as usize].draft;
             let chunk = &private.chunk;
             for column in &draft.columns {
                 let Some(drop) = column.drop else { continue };

@@ -20,7 +20,7 @@ use core::ops::Range;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::archetype::{Chunk, Draft, Universe};
+use crate::archetype::{Chunk, Draft, NOT_OPEN, Universe};
 use crate::command::log::Log;
 use crate::command::payload::Payload;
 use crate::command::precedence::Precedence;
@@ -123,14 +123,40 @@ pub(in crate::command) struct Span {
     pub(in crate::command) next: u32,
 }
 
-/// A chunk that only this lane knows.
+/// A chunk that only this lane knows, with a record of 64 bytes: a flush reads them all, long after they were written.
+/// What the record says of a world has another meaning before it joins one: its group is the stream, and its own it is
+/// if it has a place among the open ones.
 #[derive(Debug)]
 pub(in crate::command) struct Private {
     pub(in crate::command) chunk: Chunk,
-    pub(in crate::command) stream: u32,
-    /// It is one part's own, which fills it from the first row on; else one recorder after the other
+}
+
+impl Private {
+    pub(in crate::command) fn new(mut chunk: Chunk, stream: u32, is_own: bool) -> Self {
+        chunk.group = stream;
+        chunk.open_at = if is_own { 0 } else { NOT_OPEN };
+        Self { chunk }
+    }
+
+    /// The stream's number.
+    #[inline(always)]
+    pub(in crate::command) fn stream(&self) -> u32 {
+        self.chunk.group
+    }
+
+    /// Whether it is one part's own, which fills it from the first row on; else one recorder after the other
     /// puts its first rows there.
-    pub(in crate::command) own: bool,
+    #[inline(always)]
+    pub(in crate::command) fn is_own(&self) -> bool {
+        self.chunk.open_at != NOT_OPEN
+    }
+
+    /// The chunk, to join a world: no group's yet.
+    #[inline(always)]
+    pub(in crate::command) fn into_chunk(mut self) -> Chunk {
+        self.chunk.open_at = NOT_OPEN;
+        self.chunk
+    }
 }
 
 /// The entities of one composition, with the same shared values, that this lane creates.

@@ -34,7 +34,7 @@ pub use crowd::Crowd;
 pub use deferred::{Deferred, DeferredCase, Mixed};
 pub use limit::Limit;
 pub use megachunk::Megachunk;
-pub use systems::{Solving, Systems, SystemsCase, in_pool, threads};
+pub use systems::{Solving, Systems, SystemsCase, in_pool, own_threads, threads, threads_for};
 
 /// "1m" in the workloads' names.
 const MILLION: u32 = 1_000_000;
@@ -105,6 +105,8 @@ pub enum EcsWorkload {
     QueryBeside,
     /// Three systems that swap two components each, in 40,000 entities of four archetypes.
     Schedule,
+    /// The same, each frame called by a thread that is in no pool, as the main thread of a program is.
+    ScheduleFromMain,
     /// A matrix inverted 100 times for each of 1,000 entities.
     HeavyCompute,
     /// So many systems that do nothing.
@@ -117,7 +119,7 @@ pub enum EcsWorkload {
 
 impl EcsWorkload {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::SimpleInsert,
         Self::SimpleIter,
         Self::FragmentedIter,
@@ -147,6 +149,7 @@ impl EcsWorkload {
         Self::Deferred(DeferredCase::Mix),
         Self::QueryBeside,
         Self::Schedule,
+        Self::ScheduleFromMain,
         Self::HeavyCompute,
         Self::EmptySystems(1),
         Self::EmptySystems(100),
@@ -200,6 +203,7 @@ impl EcsWorkload {
                 "query_beside/creating",
             ],
             Self::Schedule => &["schedule"],
+            Self::ScheduleFromMain => &["schedule_from_main"],
             Self::HeavyCompute => &["heavy_compute"],
             Self::EmptySystems(count) => return vec![format!("processors_empty/{count}")],
             Self::Solve => &["solve_1000"],
@@ -214,7 +218,7 @@ impl EcsWorkload {
         match self {
             Self::NewQuery | Self::SolveArchetype => "ns/archetype",
             Self::Deferred(_) => "ns/command",
-            Self::Schedule => "ns/pair",
+            Self::Schedule | Self::ScheduleFromMain => "ns/pair",
             Self::EmptySystems(_) => "ns/processor",
             Self::Solve => "ns/schedule",
             _ => "ns/entity",
@@ -240,6 +244,8 @@ impl EcsWorkload {
             | Self::HeavyCompute
             | Self::EmptySystems(_) => true,
             Self::QueryBeside => threads == 2,
+            // On one thread it is `schedule`.
+            Self::ScheduleFromMain => threads > 1,
             _ => threads == 1,
         }
     }
@@ -298,7 +304,9 @@ impl EcsWorkload {
             ),
             Self::RemoveSlice => removes(),
             Self::SpawnTemplates => needs(able.spawns_templates, "has no templates"),
-            Self::Schedule if threads > 1 => needs(able.schedules, "runs no systems side by side"),
+            Self::Schedule | Self::ScheduleFromMain if threads > 1 => {
+                needs(able.schedules, "runs no systems side by side")
+            }
             Self::EmptySystems(_) | Self::Solve => {
                 needs(able.solves, "has no schedule of any number of systems")
             }
@@ -345,7 +353,11 @@ impl EcsWorkload {
             Self::Deferred(case) => Arc::new(deferred::Recorded::<C>::new(case, threads, size)?),
             Self::QueryBeside => Arc::new(beside::Rows::<C>::new(size)?),
             Self::Schedule => Arc::new(systems::Frames::new::<C>(
-                SystemsCase::swaps(size),
+                SystemsCase::swaps(size, false),
+                threads,
+            )?),
+            Self::ScheduleFromMain => Arc::new(systems::Frames::new::<C>(
+                SystemsCase::swaps(size, true),
                 threads,
             )?),
             Self::HeavyCompute => Arc::new(systems::Frames::new::<C>(

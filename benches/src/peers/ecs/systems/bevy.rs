@@ -91,7 +91,7 @@ pub(in crate::peers::ecs) fn systems(
         _ => schedule.set_executor(MultiThreadedExecutor::new()),
     };
     match case {
-        SystemsCase::Swaps { of_each } => {
+        SystemsCase::Swaps { of_each, .. } => {
             let all = 0..of_each;
             world.spawn_batch(all.clone().map(|_| (A::FIRST, B::FIRST)));
             world.spawn_batch(all.clone().map(|_| (A::FIRST, B::FIRST, C::FIRST)));

@@ -68,7 +68,7 @@ pub(in crate::peers::ecs) fn systems(
         world.set_threads(threads as i32);
     }
     match case {
-        SystemsCase::Swaps { of_each } => {
+        SystemsCase::Swaps { of_each, .. } => {
             for _ in 0..of_each {
                 world.entity().set(A::FIRST).set(B::FIRST);
             }

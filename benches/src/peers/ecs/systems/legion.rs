@@ -3,15 +3,16 @@
 
 use legion::{IntoQuery, Resources, Schedule, SystemBuilder, World};
 use megachunk::cli::workload::Unsupported;
-use megachunk::cli::workload::ecs::{Systems, SystemsCase, Tally, values};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use megachunk::cli::workload::ecs::{Systems, SystemsCase, Tally, own_threads, values};
+use rayon::ThreadPool;
 
 use crate::peers::ecs::components::{A, B, C, D, E, Position, Transform, turned};
 
 struct Scheduled {
     world: World,
     case: SystemsCase,
-    pool: ThreadPool,
+    threads: usize,
+    pool: Option<ThreadPool>,
 }
 
 /// Swaps two components.
@@ -67,14 +68,17 @@ fn schedule(case: SystemsCase, threads: usize) -> Schedule {
 
 impl Systems for Scheduled {
     fn run(&mut self, frames: u64) {
-        let (world, case) = (&mut self.world, self.case);
-        let threads = self.pool.current_num_threads();
-        self.pool.install(|| {
+        let (world, case, threads) = (&mut self.world, self.case, self.threads);
+        let mut all = || {
             let (mut schedule, mut resources) = (schedule(case, threads), Resources::default());
             for _ in 0..frames {
                 schedule.execute(world, &mut resources);
             }
-        });
+        };
+        match &self.pool {
+            Some(pool) => pool.install(all),
+            None => all(),
+        }
     }
 
     fn tallies(&mut self) -> Vec<Tally> {
@@ -101,7 +105,7 @@ pub(in crate::peers::ecs) fn systems(
 ) -> Result<Box<dyn Systems>, Unsupported> {
     let mut world = World::default();
     match case {
-        SystemsCase::Swaps { of_each } => {
+        SystemsCase::Swaps { of_each, .. } => {
             let all = 0..of_each;
             world.extend(all.clone().map(|_| (A::FIRST, B::FIRST)));
             world.extend(all.clone().map(|_| (A::FIRST, B::FIRST, C::FIRST)));
@@ -119,7 +123,11 @@ pub(in crate::peers::ecs) fn systems(
         }
     }
     // Its schedule asks for a pool on one thread too.
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| Unsupported(error.to_string().into()))?;
-    Ok(Box::new(Scheduled { world, case, pool }))
+    let pool = own_threads(case, threads)?;
+    Ok(Box::new(Scheduled {
+        world,
+        case,
+        threads,
+        pool,
+    }))
 }

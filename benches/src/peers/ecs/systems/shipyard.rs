@@ -1,9 +1,9 @@
 //! `shipyard`: a workload on rayon's threads, parallel iterators.
 
 use megachunk::cli::workload::Unsupported;
-use megachunk::cli::workload::ecs::{Systems, SystemsCase, Tally, values};
+use megachunk::cli::workload::ecs::{Systems, SystemsCase, Tally, own_threads, values};
+use rayon::ThreadPool;
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
 use shipyard::{IntoIter, View, ViewMut, Workload, World};
 
 use crate::peers::ecs::components::{A, B, C, D, E, Position, Transform, turned};
@@ -14,7 +14,7 @@ const FRAME: &str = "frame";
 struct Scheduled {
     world: World,
     case: SystemsCase,
-    pool: ThreadPool,
+    pool: Option<ThreadPool>,
 }
 
 /// Swaps two components.
@@ -54,11 +54,15 @@ fn compute_on_all(mut transforms: ViewMut<'_, Transform>, mut positions: ViewMut
 impl Systems for Scheduled {
     fn run(&mut self, frames: u64) {
         let world = &self.world;
-        self.pool.install(|| {
+        let all = || {
             for _ in 0..frames {
                 world.run_workload(FRAME).expect("it is there");
             }
-        });
+        };
+        match &self.pool {
+            Some(pool) => pool.install(all),
+            None => all(),
+        }
     }
 
     fn tallies(&mut self) -> Vec<Tally> {
@@ -86,7 +90,7 @@ pub(in crate::peers::ecs) fn systems(
     let mut world = World::new();
     let workload = Workload::new(FRAME);
     let workload = match case {
-        SystemsCase::Swaps { of_each } => {
+        SystemsCase::Swaps { of_each, .. } => {
             let all = 0..of_each;
             world.bulk_add_entity(all.clone().map(|_| (A::FIRST, B::FIRST)));
             world.bulk_add_entity(all.clone().map(|_| (A::FIRST, B::FIRST, C::FIRST)));
@@ -113,7 +117,6 @@ pub(in crate::peers::ecs) fn systems(
         .add_to_world(&world)
         .expect("the workload is a sound one");
     // Its workloads ask for a pool on one thread too.
-    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| Unsupported(error.to_string().into()))?;
+    let pool = own_threads(case, threads)?;
     Ok(Box::new(Scheduled { world, case, pool }))
 }

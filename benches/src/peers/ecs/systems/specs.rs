@@ -120,7 +120,7 @@ pub(in crate::peers::ecs) fn systems(
 ) -> Result<Box<dyn Systems>, Unsupported> {
     let mut world = World::new();
     match case {
-        SystemsCase::Swaps { of_each } => {
+        SystemsCase::Swaps { of_each, .. } => {
             world.register::<A>();
             world.register::<B>();
             world.register::<C>();

@@ -107,7 +107,12 @@ pub(in crate::cli::workload::ecs) fn systems(
 ) -> Result<Box<dyn Systems>, Unsupported> {
     let pool = pool_of(threads)?;
     Ok(match case {
-        SystemsCase::Swaps { of_each } => Box::new(Swaps {
+        SystemsCase::Swaps {
+            from_main: true, ..
+        } => {
+            return Err(Unsupported::because("is measured in a pool"));
+        }
+        SystemsCase::Swaps { of_each, .. } => Box::new(Swaps {
             sets: ["AB", "ABC", "ABCD", "ABCE"].map(|set| {
                 set.chars()
                     .map(|letter| vec![values::letter(letter); of_each as usize])

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use rayon::ThreadPool;
 
-use super::{Solving, Systems, SystemsCase, in_pool, threads as pool_of};
+use super::{Solving, Systems, SystemsCase, in_pool, threads_for};
 use crate::cli::workload::Unsupported;
 use crate::cli::workload::ecs::megachunk::{Data, Kind, Position, Transform, body, done};
 use crate::cli::workload::ecs::{Tally, values};
@@ -38,11 +38,11 @@ impl Scheduled {
         let mut scheduled = Self {
             world: World::new(),
             schedule: Schedule::new(),
-            pool: pool_of(threads)?,
+            pool: threads_for(case, threads)?,
             case,
         };
         match case {
-            SystemsCase::Swaps { of_each } => scheduled.swap(of_each as usize),
+            SystemsCase::Swaps { of_each, .. } => scheduled.swap(of_each as usize),
             SystemsCase::Heavy { entities } => scheduled.compute(entities),
             SystemsCase::Empty { systems } => {
                 for number in 0..systems {

@@ -34,6 +34,8 @@ pub enum SystemsCase {
     Swaps {
         /// Entities of each set.
         of_each: u32,
+        /// The frames are called by a thread that is in no pool.
+        from_main: bool,
     },
     /// One that calls [`values::compute`] for each of so many entities, which have what all entities have, with
     /// [`values::quarter_turn`] for a matrix.
@@ -50,8 +52,8 @@ pub enum SystemsCase {
 
 /// A world with systems and, where the contender has one, their schedule; see [`EcsContender::systems`].
 pub trait Systems: Send {
-    /// Runs all systems so many times: on the calling thread, if they were made for one; else from wherever the
-    /// contender does that best.
+    /// Runs all systems so many times: from the calling thread, if they were made for one, or are to be called from the
+    /// main thread; else from wherever the contender does that best.
     fn run(&mut self, frames: u64);
 
     /// What there is of each component A to E; or the positions' first and second coordinates; or nothing.
@@ -85,6 +87,37 @@ pub fn threads(count: usize) -> Result<Option<ThreadPool>, Unsupported> {
         .map_err(|error| Unsupported(error.to_string().into()))
 }
 
+/// Threads for a case; `None` for one thread, and where a thread that is in no pool calls: what it asks for
+/// is done by the pool of the process.
+///
+/// # Errors
+/// The machine gives no more threads, or the pool of the process has other than so many.
+pub fn threads_for(case: SystemsCase, count: usize) -> Result<Option<ThreadPool>, Unsupported> {
+    if !case.is_from_main() {
+        return threads(count);
+    }
+    let there = rayon::current_num_threads();
+    if there != count {
+        return Err(Unsupported(
+            format!("the pool of the process has {there} threads").into(),
+        ));
+    }
+    Ok(None)
+}
+
+/// The same for a contender that asks for a pool on one thread too.
+///
+/// # Errors
+/// As with [`threads_for`].
+pub fn own_threads(case: SystemsCase, count: usize) -> Result<Option<ThreadPool>, Unsupported> {
+    if case.is_from_main() || count > 1 {
+        return threads_for(case, count);
+    }
+    let pool = ThreadPoolBuilder::new().num_threads(count).build();
+    pool.map(Some)
+        .map_err(|error| Unsupported(error.to_string().into()))
+}
+
 /// Calls `frame` so many times, all on one of the threads of `pool` if there is one: where a program that uses them
 /// would have its loop.
 pub fn in_pool(pool: Option<&ThreadPool>, frames: u64, mut frame: impl FnMut() + Send) {
@@ -96,10 +129,23 @@ pub fn in_pool(pool: Option<&ThreadPool>, frames: u64, mut frame: impl FnMut() +
 }
 
 impl SystemsCase {
-    pub(super) fn swaps(size: Size) -> Self {
+    pub(super) fn swaps(size: Size, from_main: bool) -> Self {
         Self::Swaps {
             of_each: size.of(OF_EACH),
+            from_main,
         }
+    }
+
+    /// Whether the frames are called by a thread that is in no pool.
+    #[must_use]
+    pub fn is_from_main(self) -> bool {
+        matches!(
+            self,
+            Self::Swaps {
+                from_main: true,
+                ..
+            }
+        )
     }
 
     pub(super) fn heavy(size: Size) -> Self {
@@ -112,7 +158,7 @@ impl SystemsCase {
     fn operations(self) -> u64 {
         u64::from(match self {
             // Four sets have A and B, one has C and D, one C and E.
-            Self::Swaps { of_each } => 6 * of_each,
+            Self::Swaps { of_each, .. } => 6 * of_each,
             Self::Heavy { entities } => entities,
             Self::Empty { systems } => systems,
         })
@@ -121,7 +167,7 @@ impl SystemsCase {
     /// What [`Systems::tallies`] says after so many frames.
     fn expected(self, frames: u64) -> Vec<Tally> {
         match self {
-            Self::Swaps { of_each } => {
+            Self::Swaps { of_each, .. } => {
                 let of_each = of_each as usize;
                 // Each set, and what its entities hold where the letters stand.
                 let mut sets = ["AB", "ABC", "ABCD", "ABCE"].map(|set| (set, set.to_owned()));

@@ -1,5 +1,5 @@
 //! Memory that ends in the middle: whatever claim of a chunk is the one that fails, the world stays sound,
-//! every value is dropped once, and the report names whom it was refused to.
+//! every value is dropped once, the report names whom it was refused to, and observers hear of the others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::archetype::scarce::Scarce;
 use crate::counted::Counted;
 use crate::fragment::Value;
+use crate::observer::ObservedBatch;
 use crate::prelude::*;
 use crate::world::Prototype;
 
@@ -15,6 +16,13 @@ struct Team(u32);
 #[derive(Clone, Copy, Debug)]
 struct Large([u64; 40]);
 struct Tag;
+
+/// Who came, to observers.
+#[derive(Default)]
+struct Told {
+    created: Vec<Entity>,
+    added: Vec<Entity>,
+}
 
 /// Who must have become what.
 struct Cast {
@@ -39,6 +47,30 @@ impl Cast {
                 sharing.push(world.create(bundle).unwrap());
             }
         }
+        world.resources_mut().insert(Told::default());
+        let created = |batch: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {
+            let new: Vec<Entity> = batch.entities().collect();
+            batch
+                .resources_mut()
+                .get_mut::<Told>()
+                .unwrap()
+                .created
+                .extend(new);
+        };
+        let added = |batch: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {
+            let new: Vec<Entity> = batch.entities().collect();
+            batch
+                .resources_mut()
+                .get_mut::<Told>()
+                .unwrap()
+                .added
+                .extend(new);
+        };
+        world
+            .observe::<Large, ()>(Observed::CREATE, created)
+            .unwrap();
+        world.observe::<u8, ()>(Observed::ADD, added).unwrap();
+        world.observe::<Tag, ()>(Observed::ADD, added).unwrap();
         Self {
             world,
             plain,
@@ -105,6 +137,19 @@ impl Cast {
             counted += 1;
         }
         assert_eq!(self.alive.load(Ordering::Relaxed), counted);
+        let told = world.resources().get::<Told>().unwrap();
+        let came = |told: &[Entity], all: &[Entity]| {
+            let mut told = told.to_vec();
+            let mut came: Vec<Entity> = all.iter().copied().filter(|&e| !refused(e)).collect();
+            told.sort_unstable();
+            came.sort_unstable();
+            assert_eq!(told, came);
+        };
+        came(&told.created, new);
+        came(
+            &told.added,
+            &[&self.plain[20..100], &self.plain[160..]].concat(),
+        );
         report.refused.len()
     }
 }

@@ -28,6 +28,7 @@ pub const MUTANTS: &[(&str, &str)] = &[
     ("batch_no_generation", "as `no_generation`, in a batch"),
     ("batch_no_retire", "as `no_retire`, in a batch"),
     ("batch_relaxed", "as `kill_relaxed`, in a batch"),
+    ("batch_release", "as `kill_release`, in a batch"),
     (
         "bury_without_second_look",
         "an entity created while its phase was read is taken for condemned",
@@ -290,6 +291,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "word_ignores_phase",
         "as `kill_ignores_phase`, for a whole word at once",
+    ),
+    (
+        "word_relaxed",
+        "as `kill_relaxed`, for a whole word at once",
+    ),
+    (
+        "word_release",
+        "as `kill_release`, for a whole word at once",
     ),
 ];
 

@@ -229,3 +229,50 @@ fn an_iterator_of_shared_values_that_panics_leaves_none_of_its_batch() {
         assert_eq!(values.load(Ordering::Relaxed), 0);
     }
 }
+
+/// So large that a chunk holds eight: the first four of a recorder go where those of other recorders are.
+#[derive(Clone, Copy)]
+struct Large([u64; 250]);
+
+#[test]
+fn rows_that_batches_leave_are_filled_again_wherever_they_were() {
+    // How many others created, how many a first batch makes before it panics, how many come then, how many a second
+    // one makes: so that it goes over every border between what a recorder has of one chunk and of the next.
+    for case in 0..8 * 10 * 8 * 8 {
+        let (others, first, between, second) = (case % 8, case / 8 % 10, case / 80 % 8, case / 640);
+        let alive = Arc::new(AtomicUsize::new(0));
+        let mut world = World::new();
+        let bundle = |n: u64| (Large([n; 250]), Weather::new(&alive));
+        let mut all: Vec<Entity> = Vec::new();
+        for n in 0..others {
+            all.push(world.commands().create(bundle(n)).unwrap());
+        }
+        let mut commands = world.commands();
+        let broken_off = |commands: &mut Commands<'_>, made| {
+            let bundles = (0..=made).map(|n| {
+                if n == made {
+                    resume_unwind(Box::new("enough"));
+                }
+                bundle(n)
+            });
+            let result = catch_unwind(AssertUnwindSafe(|| commands.create_batch(bundles)));
+            assert!(result.is_err());
+        };
+        broken_off(&mut commands, first);
+        all.extend((others..others + between).map(|n| commands.create(bundle(n)).unwrap()));
+        broken_off(&mut commands, second);
+        let end = others + between + 12;
+        all.extend((others + between..end).map(|n| commands.create(bundle(n)).unwrap()));
+        for (&entity, n) in all.iter().zip(0..).skip(others as usize) {
+            assert_eq!(commands.get::<Large>(entity).unwrap().0, [n; 250]);
+        }
+        drop(commands);
+        world.universe().check([&world]).unwrap();
+        assert_eq!(world.flush().created, all.len());
+        world.universe().check([&world]).unwrap();
+        for (&entity, n) in all.iter().zip(0..) {
+            assert_eq!(world.get::<Large>(entity).unwrap().0, [n; 250]);
+        }
+        assert_eq!(alive.load(Ordering::Relaxed), all.len());
+    }
+}

@@ -24,6 +24,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_batches::a_stale_backward_batch_never_hits_the_next_owner_of_the_same_phase",
     ),
     (
+        "batch_release",
+        "entity_batches::a_stale_batch_never_hits_a_later_owner_when_all_die_in_batches",
+    ),
+    (
         "bury_without_second_look",
         "entity_words::a_guessed_handle_dies_only_after_it_was_created",
     ),
@@ -294,6 +298,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "word_ignores_phase",
         "entity_batches::of_two_batches_that_destroy_the_same_each_entity_dies_once",
+    ),
+    (
+        "word_relaxed",
+        "entity_batches::a_stale_batch_never_hits_the_next_owners_of_the_same_phases",
+    ),
+    (
+        "word_release",
+        "entity_batches::a_stale_batch_never_hits_the_next_owners_of_the_same_phases",
     ),
 ];
 

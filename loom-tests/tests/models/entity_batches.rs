@@ -144,6 +144,33 @@ fn a_stale_backward_batch_never_hits_the_next_owner_of_the_same_phase() {
 }
 
 #[test]
+fn a_stale_batch_never_hits_the_next_owners_of_the_same_phases() {
+    model(
+        "a_stale_batch_never_hits_the_next_owners_of_the_same_phases",
+        Preemptions(1),
+        || {
+            let (index, word, _cache) = with_a_word();
+            let other = spawn(&index, move |index| index.destroy_slice(&word).destroyed);
+            if index.destroy_slice(&word).destroyed == 2 {
+                let mut later = [Entity::PLACEHOLDER; 2];
+                index.create_slice(&mut later).expect("not full");
+                assert!(index.destroy_slice(&later).is_clean());
+                let mut last = later;
+                index.create_slice(&mut last).expect("not full");
+                assert_eq!(last.map(Entity::index), word.map(Entity::index));
+                assert_eq!(other.join(), 0, "an entity was destroyed twice");
+                assert!(
+                    last.iter().all(|&entity| index.exists(entity)),
+                    "killed by a stale handle"
+                );
+            } else {
+                other.join();
+            }
+        },
+    );
+}
+
+#[test]
 fn a_stale_batch_never_hits_a_later_owner_when_all_die_in_batches() {
     model(
         "a_stale_batch_never_hits_a_later_owner_when_all_die_in_batches",

@@ -68,6 +68,11 @@ impl Lane {
             }
             at = span.next;
         }
+        // It may be in the same chunk as the one before: what comes next comes where that one ends now.
+        let open = &mut self.spans[part.last_span as usize];
+        if open.private == private {
+            open.first = open.first.min(row);
+        }
         panicked
     }
 }

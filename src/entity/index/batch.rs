@@ -301,7 +301,7 @@ fn destroy_groups(core: &Core, freed: &mut Freed<'_>, entities: &[Entity]) -> us
     let mut words = [0; WORD_GROUPS];
     for (at, word) in words.iter_mut().enumerate().take(wanted) {
         // Ordering: as in `Core::kill`; before the slots are looked at.
-        *word = group(at).load(Ordering::Acquire);
+        *word = group(at).load(mutant::ordering("word_relaxed", Ordering::Acquire));
     }
     let (looked_at, phases) = wide::look_at_groups(core, &entities[..wanted * GROUP_LEN]);
     let mut condemned = 0;
@@ -312,8 +312,9 @@ fn destroy_groups(core: &Core, freed: &mut Freed<'_>, entities: &[Entity]) -> us
         }
         let dead = group::after_death(word, ALL_LANES);
         // Ordering: as in `Core::kill`.
+        let order = mutant::ordering("word_release", Ordering::AcqRel);
         if group(at)
-            .compare_exchange(word, dead, Ordering::AcqRel, Ordering::Relaxed)
+            .compare_exchange(word, dead, order, Ordering::Relaxed)
             .is_err()
         {
             // Somebody destroys there too. The rest is for the slower path.
@@ -439,7 +440,9 @@ pub(crate) fn kill_expected(core: &Core, number: u32, expected: &Expected) -> Di
         } else {
             group::after_death(phases, alive)
         };
-        match group.compare_exchange_weak(phases, dead, Ordering::AcqRel, Ordering::Acquire) {
+        // Ordering: as in `Core::kill`.
+        let order = mutant::ordering("batch_release", Ordering::AcqRel);
+        match group.compare_exchange_weak(phases, dead, order, Ordering::Acquire) {
             Ok(_) => {
                 bury(core, number, expected, alive);
                 return died;

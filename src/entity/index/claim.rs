@@ -156,12 +156,13 @@ impl Core {
     /// Whether a slot of a word is free.
     #[inline]
     fn has_free(&self, word: u32) -> bool {
-        // Ordering: Acquire, so that a look after a hint was set is a look after it was set.
+        // Ordering: Acquire, so that the span word is looked at after the claim word: slots that somebody gathers
+        // are not passed by between the two. What is free is claimed by a read-modify-write anyway.
         //
         // SAFETY: callers pass words below `WORDS`.
         let (span, claims) = unsafe { (self.span(span::of(word)), self.claims(word)) };
         claims.load(Ordering::Acquire) != 0
-            || span::whole(span.load(Ordering::Acquire)) & span::lane(word) != 0
+            || span::whole(span.load(Ordering::Relaxed)) & span::lane(word) != 0
     }
 
     /// The slots of a word that are not free. Looked at in the middle of other threads' calls, it is
@@ -276,11 +277,11 @@ impl Core {
         while left != 0 {
             let lane = left.trailing_zeros();
             left &= left - 1;
-            // Ordering: Acquire, to look no earlier than the hint was set.
+            // Ordering: Relaxed: the Acquire above keeps the look behind it.
             //
             // SAFETY: a word of the span.
             let claims = unsafe { self.claims(cache.span * SPAN_WORDS + lane) };
-            if claims.load(Ordering::Acquire) != 0 {
+            if claims.load(Ordering::Relaxed) != 0 {
                 opened |= 1 << lane;
             }
         }
@@ -301,10 +302,10 @@ impl Core {
     /// `mark_closed` for a caller that has said that its hints lag.
     fn mark_span(&self, number: u32) {
         self.summary.mark_full(number as usize, || {
-            // Ordering: Acquire, to look no earlier than the hint was set.
+            // Ordering: Relaxed: see `Summary::mark_full`.
             //
             // SAFETY: callers pass spans below `SPANS`.
-            unsafe { self.span(number) }.load(Ordering::Acquire) == CLOSED
+            unsafe { self.span(number) }.load(Ordering::Relaxed) == CLOSED
         });
     }
 }

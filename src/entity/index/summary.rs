@@ -6,7 +6,7 @@
 //! Operations: `mark_full` (who filled a child), `mark_open` (who opened a full one), `find`.
 //!
 //! Invariant: once all calls have returned, a set bit stands over a full child. (A clear bit may
-//! stand over a full child: that costs a searcher one look, and it sets the bit.)
+//! stand over a full child: that costs a searcher one look. If the child is a leaf, the searcher sets the bit.)
 //!
 //! Why no open child stays hidden. The filler sets the bit *and then* looks at the child again; the
 //! opener changes the child *and then* clears the bit, always by a read-modify-write, never "only if
@@ -86,10 +86,10 @@ impl Summary {
         for level in 0..self.levels.len() {
             let bit = 1 << (child % FANOUT);
             let old = self.set(level, child / FANOUT, bit);
-            // Ordering: Acquire, to look at the child no earlier than the bit was set.
+            // Ordering: Relaxed, here and in `still_full`: the Acquire in `set` keeps the look behind it.
             let is_full = match level {
                 0 => still_full(),
-                _ => self.word(level - 1, child).load(Ordering::Acquire) == FULL,
+                _ => self.word(level - 1, child).load(Ordering::Relaxed) == FULL,
             };
             if !is_full && !mutant::active("summary_no_recheck") {
                 self.clear(level, child / FANOUT, bit);

@@ -6,5 +6,6 @@ mod said;
 mod beside;
 mod lent;
 mod misused;
+mod nested;
 mod order;
 mod runs;

@@ -93,6 +93,9 @@ impl<'w> ChunkView<'w> {
 
     /// The version at which a fragment was last lent for writing here, got new values, or was switched off or
     /// on; `None` for a tag that can not be switched.
+    ///
+    /// Processors that run side by side are kept apart by what their queries read, write and
+    /// [watch](crate::query::Changed): of another fragment it is chance whether this counts what is written meanwhile.
     #[must_use]
     pub fn change_version<T: Fragment>(&self) -> Option<u32> {
         let id = self.world.registry().of::<T>()?.id();

@@ -268,7 +268,7 @@ impl World {
         let count = there.chunk.len;
         let data = &self.archetypes[joining.archetype as usize];
         let open = data.groups[joining.group as usize].open.last();
-        // One that is half full, or meets an empty one, becomes an open chunk itself.
+        // One that is half full, or meets none with room, becomes an open chunk itself.
         let empty = there.chunk.capacity - count;
         let poured = count < empty && empty > of / LITTLE;
         if poured && let Some(&open) = open {

@@ -326,3 +326,28 @@ impl Lane {
         self.segments.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_private_chunks_record_is_one_cache_line_though_it_may_be_missing() {
+        assert_eq!(size_of::<Option<Private>>(), 64);
+    }
+
+    #[test]
+    fn what_a_private_chunk_is_to_its_lane_is_not_told_to_the_world_that_it_joins() {
+        let universe = Universe::new();
+        let draft = Draft::new(universe.registry(), &[], 1, 0).unwrap();
+        for (stream, is_own) in [(0, false), (7, true), (NONE - 1, true)] {
+            let chunk = draft.take_chunk(&universe, 0).unwrap();
+            let private = Private::new(chunk, stream, is_own);
+            assert_eq!((private.stream(), private.is_own()), (stream, is_own));
+            let chunk = private.into_chunk();
+            assert_eq!(chunk.open_at, NOT_OPEN);
+            // SAFETY: taken above, and used no more.
+            unsafe { universe.give_chunk(chunk.run) };
+        }
+    }
+}

@@ -8,6 +8,8 @@
 //! has been given. The observers of a world are that watcher.
 
 mod batch;
+#[cfg(test)]
+mod faults;
 mod observed;
 mod observers;
 

@@ -177,8 +177,9 @@ impl ParallelCommands {
     /// In an [ordered](crate::world::Universe::ordered) universe that is true of ids too, if the key is that of
     /// a [chunk](crate::query::ChunkView::sort_key) that the world had when `self` was made, or the number of
     /// a piece [that was asked for](World::parallel_commands_for); if no two recorders have one key at one
-    /// time; and if `self` was made after the last flush. Ids of other recorders are given by chance, and the
-    /// flush [counts them](crate::command::FlushReport::by_chance).
+    /// time; and if `self` was made after the last flush. (A batch or copies that a panic breaks off use up the ids of
+    /// what was to come.) Ids of other recorders are given by chance, and the flush
+    /// [counts them](crate::command::FlushReport::by_chance).
     #[must_use]
     pub fn open_at(&self, sort_key: u64) -> Commands<'_> {
         let stripe = self.stripes.as_deref().map(|stripes| {

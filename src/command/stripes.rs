@@ -151,6 +151,18 @@ impl Ids<'_> {
         }
     }
 
+    /// In an ordered universe, uses up so many ids as a call would have used that is broken off, by way of this place:
+    /// how many it got before depends on which recorders shared its lane, and the ids of those that come are not to.
+    #[cold]
+    pub(super) fn use_up(&mut self, universe: &Universe, place: Place, count: usize) {
+        if !universe.is_ordered() {
+            return;
+        }
+        // All at once: each is to be another one.
+        let ids = (0..count).map_while(|_| self.create(universe, Some(place)).ok());
+        universe.kill_slice(&ids.collect::<Vec<_>>());
+    }
+
     #[cold]
     fn create_in_order(
         &mut self,

@@ -1,8 +1,11 @@
 //! The same world, bit for bit, for any number of threads: ids, order in chunks, archetypes, reports.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
+use megachunk::fragment::{DynamicBundle, Value};
 use megachunk::prelude::*;
+use megachunk::world::Prototype;
 use rayon::ThreadPool;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -197,4 +200,68 @@ fn pieces_of_work_have_ids_of_their_own() {
         ids
     };
     assert_eq!(made(&[0, 1, 2, 3]), made(&[3, 1, 0, 2]));
+}
+
+/// So large that a chunk holds eight: the first four of a recorder go where those of other recorders are.
+#[derive(Clone, Copy)]
+struct Large([u64; 250]);
+
+/// Creates some singly, some in batches and as copies, which may be broken off.
+fn create(commands: &mut Commands<'_>, ant: &Prototype, seed: u64) {
+    for step in 0..8 {
+        let random = mix(seed << 8 | step);
+        let (count, stop) = (random % 7, random >> 8 & 7);
+        let make = |n: u64| {
+            if n == stop {
+                resume_unwind(Box::new("enough"));
+            }
+            (Large([seed << 32 | step << 8 | n; 250]),)
+        };
+        let _ = catch_unwind(AssertUnwindSafe(|| match random >> 16 & 3 {
+            0 => drop(commands.create_batch((0..count).map(make)).unwrap()),
+            1 => {
+                let make = |n| make(n as u64);
+                let made = commands.create_copies_with(ant, count as usize, make);
+                drop(made.unwrap());
+            }
+            _ => (0..count).for_each(|n| {
+                commands.create(make(n)).unwrap();
+            }),
+        }));
+    }
+}
+
+#[test]
+fn ids_do_not_say_which_recorders_had_one_lane_whatever_is_broken_off() {
+    // One recorder after the other, in one lane; or all at once, in a lane each; or two by two.
+    let made = |seed: u64, at_once: usize| {
+        let universe = Arc::new(Universe::ordered());
+        let mut world = World::of(&universe).unwrap();
+        let energy = Value::cloneable(world.registry(), Energy(7)).unwrap();
+        let ant = Prototype::new(world.registry(), DynamicBundle::new().with(energy)).unwrap();
+        let mut seen: Vec<(Entity, u64)> = Vec::new();
+        for round in 0..3 {
+            let commands = world.parallel_commands_for(8);
+            let pieces: Vec<u64> = (0..8).collect();
+            for pieces in pieces.chunks(at_once) {
+                let mut open: Vec<_> = pieces
+                    .iter()
+                    .map(|&piece| commands.open_at(piece))
+                    .collect();
+                for (commands, piece) in open.iter_mut().zip(pieces).rev() {
+                    create(commands, &ant, (seed * 3 + round) * 8 + piece);
+                }
+            }
+            assert_eq!(world.flush().by_chance, 0);
+            world.universe().check([&world]).unwrap();
+            let mut all = world.query::<(Entity, &Large), ()>().unwrap();
+            all.for_each(|(entity, large)| seen.push((entity, large.0[249])));
+        }
+        seen
+    };
+    for seed in 0..40 {
+        let alone = made(seed, 1);
+        assert_eq!(made(seed, 8), alone, "seed {seed}");
+        assert_eq!(made(seed, 2), alone, "seed {seed}");
+    }
 }

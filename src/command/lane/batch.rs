@@ -120,6 +120,7 @@ impl<'a> Unfinished<'a> {
             };
             let mut rows = BatchRows {
                 lane: self.lane,
+                ids,
                 private,
                 first: row,
                 count: 0,
@@ -133,7 +134,7 @@ impl<'a> Unfinished<'a> {
                 unsafe { bundle.write(columns.as_ptr(), (row + rows.count) as usize) };
                 rows.count += 1;
             }
-            self.made.push(rows.commit(ids)?);
+            self.made.push(rows.commit()?);
         }
         Ok(())
     }
@@ -156,19 +157,20 @@ impl Drop for Unfinished<'_> {
 }
 
 /// Rows of a private chunk that hold values and have no entities yet; if it is dropped, the values go.
-pub(super) struct BatchRows<'a> {
+pub(super) struct BatchRows<'a, 'q> {
     pub(super) lane: &'a mut Lane,
+    pub(super) ids: &'a mut Ids<'q>,
     pub(super) private: u32,
     pub(super) first: u32,
     pub(super) count: u32,
 }
 
-impl BatchRows<'_> {
+impl BatchRows<'_, '_> {
     /// Makes an entity of each row: where they are.
-    pub(super) fn commit(self, ids: &mut Ids<'_>) -> Result<Made, WorldError> {
+    pub(super) fn commit(self) -> Result<Made, WorldError> {
         let mut rows = core::mem::ManuallyDrop::new(self);
         let (private, first, count) = (rows.private, rows.first, rows.count);
-        let lane = &mut *rows.lane;
+        let BatchRows { lane, ids, .. } = &mut *rows;
         let chunk = &mut lane.privates[private as usize].chunk;
         // SAFETY: rows of the chunk.
         let handles = unsafe { chunk.handles().add(first as usize) };
@@ -205,7 +207,7 @@ impl BatchRows<'_> {
     }
 }
 
-impl Drop for BatchRows<'_> {
+impl Drop for BatchRows<'_, '_> {
     fn drop(&mut self) {
         let private = &self.lane.privates[self.private as usize];
         let draft = &self.lane.streams[private.stream() as usize].draft;
@@ -222,5 +224,10 @@ impl Drop for BatchRows<'_> {
             }
         }
         forget(panicked);
+        if std::thread::panicking() {
+            let place = place(private.chunk.run, self.first);
+            let count = self.count as usize;
+            self.ids.use_up(&self.lane.universe, place, count);
+        }
     }
 }

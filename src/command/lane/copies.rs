@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use super::batch::{AllMade, BatchRows, Made, Unfinished};
 use super::{Lane, NONE};
+use crate::archetype::place;
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityIndex, Full};
-use crate::fragment::panic::{refused, resume};
+use crate::fragment::panic::{note, refused, resume};
 use crate::fragment::{Bundle, FragmentId, none_twice};
 use crate::world::prototype::{Filling, PAST, Target};
 use crate::world::{COLUMNS, Prototype, TypeHasher, WorldError};
@@ -125,9 +126,18 @@ impl Lane {
             let write = |_: usize, to: &Target<'_>, columns: &Columns, made: &mut usize| {
                 write(number, to, columns, made);
             };
-            let made = batch
-                .lane
-                .copy_rows(way, prototype, (most, past), ids, write)?;
+            let lane = &mut *batch.lane;
+            let mut made = None;
+            let mut panicked = None;
+            note(&mut panicked, || {
+                made = Some(lane.copy_rows(way, prototype, (most, past), ids, write));
+            });
+            let Some(made) = made else {
+                lane.use_up(way, ids, count - number);
+                resume(panicked);
+                unreachable!("no rows were made, because of a panic");
+            };
+            let made = made?;
             number += made.2 as usize;
             batch.made.push(made);
         }
@@ -138,6 +148,15 @@ impl Lane {
             self.take_copied_templates(way, prototype);
         }
         Ok(made)
+    }
+
+    /// A call has been broken off that still had so many copies to make.
+    #[cold]
+    fn use_up(&self, way: u32, ids: &mut Ids<'_>, count: usize) {
+        let stream = &self.streams[self.copy_ways[way as usize].stream as usize];
+        if let Some(private) = self.privates.get(stream.current as usize) {
+            ids.use_up(&self.universe, place(private.chunk.run, 0), count);
+        }
     }
 
     /// Creates copies where the next ones go, `most` at most, past the caches or not: where they are.
@@ -165,11 +184,12 @@ impl Lane {
         resume(unsafe { filling.fill(prototype, &to, &mut write) });
         let rows = BatchRows {
             lane: self,
+            ids,
             private,
             first,
             count,
         };
-        rows.commit(ids)
+        rows.commit()
     }
 
     /// The way of a prototype's copies, of which `of` writes some fragments.

@@ -106,7 +106,11 @@ fn every_contender_gets_through_every_workload_on_worlds() {
         for entrant in registry.worlds() {
             for threads in [1, 2] {
                 if workload.runs_on(threads) && entrant.is_admitted(workload, threads) {
-                    let subject = entrant.set_up(workload, threads, Size::Small).unwrap();
+                    let subject = match entrant.set_up(workload, threads, Size::Small) {
+                        // By the pool of the process, which has other than so many threads; or by none.
+                        Err(_) if matches!(workload, EcsWorkload::ScheduleFromMain) => continue,
+                        subject => subject.unwrap(),
+                    };
                     run(&pool, threads, rows, &subject);
                 }
             }

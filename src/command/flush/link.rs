@@ -1,15 +1,19 @@
 //! Created entities join the world: whole chunks are taken over as they are, the rest tops up what has room.
 
+use core::iter::successors;
+
 use crate::archetype::{Archetype, Carry, Chunk, Draft, Edge, Row, SharedId, copy_rows, set_bits};
 use crate::command::flush::Flush;
-use crate::command::lane::{Lane, NONE, Private, Template};
+use crate::command::lane::{Lane, NONE, Part, Private, Span, Template};
 use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{FragmentError, Value};
 use crate::memory::prefetch;
 use crate::world::{World, WorldError};
 
 /// A chunk that is less than half full joins as it is, if what is empty in it is no more than one in so many of the
-/// rows that its part has in all: little is lost then, and half a long chunk takes long to copy.
+/// rows that its part has in all: little is lost then, and half a long chunk takes long to copy. For the same reason
+/// the first rows of so long a part, which the recorder put into the nursery, have a chunk to themselves: the nursery,
+/// if it holds nothing else.
 const LITTLE: u32 = 16;
 
 /// For so many chunks memory is asked at a time: for the directory's entries of these, and for the records of as many
@@ -32,6 +36,46 @@ struct Joining {
     same_layout: bool,
 }
 
+/// Where the rows go that a part has in nurseries. Which of the last two it is depends on who shared the lane, and
+/// must not be seen.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FirstRows {
+    /// Where there is room.
+    Anywhere,
+    /// Into a chunk of their own.
+    Apart,
+    /// Nowhere: this private chunk holds them, and nothing else.
+    Alone(u32),
+}
+
+impl FirstRows {
+    fn of(part: &Part, lane: &Lane, privates: &[Option<Private>]) -> Self {
+        let least = lane.streams[part.stream as usize].draft.least_capacity;
+        if part.rows / LITTLE < least.div_ceil(2) {
+            return Self::Anywhere;
+        }
+        let spans = successors(lane.spans.get(part.first_span as usize), |span| {
+            lane.spans.get(span.next as usize)
+        });
+        let in_nurseries = |span: &&Span| {
+            let private = privates[span.private as usize].as_ref();
+            private.is_some_and(|private| !private.is_own())
+        };
+        let mut spans = spans.filter(|span| span.count > 0).take_while(in_nurseries);
+        match (spans.next(), spans.next()) {
+            (None, _) => Self::Anywhere,
+            (Some(span), None)
+                if privates[span.private as usize]
+                    .as_ref()
+                    .is_some_and(|nursery| nursery.chunk.len == span.count) =>
+            {
+                Self::Alone(span.private)
+            }
+            _ => Self::Apart,
+        }
+    }
+}
+
 impl Flush<'_> {
     /// Lets all that one recorder has created join.
     pub(super) fn link(&mut self, world: &mut World, lane: usize, segment: usize) {
@@ -45,6 +89,7 @@ impl Flush<'_> {
         }
         for part in parts {
             let part = &data.parts[part as usize];
+            let mut first_rows = FirstRows::of(part, data, privates);
             let mut joining = None;
             let mut span = part.first_span;
             let mut to_come = part.rows;
@@ -85,7 +130,8 @@ impl Flush<'_> {
                 let (mut done, mut refused) = (0, None);
                 let mut left = rows.first..rows.first + rows.count;
                 if let Some(Ok(joining)) = &joining {
-                    let whole = there.is_own() && joining.same_layout;
+                    let whole = joining.same_layout
+                        && (there.is_own() || first_rows == FirstRows::Alone(rows.private));
                     let result = if whole {
                         let chunks = &mut world.archetypes[joining.archetype as usize].chunks;
                         if chunks.len() == chunks.capacity() {
@@ -100,7 +146,15 @@ impl Flush<'_> {
                             first: rows.first,
                             count: rows.count,
                         };
-                        world.pour(rows, joining, &mut self.panicked)
+                        let apart = first_rows == FirstRows::Apart && joining.same_layout;
+                        if apart {
+                            first_rows = FirstRows::Anywhere;
+                        }
+                        if apart && !world.begin_chunk(joining, &mut self.panicked) {
+                            Ok(0)
+                        } else {
+                            world.pour(rows, joining, &mut self.panicked)
+                        }
                     };
                     match result {
                         Ok(count) => done = count,
@@ -306,6 +360,24 @@ impl World {
             self.gather_created(joining.archetype, Row { chunk, row: 0 }, all);
         }
         Ok(count)
+    }
+
+    /// Adds a chunk, as short as a nursery, for the rows that are poured next; if there is no memory, they go where there
+    /// is room. `false` if a template's `clone` panicked: they are not to go anywhere then, as if the chunk were theirs.
+    fn begin_chunk(&mut self, joining: &Joining, panicked: &mut Panicked) -> bool {
+        let version = self.version();
+        let data = &mut self.archetypes[joining.archetype as usize];
+        let before = panicked.take();
+        let mut added = None;
+        note(panicked, || {
+            added = Some(data.add_chunk_of(&self.universe, self.number, joining.group, 0));
+        });
+        let whole = panicked.is_none();
+        *panicked = first(before, panicked.take());
+        if let Some(Ok(position)) = added {
+            data.chunks[position as usize].begin_at(version);
+        }
+        whole
     }
 
     /// Copies rows of a private chunk to where there is room. How many joined, and why not all.

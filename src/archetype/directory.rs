@@ -21,13 +21,11 @@ const SMALL: usize = 4 << 12;
 const ARCHETYPE_BITS: u32 = 20;
 const POSITION_BITS: u32 = 22;
 const SUB_BITS: u32 = 6;
-/// The archetype that the directory names for chunks that recorders fill.
-const PRIVATE: u32 = ARCHETYPES as u32 - 1;
 /// The world that it names for chunks that are no world's.
 const NOBODY: u16 = u16::MAX;
 
-/// The number of a 16 KiB chunk → whose it is, if it is one that a place names: `world + 1 16 | archetype 20 | position 22 | which of its run 6`; 0 where it
-/// is nobody's.
+/// The number of a 16 KiB chunk → whose it is, if it is one that a place names: `world + 1 16 | archetype 20 | position 22 | which of its run 6`;
+/// `0 16 | world + 1 20 | number 22 | which of its run 6` if it is a recorder's yet; 0 where it is nobody's.
 #[derive(Debug)]
 pub(crate) struct Directory(Table<AtomicU64>);
 
@@ -54,11 +52,12 @@ impl Owner {
         (self.0 >> SUB_BITS) as u32 & ((1 << POSITION_BITS) - 1)
     }
 
-    /// The world for which a recorder fills the chunk, which is in no archetype yet; `None` of any other
-    /// chunk.
-    pub(crate) fn private_of(self) -> Option<u16> {
-        let private = self.archetype() == PRIVATE && self.world() == NOBODY;
-        private.then(|| self.position() as u16)
+    /// The world for which a recorder fills the chunk, which is in no archetype yet, and the chunk's number among the
+    /// recorder's; `None` of any other chunk.
+    #[inline]
+    pub(crate) fn private_of(self) -> Option<(u16, u32)> {
+        let world = self.archetype().checked_sub(1)?;
+        (self.world() == NOBODY).then_some((world as u16, self.position()))
     }
 
     /// Which of the run's chunks this is.
@@ -171,10 +170,11 @@ impl Directory {
         prefetch(self.0.get(chunk.run.first() as usize));
     }
 
-    /// Says that a chunk is filled by a recorder for a world, and is in no archetype of it yet. Lock-free,
-    /// from any thread that has the chunk to itself.
-    pub(crate) fn enter_private(&self, chunk: &Chunk, world: u16) {
-        let owner = u64::from(PRIVATE) << (POSITION_BITS + SUB_BITS) | u64::from(world) << SUB_BITS;
+    /// Says that a chunk is filled by a recorder for a world, under a number, and is in no archetype of it yet.
+    /// Lock-free, from any thread that has the chunk to itself.
+    pub(crate) fn enter_private(&self, chunk: &Chunk, world: u16, number: u32) {
+        let world = u64::from(world) + 1;
+        let owner = world << (POSITION_BITS + SUB_BITS) | u64::from(number) << SUB_BITS;
         // Ordering: Relaxed. Who follows an entity's place here has read the place by Acquire, and it
         // was published after this.
         for (entry, sub) in self.of(chunk).iter().zip(0..) {

@@ -30,13 +30,12 @@ impl Lane {
                 )
             });
             let stream = self.streams.get(private.stream() as usize);
-            let known = self.private_of.get(&chunk.run.first()) == Some(&number);
-            found.expect(stream.is_some() && known, at, || {
-                "nobody knows what it is for, or whose it is".into()
+            found.expect(stream.is_some(), at, || {
+                "nobody knows what it is for".into()
             });
             for sub in 0..chunk.named() {
                 let owner = self.universe.directory().owner_of(chunk.run.first() + sub);
-                let mine = owner.private_of() == Some(self.world) && owner.sub() == sub;
+                let mine = owner.private_of() == Some((self.world, number)) && owner.sub() == sub;
                 found.expect(mine, at, || {
                     format!("the directory says of its part {sub}: {owner:?}")
                 });

@@ -377,7 +377,8 @@ impl World {
                 EntityError::new(entity, EntityFault::Destroyed).into()
             }
             Ok(Some(place))
-                if self.universe.directory().owner(place).private_of() == Some(self.number) =>
+                if (self.universe.directory().owner(place).private_of())
+                    .is_some_and(|(world, _)| world == self.number) =>
             {
                 WorldError::Pending { entity }
             }

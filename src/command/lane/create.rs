@@ -214,11 +214,10 @@ impl Lane {
     fn take_private(&mut self, stream: u32, shift: u32, own: bool) -> Result<u32, WorldError> {
         let draft = &self.streams[stream as usize].draft;
         self.privates.reserve(1);
-        self.private_of.reserve(1);
         let chunk = draft.take_chunk(&self.universe, shift)?;
-        self.universe.directory().enter_private(&chunk, self.world);
         let private = self.privates.len() as u32;
-        self.private_of.insert(chunk.run.first(), private);
+        let directory = self.universe.directory();
+        directory.enter_private(&chunk, self.world, private);
         self.privates.push(Private::new(chunk, stream, own));
         Ok(private)
     }
@@ -227,13 +226,14 @@ impl Lane {
     pub(in crate::command) fn find(&self, entity: Entity) -> Option<(u32, u32)> {
         let place = self.universe.index().place_of(entity)?;
         let owner = self.universe.directory().owner(place);
-        if owner.private_of() != Some(self.world) {
+        let (world, private) = owner.private_of()?;
+        let data = self.privates.get(private as usize)?;
+        // Another recorder's chunk may have this number too.
+        let sub = owner.sub();
+        if world != self.world || data.chunk.run.first() + sub != place.chunk() {
             return None;
         }
-        let sub = owner.sub();
-        let private = *self.private_of.get(&place.chunk().checked_sub(sub)?)?;
         let row = sub * ROWS_PER_CHUNK + place.row();
-        let data = &self.privates[private as usize];
         // Created by the open recorder, not by one before.
         let part = self.streams[data.stream() as usize].part;
         let mut span = self.parts.get(part as usize)?.first_span;

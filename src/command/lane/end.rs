@@ -77,7 +77,6 @@ impl Lane {
 
     /// Keeps the nurseries, and gives other chunks back that were not handed over.
     fn keep_nurseries(&mut self, mut left: Vec<Option<Private>>) {
-        self.private_of.clear();
         let mut nurseries = vec![NONE; self.streams.len()];
         // Most have been handed over.
         let still = left
@@ -93,7 +92,8 @@ impl Lane {
             if stream.is_some_and(|stream| stream.nursery == at as u32) {
                 let number = self.privates.len() as u32;
                 nurseries[private.stream() as usize] = number;
-                self.private_of.insert(private.chunk.run.first(), number);
+                let directory = self.universe.directory();
+                directory.enter_private(&private.chunk, self.world, number);
                 self.privates.push(private);
             } else {
                 give_back(&self.universe, &private.chunk);

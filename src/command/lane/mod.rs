@@ -228,8 +228,6 @@ pub(crate) struct Lane {
     copy_ways: Vec<CopyWay>,
     copy_way_of: ByType<CopyKey, u32>,
     recent_copies: Recent<CopyKey, u32>,
-    /// First 16 KiB chunk of a run → the private chunk that it is of.
-    pub(in crate::command) private_of: HashMap<u32, u32>,
     /// Where the recorder that is open began.
     began: (u32, u32),
     /// Ids that depend on which thread was quicker, although they were not to.
@@ -268,7 +266,6 @@ impl Lane {
             copy_ways: Vec::new(),
             copy_way_of: HashMap::default(),
             recent_copies: Recent::new(),
-            private_of: HashMap::new(),
             began: (0, 0),
             by_chance: 0,
             outdated: false,

@@ -54,6 +54,36 @@ fn what_is_created_lives_at_once_and_joins_with_the_flush() {
 }
 
 #[test]
+fn a_recorder_lends_what_it_has_created_and_nothing_of_another_ones() {
+    let mut world = World::new();
+    for round in 0..3 {
+        let commands = world.parallel_commands();
+        let (mut here, mut there) = (commands.open_at(0), commands.open_at(1));
+        // Chunks of both have the same numbers, rows and length.
+        let rows = [1, 40_000][usize::from(round > 0)];
+        let mine: Vec<Entity> = (0..rows)
+            .map(|n| here.create((position(n),)).unwrap())
+            .collect();
+        let yours: Vec<Entity> = (0..rows)
+            .map(|n| there.create((position(n),)).unwrap())
+            .collect();
+        for (n, (&mine, &yours)) in (0..).zip(mine.iter().zip(&yours)) {
+            assert_eq!(here.get::<Position>(mine).unwrap(), &position(n));
+            assert_eq!(there.get::<Position>(yours).unwrap(), &position(n));
+            assert!(here.get::<Position>(yours).is_err());
+            assert!(there.get::<Position>(mine).is_err());
+        }
+        // What one before has created is not the next one's either, though it has the lane.
+        drop(here);
+        let here = commands.open_at(2);
+        assert!(here.get::<Position>(mine[0]).is_err());
+        drop((here, there));
+        assert_eq!(world.flush().created, 2 * rows as usize);
+        world.check().unwrap();
+    }
+}
+
+#[test]
 fn many_are_created_one_by_one_and_in_batches_and_none_is_lost() {
     for count in [1_u32, 40, 75, 76, 150, 151, 1_000, 20_000, 200_000] {
         let mut world = World::new();

@@ -139,7 +139,9 @@ impl Flush<'_> {
                             let later = to_come.div_ceil(there.chunk.capacity) as usize;
                             chunks.reserve(1 + later.min(chunks_to_come - 1));
                         }
-                        world.take_over(private, part.rows, joining, &mut self.panicked)
+                        // A nursery as it is, however little is in it: elsewhere these rows would be alone as well.
+                        let of = if there.is_own() { part.rows } else { u32::MAX };
+                        world.take_over(private, of, joining, &mut self.panicked)
                     } else {
                         let rows = Rows {
                             chunk: &mut there.chunk,

@@ -211,7 +211,7 @@ struct Large([u64; 250]);
 fn create(commands: &mut Commands<'_>, ant: &Prototype, seed: u64) {
     for step in 0..8 {
         let random = mix(seed << 8 | step);
-        let many = 1 + 20 * u64::from(mix(seed) % 3 == 0 && random >> 24 & 1 == 0);
+        let many = 1 + 20 * u64::from(mix(seed).is_multiple_of(3) && random >> 24 & 1 == 0);
         let (count, stop) = (random % 7 * many, (random >> 8 & 7) * many);
         let make = |n: u64| {
             if n == stop {

@@ -90,6 +90,9 @@ impl Flush<'_> {
         for part in parts {
             let part = &data.parts[part as usize];
             let mut first_rows = FirstRows::of(part, data, privates);
+            // Why some of these were refused; `None` inside: users' code panicked. What the part has in its next nursery
+            // is refused with them, as it would be if it lay in the same one.
+            let mut lost: Option<Option<WorldError>> = None;
             let mut joining = None;
             let mut span = part.first_span;
             let mut to_come = part.rows;
@@ -111,7 +114,8 @@ impl Flush<'_> {
                 let chunks_to_come = privates.len() - at;
                 let private = &mut privates[at];
                 let Some(there) = private else { continue };
-                if joining.is_none() {
+                let is_lost = lost.is_some() && !there.is_own();
+                if joining.is_none() && !is_lost {
                     // They are of this composition alone: what was said of the others stands again afterwards.
                     let mut before = Vec::new();
                     for template in templates.clone().filter(|own| own.stream == part.stream) {
@@ -129,7 +133,9 @@ impl Flush<'_> {
                 }
                 let (mut done, mut refused) = (0, None);
                 let mut left = rows.first..rows.first + rows.count;
-                if let Some(Ok(joining)) = &joining {
+                if let Some(Ok(joining)) = &joining
+                    && !is_lost
+                {
                     let whole = joining.same_layout
                         && (there.is_own() || first_rows == FirstRows::Alone(rows.private));
                     let result = if whole {
@@ -175,6 +181,9 @@ impl Flush<'_> {
                 if done < rows.count
                     && let Some(there) = private
                 {
+                    if !there.is_own() {
+                        refused = lost.take().unwrap_or(refused);
+                    }
                     let why = || match (&joining, &refused) {
                         (Some(Err(error)), _) => Some(error),
                         (_, why) => why.as_ref(),
@@ -186,6 +195,9 @@ impl Flush<'_> {
                         let error = why()
                             .map_or(WorldError::Interrupted, |error| error.for_another(entity));
                         self.report.refused.push((entity, error));
+                    }
+                    if !there.is_own() {
+                        lost = Some(refused);
                     }
                     let more = end_rows(world, draft, &there.chunk, left);
                     self.panicked = first(self.panicked.take(), more);

@@ -279,3 +279,76 @@ fn whichever_chunk_copies_do_not_get_none_of_them_is_created() {
         assert!(left < 64);
     }
 }
+
+/// So large that a chunk holds eight: of a hundred, the first four are in nurseries.
+#[derive(Clone, Copy)]
+struct Vast([u64; 250]);
+#[derive(Clone)]
+struct Weather(#[expect(dead_code, reason = "it is dropped")] Counted);
+
+#[test]
+fn whichever_chunk_a_flush_does_not_get_for_long_parts_the_rest_is_done() {
+    let mut scarce = Scarce::new();
+    // In one lane, or in one each.
+    for (kind, at_once) in [(0, 1), (0, 3), (1, 1), (1, 3), (2, 1), (2, 3)] {
+        let mut whole = 0;
+        for left in 0.. {
+            scarce.leave(64);
+            let alive = Arc::new(AtomicUsize::new(0));
+            let mut world = World::of(&scarce.universe).unwrap();
+            world.resources_mut().insert(Told::default());
+            let created = |batch: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {
+                let new: Vec<Entity> = batch.entities().collect();
+                let told = batch.resources_mut().get_mut::<Told>();
+                told.unwrap().created.extend(new);
+            };
+            world
+                .observe::<Vast, ()>(Observed::CREATE, created)
+                .unwrap();
+            let mut new = Vec::new();
+            {
+                let commands = world.parallel_commands();
+                for counts in [3, 3, 100, 2, 70].chunks(at_once) {
+                    let mut open: Vec<_> = counts.iter().map(|_| commands.open()).collect();
+                    for (commands, &count) in open.iter_mut().zip(counts) {
+                        for n in 0..count {
+                            let plain = (Vast([n; 250]), Counted::new(&alive));
+                            let made = match kind {
+                                0 => commands.create(plain),
+                                1 => commands.create(plain.shared(Team(count as u32))),
+                                _ => {
+                                    commands.create(plain.per_chunk(Weather(Counted::new(&alive))))
+                                }
+                            };
+                            new.push((made.unwrap(), n));
+                        }
+                    }
+                }
+            }
+            scarce.leave(left);
+            let report = world.flush();
+            scarce.check(&world);
+            let refused = |entity| report.refused.iter().any(|(named, _)| *named == entity);
+            for (entity, error) in &report.refused {
+                assert!(matches!(error, WorldError::Chunk(_)), "{entity}: {error}");
+            }
+            for &(entity, n) in &new {
+                assert_eq!(world.exists(entity), !refused(entity));
+                let value = world.get::<Vast>(entity).ok();
+                assert_eq!(value.map(|v| v.0[249]), (!refused(entity)).then_some(n));
+            }
+            let told = world.resources_mut().remove::<Told>().unwrap();
+            assert_eq!(told.created.len(), report.created);
+            assert_eq!(report.created + report.refused.len(), new.len());
+            assert_eq!(world.count(), report.created);
+            scarce.leave(64);
+            drop(world);
+            assert_eq!(alive.load(Ordering::Relaxed), 0);
+            whole += usize::from(report.refused.is_empty());
+            if whole > 4 {
+                break;
+            }
+            assert!(left < 64);
+        }
+    }
+}

@@ -17,7 +17,6 @@ use crate::world::{Attachment, Seat, World};
 /// What a world and its recorders share.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    pub(super) seat: Arc<Seat>,
     pub(super) lanes: Pool<Lane>,
     /// What flushes need: one at a time, if they do not nest.
     pub(super) memory: Pool<Memory>,
@@ -27,6 +26,8 @@ pub(crate) struct Queue {
     chunks: AtomicU32,
     /// The world has ended.
     ended: AtomicU32,
+    /// Goes last, after the lanes: the directory names their chunks by the world's number, which goes with it.
+    pub(super) seat: Arc<Seat>,
 }
 
 const GROW: u32 = 1 << 31;
@@ -34,12 +35,12 @@ const GROW: u32 = 1 << 31;
 impl Queue {
     fn new(seat: &Arc<Seat>) -> Self {
         Self {
-            seat: Arc::clone(seat),
             lanes: Pool::new(),
             memory: Pool::new(),
             recorders: Openings::new(),
             chunks: AtomicU32::new(1 | GROW),
             ended: AtomicU32::new(0),
+            seat: Arc::clone(seat),
         }
     }
 

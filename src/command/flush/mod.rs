@@ -1,7 +1,7 @@
 //! The flush: what recorders have left is applied.
 //!
 //! 1. Recorders are put in order: by sort key, then by when they were opened.
-//! 2. What they created joins the world ([`link`]).
+//! 2. What they created joins the world ([`link`], [`join`]).
 //! 3. Commands are brought to the chunks of their entities ([`locate`]) and merged to one net change for
 //!    each ([`merge`]); those that come in the order of rows, by runs of them ([`sweep`]); those that all do the same,
 //!    by marks on rows ([`alike`]).
@@ -19,6 +19,7 @@
 
 mod alike;
 mod apply;
+mod join;
 mod link;
 mod locate;
 mod memory;

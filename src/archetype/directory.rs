@@ -12,7 +12,7 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Rows that one 16 KiB chunk's number can name.
 pub(crate) const ROWS_PER_CHUNK: u32 = 2_048;
-/// Archetypes that a world can have, and one that none has.
+/// Numbers for archetypes. A world uses all but the last.
 pub(crate) const ARCHETYPES: usize = 1 << 20;
 /// Bytes of the table that lie before the first border of a huge page, the entries of the first 32 MiB of chunks: a small
 /// world is not to cost a whole one. A multiple of a page, and other than those of the index's tables: their first

@@ -13,6 +13,7 @@ use megachunk::query::Moved;
 use megachunk::world::{Budget, Prototype};
 
 use crate::counted::{Counted, FUSE, burn};
+use crate::dice::mix;
 
 /// So large that a chunk holds eight: the first four of a recorder go where those of other recorders are.
 #[derive(Clone, Copy)]
@@ -56,12 +57,6 @@ const PIECES: u64 = 8;
 /// Seeds: thousands, if somebody looks for faults.
 fn seeds() -> u64 {
     std::env::var("MEGACHUNK_LANE_SEEDS").map_or(6, |seeds| seeds.parse().expect("a number"))
-}
-
-fn mix(mut n: u64) -> u64 {
-    n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    n ^ n >> 31
 }
 
 /// Who shares a lane.

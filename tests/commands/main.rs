@@ -4,6 +4,7 @@
 mod counted;
 
 mod copies;
+mod dice;
 mod lanes;
 mod ordered;
 mod panics;

@@ -8,6 +8,8 @@ use megachunk::prelude::*;
 use megachunk::world::Prototype;
 use rayon::ThreadPool;
 
+use crate::dice::mix;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Energy(u64);
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,12 +26,6 @@ const THREADS: [usize; 5] = [1, 2, 3, 4, 8];
 /// Seeds: 1,000 in a whole run.
 fn seeds() -> u64 {
     std::env::var("MEGACHUNK_ORDER_SEEDS").map_or(12, |seeds| seeds.parse().expect("a number"))
-}
-
-fn mix(mut n: u64) -> u64 {
-    n = (n ^ n >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    n = (n ^ n >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    n ^ n >> 31
 }
 
 /// What a worker records for one entity.

@@ -20,6 +20,18 @@ struct More {
     /// Where the arrays are, if not where the archetype says.
     refit: Option<Refit>,
 }
+/// How a chunk's arrays are found. A byte with room for more: a list of chunks says with it, too, that it is one of many,
+/// so that a walk over many small archetypes asks one question of each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// It is one of the archetype's shortest chunks: its arrays begin where the archetype says.
+    Shortest,
+    /// It is longer: offsets count several times.
+    Longer,
+    /// They do not lie where the archetype says: see [`Refit`].
+    Refit,
+}
+
 /// "In no list of chunks with room."
 pub(crate) const NOT_OPEN: u32 = u32::MAX;
 
@@ -37,8 +49,7 @@ pub(crate) struct Chunk {
     /// It is so many times as long as the archetype's shortest chunks, and so is each of its arrays: all offsets
     /// count as many times. (Not its logarithm: walks over many small archetypes feel how long a shift takes.)
     scale: u8,
-    /// Its arrays do not lie where the archetype says: see [`Refit`].
-    is_refit: bool,
+    form: Form,
     pub(crate) run: Run,
     /// Which combination of shared values it belongs to.
     pub(crate) group: u32,
@@ -75,7 +86,7 @@ impl Chunk {
             len: 0,
             capacity: capacity << shift,
             scale: 1 << shift,
-            is_refit: false,
+            form: Form::of(1 << shift),
             run,
             group,
             open_at: NOT_OPEN,
@@ -93,16 +104,23 @@ impl Chunk {
             base: self.base.as_ptr(),
             scale: self.scale,
         };
-        (!self.is_refit).then_some(arrays)
+        (self.form != Form::Refit).then_some(arrays)
     }
 
     /// The array that begins at `offset` in the shortest chunks of the archetype.
     #[inline(always)]
     pub(crate) fn array(&self, offset: u32) -> *mut u8 {
-        if self.is_refit {
-            return self.refit_array(offset);
+        match self.form {
+            Form::Shortest => self.base.as_ptr().wrapping_add(offset as usize),
+            Form::Longer => self.own_array(offset),
+            Form::Refit => self.refit_array(offset),
         }
-        self.own_array(offset)
+    }
+
+    /// Whether it is one of the archetype's shortest chunks, whose arrays begin where the archetype says.
+    #[inline(always)]
+    pub(crate) fn is_shortest(&self) -> bool {
+        self.form == Form::Shortest
     }
 
     /// The array that begins at `offset`, where it is in chunks that are cut out for the archetype.
@@ -141,7 +159,10 @@ impl Chunk {
     pub(crate) fn refit_to(&mut self, refitting: Refitting, version: u32) {
         let before = self.more.take().and_then(|more| more.refit);
         let (refit, columns) = refitting.finish(before);
-        self.is_refit = refit.is_some();
+        self.form = match refit {
+            Some(_) => Form::Refit,
+            None => Form::of(self.scale),
+        };
         self.more = More::new(columns, version, refit);
         self.begin_at(version);
     }
@@ -242,6 +263,16 @@ impl Chunk {
     pub(crate) fn filled(&mut self, version: u32) {
         self.filled_version = version;
         self.order_version = version;
+    }
+}
+
+impl Form {
+    /// That of a chunk which is cut out for its archetype, so many times as long as the shortest.
+    fn of(scale: u8) -> Self {
+        match scale {
+            1 => Self::Shortest,
+            _ => Self::Longer,
+        }
     }
 }
 

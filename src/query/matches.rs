@@ -22,6 +22,8 @@ pub(crate) struct MatchList<D: QueryData, F: QueryFilter> {
     all: Vec<Match<D, F>>,
     /// Some have masks.
     masked: bool,
+    /// All numbers are below it.
+    end: u32,
 }
 
 impl<D: QueryData, F: QueryFilter> Match<D, F> {
@@ -48,12 +50,26 @@ impl<D: QueryData, F: QueryFilter> MatchList<D, F> {
         Self {
             all: Vec::new(),
             masked: false,
+            end: 0,
         }
     }
 
-    /// To add archetypes where no bits decide, or where it is not known yet.
-    pub(super) fn plain(&mut self) -> &mut Vec<Match<D, F>> {
+    /// To add archetypes whose numbers are below `end`, where no bits decide, or where it is not known yet.
+    pub(super) fn plain(&mut self, end: u32) -> &mut Vec<Match<D, F>> {
+        self.end = end;
         &mut self.all
+    }
+
+    /// The archetypes' numbers are below it.
+    #[inline(always)]
+    pub(super) fn end(&self) -> usize {
+        self.end as usize
+    }
+
+    /// Whether bits decide in some of them.
+    #[inline(always)]
+    pub(super) fn is_masked(&self) -> bool {
+        self.masked
     }
 
     /// Asks for the masks of the archetypes from a position on.

@@ -335,7 +335,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
             filter: F::cursors(&self.filter, lists),
         };
         let first = self.matches.len();
-        let all = self.matches.plain();
+        let all = self.matches.plain(self.seen);
         let required = self.requirements.required();
         let cursor = |id| lists.cursor(id);
         let rarest = required.iter().min_by_key(|&id| cursor(id).left().len());

@@ -1,11 +1,12 @@
 //! `QueryRun`: a query on a world.
 
+use core::hint::assert_unchecked;
 use core::marker::PhantomData;
 use core::ops::Range;
 
 use crate::archetype::{Archetype, Chunk, ChunkList};
 use crate::query::masks::masked_rows;
-use crate::query::matches::Match;
+use crate::query::matches::{Match, MatchList};
 use crate::query::requirements::Mask;
 use crate::query::share::share_chunks;
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryIter};
@@ -50,6 +51,9 @@ fn pieces_of_rows(share: usize) -> Piece {
         longest: of(FIRST_PIECES) as u32,
     }
 }
+
+/// The bits that decide row by row, if any do.
+type Masks<'a> = Option<&'a [Mask]>;
 
 /// What of a world a run sees.
 #[derive(Clone, Copy)]
@@ -103,7 +107,7 @@ impl<'a> Scope<'a> {
                 D::ahead(known.data, self.show(archetype, next));
             }
             if let Some(view) = self.view(known, archetype, chunk) {
-                visit.chunk(known, view);
+                visit.chunk(known, view, known.masks());
             }
         }
     }
@@ -112,7 +116,7 @@ impl<'a> Scope<'a> {
 /// What is done with the chunks that a run sees. No closure: it is called from two loops, and must be inlined in
 /// both.
 trait Visit<'a, D: QueryData, F: QueryFilter> {
-    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>);
+    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>, masks: Masks<'a>);
 }
 
 /// Lends each entity.
@@ -131,9 +135,11 @@ where
     E: FnMut(D::Item<'a>),
 {
     #[inline(always)]
-    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>) {
+    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>, masks: Masks<'a>) {
+        // Before it is noted what is lent: see `QueryData::fetch`.
+        let len = view.len();
         let fetch = D::fetch(known.data, view);
-        lend_rows(known, fetch, view.chunk, 0..view.len(), &mut self.0);
+        lend_rows::<D>(masks, fetch, view.chunk, 0..len, &mut self.0);
     }
 }
 
@@ -144,7 +150,7 @@ where
     E: FnMut(ChunkView<'a>, D::Slices<'a>),
 {
     #[inline(always)]
-    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>) {
+    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>, _: Masks<'a>) {
         let len = view.len();
         let fetch = D::fetch(known.data, view);
         // SAFETY: the rows of the chunk; each chunk is lent once.
@@ -159,7 +165,7 @@ where
     E: FnMut(&'a Match<D, F>, ChunkView<'a>),
 {
     #[inline(always)]
-    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>) {
+    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>, _: Masks<'a>) {
         (self.0)(known, view);
     }
 }
@@ -181,7 +187,7 @@ unsafe impl<D: QueryData, F: QueryFilter> Sync for Span<'_, D, F> {}
 /// A query on a world: lends what the query says, in the order of archetypes, chunks and rows.
 #[must_use = "a query does nothing until it is run"]
 pub struct QueryRun<'q, D: QueryData, F: QueryFilter = ()> {
-    pub(super) matches: &'q [Match<D, F>],
+    pub(super) matches: &'q MatchList<D, F>,
     pub(super) world: &'q World,
     pub(super) since: u32,
     pub(super) version: u32,
@@ -230,33 +236,40 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     fn chunks<'a>(&'a self, mut visit: impl Visit<'a, D, F>) {
         let scope = self.scope();
         let archetypes = scope.world.archetypes.as_slice();
+        assert!(self.matches.end() <= archetypes.len());
         let enough = match self.matches.len() > NEAR {
             true => ENOUGH,
             false => u32::MAX,
         };
-        for (at, known) in self.matches.iter().enumerate() {
-            let archetype = &archetypes[known.archetype as usize];
+        let masked = self.matches.is_masked();
+        let mut left = &**self.matches;
+        while let [known, after @ ..] = left {
+            left = after;
+            // SAFETY: below the end of all numbers, which has just been compared.
+            let archetype = unsafe { archetypes.get_unchecked(known.archetype as usize) };
             match &archetype.chunks {
-                // Where archetypes are many, most have one chunk: the loop over them stays short.
-                ChunkList::One(chunk) => {
+                // Where archetypes are many, most have one chunk, as short as can be: the loop over them asks as few
+                // questions as it can.
+                ChunkList::One(chunk) if chunk.is_shortest() && !masked => {
                     if chunk.len >= enough {
-                        self.expect(at + AHEAD);
+                        self.expect(after.get(AHEAD - 1));
                     }
+                    // SAFETY: as has just been asked. (The compiler would ask again: what was asked for ahead may
+                    // have changed it, for all that it knows.)
+                    unsafe { assert_unchecked(chunk.is_shortest()) };
                     if let Some(view) = scope.view(known, archetype, chunk) {
-                        visit.chunk(known, view);
+                        visit.chunk(known, view, None);
                     }
                 }
-                ChunkList::Many(chunks) => scope.walk(known, archetype, chunks, &mut visit),
+                chunks => scope.walk(known, archetype, chunks, &mut visit),
             }
         }
     }
 
     /// Asks the processor for the only chunk of an archetype that comes soon.
     #[inline(always)]
-    fn expect(&self, at: usize) {
-        let Some(known) = self.matches.get(at) else {
-            return;
-        };
+    fn expect(&self, known: Option<&Match<D, F>>) {
+        let Some(known) = known else { return };
         let archetype = &self.world.archetypes[known.archetype as usize];
         if let ChunkList::One(chunk) = &archetype.chunks {
             D::ahead(known.data, self.scope().show(archetype, chunk));
@@ -297,9 +310,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         }
         self.par_chunks(|known, view| {
             let fetch = D::fetch(known.data, view);
-            lend_rows(known, fetch, view.chunk, 0..view.len(), &mut |item| {
-                each(item)
-            });
+            let (masks, rows) = (known.masks(), 0..view.len());
+            lend_rows::<D>(masks, fetch, view.chunk, rows, &mut |item| each(item));
         });
     }
 
@@ -338,8 +350,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
                     }
                     let begin = numbers.start.max(span.first) - span.first;
                     let end = (numbers.end - span.first).min(span.chunk.len as usize);
-                    lend_rows(
-                        span.known,
+                    lend_rows::<D>(
+                        span.known.masks(),
                         span.fetch,
                         span.chunk,
                         begin..end,
@@ -430,14 +442,14 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
 
 /// Lends rows of a chunk.
 #[inline(always)]
-fn lend_rows<'a, D: QueryData, F: QueryFilter>(
-    known: &Match<D, F>,
+fn lend_rows<'a, D: QueryData>(
+    masks: Masks<'_>,
     fetch: D::Fetch<'a>,
     chunk: &'a Chunk,
     rows: Range<usize>,
     each: &mut impl FnMut(D::Item<'a>),
 ) {
-    if let Some(masks) = known.masks() {
+    if let Some(masks) = masks {
         return lend_masked::<D>(masks, fetch, chunk, rows, each);
     }
     for row in rows {

@@ -500,6 +500,7 @@ impl Archetype {
                 self.release_chunk(universe, world, position);
             }
         }
+        self.chunks.shrink();
         before - self.chunks.len()
     }
 }

@@ -11,9 +11,14 @@ use crate::archetype::chunk::Chunk;
 #[derive(Debug)]
 pub(crate) enum ChunkList {
     One(Chunk),
-    /// None, or several; one only while there is room for more that were [expected](Self::reserve).
+    /// None, or several; one only while there is room for more that were [expected](Self::reserve), or [have
+    /// been](KEPT) there.
     Many(Vec<Chunk>),
 }
+
+/// A list with room for so many, or more, stays one: who had many chunks, and few entities in between, will have many
+/// again.
+const KEPT: usize = 16;
 
 impl ChunkList {
     /// Without a chunk.
@@ -47,13 +52,18 @@ impl ChunkList {
         }
     }
 
-    /// Adds a chunk behind the others.
-    pub(crate) fn push(&mut self, chunk: Chunk) {
-        self.reserve_one();
+    /// Adds a chunk behind the others; where it is.
+    #[inline]
+    pub(crate) fn push(&mut self, chunk: Chunk) -> &mut Chunk {
+        if !matches!(self, Self::Many(chunks) if chunks.len() < chunks.capacity()) {
+            self.reserve_one();
+        }
         match self {
             Self::Many(chunks) if chunks.capacity() > 0 => chunks.push(chunk),
             _ => *self = Self::One(chunk),
         }
+        let last = self.len() - 1;
+        &mut self[last]
     }
 
     /// Takes a chunk out; the last one comes to its place.
@@ -69,13 +79,10 @@ impl ChunkList {
             Self::Many(chunks) => chunks,
         };
         let chunk = chunks.swap_remove(position);
-        *self = match (chunks.len(), chunks.pop()) {
-            (0, _) => Self::new(),
-            (1, Some(only)) => Self::One(only),
-            (_, last) => {
-                chunks.extend(last);
-                Self::Many(chunks)
-            }
+        *self = match (chunks.len(), chunks.capacity()) {
+            (0, ..KEPT) => Self::new(),
+            (1, ..KEPT) => chunks.pop().map_or(Self::new(), Self::One),
+            _ => Self::Many(chunks),
         };
         chunk
     }
@@ -105,6 +112,20 @@ impl ChunkList {
             // SAFETY: the caller's.
             Self::Many(chunks) => unsafe { chunks.get_unchecked_mut(position as usize) },
             Self::One(chunk) => chunk,
+        }
+    }
+
+    /// Gives back the room for more than there are.
+    pub(crate) fn shrink(&mut self) {
+        if let Self::Many(chunks) = self {
+            *self = match (chunks.len(), chunks.pop()) {
+                (1, Some(only)) => Self::One(only),
+                (_, last) => {
+                    chunks.extend(last);
+                    chunks.shrink_to_fit();
+                    return;
+                }
+            };
         }
     }
 
@@ -177,7 +198,9 @@ mod tests {
         let chunk = |group| Chunk::new(NonNull::dangling(), run, group, 1, 8, 0);
         for first in [0, 1, 2] {
             let mut list = ChunkList::new();
-            (0..first).for_each(|group| list.push(chunk(group)));
+            for group in 0..first {
+                list.push(chunk(group));
+            }
             list.reserve(10);
             let room = list.capacity();
             assert!(room >= first as usize + 10);
@@ -192,6 +215,29 @@ mod tests {
             list.reserve(1);
             list.push(chunk(0));
             assert!(matches!(list, ChunkList::One(_)));
+        }
+        // SAFETY: taken above; the records have never used it.
+        unsafe { universe.give_chunk(run) };
+    }
+
+    #[test]
+    fn a_list_that_was_long_keeps_its_room_until_it_is_shrunk() {
+        let universe = Universe::new();
+        let run = universe.take_chunk(1).expect("there is memory");
+        let chunk = |group| Chunk::new(NonNull::dangling(), run, group, 1, 8, 0);
+        for stay in [0, 1, 2] {
+            let mut list = ChunkList::new();
+            for group in 0..KEPT as u32 {
+                assert_eq!(list.push(chunk(group)).group, group);
+            }
+            let room = list.capacity();
+            while list.len() > stay {
+                list.swap_remove(stay);
+            }
+            assert_eq!(list.capacity(), room);
+            list.shrink();
+            assert_eq!((list.len(), list.capacity()), (stay, stay));
+            assert_eq!(matches!(list, ChunkList::One(_)), stay == 1);
         }
         // SAFETY: taken above; the records have never used it.
         unsafe { universe.give_chunk(run) };

@@ -125,23 +125,28 @@ impl Archetype {
         self.forget_group(number);
     }
 
-    /// Takes a chunk in that has this layout, with its entities: all that they have counts as new.
+    /// Takes a chunk in that has this layout, with its entities: all that they have counts as new. It comes to a group,
+    /// and is open if it has room, whatever it was before.
     pub(crate) fn adopt(
         &mut self,
         universe: &Universe,
         world: u16,
-        mut chunk: Chunk,
+        chunk: Chunk,
         group: u32,
         version: u32,
     ) {
+        let position = self.chunks.len() as u32;
+        // Changed where it has come to lie: what is written to a part of a record and is then read with the whole is
+        // waited for.
+        let chunk = self.chunks.push(chunk);
         chunk.group = group;
+        chunk.open_at = NOT_OPEN;
         chunk.filled(version);
         self.entities += chunk.len as usize;
-        let (position, has_room) = (self.chunks.len() as u32, !chunk.is_full());
+        let has_room = !chunk.is_full();
         universe
             .directory()
-            .enter(&chunk, world, self.number, position);
-        self.chunks.push(chunk);
+            .enter(chunk, world, self.number, position);
         self.groups[group as usize].chunks += 1;
         if has_room {
             self.open(position);

@@ -1,10 +1,13 @@
 //! `Joining`: the way of rows that a recorder has created into a world. Whole chunks are taken over as they are, the
 //! rest tops up what has room.
 
+use core::cell::OnceCell;
+
 use crate::archetype::{Archetype, Carry, Chunk, Draft, Edge, Row, SharedId, copy_rows, set_bits};
 use crate::command::lane::{Lane, Private, Template};
 use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{FragmentError, Value};
+use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 
 /// A chunk that is less than half full joins as it is, if what is empty in it is no more than one in so many of the
@@ -24,9 +27,34 @@ pub(super) struct Rows<'a> {
 pub(super) struct Joining {
     pub(super) archetype: u32,
     pub(super) group: u32,
-    edge: Edge,
+    /// What copies a row: made when the first is copied.
+    edge: OnceCell<Edge>,
     /// The world lays its chunks out as the recorder did.
     pub(super) same_layout: bool,
+}
+
+impl Joining {
+    /// What copies a row that is laid out as in a draft, the one that the way is for.
+    fn edge(&self, draft: &Draft, data: &Archetype) -> &Edge {
+        let carried = || {
+            let pairs = draft.columns.iter().zip(&data.columns);
+            pairs.map(|(from, to)| Carry {
+                from: from.offset,
+                to: to.offset,
+                size: from.size,
+            })
+        };
+        self.edge.get_or_init(|| Edge {
+            target: self.archetype,
+            carried: carried().collect(),
+            carriers: Box::default(),
+            ended: Box::default(),
+            offsets: Box::default(),
+            bits: Box::default(),
+            ends_drop: false,
+            is_plain: false,
+        })
+    }
 }
 
 impl World {
@@ -39,7 +67,10 @@ impl World {
     /// The way of a stream's entities.
     pub(super) fn joining(&mut self, lane: &Lane, stream: u32) -> Result<Joining, WorldError> {
         let stream = &lane.streams[stream as usize];
-        let archetype = self.archetype_of(&stream.ids)?;
+        let archetype = match stream.joined {
+            Some((world, archetype)) if world == self.identity() => archetype,
+            _ => self.archetype_of(&stream.ids)?,
+        };
         let group = match lane.combos.get(stream.combo as usize) {
             None => 0,
             Some(combo) => {
@@ -62,26 +93,11 @@ impl World {
             }
         };
         let data = &self.archetypes[archetype as usize];
-        let pairs = stream.draft.columns.iter().zip(&data.columns);
-        let carried = pairs.map(|(from, to)| Carry {
-            from: from.offset,
-            to: to.offset,
-            size: from.size,
-        });
         Ok(Joining {
             archetype,
             group,
             same_layout: data.is_laid_out_as(&stream.draft),
-            edge: Edge {
-                target: archetype,
-                carried: carried.collect(),
-                carriers: Box::default(),
-                ended: Box::default(),
-                offsets: Box::default(),
-                bits: Box::default(),
-                ends_drop: false,
-                is_plain: false,
-            },
+            edge: OnceCell::new(),
         })
     }
 
@@ -99,6 +115,7 @@ impl World {
         &mut self,
         private: &mut Option<Private>,
         of: u32,
+        draft: &Draft,
         joining: &Joining,
         panicked: &mut Panicked,
     ) -> Result<u32, (u32, WorldError)> {
@@ -118,14 +135,13 @@ impl World {
                 count: moving,
             };
             // It has the room.
-            let poured = self.pour(rows, joining, panicked)?;
+            let poured = self.pour(rows, draft, joining, panicked)?;
             debug_assert_eq!(poured, moving);
             there.chunk.len -= moving;
         }
         if there.chunk.len == 0 {
             return Ok(count);
         }
-        let version = self.version();
         let data = &mut self.archetypes[joining.archetype as usize];
         if let Err(panic) = data.fill_values(&there.chunk) {
             *panicked = first(panicked.take(), Some(panic));
@@ -136,14 +152,28 @@ impl World {
             unsafe { set_bits(there.chunk.array(bits.offset), 0, there.chunk.len) };
         }
         if let Some(private) = private.take() {
-            let mut chunk = private.into_chunk();
-            chunk.begin_at(version);
-            let all = chunk.len;
-            data.adopt(&self.universe, self.number, chunk, joining.group, version);
-            let chunk = data.chunks.len() as u32 - 1;
+            let all = private.chunk.len;
+            let chunk = self.adopt_whole(private, joining.archetype, joining.group);
             self.gather_created(joining.archetype, Row { chunk, row: 0 }, all);
         }
         Ok(count)
+    }
+
+    /// Whether a chunk joins an archetype by its record alone: nobody is told, and nothing is written to it.
+    pub(super) fn adopts_quietly(&self, archetype: u32) -> bool {
+        let data = &self.archetypes[archetype as usize];
+        data.chunk_values.is_empty() && data.enabled.is_empty() && !self.watches(archetype, CREATED)
+    }
+
+    /// Makes a private chunk that is laid out as an archetype's one of these; its position.
+    #[inline(always)]
+    pub(super) fn adopt_whole(&mut self, private: Private, archetype: u32, group: u32) -> u32 {
+        let version = self.version();
+        let data = &mut self.archetypes[archetype as usize];
+        data.adopt(&self.universe, self.number, private.chunk, group, version);
+        let position = data.chunks.len() as u32 - 1;
+        data.chunks[position as usize].begin_at(version);
+        position
     }
 
     /// Adds a chunk, as short as a nursery, for the rows that are poured next; if there is no memory, they go where there
@@ -168,6 +198,7 @@ impl World {
     pub(super) fn pour(
         &mut self,
         rows: Rows<'_>,
+        draft: &Draft,
         joining: &Joining,
         panicked: &mut Panicked,
     ) -> Result<u32, (u32, WorldError)> {
@@ -191,7 +222,7 @@ impl World {
             // SAFETY: rows of a private chunk, and as many empty ones behind the last of another.
             let entities = unsafe {
                 copy_rows(
-                    &joining.edge,
+                    joining.edge(draft, data),
                     rows.chunk,
                     rows.first + done,
                     chunk,

@@ -4,7 +4,7 @@
 use core::iter::successors;
 use core::ops::Range;
 
-use crate::archetype::{Chunk, Draft};
+use crate::archetype::{Chunk, ChunkList, Draft};
 use crate::command::flush::join::{Joining, LITTLE, Rows};
 use crate::command::flush::{Flush, FlushReport};
 use crate::command::lane::{Lane, NONE, Part, Private, Span};
@@ -68,13 +68,13 @@ impl Flush<'_> {
             note(&mut self.panicked, || world.take_template(template));
         }
         for part in lane.segments[segment].parts.clone() {
-            let part = &lane.parts[part as usize];
+            let part = lane.parts[part as usize].clone();
             let linking = Linking {
-                first_rows: FirstRows::of(part, lane, privates),
+                first_rows: FirstRows::of(&part, lane, privates),
                 world: &mut *world,
                 lane,
                 segment,
-                part,
+                part: &part,
                 privates,
                 report: &mut self.report,
                 panicked: &mut self.panicked,
@@ -83,7 +83,9 @@ impl Flush<'_> {
                 to_come: part.rows,
                 asked: 0,
             };
-            linking.run();
+            if let Some(archetype) = linking.run() {
+                lane.streams[part.stream as usize].joined = Some((world.identity(), archetype));
+            }
         }
     }
 
@@ -125,14 +127,45 @@ struct Left {
 }
 
 impl Linking<'_> {
-    fn run(mut self) {
+    /// Lets all of the part join; the archetype, if that is known afterwards.
+    fn run(mut self) -> Option<u32> {
         let mut next = self.part.first_span;
         while let Some(span) = self.lane.spans.get(next as usize) {
             next = span.next;
             if span.count > 0 {
                 self.link(span);
+                next = self.link_full(next);
             }
         }
+        let joining = self.joining?.ok()?;
+        Some(joining.archetype)
+    }
+
+    /// Lets full chunks join, from a span on, as far as one follows the other and there is nothing to be asked or told of
+    /// any of them; the span behind them.
+    fn link_full(&mut self, mut next: u32) -> u32 {
+        let (archetype, group) = match &self.joining {
+            Some(Ok(joining)) if joining.same_layout => (joining.archetype, joining.group),
+            _ => return next,
+        };
+        if self.lost.is_some() || !self.world.adopts_quietly(archetype) {
+            return next;
+        }
+        while let Some(span) = self.lane.spans.get(next as usize) {
+            let at = span.private as usize;
+            let is_full = |private: &mut Private| private.is_own() && private.chunk.is_full();
+            let Some(full) = self.privates[at].take_if(is_full) else {
+                break;
+            };
+            self.expect(at);
+            self.to_come = self.to_come.saturating_sub(span.count);
+            let chunks = &mut self.world.archetypes[archetype as usize].chunks;
+            make_room(chunks, &full.chunk, self.to_come, self.privates.len() - at);
+            self.report.created += full.chunk.len as usize;
+            self.world.adopt_whole(full, archetype, group);
+            next = span.next;
+        }
+        next
     }
 
     /// Lets the rows of a span join, or ends them.
@@ -214,7 +247,7 @@ impl Linking<'_> {
     /// Lets the rows of a span join, as far as they can.
     fn join(&mut self, span: &Span) -> Result<(), Left> {
         let at = span.private as usize;
-        let chunks_to_come = self.privates.len() - at;
+        let left = self.privates.len() - at;
         let private = &mut self.privates[at];
         let Some(there) = private else { return Ok(()) };
         let Some(Ok(joining)) = &self.joining else {
@@ -223,20 +256,18 @@ impl Linking<'_> {
         };
         let whole = joining.same_layout
             && (there.is_own() || self.first_rows == FirstRows::Alone(span.private));
+        let draft = &self.lane.streams[self.part.stream as usize].draft;
         let joined = if whole {
             let chunks = &mut self.world.archetypes[joining.archetype as usize].chunks;
-            if chunks.len() == chunks.capacity() {
-                // Chunks are no shorter than those before them.
-                let later = self.to_come.div_ceil(there.chunk.capacity) as usize;
-                chunks.reserve(1 + later.min(chunks_to_come - 1));
-            }
+            make_room(chunks, &there.chunk, self.to_come, left);
             // A nursery as it is, however little is in it: elsewhere these rows would be alone as well.
             let of = if there.is_own() {
                 self.part.rows
             } else {
                 u32::MAX
             };
-            self.world.take_over(private, of, joining, self.panicked)
+            self.world
+                .take_over(private, of, draft, joining, self.panicked)
         } else {
             let rows = Rows {
                 chunk: &mut there.chunk,
@@ -250,7 +281,7 @@ impl Linking<'_> {
             if apart && !self.world.begin_chunk(joining, self.panicked) {
                 Ok(0)
             } else {
-                self.world.pour(rows, joining, self.panicked)
+                self.world.pour(rows, draft, joining, self.panicked)
             }
         };
         let (done, why) = match joined {
@@ -296,6 +327,19 @@ impl Linking<'_> {
             self.joining = None;
         }
     }
+}
+
+/// Makes room for the record of a chunk, and, if there is none, for those of the chunks that `to_come` more rows are
+/// likely to be in, at most `left`.
+fn make_room(chunks: &mut ChunkList, chunk: &Chunk, to_come: u32, left: usize) {
+    if chunks.len() < chunks.capacity() {
+        return;
+    }
+    // Chunks are no shorter than those before them. Of several, one stays empty when all have gone: as many are to find
+    // room again.
+    let later = to_come.div_ceil(chunk.capacity) as usize;
+    let later = later.min(left - 1);
+    chunks.reserve(1 + later + usize::from(later > 0));
 }
 
 /// Asks the processor for what it takes to take over the chunks from `at` on, which are likely to be all one part's.

@@ -64,6 +64,7 @@ impl Lane {
             limit: 0,
             nursery: NONE,
             part: NONE,
+            joined: None,
         });
         self.stream_of.insert(key, stream);
         Ok(stream)

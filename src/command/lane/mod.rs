@@ -105,7 +105,7 @@ pub(in crate::command) struct Segment {
 }
 
 /// The entities of one composition that one recorder created.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::command) struct Part {
     pub(in crate::command) stream: u32,
     pub(in crate::command) rows: u32,
@@ -125,7 +125,7 @@ pub(in crate::command) struct Span {
 
 /// A chunk that only this lane knows, with a record of 64 bytes: a flush reads them all, long after they were written.
 /// What the record says of a world has another meaning before it joins one: its group is the stream, and its own it is
-/// if it has a place among the open ones.
+/// if it has a place among the open ones. Whoever [adopts](crate::archetype::Archetype::adopt) it says both anew.
 #[derive(Debug)]
 pub(in crate::command) struct Private {
     pub(in crate::command) chunk: Chunk,
@@ -150,13 +150,6 @@ impl Private {
     pub(in crate::command) fn is_own(&self) -> bool {
         self.chunk.open_at != NOT_OPEN
     }
-
-    /// The chunk, to join a world: no group's yet.
-    #[inline(always)]
-    pub(in crate::command) fn into_chunk(mut self) -> Chunk {
-        self.chunk.open_at = NOT_OPEN;
-        self.chunk
-    }
 }
 
 /// The entities of one composition, with the same shared values, that this lane creates.
@@ -174,6 +167,8 @@ pub(in crate::command) struct Stream {
     pub(in crate::command) nursery: u32,
     /// The part of the recorder that is open.
     part: u32,
+    /// What of these entities joined last: by what the world is remembered, and its archetype.
+    pub(in crate::command) joined: Option<(u64, u32)>,
 }
 
 /// How a bundle type's values get into a stream.
@@ -334,17 +329,15 @@ mod tests {
     }
 
     #[test]
-    fn what_a_private_chunk_is_to_its_lane_is_not_told_to_the_world_that_it_joins() {
+    fn a_private_chunk_says_what_it_is_to_its_lane() {
         let universe = Universe::new();
         let draft = Draft::new(universe.registry(), &[], 1, 0).unwrap();
         for (stream, is_own) in [(0, false), (7, true), (NONE - 1, true)] {
             let chunk = draft.take_chunk(&universe, 0).unwrap();
             let private = Private::new(chunk, stream, is_own);
             assert_eq!((private.stream(), private.is_own()), (stream, is_own));
-            let chunk = private.into_chunk();
-            assert_eq!(chunk.open_at, NOT_OPEN);
             // SAFETY: taken above, and used no more.
-            unsafe { universe.give_chunk(chunk.run) };
+            unsafe { universe.give_chunk(private.chunk.run) };
         }
     }
 }

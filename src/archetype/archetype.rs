@@ -500,7 +500,6 @@ impl Archetype {
                 self.release_chunk(universe, world, position);
             }
         }
-        self.chunks.shrink();
         before - self.chunks.len()
     }
 }

@@ -125,9 +125,23 @@ impl Archetype {
         self.forget_group(number);
     }
 
-    /// Takes a chunk in that has this layout, with its entities: all that they have counts as new. It comes to a group,
-    /// and is open if it has room, whatever it was before.
+    /// Takes a chunk in that was [detached](Self::detach) and has this layout, with its entities: all that they have
+    /// counts as new.
     pub(crate) fn adopt(
+        &mut self,
+        universe: &Universe,
+        world: u16,
+        chunk: Chunk,
+        group: u32,
+        version: u32,
+    ) {
+        debug_assert_eq!(chunk.open_at, NOT_OPEN, "it has left its list");
+        self.take_in(universe, world, chunk, group, version);
+    }
+
+    /// The same of a chunk that was no archetype's: in no group, nor open, whatever its record says.
+    #[inline]
+    pub(crate) fn take_in(
         &mut self,
         universe: &Universe,
         world: u16,

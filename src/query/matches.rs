@@ -56,7 +56,7 @@ impl<D: QueryData, F: QueryFilter> MatchList<D, F> {
 
     /// To add archetypes whose numbers are below `end`, where no bits decide, or where it is not known yet.
     pub(super) fn plain(&mut self, end: u32) -> &mut Vec<Match<D, F>> {
-        self.end = end;
+        self.end = self.end.max(end);
         &mut self.all
     }
 

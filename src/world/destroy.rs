@@ -239,12 +239,14 @@ impl World {
         panicked
     }
 
-    /// Gives the memory of empty chunks back; how many chunks.
+    /// Gives the memory of empty chunks back, and the room for the records of chunks that are gone; how many chunks.
     pub fn trim(&mut self) -> usize {
-        let archetypes = self.archetypes.iter_mut();
-        archetypes
-            .map(|data| data.trim(&self.universe, self.number))
-            .sum()
+        let mut trimmed = 0;
+        for data in &mut self.archetypes {
+            trimmed += data.trim(&self.universe, self.number);
+            data.chunks.shrink();
+        }
+        trimmed
     }
 }
 

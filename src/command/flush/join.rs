@@ -170,7 +170,7 @@ impl World {
     pub(super) fn adopt_whole(&mut self, private: Private, archetype: u32, group: u32) -> u32 {
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
-        data.adopt(&self.universe, self.number, private.chunk, group, version);
+        data.take_in(&self.universe, self.number, private.chunk, group, version);
         let position = data.chunks.len() as u32 - 1;
         data.chunks[position as usize].begin_at(version);
         position

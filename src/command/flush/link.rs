@@ -161,6 +161,7 @@ impl Linking<'_> {
             self.to_come = self.to_come.saturating_sub(span.count);
             let chunks = &mut self.world.archetypes[archetype as usize].chunks;
             make_room(chunks, &full.chunk, self.to_come, self.privates.len() - at);
+            debug_assert_eq!(span.count, full.chunk.len);
             self.report.created += full.chunk.len as usize;
             self.world.adopt_whole(full, archetype, group);
             next = span.next;

@@ -125,7 +125,7 @@ pub(in crate::command) struct Span {
 
 /// A chunk that only this lane knows, with a record of 64 bytes: a flush reads them all, long after they were written.
 /// What the record says of a world has another meaning before it joins one: its group is the stream, and its own it is
-/// if it has a place among the open ones. Whoever [adopts](crate::archetype::Archetype::adopt) it says both anew.
+/// if it has a place among the open ones. Who [takes it in](crate::archetype::Archetype::take_in) says both anew.
 #[derive(Debug)]
 pub(in crate::command) struct Private {
     pub(in crate::command) chunk: Chunk,

@@ -234,10 +234,13 @@ impl Chunk {
     fn update_versions(&mut self, update: impl Fn(u32) -> u32) {
         self.order_version = update(self.order_version);
         self.filled_version = update(self.filled_version);
-        let more = self.more.iter().flat_map(|more| &more.versions);
-        for version in self.inline.iter().chain(more) {
-            // Ordering: Relaxed: nobody else has the chunk.
-            version.store(update(version.load(Ordering::Relaxed)), Ordering::Relaxed);
+        // Ordering: Relaxed: nobody else has the chunk.
+        let update = |own: &AtomicU32| {
+            own.store(update(own.load(Ordering::Relaxed)), Ordering::Relaxed);
+        };
+        self.inline.iter().for_each(update);
+        if let Some(more) = &self.more {
+            more.versions.iter().for_each(update);
         }
     }
 

@@ -53,17 +53,24 @@ impl ChunkList {
     }
 
     /// Adds a chunk behind the others; where it is.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, chunk: Chunk) -> &mut Chunk {
-        if !matches!(self, Self::Many(chunks) if chunks.len() < chunks.capacity()) {
-            self.reserve_one();
+        match self {
+            Self::Many(chunks) if chunks.len() < chunks.capacity() => chunks.push(chunk),
+            _ => self.push_where_room_is_made(chunk),
         }
+        let last = self.len() - 1;
+        &mut self[last]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_where_room_is_made(&mut self, chunk: Chunk) {
+        self.reserve_one();
         match self {
             Self::Many(chunks) if chunks.capacity() > 0 => chunks.push(chunk),
             _ => *self = Self::One(chunk),
         }
-        let last = self.len() - 1;
-        &mut self[last]
     }
 
     /// Takes a chunk out; the last one comes to its place.

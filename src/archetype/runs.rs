@@ -140,7 +140,7 @@ impl Archetype {
     }
 
     /// The same of a chunk that was no archetype's: in no group, nor open, whatever its record says.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take_in(
         &mut self,
         universe: &Universe,
@@ -155,7 +155,7 @@ impl Archetype {
         let chunk = self.chunks.push(chunk);
         chunk.group = group;
         chunk.open_at = NOT_OPEN;
-        chunk.filled(version);
+        chunk.begin_at(version);
         self.entities += chunk.len as usize;
         let has_room = !chunk.is_full();
         universe

@@ -374,14 +374,24 @@ impl World {
         }
     }
 
-    /// What comes from now on is told together.
+    /// What comes from now on is told together, if anybody listens.
+    #[inline]
     pub(crate) fn begin_gathering(&mut self) {
-        self.watch.gathered = Some(Gathered::default());
+        if self.watch.kinds != 0 {
+            self.watch.gathered = Some(Gathered::default());
+        }
     }
 
     /// Tells what has come since.
+    #[inline]
     pub(crate) fn tell_gathered(&mut self) -> Panicked {
         let gathered = self.watch.gathered.take()?;
+        self.tell_all(gathered)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_all(&mut self, gathered: Gathered) -> Panicked {
         let mut created = gathered.created;
         let mut added = Vec::new();
         let mut came = gathered.came.as_slice();

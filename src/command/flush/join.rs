@@ -151,9 +151,12 @@ impl World {
             // SAFETY: rows of the chunk.
             unsafe { set_bits(there.chunk.array(bits.offset), 0, there.chunk.len) };
         }
-        if let Some(private) = private.take() {
-            let all = private.chunk.len;
-            let chunk = self.adopt_whole(private, joining.archetype, joining.group);
+        if let Some(Private { chunk }) = private.take() {
+            let version = self.version();
+            let all = chunk.len;
+            let data = &mut self.archetypes[joining.archetype as usize];
+            data.take_in(&self.universe, self.number, chunk, joining.group, version);
+            let chunk = data.chunks.len() as u32 - 1;
             self.gather_created(joining.archetype, Row { chunk, row: 0 }, all);
         }
         Ok(count)
@@ -163,17 +166,6 @@ impl World {
     pub(super) fn adopts_quietly(&self, archetype: u32) -> bool {
         let data = &self.archetypes[archetype as usize];
         data.chunk_values.is_empty() && data.enabled.is_empty() && !self.watches(archetype, CREATED)
-    }
-
-    /// Makes a private chunk that is laid out as an archetype's one of these; its position.
-    #[inline(always)]
-    pub(super) fn adopt_whole(&mut self, private: Private, archetype: u32, group: u32) -> u32 {
-        let version = self.version();
-        let data = &mut self.archetypes[archetype as usize];
-        data.take_in(&self.universe, self.number, private.chunk, group, version);
-        let position = data.chunks.len() as u32 - 1;
-        data.chunks[position as usize].begin_at(version);
-        position
     }
 
     /// Adds a chunk, as short as a nursery, for the rows that are poured next; if there is no memory, they go where there

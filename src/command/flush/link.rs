@@ -59,7 +59,9 @@ impl FirstRows {
 impl Flush<'_> {
     /// Lets all that one recorder has created join.
     pub(super) fn link(&mut self, world: &mut World, lane: usize, segment: usize) {
-        let (lane, privates) = &mut self.lanes[lane];
+        let lane = &mut *self.lanes[lane];
+        let mut left = core::mem::take(&mut lane.left);
+        let privates = left.as_mut_slice();
         let templates = lane.templates.iter();
         for template in
             templates.filter(|own| own.segment as usize == segment && own.stream == NONE)
@@ -87,12 +89,13 @@ impl Flush<'_> {
                 lane.streams[part.stream as usize].joined = Some((world.identity(), archetype));
             }
         }
+        lane.left = left;
     }
 
     /// After all parts: the nurseries are empty.
     pub(super) fn empty_nurseries(&mut self) {
-        for (_, privates) in &mut self.lanes {
-            for private in privates.iter_mut().flatten() {
+        for lane in &mut self.lanes {
+            for private in lane.left.iter_mut().flatten() {
                 private.chunk.len = 0;
             }
         }
@@ -153,19 +156,53 @@ impl Linking<'_> {
         }
         while let Some(span) = self.lane.spans.get(next as usize) {
             let at = span.private as usize;
-            let is_full = |private: &mut Private| private.is_own() && private.chunk.is_full();
-            let Some(full) = self.privates[at].take_if(is_full) else {
+            if !self.privates[at].as_ref().is_some_and(is_full) {
+                break;
+            }
+            self.expect(at);
+            next = self.link_expected(next, archetype, group);
+        }
+        next
+    }
+
+    /// The same with those that were [expected](Self::expect), of which one is there.
+    fn link_expected(&mut self, mut next: u32, archetype: u32, group: u32) -> u32 {
+        let world = &mut *self.world;
+        let version = world.version();
+        let data = &mut world.archetypes[archetype as usize];
+        let (lane, privates, asked) = (self.lane, &mut *self.privates, self.asked);
+        let span = &lane.spans[next as usize];
+        if let Some(first) = &privates[span.private as usize] {
+            let left = privates.len() - span.private as usize;
+            let to_come = self.to_come.saturating_sub(span.count);
+            make_room(&mut data.chunks, &first.chunk, to_come, left);
+        }
+        let mut rows = 0;
+        while let Some(span) = lane.spans.get(next as usize) {
+            let at = span.private as usize;
+            let private = &mut privates[at];
+            let Some(full) = private
+                .as_ref()
+                .filter(|private| at < asked && is_full(private))
+            else {
                 break;
             };
-            self.expect(at);
-            self.to_come = self.to_come.saturating_sub(span.count);
-            let chunks = &mut self.world.archetypes[archetype as usize].chunks;
-            make_room(chunks, &full.chunk, self.to_come, self.privates.len() - at);
             debug_assert_eq!(span.count, full.chunk.len);
-            self.report.created += full.chunk.len as usize;
-            self.world.adopt_whole(full, archetype, group);
+            rows += span.count;
             next = span.next;
+            // The record is a cache line, and moves as one: taken out of the option field by field, it would be waited
+            // for where it is put together again.
+            //
+            // SAFETY: the value is moved, and what is left behind is written over without a look at it.
+            let chunk = unsafe {
+                let chunk = core::ptr::read(&raw const full.chunk);
+                core::ptr::write(private, None);
+                chunk
+            };
+            data.take_in(&world.universe, world.number, chunk, group, version);
         }
+        self.report.created += rows as usize;
+        self.to_come = self.to_come.saturating_sub(rows);
         next
     }
 
@@ -330,6 +367,11 @@ impl Linking<'_> {
     }
 }
 
+/// Whether a private chunk is a part's own, and full.
+fn is_full(private: &Private) -> bool {
+    private.is_own() && private.chunk.is_full()
+}
+
 /// Makes room for the record of a chunk, and, if there is none, for those of the chunks that `to_come` more rows are
 /// likely to be in, at most `left`.
 fn make_room(chunks: &mut ChunkList, chunk: &Chunk, to_come: u32, left: usize) {
@@ -343,15 +385,19 @@ fn make_room(chunks: &mut ChunkList, chunk: &Chunk, to_come: u32, left: usize) {
     chunks.reserve(1 + later + usize::from(later > 0));
 }
 
-/// Asks the processor for what it takes to take over the chunks from `at` on, which are likely to be all one part's.
+/// Asks the processor for what it takes to take over some chunks from `at` on, and for the records of as many behind
+/// them.
 #[inline(never)]
 fn expect(world: &World, privates: &[Option<Private>], at: usize) {
     let directory = world.universe.directory();
-    for private in privates.iter().skip(at).take(TOGETHER).flatten() {
-        directory.expect(&private.chunk);
-    }
-    for private in privates.iter().skip(at + TOGETHER).take(TOGETHER) {
-        prefetch(private);
+    for near in at..at + TOGETHER {
+        let Some(private) = privates.get(near) else {
+            break;
+        };
+        if let Some(private) = private {
+            directory.expect(&private.chunk);
+        }
+        prefetch(privates.as_ptr().wrapping_add(near + TOGETHER));
     }
 }
 

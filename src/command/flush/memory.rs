@@ -5,10 +5,13 @@ use core::mem::{MaybeUninit, take};
 
 use crate::command::flush::alike::Share;
 use crate::command::flush::locate::{Item, Spot};
+use crate::command::precedence::Precedence;
 
-/// Lists with an entry for each command. They are emptied before use; only their room is kept.
+/// Lists with an entry for each command, and one for each recorder. They are emptied before use; only their room is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
+    /// What recorders left: by their order, each with the numbers of its lane and of its segment there.
+    pub(super) order: Vec<(Precedence, usize, usize)>,
     /// The commands, in the order of chunks.
     pub(super) items: Vec<Item>,
     /// As they were recorded, where the entities lie.
@@ -83,6 +86,7 @@ impl Memory {
     /// Gives back what is too much to be kept.
     pub(super) fn settle(&mut self) {
         let lists = [
+            self.order.capacity(),
             self.items.capacity(),
             self.spots.capacity(),
             self.rows.capacity(),

@@ -37,9 +37,8 @@ use std::sync::Arc;
 
 pub use report::FlushReport;
 
-use crate::command::lane::{Lane, Private};
+use crate::command::lane::Lane;
 use crate::command::log::{self, Rows, Word};
-use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::entity::{Entity, EntityFault};
 use crate::fragment::panic::{Panicked, first, note, resume, tell};
@@ -126,8 +125,7 @@ impl<'l> Part<'l> {
 
 /// A flush at work.
 struct Flush<'q> {
-    /// Each with its private chunks, of which those are missing that were handed over.
-    lanes: Vec<(Lent<'q, Lane>, Vec<Option<Private>>)>,
+    lanes: Vec<Lent<'q, Lane>>,
     report: FlushReport,
     panicked: Panicked,
 }
@@ -186,20 +184,17 @@ impl World {
                 break;
             }
             report.rounds += 1;
-            let lanes = lanes.into_iter().map(|mut lane| {
-                let privates = core::mem::take(&mut lane.privates);
-                (lane, privates.into_iter().map(Some).collect())
-            });
             let mut flush = Flush {
-                lanes: lanes.collect(),
+                lanes,
                 report,
                 panicked,
             };
             flush.run(self, &mut memory);
-            for (mut lane, left) in flush.lanes {
-                let more = lane.reset(left);
-                flush.panicked = first(flush.panicked, more);
+            for lane in &mut flush.lanes {
+                flush.panicked = first(flush.panicked, lane.reset());
             }
+            // They are back before anybody looks for what is there.
+            drop(flush.lanes);
             (report, panicked) = (flush.report, flush.panicked);
             if !Arc::ptr_eq(&queue.seat, &self.seat) {
                 note(&mut panicked, || queue.take_back());
@@ -247,30 +242,31 @@ impl World {
 
 impl Flush<'_> {
     fn run(&mut self, world: &mut World, memory: &mut Memory) {
-        let mut order: Vec<(Precedence, usize, usize)> = Vec::new();
-        for (lane, (data, _)) in self.lanes.iter_mut().enumerate() {
+        let mut order = core::mem::take(&mut memory.order);
+        order.clear();
+        for (lane, data) in self.lanes.iter_mut().enumerate() {
+            data.hand_over();
             self.report.by_chance += data.by_chance;
             for payload in &mut data.payloads {
                 payload.seal();
             }
-            let segments = data.segments.iter().enumerate();
-            order.extend(segments.map(|(at, s)| (s.precedence, lane, at)));
+            for (at, segment) in data.segments.iter().enumerate() {
+                order.push((segment.precedence, lane, at));
+            }
         }
         order.sort_unstable();
+        let mut pieces: Vec<Piece> = Vec::new();
         world.begin_gathering();
         for &(_, lane, segment) in &order {
             self.link(world, lane, segment);
+            let commands = self.lanes[lane].segments[segment].commands.clone();
+            if !commands.is_empty() {
+                pieces.push(Piece { lane, commands });
+            }
         }
+        memory.order = order;
         self.empty_nurseries();
         self.panicked = first(self.panicked.take(), world.tell_gathered());
-        let pieces: Vec<Piece> = order
-            .iter()
-            .map(|&(_, lane, segment)| Piece {
-                lane,
-                commands: self.lanes[lane].0.segments[segment].commands.clone(),
-            })
-            .filter(|piece| !piece.commands.is_empty())
-            .collect();
         if !pieces.is_empty() {
             self.apply_all(world, pieces, memory);
         }
@@ -282,7 +278,7 @@ impl Flush<'_> {
         // The queue keeps the seat: no other one can come to lie there.
         let seat = Arc::as_ptr(&world.seat);
         {
-            let data: Vec<&Lane> = lanes.iter().map(|(lane, _)| &**lane).collect();
+            let data: Vec<&Lane> = lanes.iter().map(|lane| &**lane).collect();
             let mut ops = Ops::new(world, data.iter().copied(), &mut self.panicked);
             let mut batch: Vec<Piece> = Vec::new();
             'pieces: for piece in pieces {

@@ -1,13 +1,20 @@
 //! What is left after a flush, or without one, ends.
 
-use super::{Lane, NONE, Op, Private};
+use super::{Lane, NONE, Op};
 use crate::archetype::{Chunk, Universe};
 use crate::fragment::panic::{Panicked, end_all, first, forget, note};
 
 impl Lane {
-    /// After a flush, which has moved out what it wanted, and left these private chunks, all empty: drops the
-    /// rest, and is as new, but for its room.
-    pub(in crate::command) fn reset(&mut self, mut left: Vec<Option<Private>>) -> Panicked {
+    /// A flush begins: private chunks can be handed over one by one.
+    pub(in crate::command) fn hand_over(&mut self) {
+        // In the same memory, as is the way back.
+        let privates = core::mem::take(&mut self.privates).into_iter();
+        self.left = privates.map(Some).collect();
+    }
+
+    /// After a flush, which has moved out what it wanted, and left private chunks empty: drops the rest, and is as
+    /// new, but for its room.
+    pub(in crate::command) fn reset(&mut self) -> Panicked {
         let mut panicked = None;
         for payload in &mut self.payloads {
             panicked = first(panicked, payload.clear());
@@ -19,14 +26,14 @@ impl Lane {
         self.spans.clear();
         if self.outdated || !self.combos.is_empty() {
             // Ops, streams and ways name combinations by number.
-            self.forget_combos(&mut left);
+            self.forget_combos();
             self.outdated = false;
         }
         if !(self.combos.is_empty() && self.templates.is_empty()) {
             self.end_values(&mut panicked);
         }
         self.forget_copies();
-        self.keep_nurseries(left);
+        self.keep_nurseries();
         panicked
     }
 
@@ -36,13 +43,13 @@ impl Lane {
         if self.combos.is_empty() && self.templates.is_empty() {
             return None;
         }
-        let privates = core::mem::take(&mut self.privates).into_iter();
-        self.reset(privates.map(Some).collect())
+        self.hand_over();
+        self.reset()
     }
 
     /// Forgets all ops, ways and streams with shared values, and those for other chunks; what stays is
     /// numbered anew.
-    fn forget_combos(&mut self, left: &mut [Option<Private>]) {
+    fn forget_combos(&mut self) {
         self.recent_ops.clear();
         self.recent_ways.clear();
         self.recent_copies.clear();
@@ -59,7 +66,8 @@ impl Lane {
         self.stream_of.retain(|key, _| key.1 == NONE);
         renumber(self.stream_of.values_mut(), &numbers);
         renumber(
-            left.iter_mut()
+            self.left
+                .iter_mut()
                 .flatten()
                 .map(|private| &mut private.chunk.group),
             &numbers,
@@ -76,31 +84,27 @@ impl Lane {
     }
 
     /// Keeps the nurseries, and gives other chunks back that were not handed over.
-    fn keep_nurseries(&mut self, mut left: Vec<Option<Private>>) {
-        let mut nurseries = vec![NONE; self.streams.len()];
+    fn keep_nurseries(&mut self) {
         // Most have been handed over.
-        let still = left
-            .iter_mut()
-            .enumerate()
-            .filter(|(_, left)| left.is_some());
-        for (at, private) in still {
-            let Some(private) = private.take() else {
-                continue;
-            };
+        let left = core::mem::take(&mut self.left).into_iter();
+        let nurseries = left.enumerate().filter_map(|(at, private)| {
+            let private = private?;
             debug_assert!(private.chunk.len == 0);
             let stream = self.streams.get(private.stream() as usize);
             if stream.is_some_and(|stream| stream.nursery == at as u32) {
-                let number = self.privates.len() as u32;
-                nurseries[private.stream() as usize] = number;
-                let directory = self.universe.directory();
-                directory.enter_private(&private.chunk, self.world, number);
-                self.privates.push(private);
-            } else {
-                give_back(&self.universe, &private.chunk);
+                return Some(private);
             }
+            give_back(&self.universe, &private.chunk);
+            None
+        });
+        self.privates = nurseries.collect();
+        for stream in &mut self.streams {
+            stream.nursery = NONE;
         }
-        for (stream, nursery) in self.streams.iter_mut().zip(nurseries) {
-            stream.nursery = nursery;
+        let directory = self.universe.directory();
+        for (number, nursery) in (0..).zip(&self.privates) {
+            self.streams[nursery.stream() as usize].nursery = number;
+            directory.enter_private(&nursery.chunk, self.world, number);
         }
     }
 

@@ -209,6 +209,8 @@ pub(crate) struct Lane {
     pub(in crate::command) parts: Vec<Part>,
     pub(in crate::command) spans: Vec<Span>,
     pub(in crate::command) privates: Vec<Private>,
+    /// The private chunks while a flush is at work; those are missing that were handed over.
+    pub(in crate::command) left: Vec<Option<Private>>,
     pub(in crate::command) streams: Vec<Stream>,
     ways: Vec<Way>,
 
@@ -250,6 +252,7 @@ impl Lane {
             parts: Vec::new(),
             spans: Vec::new(),
             privates: Vec::new(),
+            left: Vec::new(),
             streams: Vec::new(),
             ways: Vec::new(),
             op_of: HashMap::default(),

@@ -157,7 +157,9 @@ impl<'a> Cursor<'a> {
 }
 
 /// [`Cursor::find`], where the next of the list is another archetype: how many are passed, and the one that is
-/// found. (Takes and gives all by value, so that cursors can stay in registers.)
+/// found. (Takes and gives all by value, so that cursors can stay in registers; said to be rare, so that what goes side
+/// by side is code without jumps.)
+#[cold]
 #[inline(never)]
 fn seek(left: &[Having], archetype: u32) -> (usize, Option<&Having>) {
     let (at, found) = advance(left, 0, archetype);

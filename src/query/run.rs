@@ -400,12 +400,17 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     pub fn count(&mut self) -> usize {
         if F::SEES_ALL && self.chunks.is_none() {
             let archetypes = self.world.archetypes.as_slice();
-            let counts = self.matches.iter().map(|known| {
-                let archetype = &archetypes[known.archetype as usize];
-                match known.masks() {
-                    None => archetype.entities,
-                    Some(masks) => count_masked(masks, archetype),
-                }
+            let archetype = |known: &Match<D, F>| &archetypes[known.archetype as usize];
+            if !self.matches.is_masked() {
+                return self
+                    .matches
+                    .iter()
+                    .map(|known| archetype(known).entities)
+                    .sum();
+            }
+            let counts = self.matches.iter().map(|known| match known.masks() {
+                None => archetype(known).entities,
+                Some(masks) => count_masked(masks, archetype(known)),
             });
             return counts.sum();
         }

@@ -126,7 +126,7 @@ impl Archetype {
     }
 
     /// Takes a chunk in that was [detached](Self::detach) and has this layout, with its entities: all that they have
-    /// counts as new.
+    /// counts as new, whatever versions it comes with, and of which world.
     pub(crate) fn adopt(
         &mut self,
         universe: &Universe,

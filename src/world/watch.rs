@@ -374,12 +374,10 @@ impl World {
         }
     }
 
-    /// What comes from now on is told together, if anybody listens.
-    #[inline]
+    /// What comes from now on is told together. (Also where nobody listens: what goes from here to another world is
+    /// gathered for who listens there.)
     pub(crate) fn begin_gathering(&mut self) {
-        if self.watch.kinds != 0 {
-            self.watch.gathered = Some(Gathered::default());
-        }
+        self.watch.gathered = Some(Gathered::default());
     }
 
     /// Tells what has come since.

@@ -341,10 +341,6 @@ impl World {
         let version = other.version();
         let source = &mut self.archetypes[archetype as usize];
         let chunk = source.detach(&self.universe, self.number, rows.chunk);
-        for column in 0..source.versions as usize {
-            // This world's versions say nothing to the other.
-            chunk.touch(column, version);
-        }
         let target = &mut other.archetypes[target as usize];
         target.adopt(&self.universe, other.number, chunk, group, version);
         Moved {

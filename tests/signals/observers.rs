@@ -128,6 +128,47 @@ fn add_is_observed_after_values_are_set_and_may_write_them() {
 }
 
 #[test]
+fn moves_are_observed_though_nobody_observes_the_other_world() {
+    type Move = fn(&mut World, &mut World, &[Entity]);
+    let moves: [Move; 5] = [
+        |land, sea, ants| {
+            for &ant in ants {
+                land.move_to(sea, ant).unwrap();
+            }
+        },
+        |land, sea, ants| assert_eq!(land.move_slice_to(sea, ants).unwrap().done, ants.len()),
+        |land, sea, ants| {
+            let moved = land.move_archetype_to::<(Heat,)>(sea).unwrap();
+            assert_eq!(moved, ants.len());
+        },
+        |land, sea, ants| {
+            let moving = land.matching::<With<Heat>>().unwrap();
+            assert_eq!(moving.move_to(sea).unwrap(), ants.len());
+        },
+        |land, sea, ants| assert_eq!(land.move_all_to(sea).unwrap(), ants.len()),
+    ];
+    for (at, moves) in moves.into_iter().enumerate() {
+        for count in [1, 10, 5_000] {
+            for only_there in [true, false] {
+                let mut land = World::new();
+                let mut sea = World::of(land.universe()).unwrap();
+                let ants = many(&mut land, count);
+                let (observed, kind) = match only_there {
+                    true => (&mut sea, Observed::CREATE),
+                    false => (&mut land, Observed::DESTROY),
+                };
+                let seen = watch::<Heat>(observed);
+                moves(&mut land, &mut sea, &ants);
+                let told = taken(&seen);
+                assert!(told.iter().all(|(kind_of, _)| *kind_of == kind), "{at}");
+                let told: Vec<Entity> = told.into_iter().flat_map(|(_, told)| told).collect();
+                assert_eq!(sorted(told), ants, "{at} {count} {only_there}");
+            }
+        }
+    }
+}
+
+#[test]
 fn remove_is_observed_before_data_goes() {
     let mut world = World::new();
     let sum = Arc::new(Mutex::new(0));

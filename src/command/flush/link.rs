@@ -194,10 +194,10 @@ impl Linking<'_> {
             // for where it is put together again.
             //
             // SAFETY: the value is moved, and what is left behind is written over without a look at it.
-            let chunk = unsafe {
-                let chunk = core::ptr::read(&raw const full.chunk);
+            let Private { chunk } = unsafe {
+                let full = core::ptr::read(full);
                 core::ptr::write(private, None);
-                chunk
+                full
             };
             data.take_in(&world.universe, world.number, chunk, group, version);
         }

@@ -1,4 +1,4 @@
-//! `Memory`: what a flush needs for its commands, kept for the next one: up to 32 bytes a command; where all do the same,
+//! `Memory`: what a flush needs for its commands, kept for the next one: 40 bytes a recorder; up to 32 a command; where all do the same,
 //! up to 24 for each of them and 20 for each thread and row of the world, of which there are up to eight a command then.
 
 use core::mem::{MaybeUninit, take};

@@ -44,6 +44,7 @@ use crate::entity::{Entity, EntityFault};
 use crate::fragment::panic::{Panicked, first, note, resume, tell};
 use crate::sync::fork_join;
 use crate::sync::pool::Lent;
+use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 use alike::{Alike, Share, alike};
 use apply::{Holes, Scene};
@@ -256,7 +257,9 @@ impl Flush<'_> {
         }
         order.sort_unstable();
         let mut pieces: Vec<Piece> = Vec::new();
-        world.begin_gathering();
+        if world.is_watched(CREATED) {
+            world.begin_gathering();
+        }
         for &(_, lane, segment) in &order {
             self.link(world, lane, segment);
             let commands = self.lanes[lane].segments[segment].commands.clone();

@@ -126,8 +126,15 @@ impl Chunk {
     /// The array that begins at `offset`, where it is in chunks that are cut out for the archetype.
     #[inline(always)]
     pub(crate) fn own_array(&self, offset: u32) -> *mut u8 {
-        let offset = offset as usize * usize::from(self.scale);
-        self.base.as_ptr().wrapping_add(offset)
+        self.base
+            .as_ptr()
+            .wrapping_add(self.own_offset(offset) as usize)
+    }
+
+    /// Where that array begins, in bytes.
+    #[inline(always)]
+    pub(crate) fn own_offset(&self, offset: u32) -> u32 {
+        offset * u32::from(self.scale)
     }
 
     #[cold]

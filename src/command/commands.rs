@@ -232,7 +232,7 @@ impl<'q> Commands<'q> {
     #[inline(always)]
     #[doc(alias = "spawn")]
     pub fn create<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {
-        self.lane.create(bundle, None, &mut self.ids)
+        self.lane.create(bundle, &mut self.ids)
     }
 
     /// Creates an entity for each bundle, in order, at once. O(entities × fragments), lock-free.
@@ -378,7 +378,7 @@ impl<'q> Commands<'q> {
     /// As for [`World::build`].
     pub fn build<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
         self.lane
-            .create(bundle, Some(entity), &mut self.ids)
+            .create_in_stream(bundle, Some(entity), &mut self.ids)
             .map(|_| ())
     }
 

@@ -491,3 +491,49 @@ fn chunks_do_not_say_which_recorders_had_one_lane() {
     };
     assert_eq!(of_lanes(true), of_lanes(false));
 }
+
+#[test]
+fn rows_are_nobody_elses_whatever_types_create_them_by_turns() {
+    let mut world = World::new();
+    for round in 0..3_u64 {
+        let mut all = Vec::new();
+        let commands = world.parallel_commands();
+        // A short recorder before, in the same lane: what it knew of its rows holds no more.
+        for (key, count) in [(0, 3_u64), (1, 9_000)] {
+            let mut recorder = commands.open_at(key);
+            for n in 0..count {
+                // Both orders are one composition; the third is another one, whose chunks end elsewhere.
+                all.push((recorder.create((n, [n as u8; 3])).unwrap(), n));
+                all.push((recorder.create(([n as u8; 3], n)).unwrap(), n));
+                all.push((recorder.create((n, 7_u16, [n as u8; 3])).unwrap(), n));
+                if n % 64 == 0 {
+                    // The batch's rows end behind those that went again with the one that broke off.
+                    let broken = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                        let more = (0..200).map(|more| match more {
+                            199 => std::panic::resume_unwind(Box::new("on purpose")),
+                            _ => (n, [0_u8; 3]),
+                        });
+                        recorder.create_batch(more).map(drop)
+                    }));
+                    assert!(broken.is_err());
+                    let batch = recorder.create_batch((n..n + 5).map(|n| (n, [n as u8; 3])));
+                    let batch = batch.unwrap();
+                    all.extend(batch.iter(&recorder).zip(n..n + 5));
+                }
+            }
+            for &(entity, n) in &all[all.len() - count as usize..] {
+                assert_eq!(recorder.get::<u64>(entity).unwrap(), &n);
+            }
+        }
+        drop(commands);
+        assert_eq!(world.flush().created, all.len(), "round {round}");
+        world.check().unwrap();
+        for &(entity, n) in &all {
+            assert_eq!(world.get::<u64>(entity).unwrap(), &n);
+            assert_eq!(world.get::<[u8; 3]>(entity).unwrap(), &[n as u8; 3]);
+        }
+        if round == 1 {
+            world.clear();
+        }
+    }
+}

@@ -96,7 +96,7 @@ impl<'a> Unfinished<'a> {
         ids: &mut Ids<'_>,
     ) -> Result<(), WorldError> {
         for bundle in bundles {
-            let entity = self.lane.create(bundle, None, ids)?;
+            let entity = self.lane.create(bundle, ids)?;
             let found = self.lane.find(entity);
             self.made
                 .extend(found.map(|(private, row)| (private, row, 1)));

@@ -14,7 +14,7 @@ impl Lane {
     /// The way of a bundle type, whose shared values are taken out already.
     #[inline(always)]
     pub(super) fn way<B: Bundle>(&mut self, combo: u32) -> Result<u32, WorldError> {
-        match self.recent_ways.get(TypeId::of::<B>()) {
+        match self.cursors.way::<B>() {
             Some(way) if combo == NONE => Ok(way),
             _ => self.find_way::<B>(combo),
         }
@@ -38,7 +38,7 @@ impl Lane {
             }
         };
         if combo == NONE {
-            self.recent_ways.keep(key.0, way);
+            self.cursors.keep_way::<B>(way);
         }
         Ok(way)
     }
@@ -81,9 +81,56 @@ impl Lane {
         }
     }
 
-    /// Creates an entity, or builds one that is reserved, in a private chunk.
+    /// Creates an entity in a private chunk.
     #[inline(always)]
     pub(in crate::command) fn create<B: Bundle>(
+        &mut self,
+        bundle: B,
+        ids: &mut Ids<'_>,
+    ) -> Result<Entity, WorldError> {
+        if B::HAS_VALUES {
+            return self.create_in_stream(bundle, None, ids);
+        }
+
+        debug_assert!(self.leads_right::<B>());
+        if let Some(next) = self.cursors.next::<B>(&mut self.privates) {
+            let row = next.chunk.len;
+            let place = place(next.chunk.run, row);
+            if let Some(entity) = ids.create_quickly(&self.universe, place) {
+                // SAFETY: the columns have such a row, which is empty.
+                unsafe {
+                    bundle.write(next.columns::<B>().as_ptr(), row as usize);
+                    next.chunk.handles().add(row as usize).write(entity);
+                }
+                next.chunk.len = row + 1;
+                return Ok(entity);
+            }
+        }
+        self.create_anywhere(bundle, ids)
+    }
+
+    /// Whether the cursor of a bundle type, if there is one, leads to where its stream says.
+    fn leads_right<B: Bundle>(&self) -> bool {
+        self.cursors.target::<B>().is_none_or(|(way, target)| {
+            let stream = &self.streams[self.ways[way as usize].stream as usize];
+            target == (stream.current, stream.limit)
+        })
+    }
+
+    /// `create`, where the row or the id has to be looked for.
+    #[cold]
+    #[inline(never)]
+    fn create_anywhere<B: Bundle>(
+        &mut self,
+        bundle: B,
+        ids: &mut Ids<'_>,
+    ) -> Result<Entity, WorldError> {
+        self.create_in_stream(bundle, None, ids)
+    }
+
+    /// Creates an entity, or builds one that is reserved, in a private chunk.
+    #[inline(always)]
+    pub(in crate::command) fn create_in_stream<B: Bundle>(
         &mut self,
         mut bundle: B,
         reserved: Option<Entity>,
@@ -101,6 +148,11 @@ impl Lane {
         let stream = self.ways[way as usize].stream;
         let (private, row) = self.room(stream)?;
         let chunk = &mut self.privates[private as usize].chunk;
+        let offsets = &self.ways[way as usize].offsets;
+        if !B::HAS_VALUES {
+            let limit = self.streams[stream as usize].limit;
+            self.cursors.aim::<B>(private, limit, chunk, offsets);
+        }
         let entity = match reserved {
             None => ids.create(&self.universe, Some(place(chunk.run, row)))?,
             Some(entity) => {
@@ -115,7 +167,7 @@ impl Lane {
                 }
             }
         };
-        let columns = columns::<B>(chunk, &self.ways[way as usize].offsets);
+        let columns = columns::<B>(chunk, offsets);
         // SAFETY: the columns have such a row, which is empty.
         unsafe {
             bundle.write(columns.as_ptr(), row as usize);
@@ -186,6 +238,7 @@ impl Lane {
         });
         let data = &mut self.streams[stream as usize];
         (data.current, data.limit) = (private, limit);
+        self.cursors.turn();
         if data.part == NONE {
             data.part = self.parts.len() as u32;
             self.parts.push(Part {

@@ -51,7 +51,7 @@ impl Lane {
     /// numbered anew.
     fn forget_combos(&mut self) {
         self.recent_ops.clear();
-        self.recent_ways.clear();
+        self.cursors.clear();
         self.recent_copies.clear();
         let numbers = keep(
             &mut self.ops,

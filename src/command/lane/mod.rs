@@ -10,6 +10,7 @@
 mod batch;
 mod copies;
 mod create;
+mod cursor;
 mod end;
 mod recent;
 mod record;
@@ -29,6 +30,7 @@ use crate::world::{TypeHasher, World};
 
 pub(in crate::command) use batch::AllMade;
 use copies::{CopyKey, CopyWay};
+use cursor::Cursors;
 use recent::Recent;
 
 /// "None", where a number is expected.
@@ -220,8 +222,8 @@ pub(crate) struct Lane {
     payload_of: ByType<TypeId, u32>,
     stream_of: HashMap<(Box<[FragmentId]>, u32), u32>,
     way_of: ByType<(TypeId, u32), u32>,
-    /// Ways to streams without shared values.
-    recent_ways: Recent<TypeId, u32>,
+    /// To streams without shared values.
+    cursors: Cursors,
     copy_ways: Vec<CopyWay>,
     copy_way_of: ByType<CopyKey, u32>,
     recent_copies: Recent<CopyKey, u32>,
@@ -260,7 +262,7 @@ impl Lane {
             payload_of: HashMap::default(),
             stream_of: HashMap::new(),
             way_of: HashMap::default(),
-            recent_ways: Recent::new(),
+            cursors: Cursors::new(),
             copy_ways: Vec::new(),
             copy_way_of: HashMap::default(),
             recent_copies: Recent::new(),
@@ -276,7 +278,7 @@ impl Lane {
             // What was cut out for other chunks serves no more: all lanes must do the same.
             self.stream_of.clear();
             self.way_of.clear();
-            self.recent_ways.clear();
+            self.cursors.clear();
             self.copy_way_of.clear();
             self.recent_copies.clear();
             self.outdated = true;
@@ -289,6 +291,7 @@ impl Lane {
     /// The recorder closes: what it has recorded becomes a segment.
     pub(in crate::command) fn close(&mut self, precedence: Precedence) {
         let (commands, parts) = self.began;
+        self.cursors.turn();
         for part in parts..self.parts.len() as u32 {
             let stream = self.parts[part as usize].stream;
             self.end_span(stream);

@@ -23,7 +23,7 @@ impl<K: Copy + Eq + Hash, T: Copy> Recent<K, T> {
     /// The answer for a type, if it is still there.
     #[inline(always)]
     pub(super) fn get(&self, of: K) -> Option<T> {
-        match self.0[place(of)] {
+        match self.0[slot_of(of) % PLACES] {
             Some((known, answer)) if known == of => Some(answer),
             _ => None,
         }
@@ -31,7 +31,7 @@ impl<K: Copy + Eq + Hash, T: Copy> Recent<K, T> {
 
     /// Keeps the answer for a type.
     pub(super) fn keep(&mut self, of: K, answer: T) {
-        self.0[place(of)] = Some((of, answer));
+        self.0[slot_of(of) % PLACES] = Some((of, answer));
     }
 
     /// Forgets all.
@@ -40,12 +40,12 @@ impl<K: Copy + Eq + Hash, T: Copy> Recent<K, T> {
     }
 }
 
-/// A type's place: some bits of its number, which are as good as random.
+/// A type's place, modulo their number: some bits of its own number, which are as good as random.
 #[inline(always)]
-fn place(of: impl Hash) -> usize {
+pub(super) fn slot_of(of: impl Hash) -> usize {
     let mut hasher = TypeHasher::default();
     of.hash(&mut hasher);
-    hasher.finish() as usize % PLACES
+    hasher.finish() as usize
 }
 
 #[cfg(test)]

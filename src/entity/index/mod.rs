@@ -188,7 +188,7 @@ impl EntityIndex {
     #[inline(always)]
     fn with_cache<R>(&self, access: impl FnOnce(&Core, &mut Cache, &Tally) -> R) -> R {
         let core = &self.shared.core;
-        // SAFETY: every caller is in this file, and passes a closure that calls nothing but the core
+        // SAFETY: every caller is in this room, and passes a closure that calls nothing but the core
         // and what belongs to it, which does not know of threads' nodes.
         unsafe { local::with(&self.shared, |cache, tally| access(core, cache, tally)) }
     }

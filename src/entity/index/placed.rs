@@ -83,6 +83,20 @@ impl EntityIndex {
         }
     }
 
+    /// [`create_placed`](Self::create_placed), if the thread has a slot at hand; else nothing is done. Wait-free, no
+    /// read-modify-write.
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(crate) fn create_cached(&self, place: Place) -> Option<Entity> {
+        let taken = self.with_hot_cache(|cache, tally| {
+            let index = cache.take()?;
+            tally.add_live(1);
+            Some(index)
+        });
+        // SAFETY: caches hold indices of slots.
+        Some(unsafe { self.shared.core.create_at(taken.flatten()?, Some(place)) })
+    }
+
     /// `create_placed`, when the thread's cache is empty.
     #[cfg(not(loom))]
     #[cold]

@@ -2,15 +2,19 @@
 
 use core::mem::MaybeUninit;
 
+use smallvec::SmallVec;
+
 use crate::archetype::copy_value;
 use crate::command::flush::alike::rows::Rows;
 use crate::command::flush::alike::{Kept, Same};
 use crate::command::lane::NONE;
+use crate::entity::Entity;
+use crate::memory::prefetch;
 use crate::sync::fork_join;
 use crate::sync::geometry::WORD_BITS;
 
-/// So many entities ahead memory is asked for.
-const AHEAD: usize = 32;
+/// So many entities are looked up before the first of them is marked.
+const TOGETHER: usize = 64;
 /// Words of bits whose rows' values are taken over in one go.
 const BLOCK: usize = 64;
 
@@ -46,28 +50,42 @@ impl Share {
         self.named.resize(rows.count / WORD_BITS as usize, 0);
         self.has_lost = false;
         match kept {
-            Kept::Nothing => self.mark_each(rows, parts, |_, _, _, _| {}),
-            Kept::Numbers => {
-                make_room(&mut self.numbers, rows.count, NONE);
-                self.mark_each(rows, parts, |share, row, same, nth| {
-                    share.numbers[row as usize] = same.first + nth;
-                });
-            }
+            Kept::Nothing => {}
+            Kept::Numbers => make_room(&mut self.numbers, rows.count, NONE),
             Kept::Values { size } => {
-                let size = size as usize;
-                make_room(&mut self.values, rows.count * size, MaybeUninit::uninit());
-                self.mark_each(rows, parts, |share, row, same, nth| {
-                    let to = &mut share.values[row as usize * size..][..size];
+                let bytes = rows.count * size as usize;
+                make_room(&mut self.values, bytes, MaybeUninit::uninit());
+            }
+        }
+        for same in parts {
+            match kept {
+                Kept::Nothing => self.mark_part(rows, same, |_, _| {}, |_, _, _| {}),
+                Kept::Numbers => self.mark_part(
+                    rows,
+                    same,
+                    |share, row| prefetch(share.numbers.as_ptr().wrapping_add(row)),
+                    |share, row, nth| share.numbers[row] = same.first + nth,
+                ),
+                Kept::Values { size } => {
                     let Some(payload) = same.payload else {
                         unreachable!("commands have a value each, or none has");
                     };
-                    // SAFETY: a command's value; nobody drops it. It is as long as the others: ops that do the same
-                    // have the same fragments, so the same only one.
-                    unsafe {
-                        let from = payload.columns[0].row(same.first + nth);
-                        copy_value(from, to.as_mut_ptr().cast(), size as u32);
-                    }
-                });
+                    let (values, bytes) = (payload.columns[0].row(same.first), size as usize);
+                    self.mark_part(
+                        rows,
+                        same,
+                        |share, row| prefetch(share.values.as_ptr().wrapping_add(row * bytes)),
+                        |share, row, nth| {
+                            let to = &mut share.values[row * bytes..][..bytes];
+                            // SAFETY: a command's value; nobody drops it. It is as long as the others: ops that do
+                            // the same have the same fragments, so the same only one.
+                            unsafe {
+                                let from = values.wrapping_add(nth as usize * bytes);
+                                copy_value(from, to.as_mut_ptr().cast(), size);
+                            }
+                        },
+                    );
+                }
             }
         }
     }
@@ -102,36 +120,55 @@ impl Share {
         fork_join::map(blocks.collect(), take);
     }
 
+    /// Marks what the commands of a part name. `expect` asks for where a row's values are kept, which `keep` keeps of
+    /// the n-th command.
     #[inline(always)]
-    fn mark_each(
+    fn mark_part(
         &mut self,
         rows: &Rows<'_>,
-        parts: &[Same<'_>],
-        keep: impl Fn(&mut Self, u32, &Same<'_>, u32),
+        same: &Same<'_>,
+        expect: impl Fn(&Self, usize),
+        keep: impl Fn(&mut Self, usize, u32),
     ) {
-        for same in parts {
-            let log = &same.part.log;
-            let mut name = |(entity, nth)| {
-                let row = rows.find(entity);
+        let log = &same.part.log;
+        let mut first = 0;
+        let mut mark = |entities: &[Entity], later: &[Entity]| {
+            // First all are looked up: where one is to be marked has been asked for when its turn comes.
+            let mut found = [NONE; TOGETHER];
+            for (at, (row, &entity)) in found.iter_mut().zip(entities).enumerate() {
+                if let Some(&later) = later.get(at) {
+                    rows.expect(later);
+                }
+                *row = rows.find(entity);
+                expect(self, *row as usize);
+            }
+            for (&row, nth) in found.iter().zip(first..).take(entities.len()) {
                 if row == NONE {
                     self.has_lost = true;
-                    return;
+                    continue;
                 }
                 self.named[(row / WORD_BITS) as usize] |= 1 << (row % WORD_BITS);
-                keep(self, row, same, nth);
-            };
-            if log.entities.len() == log.words.len() {
-                let ahead = log.entities.get(AHEAD..).unwrap_or_default().iter();
-                let ahead = ahead.map(Some).chain(core::iter::repeat(None));
-                for ((&entity, nth), later) in log.entities.iter().zip(0..).zip(ahead) {
-                    if let Some(&later) = later {
-                        rows.expect(later);
-                    }
-                    name((entity, nth));
+                keep(self, row as usize, nth);
+            }
+            first += entities.len() as u32;
+        };
+        if log.entities.len() == log.words.len() {
+            let mut left = log.entities;
+            while !left.is_empty() {
+                let (entities, later) = left.split_at(left.len().min(TOGETHER));
+                mark(entities, later);
+                left = later;
+            }
+        } else {
+            let mut entities = log.commands().map(|(entity, _)| entity);
+            let mut some = SmallVec::<[Entity; TOGETHER]>::new();
+            loop {
+                some.extend(entities.by_ref().take(TOGETHER));
+                if some.is_empty() {
+                    break;
                 }
-            } else {
-                let entities = log.commands().map(|(entity, _)| entity);
-                entities.zip(0..).for_each(name);
+                mark(&some, &[]);
+                some.clear();
             }
         }
     }

@@ -131,7 +131,7 @@ impl Chunk {
             .wrapping_add(self.own_offset(offset) as usize)
     }
 
-    /// Where that array begins, in bytes.
+    /// Where that array begins, in bytes: less than 1 MiB, for a run has no more than 64 chunks.
     #[inline(always)]
     pub(crate) fn own_offset(&self, offset: u32) -> u32 {
         offset * u32::from(self.scale)

@@ -137,15 +137,6 @@ pub(super) struct Ids<'q> {
 }
 
 impl Ids<'_> {
-    /// Creates an entity with a place, if this thread has an id at hand, and any will do.
-    #[inline(always)]
-    pub(super) fn create_quickly(&self, universe: &Universe, place: Place) -> Option<Entity> {
-        let any_will_do = self.stripe.is_none() && !universe.is_ordered();
-        any_will_do
-            .then(|| universe.index().create_cached(place))
-            .flatten()
-    }
-
     /// Creates an entity with a place, or a reserved one.
     #[inline(always)]
     pub(super) fn create(

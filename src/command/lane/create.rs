@@ -96,7 +96,8 @@ impl Lane {
         if let Some(next) = self.cursors.next::<B>(&mut self.privates) {
             let row = next.chunk.len;
             let place = place(next.chunk.run, row);
-            if let Some(entity) = ids.create_quickly(&self.universe, place) {
+            debug_assert!(ids.stripe.is_none() && !self.universe.is_ordered());
+            if let Some(entity) = self.universe.index().create_cached(place) {
                 // SAFETY: the columns have such a row, which is empty.
                 unsafe {
                     bundle.write(next.columns::<B>().as_ptr(), row as usize);
@@ -149,7 +150,8 @@ impl Lane {
         let (private, row) = self.room(stream)?;
         let chunk = &mut self.privates[private as usize].chunk;
         let offsets = &self.ways[way as usize].offsets;
-        if !B::HAS_VALUES {
+        // In an ordered universe ids come from elsewhere.
+        if !B::HAS_VALUES && !self.universe.is_ordered() {
             let limit = self.streams[stream as usize].limit;
             self.cursors.aim::<B>(private, limit, chunk, offsets);
         }

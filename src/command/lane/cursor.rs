@@ -36,7 +36,7 @@ struct Cursor {
 #[derive(Debug)]
 pub(super) struct Cursors {
     cursors: [Cursor; CURSORS],
-    /// Which round it is: another one whenever some stream gets other rows.
+    /// Which round it is: another one whenever a stream gets other rows, or has none any more.
     round: u64,
 }
 
@@ -110,7 +110,7 @@ impl Cursors {
         (cursor.of, cursor.way, cursor.round) = (TypeId::of::<B>(), way, 0);
     }
 
-    /// Keeps where the next entities of a bundle type go, whose way is kept.
+    /// Keeps where the next entities of a bundle type go, whose way is kept. The chunk is private, and so not refitted.
     pub(super) fn aim<B: Bundle>(
         &mut self,
         private: u32,
@@ -127,7 +127,7 @@ impl Cursors {
         }
     }
 
-    /// Some stream gets other rows.
+    /// A stream gets other rows, or has none any more.
     pub(super) fn turn(&mut self) {
         self.round += 1;
     }

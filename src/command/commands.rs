@@ -228,8 +228,7 @@ impl<'q> Commands<'q> {
     ///
     /// # Errors
     /// As for [`World::create`].
-    // Always: a bundle that is built where it is called for goes to its columns by way of registers, not of memory
-    // (but in an ordered universe).
+    // Always: a bundle that is built where it is called for goes to its columns by way of registers, not of memory.
     #[inline(always)]
     #[doc(alias = "spawn")]
     pub fn create<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {

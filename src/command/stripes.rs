@@ -151,6 +151,17 @@ impl Ids<'_> {
         }
     }
 
+    /// [`create`](Self::create), as a call of its own: in an ordered universe it is long.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn create_apart(
+        &mut self,
+        universe: &Universe,
+        place: Place,
+    ) -> Result<Entity, Full> {
+        self.create(universe, Some(place))
+    }
+
     /// In an ordered universe, uses up so many ids as a call would have used that is broken off, by way of this place:
     /// how many it got before depends on which recorders shared its lane, and the ids of those that come are not to.
     #[cold]

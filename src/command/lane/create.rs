@@ -96,8 +96,12 @@ impl Lane {
         if let Some(next) = self.cursors.next::<B>(&mut self.privates) {
             let row = next.chunk.len;
             let place = place(next.chunk.run, row);
-            debug_assert!(ids.stripe.is_none() && !self.universe.is_ordered());
-            if let Some(entity) = self.universe.index().create_cached(place) {
+            let entity = if self.universe.is_ordered() {
+                Some(ids.create_apart(&self.universe, place)?)
+            } else {
+                self.universe.index().create_cached(place)
+            };
+            if let Some(entity) = entity {
                 // SAFETY: the columns have such a row, which is empty.
                 unsafe {
                     bundle.write(next.columns::<B>().as_ptr(), row as usize);
@@ -150,8 +154,7 @@ impl Lane {
         let (private, row) = self.room(stream)?;
         let chunk = &mut self.privates[private as usize].chunk;
         let offsets = &self.ways[way as usize].offsets;
-        // In an ordered universe ids come from elsewhere.
-        if !B::HAS_VALUES && !self.universe.is_ordered() {
+        if !B::HAS_VALUES {
             let limit = self.streams[stream as usize].limit;
             self.cursors.aim::<B>(private, limit, chunk, offsets);
         }

@@ -94,6 +94,12 @@ impl Finder<'_> {
         self.places.expect(entity);
     }
 
+    /// The place of an entity, of this world or another; `None` if it does not live.
+    #[inline(always)]
+    pub(crate) fn place(self, entity: Entity) -> Option<Place> {
+        self.places.of(entity)
+    }
+
     /// The archetype and row of an entity; `None` if it is not built in this world.
     #[inline(always)]
     pub(crate) fn find(self, entity: Entity) -> Option<(u32, Row)> {

@@ -1,6 +1,6 @@
 //! All rows of a world under one number each.
 
-use crate::archetype::{Finder, Row};
+use crate::archetype::{Finder, ROWS_PER_CHUNK};
 use crate::command::lane::NONE;
 use crate::entity::Entity;
 use crate::sync::geometry::WORD_BITS;
@@ -11,11 +11,15 @@ use crate::world::World;
 const SPARSE: usize = 8;
 
 /// Rows of a world under one number each: those of a chunk follow each other.
+///
+/// Of a place, one small list says the number, which lies nearer to the processor than the directory of all chunks.
 pub(super) struct Rows<'w> {
     finder: Finder<'w>,
     pub(super) chunks: Vec<Numbered>,
-    /// For each archetype, which of the chunks is its first.
-    first_chunk: Vec<u32>,
+    /// For each 16 KiB chunk from the world's lowest to its highest, the number of the first row that its places name;
+    /// [`NONE`] if it is not the world's.
+    begins: Vec<u32>,
+    lowest: u32,
     /// Numbers in all.
     pub(super) count: usize,
 }
@@ -30,32 +34,50 @@ pub(super) struct Numbered {
 }
 
 impl<'w> Rows<'w> {
-    /// Numbers for all rows; `None` if they are too many for so many commands in so many shares.
+    /// Numbers for all rows; `None` if they are too many for so many commands in so many shares, or too far apart.
     pub(super) fn of(world: &'w World, commands: usize, shares: usize) -> Option<Self> {
         let most = SPARSE * commands / shares;
-        let mut rows = Self {
-            finder: world.finder(),
-            chunks: Vec::new(),
-            first_chunk: Vec::with_capacity(world.archetypes.len()),
-            count: 0,
-        };
+        let mut chunks = Vec::new();
+        let mut count = 0;
+        let (mut lowest, mut highest) = (u32::MAX, 0);
         for (archetype, number) in world.archetypes.iter().zip(0..) {
-            rows.first_chunk.push(rows.chunks.len() as u32);
             for (chunk, position) in archetype.chunks.iter().zip(0..) {
-                rows.chunks.push(Numbered {
+                chunks.push(Numbered {
                     archetype: number,
                     chunk: position,
-                    begin: rows.count as u32,
+                    begin: count as u32,
                     len: chunk.len,
                 });
                 // Words of bits are one chunk's each.
-                rows.count += chunk.len.next_multiple_of(WORD_BITS) as usize;
-                if rows.count > most {
+                count += chunk.len.next_multiple_of(WORD_BITS) as usize;
+                if count > most {
                     return None;
                 }
+                let first = chunk.run.first();
+                lowest = lowest.min(first);
+                highest = highest.max(first + chunk.named());
             }
         }
-        Some(rows)
+        let length = highest.saturating_sub(lowest) as usize;
+        if length > most {
+            return None;
+        }
+        let mut begins = vec![NONE; length];
+        let all = world.archetypes.iter().flat_map(|each| &each.chunks);
+        for (chunk, numbered) in all.zip(&chunks) {
+            let first = (chunk.run.first() - lowest) as usize;
+            let named = &mut begins[first..][..chunk.named() as usize];
+            for (begin, sub) in named.iter_mut().zip(0..) {
+                *begin = numbered.begin + sub * ROWS_PER_CHUNK;
+            }
+        }
+        Some(Self {
+            finder: world.finder(),
+            chunks,
+            begins,
+            lowest,
+            count,
+        })
     }
 
     /// Asks the processor for what it takes to find an entity soon.
@@ -67,10 +89,14 @@ impl<'w> Rows<'w> {
     /// The number of an entity's row; [`NONE`] if it does not lie in the world.
     #[inline(always)]
     pub(super) fn find(&self, entity: Entity) -> u32 {
-        let Some((archetype, Row { chunk, row })) = self.finder.find(entity) else {
+        let Some(place) = self.finder.place(entity) else {
             return NONE;
         };
-        let chunk = self.first_chunk[archetype as usize] + chunk;
-        self.chunks[chunk as usize].begin + row
+        let chunk = place.chunk().wrapping_sub(self.lowest);
+        match self.begins.get(chunk as usize) {
+            // What has no place is at one whose row no chunk has.
+            Some(&begin) if begin != NONE && place.row() < ROWS_PER_CHUNK => begin + place.row(),
+            _ => NONE,
+        }
     }
 }

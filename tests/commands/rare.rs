@@ -501,6 +501,7 @@ fn rows_are_nobody_elses_whatever_types_create_them_by_turns() {
         // A short recorder before, in the same lane: what it knew of its rows holds no more.
         for (key, count) in [(0, 3_u64), (1, 9_000)] {
             let mut recorder = commands.open_at(key);
+            let before = all.len();
             for n in 0..count {
                 // Both orders are one composition; the third is another one, whose chunks end elsewhere.
                 all.push((recorder.create((n, [n as u8; 3])).unwrap(), n));
@@ -521,8 +522,9 @@ fn rows_are_nobody_elses_whatever_types_create_them_by_turns() {
                     all.extend(batch.iter(&recorder).zip(n..n + 5));
                 }
             }
-            for &(entity, n) in &all[all.len() - count as usize..] {
+            for &(entity, n) in &all[before..] {
                 assert_eq!(recorder.get::<u64>(entity).unwrap(), &n);
+                assert_eq!(recorder.get::<[u8; 3]>(entity).unwrap(), &[n as u8; 3]);
             }
         }
         drop(commands);

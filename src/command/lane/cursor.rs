@@ -140,3 +140,38 @@ impl Cursors {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_way_is_its_types_own() {
+        fn keep<B: Bundle>(cursors: &mut Cursors, way: u32) {
+            cursors.keep_way::<B>(way);
+            assert_eq!(cursors.way::<B>(), Some(way));
+            assert_eq!(
+                cursors.target::<B>(),
+                None,
+                "of a way alone no row is known"
+            );
+        }
+        fn known<B: Bundle>(cursors: &Cursors, way: u32) -> usize {
+            let found = cursors.way::<B>();
+            assert!(found.is_none_or(|found| found == way));
+            usize::from(found.is_some())
+        }
+        macro_rules! of_each {
+            ($do:ident, $cursors:expr, $($bytes:literal)*) => {
+                [$($do::<([u8; $bytes],)>($cursors, $bytes)),*]
+            };
+        }
+        let mut cursors = Cursors::new();
+        let _ = of_each!(keep, &mut cursors, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17);
+        let found = of_each!(known, &cursors, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17);
+        assert!((1..=CURSORS).contains(&found.iter().sum()));
+        cursors.clear();
+        let found = of_each!(known, &cursors, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17);
+        assert_eq!(found, [0; 18]);
+    }
+}

@@ -201,18 +201,23 @@ impl EntityIndex {
         unsafe { local::with_hot(&self.shared, access) }
     }
 
+    /// A slot that the thread has at hand, counted as a living entity's. Wait-free, no read-modify-write.
+    #[inline(always)]
+    fn take_cached(&self) -> Option<u32> {
+        self.with_hot_cache(|cache, tally| {
+            let index = cache.take()?;
+            tally.add_live(1);
+            Some(index)
+        })?
+    }
+
     /// Creates one entity, without a place. Lock-free; no read-modify-write but one or two in 64.
     ///
     /// # Errors
     /// [`Full`], as [above](Self#when-it-is-full).
     #[inline]
     pub fn create(&self) -> Result<Entity, Full> {
-        let taken = self.with_hot_cache(|cache, tally| {
-            let index = cache.take()?;
-            tally.add_live(1);
-            Some(index)
-        });
-        match taken.flatten() {
+        match self.take_cached() {
             // SAFETY: caches hold indices of slots.
             Some(index) => Ok(unsafe { self.shared.core.create_at(index, None) }),
             None => self.create_shared(),

@@ -88,14 +88,9 @@ impl EntityIndex {
     #[cfg(not(loom))]
     #[inline(always)]
     pub(crate) fn create_cached(&self, place: Place) -> Option<Entity> {
-        let core = &self.shared.core;
-        let taken = self.with_hot_cache(|cache, tally| {
-            let index = cache.take()?;
-            tally.add_live(1);
-            Some(index)
-        });
+        let index = self.take_cached()?;
         // SAFETY: caches hold indices of slots.
-        Some(unsafe { core.create_at(taken.flatten()?, Some(place)) })
+        Some(unsafe { self.shared.core.create_at(index, Some(place)) })
     }
 
     /// `create_placed`, when the thread's cache is empty.

@@ -94,7 +94,8 @@ impl Finder<'_> {
         self.places.expect(entity);
     }
 
-    /// The place of an entity, of this world or another; `None` if it does not live.
+    /// The place of an entity, in this world or anywhere else; `None` if it does not live. What has no place, or is
+    /// being destroyed, is at one whose row no chunk has.
     #[inline(always)]
     pub(crate) fn place(self, entity: Entity) -> Option<Place> {
         self.places.of(entity)

@@ -76,7 +76,7 @@ struct Same<'a> {
     payload: Option<&'a Payload>,
 }
 
-/// The works of a batch; `None` if its commands do not all do the same, or are few for so many rows.
+/// The works of a batch; `None` if its commands do not all do the same, or are few for so many rows, or chunks so far apart.
 pub(super) fn alike(
     world: &World,
     ops: &Ops<'_>,
@@ -103,7 +103,7 @@ pub(super) fn alike(
     };
     let each = same.len().div_ceil(threads);
     let used = same.len().div_ceil(each);
-    // Which way the commands go depends on the threads, then; what comes out does not.
+    // Which way the commands go depends on the threads, then, and on where the chunks lie; what comes out does not.
     let rows = Rows::of(world, total, used)?;
     let mut shares = core::mem::take(&mut memory.shares);
     if shares.len() < used {

@@ -68,6 +68,19 @@ impl Entity {
         }
     }
 
+    /// The handle with these bits, as [`to_bits`](Self::to_bits) has them, the version known to be odd. The same as
+    /// [`from_parts`](Self::from_parts) for bits that are in one piece, and stay so.
+    #[inline(always)]
+    pub(crate) const fn from_odd_bits(bits: u64) -> Self {
+        debug_assert!(bits >> 32 & 1 == 1);
+        if cfg!(target_endian = "big") {
+            return Self::from_parts(bits as u32, (bits >> 32) as u32);
+        }
+        // SAFETY: on a little-endian machine the index is the low half and the version the high one, which is not
+        // zero: `|` keeps that promise whatever the caller does, at no cost where the compiler sees the bit.
+        unsafe { core::mem::transmute::<u64, Self>(bits | 1 << 32) }
+    }
+
     /// The slot's number, `0..134_217_728` for a handle that was given out.
     #[inline(always)]
     #[must_use]

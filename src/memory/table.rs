@@ -87,6 +87,12 @@ impl<T: ZeroFilled> Table<T> {
         }
     }
 
+    /// How many values there are.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
     /// The value number `index`.
     ///
     /// # Safety

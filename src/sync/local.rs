@@ -145,10 +145,10 @@ pub(crate) trait Home: Send + Sync + 'static {
 impl<C, P> Registry<C, P> {
     /// A registry without nodes.
     pub(crate) fn new() -> Self {
-        static NEXT_ID: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(1);
+        static NEXT_ID: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(ID_STEP);
         Self {
             // Ordering: only uniqueness matters.
-            id: NEXT_ID.fetch_add(1, core::sync::atomic::Ordering::Relaxed),
+            id: NEXT_ID.fetch_add(ID_STEP, core::sync::atomic::Ordering::Relaxed),
             head: AtomicPtr::new(ptr::null_mut()),
         }
     }
@@ -275,7 +275,18 @@ pub(crate) fn thread_number() -> usize {
     0
 }
 
-/// Places in the thread's table of nodes used last. Structures whose numbers differ modulo this
+/// How far apart the numbers of structures are: the size of an entry of the table of nodes used last, so that the
+/// way from a number to its entry is one mask.
+const ID_STEP: u64 = 16;
+
+/// Where the node of the structure with this number is in the table of nodes used last.
+#[cfg(not(loom))]
+#[inline(always)]
+const fn hot_place(id: u64) -> usize {
+    (id / ID_STEP) as usize % HOT
+}
+
+/// Places in the thread's table of nodes used last. Structures that were made one after the other, up to so many,
 /// do not disturb each other.
 #[cfg(not(loom))]
 const HOT: usize = 8;
@@ -353,7 +364,7 @@ pub(crate) unsafe fn with<H: Home, R>(
     access: impl FnOnce(&mut H::Private, &H::Public) -> R,
 ) -> R {
     let id = home.registry().id;
-    let (found, node) = HOT_NODES.with(|hot| hot[id as usize % HOT].get());
+    let (found, node) = HOT_NODES.with(|hot| hot[hot_place(id)].get());
     if found == id {
         // SAFETY: the table says that this is a node of the structure with this number, which is
         // `home`, so it is alive; this thread owns it until its end, where the table is cleared.
@@ -377,7 +388,7 @@ pub(crate) unsafe fn with_hot<H: Home, R>(
     access: impl FnOnce(&mut H::Private, &H::Public) -> R,
 ) -> Option<R> {
     let id = home.registry().id;
-    let (found, node) = HOT_NODES.with(|hot| hot[id as usize % HOT].get());
+    let (found, node) = HOT_NODES.with(|hot| hot[hot_place(id)].get());
     if found != id {
         return None;
     }
@@ -417,7 +428,7 @@ unsafe fn with_cold<H: Home, R>(
                 node
             }
         };
-        HOT_NODES.with(|hot| hot[id as usize % HOT].set((id, node)));
+        HOT_NODES.with(|hot| hot[hot_place(id)].set((id, node)));
         node
     });
     match mine {

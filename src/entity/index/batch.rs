@@ -52,7 +52,7 @@ pub(crate) fn create(
         if cache.mask == 0
             && let Err(full) = core.refill(threads, cache, tally)
         {
-            filled += create_from_magazine(core, cache, &mut out[filled..], place);
+            filled += create_from_magazine(core, cache, tally, &mut out[filled..], place);
             if filled == out.len() {
                 break;
             }
@@ -63,7 +63,7 @@ pub(crate) fn create(
         }
         filled += create_from_mask(core, cache, &mut out[filled..], place);
     }
-    tally.add_live(out.len() as u64);
+    tally.add_created(out.len());
     Ok(())
 }
 
@@ -85,6 +85,7 @@ pub(crate) fn further(place: Option<Place>, rows: usize) -> Option<Place> {
 }
 
 /// Creates as many as there are slots in the cache's word.
+#[inline(always)]
 fn create_from_mask(
     core: &Core,
     cache: &mut Cache,
@@ -136,6 +137,7 @@ fn create_in_words(
 }
 
 /// `create_in_words` from `word` on, where slots are free singly.
+#[inline(never)]
 fn create_in_broken_words(
     core: &Core,
     cache: &mut Cache,
@@ -176,16 +178,21 @@ fn create_in_broken_words(
 fn create_from_magazine(
     core: &Core,
     cache: &mut Cache,
+    tally: &Tally,
     out: &mut [MaybeUninit<Entity>],
     place: Option<Place>,
 ) -> usize {
     let mut filled = 0;
     for entity in out {
-        let Some(index) = cache.take() else { break };
+        let Some(index) = cache.take(tally) else {
+            break;
+        };
         // SAFETY: the cache holds indices of slots.
         entity.write(unsafe { core.create_at(index, further(place, filled)) });
         filled += 1;
     }
+    // The batch counts all of its entities in the end.
+    tally.add_destroyed(filled);
     filled
 }
 
@@ -194,7 +201,7 @@ fn create_from_magazine(
 /// is welcome to it: whoever builds an entity relies on it.
 #[cold]
 fn give_back(core: &Core, cache: &mut Cache, tally: &Tally, created: &[Entity], placed: bool) {
-    tally.add_live(created.len() as u64);
+    tally.add_created(created.len());
     if mutant::active("failed_batch_keeps_ids") {
         return;
     }
@@ -211,6 +218,7 @@ fn give_back(core: &Core, cache: &mut Cache, tally: &Tally, created: &[Entity], 
 
 /// Makes entities in the lowest of the claimed `slots` of a word, in index order, as many as `out` holds; how many,
 /// and the slots that are left.
+#[inline(always)]
 fn create_in_word(
     core: &Core,
     word: u32,
@@ -277,7 +285,7 @@ pub(crate) fn destroy(
     report
         .refused
         .sort_unstable_by_key(|&(position, _)| position);
-    tally.add_live((report.destroyed as u64).wrapping_neg());
+    tally.add_destroyed(report.destroyed);
     report
 }
 

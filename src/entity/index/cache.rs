@@ -4,6 +4,7 @@
 //! this thread freed, newest first (they are warm). The claim bits of all of them stay set, so
 //! nobody else can have them: at most [`CACHED_IDS`] in all.
 
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::geometry::WORD_BITS;
 use crate::sync::local::{Lag, Lagging};
 
@@ -23,8 +24,6 @@ pub(crate) const NO_BLOCK: u32 = u32::MAX;
 /// One thread's claimed slots.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    /// Slots in the magazine.
-    pub(crate) len: u32,
     /// The claim word that `mask` belongs to.
     pub(crate) word: u32,
     /// Claimed and unused slots of that word.
@@ -45,7 +44,6 @@ impl Cache {
     /// An empty cache of the thread with this number.
     pub(crate) const fn new(ordinal: u32) -> Self {
         Self {
-            len: 0,
             word: 0,
             mask: 0,
             block: NO_BLOCK,
@@ -56,14 +54,15 @@ impl Cache {
         }
     }
 
-    /// A claimed slot, or `None` if there is none: then a word must be claimed.
+    /// A claimed slot, counted as a living entity's; `None` if there is none: then a word must be claimed.
     #[inline(always)]
-    pub(crate) fn take(&mut self) -> Option<u32> {
-        if self.len > 0 {
-            self.len -= 1;
-            return self.magazine.get(self.len as usize).copied();
+    pub(crate) fn take(&mut self, tally: &Tally) -> Option<u32> {
+        if let Some(&index) = self.magazine.get(tally.kept().wrapping_sub(1)) {
+            tally.balance(1, -1);
+            return Some(index);
         }
         if self.mask != 0 {
+            tally.balance(1, 0);
             let lane = self.mask.trailing_zeros();
             self.mask &= self.mask - 1;
             return Some(self.word * WORD_BITS + lane);
@@ -81,8 +80,8 @@ impl Cache {
 
     /// How many slots it holds.
     #[cfg(all(test, not(loom)))]
-    pub(crate) fn held(&self) -> usize {
-        (self.len + self.mask.count_ones()) as usize
+    pub(crate) fn held(&self, tally: &Tally) -> usize {
+        tally.kept() + self.mask.count_ones() as usize
     }
 
     /// Keeps freed slots of one word, if no claimed word is in hand or it is this one; else `false`.
@@ -99,29 +98,87 @@ impl Cache {
         true
     }
 
-    /// Keeps a freed slot; `false` if there is no room.
+    /// Keeps a freed slot, and counts the death of its entity; `false`, and nothing is done, if there is no room.
     #[inline(always)]
-    pub(crate) fn keep(&mut self, index: u32) -> bool {
-        let len = self.len as usize;
-        if len < MAGAZINE {
-            self.magazine[len] = index;
-            self.len += 1;
-            return true;
-        }
-        false
+    pub(crate) fn keep(&mut self, tally: &Tally, index: u32) -> bool {
+        let Some(place) = self.magazine.get_mut(tally.kept()) else {
+            return false;
+        };
+        *place = index;
+        tally.balance(-1, 1);
+        true
+    }
+
+    /// The slots in the magazine.
+    pub(crate) fn magazine(&mut self, tally: &Tally) -> &mut [u32] {
+        &mut self.magazine[..tally.kept()]
     }
 }
+
+/// Bits of the balance that say how many slots are in the magazine.
+const KEPT_BITS: u32 = 8;
+
+const _: () = assert!(MAGAZINE < 1 << KEPT_BITS);
 
 /// What everybody may read of a thread's cache.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    /// Entities that this node's threads created less those that they destroyed, modulo 2⁶⁴. Only
-    /// the owner writes it.
-    pub(crate) live: crate::sync::atomic::AtomicU64,
+    /// `live 56 | kept 8`: entities that this node's threads created less those that they destroyed, modulo 2⁵⁶,
+    /// and how many slots are in the magazine. In one word, because a creation or a death that the magazine serves
+    /// changes both: that is one addition. Only the owner writes it.
+    balance: AtomicU64,
     /// Slots that this node's threads retired. Only the owner writes it.
-    pub(crate) retired: crate::sync::atomic::AtomicU64,
+    pub(crate) retired: AtomicU64,
     /// Set while the hints may lag behind what this node's thread has done.
     pub(crate) lag: Lag,
+}
+
+impl Tally {
+    /// Entities that this node's threads created less those that they destroyed: added up for all nodes, those that
+    /// live.
+    pub(crate) fn live(&self) -> i64 {
+        self.balance.load(Ordering::Relaxed).cast_signed() >> KEPT_BITS
+    }
+
+    /// How many slots are in the magazine.
+    #[inline(always)]
+    pub(crate) fn kept(&self) -> usize {
+        (self.balance.load(Ordering::Relaxed) % (1 << KEPT_BITS)) as usize
+    }
+
+    /// Counts creations, less deaths, and slots that came to the magazine, less those that went. Only the owner
+    /// calls it, so a load and a store are enough.
+    #[inline(always)]
+    fn balance(&self, live: i64, kept: i64) {
+        let balance = self.balance.load(Ordering::Relaxed);
+        let change = ((live << KEPT_BITS) + kept).cast_unsigned();
+        self.balance
+            .store(balance.wrapping_add(change), Ordering::Relaxed);
+    }
+
+    /// Counts `created` entities.
+    #[inline(always)]
+    pub(crate) fn add_created(&self, created: usize) {
+        self.balance(created as i64, 0);
+    }
+
+    /// Counts `destroyed` entities.
+    #[inline(always)]
+    pub(crate) fn add_destroyed(&self, destroyed: usize) {
+        self.balance(-(destroyed as i64), 0);
+    }
+
+    /// Notes that slots have left the magazine.
+    #[inline(always)]
+    pub(crate) fn forget_kept(&self, slots: usize) {
+        self.balance(0, -(slots as i64));
+    }
+
+    /// Counts retired slots.
+    pub(crate) fn add_retired(&self, slots: u64) {
+        let retired = self.retired.load(Ordering::Relaxed);
+        self.retired.store(retired + slots, Ordering::Relaxed);
+    }
 }
 
 impl Lagging for Tally {

@@ -202,11 +202,11 @@ impl Core {
         let slot = unsafe { self.slot(index) };
         // Ordering: Relaxed. While the slot is dead nobody but the owner of the claim changes the word,
         // and the claim was passed on with Release and Acquire.
-        let version = slot::version(slot.load(Ordering::Relaxed)) + 1;
+        let next = slot::next(slot.load(Ordering::Relaxed));
         // Ordering: Release: whoever sees the entity sees what its creator did before.
         let order = mutant::ordering("create_relaxed", Ordering::Release);
-        slot.store(slot::pack(version, place), order);
-        Entity::from_parts(index, version)
+        slot.store(slot::at(next, place), order);
+        slot::entity(next, index)
     }
 }
 
@@ -225,21 +225,4 @@ fn advise_huge<T: ZeroFilled>(table: &Table<T>) -> bool {
 #[cfg(loom)]
 fn advise_huge<T: ZeroFilled>(_table: &Table<T>) -> bool {
     true
-}
-
-impl Tally {
-    /// Counts `created` entities (or, as a two's complement, destroyed ones). Only the owner calls
-    /// it, so a load and a store are enough.
-    #[inline(always)]
-    pub(crate) fn add_live(&self, created: u64) {
-        let live = self.live.load(Ordering::Relaxed);
-        self.live
-            .store(live.wrapping_add(created), Ordering::Relaxed);
-    }
-
-    /// Counts retired slots.
-    pub(crate) fn add_retired(&self, slots: u64) {
-        let retired = self.retired.load(Ordering::Relaxed);
-        self.retired.store(retired + slots, Ordering::Relaxed);
-    }
 }

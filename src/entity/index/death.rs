@@ -29,7 +29,7 @@ impl Core {
     #[inline(always)]
     pub(crate) fn try_kill(&self, entity: Entity) -> bool {
         let index = entity.index();
-        if index >= SLOTS {
+        if index as usize >= self.slots.len() {
             return false;
         }
         // SAFETY: just checked.
@@ -37,9 +37,10 @@ impl Core {
         let lane = index % GROUP_SLOTS;
         // Orderings: as in `kill_slowly`, which begins anew if the compare-and-swap fails.
         let phases = group.load(mutant::ordering("kill_relaxed", Ordering::Acquire));
-        let version = slot::version(slot.load(Ordering::Relaxed));
-        if version != entity.version() && !mutant::active("kill_ignores_version")
-            || !group::in_phase(phases, lane, version) && !mutant::active("kill_ignores_phase")
+        let word = slot.load(Ordering::Relaxed);
+        if !slot::has_version_of(word, entity) && !mutant::active("kill_ignores_version")
+            || !group::in_phase(phases, lane, slot::version(word))
+                && !mutant::active("kill_ignores_phase")
         {
             return false;
         }
@@ -54,7 +55,7 @@ impl Core {
             .is_ok();
         if won && !mutant::active("kill_without_bury") {
             // Ordering: as in `bury`.
-            slot.store(slot::dead(version), Ordering::Release);
+            slot.store(slot::dead(entity.version()), Ordering::Release);
         }
         won || mutant::active("kill_takes_loss_for_win")
     }

@@ -11,7 +11,7 @@ impl Core {
     /// The slot word of a living entity; `None` if it does not live. Wait-free: one load.
     #[inline(always)]
     pub(crate) fn living(&self, entity: Entity) -> Option<u64> {
-        if entity.index() >= SLOTS {
+        if entity.index() as usize >= self.slots.len() {
             return None;
         }
         // Ordering: Acquire pairs with the Release in `create_at` and `publish`: the entity and its
@@ -26,26 +26,31 @@ impl Core {
             return taken.then_some(word);
         }
         // A handle's version is odd, so a dead slot never matches.
-        (slot::version(word) == entity.version()).then_some(word)
+        slot::has_version_of(word, entity).then_some(word)
     }
 
-    /// What is wrong with a handle that is not alive.
+    /// Why a handle is refused that is not alive.
+    #[inline(always)]
+    pub(crate) fn refuse(&self, entity: Entity) -> EntityError {
+        EntityError::new(entity, self.fault(entity))
+    }
+
+    /// What is wrong with a handle that is not alive. (Only what fits a register comes out of the way: an
+    /// error that is written to memory here would have results that are no errors written there as well.)
     #[cold]
     #[inline(never)]
-    pub(crate) fn refuse(&self, entity: Entity) -> EntityError {
-        let fault = if entity.index() >= SLOTS {
-            EntityFault::OutOfRange
+    fn fault(&self, entity: Entity) -> EntityFault {
+        if entity.index() >= SLOTS {
+            return EntityFault::OutOfRange;
+        }
+        // SAFETY: just checked.
+        let word = unsafe { self.slot(entity.index()) }.load(Ordering::Acquire);
+        // Death is for ever: if the entity lives now, it was created after it was refused.
+        if entity.version() > slot::version(word) || self.living(entity).is_some() {
+            EntityFault::NeverCreated
         } else {
-            // SAFETY: just checked.
-            let word = unsafe { self.slot(entity.index()) }.load(Ordering::Acquire);
-            // Death is for ever: if the entity lives now, it was created after it was refused.
-            if entity.version() > slot::version(word) || self.living(entity).is_some() {
-                EntityFault::NeverCreated
-            } else {
-                EntityFault::Destroyed
-            }
-        };
-        EntityError::new(entity, fault)
+            EntityFault::Destroyed
+        }
     }
 
     /// Sets the place of a living entity; with `only_unplaced`, only if it has none.

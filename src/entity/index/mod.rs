@@ -204,11 +204,7 @@ impl EntityIndex {
     /// A slot that the thread has at hand, counted as a living entity's. Wait-free, no read-modify-write.
     #[inline(always)]
     fn take_cached(&self) -> Option<u32> {
-        self.with_hot_cache(|cache, tally| {
-            let index = cache.take()?;
-            tally.add_live(1);
-            Some(index)
-        })?
+        self.with_hot_cache(|cache, tally| cache.take(tally))?
     }
 
     /// Creates one entity, without a place. Lock-free; no read-modify-write but one or two in 64.
@@ -229,12 +225,10 @@ impl EntityIndex {
     #[inline(never)]
     fn create_shared(&self) -> Result<Entity, Full> {
         let claimed = self.with_cache(|core, cache, tally| {
-            if cache.len == 0 && cache.mask == 0 {
+            if tally.kept() == 0 && cache.mask == 0 {
                 core.refill(&self.shared.registry, cache, tally)?;
             }
-            let index = cache.take();
-            tally.add_live(1);
-            Ok(index)
+            Ok(cache.take(tally))
         });
         let index = claimed?.expect("a cache that was filled holds a slot");
         // SAFETY: caches hold indices of slots.
@@ -328,11 +322,7 @@ impl EntityIndex {
             return self.destroy_slowly(entity).map_err(refused);
         }
         let kept = self.with_hot_cache(|cache, tally| {
-            if entity.version() == slot::LAST_VERSION || !cache.keep(entity.index()) {
-                return false;
-            }
-            tally.add_live(u64::MAX);
-            true
+            entity.version() != slot::LAST_VERSION && cache.keep(tally, entity.index())
         });
         if kept != Some(true) {
             self.pass_on(entity);
@@ -356,8 +346,8 @@ impl EntityIndex {
     #[inline(never)]
     fn pass_on(&self, entity: Entity) {
         self.with_cache(|core, cache, tally| {
-            tally.add_live(u64::MAX);
             if entity.version() == slot::LAST_VERSION && !crate::sync::mutant::active("no_retire") {
+                tally.add_destroyed(1);
                 tally.add_retired(1);
             } else {
                 core.keep(cache, tally, entity.index());
@@ -440,11 +430,13 @@ impl EntityIndex {
     /// O(threads that used the index at one time).
     #[must_use]
     pub fn count(&self) -> usize {
-        let live = self.shared.registry.nodes().fold(0_u64, |sum, node| {
-            sum.wrapping_add(node.public.live.load(Ordering::Relaxed))
-        });
+        let live = self
+            .shared
+            .registry
+            .nodes()
+            .fold(0_i64, |sum, node| sum.wrapping_add(node.public.live()));
         // Seen in the middle of other threads' calls, the sum can be below zero for a moment.
-        (live.cast_signed().max(0) as usize).min(Self::CAPACITY)
+        (live.max(0) as usize).min(Self::CAPACITY)
     }
 
     /// Whether no entity lives; as exact as [`count`](Self::count).

@@ -97,7 +97,7 @@ impl EntityIndex {
     ) -> Option<Entity> {
         let index = claimed.next()?;
         Some(self.with_cache(|core, _, tally| {
-            tally.add_live(1);
+            tally.add_created(1);
             // SAFETY: a slot that was claimed for this.
             unsafe { core.create_at(index, place) }
         }))
@@ -138,7 +138,7 @@ impl EntityIndex {
                 let slot = unsafe { core.slot(index) };
                 // Ordering: Release, as in `Core::bury`.
                 slot.store(slot::dead(entity.version() + 2), Ordering::Release);
-                tally.add_live(u64::MAX);
+                tally.add_destroyed(1);
                 core.release(tally, word, 1 << (index % WORD_BITS));
             });
         }

@@ -50,7 +50,7 @@ impl EntityIndex {
         let (Some(lowest), Some(highest)) = (words().min(), words().max()) else {
             return;
         };
-        let count = slots.len() as u64;
+        let count = slots.len();
         let words = (highest - lowest) as usize + 1;
         self.with_cache(|core, cache, tally| {
             // From the first slot given back to the last hint.
@@ -74,7 +74,7 @@ impl EntityIndex {
                 }
             }
             freed.finish();
-            tally.add_live(count.wrapping_neg());
+            tally.add_destroyed(count);
         });
     }
 }

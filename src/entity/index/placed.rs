@@ -72,8 +72,7 @@ impl EntityIndex {
     #[inline(always)]
     pub(crate) fn create_placed(&self, place: Place) -> Result<Entity, Full> {
         let created = self.with_cache(|core, cache, tally| {
-            let index = cache.take()?;
-            tally.add_live(1);
+            let index = cache.take(tally)?;
             // SAFETY: caches hold indices of slots.
             Some(unsafe { core.create_at(index, Some(place)) })
         });
@@ -196,7 +195,6 @@ impl EntityIndex {
         // Ordering: Release, as in `Core::bury`.
         slot.store(slot::dead(entity.version() + 2), Ordering::Release);
         self.with_cache(|core, cache, tally| {
-            tally.add_live(u64::MAX);
             core.keep(cache, tally, entity.index());
         });
     }
@@ -244,7 +242,7 @@ impl EntityIndex {
                 freed.add(index / GROUP_SLOTS, 1 << (index % GROUP_SLOTS));
             }
             freed.finish();
-            tally.add_live((entities.len() as u64 - retiring).wrapping_neg());
+            tally.add_destroyed(entities.len() - retiring);
             retiring
         });
         if retiring > 0 {

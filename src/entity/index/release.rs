@@ -6,6 +6,8 @@
 use crate::entity::index::cache::{Cache, MAGAZINE, Tally};
 use crate::entity::index::core::Core;
 use crate::entity::index::span::{self, CLOSED};
+#[cfg(not(loom))]
+use crate::memory;
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{FULL, WORD_BITS};
 use crate::sync::mutant;
@@ -67,36 +69,70 @@ impl Core {
         }
     }
 
-    /// Keeps a freed slot in the cache; if the magazine is full, makes room.
+    /// Keeps a freed slot in the cache, and counts the death of its entity; if the magazine is full, makes room.
     #[inline(always)]
     pub(crate) fn keep(&self, cache: &mut Cache, tally: &Tally, index: u32) {
-        if !cache.keep(index) {
+        if !cache.keep(tally, index) {
             self.spill(cache, tally, index);
         }
     }
 
     /// Makes room in a full magazine and keeps the freed slot `index` there: the older half goes back.
     ///
-    /// Slots that were freed in order stand side by side, and go back by one read-modify-write a word. (Few
-    /// instructions for each slot: the processor then looks beyond them, to the memory that the next calls
-    /// wait for.)
+    /// Few instructions for each slot: the processor then looks beyond them, to the memory that the next calls
+    /// wait for.
     #[inline(never)]
     fn spill(&self, cache: &mut Cache, tally: &Tally, index: u32) {
-        // One more than there are, of no word.
-        let mut older = [u32::MAX; OLDER + 1];
-        older[..OLDER].copy_from_slice(&cache.magazine[..OLDER]);
-        cache.magazine.copy_within(OLDER.., 0);
-        cache.len -= OLDER as u32;
-        cache.keep(index);
-        if cache.mask == 0 {
-            // Those of one word stay.
-            cache.word = older[0] / WORD_BITS;
-        }
         // From the first slot given back to the last hint.
         let _lag = tally.lag.begin();
+        let older: [u32; OLDER] = cache.magazine[..OLDER].try_into().unwrap_or([0; OLDER]);
+        #[cfg(not(loom))]
+        for index in older {
+            // SAFETY: magazines hold indices of slots.
+            memory::prefetch(unsafe { self.claims(index / WORD_BITS) });
+        }
+        // Slots that were freed in order lie side by side, most of them in the same words: two of three neighbours
+        // that are looked at cannot straddle a border.
+        let is_pair = |at: usize| older[at] / WORD_BITS == older[at + 1] / WORD_BITS;
+        if (OLDER > 2) && (is_pair(0) || is_pair(1) || is_pair(OLDER / 2)) {
+            self.spill_words(cache, &older);
+        } else {
+            self.spill_singly(cache, &older);
+        }
+        cache.magazine.copy_within(OLDER.., 0);
+        tally.forget_kept(OLDER);
+        cache.keep(tally, index);
+    }
+
+    /// Gives slots back that were freed in no order.
+    #[inline(always)]
+    fn spill_singly(&self, cache: &mut Cache, older: &[u32; OLDER]) {
+        let slot = |index: u32| (index / WORD_BITS, 1_u64 << (index % WORD_BITS));
+        let mut older = older.iter().copied().map(slot);
+        if cache.mask == 0
+            && let Some((word, slots)) = older.next()
+        {
+            // The thread has no word in hand: this one stays.
+            (cache.word, cache.mask) = (word, slots);
+        }
+        for (word, slots) in older {
+            if self.release_slots(word, slots) {
+                self.open_lanes(span::of(word), 0, span::lane(word));
+            }
+        }
+    }
+
+    /// Gives slots back that were freed in some order: those of one word that stand side by side, by one
+    /// read-modify-write.
+    #[inline(never)]
+    fn spill_words(&self, cache: &mut Cache, older: &[u32; OLDER]) {
         let first = older[0];
-        let neighbours = (first..).zip(&older[..OLDER]);
-        if neighbours.fold(true, |so_far, (next, &index)| so_far & (index == next)) {
+        if cache.mask == 0 {
+            // Those of one word stay.
+            cache.word = first / WORD_BITS;
+        }
+        let in_order = (first..).zip(older);
+        if in_order.fold(true, |so_far, (next, &index)| so_far & (index == next)) {
             let (word, lane) = (first / WORD_BITS, first % WORD_BITS);
             let slots = u128::from(FULL >> (WORD_BITS - OLDER as u32)) << lane;
             self.spill_slots(cache, word, slots as u64 & FULL);
@@ -105,22 +141,10 @@ impl Core {
             }
             return;
         }
-        let mut older = older.iter().copied();
-        let Some(mut index) = older.next() else {
-            return;
-        };
-        while index != u32::MAX {
-            let word = index / WORD_BITS;
-            let mut slots = 0;
-            // The last one, which is of no word, ends it.
-            for next in &mut older {
-                slots |= 1 << (index % WORD_BITS);
-                index = next;
-                if index / WORD_BITS != word {
-                    break;
-                }
-            }
-            self.spill_slots(cache, word, slots);
+        for word in older.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS) {
+            let slots = word.iter().map(|index| 1_u64 << (index % WORD_BITS));
+            let slots = slots.fold(0, |slots, slot| slots | slot);
+            self.spill_slots(cache, word[0] / WORD_BITS, slots);
         }
     }
 
@@ -139,9 +163,9 @@ impl Core {
         self.release(tally, cache.word, cache.mask);
         cache.mask = 0;
         if mutant::active("flush_forgets_magazine") {
-            cache.len = 0;
+            tally.forget_kept(tally.kept());
         }
-        let magazine = &mut cache.magazine[..cache.len as usize];
+        let magazine = cache.magazine(tally);
         magazine.sort_unstable();
         for run in magazine.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS) {
             let slots = run
@@ -149,7 +173,7 @@ impl Core {
                 .fold(0, |slots, index| slots | 1 << (index % WORD_BITS));
             self.release(tally, run[0] / WORD_BITS, slots);
         }
-        cache.len = 0;
+        tally.forget_kept(tally.kept());
         self.mark_now(cache, tally);
         self.leave_block(cache);
     }

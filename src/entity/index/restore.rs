@@ -62,7 +62,7 @@ impl EntityIndex {
         let opened = &self.shared.core.opened;
         opened.store(blocks as u32, Ordering::Release);
         self.with_cache(|_, _, tally| {
-            tally.add_live(live as u64);
+            tally.add_created(live);
             tally.add_retired(retired as u64);
         });
     }

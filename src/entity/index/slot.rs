@@ -8,7 +8,7 @@
 //! * odd → even by whoever destroyed the entity, as the group word has it, or by somebody who helps;
 //! * the place changes by a compare-and-swap that names the version.
 
-use crate::entity::Place;
+use crate::entity::{Entity, Place};
 
 /// The last version that an entity can have: the next odd one would be followed by zero. When it
 /// dies the slot retires.
@@ -18,6 +18,12 @@ pub(crate) const LAST_VERSION: u32 = u32::MAX - 2;
 #[inline(always)]
 pub(crate) const fn version(word: u64) -> u32 {
     (word >> 32) as u32
+}
+
+/// Whether the version in a slot word is that of a handle.
+#[inline(always)]
+pub(crate) const fn has_version_of(word: u64, entity: Entity) -> bool {
+    (word ^ entity.to_bits()) >> 32 == 0
 }
 
 /// The place in a slot word.
@@ -39,10 +45,30 @@ pub(crate) const fn pack(version: u32, place: Option<Place>) -> u64 {
     (version as u64) << 32 | Place::encode(place) as u64
 }
 
+/// The word of the next entity of a slot, without a place, after the word that says that the last one is dead.
+#[inline(always)]
+pub(crate) const fn next(dead: u64) -> u64 {
+    debug_assert!(dead << 31 == 0, "something lives there");
+    dead | 1 << 32
+}
+
+/// The word of an entity at a place, given the one without.
+#[inline(always)]
+pub(crate) const fn at(nowhere: u64, place: Option<Place>) -> u64 {
+    nowhere | Place::encode(place) as u64
+}
+
+/// The handle of the entity of slot `index`, given its word without a place.
+#[inline(always)]
+pub(crate) const fn entity(nowhere: u64, index: u32) -> Entity {
+    Entity::from_odd_bits(nowhere | index as u64)
+}
+
 /// The word of a slot whose entity with this version is dead.
 #[inline(always)]
 pub(crate) const fn dead(version: u32) -> u64 {
-    (version as u64 + 1) << 32
+    // A shift; but as it stands here compilers keep it in one piece, and from a handle's bits it is three instructions.
+    (version as u64 + 1).rotate_left(32)
 }
 
 #[cfg(test)]
@@ -53,6 +79,21 @@ mod tests {
     fn a_dead_slot_has_an_even_version_and_no_place_and_never_wraps() {
         assert_eq!((version(dead(1)), place(dead(1))), (2, None));
         assert_eq!(version(dead(LAST_VERSION)), u32::MAX - 1);
+    }
+
+    #[test]
+    fn the_next_entity_has_the_next_version_and_its_own_slot() {
+        for version in [1, 3, LAST_VERSION - 2] {
+            let next = next(dead(version));
+            let entity = entity(next, 12);
+            assert_eq!((entity.index(), entity.version()), (12, version + 2));
+            for place in [None, Place::new(3, 4)] {
+                let word = at(next, place);
+                assert_eq!(word, pack(version + 2, place));
+                assert!(has_version_of(word, entity) && !has_version_of(dead(version), entity));
+            }
+        }
+        assert_eq!(entity(next(0), 7), Entity::from_parts(7, 1));
     }
 
     #[test]

@@ -75,13 +75,58 @@ fn a_thread_keeps_no_more_ids_than_it_may() {
         index.destroy(entity).unwrap();
         let (core, kept) = (
             &index.shared.core,
-            index.with_cache(|_, cache, _| cache.held()),
+            index.with_cache(|_, cache, tally| cache.held(tally)),
         );
         assert!(kept <= CACHED_IDS, "{kept} ids are kept");
         assert!(core.opened() <= 2);
     }
     index.flush();
-    assert_eq!(index.with_cache(|_, cache, _| cache.held()), 0);
+    assert_eq!(index.with_cache(|_, cache, tally| cache.held(tally)), 0);
+}
+
+/// In order, backwards, by words in turn, two by two, and in no order: the ways in which a full magazine gives back.
+#[test]
+fn a_full_magazine_gives_back_every_slot_in_whatever_order_they_were_freed() {
+    const LEN: usize = 64 * 100;
+    let orders: [fn(usize) -> usize; 5] = [
+        |at| at,
+        |at| LEN - 1 - at,
+        |at| at % 100 * 64 + at / 100,
+        |at| at / 2 % 100 * 64 + at / 200 * 2 + at % 2,
+        |at| at * 3_989 % LEN,
+    ];
+    for (number, order) in orders.into_iter().enumerate() {
+        let index = EntityIndex::new();
+        let mut entities = Vec::new();
+        index.create_into(&mut entities, LEN).unwrap();
+        for (dead, at) in (0..LEN).map(order).enumerate() {
+            index.destroy(entities[at]).unwrap();
+            assert_eq!(index.count(), LEN - 1 - dead, "order {number}");
+        }
+        let held = index.with_cache(|_, cache, tally| cache.held(tally));
+        let taken = |word| index.shared.core.taken(word).count_ones() as usize;
+        assert_eq!((0..256).map(taken).sum::<usize>(), held, "order {number}");
+        index.flush();
+        assert_eq!((0..256).map(taken).sum::<usize>(), 0, "order {number}");
+    }
+}
+
+#[test]
+fn the_count_is_right_where_one_thread_destroys_what_another_created() {
+    let index = EntityIndex::new();
+    let entities: Vec<Entity> = (0..1_000).map(|_| index.create().unwrap()).collect();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for (dead, &entity) in entities.iter().take(900).enumerate() {
+                index.destroy(entity).unwrap();
+                assert_eq!(index.count(), 999 - dead, "with slots in its magazine");
+            }
+            assert!(index.with_cache(|_, _, tally| tally.live()) < 0);
+        });
+    });
+    assert_eq!(index.count(), 100);
+    assert!(index.destroy_slice(&entities[900..]).is_clean());
+    assert!(index.is_empty());
 }
 
 #[test]

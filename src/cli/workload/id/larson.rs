@@ -28,7 +28,7 @@ pub(super) struct Larson<C: IdContender> {
 
 struct Tenant<I> {
     set: Vec<I>,
-    positions: Vec<u16>,
+    positions: Box<[u16; POSITIONS]>,
     next: usize,
     left: usize,
 }
@@ -40,7 +40,7 @@ impl<C: IdContender> Larson<C> {
             let mut shuffler = Shuffler::new(worker as u64);
             Tenant {
                 set: super::populated(&contender, SET),
-                positions: (0..POSITIONS).map(|_| shuffler.below(SET) as u16).collect(),
+                positions: Box::new([(); POSITIONS].map(|()| shuffler.below(SET) as u16)),
                 next: 0,
                 left: TENURE,
             }
@@ -58,14 +58,15 @@ impl<I: Copy> Tenant<I> {
     /// Replaces `count` random members; how many of them were alive.
     #[inline(always)]
     fn replace(&mut self, session: &mut impl IdSession<Id = I>, count: usize) -> usize {
+        // In registers: what the loop does besides is no contender's work.
+        let (set, positions) = (self.set.as_mut_slice(), &*self.positions);
         let mut died = 0;
-        for _ in 0..count {
-            let position = self.positions[self.next % POSITIONS];
-            self.next += 1;
-            let member = &mut self.set[usize::from(position)];
+        for at in self.next..self.next + count {
+            let member = &mut set[usize::from(positions[at % POSITIONS])];
             died += usize::from(session.destroy(*member));
             *member = session.create();
         }
+        self.next += count;
         died
     }
 }

@@ -6,9 +6,7 @@ use core::arch::x86_64::{
     _mm512_storeu_si512, _mm512_sub_epi64,
 };
 
-use super::{
-    Core, DISTANCE, Entity, MaybeUninit, Place, create_singly, fetch, further, probe, steps,
-};
+use super::{Core, Entity, MaybeUninit, Place, create_singly, further, probe, steps};
 
 /// See [`super::create_run`].
 #[target_feature(enable = "avx512f")]
@@ -18,6 +16,10 @@ pub(super) fn create_run(
     out: &mut [MaybeUninit<Entity>],
     place: Option<Place>,
 ) {
+    if first.is_multiple_of(8) && out.len().is_multiple_of(8) {
+        // Most runs are of whole words.
+        return create_eights(core, first, out.as_chunks_mut().0, place);
+    }
     // Stores are of eight aligned slots: what comes before and behind these is done singly.
     let (head, out) = out.split_at_mut((first.wrapping_neg() % 8) as usize);
     create_singly(core, first, head, place);
@@ -25,6 +27,18 @@ pub(super) fn create_run(
     let (eights, tail) = out.as_chunks_mut::<8>();
     let behind = 8 * eights.len();
     create_singly(core, first + behind as u32, tail, further(place, behind));
+    create_eights(core, first, eights, place);
+}
+
+/// Makes the next entity in each slot of whole cache lines from `first` on.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn create_eights(
+    core: &Core,
+    first: u32,
+    eights: &mut [[MaybeUninit<Entity>; 8]],
+    place: Option<Place>,
+) {
     match place {
         None => create_lines::<false>(core, first, eights, place),
         Some(_) => create_lines::<true>(core, first, eights, place),
@@ -61,10 +75,6 @@ fn create_lines<const PLACED: bool>(
     );
     let steps = _mm512_set1_epi64(8 * step);
     for ids in eights {
-        // Both are written once and in order, by this call or the next one; the processor's own
-        // prefetcher stops at each page and fetches for reading.
-        fetch(slots.wrapping_byte_add(DISTANCE).cast());
-        fetch(ids.as_ptr().wrapping_byte_add(DISTANCE).cast());
         // SAFETY: eight slots of the run from here on, 64-byte aligned, since a table begins on a
         // page; the caller has claimed them all; and `ids` has room for eight handles: the index in
         // the low half, the version above.

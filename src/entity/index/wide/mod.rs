@@ -94,7 +94,6 @@ impl Width {
 /// Makes the next entity in each of `out.len()` slots from `first` on, all claimed by the caller
 /// and all
 /// of one span; with the place of the first one, if they have places: the others lie in the rows behind it.
-/// Fetches what lies behind the run: batches usually go on there.
 #[inline]
 pub(crate) fn create_run(
     core: &Core,
@@ -253,23 +252,4 @@ fn look_at_groups_singly(core: &Core, entities: &[Entity]) -> (usize, u64) {
 #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
 fn steps(place: Option<Place>) -> (i64, i64) {
     (Place::encode(place).into(), place.is_some().into())
-}
-
-/// How far ahead of a run memory is fetched, in bytes.
-#[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
-const DISTANCE: usize = 1024;
-
-/// Fetches a cache line for writing, if it is memory. (As an instruction: the intrinsic is one for reading
-/// unless the whole crate is built for processors that have this one, as all with AVX2 do.)
-#[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
-#[inline(always)]
-fn fetch(line: *const u8) {
-    // SAFETY: a hint, which does not fault whatever the address.
-    unsafe {
-        core::arch::asm!(
-            "prefetchw [{line}]",
-            line = in(reg) line,
-            options(nostack, preserves_flags, readonly),
-        );
-    }
 }

@@ -15,5 +15,5 @@ pub use id::Entity;
 pub use index::model;
 #[cfg(not(loom))]
 pub(crate) use index::{Buried, Claimed, FreeWords, Places};
-pub use index::{CACHED_IDS, Created, EntityIndex, IndexOptions, Live};
+pub use index::{CACHED_IDS, Created, EntityIndex, IndexOptions, Live, Session};
 pub use place::Place;

@@ -4,7 +4,8 @@
 //! only the thread that owns the node touches, and a public part, which everybody may read.
 //!
 //! Operations: `acquire` takes a free node or adds one; `release` gives it back; `with` finds this
-//! thread's node through a thread-local table, at the cost of one load and a compare.
+//! thread's node through a thread-local table, at the cost of two loads and a compare. (A [`Lease`](super::lease) has a
+//! node in its hands, and need not find it.)
 //!
 //! Invariant: a node is owned by at most one thread. Nodes are freed only with the registry, and a
 //! thread reaches a node only through a registry that it borrows, so a node in use is never freed.
@@ -132,6 +133,10 @@ pub(crate) trait Home: Send + Sync + 'static {
     /// The public part of a node.
     type Public: Send + Sync + 'static;
 
+    /// Which type of structure it is, of `KINDS`. Structures of different types do not disturb each other in a thread's
+    /// memory of what it used last.
+    const KIND: usize;
+
     /// Where the nodes are.
     fn registry(&self) -> &Registry<Self::Private, Self::Public>;
 
@@ -145,10 +150,10 @@ pub(crate) trait Home: Send + Sync + 'static {
 impl<C, P> Registry<C, P> {
     /// A registry without nodes.
     pub(crate) fn new() -> Self {
-        static NEXT_ID: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(ID_STEP);
+        static NEXT_ID: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(1);
         Self {
             // Ordering: only uniqueness matters.
-            id: NEXT_ID.fetch_add(ID_STEP, core::sync::atomic::Ordering::Relaxed),
+            id: NEXT_ID.fetch_add(1, core::sync::atomic::Ordering::Relaxed),
             head: AtomicPtr::new(ptr::null_mut()),
         }
     }
@@ -275,28 +280,57 @@ pub(crate) fn thread_number() -> usize {
     0
 }
 
-/// How far apart the numbers of structures are: the size of an entry of the table of nodes used last, so that the
-/// way from a number to its entry is one mask.
-const ID_STEP: u64 = 16;
+/// How many types of structures there are; see [`Home::KIND`].
+const KINDS: usize = 2;
 
-/// Where the node of the structure with this number is in the table of nodes used last.
+/// Places in a thread's table of nodes used lately. Structures that were made one after the other, up to so many,
+/// are not looked for in a list.
 #[cfg(not(loom))]
-#[inline(always)]
-const fn hot_place(id: u64) -> usize {
-    (id / ID_STEP) as usize % HOT
+const LATELY: usize = 8;
+
+/// What a thread remembers of a node: the structure's number, and where the node is.
+#[cfg(not(loom))]
+type Known = Cell<(u64, *const ())>;
+
+/// The nodes that a thread is likely to ask for.
+#[cfg(not(loom))]
+struct Hot {
+    /// For each type of structure the node used last. Where it is does not depend on the structure's number, so
+    /// that the processor need not wait for that before it looks into the node.
+    last: [Known; KINDS],
+    /// Others, by number.
+    lately: [Known; LATELY],
 }
 
-/// Places in the thread's table of nodes used last. Structures that were made one after the other, up to so many,
-/// do not disturb each other.
 #[cfg(not(loom))]
-const HOT: usize = 8;
+impl Hot {
+    const fn new() -> Self {
+        Self {
+            last: [const { Cell::new((0, ptr::null())) }; KINDS],
+            lately: [const { Cell::new((0, ptr::null())) }; LATELY],
+        }
+    }
+
+    /// Where the node of the structure with this number is remembered besides.
+    fn lately(&self, id: u64) -> &Known {
+        &self.lately[id as usize % LATELY]
+    }
+
+    fn remember(&self, kind: usize, id: u64, node: *const ()) {
+        self.last[kind].set((id, node));
+        self.lately(id).set((id, node));
+    }
+
+    fn forget(&self) {
+        let all = self.last.iter().chain(&self.lately);
+        all.for_each(|known| known.set((0, ptr::null())));
+    }
+}
 
 #[cfg(not(loom))]
 thread_local! {
-    /// The nodes used last: structure number, node. Needs no destructor, so that reaching it is a
-    /// load relative to the thread pointer and no more.
-    static HOT_NODES: [Cell<(u64, *const ())>; HOT] =
-        const { [const { Cell::new((0, ptr::null())) }; HOT] };
+    /// Needs no destructor, so that reaching it is a load relative to the thread pointer and no more.
+    static HOT: Hot = const { Hot::new() };
     /// All nodes that this thread owns; given back when the thread ends.
     static OWNED_NODES: OwnedNodes = const { OwnedNodes(RefCell::new(Vec::new())) };
 }
@@ -339,10 +373,7 @@ impl Drop for OwnedNodes {
     fn drop(&mut self) {
         // From here on this thread finds no node of its own any more.
         // (Where that table has ended before, as it may under a scheduler, nobody finds any.)
-        let forget = |hot: &[Cell<(u64, *const ())>; HOT]| {
-            hot.iter().for_each(|place| place.set((0, ptr::null())));
-        };
-        let _ = HOT_NODES.try_with(forget);
+        let _ = HOT.try_with(Hot::forget);
         for owned in self.0.take() {
             if let Some(home) = owned.home.upgrade() {
                 // SAFETY: the list holds nodes that this thread acquired, each once, and it has
@@ -363,42 +394,68 @@ pub(crate) unsafe fn with<H: Home, R>(
     home: &Arc<H>,
     access: impl FnOnce(&mut H::Private, &H::Public) -> R,
 ) -> R {
-    let id = home.registry().id;
-    let (found, node) = HOT_NODES.with(|hot| hot[hot_place(id)].get());
-    if found == id {
-        // SAFETY: the table says that this is a node of the structure with this number, which is
-        // `home`, so it is alive; this thread owns it until its end, where the table is cleared.
-        let node = unsafe { &*node.cast::<CachePadded<Node<H::Private, H::Public>>>() };
-        // SAFETY: owned by this thread; the caller promises not to re-enter.
-        return unsafe { node.private(|private| access(private, &node.public)) };
+    match hot(home) {
+        // SAFETY: as the caller promised.
+        Some(node) => unsafe { node.with(access) },
+        // SAFETY: as the caller promised.
+        None => unsafe { with_cold(home, access) },
     }
-    // SAFETY: as the caller promised.
-    unsafe { with_cold(home, access) }
 }
 
-/// [`with`], if the node is one of those that the thread used last; else `None`, and nothing is done. For
-/// callers that have a slow path of their own: what goes wrong in the quick one is one call then.
-///
-/// # Safety
-/// As for [`with`].
+/// This thread's node of a structure, found without a search.
+#[cfg(not(loom))]
+pub(crate) struct HotNode<'a, H: Home>(&'a CachePadded<Node<H::Private, H::Public>>);
+
+/// This thread's node of `home`, if it is one of those that the thread used lately. For callers that have a slow path
+/// of their own (what goes wrong in the quick one is one call then), and for those that want to know where the node
+/// is before something that the processor does not look beyond.
 #[cfg(not(loom))]
 #[inline(always)]
-pub(crate) unsafe fn with_hot<H: Home, R>(
-    home: &Arc<H>,
-    access: impl FnOnce(&mut H::Private, &H::Public) -> R,
-) -> Option<R> {
+pub(crate) fn hot<H: Home>(home: &Arc<H>) -> Option<HotNode<'_, H>> {
     let id = home.registry().id;
-    let (found, node) = HOT_NODES.with(|hot| hot[hot_place(id)].get());
+    let (found, mut node) = HOT.with(|hot| hot.last[H::KIND].get());
     if found != id {
-        return None;
+        node = lately(H::KIND, id);
     }
-    // SAFETY: as in `with`.
-    let node = unsafe { &*node.cast::<CachePadded<Node<H::Private, H::Public>>>() };
-    // SAFETY: owned by this thread; the caller promises not to re-enter.
-    Some(unsafe { node.private(|private| access(private, &node.public)) })
+    // SAFETY: the table says that this is a node of the structure with this number, which is `home`, so it is alive;
+    // this thread owns it until its end, where the table is cleared.
+    let node = unsafe {
+        node.cast::<CachePadded<Node<H::Private, H::Public>>>()
+            .as_ref()
+    };
+    node.map(HotNode)
 }
 
-/// `with`, when the table of nodes used last does not have it.
+/// The node of the structure with this number, if it was not the last one of its type that the thread used, but is
+/// in the table; else null.
+#[cfg(not(loom))]
+#[cold]
+#[inline(never)]
+fn lately(kind: usize, id: u64) -> *const () {
+    HOT.with(|hot| {
+        let (found, node) = hot.lately(id).get();
+        if found != id {
+            return ptr::null();
+        }
+        hot.last[kind].set((id, node));
+        node
+    })
+}
+
+#[cfg(not(loom))]
+impl<H: Home> HotNode<'_, H> {
+    /// Calls `access` with the node.
+    ///
+    /// # Safety
+    /// As for [`with`]. The node was found in this call into the structure, by this thread.
+    #[inline(always)]
+    pub(crate) unsafe fn with<R>(self, access: impl FnOnce(&mut H::Private, &H::Public) -> R) -> R {
+        // SAFETY: owned by this thread; the caller promises not to re-enter.
+        unsafe { self.0.private(|private| access(private, &self.0.public)) }
+    }
+}
+
+/// `with`, when the table of nodes used lately does not have it.
 ///
 /// # Safety
 /// As for `with`.
@@ -428,7 +485,7 @@ unsafe fn with_cold<H: Home, R>(
                 node
             }
         };
-        HOT_NODES.with(|hot| hot[hot_place(id)].set((id, node)));
+        HOT.with(|hot| hot.remember(H::KIND, id, node));
         node
     });
     match mine {
@@ -451,13 +508,13 @@ unsafe fn with_cold<H: Home, R>(
 }
 
 #[cfg(loom)]
-pub(crate) use model::{hold, with, with_hot};
+pub(crate) use model::{hold, hot, with};
 
 /// Models have no thread that quietly owns a node: a call takes one for itself and empties it, unless
 /// the thread says that it [`hold`](model::hold)s one.
 #[cfg(loom)]
 mod model {
-    use super::{Arc, CachePadded, Cell, Home, Node, ptr};
+    use super::{Arc, CachePadded, Cell, Home, KINDS, Node, ptr};
 
     loom::thread_local! {
         /// The node that this thread holds: structure number, node.
@@ -472,6 +529,7 @@ mod model {
         home: &Arc<H>,
         access: impl FnOnce(&mut H::Private, &H::Public) -> R,
     ) -> R {
+        const { assert!(H::KIND < KINDS, "a type of structures that no place is for") };
         let (id, held) = HELD.with(Cell::get);
         let holds = id == home.registry().id;
         let node = if holds {
@@ -488,16 +546,26 @@ mod model {
         result
     }
 
-    /// Models have no table of nodes used last: [`with`].
-    ///
-    /// # Safety
-    /// As for [`with`].
-    pub(crate) unsafe fn with_hot<H: Home, R>(
-        home: &Arc<H>,
-        access: impl FnOnce(&mut H::Private, &H::Public) -> R,
-    ) -> Option<R> {
-        // SAFETY: as the caller promised.
-        Some(unsafe { with(home, access) })
+    /// A promise of a node: models have no table of nodes.
+    pub(crate) struct HotNode<'a, H: Home>(&'a Arc<H>);
+
+    /// See [`with`].
+    pub(crate) fn hot<H: Home>(home: &Arc<H>) -> Option<HotNode<'_, H>> {
+        Some(HotNode(home))
+    }
+
+    impl<H: Home> HotNode<'_, H> {
+        /// [`with`].
+        ///
+        /// # Safety
+        /// As for [`with`].
+        pub(crate) unsafe fn with<R>(
+            self,
+            access: impl FnOnce(&mut H::Private, &H::Public) -> R,
+        ) -> R {
+            // SAFETY: as the caller promised.
+            unsafe { with(self.0, access) }
+        }
     }
 
     fn retire<H: Home>(home: &Arc<H>, node: &CachePadded<Node<H::Private, H::Public>>) {

@@ -15,6 +15,7 @@ pub mod atomic;
 pub(crate) mod fork_join;
 pub mod geometry;
 pub mod graph;
+pub(crate) mod lease;
 pub(crate) mod local;
 #[cfg(loom)]
 pub mod model;

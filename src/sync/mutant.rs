@@ -240,6 +240,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "two threads add the same thing at once, and it is there twice",
     ),
     (
+        "session_keeps_its_slots",
+        "a session that is dropped takes the slots that it kept with it",
+    ),
+    (
         "shares_read_then_write",
         "numbers of a share are taken by a read and a write",
     ),

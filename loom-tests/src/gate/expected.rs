@@ -244,6 +244,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "signals::two_who_ask_for_one_name_get_one_number",
     ),
     (
+        "session_keeps_its_slots",
+        "entity_cache::what_a_session_kept_is_claimed_while_it_is_dropped",
+    ),
+    (
         "shares_read_then_write",
         "sync_shares::every_number_is_taken_once",
     ),

@@ -62,6 +62,60 @@ fn what_a_thread_kept_is_claimed_while_it_ends() {
 }
 
 #[test]
+fn what_a_session_kept_is_claimed_while_it_is_dropped() {
+    model(
+        "what_a_session_kept_is_claimed_while_it_is_dropped",
+        Preemptions(2),
+        || {
+            let (index, entities) = all_taken_but(&[]);
+            let victims = [entities[2], entities[4]];
+            let dropping = thread::spawn({
+                let index = Arc::clone(&index);
+                move || {
+                    let mut session = index.session();
+                    for victim in victims {
+                        session.destroy(victim).expect("nobody else destroys it");
+                    }
+                }
+            });
+            let early: Option<Entity> = index.create().ok();
+            dropping.join().expect("no panic");
+            assert_eq!(room(&index) + usize::from(early.is_some()), 2);
+        },
+    );
+}
+
+#[test]
+fn a_session_and_a_thread_share_no_slot_and_lose_none() {
+    model(
+        "a_session_and_a_thread_share_no_slot_and_lose_none",
+        Preemptions(2),
+        || {
+            let index = empty();
+            let other = thread::spawn({
+                let (index, cache) = (Arc::clone(&index), index.thread_cache());
+                move || {
+                    cache.adopt();
+                    let kept = index.create().expect("not full");
+                    drop(cache);
+                    kept
+                }
+            });
+            let mut session = index.session();
+            let [kept, freed] = [(); 2].map(|()| session.create().expect("not full"));
+            session.destroy(freed).expect("it lives");
+            assert!(session.exists(kept) && !session.exists(freed));
+            drop(session);
+            let others = other.join().expect("no panic");
+            assert_ne!(kept.index(), others.index());
+            assert!(index.exists(kept) && index.exists(others) && !index.exists(freed));
+            assert_eq!(index.count(), 2);
+            assert_eq!(room(&index), 6, "who ended took slots along");
+        },
+    );
+}
+
+#[test]
 fn a_full_magazine_gives_back_what_does_not_fit() {
     model(
         "a_full_magazine_gives_back_what_does_not_fit",

@@ -5,7 +5,7 @@ use super::chunk::{
     PublishedChunks, SmallPageChunks,
 };
 use super::ecs::{self, EcsContender, EcsEntrant, Limit, Megachunk};
-use super::id::{self, IdContender, IdEntrant, IdWorkload, Seam, SmallPages, Usual};
+use super::id::{self, IdContender, IdEntrant, IdWorkload, Seam, Sessions, SmallPages, Usual};
 use crate::chunk::{self as chunk_room, ChunkAllocator, MegachunkAllocator};
 use crate::cli::map::ChunkSubject;
 use crate::entity::{self, EntityAllocator};
@@ -57,6 +57,16 @@ impl Registry {
             .add_entity_allocator::<entity::reference::Naive>()
             .add_entity_allocator::<entity::reference::BusyBlock>()
             .add_entity_allocator::<entity::EntityIndex>()
+            .add_id_variant::<Sessions>(&[
+                IdWorkload::Pair,
+                IdWorkload::PairMillion,
+                IdWorkload::OneByOne,
+                IdWorkload::Batch64,
+                IdWorkload::ChurnSingle,
+                IdWorkload::Larson,
+                IdWorkload::ProducerConsumer,
+                IdWorkload::ReserveMillion,
+            ])
             .add_id_variant::<Seam<SmallPages>>(&[
                 IdWorkload::ColdMillion,
                 IdWorkload::ExistsMillion,

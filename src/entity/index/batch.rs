@@ -19,7 +19,47 @@ const SCATTERED: usize = 1024;
 
 /// Creates `out.len()` entities, or none. With `first` they have places from the beginning: those of as many
 /// neighbouring rows of one chunk number, in order.
+#[inline]
 pub(crate) fn create(
+    core: &Core,
+    threads: &Threads,
+    cache: &mut Cache,
+    tally: &Tally,
+    out: &mut [MaybeUninit<Entity>],
+    first: Option<Place>,
+) -> Result<(), Full> {
+    if !create_at_hand(core, cache, out, first) {
+        create_all(core, threads, cache, tally, out, first)?;
+    }
+    tally.add_created(out.len());
+    Ok(())
+}
+
+/// Creates a small batch that the next slots of the cache's word are enough for, side by side; else does nothing, and
+/// says `false`.
+#[inline(always)]
+fn create_at_hand(
+    core: &Core,
+    cache: &mut Cache,
+    out: &mut [MaybeUninit<Entity>],
+    first: Option<Place>,
+) -> bool {
+    let lane = cache.mask.trailing_zeros() % WORD_BITS;
+    let run = (cache.mask >> lane).trailing_ones() as usize;
+    if out.is_empty() || out.len() > run {
+        return false;
+    }
+    wide::create_run(core, cache.word * WORD_BITS + lane, out, first);
+    cache.mask &= !(u64::MAX >> (64 - out.len()) << lane);
+    if mutant::active("batch_forgets_surplus") {
+        cache.mask = 0;
+    }
+    true
+}
+
+/// [`create`], but for the counting.
+#[inline(never)]
+fn create_all(
     core: &Core,
     threads: &Threads,
     cache: &mut Cache,
@@ -63,7 +103,6 @@ pub(crate) fn create(
         }
         filled += create_from_mask(core, cache, &mut out[filled..], place);
     }
-    tally.add_created(out.len());
     Ok(())
 }
 

@@ -21,6 +21,8 @@ mod release;
 #[cfg(not(loom))]
 mod restore;
 mod scatter;
+mod session;
+mod shared;
 mod slot;
 mod span;
 mod summary;
@@ -38,7 +40,7 @@ use crate::entity::{
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::SLOTS;
-use crate::sync::local::{self, Registry};
+use crate::sync::local;
 
 pub use cache::CACHED_IDS;
 pub use iter::{Created, Live};
@@ -47,9 +49,16 @@ pub use options::IndexOptions;
 pub(crate) use owned::Buried;
 #[cfg(not(loom))]
 pub(crate) use placed::Places;
+pub use session::Session;
 
 use cache::{Cache, Tally};
 use core::Core;
+use shared::Shared;
+
+/// What is said when no slot is left.
+const FULL: Full = Full {
+    capacity: EntityIndex::CAPACITY,
+};
 
 /// Creates, destroys and looks up entities from any thread at any moment, without a lock.
 ///
@@ -71,8 +80,8 @@ use core::Core;
 /// every slot that was given back before the call began and that nobody has taken since: by its hints,
 /// or, if other threads' changes crossed the search, by a look at every claim word (2,097,152 of them:
 /// milliseconds). Free slots it cannot have are those that other threads keep for themselves: at most
-/// [`CACHED_IDS`] (112) a thread that has used the index, plus the slots of calls in progress. A thread
-/// gives its own back when it ends and on [`flush`](Self::flush).
+/// [`CACHED_IDS`] (112) a thread that has used the index, and as many an open [`Session`], plus the slots of calls in
+/// progress. A thread gives its own back when it ends and on [`flush`](Self::flush), a session when it is dropped.
 ///
 /// # Costs
 /// | operation | progress | read-modify-writes | complexity |
@@ -89,9 +98,10 @@ use core::Core;
 /// pages. With huge pages (the default where the system grants them) it grows by 2 MiB.
 ///
 /// # Threads, forks, allocators, signals
-/// * A thread finds its own cache through a table of 8 places. Indices and allocators whose numbers (they are counted
-///   as they are made) are equal modulo 8 share a place: a thread that uses two of them in turn
-///   pays a search of its list of caches each time, tens of nanoseconds.
+/// * A thread finds its own cache at once if it used no other index since. If it uses several in turn, it finds those
+///   of 8 in a table, a few nanoseconds later; indices and allocators whose numbers (they are counted as they are
+///   made) are equal modulo 8 share a place there: then it searches its list of caches, tens of nanoseconds. A
+///   [`Session`] has nothing to find.
 /// * In the child of a `fork`, the index is a copy, and only the calling thread is there: what other threads kept
 ///   for themselves, or were in the middle of, stays taken in the copy.
 /// * A thread's first call takes memory from the global allocator, so an index cannot serve one; and no
@@ -115,33 +125,6 @@ use core::Core;
 #[doc(alias = "allocator")]
 pub struct EntityIndex {
     shared: Arc<Shared>,
-}
-
-/// What threads keep alive while they give their caches back.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    core: Core,
-    registry: Registry<Cache, Tally>,
-    threads: crate::sync::atomic::AtomicU32,
-}
-
-impl local::Home for Shared {
-    type Private = Cache;
-    type Public = Tally;
-
-    fn registry(&self) -> &Registry<Cache, Tally> {
-        &self.registry
-    }
-
-    fn new_parts(&self) -> (Cache, Tally) {
-        // Ordering: only uniqueness matters.
-        let ordinal = self.threads.fetch_add(1, Ordering::Relaxed) + 1;
-        (Cache::new(ordinal), Tally::default())
-    }
-
-    fn retire(&self, cache: &mut Cache, tally: &Tally) {
-        self.core.flush(cache, tally);
-    }
 }
 
 impl EntityIndex {
@@ -174,13 +157,8 @@ impl EntityIndex {
     }
 
     fn of(core: Core) -> Self {
-        // Threads that used the index before do not know of this one.
         Self {
-            shared: Arc::new(Shared {
-                core,
-                registry: Registry::new(),
-                threads: crate::sync::atomic::AtomicU32::new(0),
-            }),
+            shared: Arc::new(Shared::of(core)),
         }
     }
 
@@ -193,18 +171,12 @@ impl EntityIndex {
         unsafe { local::with(&self.shared, |cache, tally| access(core, cache, tally)) }
     }
 
-    /// Runs `access` on this thread's cache if it was one of the last that the thread used, else not.
-    /// `access` calls nothing that comes back here.
-    #[inline(always)]
-    fn with_hot_cache<R>(&self, access: impl FnOnce(&mut Cache, &Tally) -> R) -> Option<R> {
-        // SAFETY: as above.
-        unsafe { local::with_hot(&self.shared, access) }
-    }
-
     /// A slot that the thread has at hand, counted as a living entity's. Wait-free, no read-modify-write.
     #[inline(always)]
     fn take_cached(&self) -> Option<u32> {
-        self.with_hot_cache(|cache, tally| cache.take(tally))?
+        let node = local::hot(&self.shared)?;
+        // SAFETY: taking calls nothing that comes back here.
+        unsafe { node.with(|cache, tally| cache.take(tally)) }
     }
 
     /// Creates one entity, without a place. Lock-free; no read-modify-write but one or two in 64.
@@ -213,26 +185,20 @@ impl EntityIndex {
     /// [`Full`], as [above](Self#when-it-is-full).
     #[inline]
     pub fn create(&self) -> Result<Entity, Full> {
-        match self.take_cached() {
-            // SAFETY: caches hold indices of slots.
-            Some(index) => Ok(unsafe { self.shared.core.create_at(index, None) }),
-            None => self.create_shared(),
-        }
-    }
-
-    /// `create`, when the thread's cache is empty, or not at hand.
-    #[cold]
-    #[inline(never)]
-    fn create_shared(&self) -> Result<Entity, Full> {
-        let claimed = self.with_cache(|core, cache, tally| {
-            if tally.kept() == 0 && cache.mask == 0 {
-                core.refill(&self.shared.registry, cache, tally)?;
-            }
-            Ok(cache.take(tally))
-        });
-        let index = claimed?.expect("a cache that was filled holds a slot");
+        let index = match self.take_cached() {
+            Some(index) => index,
+            None => self.take_claimed().ok_or(FULL)?,
+        };
         // SAFETY: caches hold indices of slots.
         Ok(unsafe { self.shared.core.create_at(index, None) })
+    }
+
+    /// A slot, counted as a living entity's, when the thread's cache is empty, or not at hand. (Only what fits
+    /// registers comes out of the way: see `Core::refuse`.)
+    #[cold]
+    #[inline(never)]
+    fn take_claimed(&self) -> Option<u32> {
+        self.with_cache(|_, cache, tally| self.shared.take(cache, tally))
     }
 
     /// Creates `out.len()` entities in index order as far as possible; all or none. Lock-free.
@@ -251,15 +217,7 @@ impl EntityIndex {
     /// # Errors
     /// [`Full`]; then none stays created, and `out` is filled with [`Entity::PLACEHOLDER`].
     pub fn create_slice(&self, out: &mut [Entity]) -> Result<(), Full> {
-        let created = self.with_cache(|core, cache, tally| {
-            // SAFETY: batches write whole handles.
-            let handles = unsafe { batch::overwritten(out) };
-            batch::create(core, &self.shared.registry, cache, tally, handles, None)
-        });
-        if created.is_err() {
-            out.fill(Entity::PLACEHOLDER);
-        }
-        created
+        self.with_cache(|_, cache, tally| self.shared.create_slice(cache, tally, out))
     }
 
     /// Appends `count` new entities to `out`; all or none. Lock-free, but for the growing of `out`.
@@ -268,9 +226,7 @@ impl EntityIndex {
     /// [`Full`]; then `out` is as it was.
     pub fn create_into(&self, out: &mut Vec<Entity>, count: usize) -> Result<(), Full> {
         if count > Self::CAPACITY {
-            return Err(Full {
-                capacity: Self::CAPACITY,
-            });
+            return Err(FULL);
         }
         let before = out.len();
         out.resize(before + count, Entity::PLACEHOLDER);
@@ -318,13 +274,17 @@ impl EntityIndex {
     #[doc(alias = "despawn")]
     pub fn destroy(&self, entity: Entity) -> Result<(), EntityError> {
         let refused = |fault| EntityError::new(entity, fault);
+        // First of all, because the processor begins nothing that comes after a read-modify-write before it is done.
+        let node = local::hot(&self.shared);
         if !self.shared.core.try_kill(entity) {
             return self.destroy_slowly(entity).map_err(refused);
         }
-        let kept = self.with_hot_cache(|cache, tally| {
-            entity.version() != slot::LAST_VERSION && cache.keep(tally, entity.index())
-        });
-        if kept != Some(true) {
+        let kept = entity.version() != slot::LAST_VERSION
+            && node.is_some_and(|node| {
+                // SAFETY: keeping calls nothing that comes back here.
+                unsafe { node.with(|cache, tally| cache.keep(tally, entity.index())) }
+            });
+        if !kept {
             self.pass_on(entity);
         }
         Ok(())
@@ -345,14 +305,7 @@ impl EntityIndex {
     #[cold]
     #[inline(never)]
     fn pass_on(&self, entity: Entity) {
-        self.with_cache(|core, cache, tally| {
-            if entity.version() == slot::LAST_VERSION && !crate::sync::mutant::active("no_retire") {
-                tally.add_destroyed(1);
-                tally.add_retired(1);
-            } else {
-                core.keep(cache, tally, entity.index());
-            }
-        });
+        self.with_cache(|core, cache, tally| core.pass_on(cache, tally, entity));
     }
 
     /// Destroys each of `entities`; handles that are not alive, or stand there twice, are reported

@@ -3,8 +3,10 @@
 //! The caller owns the slots: it condemned and buried what lived there, or claimed them and did not use
 //! them.
 
+use crate::entity::Entity;
 use crate::entity::index::cache::{Cache, MAGAZINE, Tally};
 use crate::entity::index::core::Core;
+use crate::entity::index::slot;
 use crate::entity::index::span::{self, CLOSED};
 #[cfg(not(loom))]
 use crate::memory;
@@ -66,6 +68,16 @@ impl Core {
         );
         if old == CLOSED && !mutant::active("span_opened_in_secret") {
             self.summary.mark_open(number as usize);
+        }
+    }
+
+    /// Keeps the slot of an entity that the caller has destroyed, or retires it; and counts the death.
+    pub(crate) fn pass_on(&self, cache: &mut Cache, tally: &Tally, entity: Entity) {
+        if entity.version() == slot::LAST_VERSION && !mutant::active("no_retire") {
+            tally.add_destroyed(1);
+            tally.add_retired(1);
+        } else {
+            self.keep(cache, tally, entity.index());
         }
     }
 

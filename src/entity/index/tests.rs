@@ -111,6 +111,84 @@ fn a_full_magazine_gives_back_every_slot_in_whatever_order_they_were_freed() {
     }
 }
 
+/// Free slots that caches keep from others.
+fn withheld(index: &EntityIndex) -> usize {
+    let taken = |word| index.shared.core.taken(word).count_ones() as usize;
+    (0..256).map(taken).sum::<usize>() - index.count()
+}
+
+#[test]
+fn a_session_keeps_no_more_ids_than_it_may_and_gives_them_back() {
+    let index = EntityIndex::new();
+    let mut session = index.session();
+    let mut entities = vec![Entity::PLACEHOLDER; 10_000];
+    session.create_slice(&mut entities).unwrap();
+    for entity in entities.drain(..).rev().step_by(3) {
+        session.destroy(entity).unwrap();
+        assert!(withheld(&index) <= CACHED_IDS);
+    }
+    assert_ne!(withheld(&index), 0);
+    session.flush();
+    assert_eq!(withheld(&index), 0);
+    let last = session.create().unwrap();
+    assert_ne!(withheld(&index), 0);
+    drop(session);
+    assert_eq!(withheld(&index), 0);
+    assert!(index.exists(last));
+    // The next one takes over what the last one left.
+    drop(index.session());
+    assert_eq!(index.shared.registry.nodes().count(), 1);
+    assert_eq!(index.count(), 10_001 - 3_334);
+}
+
+#[test]
+fn a_session_that_is_sent_or_lost_in_a_panic_is_as_any_other() {
+    let index = EntityIndex::new();
+    let mut session = index.session();
+    let here = session.create().unwrap();
+    let there = std::thread::scope(|scope| {
+        let panicking = scope.spawn(|| {
+            let mut lost = index.session();
+            lost.destroy(here).unwrap();
+            assert!(lost.exists(here), "a panic with a session open");
+        });
+        assert!(panicking.join().is_err());
+        let sent = scope.spawn(move || {
+            assert_eq!(
+                session.destroy(here).unwrap_err().fault,
+                EntityFault::Destroyed
+            );
+            (session.create().unwrap(), session)
+        });
+        sent.join().unwrap().0
+    });
+    assert_eq!(withheld(&index), 0);
+    assert!(index.exists(there) && !index.exists(here));
+    assert_eq!(index.count(), 1);
+}
+
+#[test]
+fn a_session_retires_slots_and_refuses_handles_as_the_index_does() {
+    let (index, entities) = at_the_end(3);
+    let mut session = index.session();
+    for &entity in &entities {
+        session.destroy(entity).unwrap();
+        assert_eq!(session.locate(entity), index.locate(entity));
+        assert_eq!(session.destroy(entity), index.destroy(entity));
+    }
+    let beyond = Entity::new(u32::MAX, 1).unwrap();
+    let fault = |error: crate::entity::EntityError| error.fault;
+    assert_eq!(
+        session.destroy(beyond).map_err(fault),
+        Err(EntityFault::OutOfRange)
+    );
+    let never = Entity::new(9_000, 1).unwrap();
+    let report = session.destroy_slice(&[never, never]);
+    assert_eq!((report.destroyed, report.refused.len()), (0, 2));
+    drop(session);
+    nothing_lives_again(&index, &entities);
+}
+
 #[test]
 fn the_count_is_right_where_one_thread_destroys_what_another_created() {
     let index = EntityIndex::new();

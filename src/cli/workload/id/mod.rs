@@ -17,12 +17,14 @@ mod relay;
 mod reserve;
 mod scale;
 mod seam;
+mod sessions;
 #[cfg(feature = "probe")]
 mod stall;
 mod trace;
 
 pub use contender::{Abilities, IdContender, IdSession};
 pub use seam::{Recipe, Seam, SeamSession, SmallPages, Usual};
+pub use sessions::Sessions;
 
 /// "1m" in the workloads' names.
 const MILLION: usize = 1_000_000;

@@ -146,6 +146,6 @@ impl<A: EntityAllocator> IdSession for SeamSession<'_, A> {
 
 #[cold]
 #[inline(never)]
-fn refused(full: &Full) -> ! {
+pub(super) fn refused(full: &Full) -> ! {
     panic!("{full}")
 }

@@ -74,6 +74,36 @@ fn runs_of_two_slots_and_of_lines_at_a_time_give_the_same() {
     }
 }
 
+/// Handles are stored as aligned lines wherever the slice begins, and nothing beside it is touched.
+#[test]
+fn runs_fill_slices_that_begin_anywhere_in_a_cache_line() {
+    let index = EntityIndex::new();
+    let core = core(&index);
+    let mut room = vec![Entity::PLACEHOLDER; 2_048 + 24];
+    let mut version = 1;
+    for len in [16, 24, 32, 40, 48, 64, 72, 104, 136, 1_000, 2_048] {
+        for begin in 0..8 {
+            let place = Place::new(3, 100).filter(|_| begin % 2 == 1 && len < 1_000);
+            let out = &mut room[8 + begin..][..len];
+            // SAFETY: runs write handles.
+            create_run(core, 4_096, unsafe { overwritten(out) }, place);
+            for (at, entity) in out.iter().enumerate() {
+                assert_eq!(*entity, Entity::new(4_096 + at as u32, version).unwrap());
+                let lies = slot::pack(version, further(place, at));
+                assert_eq!(word(core, entity.index()), lies);
+                core.bury(entity.index(), version);
+            }
+            out.fill(Entity::PLACEHOLDER);
+            assert!(room.iter().all(|&entity| entity == Entity::PLACEHOLDER));
+            // All slots have the same version again.
+            for index in 4_096 + len as u32..4_096 + 2_048 {
+                core.bury(index, version);
+            }
+            version += 2;
+        }
+    }
+}
+
 #[test]
 fn whole_groups_are_buried_by_version_and_by_handle() {
     let index = EntityIndex::new();

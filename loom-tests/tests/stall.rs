@@ -15,7 +15,7 @@ use megachunk::entity::EntityIndex;
 use megachunk::entity::reference::{BusyBlock, Naive};
 use megachunk_loom_tests::say;
 use megachunk_loom_tests::stall::{
-    Chunks, Effort, Entities, Recorders, Row, Sending, Subject, sweep,
+    Chunks, Effort, Entities, Recorders, Row, Sending, Sessions, Subject, sweep,
 };
 
 /// For what must not block: long, so that a busy machine is not taken for a blocked thread. It is
@@ -68,6 +68,11 @@ fn blocked(rows: &[Row]) -> u64 {
 #[test]
 fn a_thread_that_stops_in_the_entity_index_blocks_nobody() {
     assert_eq!(blocked(&table::<Entities<EntityIndex>>(PRODUCT)), 0);
+}
+
+#[test]
+fn a_thread_that_stops_in_a_session_blocks_nobody() {
+    assert_eq!(blocked(&table::<Sessions>(PRODUCT)), 0);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::collections::HashSet;
 use std::sync::Barrier;
 use std::thread;
 
+use crate::in_sessions::InSessions;
 use crate::support::{Dice, Ledger};
 use megachunk::entity::reference::{BusyBlock, Naive};
 use megachunk::entity::{
@@ -32,7 +33,7 @@ macro_rules! contract {
     };
 }
 
-contract!(naive: Naive, bitmask: EntityIndex => [
+contract!(naive: Naive, bitmask: EntityIndex, in_sessions: InSessions => [
     a_created_entity_exists_until_it_is_destroyed,
     destroying_twice_reports_destroyed,
     a_stale_handle_stays_dead_when_its_slot_is_used_again,

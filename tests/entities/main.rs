@@ -7,4 +7,5 @@ mod support;
 
 mod bounds;
 mod contract;
+mod in_sessions;
 mod model;

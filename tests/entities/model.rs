@@ -4,6 +4,7 @@
 //! up the same operations from bytes.
 
 use crate::entity_ops::{EntityOp, run};
+use crate::in_sessions::InSessions;
 use megachunk::entity::EntityIndex;
 use megachunk::entity::reference::{BusyBlock, Naive};
 use proptest::collection::vec;
@@ -64,6 +65,11 @@ proptest! {
     #[test]
     fn busy_block_agrees_with_the_model_but_for_its_faults(ops in vec(op(), 1..60)) {
         run::<BusyBlock>(&ops);
+    }
+
+    #[test]
+    fn sessions_agree_with_the_model(ops in vec(op(), 1..60)) {
+        run::<InSessions>(&ops);
     }
 
     #[test]

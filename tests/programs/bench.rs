@@ -121,8 +121,8 @@ fn bad_arguments_are_refused_by_name() {
         (&["--reps", "0"], "--reps"),
         (
             &["--contenders", "slow"],
-            "there is no `slow`; there are naive, busy_block, bitmask, bitmask_small_pages (ids), \
-             naive, megachunk_dots, megachunk, megachunk_small_pages (chunks)",
+            "there is no `slow`; there are naive, busy_block, bitmask, bitmask_session, \
+             bitmask_small_pages (ids), naive, megachunk_dots, megachunk, megachunk_small_pages (chunks)",
         ),
         (
             &["--json", "missing/out.json", "--filter", "^pair$"],

@@ -12,6 +12,7 @@ mod chunk;
 #[cfg(not(loom))]
 mod command;
 mod entity;
+mod session;
 mod signal;
 
 use std::fmt;
@@ -26,6 +27,7 @@ pub use chunk::Chunks;
 #[cfg(not(loom))]
 pub use command::Recorders;
 pub use entity::Entities;
+pub use session::Sessions;
 pub use signal::Sending;
 
 /// After the frozen thread was let go, everybody has to finish within this.

@@ -225,16 +225,7 @@ impl EntityIndex {
     /// # Errors
     /// [`Full`]; then `out` is as it was.
     pub fn create_into(&self, out: &mut Vec<Entity>, count: usize) -> Result<(), Full> {
-        if count > Self::CAPACITY {
-            return Err(FULL);
-        }
-        let before = out.len();
-        out.resize(before + count, Entity::PLACEHOLDER);
-        let result = self.create_slice(&mut out[before..]);
-        if result.is_err() {
-            out.truncate(before);
-        }
-        result
+        shared::append(out, count, |new| self.create_slice(new))
     }
 
     /// Creates `count` entities, handed out by an iterator; those that it was not asked for are

@@ -1,7 +1,7 @@
 //! `Session`: a cache of one's own.
 
 use crate::entity::index::cache::{Cache, Tally};
-use crate::entity::index::shared::Shared;
+use crate::entity::index::shared::{self, Shared};
 use crate::entity::index::{FULL, batch, slot};
 use crate::entity::{DestroyReport, Entity, EntityError, EntityFault, EntityIndex, Full, Place};
 use crate::sync::lease::Lease;
@@ -106,6 +106,14 @@ impl<'a> Session<'a> {
     /// [`Full`]; then none stays created, and `out` is filled with [`Entity::PLACEHOLDER`].
     pub fn create_slice(&mut self, out: &mut [Entity]) -> Result<(), Full> {
         self.with_cache(|shared, cache, tally| shared.create_slice(cache, tally, out))
+    }
+
+    /// Appends `count` new entities to `out`; all or none. Lock-free, but for the growing of `out`.
+    ///
+    /// # Errors
+    /// [`Full`]; then `out` is as it was.
+    pub fn create_into(&mut self, out: &mut Vec<Entity>, count: usize) -> Result<(), Full> {
+        shared::append(out, count, |new| self.create_slice(new))
     }
 
     /// Destroys one entity, whoever created it. Lock-free, one read-modify-write.

@@ -1,10 +1,10 @@
 //! What an index is made of: the slots and who keeps which; and what is done with a cache in hand, whether it is
 //! a thread's or a session's.
 
-use crate::entity::index::batch;
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::{Core, Threads};
-use crate::entity::{Entity, Full};
+use crate::entity::index::{FULL, batch};
+use crate::entity::{Entity, EntityIndex, Full};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::local::{Home, Registry};
 
@@ -73,4 +73,22 @@ impl Shared {
         }
         created
     }
+}
+
+/// Appends `count` entities to `out`, which `create` makes all or none of; else `out` stays as it was.
+pub(super) fn append(
+    out: &mut Vec<Entity>,
+    count: usize,
+    create: impl FnOnce(&mut [Entity]) -> Result<(), Full>,
+) -> Result<(), Full> {
+    if count > EntityIndex::CAPACITY {
+        return Err(FULL);
+    }
+    let before = out.len();
+    out.resize(before + count, Entity::PLACEHOLDER);
+    let result = create(&mut out[before..]);
+    if result.is_err() {
+        out.truncate(before);
+    }
+    result
 }

@@ -121,8 +121,12 @@ fn withheld(index: &EntityIndex) -> usize {
 fn a_session_keeps_no_more_ids_than_it_may_and_gives_them_back() {
     let index = EntityIndex::new();
     let mut session = index.session();
-    let mut entities = vec![Entity::PLACEHOLDER; 10_000];
+    let mut entities = vec![Entity::PLACEHOLDER; 4_000];
     session.create_slice(&mut entities).unwrap();
+    session.create_into(&mut entities, 6_000).unwrap();
+    let too_many = EntityIndex::CAPACITY + 1;
+    assert!(session.create_into(&mut entities, too_many).is_err());
+    assert_eq!((entities.len(), index.count()), (10_000, 10_000));
     for entity in entities.drain(..).rev().step_by(3) {
         session.destroy(entity).unwrap();
         assert!(withheld(&index) <= CACHED_IDS);

@@ -264,6 +264,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "an opener of a claim word leaves its hint alone that looks clear",
     ),
     (
+        "spill_lag_not_said",
+        "as `lag_not_said`, by a thread whose magazine is full",
+    ),
+    (
         "summary_clear_one_level",
         "an opened child is not reported to the levels above",
     ),

@@ -268,6 +268,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_spans::a_word_emptied_and_opened_is_not_hidden",
     ),
     (
+        "spill_lag_not_said",
+        "entity_cache::a_slot_given_back_beside_a_full_magazine_is_found",
+    ),
+    (
         "summary_clear_one_level",
         "entity_summary::two_openers_hide_nothing_at_two_levels",
     ),

@@ -279,26 +279,39 @@ fn threads_that_end_leave_nothing_behind() {
 /// Slots of a data block.
 const BLOCK: usize = megachunk::sync::geometry::BLOCK_SLOTS as usize;
 
+/// Entities that a thread makes, and destroys, before it ends.
+const MADE: usize = 140;
+const FREED: usize = 65;
+
 fn threads_that_end_give_their_ids_back() {
     let index = IndexOptions::new().huge_pages(false).build();
     let index = Arc::new(index.expect("a model has address space"));
-    let spawn = |_| {
+    let spawn = |worker: u64| {
         let index = Arc::clone(&index);
         thread::spawn(move || {
-            let made = (0..70).map(|_| index.create().expect("far from full"));
-            let made: Vec<Entity> = made.collect();
-            for &entity in made.iter().step_by(2) {
+            let made = (0..MADE).map(|_| index.create().expect("far from full"));
+            let mut made: Vec<Entity> = made.collect();
+            // More than a thread keeps; neighbours, or here and there.
+            let freed = match worker % 2 {
+                0 => made.split_off(MADE - FREED),
+                _ => made
+                    .extract_if(.., |entity| entity.index() % 2 == 0)
+                    .take(FREED)
+                    .collect(),
+            };
+            for &entity in &freed {
                 index.destroy(entity).expect("its own entity");
             }
-            // What is freed, and the rest of a claimed word, stay with this thread until it ends.
-            assert!(index.exists(made[1]) && !index.exists(made[0]));
+            // What was freed last, and the rest of a claimed word, stay with this thread until it ends.
+            assert!(made.iter().all(|&entity| index.exists(entity)));
+            assert!(!freed.iter().any(|&entity| index.exists(entity)));
         })
     };
     let workers: Vec<_> = (0..WORKERS).map(spawn).collect();
     for worker in workers {
         worker.join().expect("it does not panic");
     }
-    assert_eq!(index.count(), 35 * WORKERS as usize);
+    assert_eq!(index.count(), (MADE - FREED) * WORKERS as usize);
     let blocks = index.blocks();
     let mut rest = vec![Entity::PLACEHOLDER; blocks * BLOCK - index.count()];
     index.create_slice(&mut rest).expect("far from full");

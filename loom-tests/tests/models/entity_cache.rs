@@ -143,6 +143,35 @@ fn a_full_magazine_gives_back_what_does_not_fit() {
 }
 
 #[test]
+fn a_slot_given_back_beside_a_full_magazine_is_found() {
+    model(
+        "a_slot_given_back_beside_a_full_magazine_is_found",
+        Preemptions(2),
+        || {
+            let (index, entities) = all_taken_but(&[]);
+            // The first stays in hand, the last in the magazine. The second goes back, the only free slot of its word,
+            // whose hint follows.
+            let spilling = thread::spawn({
+                let (index, cache) = (Arc::clone(&index), index.thread_cache());
+                let victims = [entities[0], entities[2], entities[4]];
+                move || {
+                    cache.adopt();
+                    for victim in victims {
+                        index.destroy(victim).expect("nobody else destroys it");
+                    }
+                    cache
+                }
+            });
+            // The other one, which perhaps finds the word open, and leaves the hint alone.
+            index.destroy(entities[3]).expect("it lives");
+            index.create().expect("a slot was given back before");
+            drop(spilling.join().expect("no panic"));
+            assert_eq!(room(&index), 3);
+        },
+    );
+}
+
+#[test]
 fn a_node_has_one_owner_at_a_time() {
     model("a_node_has_one_owner_at_a_time", Exhaustive, || {
         let mut nodes = Arc::new(Nodes::default());

@@ -223,15 +223,13 @@ fn create_from_magazine(
 ) -> usize {
     let mut filled = 0;
     for entity in out {
-        let Some(index) = cache.take(tally) else {
+        let Some(index) = cache.take_kept(tally) else {
             break;
         };
         // SAFETY: the cache holds indices of slots.
         entity.write(unsafe { core.create_at(index, further(place, filled)) });
         filled += 1;
     }
-    // The batch counts all of its entities in the end.
-    tally.add_destroyed(filled);
     filled
 }
 

@@ -3,6 +3,9 @@
 //! Two parts: the unused rest of one claimed word, in index order, and a magazine of slots that
 //! this thread freed, newest first (they are warm). The claim bits of all of them stay set, so
 //! nobody else can have them: at most [`CACHED_IDS`] in all.
+//!
+//! How full the magazine is stands in the [`Tally`], beside the count of living entities, because one addition
+//! serves both. So every call that takes from the magazine or adds to it gets the cache and the tally of one node.
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::geometry::WORD_BITS;
@@ -37,6 +40,7 @@ pub(crate) struct Cache {
     pub(crate) unmarked: u64,
     /// This node's number, from 1: marks the block that the thread works in.
     pub(crate) ordinal: u32,
+    /// Freed slots, the oldest first: as many as [`Tally::kept`] says.
     pub(crate) magazine: [u32; MAGAZINE],
 }
 
@@ -57,7 +61,7 @@ impl Cache {
     /// A claimed slot, counted as a living entity's; `None` if there is none: then a word must be claimed.
     #[inline(always)]
     pub(crate) fn take(&mut self, tally: &Tally) -> Option<u32> {
-        if let Some(&index) = self.magazine.get(tally.kept().wrapping_sub(1)) {
+        if let Some(index) = self.newest(tally) {
             tally.balance(1, -1);
             return Some(index);
         }
@@ -68,6 +72,19 @@ impl Cache {
             return Some(self.word * WORD_BITS + lane);
         }
         None
+    }
+
+    /// A slot of the magazine, not counted as anybody's.
+    pub(crate) fn take_kept(&mut self, tally: &Tally) -> Option<u32> {
+        let index = self.newest(tally)?;
+        tally.balance(0, -1);
+        Some(index)
+    }
+
+    /// The slot in the magazine that was freed last.
+    #[inline(always)]
+    fn newest(&self, tally: &Tally) -> Option<u32> {
+        self.magazine.get(tally.kept().wrapping_sub(1)).copied()
     }
 
     /// Lanes of `span` where this thread does not look again before it has set their hints.
@@ -110,7 +127,7 @@ impl Cache {
     }
 
     /// The slots in the magazine.
-    pub(crate) fn magazine(&mut self, tally: &Tally) -> &mut [u32] {
+    pub(crate) fn kept(&mut self, tally: &Tally) -> &mut [u32] {
         &mut self.magazine[..tally.kept()]
     }
 }
@@ -134,10 +151,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Entities that this node's threads created less those that they destroyed: added up for all nodes, those that
-    /// live.
-    pub(crate) fn live(&self) -> i64 {
-        self.balance.load(Ordering::Relaxed).cast_signed() >> KEPT_BITS
+    /// How many entities live, given the tallies of all nodes: right modulo 2⁵⁶, and so for as many as there can be.
+    pub(crate) fn living<'a>(all: impl Iterator<Item = &'a Self>) -> i64 {
+        // What one node has above its magazine may have wrapped; only the sum says something.
+        let live = |tally: &Self| tally.balance.load(Ordering::Relaxed) >> KEPT_BITS;
+        let sum = all.map(live).fold(0_u64, u64::wrapping_add);
+        (sum << KEPT_BITS).cast_signed() >> KEPT_BITS
     }
 
     /// How many slots are in the magazine.

@@ -61,6 +61,7 @@ pub(crate) type Threads = Registry<Cache, Tally>;
 /// The shared state of an index, without the threads' caches.
 #[derive(Debug)]
 pub(crate) struct Core {
+    /// As many as [`SLOTS`], so that an index below its length is one of every table.
     pub(super) slots: Table<AtomicU64>,
     pub(super) groups: Table<AtomicU64>,
     claims: Table<AtomicU64>,

@@ -96,8 +96,10 @@ impl Core {
     #[inline(never)]
     fn spill(&self, cache: &mut Cache, tally: &Tally, index: u32) {
         // From the first slot given back to the last hint.
-        let _lag = tally.lag.begin();
-        let older: [u32; OLDER] = cache.magazine[..OLDER].try_into().unwrap_or([0; OLDER]);
+        let _lag = (!mutant::active("spill_lag_not_said")).then(|| tally.lag.begin());
+        let Some(&older) = cache.magazine.first_chunk::<OLDER>() else {
+            unreachable!("the older half is a part of the magazine");
+        };
         #[cfg(not(loom))]
         for index in older {
             // SAFETY: magazines hold indices of slots.
@@ -177,9 +179,9 @@ impl Core {
         if mutant::active("flush_forgets_magazine") {
             tally.forget_kept(tally.kept());
         }
-        let magazine = cache.magazine(tally);
-        magazine.sort_unstable();
-        for run in magazine.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS) {
+        let kept = cache.kept(tally);
+        kept.sort_unstable();
+        for run in kept.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS) {
             let slots = run
                 .iter()
                 .fold(0, |slots, index| slots | 1 << (index % WORD_BITS));

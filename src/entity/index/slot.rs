@@ -67,7 +67,9 @@ pub(crate) const fn entity(nowhere: u64, index: u32) -> Entity {
 /// The word of a slot whose entity with this version is dead.
 #[inline(always)]
 pub(crate) const fn dead(version: u32) -> u64 {
-    // A shift; but as it stands here compilers keep it in one piece, and from a handle's bits it is three instructions.
+    debug_assert!(version <= LAST_VERSION, "no entity has this version");
+    // A shift, as versions end before the carry; but as it stands here compilers keep it in one piece, and from a
+    // handle's bits it is three instructions.
     (version as u64 + 1).rotate_left(32)
 }
 

@@ -91,9 +91,8 @@ impl Width {
     }
 }
 
-/// Makes the next entity in each of `out.len()` slots from `first` on, all claimed by the caller
-/// and all
-/// of one span; with the place of the first one, if they have places: the others lie in the rows behind it.
+/// Makes the next entity in each of `out.len()` slots from `first` on, all claimed by the caller and all of one
+/// span; with the place of the first one, if they have places: the others lie in the rows behind it.
 #[inline]
 pub(crate) fn create_run(
     core: &Core,

@@ -1,13 +1,14 @@
 //! Per-thread caches of a shared structure, without a lock.
 //!
 //! State: a [`Registry`] is a list of nodes that only grows; each node has a private part, which
-//! only the thread that owns the node touches, and a public part, which everybody may read.
+//! only the owner of the node touches (a thread, or whoever has a [`Lease`](super::lease)), and a public part, which
+//! everybody may read.
 //!
 //! Operations: `acquire` takes a free node or adds one; `release` gives it back; `with` finds this
-//! thread's node through a thread-local table, at the cost of two loads and a compare. (A [`Lease`](super::lease) has a
+//! thread's node through a thread-local table, at the cost of three loads and a compare. (A lease has a
 //! node in its hands, and need not find it.)
 //!
-//! Invariant: a node is owned by at most one thread. Nodes are freed only with the registry, and a
+//! Invariant: a node is owned by at most one thread or lease. Nodes are freed only with the registry, and a
 //! thread reaches a node only through a registry that it borrows, so a node in use is never freed.
 //!
 //! A thread that ends (also by a panic) gives its nodes back: the structure's [`Home::retire`]
@@ -412,6 +413,7 @@ pub(crate) struct HotNode<'a, H: Home>(&'a CachePadded<Node<H::Private, H::Publi
 #[cfg(not(loom))]
 #[inline(always)]
 pub(crate) fn hot<H: Home>(home: &Arc<H>) -> Option<HotNode<'_, H>> {
+    const { assert!(H::KIND < KINDS, "a type of structures that no place is for") };
     let id = home.registry().id;
     let (found, mut node) = HOT.with(|hot| hot.last[H::KIND].get());
     if found != id {
@@ -514,7 +516,7 @@ pub(crate) use model::{hold, hot, with};
 /// the thread says that it [`hold`](model::hold)s one.
 #[cfg(loom)]
 mod model {
-    use super::{Arc, CachePadded, Cell, Home, KINDS, Node, ptr};
+    use super::{Arc, CachePadded, Cell, Home, Node, ptr};
 
     loom::thread_local! {
         /// The node that this thread holds: structure number, node.
@@ -529,7 +531,7 @@ mod model {
         home: &Arc<H>,
         access: impl FnOnce(&mut H::Private, &H::Public) -> R,
     ) -> R {
-        const { assert!(H::KIND < KINDS, "a type of structures that no place is for") };
+        const { assert!(H::KIND < super::KINDS) };
         let (id, held) = HELD.with(Cell::get);
         let holds = id == home.registry().id;
         let node = if holds {

@@ -92,6 +92,8 @@ fn a_session_and_a_thread_share_no_slot_and_lose_none() {
         Preemptions(2),
         || {
             let index = empty();
+            // A node that neither of the two had: what one of them kept in its own is not found there.
+            let counting = index.thread_cache();
             let other = thread::spawn({
                 let (index, cache) = (Arc::clone(&index), index.thread_cache());
                 move || {
@@ -110,6 +112,7 @@ fn a_session_and_a_thread_share_no_slot_and_lose_none() {
             assert_ne!(kept.index(), others.index());
             assert!(index.exists(kept) && index.exists(others) && !index.exists(freed));
             assert_eq!(index.count(), 2);
+            counting.adopt();
             assert_eq!(room(&index), 6, "who ended took slots along");
         },
     );

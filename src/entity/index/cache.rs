@@ -18,7 +18,7 @@ pub(crate) const MAGAZINE: usize = 48;
 #[cfg(loom)]
 pub(crate) const MAGAZINE: usize = 1;
 
-/// Ids that one thread can keep from the others at most: a claimed word and a magazine.
+/// Ids that one thread, or one session, can keep from the others at most: a claimed word and a magazine.
 pub const CACHED_IDS: usize = WORD_BITS as usize + MAGAZINE;
 
 /// "No block": the thread has not looked for one yet, or found none.

@@ -4,11 +4,12 @@
 //! only: of a claim word, for the slots that are free singly, or of a span word, for whole claim words.
 
 use crate::entity::Full;
+use crate::entity::index::NONE_LEFT;
 use crate::entity::index::cache::{Cache, NO_BLOCK, Tally};
 use crate::entity::index::core::{Core, Threads};
 use crate::entity::index::span::{self, CLOSED, SPAN_WORDS, SPANS, SPANS_PER_BLOCK};
 use crate::sync::atomic::Ordering;
-use crate::sync::geometry::{FULL, SLOTS, WORDS};
+use crate::sync::geometry::{FULL, WORDS};
 use crate::sync::{mutant, probe};
 
 /// Searches by hints that may be crossed by other threads' changes before every word is looked at.
@@ -27,9 +28,6 @@ impl Core {
         tally: &Tally,
     ) -> Result<(), Full> {
         debug_assert!(cache.mask == 0);
-        let full = Full {
-            capacity: SLOTS as usize,
-        };
         if self.claim_hinted(cache, tally) {
             return Ok(());
         }
@@ -45,7 +43,7 @@ impl Core {
                 return Ok(());
             }
             if threads.quiet(tally) == quiet || mutant::active("quiet_not_compared") {
-                return Err(full);
+                return Err(NONE_LEFT);
             }
         }
         let words = if mutant::active("no_full_scan") {
@@ -59,7 +57,7 @@ impl Core {
                 return Ok(());
             }
         }
-        Err(full)
+        Err(NONE_LEFT)
     }
 
     /// Claims a word where the hints say that one has a free slot; `false` if they know of none.

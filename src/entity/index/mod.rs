@@ -56,7 +56,7 @@ use core::Core;
 use shared::Shared;
 
 /// What is said when no slot is left.
-const FULL: Full = Full {
+const NONE_LEFT: Full = Full {
     capacity: EntityIndex::CAPACITY,
 };
 
@@ -79,9 +79,11 @@ const FULL: Full = Full {
 /// [`create`](Self::create) reports [`Full`] when it has found no free slot that it could have. It finds
 /// every slot that was given back before the call began and that nobody has taken since: by its hints,
 /// or, if other threads' changes crossed the search, by a look at every claim word (2,097,152 of them:
-/// milliseconds). Free slots it cannot have are those that other threads keep for themselves: at most
-/// [`CACHED_IDS`] (112) a thread that has used the index, and as many an open [`Session`], plus the slots of calls in
-/// progress. A thread gives its own back when it ends and on [`flush`](Self::flush), a session when it is dropped.
+/// milliseconds). Free slots it cannot have are those that others keep for themselves: at most
+/// [`CACHED_IDS`] (112) another thread that has used the index, and as many an open [`Session`] (any but the one that
+/// creates; and a session does not get those of the thread that uses it), plus the slots of calls in progress. A thread
+/// gives its own back when it ends and on [`flush`](Self::flush), a session when it is dropped and on
+/// [`Session::flush`].
 ///
 /// # Costs
 /// | operation | progress | read-modify-writes | complexity |
@@ -92,7 +94,7 @@ const FULL: Full = Full {
 /// | destroy n, in index order | lock-free | 1 for 16, and 1 for up to 2,048 | O(n) |
 /// | exists, locate | wait-free | 0 | one load |
 /// | publish | lock-free | 1 | O(1) |
-/// | count | wait-free | 0 | O(threads) |
+/// | count | wait-free | 0 | O(threads and sessions) |
 ///
 /// Memory: 8.6 bytes a slot, and only for blocks in use; an empty index costs no more than a few
 /// pages. With huge pages (the default where the system grants them) it grows by 2 MiB.
@@ -187,7 +189,7 @@ impl EntityIndex {
     pub fn create(&self) -> Result<Entity, Full> {
         let index = match self.take_cached() {
             Some(index) => index,
-            None => self.take_claimed().ok_or(FULL)?,
+            None => self.take_claimed().ok_or(NONE_LEFT)?,
         };
         // SAFETY: caches hold indices of slots.
         Ok(unsafe { self.shared.core.create_at(index, None) })
@@ -371,7 +373,7 @@ impl EntityIndex {
     }
 
     /// How many entities live: exact while no thread creates or destroys, else an estimate. Wait-free,
-    /// O(threads that used the index at one time).
+    /// O(threads and sessions that used the index at one time).
     #[must_use]
     pub fn count(&self) -> usize {
         let nodes = self.shared.registry.nodes();

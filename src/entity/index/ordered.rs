@@ -6,7 +6,7 @@
 
 use crate::entity::index::core::Core;
 use crate::entity::index::span::SPAN_WORDS;
-use crate::entity::index::{slot, span};
+use crate::entity::index::{NONE_LEFT, slot, span};
 use crate::entity::{Entity, EntityIndex, Full, Place};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{FULL, WORD_BITS, WORDS, WORDS_PER_BLOCK};
@@ -78,9 +78,7 @@ impl EntityIndex {
             }
             word += 1;
         }
-        Err(Full {
-            capacity: Self::CAPACITY,
-        })
+        Err(NONE_LEFT)
     }
 
     /// Gives slots back that were not used. Wait-free.

@@ -2,7 +2,7 @@
 
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::shared::{self, Shared};
-use crate::entity::index::{FULL, batch, slot};
+use crate::entity::index::{NONE_LEFT, batch, slot};
 use crate::entity::{DestroyReport, Entity, EntityError, EntityFault, EntityIndex, Full, Place};
 use crate::sync::lease::Lease;
 
@@ -11,16 +11,20 @@ use crate::sync::lease::Lease;
 /// Everything that a session does could be done through the index, by any thread, at the same time, and entities do
 /// not know which way they were made: one session may destroy what another, or a thread without one, has created.
 /// The difference is speed. The index finds the cache of the thread that calls, in each call; a session *is* a
-/// cache, so there is nothing to find, and what it works with stays in registers from one call to the next.
+/// cache, and there is nothing to find.
 ///
-/// A session may be [sent](Send) to another thread. It is not for several threads at once (its methods take
-/// `&mut self`): open one for each.
+/// A session may be [sent](Send) to another thread. It is not [`Sync`], not for several threads at once: open one for
+/// each.
 ///
 /// # What it keeps
 /// Up to [`CACHED_IDS`](crate::entity::CACHED_IDS) (112) free slots, like a thread: they come on top of what the
-/// thread keeps that uses the index itself. They go back to everybody when the session is dropped, and on
-/// [`flush`](Self::flush). A session that is [forgotten](core::mem::forget) takes them with it, until the index is
-/// dropped.
+/// thread keeps that uses the index itself, and neither gets those of the other. They go back to everybody when the
+/// session is dropped, and on [`flush`](Self::flush). A session that is [forgotten](core::mem::forget) takes them with
+/// it, until the index is dropped.
+///
+/// While it has something to create from, it also keeps others away from the block of 8,192 slots that it works in,
+/// as long as they find room elsewhere: many sessions that are open and not used spread the entities over as many
+/// blocks (64 KiB of memory each). Open one for a while of work, not for each of a thousand tasks that wait.
 ///
 /// # Costs
 /// As for the [index](EntityIndex#costs), but for a few instructions less in each call. Opening one is lock-free and
@@ -65,7 +69,8 @@ impl EntityIndex {
 }
 
 impl<'a> Session<'a> {
-    /// The index that it is a way to.
+    /// The index that it is a way to. (What is created through that, by a call without a session, comes from the
+    /// thread's cache.)
     #[inline]
     #[must_use]
     pub fn index(&self) -> &'a EntityIndex {
@@ -87,7 +92,7 @@ impl<'a> Session<'a> {
     pub fn create(&mut self) -> Result<Entity, Full> {
         let index = match self.with_cache(|_, cache, tally| cache.take(tally)) {
             Some(index) => index,
-            None => self.take_claimed().ok_or(FULL)?,
+            None => self.take_claimed().ok_or(NONE_LEFT)?,
         };
         // SAFETY: caches hold indices of slots.
         Ok(unsafe { self.lease.home().core.create_at(index, None) })
@@ -98,6 +103,15 @@ impl<'a> Session<'a> {
     #[inline(never)]
     fn take_claimed(&mut self) -> Option<u32> {
         self.with_cache(Shared::take)
+    }
+
+    /// Reserves an id; see [`EntityIndex::reserve`]. The same as [`create`](Self::create).
+    ///
+    /// # Errors
+    /// [`Full`], as [for the index](EntityIndex#when-it-is-full).
+    #[inline]
+    pub fn reserve(&mut self) -> Result<Entity, Full> {
+        self.create()
     }
 
     /// Creates `out.len()` entities; see [`EntityIndex::create_slice`]. Lock-free.

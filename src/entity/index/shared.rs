@@ -3,7 +3,7 @@
 
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::{Core, Threads};
-use crate::entity::index::{FULL, batch};
+use crate::entity::index::{NONE_LEFT, batch};
 use crate::entity::{Entity, EntityIndex, Full};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::local::{Home, Registry};
@@ -54,7 +54,9 @@ impl Shared {
         if tally.kept() == 0 && cache.mask == 0 {
             self.core.refill(&self.registry, cache, tally).ok()?;
         }
-        cache.take(tally)
+        let taken = cache.take(tally);
+        debug_assert!(taken.is_some(), "a cache that was filled holds a slot");
+        taken
     }
 
     /// Creates `out.len()` entities, all or none.
@@ -82,7 +84,7 @@ pub(super) fn append(
     create: impl FnOnce(&mut [Entity]) -> Result<(), Full>,
 ) -> Result<(), Full> {
     if count > EntityIndex::CAPACITY {
-        return Err(FULL);
+        return Err(NONE_LEFT);
     }
     let before = out.len();
     out.resize(before + count, Entity::PLACEHOLDER);

@@ -1,5 +1,7 @@
 //! What only a look inside can show: the end of a slot's versions, caches, helping.
 
+use std::sync::OnceLock;
+
 use super::group;
 use super::slot::{self, LAST_VERSION};
 use super::{CACHED_IDS, EntityIndex, FreeWords, Tally};
@@ -169,6 +171,31 @@ fn a_session_that_is_sent_or_lost_in_a_panic_is_as_any_other() {
     assert_eq!(withheld(&index), 0);
     assert!(index.exists(there) && !index.exists(here));
     assert_eq!(index.count(), 1);
+}
+
+/// Destructors of thread-local values that run after the thread has given its caches back may call the index still.
+#[test]
+fn late_destructors_use_no_cache_that_was_given_back() {
+    static INDEX: OnceLock<EntityIndex> = OnceLock::new();
+    struct Late;
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let index = INDEX.get().unwrap();
+            index.destroy(index.create().unwrap()).unwrap();
+        }
+    }
+    thread_local! {
+        static LATE: Late = const { Late };
+    }
+    let index = INDEX.get_or_init(EntityIndex::new);
+    let thread = std::thread::spawn(|| {
+        // What comes first ends last.
+        LATE.with(|_| ());
+        index.destroy(index.create().unwrap()).unwrap();
+        assert_ne!(withheld(index), 0);
+    });
+    thread.join().unwrap();
+    assert_eq!(withheld(index), 0, "a cache that nobody owns holds slots");
 }
 
 #[test]

@@ -90,7 +90,7 @@ impl Run {
         // A handle is aligned to its size.
         let before_border = out.addr().wrapping_neg() % 64 / size_of::<Entity>();
         Self {
-            // SAFETY: the run's slots exist; the first one, as the run has at least 16.
+            // SAFETY: the run's slots exist; the first one, as callers pass a line at least.
             slots: unsafe { core.slot(first) }.as_ptr(),
             indices: _mm512_add_epi64(_mm512_set1_epi64(i64::from(first)), numbers),
             places: _mm512_set_epi64(

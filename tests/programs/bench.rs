@@ -73,7 +73,10 @@ fn a_run_ends_in_a_table_a_report_and_json() {
         .filter(one)
         .map(|row| &row["contender"])
         .collect();
-    assert_eq!(contenders, ["naive", "busy_block", "bitmask"]);
+    assert_eq!(
+        contenders,
+        ["naive", "busy_block", "bitmask", "bitmask_session"]
+    );
     for row in rows {
         let ns = &row["ns"];
         let [min, median, max] = ["min", "median", "max"].map(|key| ns[key].as_f64().unwrap());

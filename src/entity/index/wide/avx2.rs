@@ -1,40 +1,20 @@
-//! Two or four slot words at a time. Why that is sound: see the room's `mod.rs`.
+//! Four slot words at a time. Why that is sound: see the room's `mod.rs`.
 
 use core::arch::asm;
 use core::arch::x86_64::{
-    __m128i, __m256i, _mm_loadu_si128, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256,
-    _mm256_andnot_si256, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_castsi256_si128,
-    _mm256_cmpeq_epi32, _mm256_cvtepu32_epi64, _mm256_extracti128_si256, _mm256_loadu_si256,
-    _mm256_max_epu32, _mm256_movemask_epi8, _mm256_movemask_ps, _mm256_or_si256,
-    _mm256_permute4x64_epi64, _mm256_set_epi64x, _mm256_set1_epi32, _mm256_set1_epi64x,
-    _mm256_setr_epi32, _mm256_setzero_si256, _mm256_shuffle_ps, _mm256_slli_epi32,
-    _mm256_slli_epi64, _mm256_storeu_si256, _mm256_sub_epi64,
+    __m256i, _mm_loadu_si128, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256,
+    _mm256_andnot_si256, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cmpeq_epi32,
+    _mm256_cvtepu32_epi64, _mm256_loadu_si256, _mm256_max_epu32, _mm256_movemask_epi8,
+    _mm256_movemask_ps, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_permute4x64_epi64,
+    _mm256_set_epi64x, _mm256_set1_epi32, _mm256_set1_epi64x, _mm256_setr_epi32,
+    _mm256_setzero_si256, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_slli_epi64,
+    _mm256_storeu_si256, _mm256_sub_epi64,
 };
 
 use crate::sync::geometry::SLOTS;
 
-use super::{
-    Core, Entity, Expected, GROUP_SLOTS, MaybeUninit, Place, Seen, create_singly, further, probe,
-    slot, steps,
-};
-
-/// How far ahead of a run memory is fetched, in bytes. (The processors that make runs a cache line at a time do
-/// better by themselves.)
-const DISTANCE: usize = 1024;
-
-/// Fetches a cache line for writing, if it is memory. (As an instruction: the intrinsic is one for reading
-/// unless the whole crate is built for processors that have this one, as all with AVX2 do.)
-#[inline(always)]
-fn fetch(line: *const u8) {
-    // SAFETY: a hint, which does not fault whatever the address.
-    unsafe {
-        asm!(
-            "prefetchw [{line}]",
-            line = in(reg) line,
-            options(nostack, preserves_flags, readonly),
-        );
-    }
-}
+use super::lanes::Lanes;
+use super::{Core, Entity, Expected, GROUP_SLOTS, MaybeUninit, Place, Seen, probe, run, slot};
 
 /// Four slot words. See `mod.rs`.
 ///
@@ -57,20 +37,20 @@ unsafe fn load(words: *const u64) -> __m256i {
     loaded
 }
 
-/// Two slot words, 16-byte aligned. See `mod.rs`.
+/// Four slot words, 32-byte aligned. See `mod.rs`.
 ///
 /// # Safety
-/// The two words exist, are aligned, and are claimed by the caller.
+/// The four words exist, are aligned, and are claimed by the caller.
 #[inline]
 #[target_feature(enable = "avx2")]
-unsafe fn store(words: *mut u64, value: __m128i) {
+unsafe fn store(words: *mut u64, value: __m256i) {
     probe::store(words.cast());
     // SAFETY: the caller's; see `mod.rs` for the access.
     unsafe {
         asm!(
             "vmovdqa [{words}], {value}",
             words = in(reg) words,
-            value = in(xmm_reg) value,
+            value = in(ymm_reg) value,
             options(nostack, preserves_flags),
         );
     }
@@ -84,45 +64,82 @@ pub(super) fn create_run(
     out: &mut [MaybeUninit<Entity>],
     place: Option<Place>,
 ) {
-    // Stores are of two aligned slots: an odd one at the start is done singly, and so is what
-    // four do not divide at the end.
-    let (head, out) = out.split_at_mut((first & 1) as usize);
-    create_singly(core, first, head, place);
-    let (first, place) = (first + head.len() as u32, further(place, head.len()));
-    let (fours, tail) = out.as_chunks_mut::<4>();
-    let behind = 4 * fours.len();
-    create_singly(core, first + behind as u32, tail, further(place, behind));
-    if fours.is_empty() {
-        return;
+    if !run::is_whole::<__m256i>(first, out) {
+        return create_ragged(core, first, out, place);
     }
-    // SAFETY: the run's slots exist.
-    let mut slots = unsafe { core.slot(first) }.as_ptr();
-    let one = _mm256_set1_epi64x(1 << 32);
-    let four = _mm256_set1_epi64x(4);
-    let index = i64::from(first);
-    let mut indices = _mm256_set_epi64x(index + 3, index + 2, index + 1, index);
-    let (lying, step) = steps(place);
-    let mut places = _mm256_set_epi64x(lying - 3 * step, lying - 2 * step, lying - step, lying);
-    let steps = _mm256_set1_epi64x(4 * step);
-    for ids in fours {
-        // Both are written once and in order, by this call or the next one; the processor's own
-        // prefetcher stops at each page and fetches for reading.
-        fetch(slots.wrapping_byte_add(DISTANCE).cast());
-        fetch(ids.as_ptr().wrapping_byte_add(DISTANCE).cast());
-        // SAFETY: four slots of the run from here on; `first` is even, and a table begins on a
-        // page, so every second slot is 16-byte aligned; the caller has claimed them all; and
-        // `ids` has room for four handles: the index in the low half, the version above.
-        unsafe {
-            // Dead slots have an even version above and zero, no place, below.
-            let next = _mm256_add_epi64(load(slots), one);
-            let words = _mm256_or_si256(next, places);
-            store(slots, _mm256_castsi256_si128(words));
-            store(slots.add(2), _mm256_extracti128_si256(words, 1));
-            _mm256_storeu_si256(ids.as_mut_ptr().cast(), _mm256_or_si256(next, indices));
-            slots = slots.add(4);
-        }
-        indices = _mm256_add_epi64(indices, four);
-        places = _mm256_sub_epi64(places, steps);
+    // SAFETY: the processor has AVX2, or this could not be called.
+    unsafe { run::create_whole::<__m256i>(core, first, out, place) }
+}
+
+/// [`create_run`], out of the way: most runs are of whole words.
+#[inline(never)]
+#[target_feature(enable = "avx2")]
+fn create_ragged(core: &Core, first: u32, out: &mut [MaybeUninit<Entity>], place: Option<Place>) {
+    // SAFETY: as above.
+    unsafe { run::create_ragged::<__m256i>(core, first, out, place) }
+}
+
+/// The upper half of one register and the lower half of the next are joined.
+#[derive(Clone, Copy)]
+pub(super) struct Halves;
+
+impl Lanes for __m256i {
+    const COUNT: usize = 4;
+
+    type Joint = Halves;
+
+    #[inline(always)]
+    unsafe fn splat(word: i64) -> Self {
+        // SAFETY: the caller's.
+        unsafe { _mm256_set1_epi64x(word) }
+    }
+
+    #[inline(always)]
+    unsafe fn ramp(first: i64, step: i64) -> Self {
+        // SAFETY: the caller's.
+        unsafe { _mm256_set_epi64x(first + 3 * step, first + 2 * step, first + step, first) }
+    }
+
+    #[inline(always)]
+    unsafe fn add(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { _mm256_add_epi64(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn or(self, other: Self) -> Self {
+        // SAFETY: the caller's.
+        unsafe { _mm256_or_si256(self, other) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(words: *const u64) -> Self {
+        // SAFETY: the caller's.
+        unsafe { load(words) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, words: *mut u64) {
+        // SAFETY: the caller's.
+        unsafe { store(words, self) }
+    }
+
+    #[inline(always)]
+    unsafe fn store_handles(self, out: *mut Entity) {
+        // SAFETY: the caller's.
+        unsafe { _mm256_storeu_si256(out.cast(), self) };
+    }
+
+    #[inline(always)]
+    unsafe fn joint(before_border: usize) -> Option<Halves> {
+        // As allocators give memory. For single handles it would take more instructions than it saves.
+        (before_border == 2).then_some(Halves)
+    }
+
+    #[inline(always)]
+    unsafe fn join(self, before: Self, _: Halves) -> Self {
+        // SAFETY: the caller's.
+        unsafe { _mm256_permute2x128_si256::<0x21>(before, self) }
     }
 }
 
@@ -138,8 +155,7 @@ pub(super) fn bury_group(core: &Core, number: u32, versions: &Expected) {
             let versions = _mm256_cvtepu32_epi64(_mm_loadu_si128(versions.as_ptr().cast()));
             let dead = _mm256_add_epi64(versions, _mm256_set1_epi64x(1));
             let dead = _mm256_slli_epi64::<32>(dead);
-            store(slots.add(4 * at), _mm256_castsi256_si128(dead));
-            store(slots.add(4 * at + 2), _mm256_extracti128_si256(dead, 1));
+            store(slots.add(4 * at), dead);
         }
     }
 }
@@ -156,8 +172,7 @@ pub(super) fn bury_handles(core: &Core, handles: &[Entity; 16]) {
         unsafe {
             let handles = _mm256_loadu_si256(handles.as_ptr().cast());
             let dead = _mm256_add_epi64(_mm256_and_si256(handles, version), one);
-            store(slots.add(4 * at), _mm256_castsi256_si128(dead));
-            store(slots.add(4 * at + 2), _mm256_extracti128_si256(dead, 1));
+            store(slots.add(4 * at), dead);
         }
     }
 }
@@ -205,8 +220,7 @@ pub(super) fn bury_owned(core: &Core, groups: &[[Entity; 16]]) -> usize {
             // version further on, and without a place.
             unsafe {
                 let dead = _mm256_add_epi64(versions, dead);
-                store(slots.add(4 * at), _mm256_castsi256_si128(dead));
-                store(slots.add(4 * at + 2), _mm256_extracti128_si256(dead, 1));
+                store(slots.add(4 * at), dead);
             }
         }
         slots = slots.wrapping_add(16);

@@ -1,19 +1,17 @@
 //! Several slots at a time: making a run of entities, comparing a group's versions.
 //!
 //! The compiler never joins atomic accesses into wider ones, so on x86-64 with AVX2 they are
-//! written by hand: the arithmetic as intrinsics, each access to a slot word as one instruction of
-//! assembly. With AVX-512 runs of entities are made a cache line at a time.
+//! written by hand: the arithmetic as intrinsics, each access to slot words as one instruction of
+//! assembly. With AVX-512 runs of entities (`run`) are made a cache line at a time.
 //!
 //! # Why that is sound
 //! An ordinary Rust access would be a data race: while one thread makes entities in slots that it
 //! has claimed, others may look at those slots (a stale handle) or try a compare-and-swap that names
 //! an old version. Assembly is not bound to Rust's memory model but to the processor's:
-//! * *Stores* of 16 bytes are aligned. Intel and AMD guarantee that `VMOVDQA` of 16 bytes is one atomic
-//!   access on every processor with AVX, and stores are not reordered with older stores, so it does
-//!   what two eight-byte `Release` stores do. *Stores* of 64 bytes are aligned too, but may be done in
-//!   parts, in any order. No part splits an aligned word of eight bytes (the processor's unit of access;
-//!   Java's virtual machine copies arrays of references by the same instruction), and each is younger
-//!   than all that came before: eight `Release` stores of words that do not depend on each other.
+//! * *Stores* are of 32 or 64 bytes, aligned; they may be done in parts, in any order. No part splits an aligned
+//!   word of eight bytes (the processor's unit of access; Intel and AMD promise it for 16 bytes, and Java's virtual
+//!   machine copies arrays of references by the same instructions), and each is younger than all that came before:
+//!   four or eight `Release` stores of words that do not depend on each other.
 //! * *Loads* are 32 or 64 bytes, which may be done in parts. Only the versions are used, aligned
 //!   four-byte pieces, which no part splits; and loads are not reordered with older loads, so each piece
 //!   is what an `Acquire` load would give. A version that changes meanwhile is caught by the
@@ -25,6 +23,10 @@
 mod avx2;
 #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
 mod avx512;
+#[cfg(all(not(loom), any(test, all(target_arch = "x86_64", not(miri)))))]
+mod lanes;
+#[cfg(all(not(loom), any(test, all(target_arch = "x86_64", not(miri)))))]
+mod run;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -60,7 +62,7 @@ pub(crate) struct Seen {
 pub(crate) enum Width {
     /// One.
     Single,
-    /// Two or four: the wide paths may be taken.
+    /// Four: the wide paths may be taken.
     Wide,
     /// Eight, besides.
     #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
@@ -245,10 +247,4 @@ fn look_at_groups_singly(core: &Core, entities: &[Entity]) -> (usize, u64) {
         groups += 1;
     }
     (groups, phases)
-}
-
-/// What the low half of a slot word holds for the first place of a run, and how much less for each next one.
-#[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
-fn steps(place: Option<Place>) -> (i64, i64) {
-    (Place::encode(place).into(), place.is_some().into())
 }

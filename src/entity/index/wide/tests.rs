@@ -1,5 +1,6 @@
 //! Wide and single accesses do the same.
 
+use super::lanes::Lanes;
 use super::*;
 use crate::entity::index::batch::overwritten;
 use crate::entity::{EntityIndex, index::Shared};
@@ -21,18 +22,22 @@ fn word(core: &Core, index: u32) -> u64 {
     unsafe { core.slot(index) }.load(Ordering::Relaxed)
 }
 
-#[test]
-fn runs_of_every_length_and_start_give_the_next_versions() {
+/// Runs of every length and start, each with the next versions.
+fn runs_of_every_length_and_start(
+    run: impl Fn(&Core, u32, &mut [MaybeUninit<Entity>], Option<Place>),
+) {
     let index = EntityIndex::new();
     let core = core(&index);
     let mut versions = [0_u32; 64];
     for len in 0..=40 {
         for first in 0..=(64 - len) {
-            let mut out = vec![Entity::PLACEHOLDER; len];
+            // Slices begin anywhere in a cache line.
+            let mut room = vec![Entity::PLACEHOLDER; len + 10];
+            let out = &mut room[1 + first % 8..][..len];
             let place = Place::new(7, 2_000).filter(|_| len % 3 != 0);
             // SAFETY: runs write handles.
-            create_run(core, first as u32, unsafe { overwritten(&mut out) }, place);
-            for (at, entity) in out.into_iter().enumerate() {
+            run(core, first as u32, unsafe { overwritten(out) }, place);
+            for (at, entity) in out.iter().enumerate() {
                 let lane = first + at;
                 assert_eq!(entity.index() as usize, lane);
                 assert_eq!(entity.version(), versions[lane] + 1);
@@ -41,36 +46,145 @@ fn runs_of_every_length_and_start_give_the_next_versions() {
                 core.bury(entity.index(), entity.version());
                 versions[lane] += 2;
             }
+            out.fill(Entity::PLACEHOLDER);
+            assert!(room.iter().all(|&entity| entity == Entity::PLACEHOLDER));
         }
     }
 }
 
 #[test]
+fn a_run_of_any_length_and_start_gives_the_next_versions() {
+    runs_of_every_length_and_start(create_run);
+}
+
+#[test]
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-fn runs_of_two_slots_and_of_lines_at_a_time_give_the_same() {
-    if Width::available() < Width::Line {
-        return;
+fn a_run_of_fours_gives_the_next_versions_where_lines_are_wider() {
+    if Width::available() >= Width::Wide {
+        // SAFETY: the processor has AVX2.
+        runs_of_every_length_and_start(|core, first, out, place| unsafe {
+            avx2::create_run(core, first, out, place);
+        });
     }
-    let indices = [EntityIndex::new(), EntityIndex::new()];
-    let [lines, twos] = indices.each_ref().map(core);
-    for first in 0..16 {
-        for len in 16..=80 {
-            let mut out = [0; 2].map(|_| vec![Entity::PLACEHOLDER; len]);
-            let place = Place::new(Place::CHUNKS - 1, 1_900).filter(|_| len % 2 == 0);
-            // SAFETY: the processor has AVX-512, and so AVX2.
-            unsafe {
-                let [out, other] = out.each_mut().map(|out| overwritten(out));
-                avx512::create_run(lines, first, out, place);
-                avx2::create_run(twos, first, other, place);
-            }
-            assert_eq!(out[0], out[1]);
-            for entity in &out[0] {
-                let words = [lines, twos].map(|core| word(core, entity.index()));
-                assert_eq!(words[0], words[1]);
-                lines.bury(entity.index(), entity.version());
-                twos.bury(entity.index(), entity.version());
+}
+
+/// `N` words in an array instead of a register: what runs do with registers that this processor lacks.
+#[derive(Clone, Copy)]
+struct Array<const N: usize>([u64; N]);
+
+impl<const N: usize> Array<N> {
+    fn lanes(word: impl Fn(usize) -> u64) -> Self {
+        Self(core::array::from_fn(word))
+    }
+}
+
+impl<const N: usize> Lanes for Array<N> {
+    const COUNT: usize = N;
+
+    type Joint = usize;
+
+    unsafe fn splat(word: i64) -> Self {
+        Self([word.cast_unsigned(); N])
+    }
+
+    unsafe fn ramp(first: i64, step: i64) -> Self {
+        Self::lanes(|lane| (first + lane as i64 * step).cast_unsigned())
+    }
+
+    unsafe fn add(self, other: Self) -> Self {
+        Self::lanes(|lane| self.0[lane].wrapping_add(other.0[lane]))
+    }
+
+    unsafe fn or(self, other: Self) -> Self {
+        Self::lanes(|lane| self.0[lane] | other.0[lane])
+    }
+
+    unsafe fn load(words: *const u64) -> Self {
+        assert!(words.addr().is_multiple_of(8 * N));
+        // SAFETY: the caller's.
+        Self(unsafe { words.cast::<[u64; N]>().read() })
+    }
+
+    unsafe fn store(self, words: *mut u64) {
+        assert!(words.addr().is_multiple_of(8 * N));
+        // SAFETY: the caller's.
+        unsafe { words.cast::<[u64; N]>().write(self.0) };
+    }
+
+    unsafe fn store_handles(self, out: *mut Entity) {
+        // SAFETY: the caller's.
+        unsafe { out.cast::<[u64; N]>().write(self.0) };
+    }
+
+    unsafe fn joint(before_border: usize) -> Option<usize> {
+        assert!(before_border > 0 && before_border < N);
+        Some(before_border)
+    }
+
+    unsafe fn join(self, before: Self, before_border: usize) -> Self {
+        let both = [before.0, self.0];
+        Self::lanes(|lane| both.as_flattened()[before_border + lane])
+    }
+}
+
+#[test]
+fn a_run_in_registers_of_any_size_gives_the_next_versions() {
+    // SAFETY: an array takes no instructions that a processor may lack.
+    runs_of_every_length_and_start(|core, first, out, place| unsafe {
+        run::create_ragged::<Array<2>>(core, first, out, place);
+    });
+    // SAFETY: as above.
+    runs_of_every_length_and_start(|core, first, out, place| unsafe {
+        run::create_ragged::<Array<4>>(core, first, out, place);
+    });
+    // SAFETY: as above.
+    runs_of_every_length_and_start(|core, first, out, place| unsafe {
+        run::create_ragged::<Array<8>>(core, first, out, place);
+    });
+}
+
+/// Where the processor has registers as wide, an array does what they do.
+#[test]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn registers_do_what_arrays_do() {
+    use core::arch::x86_64::{__m256i, __m512i};
+
+    unsafe fn compare<L: Lanes, const N: usize>()
+    where
+        L::Joint: Copy,
+    {
+        let words = |lanes: L| {
+            let mut words = [Entity::PLACEHOLDER; N];
+            // SAFETY: the caller's; there is room.
+            unsafe { lanes.store_handles(words.as_mut_ptr()) };
+            words.map(Entity::to_bits)
+        };
+        assert_eq!(L::COUNT, N);
+        // SAFETY: the caller's.
+        unsafe {
+            let (first, second) = (L::ramp(5, 7), L::ramp(1 << 40, -3));
+            let (one, two) = (Array::<N>::ramp(5, 7), Array::<N>::ramp(1 << 40, -3));
+            assert_eq!(words(first), one.0);
+            assert_eq!(words(L::splat(-9)), Array::<N>::splat(-9).0);
+            assert_eq!(words(first.add(second)), one.add(two).0);
+            assert_eq!(words(first.or(second)), one.or(two).0);
+            for before_border in 1..N {
+                let Some(joint) = L::joint(before_border) else {
+                    continue;
+                };
+                let joined = two.join(one, before_border);
+                assert_eq!(words(second.join(first, joint)), joined.0);
             }
         }
+    }
+
+    if Width::available() >= Width::Wide {
+        // SAFETY: the processor has AVX2.
+        unsafe { compare::<__m256i, 4>() };
+    }
+    if Width::available() == Width::Line {
+        // SAFETY: the processor has AVX-512.
+        unsafe { compare::<__m512i, 8>() };
     }
 }
 

@@ -1,6 +1,7 @@
 //! The thread's cache: a few chunks that it holds and nobody uses.
 
 use super::tally::Tally;
+use crate::chunk::Run;
 use crate::sync::atomic::Ordering;
 
 /// Chunks that one thread can keep from the others at most.
@@ -23,24 +24,24 @@ pub(crate) struct Cache {
     /// The mega-chunk that this thread took chunks from last: where it looks first.
     pub(crate) megachunk: u32,
     /// The chunks below the one in the hand, the newest last; `Tally::kept` says how many.
-    pub(crate) chunks: [u32; KEPT],
+    pub(crate) chunks: [Run; KEPT],
 }
 
 impl Cache {
     pub(crate) const fn new() -> Self {
         Self {
             megachunk: 0,
-            chunks: [0; KEPT],
+            chunks: [Run::single(0); KEPT],
         }
     }
 
     /// The chunk that was given back last. Wait-free.
     #[inline(always)]
-    pub(crate) fn pop(&self, tally: &Tally) -> Option<u32> {
+    pub(crate) fn pop(&self, tally: &Tally) -> Option<Run> {
         let hand = tally.hand.load(Ordering::Relaxed);
         if hand != 0 {
             tally.hand.store(0, Ordering::Relaxed);
-            return Some(hand - 1);
+            return Run::from_bits(hand);
         }
         let below = tally.kept.load(Ordering::Relaxed).checked_sub(1)?;
         let chunk = *self.chunks.get(below as usize)?;
@@ -48,20 +49,21 @@ impl Cache {
         Some(chunk)
     }
 
-    /// Keeps a chunk; `false` if there is no room. Wait-free.
+    /// Keeps a single chunk; `false` if there is no room. Wait-free.
     #[inline(always)]
-    pub(crate) fn push(&mut self, tally: &Tally, chunk: u32) -> bool {
-        let hand = tally.hand.load(Ordering::Relaxed);
-        if hand != 0 && !self.push_below(tally, hand - 1) {
+    pub(crate) fn push(&mut self, tally: &Tally, chunk: Run) -> bool {
+        if let Some(hand) = Run::from_bits(tally.hand.load(Ordering::Relaxed))
+            && !self.push_below(tally, hand)
+        {
             return false;
         }
-        tally.hand.store(chunk + 1, Ordering::Relaxed);
+        tally.hand.store(chunk.to_bits(), Ordering::Relaxed);
         true
     }
 
     /// Keeps a chunk below the one in the hand; `false` if there is no room.
     #[inline(always)]
-    pub(crate) fn push_below(&mut self, tally: &Tally, chunk: u32) -> bool {
+    pub(crate) fn push_below(&mut self, tally: &Tally, chunk: Run) -> bool {
         let kept = tally.kept.load(Ordering::Relaxed);
         let Some(place) = self.chunks.get_mut(kept as usize) else {
             return false;
@@ -72,7 +74,7 @@ impl Cache {
     }
 
     /// Takes the oldest chunks out of a full cache.
-    pub(crate) fn take_oldest(&mut self, tally: &Tally) -> [u32; BATCH as usize] {
+    pub(crate) fn take_oldest(&mut self, tally: &Tally) -> [Run; BATCH as usize] {
         debug_assert_eq!(tally.cached() as usize, CACHED_CHUNKS);
         let oldest = core::array::from_fn(|at| self.chunks[at]);
         self.chunks.copy_within(BATCH as usize.., 0);
@@ -81,16 +83,15 @@ impl Cache {
     }
 
     /// Takes all chunks out; how many there are.
-    pub(crate) fn take_all(&mut self, tally: &Tally, all: &mut [u32; CACHED_CHUNKS]) -> usize {
+    pub(crate) fn take_all(&mut self, tally: &Tally, all: &mut [Run; CACHED_CHUNKS]) -> usize {
         all[..KEPT].copy_from_slice(&self.chunks);
         let kept = tally.kept.load(Ordering::Relaxed) as usize;
         tally.kept.store(0, Ordering::Relaxed);
-        let hand = tally.hand.load(Ordering::Relaxed);
-        if hand == 0 {
+        let Some(hand) = Run::from_bits(tally.hand.load(Ordering::Relaxed)) else {
             return kept;
-        }
+        };
         tally.hand.store(0, Ordering::Relaxed);
-        all[kept] = hand - 1;
+        all[kept] = hand;
         kept + 1
     }
 }
@@ -102,21 +103,24 @@ mod tests {
     #[test]
     fn chunks_come_back_newest_first_and_leave_oldest_first() {
         let (mut cache, tally) = (Cache::new(), Tally::default());
-        let all: Vec<u32> = (0..CACHED_CHUNKS as u32).collect();
+        let all: Vec<Run> = (0..CACHED_CHUNKS as u32).map(Run::single).collect();
         assert!(all.iter().all(|&chunk| cache.push(&tally, chunk)));
-        assert!(!cache.push(&tally, 99), "it is full");
+        assert!(!cache.push(&tally, Run::single(99)), "it is full");
         assert_eq!(tally.cached() as usize, CACHED_CHUNKS);
 
         let batch = BATCH as usize;
         assert_eq!(cache.take_oldest(&tally)[..], all[..batch]);
-        assert_eq!(cache.pop(&tally), Some(CACHED_CHUNKS as u32 - 1));
-        assert_eq!(cache.pop(&tally), Some(CACHED_CHUNKS as u32 - 2));
-        assert!(cache.push(&tally, 77));
+        assert_eq!(cache.pop(&tally), Some(all[CACHED_CHUNKS - 1]));
+        assert_eq!(cache.pop(&tally), Some(all[CACHED_CHUNKS - 2]));
+        assert!(cache.push(&tally, Run::single(77)));
 
-        let mut left = [0; CACHED_CHUNKS];
+        let mut left = [all[0]; CACHED_CHUNKS];
         let count = cache.take_all(&tally, &mut left);
         assert_eq!(left[..count - 1], all[batch..CACHED_CHUNKS - 2]);
-        assert_eq!((left[count - 1], cache.pop(&tally)), (77, None));
+        assert_eq!(
+            (left[count - 1], cache.pop(&tally)),
+            (Run::single(77), None)
+        );
         assert_eq!(tally.cached(), 0);
     }
 }

@@ -142,7 +142,7 @@ impl<M: Memory> Core<M> {
         threads: &Threads,
         cache: &mut Cache,
         tally: &Tally,
-    ) -> Result<u32, ChunkError> {
+    ) -> Result<Run, ChunkError> {
         let pick = |mask| Some(lowest(mask, BATCH)).filter(|&bits| bits != 0);
         let before = Some(cache.megachunk);
         let (megachunk, bits) = self.find_and_take(threads, tally, 1, before, pick)?;
@@ -152,9 +152,10 @@ impl<M: Memory> Core<M> {
         while rest != 0 {
             let highest = 63 - rest.leading_zeros();
             rest &= !(1 << highest);
-            cache.push_below(tally, megachunk * MEGACHUNK_CHUNKS + highest);
+            cache.push_below(tally, Run::single(megachunk * MEGACHUNK_CHUNKS + highest));
         }
-        Ok(megachunk * MEGACHUNK_CHUNKS + bits.trailing_zeros())
+        let lowest = megachunk * MEGACHUNK_CHUNKS + bits.trailing_zeros();
+        Ok(Run::single(lowest))
     }
 
     /// Takes what `pick` picks: single chunks where the thread was `before`, or else the lowest; runs
@@ -588,22 +589,22 @@ impl<M: Memory> Core<M> {
             return;
         }
         let _leaving = tally.leave();
-        let mut all = [0; CACHED_CHUNKS];
+        let mut all = [Run::single(0); CACHED_CHUNKS];
         let count = cache.take_all(tally, &mut all);
         self.give_each(tally, &mut all[..count]);
     }
 
     /// Gives single chunks back, by mega-chunk. They are out of the cache already: memory that breaks
     /// its promise not to unwind must not leave one in both places.
-    fn give_each(&self, tally: &Tally, chunks: &mut [u32]) {
+    fn give_each(&self, tally: &Tally, chunks: &mut [Run]) {
         let mut left = chunks.len();
         while left > 0 {
-            let megachunk = chunks[0] / MEGACHUNK_CHUNKS;
+            let megachunk = chunks[0].megachunk();
             let (mut bits, mut others) = (0_u64, 0);
             for at in 0..left {
                 let chunk = chunks[at];
-                if chunk / MEGACHUNK_CHUNKS == megachunk {
-                    bits |= 1 << (chunk % MEGACHUNK_CHUNKS);
+                if chunk.megachunk() == megachunk {
+                    bits |= chunk.mask();
                 } else {
                     chunks[others] = chunk;
                     others += 1;

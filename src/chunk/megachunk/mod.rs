@@ -159,16 +159,19 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// Takes a run, which the caller owns then.
     #[inline(always)]
     pub(crate) fn take(&self, len: usize) -> Result<Run, ChunkError> {
-        if len == 1 {
-            let kept = self.with_cache(|_, cache, tally| cache.pop(tally));
+        if len == 1
+            && let Some(node) = local::hot(&self.shared)
+        {
+            // SAFETY: popping calls nothing that comes back here.
+            let kept = unsafe { node.with(|cache, tally| cache.pop(tally)) };
             if let Some(chunk) = kept {
-                return Ok(Run::single(chunk));
+                return Ok(chunk);
             }
         }
         self.take_shared(len)
     }
 
-    /// `take`, when the thread's cache does not have it.
+    /// `take`, when the thread's cache is not at hand or does not have it.
     #[cold]
     #[inline(never)]
     fn take_shared(&self, len: usize) -> Result<Run, ChunkError> {
@@ -178,7 +181,10 @@ impl<M: Memory> MegachunkAllocator<M> {
         let threads = &self.shared.registry;
         self.with_cache(|core, cache, tally| {
             if len == 1 {
-                return core.refill(threads, cache, tally).map(Run::single);
+                return match cache.pop(tally) {
+                    Some(chunk) => Ok(chunk),
+                    None => core.refill(threads, cache, tally),
+                };
             }
             match core.take_run(threads, tally, len as u32) {
                 // The thread's own cache may hold what is missing.
@@ -197,15 +203,18 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// The caller owns the run, and nobody uses its memory from now on.
     #[inline(always)]
     pub(crate) unsafe fn give_back(&self, run: Run) {
-        let kept =
-            run.len() == 1 && self.with_cache(|_, cache, tally| cache.push(tally, run.first()));
+        let kept = run.len() == 1
+            && local::hot(&self.shared).is_some_and(|node| {
+                // SAFETY: pushing calls nothing that comes back here.
+                unsafe { node.with(|cache, tally| cache.push(tally, run)) }
+            });
         if !kept {
             // SAFETY: the caller's.
             unsafe { self.give_back_shared(run) };
         }
     }
 
-    /// `give_back`, when the thread's cache has no room.
+    /// `give_back`, when the thread's cache is not at hand or has no room.
     ///
     /// # Safety
     /// As for `give_back`.
@@ -216,9 +225,9 @@ impl<M: Memory> MegachunkAllocator<M> {
             if run.len() > 1 {
                 tally.gave(run.len());
                 core.give(tally, run.megachunk(), run.mask());
-            } else {
+            } else if !cache.push(tally, run) {
                 core.spill(cache, tally);
-                cache.push(tally, run.first());
+                cache.push(tally, run);
             }
         });
     }
@@ -467,7 +476,8 @@ unsafe impl ChunkAllocator for MegachunkAllocator {
 
     #[inline(always)]
     unsafe fn free(&self, run: Run) -> Result<(), ChunkError> {
-        if self.in_use_mask(run.megachunk()) & run.mask() != run.mask() {
+        let taken = self.shared.core.mask(run.megachunk());
+        if !run.is_within(taken.load(Ordering::Acquire)) {
             return Err(ChunkError::NotInUse { run });
         }
         // SAFETY: the caller's.

@@ -22,8 +22,8 @@ const SUM_BITS: u32 = 24;
 /// The public part of a thread's node. Only the thread writes it, so loads and stores are enough.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    /// The chunk given back last, and 1; 0 = none. By itself, so that to take and give one chunk again
-    /// and again is two stores that do not wait for each other.
+    /// The chunk given back last, as a run's bits; 0 = none. By itself, so that to take and give one chunk
+    /// again and again is two stores that do not wait for each other.
     pub(super) hand: AtomicU32,
     /// Chunks in the cache's array.
     pub(super) kept: AtomicU32,
@@ -152,7 +152,7 @@ mod tests {
         let in_use = || Tally::total([&tally].into_iter());
         tally.took(9);
         tally.kept.store(7, Ordering::Relaxed);
-        tally.hand.store(5, Ordering::Relaxed);
+        tally.hand.store(1, Ordering::Relaxed);
         for _ in 0..2 {
             let leaving = tally.leave();
             tally.kept.store(0, Ordering::Relaxed);

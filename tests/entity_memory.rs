@@ -38,4 +38,20 @@ fn an_empty_index_costs_next_to_nothing_and_a_block_what_it_holds() {
         "a million entities cost {million} bytes"
     );
     assert!(index.exists(entity));
+
+    // Without pages in advance an entity costs those that it touches: one of slots, instead of all 16 of its block.
+    let one_in = |options: IndexOptions| {
+        let index = options.huge_pages(false).build().unwrap();
+        let before = resident();
+        index.create().unwrap();
+        resident() - before
+    };
+    let (in_advance, singly) = (
+        one_in(IndexOptions::new()),
+        one_in(IndexOptions::new().populate(false)),
+    );
+    assert!(
+        singly + (48 << 10) < in_advance,
+        "{singly} bytes singly, {in_advance} in advance"
+    );
 }

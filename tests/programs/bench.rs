@@ -125,7 +125,7 @@ fn bad_arguments_are_refused_by_name() {
         (
             &["--contenders", "slow"],
             "there is no `slow`; there are naive, busy_block, bitmask, bitmask_session, \
-             bitmask_small_pages (ids), naive, megachunk_dots, megachunk, megachunk_small_pages (chunks)",
+             bitmask_small_pages, bitmask_plain_pages (ids), naive, megachunk_dots, megachunk, megachunk_small_pages (chunks)",
         ),
         (
             &["--json", "missing/out.json", "--filter", "^pair$"],

@@ -5,7 +5,9 @@ use super::chunk::{
     PublishedChunks, SmallPageChunks,
 };
 use super::ecs::{self, EcsContender, EcsEntrant, Limit, Megachunk};
-use super::id::{self, IdContender, IdEntrant, IdWorkload, Seam, Sessions, SmallPages, Usual};
+use super::id::{
+    self, IdContender, IdEntrant, IdWorkload, PlainPages, Seam, Sessions, SmallPages, Usual,
+};
 use crate::chunk::{self as chunk_room, ChunkAllocator, MegachunkAllocator};
 use crate::cli::map::ChunkSubject;
 use crate::entity::{self, EntityAllocator};
@@ -72,6 +74,7 @@ impl Registry {
                 IdWorkload::ExistsMillion,
                 IdWorkload::LocateMillion,
             ])
+            .add_id_variant::<Seam<PlainPages>>(&[IdWorkload::ColdMillion])
             .add_chunk_contender::<ChunkSeam<NaiveChunks>>()
             .add_chunk_contender::<ChunkSeam<PublishedChunks>>()
             .add_chunk_contender::<ChunkSeam<ProductChunks>>()

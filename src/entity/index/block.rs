@@ -59,33 +59,38 @@ impl Core {
         }
         #[cfg(not(loom))]
         if opened >= self.fetched {
-            let slots = (opened * BLOCK_SLOTS) as usize;
-            let groups = (opened * BLOCK_SLOTS / GROUP_SLOTS) as usize;
-            if self.populate {
-                // One call instead of a fault a page. A refusal means that the pages come singly.
-                let _ = self.slots.populate(slots..slots + BLOCK_SLOTS as usize);
-                let end = groups + (BLOCK_SLOTS / GROUP_SLOTS) as usize;
-                let _ = self.groups.populate(groups..end);
-            } else {
-                // A page that is read first comes twice: as the one that all zeros share, and again
-                // when it is written to. So it is written to first. (Not by `fetch_or(0)`, which
-                // compilers take for a load.)
-                let spans = (opened * SPANS_PER_BLOCK) as usize;
-                for first in [self.slots.get(slots), self.spans.get(spans)] {
-                    let _ = first.compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
-                }
-                if opened < SMALL_BLOCKS {
-                    let _ = self.slots.populate(slots..slots + BLOCK_SLOTS as usize);
-                }
-                // The groups of the first million slots lie before the first border of a huge page.
-                if opened.is_multiple_of(GROUPS_FETCHED) {
-                    let end = (opened + GROUPS_FETCHED) * BLOCK_SLOTS / GROUP_SLOTS;
-                    let _ = self.groups.populate(groups..end as usize);
-                }
-            }
+            self.fetch_block(opened);
         }
         #[cfg(loom)]
-        let _ = (self.populate, BLOCK_SLOTS);
+        let _ = (self.huge, self.populate, BLOCK_SLOTS);
         Some(opened)
+    }
+
+    /// Fetches pages of a new block before it is used. A refusal means that they come later, one by one.
+    #[cfg(not(loom))]
+    fn fetch_block(&self, block: u32) {
+        let slots = (block * BLOCK_SLOTS) as usize;
+        let groups = (block * BLOCK_SLOTS / GROUP_SLOTS) as usize;
+        if self.huge || !self.populate {
+            // A page that is read first comes twice: as the one that all zeros share, and again
+            // when it is written to. So it is written to first. (Not by `fetch_or(0)`, which
+            // compilers take for a load.)
+            let spans = (block * SPANS_PER_BLOCK) as usize;
+            for first in [self.slots.get(slots), self.spans.get(spans)] {
+                let _ = first.compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
+            }
+        }
+        if !self.populate {
+            return;
+        }
+        if !self.huge || block < SMALL_BLOCKS {
+            let _ = self.slots.populate(slots..slots + BLOCK_SLOTS as usize);
+        }
+        // Where slots come by huge pages, the groups of the first million of them lie before the first border of one.
+        let blocks = if self.huge { GROUPS_FETCHED } else { 1 };
+        if block.is_multiple_of(blocks) {
+            let end = ((block + blocks) * BLOCK_SLOTS / GROUP_SLOTS) as usize;
+            let _ = self.groups.populate(groups..end);
+        }
     }
 }

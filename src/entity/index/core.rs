@@ -39,6 +39,7 @@
 
 use std::io;
 
+use crate::entity::index::IndexOptions;
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::slot;
 use crate::entity::index::span::SPANS;
@@ -73,7 +74,9 @@ pub(crate) struct Core {
     pub(super) workers: Table<AtomicU32>,
     /// Blocks below this have been used; the others have never been touched.
     pub(super) opened: AtomicU32,
-    /// Fetch a new block's pages in one call.
+    /// Most of a new block comes with a huge page.
+    pub(super) huge: bool,
+    /// Other pages of a new block are fetched in one call.
     pub(super) populate: bool,
     /// Blocks below this have their pages still, from before the index was [reset](Core::reset).
     #[cfg(not(loom))]
@@ -90,14 +93,14 @@ pub(super) const SMALL_BLOCKS: u32 = 4;
 
 impl Core {
     /// An empty index: address space only.
-    pub(crate) fn new(huge_pages: bool) -> io::Result<Self> {
+    pub(crate) fn new(options: &IndexOptions) -> io::Result<Self> {
         // The staggers keep the tables' first lines in different cache sets.
         let slots = Table::new(
             SLOTS as usize,
             HUGE_PAGE_BYTES - SMALL_BLOCKS as usize * BLOCK_BYTES,
         )?;
         let groups = Table::new((SLOTS / GROUP_SLOTS) as usize, 5 << 12)?;
-        let huge = huge_pages && advise_huge(&slots) && advise_huge(&groups);
+        let huge = options.huge_pages && advise_huge(&slots) && advise_huge(&groups);
         Ok(Self {
             slots,
             groups,
@@ -106,8 +109,8 @@ impl Core {
             summary: Summary::new(SPANS as usize, 16, 11 << 12)?,
             workers: Table::new(BLOCKS as usize, 13 << 12)?,
             opened: AtomicU32::new(0),
-            // A huge page comes in one fault as it is.
-            populate: !huge,
+            huge,
+            populate: options.populate,
             #[cfg(not(loom))]
             fetched: 0,
             width: Width::available(),

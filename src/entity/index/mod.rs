@@ -147,7 +147,7 @@ impl EntityIndex {
     }
 
     fn with_options(options: &IndexOptions) -> io::Result<Self> {
-        Ok(Self::of(Core::new(options.huge_pages)?))
+        Ok(Self::of(Core::new(options)?))
     }
 
     /// An empty index on the memory of this one; `None` if so much of it was used that a new one costs less,

@@ -23,7 +23,7 @@ mod stall;
 mod trace;
 
 pub use contender::{Abilities, IdContender, IdSession};
-pub use seam::{Recipe, Seam, SeamSession, SmallPages, Usual};
+pub use seam::{PlainPages, Recipe, Seam, SeamSession, SmallPages, Usual};
 pub use sessions::Sessions;
 
 /// "1m" in the workloads' names.

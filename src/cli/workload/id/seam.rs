@@ -47,6 +47,23 @@ impl Recipe for SmallPages {
     }
 }
 
+/// The product as memory comes to a program that asks for nothing: each page of 4 KiB at the first touch.
+#[derive(Debug)]
+pub struct PlainPages;
+
+impl Recipe for PlainPages {
+    type Allocator = EntityIndex;
+    const NAME: &'static str = "bitmask_plain_pages";
+
+    fn make() -> EntityIndex {
+        let options = IndexOptions::new().huge_pages(false).populate(false);
+        match options.build() {
+            Ok(index) => index,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
 /// An [`EntityAllocator`] as a contender.
 pub struct Seam<R: Recipe>(R::Allocator);
 

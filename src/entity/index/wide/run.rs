@@ -44,10 +44,10 @@ pub(super) unsafe fn create_whole<L: Lanes>(
     out: &mut [MaybeUninit<Entity>],
     place: Option<Place>,
 ) {
-    debug_assert!(is_whole::<L>(first, out));
     if out.is_empty() {
         return;
     }
+    debug_assert!(is_whole::<L>(first, out));
     // SAFETY: the caller's; so many slots and so much room there are.
     unsafe {
         let run = Run::<L>::new(core, first, out.as_mut_ptr().cast(), place);

@@ -16,6 +16,8 @@ pub struct Run(
 
 const LEN_BITS: u32 = 7;
 
+const _: () = assert!(size_of::<Option<Run>>() == 4);
+
 impl Run {
     /// The run of `len` chunks from `first`; `None` unless `1 <= len <= 64` and all chunks exist
     /// and lie in one mega-chunk.

@@ -56,10 +56,11 @@ impl Place {
         self.0 == other.0.wrapping_add(1)
     }
 
-    /// The place so many rows further on, in the same chunk.
+    /// The place so many rows further on, in the same chunk; no place of a row if none is there any more, behind the
+    /// last one.
     #[inline(always)]
     pub(crate) const fn further(self, rows: u32) -> Self {
-        debug_assert!(self.row() + rows < Self::ROWS);
+        debug_assert!(self.row() + rows <= Self::ROWS);
         Self(self.0 + rows)
     }
 

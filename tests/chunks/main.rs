@@ -5,5 +5,6 @@ mod chunk_ops;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod caches;
 mod contract;
 mod model;

@@ -143,6 +143,7 @@ impl<M: Memory> Core<M> {
         cache: &mut Cache,
         tally: &Tally,
     ) -> Result<Run, ChunkError> {
+        debug_assert_eq!(tally.cached(), 0, "what is in the cache comes first");
         let pick = |mask| Some(lowest(mask, BATCH)).filter(|&bits| bits != 0);
         let before = Some(cache.megachunk);
         let (megachunk, bits) = self.find_and_take(threads, tally, 1, before, pick)?;

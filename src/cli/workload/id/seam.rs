@@ -47,7 +47,7 @@ impl Recipe for SmallPages {
     }
 }
 
-/// The product as memory comes to a program that asks for nothing: each page of 4 KiB at the first touch.
+/// The product as memory comes to a program that asks for nothing: mostly, pages of 4 KiB at the first touch.
 #[derive(Debug)]
 pub struct PlainPages;
 

@@ -67,7 +67,7 @@ pub(super) fn create_run(
     if !run::is_whole::<__m256i>(first, out) {
         return create_ragged(core, first, out, place);
     }
-    // SAFETY: the processor has AVX2, or this could not be called.
+    // SAFETY: the processor has AVX2, or this could not be called; just asked; callers have claimed the run's slots.
     unsafe { run::create_whole::<__m256i>(core, first, out, place) }
 }
 
@@ -149,7 +149,7 @@ pub(super) fn bury_group(core: &Core, number: u32, versions: &Expected) {
     // SAFETY: callers pass groups that exist.
     let slots = unsafe { core.slot(number * GROUP_SLOTS) }.as_ptr();
     for (at, versions) in versions.as_chunks::<4>().0.iter().enumerate() {
-        // SAFETY: four versions to load; four slots of the group, which begins on a 16-byte
+        // SAFETY: four versions to load; four slots of the group, which begins on a 128-byte
         // border, and which the caller has condemned and not passed on.
         unsafe {
             let versions = _mm256_cvtepu32_epi64(_mm_loadu_si128(versions.as_ptr().cast()));
@@ -216,8 +216,8 @@ pub(super) fn bury_owned(core: &Core, groups: &[[Entity; 16]]) -> usize {
             return number;
         }
         for (at, versions) in versions.into_iter().enumerate() {
-            // SAFETY: the slots of a group, 16-byte aligned, of entities that nobody else may destroy or move: a
-            // version further on, and without a place.
+            // SAFETY: the slots of a group, which begins on a 128-byte border, of entities that nobody else may
+            // destroy or move: a version further on, and without a place.
             unsafe {
                 let dead = _mm256_add_epi64(versions, dead);
                 store(slots.add(4 * at), dead);

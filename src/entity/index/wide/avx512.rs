@@ -20,7 +20,7 @@ pub(super) fn create_run(
     if !run::is_whole::<__m512i>(first, out) {
         return create_ragged(core, first, out, place);
     }
-    // SAFETY: the processor has AVX-512, or this could not be called.
+    // SAFETY: the processor has AVX-512, or this could not be called; just asked; callers have claimed the run's slots.
     unsafe { run::create_whole::<__m512i>(core, first, out, place) }
 }
 

@@ -10,7 +10,7 @@ use crate::entity::Entity;
 /// # Safety
 /// Of all of these: the processor has the implementation's instructions.
 pub(super) trait Lanes: Copy {
-    /// How many words.
+    /// How many words: a power of two.
     const COUNT: usize;
 
     /// How registers of handles one behind the other become the lines between two borders. See [`joint`](Self::joint).

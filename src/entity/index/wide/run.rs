@@ -36,7 +36,8 @@ pub(super) fn is_whole<L: Lanes>(first: u32, out: &[MaybeUninit<Entity>]) -> boo
 /// Makes the next entity in each of whole registers of slots. See [`super::create_run`].
 ///
 /// # Safety
-/// The processor has the instructions of `L`.
+/// The processor has the instructions of `L`; the run [is whole](is_whole); its slots exist, and are claimed by the
+/// caller.
 #[inline(always)]
 pub(super) unsafe fn create_whole<L: Lanes>(
     core: &Core,
@@ -44,11 +45,12 @@ pub(super) unsafe fn create_whole<L: Lanes>(
     out: &mut [MaybeUninit<Entity>],
     place: Option<Place>,
 ) {
+    const { assert!(L::COUNT.is_power_of_two() && size_of::<L>() == L::COUNT * size_of::<u64>()) };
     if out.is_empty() {
         return;
     }
     debug_assert!(is_whole::<L>(first, out));
-    // SAFETY: the caller's; so many slots and so much room there are.
+    // SAFETY: the caller's; at least one register of slots, and as much room.
     unsafe {
         let run = Run::<L>::new(core, first, out.as_mut_ptr().cast(), place);
         match place {
@@ -61,7 +63,7 @@ pub(super) unsafe fn create_whole<L: Lanes>(
 /// [`create_whole`], and singly what comes before and behind whole registers of slots.
 ///
 /// # Safety
-/// The processor has the instructions of `L`.
+/// The processor has the instructions of `L`; the run's slots exist, and are claimed by the caller.
 #[inline(always)]
 pub(super) unsafe fn create_ragged<L: Lanes>(
     core: &Core,
@@ -76,7 +78,7 @@ pub(super) unsafe fn create_ragged<L: Lanes>(
     let behind = out.len() / L::COUNT * L::COUNT;
     let (whole, tail) = out.split_at_mut(behind);
     create_singly(core, first + behind as u32, tail, further(place, behind));
-    // SAFETY: the caller's.
+    // SAFETY: the caller's; what is left begins and ends with a register of slots.
     unsafe { create_whole::<L>(core, first, whole, place) };
 }
 

@@ -114,6 +114,14 @@ impl<M: Memory> Core<M> {
         self.masks.get(megachunk as usize)
     }
 
+    /// Whether all of a run's chunks are taken, by whomever.
+    #[inline(always)]
+    pub(crate) fn is_taken(&self, run: Run) -> bool {
+        // SAFETY: a run's chunks exist, and so does their mega-chunk, which has a mask.
+        let mask = unsafe { self.masks.get_unchecked(run.megachunk() as usize) };
+        run.is_within(mask.load(Ordering::Acquire))
+    }
+
     // --- Taking ---------------------------------------------------------------------------------
 
     /// Takes a run of `len` chunks, from the top down: runs and single chunks grow towards each

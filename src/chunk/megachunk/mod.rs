@@ -476,8 +476,7 @@ unsafe impl ChunkAllocator for MegachunkAllocator {
 
     #[inline(always)]
     unsafe fn free(&self, run: Run) -> Result<(), ChunkError> {
-        let taken = self.shared.core.mask(run.megachunk());
-        if !run.is_within(taken.load(Ordering::Acquire)) {
+        if !self.shared.core.is_taken(run) {
             return Err(ChunkError::NotInUse { run });
         }
         // SAFETY: the caller's.

@@ -119,7 +119,8 @@ impl<M: Memory> Core<M> {
     pub(crate) fn is_taken(&self, run: Run) -> bool {
         // SAFETY: a run's chunks exist, and so does their mega-chunk, which has a mask.
         let mask = unsafe { self.masks.get_unchecked(run.megachunk() as usize) };
-        run.is_within(mask.load(Ordering::Acquire))
+        // Ordering: Relaxed: whoever owns the run knows that it was taken, and nothing else is read by the answer.
+        run.is_within(mask.load(Ordering::Relaxed))
     }
 
     // --- Taking ---------------------------------------------------------------------------------

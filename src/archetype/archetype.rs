@@ -6,7 +6,6 @@
 //! * `entities` is the sum of all `len`;
 //! * the directory names this archetype and the chunk's position for each of the chunk's numbers.
 
-use core::ptr::NonNull;
 use std::collections::HashMap;
 
 use crate::archetype::chunk::{Chunk, NOT_OPEN};
@@ -16,6 +15,7 @@ use crate::archetype::directory::place;
 use crate::archetype::edge::Edges;
 use crate::archetype::having::{Having, NO_COLUMN};
 use crate::archetype::mover::Mover;
+use crate::archetype::stagger::begin;
 use crate::archetype::universe::Universe;
 use crate::chunk::{ChunkError, MEGACHUNK_CHUNKS, Run};
 use crate::entity::Place;
@@ -67,6 +67,8 @@ pub(crate) struct Archetype {
     pub(crate) chunks: ChunkList,
     /// Entities that one of its shortest chunks holds.
     pub(crate) least_capacity: u32,
+    /// Entities that a [folded](crate::archetype::fold) one holds; 0 if none is.
+    pub(crate) fold_rows: u32,
     /// 16 KiB chunks in one of its shortest chunks.
     pub(crate) run: u32,
     /// Later chunks may be longer: see [`Archetype::next_shift`].
@@ -190,19 +192,20 @@ impl Archetype {
         version: u32,
     ) -> Result<u32, ChunkError> {
         let shift = self.next_shift(group, coming);
-        let position = self.add_chunk_of(universe, world, group, shift)?;
+        let position = self.add_chunk_of(universe, world, group, shift, coming)?;
         self.chunks[position as usize].begin_at(version);
         Ok(position)
     }
 
     /// Adds a chunk without entities, open, 2 to the power of `shift` times as long as the shortest ones, if
-    /// there is one so long.
+    /// there is one so long; for `coming` entities at least.
     pub(crate) fn add_chunk_of(
         &mut self,
         universe: &Universe,
         world: u16,
         group: u32,
         shift: u32,
+        coming: usize,
     ) -> Result<u32, ChunkError> {
         // Room for what follows, so that nothing fails once the chunk is taken.
         self.chunks.reserve_one();
@@ -211,7 +214,10 @@ impl Archetype {
         let base = begin(universe, run, self.staggered);
         let position = self.chunks.len() as u32;
         let versions = self.versions as usize;
-        let chunk = Chunk::new(base, run, group, versions, self.least_capacity, shift);
+        let mut chunk = Chunk::new(base, run, group, versions, self.least_capacity, shift);
+        if shift == 0 && self.folds(group, coming) {
+            chunk.fold(self.fold_rows);
+        }
         if let Err(panic) = self.fill_values(&chunk) {
             // SAFETY: just taken, and nobody knows of it.
             unsafe { universe.give_chunk(run) };
@@ -322,7 +328,7 @@ impl Archetype {
         chunk.grow(&self.enabled, count, version);
         self.entities += count as usize;
         if chunk.is_full() {
-            self.close(position);
+            self.filled_up(position);
         }
     }
 
@@ -533,34 +539,6 @@ unsafe fn close_columns(
 unsafe fn close_refit(columns: &[Column], chunk: &Chunk, from: usize, hole: usize) {
     // SAFETY: the caller's.
     unsafe { close_columns(columns, |offset| chunk.array(offset), from, hole, hole) };
-}
-
-/// How many bytes later than its memory a chunk may begin.
-///
-/// Chunks begin 16 KiB apart. Without a stagger the first lines of all chunks would share a few sets of the
-/// caches, so that a walk over many small archetypes would find hardly any of them there.
-pub(crate) const STAGGER: usize = (STEPS - 1) * LINE;
-/// Four keep it to one part in 80 of a chunk.
-const STEPS: usize = 4;
-const LINE: usize = 64;
-
-/// Where a chunk begins in its memory.
-pub(crate) fn begin(universe: &Universe, run: Run, staggered: bool) -> NonNull<u8> {
-    let base = universe.base(run);
-    if staggered {
-        // SAFETY: the layout leaves that much room at the end.
-        unsafe { base.add(stagger(run)) }
-    } else {
-        base
-    }
-}
-
-/// How many bytes later than its memory this chunk begins.
-fn stagger(run: Run) -> usize {
-    // The lowest three bits of the number choose among the sets of larger caches already. Neighbours differ too: a
-    // processor takes a load for one of what was just stored if the addresses differ by multiples of 4 KiB.
-    let number = run.first() as usize;
-    (number + number / 8) % STEPS * LINE
 }
 
 /// # Safety

@@ -4,6 +4,7 @@ use core::ptr::NonNull;
 
 use crate::archetype::archetype::{EnabledBits, set_bits};
 use crate::archetype::directory::ROWS_PER_CHUNK;
+use crate::archetype::fold::folded;
 use crate::archetype::refit::{Refit, Refitting};
 use crate::chunk::Run;
 use crate::entity::Entity;
@@ -26,6 +27,8 @@ struct More {
 enum Form {
     /// It is one of the archetype's shortest chunks: its arrays begin where the archetype says.
     Shortest,
+    /// It is one of them, with few rows, for which its arrays lie closer together: see [`fold`](crate::archetype::fold).
+    Folded,
     /// It is longer: offsets count several times.
     Longer,
     /// They do not lie where the archetype says: see [`Refit`].
@@ -97,14 +100,15 @@ impl Chunk {
         }
     }
 
-    /// Where its arrays are, in registers, for calls that write to one after the other; `None` if it is refitted.
+    /// Where its arrays are, in registers, for calls that write to one after the other; `None` if it is folded, or
+    /// refitted.
     #[inline(always)]
     pub(crate) fn arrays(&self) -> Option<Arrays> {
         let arrays = Arrays {
             base: self.base.as_ptr(),
             scale: self.scale,
         };
-        (self.form != Form::Refit).then_some(arrays)
+        matches!(self.form, Form::Shortest | Form::Longer).then_some(arrays)
     }
 
     /// The array that begins at `offset` in the shortest chunks of the archetype.
@@ -112,15 +116,30 @@ impl Chunk {
     pub(crate) fn array(&self, offset: u32) -> *mut u8 {
         match self.form {
             Form::Shortest => self.base.as_ptr().wrapping_add(offset as usize),
+            Form::Folded => self.base.as_ptr().wrapping_add(folded(offset) as usize),
             Form::Longer => self.own_array(offset),
             Form::Refit => self.refit_array(offset),
         }
     }
 
-    /// Whether it is one of the archetype's shortest chunks, whose arrays begin where the archetype says.
+    /// Whether it is one of the archetype's shortest chunks, folded or not.
     #[inline(always)]
-    pub(crate) fn is_shortest(&self) -> bool {
-        self.form == Form::Shortest
+    pub(crate) fn is_short(&self) -> bool {
+        matches!(self.form, Form::Shortest | Form::Folded)
+    }
+
+    /// Whether it is [folded](crate::archetype::fold).
+    #[inline(always)]
+    pub(crate) fn is_folded(&self) -> bool {
+        self.form == Form::Folded
+    }
+
+    /// Says whether it is folded, which is one of the shortest.
+    pub(super) fn set_folded(&mut self, folded: bool) {
+        self.form = match folded {
+            true => Form::Folded,
+            false => Form::Shortest,
+        };
     }
 
     /// The array that begins at `offset`, where it is in chunks that are cut out for the archetype.

@@ -1,10 +1,12 @@
 //! `Draft`: how a composition lies in chunks. Computed from its fragments alone, so that a world and a
 //! thread that creates entities beside it come to the same result without asking each other.
 
-use crate::archetype::archetype::{EnabledBits, STAGGER, begin};
+use crate::archetype::archetype::EnabledBits;
 use crate::archetype::chunk::Chunk;
 use crate::archetype::column::Column;
+use crate::archetype::fold;
 use crate::archetype::layout::{ChunkLayout, Content};
+use crate::archetype::stagger::{STAGGER, begin};
 use crate::archetype::universe::Universe;
 use crate::chunk::{CHUNK_BYTES, ChunkError, MEGACHUNK_CHUNKS};
 use crate::fragment::{FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentRegistry};
@@ -15,6 +17,8 @@ pub(crate) struct Draft {
     pub(crate) columns: Box<[Column]>,
     /// Entities that one of its shortest chunks holds.
     pub(crate) least_capacity: u32,
+    /// Entities that a folded one holds; 0 if none is.
+    pub(crate) fold_rows: u32,
     /// 16 KiB chunks in one of its shortest chunks.
     pub(crate) run: u32,
     /// Its chunks begin some lines behind their first byte, not all as many: see [`STAGGER`].
@@ -103,9 +107,18 @@ impl Draft {
                 FragmentKind::Shared | FragmentKind::ConstShared
             )
         });
+        let columns: Box<[Column]> = columns.collect();
+        let least_capacity = layout.capacity() as u32;
+        // What lies in a chunk besides is not laid out for few rows.
+        let folds = run == 1 && stagger > 0 && enabled.is_empty() && once.len() == 0;
+        let fold_rows = match folds {
+            true => fold::rows(&columns, least_capacity),
+            false => 0,
+        };
         Ok(Self {
-            columns: columns.collect(),
-            least_capacity: layout.capacity() as u32,
+            columns,
+            least_capacity,
+            fold_rows,
             run: run as u32,
             staggered: stagger > 0,
             enabled,

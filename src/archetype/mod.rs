@@ -16,6 +16,7 @@ mod column;
 mod directory;
 mod draft;
 mod edge;
+pub(crate) mod fold;
 mod gaps;
 mod having;
 mod layout;
@@ -24,6 +25,7 @@ mod refit;
 mod runs;
 #[cfg(test)]
 pub(crate) mod scarce;
+mod stagger;
 mod universe;
 mod world_numbers;
 
@@ -31,7 +33,7 @@ pub use layout::{ChunkLayout, Content, MAX_ALIGN};
 pub use universe::Universe;
 
 pub(crate) use archetype::{
-    Archetype, ChunkValue, EnabledBits, Group, Row, SharedId, begin, read_bit, set_bits, write_bit,
+    Archetype, ChunkValue, EnabledBits, Group, Row, SharedId, read_bit, set_bits, write_bit,
 };
 pub(crate) use chunk::{AGING, Chunk, LONG_AGO, NOT_OPEN, is_newer};
 pub(crate) use chunk_list::ChunkList;
@@ -44,3 +46,4 @@ pub(crate) use having::{Cursor, Having, HavingLists, Lists, NO_COLUMN};
 pub(crate) use mover::{Carrier, Mover};
 pub(crate) use refit::{Refit, Refitting};
 pub(crate) use runs::{Rows, copy_bits, copy_rows};
+pub(crate) use stagger::begin;

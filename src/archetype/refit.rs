@@ -108,7 +108,7 @@ impl Refitting {
         let simple = |data: &Archetype| data.enabled.is_empty() && data.chunk_values.is_empty();
         // What is replaced would need two arrays for a while.
         let comes_or_goes = edge.ended.is_empty() || edge.offsets.is_empty();
-        if !simple(source) || !simple(target) || !comes_or_goes {
+        if chunk.is_folded() || !simple(source) || !simple(target) || !comes_or_goes {
             return None;
         }
         let rows = chunk.capacity as usize;

@@ -96,7 +96,11 @@ impl Archetype {
     /// that is less than half full is poured, so that an entity that comes again and again does not take
     /// a chunk each time.
     pub(crate) fn wants_chunk(&self, group: u32, chunk: &Chunk) -> bool {
-        chunk.len >= chunk.capacity / 2 || self.groups[group as usize].open.is_empty()
+        let capacity = match chunk.is_folded() {
+            true => self.least_capacity,
+            false => chunk.capacity,
+        };
+        chunk.len >= capacity / 2 || self.groups[group as usize].open.is_empty()
     }
 
     /// Takes a chunk out of the archetype, with its entities; their places say so until it is
@@ -131,11 +135,14 @@ impl Archetype {
         &mut self,
         universe: &Universe,
         world: u16,
-        chunk: Chunk,
+        mut chunk: Chunk,
         group: u32,
         version: u32,
     ) {
         debug_assert_eq!(chunk.open_at, NOT_OPEN, "it has left its list");
+        if chunk.is_folded() && self.groups[group as usize].chunks > 0 {
+            chunk.unfold(&self.columns, self.least_capacity);
+        }
         self.take_in(universe, world, chunk, group, version);
     }
 

@@ -248,15 +248,15 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
             // SAFETY: below the end of all numbers, which has just been compared.
             let archetype = unsafe { archetypes.get_unchecked(known.archetype as usize) };
             match &archetype.chunks {
-                // Where archetypes are many, most have one chunk, as short as can be: the loop over them asks as few
-                // questions as it can.
-                ChunkList::One(chunk) if chunk.is_shortest() && !masked => {
+                // Where archetypes are many, most have one chunk, folded or as short as can be: the loop over them asks
+                // as few questions as it can.
+                ChunkList::One(chunk) if chunk.is_short() && !masked => {
                     if chunk.len >= enough {
                         self.expect(after.get(AHEAD - 1));
                     }
                     // SAFETY: as has just been asked. (The compiler would ask again: what was asked for ahead may
                     // have changed it, for all that it knows.)
-                    unsafe { assert_unchecked(chunk.is_shortest()) };
+                    unsafe { assert_unchecked(chunk.is_short()) };
                     if let Some(view) = scope.view(known, archetype, chunk) {
                         visit.chunk(known, view, None);
                     }

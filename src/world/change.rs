@@ -140,7 +140,7 @@ impl World {
     #[cold]
     #[inline(never)]
     fn is_full(&mut self, archetype: u32, chunk: u32) {
-        self.archetypes[archetype as usize].close(chunk);
+        self.archetypes[archetype as usize].filled_up(chunk);
     }
 
     /// Adds a bundle along its edge; what replaced values' drops panicked with.

@@ -52,6 +52,7 @@ impl World {
         let mut archetype = Archetype {
             chunks: ChunkList::new(),
             least_capacity: draft.least_capacity,
+            fold_rows: draft.fold_rows,
             run: draft.run,
             grows: self.chunks_grow,
             number,

@@ -141,7 +141,7 @@ impl World {
         chunk.grow(&archetype.enabled, 1, version);
         archetype.entities += 1;
         if chunk.is_full() {
-            archetype.close(position);
+            archetype.filled_up(position);
         }
         if archetype.watched & CREATED != 0 {
             let chunk = position;

@@ -121,12 +121,13 @@ impl World {
     ) -> Result<u32, (u32, WorldError)> {
         let Some(there) = private else { return Ok(0) };
         let count = there.chunk.len;
-        let data = &self.archetypes[joining.archetype as usize];
-        let open = data.groups[joining.group as usize].open.last();
+        let data = &mut self.archetypes[joining.archetype as usize];
+        let open = data.groups[joining.group as usize].open.last().copied();
         // One that is half full, or meets none with room, becomes an open chunk itself.
         let empty = there.chunk.capacity - count;
         let poured = count < empty && empty > of / LITTLE;
-        if poured && let Some(&open) = open {
+        if poured && let Some(open) = open {
+            data.expect_rows(open, count);
             let open = &data.chunks[open as usize];
             let moving = count.min(open.capacity - open.len);
             let rows = Rows {
@@ -176,7 +177,7 @@ impl World {
         let before = panicked.take();
         let mut added = None;
         note(panicked, || {
-            added = Some(data.add_chunk_of(&self.universe, self.number, joining.group, 0));
+            added = Some(data.add_chunk_of(&self.universe, self.number, joining.group, 0, 0));
         });
         let whole = panicked.is_none();
         *panicked = first(before, panicked.take());

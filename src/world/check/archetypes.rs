@@ -1,6 +1,6 @@
 //! Archetypes, their groups, chunks and rows.
 
-use crate::archetype::{Archetype, LONG_AGO, Mover, NOT_OPEN, begin, place};
+use crate::archetype::{Archetype, LONG_AGO, Mover, NOT_OPEN, begin, fold, place};
 use crate::chunk::CHUNK_BYTES;
 use crate::entity::Entity;
 use crate::world::World;
@@ -89,6 +89,8 @@ impl World {
         arrays.push((data.run * CHUNK_BYTES as u32, 0));
         let apart = arrays.is_sorted_by(|&(first, bytes), &(next, _)| first + bytes <= next);
         found.expect(apart, at, || format!("its arrays overlap: {arrays:?}"));
+        let fit = fold::fit(&data.columns, data.fold_rows);
+        found.expect(fit, at, || "its arrays overlap in a folded chunk".into());
     }
 
     /// The lists by which queries find archetypes name each once, in order.
@@ -229,13 +231,27 @@ impl World {
                 && data.enabled.is_empty()
                 && data.chunk_values.is_empty()
         });
+        let folded = || {
+            chunk.run.len() == 1
+                && chunk.capacity == data.fold_rows
+                && !chunk.is_full()
+                && chunk.base == fold::begin(&self.universe, chunk.run)
+                && data.columns.iter().all(|column| {
+                    let array = chunk.array(column.offset).addr() - chunk.base.addr().get();
+                    array as u32 == fold::folded(column.offset)
+                })
+        };
         let cut_out = || {
             chunk.run.len().is_multiple_of(data.run)
                 && chunk.capacity == data.least_capacity * times
                 && chunk.array(1) == chunk.base.as_ptr().wrapping_add(times as usize)
                 && chunk.base == begin(&self.universe, chunk.run, data.staggered)
         };
-        found.expect(refit.unwrap_or_else(cut_out), at, || {
+        let right = match chunk.is_folded() {
+            true => refit.is_none() && folded(),
+            false => refit.unwrap_or_else(cut_out),
+        };
+        found.expect(right, at, || {
             format!("it is not cut out as the archetype's are: {chunk:?}")
         });
         found.expect(chunk.len <= chunk.capacity, at, || {

@@ -155,7 +155,8 @@ impl World {
                 // No more memory than what did not fit needs.
                 _ => (left.div_ceil(data.least_capacity).next_power_of_two()).ilog2(),
             };
-            let position = data.add_chunk_of(&self.universe, self.number, group, shift)?;
+            let (universe, coming) = (&self.universe, left as usize);
+            let position = data.add_chunk_of(universe, self.number, group, shift, coming)?;
             let capacity = data.chunks[position as usize].capacity;
             let count = capacity.min(left);
             let to = Row {

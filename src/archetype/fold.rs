@@ -1,0 +1,322 @@
+//! Folded chunks: few rows, whose arrays lie close together.
+//!
+//! The arrays of a chunk lie kilobytes apart, and chunks 16 KiB. Of compositions with an entity or two, which most are
+//! where compositions are many, a walk would touch a page of memory for each column; and the pages in which those
+//! columns begin, four apart, would share a quarter of the sets of the processor's table of addresses. So the first
+//! chunk of a group begins folded: each array begins at an eighth of its distance, and all of it lies in half a page,
+//! which half of which page the chunk's number chooses. When the rows are filled it unfolds, where it is: rows and
+//! places stay what they are.
+//!
+//! Must hold: a folded chunk has room, so it is in its group's open list.
+
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+
+use crate::archetype::archetype::Archetype;
+use crate::archetype::chunk::{Chunk, NOT_OPEN};
+use crate::archetype::column::Column;
+use crate::archetype::stagger::{LINE, STAGGER, stagger};
+use crate::archetype::universe::Universe;
+use crate::chunk::{CHUNK_BYTES, Run};
+use crate::entity::Entity;
+
+/// Arrays of a folded chunk begin at their offset divided by 2 to the power of this.
+const SHIFT: u32 = 3;
+const PAGE: usize = 4_096;
+/// Two folded chunks and two lines more are a page.
+const BYTES: usize = PAGE / 2 - LINE;
+/// Lines that a folded chunk may begin behind its half of a page.
+const STEPS: usize = (PAGE - 2 * BYTES) / LINE + 1;
+const _: () = assert!(4 * PAGE == CHUNK_BYTES && STAGGER < CHUNK_BYTES);
+/// With room for fewer rows than these, folding is not worth while.
+const FEWEST: u32 = 4;
+
+/// Where an array begins in a folded chunk.
+#[inline(always)]
+pub(crate) const fn folded(offset: u32) -> u32 {
+    (offset >> SHIFT) & !(LINE as u32 - 1)
+}
+
+/// Where a folded chunk begins in its memory.
+///
+/// Chunks are mostly numbered as they are created, and walked so. Neighbours begin at different lines of a page; of 128
+/// in a row as many begin in each of a chunk's pages, and so in each set of the table of addresses.
+fn start(run: Run) -> usize {
+    let number = run.first() as usize;
+    let (page, half, step) = (
+        number / 32 % 4,
+        number / 4 % 2,
+        (number + number / 8) % STEPS,
+    );
+    page * PAGE + half * BYTES + step * LINE
+}
+
+/// The first byte of a folded chunk.
+pub(crate) fn begin(universe: &Universe, run: Run) -> NonNull<u8> {
+    // SAFETY: it begins and ends in its memory.
+    unsafe { universe.base(run).add(start(run)) }
+}
+
+/// Rows for which a folded chunk has room, where the shortest chunks have `capacity`, and these arrays besides the
+/// handles; 0 where chunks are not to be folded.
+pub(crate) fn rows(columns: &[Column], capacity: u32) -> u32 {
+    let mut arrays: Vec<(u32, u32)> = arrays(columns).collect();
+    arrays.sort_unstable();
+    let ends = arrays.iter().skip(1).map(|&(next, _)| folded(next));
+    let ends = ends.chain([BYTES as u32]);
+    let room =
+        |(&(offset, size), end): (&(u32, u32), u32)| end.saturating_sub(folded(offset)) / size;
+    let rows = arrays.iter().zip(ends).map(room).min().unwrap_or(0);
+    match rows.min(capacity) {
+        0..FEWEST => 0,
+        rows => rows,
+    }
+}
+
+/// The arrays of a chunk: where they begin in the shortest chunks, and the bytes of a row.
+fn arrays(columns: &[Column]) -> impl Iterator<Item = (u32, u32)> {
+    // What has no size lies anywhere.
+    let sized = columns.iter().filter(|column| column.size > 0);
+    let handles = (0, size_of::<Entity>() as u32);
+    core::iter::once(handles).chain(sized.map(|column| (column.offset, column.size)))
+}
+
+/// Whether arrays that have so many rows in a folded chunk, if any, lie apart, and within it.
+pub(crate) fn fit(columns: &[Column], rows: u32) -> bool {
+    let mut spans: Vec<(u32, u32)> = arrays(columns)
+        .map(|(offset, size)| (folded(offset), rows * size))
+        .collect();
+    spans.sort_unstable();
+    spans.push((BYTES as u32, 0));
+    rows == 0 || spans.is_sorted_by(|&(first, bytes), &(next, _)| first + bytes <= next)
+}
+
+impl Chunk {
+    /// Lays a new chunk out folded, with room for so many rows.
+    pub(super) fn fold(&mut self, rows: u32) {
+        debug_assert!(self.len == 0 && self.is_short() && !self.is_folded());
+        self.base = self.moved(stagger(self.run), start(self.run));
+        self.capacity = rows;
+        self.set_folded(true);
+    }
+
+    /// Lays it out as all others of its archetype, whose shortest have room for `capacity` rows.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn unfold(&mut self, columns: &[Column], capacity: u32) {
+        debug_assert!(self.is_folded() && self.len <= self.capacity);
+        let rows = self.len as usize;
+        let mut before = MaybeUninit::<[u8; BYTES]>::uninit();
+        let before = before.as_mut_ptr().cast::<u8>();
+        // SAFETY: a folded chunk lies in so many bytes of its own memory. They come out of it whole, whatever is in
+        // them, because where an array is to lie another may be.
+        unsafe { before.copy_from_nonoverlapping(self.base.as_ptr(), BYTES) };
+        self.base = self.moved(start(self.run), stagger(self.run));
+        self.capacity = capacity;
+        self.set_folded(false);
+        for (offset, size) in arrays(columns) {
+            // SAFETY: `rows` says that the rows of each array were within those bytes; in the chunk as it is now each
+            // has room for all rows that there are.
+            unsafe {
+                let from = before.add(folded(offset) as usize);
+                let bytes = rows * size as usize;
+                self.array(offset).copy_from_nonoverlapping(from, bytes);
+            }
+        }
+    }
+
+    /// What lies `to` bytes behind the first byte of its memory, where it begins `from` bytes behind that.
+    fn moved(&self, from: usize, to: usize) -> NonNull<u8> {
+        debug_assert!(from.max(to) < CHUNK_BYTES);
+        // SAFETY: both lie in the memory that is the chunk's.
+        unsafe { self.base.sub(from).add(to) }
+    }
+}
+
+impl Archetype {
+    /// Whether the next chunk of a group, which is to be one of the shortest for `coming` entities at least, is to be
+    /// folded.
+    pub(super) fn folds(&self, group: u32, coming: usize) -> bool {
+        coming < self.fold_rows as usize && self.groups[group as usize].chunks == 0
+    }
+
+    /// Unfolds a chunk that is folded, for so many rows more, if they would fill it.
+    pub(crate) fn expect_rows(&mut self, position: u32, coming: u32) {
+        let chunk = &mut self.chunks[position as usize];
+        if chunk.is_folded() && coming >= chunk.capacity - chunk.len {
+            chunk.unfold(&self.columns, self.least_capacity);
+        }
+    }
+
+    /// After rows of an open chunk were filled, and none is left: it unfolds, or has no room any more.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn filled_up(&mut self, position: u32) {
+        let chunk = &mut self.chunks[position as usize];
+        debug_assert!(chunk.is_full() && chunk.open_at != NOT_OPEN);
+        if chunk.is_folded() {
+            chunk.unfold(&self.columns, self.least_capacity);
+        }
+        if self.chunks[position as usize].is_full() {
+            self.close(position);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prelude::*;
+
+    #[derive(Clone, Debug, PartialEq)]
+    struct Name(String);
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Small(u8);
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Wide([u64; 9]);
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[repr(align(256))]
+    struct Aligned(u64);
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Huge([u8; 3_000]);
+    struct Tag;
+
+    fn only(world: &World) -> &Chunk {
+        let mut chunks = world.archetypes.iter().flat_map(|data| &data.chunks);
+        let chunk = chunks.next().unwrap();
+        assert!(chunks.next().is_none(), "one chunk");
+        chunk
+    }
+
+    #[test]
+    fn the_first_chunk_is_folded_until_its_rows_are_filled() {
+        let mut world = World::new();
+        let mut all = Vec::new();
+        let mut rows = None;
+        for n in 0..600_u32 {
+            let name = Name(n.to_string());
+            all.push(
+                world
+                    .create((name, Small(n as u8), Wide([n.into(); 9]), Tag))
+                    .unwrap(),
+            );
+            world.check().unwrap();
+            let data = world
+                .archetypes
+                .iter()
+                .find(|data| data.entities > 0)
+                .unwrap();
+            let chunk = &data.chunks[0];
+            assert_eq!(chunk.is_folded(), n + 1 < data.fold_rows, "at {n}");
+            rows = Some(data.fold_rows);
+            for (n, &entity) in all.iter().enumerate() {
+                assert_eq!(world.get::<Name>(entity).unwrap().0, n.to_string());
+                assert_eq!(world.get::<Small>(entity).unwrap(), &Small(n as u8));
+                assert_eq!(world.get::<Wide>(entity).unwrap(), &Wide([n as u64; 9]));
+            }
+        }
+        assert!((FEWEST..200).contains(&rows.unwrap()), "{rows:?}");
+        // What has unfolded stays so.
+        for &entity in &all[1..] {
+            world.destroy(entity).unwrap();
+        }
+        world.check().unwrap();
+        assert!(!only(&world).is_folded());
+        assert_eq!(world.get::<Name>(all[0]).unwrap().0, "0");
+    }
+
+    #[test]
+    fn a_batch_that_fits_is_folded_and_a_larger_one_is_not() {
+        for count in [1, 3, 400, 20_000] {
+            let mut world = World::new();
+            let batch = world
+                .create_batch((0..count).map(|n| (n, Small(1))))
+                .unwrap();
+            assert_eq!(batch.len(), count);
+            world.check().unwrap();
+            let data = world
+                .archetypes
+                .iter()
+                .find(|data| data.entities > 0)
+                .unwrap();
+            let folded = data.chunks.iter().filter(|chunk| chunk.is_folded()).count();
+            assert_eq!(folded, usize::from(count < data.fold_rows as usize));
+            let sum: usize = world.query::<&usize, ()>().unwrap().iter().sum();
+            assert_eq!(sum, count * (count - 1) / 2);
+        }
+    }
+
+    #[test]
+    fn rows_go_come_and_change_composition_in_folded_chunks() {
+        let mut world = World::new();
+        let all: Vec<_> = (0..40_u32)
+            .map(|n| world.create((n, Name(n.to_string()))).unwrap())
+            .collect();
+        for (n, &entity) in all.iter().enumerate() {
+            match n % 4 {
+                0 => world.add(entity, (Small(n as u8),)).unwrap(),
+                1 => world.add(entity, (Wide([n as u64; 9]), Tag)).unwrap(),
+                2 => assert!(world.remove::<(Name,)>(entity).unwrap()),
+                _ => world.destroy(entity).unwrap(),
+            }
+            world.check().unwrap();
+        }
+        let folded = world.archetypes.iter().flat_map(|data| &data.chunks);
+        assert!(folded.filter(|chunk| chunk.is_folded()).count() >= 3);
+        for (n, &entity) in all.iter().enumerate() {
+            if n % 4 == 3 {
+                assert!(!world.exists(entity));
+                continue;
+            }
+            assert_eq!(world.get::<u32>(entity).unwrap(), &(n as u32));
+            let name = world.get::<Name>(entity).ok().map(|name| name.0.clone());
+            assert_eq!(name, (n % 4 != 2).then(|| n.to_string()));
+        }
+        let mut query = world.query::<&mut u32, ()>().unwrap();
+        query.for_each(|value| *value += 1);
+        assert_eq!(world.get::<u32>(all[8]).unwrap(), &9);
+    }
+
+    #[test]
+    fn folded_chunks_that_meet_in_one_world_become_one_chunk() {
+        let mut home = World::new();
+        let mut all = Vec::new();
+        for n in 0..30_u32 {
+            let mut other = World::of(home.universe()).unwrap();
+            all.extend([n, n + 100].map(|n| other.create((n, Name(n.to_string()))).unwrap()));
+            assert!(only(&other).is_folded());
+            assert_eq!(other.move_all_to(&mut home).unwrap(), 2);
+            home.check().unwrap();
+            other.check().unwrap();
+        }
+        assert_eq!(only(&home).len, 60);
+        for &entity in &all {
+            let n = *home.get::<u32>(entity).unwrap();
+            assert_eq!(home.get::<Name>(entity).unwrap().0, n.to_string());
+        }
+    }
+
+    #[test]
+    fn values_too_large_or_aligned_too_far_are_not_folded() {
+        let mut world = World::new();
+        world.create((Aligned(1),)).unwrap();
+        world.create((Huge([2; 3_000]),)).unwrap();
+        world.check().unwrap();
+        let mut used = world.archetypes.iter().filter(|data| data.entities > 0);
+        assert!(used.all(|data| data.fold_rows == 0 && !data.chunks[0].is_folded()));
+    }
+
+    #[test]
+    fn folded_chunks_are_spread_over_pages_and_lines() {
+        let run = Run::single;
+        let mut pages = [0; 4];
+        for number in 0..128 {
+            let (here, next) = (start(run(number)), start(run(number + 1)));
+            assert!(here + BYTES <= CHUNK_BYTES && here.is_multiple_of(LINE));
+            assert_eq!(here / PAGE, (here + BYTES - 1) / PAGE, "in one page");
+            assert_ne!(here % PAGE, next % PAGE, "neighbours at one line");
+            pages[here / PAGE] += 1;
+        }
+        assert_eq!(pages, [32; 4]);
+    }
+}

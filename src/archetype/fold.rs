@@ -140,6 +140,15 @@ impl Archetype {
         coming < self.fold_rows as usize && self.groups[group as usize].chunks == 0
     }
 
+    /// Entities that a chunk of this archetype holds, or will when it has unfolded: what decides by it does not depend
+    /// on whether it has.
+    pub(crate) fn unfolded_capacity(&self, chunk: &Chunk) -> u32 {
+        match chunk.is_folded() {
+            true => self.least_capacity,
+            false => chunk.capacity,
+        }
+    }
+
     /// Unfolds a chunk that is folded, for so many rows more, if they would fill it.
     pub(crate) fn expect_rows(&mut self, position: u32, coming: u32) {
         let chunk = &mut self.chunks[position as usize];

@@ -96,11 +96,8 @@ impl Archetype {
     /// that is less than half full is poured, so that an entity that comes again and again does not take
     /// a chunk each time.
     pub(crate) fn wants_chunk(&self, group: u32, chunk: &Chunk) -> bool {
-        let capacity = match chunk.is_folded() {
-            true => self.least_capacity,
-            false => chunk.capacity,
-        };
-        chunk.len >= capacity / 2 || self.groups[group as usize].open.is_empty()
+        chunk.len >= self.unfolded_capacity(chunk) / 2
+            || self.groups[group as usize].open.is_empty()
     }
 
     /// Takes a chunk out of the archetype, with its entities; their places say so until it is

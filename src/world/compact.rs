@@ -142,7 +142,7 @@ impl World {
                 let chunk = &data.chunks[position as usize];
                 Open {
                     len: chunk.len,
-                    capacity: chunk.capacity,
+                    capacity: data.unfolded_capacity(chunk),
                     position,
                 }
             })
@@ -193,6 +193,7 @@ impl World {
     fn shift(&mut self, archetype: u32, rows: Rows, to: u32, edge: &Edge) {
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
+        data.expect_rows(to, rows.count);
         let (from, chunk) = (&data.chunks[rows.chunk as usize], &data.chunks[to as usize]);
         let at = chunk.len;
         // SAFETY: the last rows of one chunk, and as many empty ones behind the last of another.

@@ -80,7 +80,7 @@ pub(crate) struct Archetype {
     pub(crate) needs_drop: bool,
     /// What moves a row, if that is known of the columns' types.
     pub(crate) movers: Box<[Mover]>,
-    /// Its chunks begin some lines behind their first byte, not all as many: see [`STAGGER`].
+    /// Its chunks begin some lines behind their first byte, not all as many: see [`begin`].
     pub(crate) staggered: bool,
     pub(crate) entities: usize,
     pub(crate) groups: Vec<Group>,

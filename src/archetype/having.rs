@@ -6,6 +6,9 @@ use core::marker::PhantomData;
 
 use crate::fragment::FragmentId;
 
+/// Archetypes whose numbers follow on each other are found so many at a time.
+pub(crate) const STRETCH: usize = 8;
+
 /// "No column."
 pub(crate) const NO_COLUMN: u32 = u32::MAX;
 
@@ -135,6 +138,32 @@ impl<'a> Cursor<'a> {
     pub(crate) fn left(&self) -> &'a [Having] {
         // SAFETY: both are of one list, `next` not behind `end`, and the list is borrowed for `'a`.
         unsafe { core::slice::from_raw_parts(self.next, self.end.offset_from_unsigned(self.next)) }
+    }
+
+    /// Whether the next [`STRETCH`] of the list are this archetype and those that follow on it.
+    #[inline(always)]
+    pub(crate) fn is_at_stretch(&self, archetype: u32) -> bool {
+        // The list ascends: between the two nothing is left out.
+        match self.left().first_chunk::<STRETCH>() {
+            Some([first, .., last]) => {
+                first.archetype == archetype && last.archetype - archetype == STRETCH as u32 - 1
+            }
+            None => false,
+        }
+    }
+
+    /// The next of the list.
+    ///
+    /// # Safety
+    /// Something is left.
+    #[inline(always)]
+    pub(crate) unsafe fn take(&mut self) -> &'a Having {
+        // SAFETY: the caller's: `next` is an entry, so something is behind it, and the list is borrowed for `'a`.
+        unsafe {
+            let first = &*self.next;
+            self.next = self.next.add(1);
+            first
+        }
     }
 
     /// Where an archetype has the fragment. Each call names a later archetype than the one before.

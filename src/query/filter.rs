@@ -213,11 +213,11 @@ macro_rules! tuple {
                 Ok(($($part::require(registry, requirements)?,)*))
             }
 
-                    fn cursors<'a>(ids: &Self::Ids, lists: Lists<'a>) -> Self::Cursors<'a> {
-                        ($($part::cursors(&ids.$at, lists),)*)
-                    }
+            fn cursors<'a>(ids: &Self::Ids, lists: Lists<'a>) -> Self::Cursors<'a> {
+                ($($part::cursors(&ids.$at, lists),)*)
+            }
 
-                    #[inline(always)]
+            #[inline(always)]
             fn columns(cursors: &mut Self::Cursors<'_>, archetype: u32) -> Self::Columns {
                 ($($part::columns(&mut cursors.$at, archetype),)*)
             }
@@ -261,7 +261,7 @@ macro_rules! any {
             fn cursors<'a>((): &(), _: Lists<'a>) {}
 
             #[inline(always)]
-    fn columns((): &mut (), _: u32) {}
+            fn columns((): &mut (), _: u32) {}
 
             #[inline(always)]
             fn sees((): (), _: ChunkView<'_>) -> bool {

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
-use crate::archetype::{Cursor, Having, LONG_AGO, Lists};
+use crate::archetype::{Cursor, Having, LONG_AGO, Lists, STRETCH};
 use crate::entity::Entity;
 use crate::query::lookup::lend;
 use crate::query::matches::{Match, MatchList};
@@ -74,14 +74,38 @@ impl<D: QueryData, F: QueryFilter> Matches<'_, D, F> {
         all.reserve(candidates.len());
         let first = all.spare_capacity_mut().as_mut_ptr();
         let mut next = first;
-        for candidate in candidates {
-            if let Some(known) = find(&mut data, &mut filter, candidate.archetype) {
-                // SAFETY: there is room for as many as there are candidates.
-                next = unsafe {
-                    next.write(MaybeUninit::new(known));
-                    next.add(1)
-                };
+        let mut add = |known: Match<D, F>| {
+            // SAFETY: there is room for as many as there are candidates, and each is added once at most.
+            next = unsafe {
+                next.write(MaybeUninit::new(known));
+                next.add(1)
+            };
+        };
+        let mut left = candidates;
+        while let Some((stretch, after)) = left.split_first_chunk::<STRETCH>() {
+            left = after;
+            let [start, .., end] = stretch;
+            let start = start.archetype;
+            // Mostly archetypes that have something follow on each other, and have what else is asked for too: then so
+            // many are compared by their first and last.
+            if end.archetype - start == STRETCH as u32 - 1 && D::is_at_stretch(&data, start) {
+                for archetype in (0..STRETCH as u32).map(|at| start + at) {
+                    // SAFETY: all have been said to be there.
+                    let data = unsafe { D::take_columns(&mut data) };
+                    add(Match::new(
+                        archetype,
+                        data,
+                        F::columns(&mut filter, archetype),
+                    ));
+                }
+            } else {
+                for candidate in stretch {
+                    find(&mut data, &mut filter, candidate.archetype).map(&mut add);
+                }
             }
+        }
+        for candidate in left {
+            find(&mut data, &mut filter, candidate.archetype).map(&mut add);
         }
         // SAFETY: so many have just been written behind the last.
         unsafe { all.set_len(all.len() + next.offset_from_unsigned(first)) };

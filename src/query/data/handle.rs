@@ -28,6 +28,14 @@ unsafe impl QueryData for Entity {
     }
 
     #[inline(always)]
+    fn is_at_stretch((): &(), _: u32) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    unsafe fn take_columns((): &mut ()) {}
+
+    #[inline(always)]
     fn place<'w>((): (), chunk: ChunkView<'w>) -> *const Entity {
         chunk.chunk.handles()
     }

@@ -41,6 +41,18 @@ unsafe impl<T: Fragment> QueryData for Has<T> {
     }
 
     #[inline(always)]
+    fn is_at_stretch(cursor: &Cursor<'_>, archetype: u32) -> bool {
+        cursor.is_at_stretch(archetype)
+    }
+
+    #[inline(always)]
+    unsafe fn take_columns(cursor: &mut Cursor<'_>) -> bool {
+        // SAFETY: the caller's.
+        let _ = unsafe { cursor.take() };
+        true
+    }
+
+    #[inline(always)]
     fn place<'w>(has: bool, _: ChunkView<'w>) -> bool {
         has
     }

@@ -10,7 +10,7 @@ mod tuple;
 use core::hint::assert_unchecked;
 use core::ptr;
 
-use crate::archetype::{Cursor, Lists, NO_COLUMN};
+use crate::archetype::{Cursor, Having, Lists, NO_COLUMN};
 use crate::fragment::FragmentRegistry;
 use crate::memory;
 use crate::query::{ChunkView, QueryError, Requirements};
@@ -70,6 +70,26 @@ pub unsafe trait QueryData {
     /// not.
     #[doc(hidden)]
     fn columns(cursors: &mut Self::Cursors<'_>, archetype: u32) -> Option<Self::Columns>;
+
+    /// Whether this archetype and those that follow on it, as many as make a stretch, are the next that have all that is
+    /// lent.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn is_at_stretch(cursors: &Self::Cursors<'_>, archetype: u32) -> bool {
+        let _ = (cursors, archetype);
+        false
+    }
+
+    /// Finds the fragments in the next archetype, without asking which it is.
+    ///
+    /// # Safety
+    /// It is one of a stretch.
+    #[doc(hidden)]
+    #[inline(always)]
+    unsafe fn take_columns(cursors: &mut Self::Cursors<'_>) -> Self::Columns {
+        let _ = cursors;
+        unreachable!("there is no stretch")
+    }
 
     /// Finds them in a chunk.
     #[doc(hidden)]
@@ -183,6 +203,16 @@ pub struct At {
     offset: u32,
 }
 
+impl At {
+    #[inline(always)]
+    fn of(having: &Having) -> Self {
+        Self {
+            column: having.column,
+            offset: having.offset,
+        }
+    }
+}
+
 /// Where what all entities of a chunk have in common lies in an archetype. (No plain number: `place` is a safe function,
 /// and who could name another place would be lent what is not there.)
 ///
@@ -203,11 +233,7 @@ pub struct InCommon(u32);
 /// Where a fragment lies that must be there.
 #[inline(always)]
 fn at(cursor: &mut Cursor<'_>, archetype: u32) -> Option<At> {
-    let having = cursor.find(archetype)?;
-    Some(At {
-        column: having.column,
-        offset: having.offset,
-    })
+    cursor.find(archetype).map(At::of)
 }
 
 /// Where a fragment lies that may be there.

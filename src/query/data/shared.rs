@@ -38,6 +38,17 @@ macro_rules! shared {
             }
 
             #[inline(always)]
+            fn is_at_stretch(cursor: &Cursor<'_>, archetype: u32) -> bool {
+                cursor.is_at_stretch(archetype)
+            }
+
+            #[inline(always)]
+            unsafe fn take_columns(cursor: &mut Cursor<'_>) -> InCommon {
+                // SAFETY: the caller's.
+                InCommon(unsafe { cursor.take() }.offset)
+            }
+
+            #[inline(always)]
             fn place<'w>(InCommon(at): InCommon, chunk: ChunkView<'w>) -> &'w T {
                 chunk.shared_value(at as usize)
             }
@@ -90,6 +101,17 @@ unsafe impl<T: Fragment + Clone> QueryData for PerChunk<T> {
     #[inline(always)]
     fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<InCommon> {
         Some(InCommon(at(cursor, archetype)?.offset))
+    }
+
+    #[inline(always)]
+    fn is_at_stretch(cursor: &Cursor<'_>, archetype: u32) -> bool {
+        cursor.is_at_stretch(archetype)
+    }
+
+    #[inline(always)]
+    unsafe fn take_columns(cursor: &mut Cursor<'_>) -> InCommon {
+        // SAFETY: the caller's.
+        InCommon(unsafe { cursor.take() }.offset)
     }
 
     #[inline(always)]

@@ -34,6 +34,17 @@ macro_rules! tuple {
             }
 
             #[inline(always)]
+            fn is_at_stretch(cursors: &Self::Cursors<'_>, archetype: u32) -> bool {
+                true $(&& $data::is_at_stretch(&cursors.$at, archetype))*
+            }
+
+            #[inline(always)]
+            unsafe fn take_columns(cursors: &mut Self::Cursors<'_>) -> Self::Columns {
+                // SAFETY: the caller's.
+                ($(unsafe { $data::take_columns(&mut cursors.$at) },)*)
+            }
+
+            #[inline(always)]
             fn ahead(columns: Self::Columns, chunk: ChunkView<'_>) {
                 $($data::ahead(columns.$at, chunk);)*
             }

@@ -18,10 +18,11 @@ use core::ptr::NonNull;
 use crate::archetype::archetype::Archetype;
 use crate::archetype::chunk::{Chunk, NOT_OPEN};
 use crate::archetype::column::Column;
-use crate::archetype::stagger::{LINE, STAGGER, stagger};
+use crate::archetype::stagger::{STAGGER, stagger};
 use crate::archetype::universe::Universe;
 use crate::chunk::{CHUNK_BYTES, Run};
 use crate::entity::Entity;
+use crate::memory::LINE;
 
 /// Arrays of a folded chunk begin at their offset divided by 2 to the power of this.
 const SHIFT: u32 = 3;

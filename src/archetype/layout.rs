@@ -5,9 +5,8 @@ use core::alloc::Layout;
 use crate::chunk::CHUNK_BYTES;
 use crate::entity::Entity;
 use crate::fragment::FragmentError;
+use crate::memory::LINE;
 
-/// Arrays begin on a cache line.
-const LINE: usize = 64;
 /// The largest alignment that a chunk of any memory has.
 pub const MAX_ALIGN: usize = 4_096;
 
@@ -20,7 +19,7 @@ pub struct Content<'a> {
     pub layout: Layout,
 }
 
-/// Where what lies in a chunk: the handles first, then an array for each fragment.
+/// Where what lies in a chunk: the handles first, then an array for each fragment; each begins on a cache line.
 ///
 /// ```
 /// use core::alloc::Layout;

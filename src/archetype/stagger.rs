@@ -7,9 +7,8 @@ use core::ptr::NonNull;
 
 use crate::archetype::universe::Universe;
 use crate::chunk::Run;
+use crate::memory::LINE;
 
-/// Bytes of a cache line.
-pub(super) const LINE: usize = 64;
 /// How many bytes later than its memory a chunk may begin.
 pub(crate) const STAGGER: usize = (STEPS - 1) * LINE;
 /// Four keep it to one part in 80 of a chunk.

@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use crate::fragment::{
     Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, SharedFragment, Value,
 };
-use crate::memory::{self, stream::LINE};
+use crate::memory::{self, LINE};
 
 /// Fragments and tags that are put into an entity together: a tuple of up to 16 values.
 ///

@@ -4,7 +4,8 @@
 
 use core::mem::MaybeUninit;
 
-use crate::memory::stream::{LINE, Settled, stream};
+use crate::memory::LINE;
+use crate::memory::stream::{Settled, stream};
 
 /// Clones the value at `from` to `count` places that lie one behind the other from `to` on and hold none, past the
 /// caches if `past` says so. Counts in `made` those that have to be dropped if a clone panics.

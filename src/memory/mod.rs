@@ -19,6 +19,10 @@ pub(crate) use prefetch::prefetch;
 pub use reservation::Reservation;
 pub(crate) use table::{Table, ZeroFilled};
 
+/// Bytes of a cache line on the machines that this is tuned for. Where it is another number, only speed differs.
+#[cfg(not(loom))]
+pub(crate) const LINE: usize = 64;
+
 /// Bytes of a huge page on the machines that this is tuned for: 2 MiB. Where the system has
 /// others, only speed differs.
 pub const HUGE_PAGE_BYTES: usize = 2 << 20;

@@ -1,7 +1,6 @@
 //! Copies past the caches.
 
-/// Bytes that are copied at a time: a line of the caches.
-pub(crate) const LINE: usize = 64;
+use crate::memory::LINE;
 
 /// Copies whole lines without loading what was at the target, and without putting it into the caches: for memory that
 /// is written once and is more than they hold. Half of the traffic of ordinary stores is loads of what they overwrite.

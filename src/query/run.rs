@@ -5,6 +5,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 
 use crate::archetype::{Archetype, Chunk, ChunkList};
+use crate::memory::LINE;
 use crate::query::masks::masked_rows;
 use crate::query::matches::{Match, MatchList};
 use crate::query::requirements::Mask;
@@ -33,10 +34,8 @@ const FEW: usize = 8;
 /// Into so many pieces a thread's share of the rows is cut at first, and at last.
 const FIRST_PIECES: usize = 8;
 const LAST_PIECES: usize = 32;
-/// Rows in a piece are a multiple of it: mostly, no two threads write to one cache line.
-const LINE: usize = 64;
-
-/// The pieces of a share of so many rows.
+/// The pieces of a share of so many rows. Mostly they are as many as a cache line has bytes, or a multiple: of no array
+/// two threads write to one line then, wherever its values begin on one.
 fn pieces_of_rows(share: usize) -> Piece {
     let of = |pieces: usize| {
         let rows = (share / pieces).max(1);

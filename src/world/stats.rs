@@ -174,7 +174,9 @@ impl World {
                 .clone()
                 .map(|c| c.run.len() as usize * CHUNK_BYTES)
                 .sum(),
-            capacity: chunks.clone().map(|chunk| chunk.capacity as usize).sum(),
+            capacity: chunks
+                .map(|chunk| data.unfolded_capacity(chunk) as usize)
+                .sum(),
             entity_bytes: size_of::<Entity>() + values.sum::<usize>(),
         }
     }

@@ -38,8 +38,9 @@ pub(super) fn settle(world: &mut World, works: Vec<Work>) {
     // In the order in which they stood, so that who goes through the world meets entities in that order again.
     for (chunk, to) in handed.into_iter().rev() {
         let target = &mut world.archetypes[to.target as usize];
-        target.adopt(&world.universe, world.number, chunk, to.group, version);
+        // It was counted when it was planned.
         target.groups[to.group as usize].chunks -= 1;
+        target.adopt(&world.universe, world.number, chunk, to.group, version);
     }
 }
 

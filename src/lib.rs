@@ -74,6 +74,8 @@ pub mod sync;
 #[cfg(not(loom))]
 pub mod template;
 #[cfg(not(loom))]
+mod whole_file;
+#[cfg(not(loom))]
 pub mod world;
 
 #[cfg(feature = "cli")]

@@ -7,7 +7,7 @@ use std::io;
 use crate::archetype::directory::{Directory, Finder, ROWS_PER_CHUNK, WorldMark, place};
 use crate::archetype::world_numbers::WorldNumbers;
 use crate::chunk::{ChunkError, ChunkOptions, MegachunkAllocator, Run};
-use crate::entity::{Entity, EntityIndex, Full, IndexOptions, Place};
+use crate::entity::{Buried, Entity, EntityIndex, Full, IndexOptions, Place};
 use crate::fragment::FragmentRegistry;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
@@ -361,7 +361,7 @@ impl Universe {
         }
     }
 
-    /// After a reserved id was released: nothing of it stays with this thread.
+    /// After an entity was destroyed the usual way: nothing of it stays with this thread.
     pub(crate) fn settle_released(&self, entity: Entity) {
         if self.ordered {
             self.index.flush();
@@ -437,6 +437,23 @@ impl Universe {
             return self.kill_at_once(entities);
         }
         self.index.destroy_owned_slice(entities);
+    }
+
+    /// Makes an entity of the calling world dead, for good; its slot stays taken until it is [freed](Self::free).
+    #[inline(always)]
+    pub(crate) fn bury(&self, entity: Entity, buried: &mut Buried) {
+        if !self.index.bury_owned(entity, buried) {
+            self.settle_released(entity);
+        }
+    }
+
+    /// Gives the slots of buried entities back.
+    pub(crate) fn free(&self, buried: Buried) {
+        if !self.ordered {
+            self.index.free_owned(buried);
+        } else if let Some(lowest) = self.index.free_owned_at_once(buried) {
+            self.look_from(lowest);
+        }
     }
 }
 

@@ -6,10 +6,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::CliError;
 use super::output::{show, tell};
+use crate::whole_file;
 
 /// Whether `path` means standard output.
 pub(super) fn is_standard_output(path: &Path) -> bool {
@@ -26,10 +27,10 @@ pub(super) struct Destination<'a> {
 #[derive(Debug)]
 enum Target {
     Output,
-    /// A file that was there.
-    Existing(File),
-    /// There is no such file, and it could be made a moment ago.
-    New,
+    /// A file, by the name to which all links lead; whether it was there or not, it could be written a moment ago.
+    File(PathBuf),
+    /// A device or a pipe.
+    Stream(File),
 }
 
 impl<'a> Destination<'a> {
@@ -40,59 +41,85 @@ impl<'a> Destination<'a> {
     pub(super) fn open_all<const N: usize>(
         paths: [Option<&'a Path>; N],
     ) -> Result<[Option<Self>; N], CliError> {
-        let on_output = paths.iter().flatten();
-        if on_output.filter(|path| is_standard_output(path)).count() > 1 {
-            return Err(CliError::BadArgument {
-                argument: "-".into(),
-                reason: "only one result can go to standard output".into(),
-            });
-        }
         let mut opened = [const { None }; N];
         for (destination, path) in opened.iter_mut().zip(paths) {
             *destination = path.map(Self::open).transpose()?;
         }
+        for (at, one) in opened.iter().flatten().enumerate() {
+            if opened
+                .iter()
+                .flatten()
+                .skip(at + 1)
+                .any(|two: &Self| one.is(two))
+            {
+                let reason = match &one.target {
+                    Target::Output => "only one result can go to standard output",
+                    _ => "only one result can go to a file",
+                };
+                return Err(CliError::BadArgument {
+                    argument: one.path.display().to_string(),
+                    reason: reason.into(),
+                });
+            }
+        }
         Ok(opened)
     }
 
-    fn open(path: &'a Path) -> Result<Self, CliError> {
-        let cannot_write = |source| CliError::File {
-            path: path.into(),
-            source,
+    /// Whether two results would go to one place where the second would replace the first, or be mixed with it.
+    fn is(&self, other: &Self) -> bool {
+        match (&self.target, &other.target) {
+            (Target::Output, Target::Output) => true,
+            (Target::File(one), Target::File(two)) => one == two,
+            _ => false,
+        }
+    }
+
+    /// Whether writing would replace what is in this file.
+    pub(super) fn replaces(&self, path: &Path) -> bool {
+        let Target::File(target) = &self.target else {
+            return false;
         };
-        let target = if is_standard_output(path) {
-            Target::Output
-        } else {
-            match File::create_new(path) {
-                Ok(file) => {
-                    drop(file);
-                    fs::remove_file(path).map_err(cannot_write)?;
-                    Target::New
+        fs::canonicalize(path).is_ok_and(|path| path == *target)
+    }
+
+    fn open(path: &'a Path) -> Result<Self, CliError> {
+        let opened = |path: &Path| {
+            if is_standard_output(path) {
+                return Ok(Target::Output);
+            }
+            let target = whole_file::followed(path)?;
+            match File::create_new(&target) {
+                Ok(_) => {
+                    let whole = fs::canonicalize(&target);
+                    fs::remove_file(&target)?;
+                    whole.map(Target::File)
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    // `create`, because a link that leads nowhere exists too.
-                    let mut options = OpenOptions::new();
-                    let file = options.write(true).create(true).truncate(false).open(path);
-                    Target::Existing(file.map_err(cannot_write)?)
+                    let file = OpenOptions::new().write(true).open(&target)?;
+                    match file.metadata()?.is_file() {
+                        true => fs::canonicalize(&target).map(Target::File),
+                        false => Ok(Target::Stream(file)),
+                    }
                 }
-                Err(error) => return Err(cannot_write(error)),
+                Err(error) => Err(error),
             }
         };
-        Ok(Self { path, target })
+        match opened(path) {
+            Ok(target) => Ok(Self { path, target }),
+            Err(source) => Err(CliError::File {
+                path: path.into(),
+                source,
+            }),
+        }
     }
 
     /// Replaces what is there with `text`.
     pub(super) fn write(self, text: &str) -> Result<(), CliError> {
+        let bytes = text.as_bytes();
         let written = match self.target {
             Target::Output => return show(text),
-            Target::New => fs::write(self.path, text),
-            Target::Existing(mut file) => {
-                // A device or a pipe has no length to set.
-                let emptied = file.metadata().and_then(|what| match what.is_file() {
-                    true => file.set_len(0),
-                    false => Ok(()),
-                });
-                emptied.and_then(|()| file.write_all(text.as_bytes()))
-            }
+            Target::File(path) => whole_file::replace(&path, |file| file.write_all(bytes)),
+            Target::Stream(mut file) => file.write_all(bytes),
         };
         written.map_err(|source| CliError::File {
             path: self.path.into(),

@@ -41,6 +41,16 @@ enum Command {
     /// Measure every allocator on every workload, side by side.
     Bench(bench::Args),
     /// Measure the world and other entity component stores, side by side.
+    ///
+    /// The other stores are in the package of the benches: `cargo run --release -p megachunk-benches --features peers --
+    /// ecs`; without them the world is measured against hand-written loops. All do equal work in one process, in turn;
+    /// each figure is the median of the repetitions. Ends in a table and a report.
+    #[command(
+        mut_arg("filter", |arg| arg.help("Only the rows whose name matches this regular expression, as `simple_iter` or `^despawn`")),
+        mut_arg("contenders", |arg| arg.help("Only these contenders, as `megachunk,limit`")),
+        mut_arg("trace", |arg| arg.hide(true)),
+        mut_arg("html", |arg| arg.default_value("ecs-report.html"))
+    )]
     Ecs(bench::Args),
     /// Replay recorded allocation traces on a chosen allocator.
     Replay(replay::Args),

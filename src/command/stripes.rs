@@ -24,6 +24,11 @@ pub(crate) struct Stripes {
     pieces: u32,
 }
 
+/// Of more pieces the later ones have no ids of their own anyway: there are not as many.
+fn saturated(pieces: usize) -> u32 {
+    u32::try_from(pieces).unwrap_or(u32::MAX)
+}
+
 /// One piece's way through its words.
 #[derive(Debug)]
 pub(super) struct Stripe<'q> {
@@ -51,7 +56,7 @@ impl Stripes {
             free,
             used,
             first,
-            pieces: pieces.map_or(chunks, |pieces| pieces as u32).max(1),
+            pieces: pieces.map_or(chunks, saturated).max(1),
         }
     }
 

@@ -114,6 +114,12 @@ impl Trace {
         &self.name
     }
 
+    /// The same trace under another name.
+    #[cfg(feature = "cli")]
+    pub(crate) fn named(self, name: String) -> Self {
+        Self { name, ..self }
+    }
+
     /// The counts, as the second line of the file has them.
     #[must_use]
     pub const fn summary(&self) -> Summary {

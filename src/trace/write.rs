@@ -1,12 +1,13 @@
 //! Writing a trace: the same bytes that [`Trace::from_reader`] reads.
 
-use std::fs::File;
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use flate2::{Compression, GzBuilder};
 
 use super::Trace;
+use crate::whole_file;
 
 impl Trace {
     /// Writes the trace as text. Reading it gives an equal trace.
@@ -37,18 +38,29 @@ impl Trace {
     }
 
     /// Writes the trace to the file `path`, gzip where its name ends in `.gz`. Equal traces give
-    /// equal bytes: no time and no name is stored.
+    /// equal bytes: no time and no name is stored. A file that is there is replaced when all is written, and is as it was
+    /// if that fails; a device or a pipe is written to.
     ///
     /// # Errors
     /// What the system says.
     pub fn save(&self, path: &Path) -> io::Result<()> {
-        let file = BufWriter::new(File::create(path)?);
-        if path.extension().is_some_and(|extension| extension == "gz") {
-            let mut gzip = GzBuilder::new().write(file, Compression::best());
+        let gzip = path.extension().is_some_and(|extension| extension == "gz");
+        match fs::metadata(path) {
+            Ok(there) if !there.is_file() => {
+                self.write(OpenOptions::new().write(true).open(path)?, gzip)
+            }
+            _ => whole_file::replace(path, |file| self.write(file, gzip)),
+        }
+    }
+
+    fn write(&self, out: impl Write, gzip: bool) -> io::Result<()> {
+        let out = BufWriter::new(out);
+        if gzip {
+            let mut gzip = GzBuilder::new().write(out, Compression::best());
             self.to_writer(&mut gzip)?;
             gzip.finish()?.flush()
         } else {
-            self.to_writer(file)
+            self.to_writer(out)
         }
     }
 }

@@ -113,8 +113,7 @@ impl Scattered {
     #[inline(always)]
     pub(super) fn bury(&mut self, world: &World, entity: crate::entity::Entity, at: (u32, Row)) {
         let (archetype, row) = at;
-        world.universe.index().bury_owned(entity, &mut self.buried);
-
+        world.universe.bury(entity, &mut self.buried);
         match &mut self.rows {
             Rows::Table(table) => table.note(archetype, row),
             Rows::List(list) => list.push(
@@ -155,7 +154,7 @@ impl Scattered {
                 }
             }
         }
-        world.universe.index().free_owned(buried);
+        world.universe.free(buried);
         panicked
     }
 }

@@ -266,3 +266,122 @@ fn ids_do_not_say_which_recorders_had_one_lane_whatever_is_broken_off() {
         assert!(made(seed, 2) == alone, "seed {seed}");
     }
 }
+
+/// A world in an ordered universe of 300 entities, and these.
+fn three_hundred() -> (World, Vec<Entity>) {
+    let (world, all, _) = three_hundred_behind(0);
+    (world, all)
+}
+
+/// The same, and before them so many ids that are reserved.
+fn three_hundred_behind(reserved: usize) -> (World, Vec<Entity>, Vec<Entity>) {
+    let mut world = World::of(&Arc::new(Universe::ordered())).unwrap();
+    let reserved = (0..reserved).map(|_| world.reserve().unwrap());
+    let reserved = reserved.collect();
+    let all = (0..300).map(|n| world.create((Energy(n),)).unwrap());
+    let all = all.collect();
+    (world, all, reserved)
+}
+
+#[test]
+fn the_lowest_free_index_comes_next_however_its_entity_was_destroyed() {
+    type Way = fn(&mut World, &[Entity]);
+    let ways: [Way; 4] = [
+        |world, gone| gone.iter().for_each(|&one| world.destroy(one).unwrap()),
+        |world, gone| assert_eq!(world.destroy_slice(gone).done, gone.len()),
+        |world, gone| {
+            let mut commands = world.commands();
+            gone.iter().for_each(|&one| commands.destroy(one));
+            drop(commands);
+            let _ = world.flush();
+        },
+        |world, gone| {
+            for &one in gone {
+                world.add(one, (Marked,)).unwrap();
+            }
+            let mut marked = Query::<Entity, With<Marked>>::new(world).unwrap();
+            assert_eq!(marked.change(world).destroy(), gone.len());
+        },
+    ];
+    // In order and in none, alone, neighbours, some of each; two words of slots, and one that is whole.
+    let sets: [Vec<usize>; 6] = [
+        vec![3],
+        vec![20, 9, 3],
+        vec![250, 3, 4, 5, 130, 131],
+        (3..40).collect(),
+        (64..128).rev().collect(),
+        (64..192).step_by(3).chain([299, 1]).collect(),
+    ];
+    for (number, way) in ways.iter().enumerate() {
+        for set in &sets {
+            let (mut world, all) = three_hundred();
+            let gone: Vec<Entity> = set.iter().map(|&n| all[n]).collect();
+            way(&mut world, &gone);
+            let mut indices: Vec<u32> = gone.iter().map(|one| one.index()).collect();
+            indices.sort_unstable();
+            for index in indices {
+                let next = world.create((Marked,)).unwrap();
+                assert_eq!(next.index(), index, "way {number}, {set:?}");
+            }
+            world.check().unwrap();
+        }
+    }
+}
+
+#[test]
+fn ids_do_not_depend_on_who_destroyed_a_slice() {
+    let run = |elsewhere: bool| {
+        let (mut world, all, reserved) = three_hundred_behind(1);
+        let gone = [20, 9, 3].map(|n| all[n]);
+        world.destroy_slice(&gone).into_result().unwrap();
+        let rest = |world: &mut World| {
+            world.release(reserved[0]).unwrap();
+            [0; 6].map(|_| world.create((Marked,)).unwrap())
+        };
+        match elsewhere {
+            true => std::thread::scope(|scope| {
+                let other = scope.spawn(|| rest(&mut world));
+                other.join().unwrap()
+            }),
+            false => rest(&mut world),
+        }
+    };
+    assert_eq!(run(false), run(true));
+}
+
+#[test]
+fn slices_that_a_flush_destroys_leave_the_same_ids_for_any_number_of_threads() {
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new();
+        let pool = pool.num_threads(threads).build().unwrap();
+        let (mut world, all, reserved) = three_hundred_behind(50);
+        let mut made = Vec::new();
+        for (round, &reserved) in reserved.iter().enumerate() {
+            let (one, two) = (all[round * 3], all[round * 3 + 1]);
+            let gone = move |world: &mut World| drop(world.destroy_slice(&[two, one]));
+            world.commands().defer(gone);
+            let _ = pool.install(|| world.flush());
+            world.commands().destroy(reserved);
+            let _ = pool.install(|| world.flush());
+            made.extend([0; 3].map(|_| world.create((Marked,)).unwrap()));
+        }
+        made
+    };
+    let one = run(1);
+    for threads in THREADS {
+        assert_eq!(run(threads), one, "{threads} threads");
+    }
+}
+
+#[test]
+fn of_more_pieces_than_there_are_ids_the_first_have_their_own() {
+    let (mut world, _) = three_hundred();
+    for pieces in [1 << 32, usize::MAX] {
+        let commands = world.parallel_commands_for(pieces);
+        for piece in [0, 5, 70_000] {
+            commands.open_at(piece).create((Marked,)).unwrap();
+        }
+        drop(commands);
+        assert_eq!(world.flush().by_chance, 0);
+    }
+}

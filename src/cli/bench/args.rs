@@ -36,7 +36,8 @@ pub struct Args {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub contenders: Vec<String>,
 
-    /// Replay this trace too, besides those that the program carries; may be repeated.
+    /// Replay this trace too, besides those that the program carries; may be repeated. One whose name is taken gets a
+    /// number: `gcc-2`.
     #[arg(long, value_name = "FILE")]
     pub trace: Vec<PathBuf>,
 

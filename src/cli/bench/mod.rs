@@ -42,6 +42,12 @@ pub fn run_with(args: &Args, registry: &Registry) -> Result<(), CliError> {
 /// # Errors
 /// As [`run_with`].
 pub fn run_worlds(args: &Args, registry: &Registry) -> Result<(), CliError> {
+    if !args.trace.is_empty() {
+        return Err(CliError::BadArgument {
+            argument: "--trace".into(),
+            reason: "traces are of ids alone: `bench` replays them".into(),
+        });
+    }
     run_sections(args, registry, &[Section::Worlds])
 }
 
@@ -56,7 +62,7 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
     if cells.is_empty() {
         return Err(CliError::BadArgument {
             argument: "--filter".into(),
-            reason: "no row has such a name; `bench --list` shows all".into(),
+            reason: no_row(args, registry, sections, &traces),
         });
     }
     if args.list {
@@ -70,15 +76,13 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
 
     let report = measure(args, &cells)?;
 
-    if let Some(json) = json {
-        json.write(&report.to_json())?;
-    }
+    // First what cannot be refused, and each file whatever became of the other: it took minutes.
+    screen.show(&report.to_table())?;
+    let json = json.map_or(Ok(()), |json| json.write(&report.to_json()));
     let page = report.to_html();
     let page = page.map_err(|error| CliError::Failed(error.to_string()))?;
-    if let Some(html) = html {
-        html.write(&page)?;
-    }
-    screen.show(&report.to_table())?;
+    let html = html.map_or(Ok(()), |html| html.write(&page));
+    json.and(html)?;
     if !is_standard_output(&args.html) {
         screen.show(&format!("Report: {}\n", args.html.display()))?;
     }
@@ -92,15 +96,43 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
     }
 }
 
+/// Why nothing is to be measured.
+fn no_row(args: &Args, registry: &Registry, sections: &[Section], traces: &[Trace]) -> String {
+    let anybody = Args {
+        contenders: Vec::new(),
+        ..args.clone()
+    };
+    if !args.contenders.is_empty() && !plan(&anybody, registry, sections, traces).is_empty() {
+        return "none of the contenders takes part in a row of such a name".into();
+    }
+    let command = match sections.contains(&Section::Worlds) {
+        true => "ecs",
+        false => "bench",
+    };
+    format!("no row has such a name; `{command} --list` shows all")
+}
+
 /// The traces to replay, if any is wanted: reading them takes a moment.
 fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
     let shipped = Trace::shipped_names().filter(|name| args.wants(&format!("trace:{name}")));
     let mut traces: Vec<_> = shipped.filter_map(Trace::shipped).collect();
+    let mut names: Vec<String> = Trace::shipped_names().map(str::to_owned).collect();
     for path in &args.trace {
         let trace = Trace::load(path);
-        traces.push(trace.map_err(|error| CliError::Failed(error.to_string()))?);
+        let trace = trace.map_err(|error| CliError::Failed(error.to_string()))?;
+        let name = unlike(&names, trace.name());
+        names.push(name.clone());
+        traces.push(trace.named(name));
     }
     Ok(traces)
+}
+
+/// `name`, or, if it is one of `names`, the first of `name-2`, `name-3` … that is not: rows are known by it.
+fn unlike(names: &[String], name: &str) -> String {
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut all = core::iter::once(name.to_owned()).chain(numbered);
+    let free = all.find(|name| !names.contains(name));
+    free.unwrap_or_else(|| unreachable!("there are more numbers than names"))
 }
 
 fn measure(args: &Args, cells: &[Planned<'_>]) -> Result<Report, CliError> {

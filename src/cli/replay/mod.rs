@@ -47,7 +47,7 @@ pub struct Args {
     events: Option<EventRange>,
 
     /// Write what would be replayed to a trace file, and stop (`-`: standard output)
-    #[arg(short = 'o', long, value_name = "FILE")]
+    #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "json")]
     save: Option<PathBuf>,
 
     /// Write the figures to a file (`-`: standard output)
@@ -123,6 +123,12 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         return save(trace, path);
     }
     let files = Destination::open_all([args.json.as_deref()])?;
+    if let [Some(json)] = &files
+        && let Some(trace) = args.files.iter().find(|trace| json.replaces(trace))
+    {
+        let reason = format!("{} is the trace that is replayed", trace.display());
+        return Err(bad_argument("--json", &reason));
+    }
     let screen = Screen::beside(&files);
     let mut measured = Vec::with_capacity(traces.len());
     for trace in &traces {

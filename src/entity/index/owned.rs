@@ -25,20 +25,22 @@ impl Buried {
 }
 
 impl EntityIndex {
-    /// Makes an entity dead, for good; its slot stays taken until [`free_owned`](Self::free_owned).
+    /// Makes an entity dead, for good; its slot stays taken until [`free_owned`](Self::free_owned). `false` if it went
+    /// the usual way: then the thread's cache may have the slot.
     #[inline(always)]
-    pub(crate) fn bury_owned(&self, entity: Entity, buried: &mut Buried) {
+    pub(crate) fn bury_owned(&self, entity: Entity, buried: &mut Buried) -> bool {
         debug_assert!(self.exists(entity));
         if entity.version() > slot::LAST_VERSION - 4 || entity.index() as usize >= Self::CAPACITY {
             // The last versions of a slot go the usual way.
             let _ = self.destroy(entity);
-            return;
+            return false;
         }
         // SAFETY: just checked.
         let slot = unsafe { self.shared.core.slot(entity.index()) };
         // Ordering: Release, as in `Core::bury`.
         slot.store(slot::dead(entity.version() + 2), Ordering::Release);
         buried.0.push(entity.index());
+        true
     }
 
     /// Gives the slots of buried entities back. Lock-free, two read-modify-writes for 64 neighbours.
@@ -68,13 +70,35 @@ impl EntityIndex {
                 }
             } else {
                 slots.sort_unstable();
-                for word in slots.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS) {
-                    let mask = word.iter().map(|slot| 1 << (slot % WORD_BITS));
-                    freed.add_word(word[0] / WORD_BITS, mask.fold(0, |mask, bit| mask | bit));
+                for (word, mask) in by_word(&slots) {
+                    freed.add_word(word, mask);
                 }
             }
             freed.finish();
             tally.add_destroyed(count);
         });
     }
+
+    /// The same, but the slots are everybody's at once; the lowest claim word of them. Wait-free, up to two
+    /// read-modify-writes for 64 neighbours; sorts.
+    pub(crate) fn free_owned_at_once(&self, buried: Buried) -> Option<u32> {
+        let mut slots = buried.0;
+        slots.sort_unstable();
+        self.with_cache(|core, _, tally| {
+            for (word, mask) in by_word(&slots) {
+                core.release(tally, word, mask);
+            }
+            tally.add_destroyed(slots.len());
+        });
+        slots.first().map(|slot| slot / WORD_BITS)
+    }
+}
+
+/// The claim words of slots that are sorted, and of each the slots.
+fn by_word(slots: &[u32]) -> impl Iterator<Item = (u32, u64)> {
+    let words = slots.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS);
+    words.map(|word| {
+        let bits = word.iter().map(|slot| 1 << (slot % WORD_BITS));
+        (word[0] / WORD_BITS, bits.fold(0, |mask, bit| mask | bit))
+    })
 }

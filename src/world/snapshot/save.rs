@@ -1,14 +1,13 @@
 //! A world goes into a file.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
 use std::io::{self, Cursor, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::archetype::{Archetype, Chunk, SharedId, read_bit};
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, FragmentInfo, FragmentKind};
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::whole_file;
 use crate::world::World;
 use crate::world::snapshot::checksum::Checksum;
 use crate::world::snapshot::format::{Header, kind_byte};
@@ -27,8 +26,9 @@ impl World {
     /// built, and those of other worlds, whose handles are dead in the loaded world.
     ///
     /// O(bytes). The file gets its name when it is whole and on the disk; one that was there under the name
-    /// stays until then; of calls that save to one file at once, the last one's stays. It is written by calls and not
-    /// through a mapping, because a full disk is then an error and no signal.
+    /// stays until then, and its permissions for ever; of calls that save to one file at once, the last one's stays.
+    /// Where the name is a link, what it leads to is replaced; where it is a device or a pipe, that is an error. It is
+    /// written by calls and not through a mapping, because a full disk is then an error and no signal.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -51,8 +51,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// [`SnapshotError::NotPlain`] names a fragment of some entity whose bytes mean nothing;
-    /// [`SnapshotError::Ambiguous`]; [`SnapshotError::File`].
+    /// [`SnapshotError::NotPlain`] names a fragment of some entity whose bytes mean nothing, or a tag that is not said to
+    /// be [`Plain`](crate::fragment::Plain); [`SnapshotError::Ambiguous`]; [`SnapshotError::File`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         self.save_with(path, &SnapshotOptions::new())
     }
@@ -68,16 +68,7 @@ impl World {
     ) -> Result<(), SnapshotError> {
         let path = path.as_ref();
         let snapshot = Snapshot::of(self, options)?;
-        let partial = partial(path);
-        let written = File::create(&partial)
-            .and_then(|mut file| {
-                snapshot.write(&mut file)?;
-                file.sync_all()
-            })
-            .and_then(|()| fs::rename(&partial, path));
-        written.map_err(|source| {
-            // Whether it can be removed or not: what matters is why it could not be written.
-            let _ = fs::remove_file(&partial);
+        whole_file::replace(path, |file| snapshot.write(file)).map_err(|source| {
             SnapshotError::File {
                 path: path.to_owned(),
                 source,
@@ -97,16 +88,6 @@ impl World {
             Err(error) => unreachable!("memory takes what is written: {error}"),
         }
     }
-}
-
-/// Where the file is until it is whole: beside its place, under a name that no other call has, whoever else saves there.
-fn partial(path: &Path) -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    // Ordering: only uniqueness matters.
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(format!(".{}-{number}.partial", std::process::id()));
-    partial.into()
 }
 
 /// What is to be written.

@@ -1,0 +1,162 @@
+//! Files that are replaced whole, or stay as they were.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use crate::sync::atomic::{AtomicU64, Ordering};
+
+/// So many links are followed, one after the other, before it is taken for a circle.
+const MOST_LINKS: usize = 40;
+
+/// Makes the file `path`, or replaces what is in it, with what `write` writes: at once, when all is written. If that
+/// fails, or the program ends before, the file is as it was, or not there.
+///
+/// A link is followed: what it leads to is replaced. A file that is there keeps its permissions.
+///
+/// # Errors
+/// What the system says; that something is there which is no file, or which must not be written to.
+pub(crate) fn replace(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> io::Result<()>,
+) -> io::Result<()> {
+    let target = followed(path)?;
+    let permissions = match fs::metadata(&target) {
+        Ok(before) if !before.is_file() => {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a file"));
+        }
+        Ok(before) => {
+            // Whoever must not write to it must not replace it.
+            OpenOptions::new().write(true).open(&target)?;
+            Some(before.permissions())
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let partial = partial(&target);
+    let written = File::create_new(&partial).and_then(|mut file| {
+        if let Some(permissions) = permissions {
+            file.set_permissions(permissions)?;
+        }
+        write(&mut file)?;
+        file.sync_all()
+    });
+    let replaced = written.and_then(|()| fs::rename(&partial, &target));
+    if replaced.is_err() {
+        // Whether it can be removed or not: what matters is why it could not be written.
+        let _ = fs::remove_file(&partial);
+    }
+    replaced
+}
+
+/// Where a path leads, by links, whether something is there or not.
+pub(crate) fn followed(path: &Path) -> io::Result<PathBuf> {
+    let mut target = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let Ok(to) = fs::read_link(&target) else {
+            return Ok(target);
+        };
+        // A relative link begins where it stands; an absolute one replaces all.
+        target.pop();
+        target.push(to);
+    }
+    Err(io::Error::other("links lead round in a circle"))
+}
+
+/// Where the file is until it is whole: beside its place, under a name that no other call has, whoever else writes there.
+fn partial(path: &Path) -> PathBuf {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    // Ordering: only uniqueness matters.
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(format!(".{}-{number}.partial", std::process::id()));
+    partial.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    /// A directory of its own.
+    struct Room(PathBuf);
+
+    impl Room {
+        fn new(name: &str) -> Self {
+            let name = format!("megachunk-whole-{name}-{}", std::process::id());
+            let room = std::env::temp_dir().join(name);
+            fs::create_dir(&room).unwrap();
+            Self(room)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = fs::read_dir(&self.0).unwrap();
+            let mut names: Vec<_> = entries
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Room {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_file_that_could_not_be_written_is_as_it_was() {
+        let room = Room::new("kept");
+        let path = room.0.join("file");
+        let fail = |file: &mut File| {
+            file.write_all(b"half")?;
+            Err(io::Error::other("no more"))
+        };
+        assert_eq!(replace(&path, fail).unwrap_err().to_string(), "no more");
+        assert!(room.names().is_empty());
+        replace(&path, |file| file.write_all(b"one")).unwrap();
+        assert!(replace(&path, fail).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"one");
+        replace(&path, |file| file.write_all(b"two")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(room.names(), ["file"]);
+    }
+
+    #[test]
+    fn what_is_no_file_is_refused_and_left_alone() {
+        let room = Room::new("refused");
+        let write = |file: &mut File| file.write_all(b"one");
+        assert!(replace(&room.0, write).is_err());
+        assert!(replace(&room.0.join("no/such"), write).is_err());
+        assert!(room.names().is_empty());
+        if cfg!(unix) {
+            let error = replace(Path::new("/dev/null"), write).unwrap_err();
+            assert_eq!(error.to_string(), "it is not a file");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_and_permissions_too() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+
+        let room = Room::new("links");
+        let in_room = |name: &str| room.0.join(name);
+        symlink("deeper", in_room("link")).unwrap();
+        symlink(in_room("file"), in_room("deeper")).unwrap();
+        // A link that leads nowhere yet.
+        replace(&in_room("link"), |file| file.write_all(b"one")).unwrap();
+        let mode = |mode| fs::Permissions::from_mode(mode);
+        fs::set_permissions(in_room("file"), mode(0o600)).unwrap();
+        replace(&in_room("link"), |file| file.write_all(b"two")).unwrap();
+        assert_eq!(fs::read(in_room("file")).unwrap(), b"two");
+        let permissions = fs::metadata(in_room("file")).unwrap().permissions();
+        assert_eq!(permissions.mode() & 0o777, 0o600);
+        assert_eq!(room.names(), ["deeper", "file", "link"]);
+
+        symlink("round", in_room("about")).unwrap();
+        symlink("about", in_room("round")).unwrap();
+        assert!(replace(&in_room("about"), |file| file.write_all(b"three")).is_err());
+    }
+}

@@ -1,7 +1,7 @@
 //! `Args`: what the city is told.
 
 use std::io::{Error, ErrorKind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::error::CityError;
 
@@ -65,12 +65,7 @@ impl Args {
     /// Whether files can be written where they are asked for: said before the run, not after it.
     pub(crate) fn check_outputs(&self) -> Result<(), CityError> {
         let is_output = |path: &PathBuf| path.as_os_str() == "-";
-        let others = [
-            ("--png", &self.png),
-            ("--svg", &self.svg),
-            ("--html", &self.html),
-            ("--trace", &self.trace),
-        ];
+        let others = others_of(self);
         for (flag, path) in others {
             if path.as_ref().is_some_and(is_output) {
                 let reason =
@@ -95,8 +90,44 @@ impl Args {
             let path = path.clone();
             return Err(CityError::File { path, source });
         }
+        let json = [("--json", &self.json)];
+        let all = json.into_iter().chain(others_of(self));
+        let mut places: Vec<(&str, PathBuf)> = Vec::new();
+        for (flag, path) in all {
+            let Some(place) = path.as_deref().and_then(place) else {
+                continue;
+            };
+            if let Some((other, _)) = places.iter().find(|(_, taken)| *taken == place) {
+                let reason = format!("{} is that of {other} already", place.display());
+                return Err(CityError::BadArgument { flag, reason });
+            }
+            places.push((flag, place));
+        }
         Ok(())
     }
+}
+
+/// The files that are no report.
+fn others_of(args: &Args) -> [(&'static str, &Option<PathBuf>); 4] {
+    [
+        ("--png", &args.png),
+        ("--svg", &args.svg),
+        ("--html", &args.html),
+        ("--trace", &args.trace),
+    ]
+}
+
+/// The one name of a file, whether it is there or not; `None` for what can take several outputs: a device, a pipe.
+fn place(path: &Path) -> Option<PathBuf> {
+    if let Ok(place) = path.canonicalize() {
+        return place.is_file().then_some(place);
+    }
+    let name = path.file_name()?;
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
+    Some(folder.join(name))
 }
 
 /// Frames a second.

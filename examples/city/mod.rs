@@ -32,6 +32,26 @@ pub(crate) use error::CityError;
 /// Runs a city and writes what was asked for.
 pub(crate) fn main(args: &Args) -> Result<(), CityError> {
     let mut city = run::run(args)?;
+    // First what cannot be refused.
+    let on_output = args
+        .json
+        .as_ref()
+        .is_some_and(|path| path.as_os_str() == "-");
+    let text = city.report.to_string();
+    if on_output {
+        // Nobody is left to be told if that fails.
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+    } else {
+        show(&text)?;
+    }
+    if let Some(path) = &args.json {
+        let mut json = serde_json::to_string_pretty(&city.report).map_err(CityError::of)?;
+        json.push('\n');
+        match on_output {
+            true => show(&json)?,
+            false => picture::write(path, json.as_bytes())?,
+        }
+    }
     if args.png.is_some() || args.svg.is_some() || args.html.is_some() {
         draw(&mut city, args)?;
     }
@@ -45,23 +65,7 @@ pub(crate) fn main(args: &Args) -> Result<(), CityError> {
         })?;
         picture::write(path, &text)?;
     }
-    let text = city.report.to_string();
-    match &args.json {
-        Some(path) => {
-            let mut json = serde_json::to_string_pretty(&city.report).map_err(CityError::of)?;
-            json.push('\n');
-            if path.as_os_str() == "-" {
-                show(&json)?;
-                // Nobody is left to be told if that fails.
-                let _ = std::io::stderr().lock().write_all(text.as_bytes());
-                Ok(())
-            } else {
-                picture::write(path, json.as_bytes())?;
-                show(&text)
-            }
-        }
-        None => show(&text),
-    }
+    Ok(())
 }
 
 /// Writes to standard output. Whoever reads it may stop reading.

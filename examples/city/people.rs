@@ -48,6 +48,12 @@ impl Kinds {
         let texts: Vec<(String, String)> =
             levels.map(|(kind, level)| variant(kind, level)).collect();
         let texts = texts.iter().map(|(name, text)| (&**name, &**text));
+        if let (Some(path), None) = (&args.configs, registry.ids().next()) {
+            return Err(CityError::BadArgument {
+                flag: "--configs",
+                reason: format!("there is no config (.toml) in {}", path.display()),
+            });
+        }
         registry.load_texts(texts).map_err(CityError::of)?;
         Ok(Self { registry })
     }

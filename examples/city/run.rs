@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use megachunk::entity::EntityIndex;
 use megachunk::prelude::*;
 
 use super::agent::register;
@@ -40,6 +41,12 @@ pub(crate) fn run(args: &Args) -> Result<City, CityError> {
         return Err(CityError::BadArgument {
             flag: "--threads",
             reason: format!("{threads} is not between 1 and 1024"),
+        });
+    }
+    if args.agents > EntityIndex::CAPACITY {
+        return Err(CityError::BadArgument {
+            flag: "--agents",
+            reason: format!("{} is more than {}", args.agents, EntityIndex::CAPACITY),
         });
     }
     args.check_outputs()?;

@@ -114,7 +114,7 @@ impl PayloadColumn {
     /// Makes room for `rows` instead of `before`.
     fn grow(&mut self, before: usize, rows: usize) {
         let Some(new) = self.bytes(rows) else {
-            panic!("the values of recorded commands take all memory");
+            unreachable!("it has been asked whether they fit");
         };
         if new.size() == 0 {
             // Aligned to the type, for whoever looks at it as one.
@@ -225,6 +225,12 @@ impl Payload {
     fn grow(&mut self) {
         let room = (2 * self.room).max(FEWEST);
         assert!(room <= u32::MAX as usize, "4 billion commands of one type");
+        // Before any of them has grown: their room is one number.
+        let fits = self
+            .columns
+            .iter()
+            .all(|column| column.bytes(room).is_some());
+        assert!(fits, "the values of recorded commands take all memory");
         for column in &mut self.columns {
             column.grow(self.room, room);
             if column.drop.is_some() {

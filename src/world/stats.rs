@@ -84,7 +84,7 @@ impl fmt::Display for WorldStats {
         let used = self.archetypes.iter().filter(|data| data.entities > 0);
         writeln!(
             f,
-            "{} entities of {} compositions ({} more are empty)",
+            "entities: {}; compositions that have some: {}, that have none: {}",
             self.entities,
             used.clone().count(),
             self.archetypes.len() - used.clone().count(),

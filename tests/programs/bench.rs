@@ -224,3 +224,72 @@ fn a_run_that_is_interrupted_leaves_no_empty_report() {
     let left = fs::read_dir(&folder).unwrap().count();
     assert_eq!(left, 0, "files that nothing was written to");
 }
+
+#[test]
+fn a_trace_whose_name_is_taken_has_rows_of_its_own() {
+    let folder = folder("bench_trace_names");
+    let small = "# entity-trace 1: one event a line\n\
+        # threads=1 events=2 created=1 peak_live=1 destroyed_by_another_thread=0\n\
+        0 + 0\n0 - 0\n";
+    fs::write(folder.join("gcc.trace"), small).unwrap();
+    fs::write(folder.join("own.trace"), small).unwrap();
+    let mut arguments = vec![
+        "bench",
+        "--list",
+        "--threads",
+        "1",
+        "--filter",
+        "^trace:(gcc|own)",
+    ];
+    for file in ["gcc.trace", "own.trace", "own.trace"] {
+        arguments.extend(["--trace", file]);
+    }
+    let output = megachunk(&folder, &arguments);
+    let list = text(&output.stdout);
+    let rows = list
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("trace:"));
+    let names: Vec<_> = rows.filter_map(|row| row.split(' ').next()).collect();
+    assert_eq!(names, ["gcc", "gcc-2", "own", "own-2"], "{list}");
+}
+
+#[test]
+fn what_has_no_row_is_explained() {
+    let folder = folder("bench_no_row");
+    let said = |arguments: &[&str]| {
+        let output = megachunk(&folder, arguments);
+        assert!(!output.status.success());
+        text(&output.stderr).to_owned()
+    };
+    let no_row = said(&["bench", "--filter", "^none$"]);
+    assert!(no_row.contains("`bench --list` shows all"), "{no_row}");
+    let no_row = said(&["ecs", "--filter", "^pair$"]);
+    assert!(no_row.contains("`ecs --list` shows all"), "{no_row}");
+    let nobody = said(&["bench", "--filter", "^pair$", "--contenders", "megachunk"]);
+    assert!(nobody.contains("none of the contenders"), "{nobody}");
+    let trace = said(&["ecs", "--trace", "some.trace"]);
+    assert!(trace.contains("--trace: "), "{trace}");
+}
+
+#[test]
+fn two_results_cannot_go_to_one_file() {
+    let folder = folder("bench_one_file");
+    for (json, html) in [("one", "one"), ("one", "./one")] {
+        let output = megachunk(&folder, &["bench", "--json", json, "--html", html]);
+        let said = text(&output.stderr);
+        assert!(said.contains("only one result can go to a file"), "{said}");
+    }
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_report_that_cannot_be_written_costs_neither_the_table_nor_the_others() {
+    let folder = folder("bench_full");
+    let arguments = "--quick --reps 1 --threads 1 --filter ^pair$ --json /dev/full";
+    let output = megachunk(&folder, &arguments.split(' ').collect::<Vec<_>>());
+    assert!(!output.status.success());
+    assert!(text(&output.stderr).contains("/dev/full"));
+    assert!(text(&output.stdout).contains("busy_block"));
+    assert!(folder.join("bench-report.html").exists());
+}

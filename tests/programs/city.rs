@@ -219,6 +219,25 @@ fn flags_and_configs_that_make_no_sense_are_named() {
         let error = refused(&folder, &[MONACO, flag, "-"]);
         assert!(error.contains(flag), "{error}");
     }
+    for (one, two) in [("q", "q"), ("q", "./q")] {
+        let error = refused(&folder, &[MONACO, "--json", one, "--svg", two]);
+        assert!(
+            error.contains("--svg") && error.contains("--json"),
+            "{error}"
+        );
+    }
+    let error = refused(&folder, &[MONACO, "--agents", "4000000000"]);
+    assert!(
+        error.contains("--agents: 4000000000 is more than"),
+        "{error}"
+    );
+    let empty = folder.join("empty");
+    fs::create_dir_all(&empty).unwrap();
+    let error = refused(&folder, &[MONACO, "--configs", "empty"]);
+    assert!(
+        error.contains("there is no config (.toml) in empty"),
+        "{error}"
+    );
     let error = refused(&folder, &[MONACO, "--json", "."]);
     assert!(error.contains("directory"), "{error}");
     let error = refused(&folder, &[MONACO, "--configs", "none"]);

@@ -172,6 +172,38 @@ fn replay_saves_a_window_that_it_can_replay() {
         .output()
         .unwrap();
     assert!(failure(&output).contains("--events: whole has only 5 events"));
+    // A trace can be replaced by what is cut from it.
+    let output = program()
+        .args(["replay", "--events", "2..4", "--save"])
+        .args([&whole, &whole])
+        .output()
+        .unwrap();
+    assert!(success(&output).contains("4 events, 3 objects"));
+    let left = std::fs::read_dir(&folder).unwrap().count();
+    assert_eq!(left, 3, "nothing but the traces");
+}
+
+#[test]
+fn replay_writes_its_figures_over_no_trace_that_it_replays() {
+    let folder = folder("replay_over");
+    let path = written(&folder, "small.trace", SMALL);
+    for json in [path.clone(), folder.join("./small.trace")] {
+        let output = program()
+            .args(["replay", "--repeat", "1", "--json"])
+            .args([&json, &path])
+            .output()
+            .unwrap();
+        let said = failure(&output);
+        assert!(said.contains("is the trace that is replayed"), "{said}");
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), SMALL);
+    let output = program()
+        .args(["replay", "--save", "a", "--json", "b"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    assert!(text(&output.stderr).contains("cannot be used with"));
 }
 
 #[test]
@@ -355,6 +387,10 @@ fn map_runs_every_workload_and_refuses_an_unknown_trace() {
         success(&map(&["--workload", workload, "--size", "2"]));
         success(&map(&["--workload", workload, "--size", "1000"]));
     }
+    let said = failure(&map(&["--workload", "larson", "--threads", "3"]));
+    assert!(said.contains("--threads: larson has 2 threads"), "{said}");
+    let output = map(&["python", "--size", "10"]);
+    assert!(text(&output.stderr).contains("cannot be used with"));
     let said = failure(&map(&["perl"]));
     assert!(
         said.contains("perl is neither a file nor one of python, gcc, node"),

@@ -399,6 +399,21 @@ fn a_file_that_cannot_be_written_leaves_the_old_one_alone() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_is_followed_and_what_is_no_file_is_refused() {
+    let (world, _) = small_world(3);
+    let (link, file) = (Path::new("link"), Path::new("linked"));
+    std::fs::write(&file.0, "what was there").unwrap();
+    std::os::unix::fs::symlink(&file.0, &link.0).unwrap();
+    world.save(&link.0).unwrap();
+    assert_eq!(std::fs::read(&file.0).unwrap(), bytes(&world));
+    assert!(std::fs::symlink_metadata(&link.0).unwrap().is_symlink());
+    let error = world.save("/dev/null").unwrap_err();
+    let cause = std::error::Error::source(&error).unwrap();
+    assert_eq!(cause.to_string(), "it is not a file");
+}
+
 #[test]
 fn threads_that_save_to_one_file_at_once_leave_a_whole_one() {
     let path = Path::new("at once");

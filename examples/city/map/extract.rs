@@ -68,7 +68,7 @@ impl Extract {
         if what.is_dir() {
             return Err(file(ErrorKind::IsADirectory.into()));
         }
-        if what.len() == 0 {
+        if what.is_file() && what.len() == 0 {
             return Err(CityError::EmptyMap { path: path.into() });
         }
         let mut extract = Self::default();

@@ -21,7 +21,7 @@ pub(super) enum Stage {
     Models,
     /// Whole worlds under schedules of shuttle's choice
     Schedules,
-    /// The stall table: a thread frozen at every step
+    /// The stall table: a thread frozen at every step, or at 400 of an operation's if it has more
     Stall,
     /// The history check: random histories, linearized
     Histories,

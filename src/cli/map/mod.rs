@@ -33,7 +33,7 @@ use workload::Workload;
 /// Draw where allocators place what they give out.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// A trace file, or the name of a trace that the program carries (python, gcc, node)
+    /// A trace file, or the name of a trace that the program carries (python, gcc, node) [default: python]
     #[arg(value_name = "TRACE", conflicts_with = "workload")]
     trace: Option<PathBuf>,
 
@@ -42,7 +42,7 @@ pub struct Args {
     workload: Option<Workload>,
 
     /// How many objects the workload is about
-    #[arg(long, value_name = "N", default_value_t = 100_000, requires = "workload", value_parser = clap::value_parser!(u32).range(2..=50_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 100_000, requires = "workload", conflicts_with = "trace", value_parser = clap::value_parser!(u32).range(2..=50_000_000))]
     size: u32,
 
     /// What is drawn: the end, or the moment at which the most is alive
@@ -54,6 +54,8 @@ pub struct Args {
     allocator: Vec<String>,
 
     /// Threads to run on [default: as many as were recorded]
+    ///
+    /// With a multiple, the trace is played several times side by side.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
@@ -193,7 +195,18 @@ fn picture(args: &Args, trace: &Trace) -> Result<Picture, CliError> {
         CliError::Failed(format!("{} on {name}: {error}", trace.name()))
     };
     let registry = Registry::standard();
-    let mut replay = replay(args, trace)?;
+    let wanted = args.threads.map_or(0, usize::from);
+    let replay = Replay::new(trace, wanted).ok_or_else(|| {
+        let recorded = trace.threads();
+        CliError::BadArgument {
+            argument: "--threads".to_owned(),
+            reason: format!(
+                "{} has {recorded} threads: run it on 1 to {recorded}, or on a multiple",
+                trace.name()
+            ),
+        }
+    });
+    let mut replay = replay?;
     let threads = replay.threads();
     let mut indices = Vec::new();
     for (name, fresh) in registry
@@ -208,7 +221,12 @@ fn picture(args: &Args, trace: &Trace) -> Result<Picture, CliError> {
 
     let share = share(args, trace);
     let fewer = trace.share(share);
-    let mut replay = self::replay(args, &fewer)?;
+    // It may lack a thread or two: then as many as it has.
+    let replay = Replay::new(&fewer, wanted).or_else(|| Replay::new(&fewer, 0));
+    let mut replay = replay.ok_or_else(|| {
+        let reason = format!("one in {share} objects of {} is none", trace.name());
+        CliError::Failed(reason)
+    })?;
     let mut chunks = Vec::new();
     for (name, fresh) in registry.chunk_allocators().filter(|(name, _)| chosen(name)) {
         let placement = fresh()
@@ -244,17 +262,6 @@ fn share(args: &Args, trace: &Trace) -> usize {
         || chunks.div_ceil(PICTURED_CHUNKS).max(1) as usize,
         |share| share as usize,
     )
-}
-
-fn replay(args: &Args, trace: &Trace) -> Result<Replay, CliError> {
-    // The share of a trace may lack a thread or two: then as many as it has.
-    let wanted = args.threads.map_or(0, usize::from);
-    Replay::new(trace, wanted)
-        .or_else(|| Replay::new(trace, 0))
-        .ok_or_else(|| CliError::BadArgument {
-            argument: "--threads".to_owned(),
-            reason: format!("{} cannot be played on {wanted} threads", trace.name()),
-        })
 }
 
 fn index_caption(figures: &IndexFigures) -> String {

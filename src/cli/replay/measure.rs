@@ -135,7 +135,11 @@ pub(super) fn measure(
         .collect();
     if let Some(naive) = rows.iter().find(|row| row.allocator == "naive") {
         let naive = naive.net_ns.median;
-        for row in &mut rows {
+        // A trace may be too short for the clock: then reading it took longer than replaying it.
+        for row in rows
+            .iter_mut()
+            .filter(|row| naive.min(row.net_ns.median) > 0.0)
+        {
             row.ratio_to_naive = Some(naive / row.net_ns.median);
         }
     }

@@ -173,7 +173,7 @@ fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
     };
     let cut = |trace: &Trace| {
         trace.window(from..to).ok_or_else(|| {
-            let reason = format!("{} has only {} events", trace.name(), trace.len());
+            let reason = format!("{} has only {}", trace.name(), plural(trace.len(), "event"));
             bad_argument("--events", &reason)
         })
     };

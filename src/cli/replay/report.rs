@@ -50,7 +50,14 @@ pub(super) fn text(figures: &Figures) -> String {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    format!("{headline}\n{table}\n\n")
+    let shortest = figures.rows.iter().map(|row| row.net_ns.median);
+    let remark = match shortest.fold(f64::INFINITY, f64::min) > 0.0 {
+        true => "",
+        false => {
+            "The trace is too short to be timed: reading its events took longer than replaying them.\n"
+        }
+    };
+    format!("{headline}\n{table}\n{remark}\n")
 }
 
 /// All traces' figures as JSON.

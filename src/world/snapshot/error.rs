@@ -11,8 +11,8 @@ use crate::world::WorldError;
 pub enum SnapshotError {
     /// A fragment of some entity is more than its bytes.
     #[error(
-        "{name} is not registered as plain data: its values cannot be hashed or saved; register it with \
-         `register_plain`, or skip it"
+        "{name} is not registered as plain data, and cannot be hashed or saved: register it with \
+         `register_plain` (a tag, too, if it is to be saved; its type must be `Plain`), or skip it"
     )]
     NotPlain {
         /// The fragment's name.

@@ -51,7 +51,9 @@ impl SnapshotOptions {
         self
     }
 
-    /// Without all fragments that are not registered as plain data; tags stay in a hash.
+    /// Without all fragments that are not registered as plain data. Tags stay in a hash, which only says that they are
+    /// there; a file would have to make new ones: of a tag that is not plain either, the world that is loaded has none, and
+    /// another hash.
     #[must_use]
     pub fn skip_not_plain(mut self) -> Self {
         self.skip_not_plain = true;

@@ -344,6 +344,8 @@ impl More {
 pub(crate) const AGING: u32 = 1 << 29;
 /// How far behind its world's version a chunk's version is left when it ages.
 const OLD: u32 = 1 << 30;
+/// After so many versions that passed without its chunks ageing, queries that only read make no new ones.
+pub(crate) const READ_ON: u32 = AGING + AGING / 4;
 /// What no version of a chunk is behind its world's: before that it ages. Less than half the range, in which
 /// versions can be compared.
 pub(crate) const LONG_AGO: u32 = OLD + AGING + AGING / 2;

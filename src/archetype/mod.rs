@@ -35,7 +35,7 @@ pub use universe::Universe;
 pub(crate) use archetype::{
     Archetype, ChunkValue, EnabledBits, Group, Row, SharedId, read_bit, set_bits, write_bit,
 };
-pub(crate) use chunk::{AGING, Chunk, LONG_AGO, NOT_OPEN, is_newer};
+pub(crate) use chunk::{AGING, Chunk, LONG_AGO, NOT_OPEN, READ_ON, is_newer};
 pub(crate) use chunk_list::ChunkList;
 pub(crate) use column::{Column, copy_row, copy_value};
 pub(crate) use directory::{ARCHETYPES, Finder, ROWS_PER_CHUNK, WorldMark, place};

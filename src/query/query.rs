@@ -176,7 +176,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// The query on a world, to be run.
     ///
     /// # Panics
-    /// If the world is of another universe than the last one, and that can register no fragment more.
+    /// If the world is of another universe than the last one, and the query cannot be asked there: a fragment can
+    /// not be registered, or, for [`Enabled`](crate::query::Enabled), is one that is not switched on and off.
     #[inline]
     pub fn on<'q>(&'q mut self, world: &'q mut World) -> QueryRun<'q, D, F> {
         world.keep_versions();
@@ -227,6 +228,9 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     ///
     /// # Errors
     /// [`QueryError::NoResource`].
+    ///
+    /// # Panics
+    /// As for [`on`](Self::on).
     pub fn read_with_resources<'q>(
         &'q mut self,
         world: &'q World,
@@ -241,6 +245,9 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     }
 
     /// The query on a world that is only read.
+    ///
+    /// # Panics
+    /// As for [`on`](Self::on).
     #[inline]
     pub fn read<'q>(&'q mut self, world: &'q World) -> QueryRun<'q, D, F>
     where
@@ -446,6 +453,9 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     ///
     /// # Errors
     /// The handle is refused; [`WorldError::Missing`] if the query does not see the entity.
+    ///
+    /// # Panics
+    /// As for [`on`](Self::on).
     #[inline]
     pub fn get<'q>(
         &'q mut self,
@@ -460,6 +470,9 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     ///
     /// # Errors
     /// As for [`get`](Self::get).
+    ///
+    /// # Panics
+    /// As for [`on`](Self::on).
     #[inline]
     pub fn peek<'q>(
         &'q mut self,

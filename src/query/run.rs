@@ -205,7 +205,8 @@ impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryRun<'_, D, F> {
 }
 
 impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
-    /// Sees only chunks for which `filter` is true: it is asked once a chunk, before its entities.
+    /// Sees only chunks for which `filter` is true: it is asked once a chunk, before its entities; by calls for a collection
+    /// of entities, once for each stretch of it that lies side by side in a chunk.
     pub fn filter_chunks(self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
         let before = self.chunks;
         Self {

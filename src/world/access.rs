@@ -26,6 +26,7 @@ impl World {
     /// As for [`get`](Self::get).
     #[inline]
     pub fn get_mut<T: Fragment>(&mut self, entity: Entity) -> Result<&mut T, WorldError> {
+        self.keep_versions();
         let (archetype, row) = self.find(entity)?;
         match self.value_of::<T>(archetype, row) {
             Some((value, column)) => {

@@ -7,7 +7,8 @@ use crate::world::{World, new_identity};
 
 impl World {
     /// Forgets the compositions that no entity has, and gives their memory back; how many. Queries notice:
-    /// they look for their archetypes anew. O(archetypes + chunks of those that stay).
+    /// they look for their archetypes anew, and
+    /// what their filters see by changes, they see once more. O(archetypes + chunks of those that stay).
     ///
     /// A program that makes many combinations of tags for a moment calls it now and then.
     ///

@@ -30,7 +30,7 @@ pub struct CompactReport {
     pub chunks: usize,
     /// Their memory.
     pub bytes: usize,
-    /// Whether nothing is left to do: no chunk more could be saved.
+    /// Whether nothing is left to do: no chunk that has room could be emptied into others that have.
     pub is_done: bool,
 }
 

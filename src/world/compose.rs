@@ -42,11 +42,7 @@ impl World {
         ids: &[FragmentId],
         inherited: &dyn Fn(FragmentId) -> Option<&'t Value>,
     ) -> Result<u32, WorldError> {
-        if self.archetypes.len() >= ARCHETYPES - 1 {
-            return Err(WorldError::TooManyArchetypes);
-        }
-        let registry = self.universe.registry();
-        let draft = Draft::new(registry, ids, self.chunks_per_chunk, registry.enableable())?;
+        let draft = self.draft(ids)?;
         let chunk_values = self.chunk_values(&draft, inherited)?;
         let number = self.archetypes.len() as u32;
         let mut archetype = Archetype {
@@ -185,22 +181,11 @@ impl World {
 
     #[cold]
     pub(crate) fn add_edge(&mut self, source: u32, change: Change) -> Result<EdgeRef, WorldError> {
-        let mut ids: Vec<FragmentId> = self.archetypes[source as usize].ids.to_vec();
-        let (gone, come) = match change {
-            Change::Add(come) => (None, Some(come)),
-            Change::Remove(gone) => (Some(gone), None),
-            Change::Swap(gone, come) => (Some(gone), Some(come)),
-        };
-        let bundle = |number: u32| &self.bundles.infos[number as usize];
-        if let Some(gone) = gone {
-            ids.retain(|id| bundle(gone).sorted.binary_search(id).is_err());
-        }
-        let come = come.map(|come| (bundle(come).ids.clone(), bundle(come).sorted.clone()));
-        if let Some((_, sorted)) = &come {
-            ids.extend(sorted.iter());
-            ids.sort_unstable();
-            ids.dedup();
-        }
+        let ids = self.composition_after(source, change);
+        let come = coming(change).map(|come| {
+            let bundle = &self.bundles.infos[come as usize];
+            (bundle.ids.clone(), bundle.sorted.clone())
+        });
         let target = self.target_of(source, &ids, come.as_ref().map(|(_, sorted)| &**sorted))?;
         if let Change::Add(come) = change {
             let before = &self.archetypes[source as usize];
@@ -223,6 +208,56 @@ impl World {
         let known = EdgeRef(Arc::as_ptr(&edge));
         edges.insert(change, edge);
         Ok(known)
+    }
+
+    /// The fragments of an archetype's entities after a change.
+    fn composition_after(&self, source: u32, change: Change) -> Vec<FragmentId> {
+        let mut ids: Vec<FragmentId> = self.archetypes[source as usize].ids.to_vec();
+        let bundle = |number: u32| &self.bundles.infos[number as usize];
+        if let Change::Remove(gone) | Change::Swap(gone, _) = change {
+            ids.retain(|id| bundle(gone).sorted.binary_search(id).is_err());
+        }
+        if let Some(come) = coming(change) {
+            ids.extend(bundle(come).sorted.iter());
+            ids.sort_unstable();
+            ids.dedup();
+        }
+        ids
+    }
+
+    /// Refuses a change of an archetype's entities that [`edge_for`](Self::edge_for) would refuse for what the archetype
+    /// would be that they come to. Nothing is made.
+    pub(crate) fn check_change(&mut self, source: u32, change: Change) -> Result<(), WorldError> {
+        match self.archetypes[source as usize].edges.get(change) {
+            Some(_) => Ok(()),
+            None => self.check_fragments(&self.composition_after(source, change)),
+        }
+    }
+
+    /// The same of entities that come new, with a bundle's fragments.
+    pub(crate) fn check_bundle(&self, number: u32) -> Result<(), WorldError> {
+        let bundle = &self.bundles.infos[number as usize];
+        match bundle.archetype {
+            NO_ARCHETYPE => self.check_fragments(&bundle.sorted),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_fragments(&self, ids: &[FragmentId]) -> Result<(), WorldError> {
+        if self.by_composition.contains_key(ids) {
+            return Ok(());
+        }
+        self.draft(ids).map(drop)
+    }
+
+    /// What an archetype would be that is not there.
+    fn draft(&self, ids: &[FragmentId]) -> Result<Draft, WorldError> {
+        if self.archetypes.len() >= ARCHETYPES - 1 {
+            return Err(WorldError::TooManyArchetypes);
+        }
+        let registry = self.universe.registry();
+        let draft = Draft::new(registry, ids, self.chunks_per_chunk, registry.enableable())?;
+        Ok(draft)
     }
 
     /// The archetype that entities of another come to. If it is new, its chunk fragments begin as there, but for
@@ -298,6 +333,14 @@ impl World {
                 self.shared.release(value);
             }
         }
+    }
+}
+
+/// The bundle that comes with a change.
+fn coming(change: Change) -> Option<u32> {
+    match change {
+        Change::Add(come) | Change::Swap(_, come) => Some(come),
+        Change::Remove(_) => None,
     }
 }
 

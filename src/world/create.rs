@@ -187,8 +187,14 @@ impl World {
         let registry = self.universe.registry();
         // SAFETY: the first time, of a bundle that was given to go into an entity.
         let taken = unsafe { bundle.take_values(registry, &mut |_, value| values.push(value)) };
-        if let Err(error) = taken {
-            return Err(refused(values, error.into()));
+        let number = taken.and_then(|()| self.bundles.number::<B>(registry));
+        // Before any of the values is the world's.
+        let possible = match number {
+            Ok(number) => self.check_bundle(number),
+            Err(error) => Err(error.into()),
+        };
+        if let Err(error) = possible {
+            return Err(refused(values, error));
         }
         let shared = self.take_in(values);
         let key: Vec<SharedId> = shared.iter().map(|&(_, value)| value).collect();

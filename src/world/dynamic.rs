@@ -86,7 +86,7 @@ impl World {
             number,
             columns,
             shared,
-        } = self.prepare_dynamic(bundle)?;
+        } = self.prepare_dynamic(bundle, None)?;
         let placed = self.sharing(&shared, |world| {
             let archetype = world.bundle_numbered(number)?;
             let key: Vec<SharedId> = shared.iter().map(|&(_, value)| value).collect();
@@ -117,14 +117,28 @@ impl World {
         Ok(entity)
     }
 
-    /// Checks a bundle, gives it a number, and puts aside what does not lie in columns.
-    fn prepare_dynamic(&mut self, mut bundle: DynamicBundle) -> Result<Prepared, WorldError> {
+    /// Checks a bundle for entities that come new, or of an archetype, gives it a number, and puts aside what does not lie
+    /// in columns.
+    fn prepare_dynamic(
+        &mut self,
+        mut bundle: DynamicBundle,
+        of: Option<u32>,
+    ) -> Result<Prepared, WorldError> {
         let registry = self.universe.registry();
         let ids = match bundle.sort(registry) {
             Ok(ids) => ids,
             Err(error) => return Err(refused(bundle, error.into())),
         };
         let number = self.bundles.number_of(&ids);
+        // Before any of the values is the world's.
+        let possible = match of {
+            Some(archetype) => self.check_change(archetype, Change::Add(number)),
+            None => self.check_bundle(number),
+        };
+        if let Err(error) = possible {
+            return Err(refused(bundle, error));
+        }
+        let registry = self.universe.registry();
         let mut columns = Vec::with_capacity(ids.len());
         let mut others = Vec::new();
         for (at, value) in bundle.values.into_iter().enumerate() {
@@ -158,7 +172,7 @@ impl World {
             number,
             columns,
             shared,
-        } = self.prepare_dynamic(bundle)?;
+        } = self.prepare_dynamic(bundle, Some(archetype))?;
         let mut columns = Some(columns);
         let result = self.sharing(&shared, |world| {
             let change = Change::Add(number);

@@ -4,7 +4,7 @@ use crate::chunk::ChunkError;
 use crate::entity::{Entity, EntityError, Full};
 use crate::fragment::FragmentError;
 
-/// A call of a world was refused; nothing has changed.
+/// A call of a world was refused; nothing has changed, but as far as calls for many entities say that some are done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorldError {

@@ -46,7 +46,7 @@ pub use snapshot::{SnapshotError, SnapshotOptions};
 pub use stats::{ArchetypeStats, WorldStats};
 pub use view::{EntityView, EntityViewMut};
 
-use crate::archetype::{AGING, Archetype, Finder, HavingLists, Row, WorldMark};
+use crate::archetype::{AGING, Archetype, Finder, HavingLists, READ_ON, Row, WorldMark};
 use crate::entity::{Entity, EntityError, EntityFault, Place};
 use crate::fragment::panic::{end_all, first, note, resume_alone};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
@@ -304,8 +304,8 @@ impl World {
     }
 
     /// Sees to it that versions of chunks can be compared although they wrap: now and then, those that are
-    /// too old are moved up. Called by whoever has the world to himself and runs a query, flushes, or takes a chunk:
-    /// queries that only read, which cannot do it, let versions grow, too.
+    /// too old are moved up. Called by whoever has the world to himself and runs a query, flushes, takes a chunk or a
+    /// value to change: queries that only read, which cannot do it, let versions grow, too, if not [for ever](READ_ON).
     #[inline]
     pub(crate) fn keep_versions(&mut self) {
         if self.version().wrapping_sub(self.aged) >= AGING {
@@ -331,7 +331,13 @@ impl World {
     /// The version of a query that runs now. Wait-free, one read-modify-write.
     #[inline]
     pub(crate) fn begin_version(&self) -> u32 {
-        // Ordering: Relaxed, as in `version`.
+        // Ordering: Relaxed, as in `version`; here and below.
+        let version = self.version.load(Ordering::Relaxed);
+        if version.wrapping_add(1).wrapping_sub(self.aged) >= READ_ON {
+            // Queries have read alone for so long that versions of chunks could soon not be compared any more. What
+            // changes from now on is newer than this one, too: it may be seen twice, but is not missed.
+            return version;
+        }
         self.version.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
     }
 
@@ -472,6 +478,41 @@ mod tests {
                 assert_eq!(new.read(&world).count(), 0);
                 world.collect_archetypes();
             }
+        }
+    }
+
+    #[test]
+    fn queries_that_read_for_ever_let_nothing_be_missed() {
+        let mut world = World::new();
+        let ant = world.create((1_u32, 2_u64)).unwrap();
+        let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+        let mut reading = Query::<&u64>::new(&world).unwrap();
+        let builder = crate::query::DynamicQuery::builder(&world);
+        let id = world.registry().of::<u64>().unwrap().id();
+        let mut dynamic = builder.read(id).build().unwrap();
+        assert_eq!(changed.read(&world).count(), 1);
+        for _ in 0..20 {
+            *world.get_mut(ant).unwrap() = 7_u32;
+            let start = world.version();
+            for _ in 0..40 {
+                // As many runs as that, as far as they count.
+                // Ordering: one thread.
+                let before = world.version.load(Ordering::Relaxed);
+                let _ = reading.read(&world);
+                let _ = dynamic.read(&world).unwrap();
+                if world.version.load(Ordering::Relaxed) == before {
+                    break;
+                }
+                world.version.fetch_add(1 << 27, Ordering::Relaxed);
+                world.check().unwrap();
+            }
+            assert!(world.version().wrapping_sub(start) < AGING + AGING);
+            assert_eq!(changed.read(&world).count(), 1, "it is not missed");
+            // A value is changed by whoever has the world to himself: versions grow again.
+            *world.get_mut(ant).unwrap() = 8_u64;
+            assert!(changed.read(&world).count() <= 1);
+            assert_eq!(changed.read(&world).count(), 0);
+            world.check().unwrap();
         }
     }
 

@@ -61,14 +61,18 @@ impl World {
         let registry = self.universe.registry();
         // SAFETY: the first time, of a bundle that was given to go into an entity.
         let taken = unsafe { bundle.take_values(registry, &mut |_, value| values.push(value)) };
-        let number = match taken.and_then(|()| self.bundles.number::<B>(registry)) {
-            Ok(number) => number,
+        let change = match taken.and_then(|()| self.bundles.number::<B>(registry)) {
+            Ok(number) => change(number),
             Err(error) => return Err(refused((bundle, values), error.into())),
         };
+        // Before any of the values is the world's.
+        if let Err(error) = self.check_change(archetype, change) {
+            return Err(refused((bundle, values), error));
+        }
         let shared = self.take_in(values);
         let mut bundle = Some(bundle);
         let result = self.sharing(&shared, |world| {
-            let edge = world.edge_among(archetype, row, entity, change(number), &shared)?;
+            let edge = world.edge_among(archetype, row, entity, change, &shared)?;
             let write = |chunk: &Chunk, row| {
                 if let Some(bundle) = bundle.take() {
                     // SAFETY: a row of the edge's target that holds no values there.

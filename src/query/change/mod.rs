@@ -8,12 +8,14 @@
 mod seen;
 mod ways;
 
+use std::collections::HashSet;
+
 use crate::archetype::Change;
 use crate::entity::Entity;
 use crate::fragment::panic::{after, first, note, resume};
 use crate::fragment::{Bundle, SharedFragment, Value};
 use crate::query::matches::{Match, MatchList};
-use crate::query::run::ChunkFilter;
+use crate::query::run::{ChunkFilter, Scope};
 use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryResources};
 use crate::world::compose::EdgeRef;
 use crate::world::runs::Fill;
@@ -110,8 +112,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// # Panics
     /// If a fragment's `drop` panics; all that match are gone then.
     #[doc(alias = "despawn")]
-    pub fn destroy(self) -> usize {
+    pub fn destroy(mut self) -> usize {
         if self.world.is_watched(DESTROYED) {
+            self.decide();
             let matches = self.matches.get().iter();
             let archetypes = matches.map(|known| (known, NOWHERE)).collect();
             let going = self.going(DESTROYED, archetypes);
@@ -162,8 +165,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// values.
     ///
     /// # Errors
-    /// A fragment stands in the bundle twice or is too large: then nothing has changed. No memory is
-    /// left: then some of the entities are done.
+    /// A fragment stands in the bundle twice or is too large: then no entity has changed. No memory is
+    /// left, or one of them has another value of a const shared fragment, which is to be given: then some of the entities
+    /// are done.
     ///
     /// # Panics
     /// If `bundle` panics: the entities before are done, the others unchanged. If the `drop` of a value
@@ -185,9 +189,13 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         self.add_all(bundle)
     }
 
-    fn add_all<B: Bundle>(self, bundle: impl FnMut(D::Item<'_>) -> B) -> Result<usize, WorldError> {
+    fn add_all<B: Bundle>(
+        mut self,
+        bundle: impl FnMut(D::Item<'_>) -> B,
+    ) -> Result<usize, WorldError> {
         let number = (self.world.bundles).number::<B>(self.world.universe.registry())?;
         if B::HAS_VALUES {
+            self.check(Change::Add(number))?;
             return self.one_by_one(bundle, |world, entity, bundle| world.add(entity, bundle));
         }
         self.alter(bundle, move |world, archetype| {
@@ -215,6 +223,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         come: impl FnMut(D::Item<'_>) -> Come,
     ) -> Result<usize, WorldError> {
         if self.world.is_watched(ADDED | REMOVED) {
+            self.decide();
             let going = self.going_along(|world, data| world.swap_edge::<Gone, Come>(data))?;
             return self.told(REMOVED, going, |change| change.swap_all::<Gone, Come>(come));
         }
@@ -222,13 +231,14 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     }
 
     fn swap_all<Gone: Bundle, Come: Bundle>(
-        self,
+        mut self,
         come: impl FnMut(D::Item<'_>) -> Come,
     ) -> Result<usize, WorldError> {
         let registry = self.world.universe.registry();
         let gone = self.world.bundles.number::<Gone>(registry)?;
         let change = Change::Swap(gone, self.world.bundles.number::<Come>(registry)?);
         if Come::HAS_VALUES {
+            self.check(change)?;
             let swap = |world: &mut World, entity, come| world.swap::<Gone, Come>(entity, come);
             return self.one_by_one(come, swap);
         }
@@ -251,6 +261,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     fn remove_told<Gone: Bundle>(mut self) -> Result<usize, WorldError> {
         let number = (self.world.bundles).number::<Gone>(self.world.universe.registry())?;
         if self.world.is_watched(REMOVED) {
+            self.decide();
             let going =
                 self.going_along(|world, data| world.edge_for(data, Change::Remove(number)))?;
             return self.told(REMOVED, going, |change| change.remove_all(number));
@@ -356,10 +367,11 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         self.ending((), |change, ()| change.move_told(other))
     }
 
-    fn move_told(self, other: &mut World) -> Result<usize, WorldError> {
+    fn move_told(mut self, other: &mut World) -> Result<usize, WorldError> {
         self.world.check_universe(other)?;
         let mut going = Vec::new();
         if self.world.is_watched(DESTROYED) {
+            self.decide();
             let matches = self.matches.get().iter();
             going = self.going(DESTROYED, matches.map(|known| (known, NOWHERE)).collect());
         }
@@ -373,6 +385,40 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
                 emigrate(world, other, matches.get(), &seen)
             })
         })
+    }
+
+    /// Refuses a change that could not be made of one of the archetypes.
+    fn check(&mut self, change: Change) -> Result<(), WorldError> {
+        for known in self.matches.get() {
+            if self.world.archetypes[known.archetype as usize].entities > 0 {
+                self.world.check_change(known.archetype, change)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the filter of chunks now, once for each chunk: what is told and what is done are to be the same.
+    fn decide(&mut self) {
+        let Some(filter) = self.seen.chunks.take() else {
+            return;
+        };
+        let (world, matches) = (&*self.world, self.matches.get());
+        let scope = Scope {
+            world,
+            since: self.seen.since,
+            version: self.seen.version,
+            filter: Some(&*filter),
+        };
+        let mut seen = HashSet::new();
+        for known in matches {
+            let archetype = &world.archetypes[known.archetype as usize];
+            let chunks = archetype.chunks.iter();
+            let chunks = chunks.filter(|chunk| scope.view(known, archetype, chunk).is_some());
+            seen.extend(chunks.map(|chunk| chunk.run.first()));
+        }
+        drop(filter);
+        let decided = move |chunk: &ChunkView<'_>| seen.contains(&chunk.chunk.run.first());
+        self.seen.chunks = Some(Box::new(decided));
     }
 
     /// The rows that are seen of archetypes that are watched for `kind`, each with the archetype that its

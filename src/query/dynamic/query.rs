@@ -9,7 +9,6 @@ use crate::query::dynamic::resources::DynamicResources;
 use crate::query::dynamic::run::DynamicRun;
 use crate::query::requirements::Mask;
 use crate::query::{QueryError, Requirements};
-use crate::sync::atomic::Ordering;
 use crate::world::World;
 
 /// A query that was put together at run time, to keep: what it lends and sees, and the archetypes that match,
@@ -175,11 +174,7 @@ impl DynamicQuery {
             return Err(QueryError::OtherUniverse);
         }
         self.update(world);
-        // Ordering: Relaxed, as in `World::version`.
-        let version = world
-            .version
-            .fetch_add(1, Ordering::Relaxed)
-            .wrapping_add(1);
+        let version = world.begin_version();
         let runs = version.wrapping_sub(self.since);
         let since = version.wrapping_sub(runs.min(LONG_AGO));
         self.since = version;

@@ -91,7 +91,8 @@ pub enum SnapshotError {
     },
     /// A fragment that could be switched off cannot be here.
     #[error(
-        "{name} is switched on and off in the snapshot: register it with `register_enableable`"
+        "{name} is switched on and off in the snapshot: register it with `register_enableable`, or call \
+         `make_enableable` for what is defined at run time"
     )]
     NotEnableable {
         /// The fragment's name.

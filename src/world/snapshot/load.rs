@@ -19,7 +19,8 @@ impl World {
     /// the fragments are registered that the file has: by the same names, with the same sizes and alignments.
     ///
     /// Ids are the same, with their versions; handles that were dead are dead. Entities lie in the same order,
-    /// in chunks that are as full as they were. All values count as changed.
+    /// in chunks that are as full as they were; those that had room for more, because a change of all their entities let
+    /// them stay where they lay, are cut up. All values count as changed.
     ///
     /// The file is read through a mapping, and all of it is checked first. If somebody changes it meanwhile, values may
     /// be what he writes; if he makes it shorter, the system may end the program. (Who can not be sure reads the file, and

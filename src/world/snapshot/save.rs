@@ -23,7 +23,8 @@ impl World {
     /// [loaded](Self::load).
     ///
     /// Not saved: names of entities, resources, versions of changes; entities that are reserved and not
-    /// built, and those of other worlds, whose handles are dead in the loaded world.
+    /// built, and those of other worlds, whose handles are dead in the loaded world; and, where compositions began
+    /// with different values of a chunk fragment, all but the one given last: the chunks that come begin with that.
     ///
     /// O(bytes). The file gets its name when it is whole and on the disk; one that was there under the name
     /// stays until then, and its permissions for ever; of calls that save to one file at once, the last one's stays.

@@ -49,6 +49,9 @@ struct Options {
     trace: Option<String>,
 }
 
+/// The options, each with a value.
+const FLAGS: [&str; 5] = ["--frames", "--boids", "--svg", "--dot", "--trace"];
+
 fn options() -> Result<Option<Options>, String> {
     let mut options = Options::default();
     let number = |flag: &str, value: &str| {
@@ -60,14 +63,16 @@ fn options() -> Result<Option<Options>, String> {
         if flag == "--help" || flag == "-h" {
             return Ok(None);
         }
+        if !FLAGS.contains(&flag.as_str()) {
+            return Err(format!("{flag}: no such option; see --help"));
+        }
         let value = args.next().ok_or(format!("{flag}: a value is missing"))?;
         match flag.as_str() {
             "--frames" => options.frames = Some(number(&flag, &value)?),
             "--boids" => options.boids = Some(number(&flag, &value)?),
             "--svg" => options.svg = Some(value),
             "--dot" => options.dot = Some(value),
-            "--trace" => options.trace = Some(value),
-            _ => return Err(format!("{flag}: no such option; see --help")),
+            _ => options.trace = Some(value),
         }
     }
     Ok(Some(options))

@@ -189,7 +189,11 @@ impl Archetype {
         if was_open {
             self.close(position);
         }
+        let others = self.groups[group as usize].chunks > 0;
         let chunk = &mut self.chunks[position as usize];
+        if chunk.is_folded() && others {
+            chunk.unfold(&self.columns, self.least_capacity);
+        }
         chunk.group = group;
         chunk.filled(version);
         self.groups[group as usize].chunks += 1;

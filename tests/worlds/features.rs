@@ -566,7 +566,7 @@ fn statistics_add_up_and_an_entity_costs_little_more_than_its_values() {
     assert!(stats.occupancy() > 0.95);
     let text = stats.to_string();
     assert!(
-        text.contains("1000010 entities of 2 compositions") && text.contains("f32"),
+        text.contains("entities: 1000010; compositions that have some: 2") && text.contains("f32"),
         "{text}"
     );
     assert_eq!(World::new().stats().occupancy(), 1.0);

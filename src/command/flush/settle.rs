@@ -17,9 +17,9 @@ pub(super) fn settle(world: &mut World, works: Vec<Work>) {
             None if leaving == 0 => continue,
             None => data.shrunk(universe, world.number, work.chunk, leaving, version),
             Some(to) if to.target == work.archetype => {
-                data.regroup(work.chunk, to.group, version);
                 // It was counted when it was planned.
                 data.groups[to.group as usize].chunks -= 1;
+                data.regroup(work.chunk, to.group, version);
                 let chunk = &data.chunks[work.chunk as usize];
                 if !chunk.is_full() {
                     data.open(work.chunk);

@@ -4,6 +4,8 @@
 #[expect(dead_code, reason = "the dice only")]
 mod support;
 
+mod changes;
 mod dynamic;
 mod lookups;
 mod rows;
+mod stretches;

@@ -118,7 +118,16 @@ impl<'a> Destination<'a> {
         let bytes = text.as_bytes();
         let written = match self.target {
             Target::Output => return show(text),
-            Target::File(path) => whole_file::replace(&path, |file| file.write_all(bytes)),
+            Target::File(path) => {
+                let replaced = whole_file::replace(&path, |file| file.write_all(bytes));
+                match replaced.as_ref().map_err(std::io::Error::kind) {
+                    // No file can be put beside it, or none with so long a name: it could be opened, so it is written to.
+                    Err(ErrorKind::PermissionDenied | ErrorKind::InvalidFilename) => {
+                        fs::write(&path, bytes)
+                    }
+                    _ => replaced,
+                }
+            }
             Target::Stream(mut file) => file.write_all(bytes),
         };
         written.map_err(|source| CliError::File {
@@ -159,5 +168,21 @@ impl Screen {
                 Ok(())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_be_opened_is_written_though_no_name_is_left_for_another_file() {
+        let path = std::env::temp_dir().join(format!("{:d<255}", std::process::id()));
+        for text in ["one", "two"] {
+            let [file] = Destination::open_all([Some(&*path)]).unwrap();
+            file.unwrap().write(text).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        fs::remove_file(&path).unwrap();
     }
 }

@@ -140,18 +140,6 @@ impl<'a> Cursor<'a> {
         unsafe { core::slice::from_raw_parts(self.next, self.end.offset_from_unsigned(self.next)) }
     }
 
-    /// Whether the next [`STRETCH`] of the list are this archetype and those that follow on it.
-    #[inline(always)]
-    pub(crate) fn is_at_stretch(&self, archetype: u32) -> bool {
-        // The list ascends: between the two nothing is left out.
-        match self.left().first_chunk::<STRETCH>() {
-            Some([first, .., last]) => {
-                first.archetype == archetype && last.archetype - archetype == STRETCH as u32 - 1
-            }
-            None => false,
-        }
-    }
-
     /// The next of the list.
     ///
     /// # Safety
@@ -182,6 +170,35 @@ impl<'a> Cursor<'a> {
         // SAFETY: no more than are left.
         self.next = unsafe { self.next.add(passed) };
         found
+    }
+}
+
+/// What walks lists of archetypes: a cursor, several of them side by side, or nothing.
+#[doc(hidden)]
+pub trait Walk {
+    /// Whether the next [`STRETCH`] are this archetype and those that follow on it, so that they need not be asked for
+    /// one by one.
+    fn is_at_stretch(&self, archetype: u32) -> bool;
+}
+
+impl Walk for Cursor<'_> {
+    #[inline(always)]
+    fn is_at_stretch(&self, archetype: u32) -> bool {
+        // The list ascends: between the two nothing is left out.
+        match self.left().first_chunk::<STRETCH>() {
+            Some([first, .., last]) => {
+                first.archetype == archetype && last.archetype - archetype == STRETCH as u32 - 1
+            }
+            None => false,
+        }
+    }
+}
+
+/// No list: all archetypes.
+impl Walk for () {
+    #[inline(always)]
+    fn is_at_stretch(&self, _: u32) -> bool {
+        true
     }
 }
 

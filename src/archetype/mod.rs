@@ -42,7 +42,7 @@ pub(crate) use directory::{ARCHETYPES, Finder, ROWS_PER_CHUNK, WorldMark, place}
 pub(crate) use draft::Draft;
 pub(crate) use edge::{Carry, Change, Edge, Edges};
 pub(crate) use gaps::Move;
-pub(crate) use having::{Cursor, Having, HavingLists, Lists, NO_COLUMN, STRETCH};
+pub(crate) use having::{Cursor, Having, HavingLists, Lists, NO_COLUMN, STRETCH, Walk};
 pub(crate) use mover::{Carrier, Mover};
 pub(crate) use refit::{Refit, Refitting};
 pub(crate) use runs::{Rows, copy_bits, copy_rows};

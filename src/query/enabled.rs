@@ -4,7 +4,7 @@ use core::convert::Infallible;
 use core::fmt;
 use core::marker::PhantomData;
 
-use crate::archetype::{Chunk, Cursor, Lists};
+use crate::archetype::{Chunk, Cursor, Lists, Walk};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
 use crate::query::masks::enabled_word;
 use crate::query::{ChunkView, QueryData, QueryError, Requirements};
@@ -159,12 +159,28 @@ impl fmt::Debug for Bits<'_> {
     }
 }
 
+/// Walks the archetypes that have a fragment.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct SwitchCursor<'a> {
+    cursor: Cursor<'a>,
+    id: FragmentId,
+}
+
+impl Walk for SwitchCursor<'_> {
+    /// Never: each archetype is asked whether the fragment can be switched there.
+    #[inline(always)]
+    fn is_at_stretch(&self, _: u32) -> bool {
+        false
+    }
+}
+
 // SAFETY: says that it switches the fragment, and lends its bits as atomics.
 unsafe impl<T: Fragment> QueryData for Enabled<T> {
     type Item<'w> = Switch<'w>;
     type Slices<'w> = Switches<'w>;
     type Ids = FragmentId;
-    type Cursors<'a> = (Cursor<'a>, FragmentId);
+    type Cursors<'a> = SwitchCursor<'a>;
     type Columns = FragmentId;
     type Fetch<'w> = Bits<'w>;
 
@@ -183,13 +199,17 @@ unsafe impl<T: Fragment> QueryData for Enabled<T> {
     }
 
     fn cursors<'a>(&id: &FragmentId, lists: Lists<'a>) -> Self::Cursors<'a> {
-        (lists.cursor(id), id)
+        SwitchCursor {
+            cursor: lists.cursor(id),
+            id,
+        }
     }
 
     #[inline(always)]
-    fn columns((cursor, id): &mut Self::Cursors<'_>, archetype: u32) -> Option<FragmentId> {
+    fn columns(cursors: &mut Self::Cursors<'_>, archetype: u32) -> Option<FragmentId> {
         // A composition that is older than the switch has none.
-        cursor.find(archetype)?.switchable.then_some(*id)
+        let entry = cursors.cursor.find(archetype)?;
+        entry.switchable.then_some(cursors.id)
     }
 
     #[inline]

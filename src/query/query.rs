@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
-use crate::archetype::{Cursor, Having, LONG_AGO, Lists, STRETCH};
+use crate::archetype::{Cursor, Having, LONG_AGO, Lists, STRETCH, Walk};
 use crate::entity::Entity;
 use crate::query::lookup::lend;
 use crate::query::matches::{Match, MatchList};
@@ -88,7 +88,7 @@ impl<D: QueryData, F: QueryFilter> Matches<'_, D, F> {
             let start = start.archetype;
             // Mostly archetypes that have something follow on each other, and have what else is asked for too: then so
             // many are compared by their first and last.
-            if end.archetype - start == STRETCH as u32 - 1 && D::is_at_stretch(&data, start) {
+            if end.archetype - start == STRETCH as u32 - 1 && data.is_at_stretch(start) {
                 for archetype in (0..STRETCH as u32).map(|at| start + at) {
                     // SAFETY: all have been said to be there.
                     let data = unsafe { D::take_columns(&mut data) };

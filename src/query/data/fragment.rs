@@ -34,11 +34,6 @@ unsafe impl<T: Fragment> QueryData for &T {
     }
 
     #[inline(always)]
-    fn is_at_stretch(cursor: &Cursor<'_>, archetype: u32) -> bool {
-        cursor.is_at_stretch(archetype)
-    }
-
-    #[inline(always)]
     unsafe fn take_columns(cursor: &mut Cursor<'_>) -> u32 {
         // SAFETY: the caller's.
         unsafe { cursor.take() }.offset
@@ -104,11 +99,6 @@ unsafe impl<T: Fragment> QueryData for &mut T {
     #[inline(always)]
     fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<At> {
         at(cursor, archetype)
-    }
-
-    #[inline(always)]
-    fn is_at_stretch(cursor: &Cursor<'_>, archetype: u32) -> bool {
-        cursor.is_at_stretch(archetype)
     }
 
     #[inline(always)]

@@ -28,11 +28,6 @@ unsafe impl QueryData for Entity {
     }
 
     #[inline(always)]
-    fn is_at_stretch((): &(), _: u32) -> bool {
-        true
-    }
-
-    #[inline(always)]
     unsafe fn take_columns((): &mut ()) {}
 
     #[inline(always)]

@@ -41,11 +41,6 @@ unsafe impl<T: Fragment> QueryData for Has<T> {
     }
 
     #[inline(always)]
-    fn is_at_stretch(cursor: &Cursor<'_>, archetype: u32) -> bool {
-        cursor.is_at_stretch(archetype)
-    }
-
-    #[inline(always)]
     unsafe fn take_columns(cursor: &mut Cursor<'_>) -> bool {
         // SAFETY: the caller's.
         let _ = unsafe { cursor.take() };

@@ -10,7 +10,7 @@ mod tuple;
 use core::hint::assert_unchecked;
 use core::ptr;
 
-use crate::archetype::{Cursor, Having, Lists, NO_COLUMN};
+use crate::archetype::{Cursor, Having, Lists, NO_COLUMN, Walk};
 use crate::fragment::FragmentRegistry;
 use crate::memory;
 use crate::query::{ChunkView, QueryError, Requirements};
@@ -44,7 +44,7 @@ pub unsafe trait QueryData {
     type Ids: Clone + Send + Sync;
     /// Walks the archetypes that have them.
     #[doc(hidden)]
-    type Cursors<'a>;
+    type Cursors<'a>: Walk;
     /// Where they lie in the chunks of an archetype.
     #[doc(hidden)]
     type Columns: Copy + Send + Sync;
@@ -71,19 +71,10 @@ pub unsafe trait QueryData {
     #[doc(hidden)]
     fn columns(cursors: &mut Self::Cursors<'_>, archetype: u32) -> Option<Self::Columns>;
 
-    /// Whether this archetype and those that follow on it, as many as make a stretch, are the next that have all that is
-    /// lent.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn is_at_stretch(cursors: &Self::Cursors<'_>, archetype: u32) -> bool {
-        let _ = (cursors, archetype);
-        false
-    }
-
     /// Finds the fragments in the next archetype, without asking which it is.
     ///
     /// # Safety
-    /// It is one of a stretch.
+    /// It is one of a stretch that the cursors have said to be at.
     #[doc(hidden)]
     #[inline(always)]
     unsafe fn take_columns(cursors: &mut Self::Cursors<'_>) -> Self::Columns {

@@ -33,11 +33,6 @@ unsafe impl<T: Fragment> QueryData for Option<&T> {
     }
 
     #[inline(always)]
-    fn is_at_stretch(cursor: &Cursor<'_>, archetype: u32) -> bool {
-        cursor.is_at_stretch(archetype)
-    }
-
-    #[inline(always)]
     unsafe fn take_columns(cursor: &mut Cursor<'_>) -> At {
         // SAFETY: the caller's.
         At::of(unsafe { cursor.take() })
@@ -93,11 +88,6 @@ unsafe impl<T: Fragment> QueryData for Option<&mut T> {
     #[inline(always)]
     fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<At> {
         Some(anywhere(cursor, archetype))
-    }
-
-    #[inline(always)]
-    fn is_at_stretch(cursor: &Cursor<'_>, archetype: u32) -> bool {
-        cursor.is_at_stretch(archetype)
     }
 
     #[inline(always)]

@@ -38,11 +38,6 @@ macro_rules! shared {
             }
 
             #[inline(always)]
-            fn is_at_stretch(cursor: &Cursor<'_>, archetype: u32) -> bool {
-                cursor.is_at_stretch(archetype)
-            }
-
-            #[inline(always)]
             unsafe fn take_columns(cursor: &mut Cursor<'_>) -> InCommon {
                 // SAFETY: the caller's.
                 InCommon(unsafe { cursor.take() }.offset)
@@ -101,11 +96,6 @@ unsafe impl<T: Fragment + Clone> QueryData for PerChunk<T> {
     #[inline(always)]
     fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> Option<InCommon> {
         Some(InCommon(at(cursor, archetype)?.offset))
-    }
-
-    #[inline(always)]
-    fn is_at_stretch(cursor: &Cursor<'_>, archetype: u32) -> bool {
-        cursor.is_at_stretch(archetype)
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Tuples: each part is lent as by itself.
 
-use crate::archetype::Lists;
+use crate::archetype::{Lists, Walk};
 use crate::fragment::FragmentRegistry;
 use crate::query::data::{QueryData, ReadOnly};
 use crate::query::{ChunkView, QueryError, Requirements};
@@ -31,11 +31,6 @@ macro_rules! tuple {
             #[inline(always)]
             fn columns(cursors: &mut Self::Cursors<'_>, archetype: u32) -> Option<Self::Columns> {
                 Some(($($data::columns(&mut cursors.$at, archetype)?,)*))
-            }
-
-            #[inline(always)]
-            fn is_at_stretch(cursors: &Self::Cursors<'_>, archetype: u32) -> bool {
-                true $(&& $data::is_at_stretch(&cursors.$at, archetype))*
             }
 
             #[inline(always)]
@@ -83,6 +78,13 @@ macro_rules! tuple {
         }
         // SAFETY: no part writes.
         unsafe impl<$($data: ReadOnly),*> ReadOnly for ($($data,)*) {}
+
+        impl<$($data: Walk),*> Walk for ($($data,)*) {
+            #[inline(always)]
+            fn is_at_stretch(&self, archetype: u32) -> bool {
+                true $(&& self.$at.is_at_stretch(archetype))*
+            }
+        }
     };
 }
 

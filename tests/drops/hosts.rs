@@ -66,3 +66,43 @@ fn an_observer_that_panics_leaves_the_entity_with_its_object() {
     assert_eq!(hosts.take_orphans().len(), 1);
     assert_eq!(count.get(), 0);
 }
+
+#[test]
+fn entities_that_have_exchanged_their_objects_hand_back_their_own() {
+    let count = Count::default();
+    let mut world = World::new();
+    Hosts::<Brittle>::install(&mut world).unwrap();
+    let ants: Vec<_> = (0..4).map(|n| world.create((n,)).unwrap()).collect();
+    for (n, &ant) in (0..).zip(&ants) {
+        Hosts::attach(&mut world, ant, count.brittle(n)).unwrap();
+    }
+    world
+        .query::<&mut HostOf<Brittle>, ()>()
+        .unwrap()
+        .run()
+        .for_each_chunk(|_, of| of.swap(0, 1));
+    // One is given another object, two go: those that were theirs are handed back.
+    Hosts::attach(&mut world, ants[0], count.brittle(9)).unwrap();
+    assert_eq!(orphans(&mut world), [0]);
+    world.destroy(ants[1]).unwrap();
+    assert_eq!(orphans(&mut world), [1]);
+    world.destroy_slice(&ants);
+    let mut last = orphans(&mut world);
+    last.sort_unstable();
+    assert_eq!(last, [2, 3, 9]);
+    assert_eq!(count.get(), 0);
+    assert!(
+        world
+            .resources()
+            .get::<Hosts<Brittle>>()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+/// The objects whose entities are gone.
+fn orphans(world: &mut World) -> Vec<u32> {
+    let hosts = world.resources_mut().get_mut::<Hosts<Brittle>>().unwrap();
+    let orphans = hosts.take_orphans();
+    orphans.iter().map(|object| *object.0).collect()
+}

@@ -10,6 +10,9 @@ use crate::query::QueryError;
 use crate::world::{World, WorldError, new_identity};
 
 /// A fragment: the object of a host that an entity stands for. See [`Hosts`].
+///
+/// It belongs to one entity: where two have exchanged theirs, nothing is copied for either, and when one goes its own
+/// object is looked for among all, O(objects).
 pub struct HostOf<H> {
     slot: u32,
     object: PhantomData<fn() -> H>,
@@ -176,10 +179,10 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         };
         let hosts = Self::of(world);
         if there {
-            hosts.slots[slot as usize].taken = Some((entity, object));
             if let Some(before) = before {
                 hosts.orphan(entity, before);
             }
+            hosts.slots[slot as usize].taken = Some((entity, object));
             resume(panicked);
             return Ok(slot);
         }
@@ -201,17 +204,22 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         }
     }
 
-    /// The entity of a slot is gone. A copy of it, or one that stood for an object of earlier hosts, names a slot that
-    /// is not its own.
+    /// The entity of an object is gone, which named this slot. It may not be its own: a copy, one that stood for an
+    /// object of earlier hosts, or one that was exchanged with another; then all slots are looked through.
     fn orphan(&mut self, entity: Entity, slot: u32) {
-        let Some(place) = self.slots.get_mut(slot as usize) else {
-            return;
+        let owned = |slot: &Slot<H>| matches!(slot.taken, Some((owner, _)) if owner == entity);
+        let slot = match self.slots.get(slot as usize) {
+            Some(place) if owned(place) => slot as usize,
+            _ => match self.slots.iter().position(owned) {
+                Some(own) => own,
+                None => return,
+            },
         };
-        if let Some((_, object)) = place.taken.take_if(|(owner, _)| *owner == entity) {
-            place.stamp = 0;
-            self.orphans.push(object);
-            self.free.push(slot);
-        }
+        let place = &mut self.slots[slot];
+        place.stamp = 0;
+        self.orphans
+            .extend(place.taken.take().map(|(_, object)| object));
+        self.free.push(slot as u32);
     }
 
     /// An object. O(1).

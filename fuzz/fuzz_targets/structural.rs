@@ -4,8 +4,9 @@
 //! `tests/support/world_ops.rs`.
 //!
 //! Format of an input, and of the seeds in `corpus/structural`: operations one after the other. Each
-//! is a byte that names the world by its high bit and the operation by the others (modulo 47), and then its
-//! arguments, as `tests/support/world_bytes.rs` has them.
+//! is a byte that names the world by its high bit and the operation by the others (modulo 48), and then its
+//! arguments, as `tests/support/world_bytes.rs` has them. If the first is 96 or more but for its highest bit, the
+//! universe is ordered, and all is done twice: by several threads and by one.
 
 #![no_main]
 

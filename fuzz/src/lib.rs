@@ -25,7 +25,10 @@ mod world_recorded;
 mod world_recorder;
 
 use arbitrary::Unstructured;
-use world_ops::run;
+use world_ops::{WorldOp, run, run_ordered};
+
+/// A first byte from which on, without its highest bit, the universe is ordered.
+const ORDERED: u8 = 2 * world_bytes::OPS;
 
 /// More operations, or more entities, say nothing that fewer do not, and take longer: what is compared after
 /// each operation grows with them. Enough to fill a chunk of all fragments but the smallest.
@@ -40,6 +43,7 @@ const COMMANDS_ENTITIES: usize = 600;
 /// # Panics
 /// If a world and its naive one differ.
 pub fn structural(bytes: &[u8]) {
+    let kind = bytes.first();
     let mut bytes = Unstructured::new(bytes);
     let mut ops = Vec::new();
     let mut entities = 0;
@@ -51,7 +55,7 @@ pub fn structural(bytes: &[u8]) {
         entities += world_bytes::entities(op);
         ops.push((first >> 7, op));
     }
-    run(&ops);
+    run_as(kind, &ops);
 }
 
 /// Recorders' operations, and seldom others; the format of `bytes` stands in the target `commands`.
@@ -59,6 +63,7 @@ pub fn structural(bytes: &[u8]) {
 /// # Panics
 /// If a world and its naive one differ.
 pub fn commands(bytes: &[u8]) {
+    let kind = bytes.first();
     let mut bytes = Unstructured::new(bytes);
     let mut ops = Vec::new();
     let mut entities = 0;
@@ -77,5 +82,13 @@ pub fn commands(bytes: &[u8]) {
         entities += world_bytes::entities(op);
         ops.push((first >> 7, op));
     }
-    run(&ops);
+    run_as(kind, &ops);
+}
+
+/// Runs operations, in ordered universes if the first byte's lowest seven bits are above what an operation needs.
+fn run_as(kind: Option<&u8>, ops: &[(u8, WorldOp)]) {
+    match kind {
+        Some(first) if first & 0x7f >= ORDERED => run_ordered(ops),
+        _ => run(ops),
+    }
 }

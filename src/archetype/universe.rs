@@ -72,7 +72,7 @@ pub struct Universe {
     /// Ids do not depend on threads.
     ordered: bool,
     /// Below this claim word no slot is free, in an ordered universe.
-    lowest: AtomicU32,
+    pub(crate) lowest: AtomicU32,
 }
 
 impl Universe {
@@ -109,14 +109,20 @@ impl Universe {
     #[must_use]
     pub fn ordered() -> Self {
         let chunks = ChunkOptions::new().retain(RETAIN);
-        let made = Self::parts(&IndexOptions::new(), &chunks).and_then(|p| Self::on(p, false));
-        match made {
-            Ok(mut universe) => {
-                universe.ordered = true;
-                universe
-            }
+        match Self::ordered_with(&IndexOptions::new(), &chunks) {
+            Ok(universe) => universe,
             Err(error) => panic!("no address space for a universe: {error}"),
         }
+    }
+
+    /// An [ordered](Self::ordered) universe whose index and allocator have these options.
+    ///
+    /// # Errors
+    /// What the system said, if it has no address space left.
+    pub fn ordered_with(index: &IndexOptions, chunks: &ChunkOptions) -> io::Result<Self> {
+        let mut universe = Self::with(index, chunks)?;
+        universe.ordered = true;
+        Ok(universe)
     }
 
     /// Gives the memory back that the last universe left for the next one; whether there was one.
@@ -343,6 +349,25 @@ impl Universe {
             .min();
         if let Some(lowest) = lowest {
             self.look_from(lowest);
+        }
+    }
+
+    /// What is wrong with the order, if it is an ordered universe and no recorder is open: slots that a thread keeps for
+    /// itself, or that are free where nobody would look for them.
+    pub(crate) fn out_of_order(&self) -> Option<String> {
+        if !self.ordered {
+            return None;
+        }
+        let kept = self.index.kept();
+        // Ordering: Relaxed: nothing changes meanwhile.
+        let lowest = self.lowest.load(Ordering::Relaxed);
+        let passed_by = self.index.first_free_word().filter(|&free| free < lowest);
+        match passed_by {
+            _ if kept > 0 => Some(format!("threads keep {kept} free slots for themselves")),
+            Some(free) => Some(format!(
+                "slots of word {free} are free, and are looked for from word {lowest} on"
+            )),
+            None => None,
         }
     }
 

@@ -528,7 +528,7 @@ impl Machine {
     }
 
     /// All that can be saved.
-    fn plain_options(&self) -> SnapshotOptions {
+    pub(crate) fn plain_options(&self) -> SnapshotOptions {
         let registry = self.universe.registry();
         // These would stay in a hash, because they can be hashed.
         let others = [Kind::Guard, Kind::Weather].map(|kind| id(kind, registry));

@@ -3,12 +3,16 @@
 //! Operations say what recorders are to record, their *scripts*; [`WorldOp::Record`](crate::world_ops::WorldOp)
 //! lets threads do it. `world_recorder.rs` is one of them at work, `world_recorded.rs` says what must come out.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
+
+use megachunk::command::FlushReport;
+use megachunk::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::world_fragments::{Fused, Guard, Kind};
 use crate::world_naive::{Naive, Refusal};
-use crate::world_ops::{Machine, fused};
+use crate::world_ops::{Hands, Machine, fused};
 use crate::world_recorded::{Act, MIDDLE, Replay, Segment, Tally};
 use crate::world_recorder::{Desk, Done, Prototypes, Recorder};
 
@@ -101,11 +105,25 @@ impl Machine {
             given: Arc::new(self.model.given.clone()),
         };
         let prototypes = self.prototypes_of(&scripts);
-        let threads = 1 + usize::from(threads) % 4;
-        let parallel = self.worlds[self.at].parallel_commands();
+        let (threads, together) = match self.hands {
+            Hands::One => (1, false),
+            _ => (1 + usize::from(threads) % 4, together),
+        };
+        let ordered = self.is_ordered();
+        let world = &self.worlds[self.at];
+        let parallel = match ordered {
+            true => world.parallel_commands_for(scripts.len()),
+            false => world.parallel_commands(),
+        };
         // Which of several threads opens first is chance: then no two keys are the same.
         let alone = threads == 1 || together;
         let key = |at: usize| match alone {
+            // Pieces of work have a key of their own.
+            _ if ordered => {
+                let mine = (scripts[at].key, at);
+                let before = scripts.iter().zip(0..).map(|(script, at)| (script.key, at));
+                before.filter(|before| *before < mine).count() as u64
+            }
             true => scripts[at].key(),
             false => u64::from(scripts[at].key) << 16 | (at as u64 ^ 0xff),
         };
@@ -294,7 +312,13 @@ impl Machine {
     pub(crate) fn flush(&mut self, fuse: u8) {
         self.log.lock().unwrap().clear();
         let (at, world) = (self.at, &mut self.worlds[self.at]);
-        let flushed = fused(&self.ledger, fuse, || world.flush());
+        let flushed = match self.hands {
+            Hands::AsSaid => fused(&self.ledger, fuse, || world.flush()),
+            // Which thread meets a fuse is chance.
+            Hands::Many => Ok(flush_by(&pools()[1], world)),
+            Hands::One => Ok(flush_by(&pools()[0], world)),
+        };
+        let ordered = self.is_ordered();
         self.named[at] = false;
         let events = std::mem::take(&mut *self.log.lock().unwrap());
         if matches!(flushed, Err(Fused::Clone)) {
@@ -314,6 +338,21 @@ impl Machine {
             let clean = report.dead == 0 && report.refused.is_empty();
             assert_eq!(report.is_clean(), clean);
             assert_eq!(Tally::of(&report), expected);
+            assert!(!ordered || report.by_chance == 0, "ids by chance");
         }
     }
+}
+
+/// Threads that flush: one, and several.
+fn pools() -> &'static [ThreadPool; 2] {
+    static POOLS: OnceLock<[ThreadPool; 2]> = OnceLock::new();
+    let pool = |threads| ThreadPoolBuilder::new().num_threads(threads).build();
+    POOLS.get_or_init(|| [1, 4].map(|threads| pool(threads).unwrap()))
+}
+
+/// A flush by the threads of a pool; tags that this thread has made may end there.
+fn flush_by(pool: &ThreadPool, world: &mut World) -> FlushReport {
+    let (report, made) = pool.install(|| (world.flush(), Guard::take()));
+    Guard::put(made);
+    report
 }

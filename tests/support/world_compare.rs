@@ -8,7 +8,7 @@ use crate::world_fragments::{
     Awake, Counted, Guard, Kind, Matrix, Page, Small, Species, Switch, Tag, Team, Text, Weather,
 };
 use crate::world_naive::{Refusal, Row};
-use crate::world_ops::{Machine, WORLDS};
+use crate::world_ops::{Machine, Stand, WORLDS};
 use crate::world_probes;
 use crate::world_recorded::{Act, Event};
 
@@ -136,6 +136,21 @@ impl Machine {
                 .map(|w| w.value);
             assert_eq!(weather.is_some(), row.has(Kind::Weather));
             assert!(weather.is_none_or(|weather| self.weathers.contains(&weather)));
+        }
+    }
+
+    pub(crate) fn stand(&self) -> Stand {
+        let options = self.plain_options();
+        let worlds = [0, 1].map(|at| &self.worlds[at]);
+        Stand {
+            given: self.model.given.clone(),
+            hashes: worlds.map(|world| world.state_hash_with(&options).unwrap()),
+            rows: worlds.map(|world| {
+                let mut rows = Vec::new();
+                let mut all = world.read::<Entity, ()>().unwrap();
+                all.for_each(|entity| rows.push(entity));
+                rows
+            }),
         }
     }
 

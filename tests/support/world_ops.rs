@@ -237,10 +237,16 @@ pub(crate) enum WorldOp {
     },
 }
 
-/// A universe that costs little to make: huge pages would be cleared for a handful of entities.
-pub(crate) fn universe() -> Universe {
+/// Options that cost little: huge pages would be cleared for a handful of entities.
+fn options() -> (IndexOptions, ChunkOptions) {
     let (index, chunks) = (IndexOptions::new(), ChunkOptions::new());
-    Universe::with(&index.huge_pages(false), &chunks.huge_pages(false)).unwrap()
+    (index.huge_pages(false), chunks.huge_pages(false))
+}
+
+/// A universe that costs little to make.
+pub(crate) fn universe() -> Universe {
+    let (index, chunks) = options();
+    Universe::with(&index, &chunks).unwrap()
 }
 
 /// Runs operations, each on the world whose number stands before it (modulo their number).
@@ -248,16 +254,47 @@ pub(crate) fn universe() -> Universe {
 /// # Panics
 /// As soon as the worlds and the model disagree.
 pub(crate) fn run(ops: &[(u8, WorldOp)]) {
-    let mut machine = Machine::new().unwrap();
-    for (number, &(world, op)) in ops.iter().enumerate() {
-        machine.at = usize::from(world) % WORLDS;
-        machine.step(op);
-        machine.compare(number);
+    Machine::new(universe(), Hands::AsSaid).run(ops);
+}
+
+/// Runs operations in two ordered universes: with as many threads as they say and a flush by several, and all by one
+/// thread.
+///
+/// # Panics
+/// As soon as worlds and model disagree, and if the two universes differ in an id, a value, or the order of rows.
+pub(crate) fn run_ordered(ops: &[(u8, WorldOp)]) {
+    let (index, chunks) = options();
+    let [many, one] = [Hands::Many, Hands::One].map(|hands| {
+        let universe = Universe::ordered_with(&index, &chunks).unwrap();
+        Machine::new(universe, hands).run(ops)
+    });
+    for (step, (many, one)) in many.iter().zip(&one).enumerate() {
+        assert_eq!(many, one, "after step {step}, {:?}", ops[step]);
     }
-    machine.finish();
+}
+
+/// Whose work it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hands {
+    /// As operations say; the universe is not ordered.
+    AsSaid,
+    /// As operations say, in an ordered universe; flushes are by several threads.
+    Many,
+    /// One thread's, in an ordered universe.
+    One,
+}
+
+/// How worlds stand after a step: ids that have been given out, hashes, and the entities of each world in the order of
+/// their rows.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Stand {
+    pub(crate) given: Vec<Entity>,
+    pub(crate) hashes: [u64; WORLDS],
+    pub(crate) rows: [Vec<Entity>; WORLDS],
 }
 
 pub(crate) struct Machine {
+    pub(crate) hands: Hands,
     pub(crate) universe: Arc<Universe>,
     pub(crate) worlds: Vec<World>,
     pub(crate) watches: Vec<Watch>,
@@ -283,15 +320,15 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    fn new() -> Result<Self, Box<dyn std::error::Error>> {
-        let universe = Arc::new(universe());
-        register(&universe)?;
-        let worlds: Vec<World> = (0..WORLDS)
-            .map(|_| World::of(&universe))
-            .collect::<Result<_, _>>()?;
-        Ok(Self {
-            watches: worlds.iter().map(Watch::new).collect::<Result<_, _>>()?,
-            queries: world_probes::all(&worlds[0])?,
+    fn new(universe: Universe, hands: Hands) -> Self {
+        let universe = Arc::new(universe);
+        register(&universe).unwrap();
+        let worlds: Vec<World> = (0..WORLDS).map(|_| World::of(&universe).unwrap()).collect();
+        let watches = worlds.iter().map(Watch::new);
+        Self {
+            hands,
+            watches: watches.collect::<Result<_, _>>().unwrap(),
+            queries: world_probes::all(&worlds[0]).unwrap(),
             universe,
             worlds,
             model: Naive::default(),
@@ -305,7 +342,27 @@ impl Machine {
             opened: 0,
             log: Arc::default(),
             calls: Arc::default(),
-        })
+        }
+    }
+
+    /// Runs operations; how the worlds of an ordered universe stood after each.
+    fn run(mut self, ops: &[(u8, WorldOp)]) -> Vec<Stand> {
+        let mut stands = Vec::new();
+        for (number, &(world, op)) in ops.iter().enumerate() {
+            self.at = usize::from(world) % WORLDS;
+            self.step(op);
+            self.compare(number);
+            if self.is_ordered() {
+                stands.push(self.stand());
+            }
+        }
+        self.finish();
+        stands
+    }
+
+    /// Whether ids are in order.
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.hands != Hands::AsSaid
     }
 
     fn step(&mut self, op: WorldOp) {

@@ -5,7 +5,7 @@
 //! worlds at once, then recorders are filled, then flushed, mostly.
 
 use crate::world_commands::CommandOp;
-use crate::world_ops::{WorldOp, run};
+use crate::world_ops::{WorldOp, run, run_ordered};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -208,6 +208,16 @@ proptest! {
     #[test]
     fn recorders_agree_with_the_naive_world(rounds in vec(round(), 1..8)) {
         run(&rounds.concat());
+    }
+
+    #[test]
+    fn ordered_worlds_agree_and_are_the_same_for_one_thread(ops in vec((0..5_u8, op()), 1..60)) {
+        run_ordered(&ops);
+    }
+
+    #[test]
+    fn ordered_recorders_agree_and_are_the_same_for_one_thread(rounds in vec(round(), 1..8)) {
+        run_ordered(&rounds.concat());
     }
 }
 

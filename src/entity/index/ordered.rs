@@ -143,6 +143,22 @@ impl EntityIndex {
         word
     }
 
+    /// Slots that are neither free nor an entity's, and have not retired: threads keep them. O(words). Exact while nothing
+    /// changes.
+    pub(crate) fn kept(&self) -> usize {
+        let core = &self.shared.core;
+        let used = core.opened() * WORDS_PER_BLOCK;
+        let taken = (0..used).map(|word| core.taken(word).count_ones() as usize);
+        taken.sum::<usize>() - self.count() - self.retired()
+    }
+
+    /// The first claim word, among those that were ever used, of which a slot is free. O(words). Exact while nothing
+    /// changes.
+    pub(crate) fn first_free_word(&self) -> Option<u32> {
+        let core = &self.shared.core;
+        (0..core.opened() * WORDS_PER_BLOCK).find(|&word| core.taken(word) != FULL)
+    }
+
     /// The claim words of which all slots are free, among those that were ever used, in order; and the first
     /// one that was not. O(words of spans where something is free), or O(words) if another thread changes hints
     /// meanwhile: one that ends may still give back what it kept. Exact while nobody creates or destroys.

@@ -73,7 +73,8 @@ impl World {
 impl Universe {
     /// Checks worlds, which must be all of this universe's, each as by [`World::check`]; and that nothing is
     /// lost between them: every chunk that is in use is one of theirs or of their recorders', and so is
-    /// every entity that has a place. No recorder may be open and no flush under
+    /// every entity that has a place; and that in an [ordered](Self::ordered) universe the lowest free index comes next.
+    /// No recorder may be open and no flush under
     /// way, and no other thread create or destroy meanwhile.
     ///
     /// ```
@@ -113,6 +114,10 @@ impl Universe {
                 "{in_use} chunks are in use, and worlds have {}",
                 held.chunks
             )
+        });
+        let disorder = self.out_of_order();
+        found.expect(disorder.is_none(), FlawPlace::Universe, || {
+            disorder.unwrap_or_default()
         });
         let living = self.index().iter();
         let placed = living.filter(|&entity| self.index().place_of(entity).is_some());
@@ -168,6 +173,28 @@ mod tests {
         // SAFETY: as above.
         unsafe { handle.write(entity) };
         world.check().unwrap();
+    }
+
+    #[test]
+    fn slots_that_are_kept_or_passed_by_in_an_ordered_universe_are_found() {
+        let universe = Universe::ordered();
+        let [first, second] = [(); 2].map(|()| universe.reserve().unwrap());
+        universe.check([]).unwrap();
+        // The usual way: the thread claims more than it needs.
+        let third = universe.index().reserve().unwrap();
+        assert!(universe.check([]).unwrap_err().to_string().contains("keep"));
+        universe.index().flush();
+        universe.check([]).unwrap();
+        for entity in [first, second, third] {
+            universe.index().destroy(entity).unwrap();
+        }
+        universe.index().flush();
+        universe.check([]).unwrap();
+        universe
+            .lowest
+            .store(1, crate::sync::atomic::Ordering::Relaxed);
+        let said = universe.check([]).unwrap_err().to_string();
+        assert!(said.contains("slots of word 0 are free"), "{said}");
     }
 
     #[test]

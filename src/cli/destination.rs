@@ -12,8 +12,8 @@ use super::CliError;
 use super::output::{show, tell};
 use crate::whole_file;
 
-/// Whether `path` means standard output.
-pub(super) fn is_standard_output(path: &Path) -> bool {
+/// Whether `path` means standard output, or input where something is read.
+pub(super) fn is_standard_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
@@ -84,7 +84,7 @@ impl<'a> Destination<'a> {
 
     fn open(path: &'a Path) -> Result<Self, CliError> {
         let opened = |path: &Path| {
-            if is_standard_output(path) {
+            if is_standard_stream(path) {
                 return Ok(Target::Output);
             }
             let target = whole_file::followed(path)?;

@@ -18,6 +18,7 @@ pub mod measure;
 mod output;
 pub mod replay;
 pub mod report;
+mod trace_named;
 pub mod workload;
 
 pub use error::CliError;

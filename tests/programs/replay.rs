@@ -1,7 +1,7 @@
 //! `megachunk replay` and `megachunk map` as one calls them: what they print, what they write, and
 //! how they fail.
 
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 #[cfg(unix)]
 use crate::support::closed;
@@ -245,8 +245,11 @@ fn replay_refuses_what_is_no_trace_with_its_line() {
         assert!(said.contains(path.to_str().unwrap()), "{said}");
         assert!(output.stdout.is_empty());
     }
-    let output = program().args(["replay", "no-such-file"]).output().unwrap();
-    assert!(failure(&output).contains("no-such-file: "));
+    let output = program()
+        .args(["replay", "no-such-file.trace"])
+        .output()
+        .unwrap();
+    assert!(failure(&output).contains("no-such-file.trace: "));
 }
 
 #[test]
@@ -396,4 +399,41 @@ fn map_runs_every_workload_and_refuses_an_unknown_trace() {
         said.contains("perl is neither a file nor one of python, gcc, node"),
         "{said}"
     );
+}
+
+#[test]
+fn a_trace_is_a_file_or_one_that_the_program_carries_or_comes_from_standard_input() {
+    let folder = folder("replay_named");
+    let path = written(&folder, "small.trace", SMALL);
+    let replay = |trace: &str, input: Stdio| {
+        let mut replay = program();
+        replay.args(["replay", trace, "--allocator", "naive", "--repeat", "1"]);
+        replay.args(["--events", "0..3"]).current_dir(&folder);
+        replay.stdin(input).output().unwrap()
+    };
+    for name in ["gcc", "trace:gcc"] {
+        let printed = success(&replay(name, Stdio::null()));
+        assert!(printed.starts_with("gcc: 1 thread, 3 events"), "{printed}");
+    }
+    let input = std::fs::File::open(path).unwrap().into();
+    let printed = success(&replay("-", input));
+    assert!(
+        printed.starts_with("standard input: 2 threads, 3 events"),
+        "{printed}"
+    );
+    // A file comes first.
+    written(&folder, "gcc", SMALL);
+    let printed = success(&replay("gcc", Stdio::null()));
+    assert!(printed.starts_with("gcc: 2 threads"), "{printed}");
+    for (trace, expected) in [
+        (
+            "perl",
+            "FILE: perl is neither a file nor one of python, gcc, node",
+        ),
+        ("perl.trace", "perl.trace"),
+        ("-", "standard input"),
+    ] {
+        let said = failure(&replay(trace, Stdio::null()));
+        assert!(said.contains(expected), "{said}");
+    }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::CliError;
-use super::destination::{Destination, Screen, is_standard_output};
+use super::destination::{Destination, Screen, is_standard_stream};
 use super::measure::{Cell, Machine, Pool, Span, available_memory, measure_cell};
 use super::report::{Report, Row, Section, Skipped};
 use super::workload::Registry;
@@ -83,7 +83,7 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
     let page = page.map_err(|error| CliError::Failed(error.to_string()))?;
     let html = html.map_or(Ok(()), |html| html.write(&page));
     json.and(html)?;
-    if !is_standard_output(&args.html) {
+    if !is_standard_stream(&args.html) {
         screen.show(&format!("Report: {}\n", args.html.display()))?;
     }
     let failed: Vec<_> = report.skipped.iter().filter(|row| row.failed).collect();

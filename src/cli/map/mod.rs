@@ -13,6 +13,7 @@ use clap::builder::PossibleValuesParser;
 use super::CliError;
 use super::destination::{Destination, Screen};
 use super::output::{grouped, plural};
+use super::trace_named::trace_named;
 use super::workload::Registry;
 use crate::trace::Trace;
 use crate::trace::replay::{Replay, ReplayError};
@@ -33,7 +34,8 @@ use workload::Workload;
 /// Draw where allocators place what they give out.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// A trace file, or the name of a trace that the program carries (python, gcc, node) [default: python]
+    /// A trace file, `-` for standard input, or the name of a trace that the program carries (python, gcc, node) [default:
+    /// python]
     #[arg(value_name = "TRACE", conflicts_with = "workload")]
     trace: Option<PathBuf>,
 
@@ -153,36 +155,12 @@ fn trace(args: &Args) -> Result<Trace, CliError> {
             let name = name.map_or_else(String::new, |name| name.get_name().to_owned());
             workload.trace(&name, args.size as usize)
         }
-        (None, None) => shipped("python").ok_or_else(|| unknown(Path::new("python")))?,
-        (Some(path), None) if path.exists() => {
-            Trace::load(path).map_err(|error| CliError::Failed(error.to_string()))?
-        }
-        (Some(path), None) => path
-            .to_str()
-            .and_then(shipped)
-            .ok_or_else(|| unknown(path))?,
+        (path, None) => trace_named("TRACE", path.as_deref().unwrap_or(Path::new("python")))?,
     };
     Ok(match args.at {
         Moment::End => whole,
         Moment::Peak => whole.window(0..whole.peak_at()).unwrap_or(whole),
     })
-}
-
-/// The shipped trace `name`, or `trace:name` as the benchmarks call it.
-fn shipped(name: &str) -> Option<Trace> {
-    Trace::shipped(name.strip_prefix("trace:").unwrap_or(name))
-}
-
-fn unknown(path: &Path) -> CliError {
-    let names: Vec<_> = Trace::shipped_names().collect();
-    CliError::BadArgument {
-        argument: "TRACE".to_owned(),
-        reason: format!(
-            "{} is neither a file nor one of {}",
-            path.display(),
-            names.join(", ")
-        ),
-    }
 }
 
 fn picture(args: &Args, trace: &Trace) -> Result<Picture, CliError> {

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::builder::PossibleValuesParser;
 
 use super::CliError;
-use super::destination::{Destination, Screen, is_standard_output};
+use super::destination::{Destination, Screen, is_standard_stream};
 use super::output::{plural, show_bytes};
+use super::trace_named::trace_named;
 use super::workload::Registry;
 use crate::trace::Trace;
 use crate::trace::replay::{Contender, Replay};
@@ -19,7 +20,8 @@ mod report;
 /// Replay recorded allocation traces on a chosen allocator.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Trace files, plain or gzip; without any, the traces that the program carries
+    /// Trace files, plain or gzip, `-` for standard input, or names of traces that the program carries (python, gcc,
+    /// node) [default: all that it carries]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -164,9 +166,8 @@ fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
     let whole: Vec<Trace> = if args.files.is_empty() {
         Trace::shipped_names().filter_map(Trace::shipped).collect()
     } else {
-        let load =
-            |path: &PathBuf| Trace::load(path).map_err(|error| CliError::Failed(error.to_string()));
-        args.files.iter().map(load).collect::<Result<_, _>>()?
+        let named = |path: &PathBuf| trace_named("FILE", path);
+        args.files.iter().map(named).collect::<Result<_, _>>()?
     };
     let Some(EventRange { from, to }) = args.events else {
         return Ok(whole);
@@ -185,7 +186,7 @@ fn save(trace: &Trace, path: &Path) -> Result<(), CliError> {
         path: path.to_owned(),
         source,
     };
-    let screen = if is_standard_output(path) {
+    let screen = if is_standard_stream(path) {
         let mut text = Vec::new();
         trace.to_writer(&mut text).map_err(failed)?;
         show_bytes(&text)?;

@@ -1,0 +1,35 @@
+//! Traces that arguments name: by a file, by `-` for standard input, or by the name of one that the program carries.
+
+use std::path::Path;
+
+use super::CliError;
+use super::destination::is_standard_stream;
+use crate::trace::Trace;
+
+/// The trace that `path`, the value of `argument`, names. A file comes before a shipped trace of its name, which may be
+/// `trace:name` too, as the benchmarks call it.
+///
+/// # Errors
+/// [`CliError`] that says what there is, or what is wrong with the file.
+pub(super) fn trace_named(argument: &str, path: &Path) -> Result<Trace, CliError> {
+    let failed = |error| CliError::Failed(format!("{error}"));
+    if is_standard_stream(path) {
+        return Trace::from_reader("standard input", std::io::stdin().lock()).map_err(failed);
+    }
+    let name = path.to_str().filter(|_| !path.exists());
+    let name = name.map(|name| name.strip_prefix("trace:").unwrap_or(name));
+    if let Some(shipped) = name.and_then(Trace::shipped) {
+        return Ok(shipped);
+    }
+    // What looks like a file's name is answered as one.
+    match name {
+        Some(name) if !name.contains(['.', '/', '\\']) => {
+            let names: Vec<_> = Trace::shipped_names().collect();
+            Err(CliError::BadArgument {
+                argument: argument.to_owned(),
+                reason: format!("{name} is neither a file nor one of {}", names.join(", ")),
+            })
+        }
+        _ => Trace::load(path).map_err(failed),
+    }
+}

@@ -5,9 +5,10 @@
 
 use std::io;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use megachunk::chunk::memory::{HeapMemory, Memory, SystemMemory};
 use megachunk::chunk::{CHUNK_BYTES, ChunkError, ChunkOptions, Chunks, MegachunkAllocator};
@@ -115,6 +116,32 @@ fn a_refusal_changes_nothing_whichever_commit_fails() {
 }
 
 #[test]
+fn what_the_thread_keeps_serves_a_run_that_the_system_refuses() {
+    let allocator = Scarce::allocator(1);
+    drop(allocator.allocate().unwrap());
+    assert!(allocator.stats().cached > 0);
+    assert!(allocator.allocate_run(64).is_ok());
+}
+
+#[test]
+fn shorter_runs_are_had_where_the_system_refuses_longer_ones() {
+    let allocator = Scarce::allocator(1);
+    let all: Vec<_> = (0..64).map(|_| allocator.allocate().unwrap()).collect();
+    let every_second = all.into_iter().filter(|one| one.run().first() % 2 == 0);
+    let kept: Vec<_> = every_second.collect();
+    allocator.flush();
+    assert_eq!(allocator.allocate_up_to(8).unwrap().run().len(), 1);
+    let many = allocator.allocate_many(16).unwrap();
+    assert_eq!((many.len(), allocator.in_use()), (16, 48));
+    let refused = |error: Option<ChunkError>| matches!(error, Some(ChunkError::Refused { .. }));
+    assert!(refused(allocator.allocate_many(17).err()));
+    let rest = allocator.allocate_many(16).unwrap();
+    assert!(refused(allocator.allocate_up_to(8).err()));
+    drop((kept, many, rest));
+    assert_eq!(allocator.in_use(), 0);
+}
+
+#[test]
 fn memory_given_back_is_had_again() {
     let allocator = Scarce::allocator(40);
     for round in 0..4 {
@@ -190,6 +217,54 @@ fn each_pair_that_becomes_empty_is_given_back_whichever_half_comes_last() {
     }
 }
 
+/// Every second of 2,000 mega-chunks, which are then empty beside one in use; and the others.
+fn empty_beside_used(allocator: &MegachunkAllocator) -> Vec<Chunks<'_>> {
+    let all: Vec<_> = (0..2_000)
+        .map(|_| allocator.allocate_run(64).unwrap())
+        .collect();
+    let every_second = all.into_iter().filter(|run| run.run().megachunk() % 2 == 0);
+    let used: Vec<_> = every_second.collect();
+    assert_eq!(allocator.stats().empty_megachunks, 1_000);
+    used
+}
+
+#[test]
+fn what_could_not_be_given_back_once_is_no_measure_for_later() {
+    // They are trimmed, or had again.
+    let allocator = ChunkOptions::new().build().unwrap();
+    let used = empty_beside_used(&allocator);
+    assert_eq!(allocator.trim(), 1_000);
+    drop(used);
+    assert!(allocator.stats().empty_megachunks <= 16);
+
+    let allocator = ChunkOptions::new().build().unwrap();
+    let mut used = empty_beside_used(&allocator);
+    used.extend((0..1_000).map(|_| allocator.allocate_run(64).unwrap()));
+    assert_eq!(allocator.stats().empty_megachunks, 0);
+    used.sort_by_key(|run| run.run().first());
+    drop(used.split_off(1_000));
+    assert!(allocator.stats().empty_megachunks <= 16);
+}
+
+#[test]
+fn a_trim_says_how_many_it_gave_back_and_keeps_as_many_as_it_is_told() {
+    let allocator = MegachunkAllocator::new();
+    let fill = || {
+        let runs: Vec<_> = (0..16)
+            .map(|_| allocator.allocate_run(64).unwrap())
+            .collect();
+        let single = allocator.allocate().unwrap();
+        drop((runs, single));
+        allocator.stats().committed_megachunks
+    };
+    let committed = fill();
+    assert_eq!(committed, 17);
+    assert_eq!((allocator.trim_to(100), fill()), (0, committed));
+    assert_eq!(allocator.trim_to(12), committed - 12);
+    assert_eq!(allocator.trim(), 12);
+    assert_eq!(allocator.stats().committed_megachunks, 0);
+}
+
 #[test]
 fn all_empty_memory_is_kept_on_request() {
     let allocator = ChunkOptions::new().retain(usize::MAX).build().unwrap();
@@ -210,6 +285,65 @@ fn a_ticket_is_good_once_and_only_where_it_was_issued() {
     drop(mine.reclaim(ticket).unwrap());
     let stale = mine.reclaim(ticket).map(Chunks::into_raw).unwrap_err();
     assert!(matches!(stale, ChunkError::StaleTicket { .. }));
+}
+
+/// Heap memory whose next `decommit` panics, though it must not.
+#[derive(Debug)]
+struct Brittle {
+    heap: HeapMemory,
+    panics: AtomicBool,
+    lost: AtomicU32,
+}
+
+// SAFETY: `HeapMemory` keeps the promise, but for the one that the test is about.
+unsafe impl Memory for Brittle {
+    unsafe fn commit(&self, megachunk: u32) -> io::Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.heap.commit(megachunk) }
+    }
+
+    unsafe fn decommit(&self, megachunks: Range<u32>) -> io::Result<()> {
+        if self.panics.swap(false, Ordering::Relaxed) {
+            self.lost
+                .fetch_add(megachunks.len() as u32, Ordering::Relaxed);
+            panic!("decommit of {megachunks:?}");
+        }
+        // SAFETY: the caller's.
+        unsafe { self.heap.decommit(megachunks) }
+    }
+
+    fn base(&self, chunk: u32) -> NonNull<u8> {
+        self.heap.base(chunk)
+    }
+}
+
+#[test]
+fn a_decommit_that_unwinds_takes_no_chunks_but_those_that_were_held_for_it() {
+    let memory = Brittle {
+        heap: HeapMemory::new(),
+        panics: AtomicBool::new(false),
+        lost: AtomicU32::new(0),
+    };
+    let allocator = ChunkOptions::new().retain(1).build_with(memory).unwrap();
+    let all: Vec<_> = (0..40 * 64)
+        .map(|_| allocator.allocate().unwrap())
+        .collect();
+    let (last, rest): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .partition(|chunk| chunk.run().first() % 64 == 63);
+    drop(rest);
+    allocator.flush();
+    allocator.memory().panics.store(true, Ordering::Relaxed);
+    let panics = last.into_iter().map(|chunk| {
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(chunk)));
+        usize::from(dropped.is_err())
+    });
+    assert_eq!(panics.sum::<usize>(), 1);
+    allocator.flush();
+    let lost = allocator.memory().lost.load(Ordering::Relaxed);
+    assert!(lost > 0);
+    let held = (0..40).filter(|&megachunk| allocator.in_use_mask(megachunk) != 0);
+    assert_eq!((held.count(), allocator.in_use()), (lost as usize, 0));
 }
 
 #[test]
@@ -242,5 +376,9 @@ fn with_few_addresses() {
         .zip(0..)
         .for_each(|(run, byte)| fill(run, byte));
     drop(runs);
+    // Two thirds of the addresses at least are chunks.
+    let many = (0..5_000).map(|_| allocator.allocate_run(64).unwrap());
+    let many: Vec<_> = many.collect();
+    drop(many);
     assert_eq!(allocator.in_use(), 0);
 }

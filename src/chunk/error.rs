@@ -47,3 +47,10 @@ pub enum ChunkError {
         run: Run,
     },
 }
+
+impl ChunkError {
+    /// Whether a shorter run, or one that was given back meanwhile, may be had all the same.
+    pub(crate) fn is_shortage(&self) -> bool {
+        matches!(self, Self::Exhausted { .. } | Self::Refused { .. })
+    }
+}

@@ -32,15 +32,24 @@ impl Reservation {
     /// # Errors
     /// What the system said, when it has no such range.
     pub fn new(bytes: usize, stagger: usize) -> io::Result<Self> {
+        Self::behind(HUGE_PAGE_BYTES, bytes, stagger)
+    }
+
+    /// The same, but the border is one of so many bytes, a power of two: as many addresses, no more, are reserved
+    /// beside.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn behind(border: usize, bytes: usize, stagger: usize) -> io::Result<Self> {
         let whole = bytes
             .checked_add(stagger)
-            .and_then(|bytes| bytes.checked_add(HUGE_PAGE_BYTES))
+            .and_then(|bytes| bytes.checked_add(border))
             .ok_or(io::ErrorKind::InvalidInput)?;
         let map = MmapOptions::new().len(whole).no_reserve_swap().map_anon()?;
         let map = MmapRaw::from(map);
         let start = map.as_mut_ptr();
-        let to_border = start.align_offset(HUGE_PAGE_BYTES);
-        // SAFETY: the mapping is one huge page and `stagger` longer than `bytes`, so the base and
+        let to_border = start.align_offset(border);
+        // SAFETY: the mapping is `border` and `stagger` longer than `bytes`, so the base and
         // `bytes` behind it lie inside it.
         let base = unsafe { start.add(to_border + stagger) };
         let base = NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?;

@@ -86,7 +86,7 @@ fn entities_that_have_exchanged_their_objects_hand_back_their_own() {
     assert_eq!(orphans(&mut world), [0]);
     world.destroy(ants[1]).unwrap();
     assert_eq!(orphans(&mut world), [1]);
-    world.destroy_slice(&ants);
+    assert_eq!(world.destroy_slice(&ants).done, 3);
     let mut last = orphans(&mut world);
     last.sort_unstable();
     assert_eq!(last, [2, 3, 9]);

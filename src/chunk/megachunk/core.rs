@@ -346,7 +346,13 @@ impl<M: Memory> Core<M> {
         let flag = self.committed.get(megachunk as usize);
         // Ordering: Relaxed. Only holders of all bits write the flag, and the mask passes it on.
         if flag.load(Ordering::Relaxed) == 1 {
-            self.empty.fetch_sub(1, Ordering::Relaxed);
+            let left = self.empty.fetch_sub(1, Ordering::Relaxed).wrapping_sub(1);
+            // Those that could not be given back are fewer now. (Written by two at once it may be too high, until the
+            // next comes.)
+            let limit = self.limit_above(left);
+            if self.limit.load(Ordering::Relaxed) > limit {
+                self.limit.store(limit, Ordering::Relaxed);
+            }
             return Ok(());
         }
         self.commits.fetch_add(1, Ordering::Relaxed);
@@ -398,8 +404,16 @@ impl<M: Memory> Core<M> {
 
     /// Frees chunks of a mega-chunk, all held by the caller. Wait-free, but for a decommit.
     pub(crate) fn give(&self, tally: &Tally, megachunk: u32, bits: u64) {
+        if self.free(tally, megachunk, bits) {
+            self.give_memory_back(tally, megachunk);
+        }
+    }
+
+    /// Frees chunks of a mega-chunk, all held by the caller; whether so many mega-chunks are empty now that memory
+    /// is to be given back. Wait-free.
+    fn free(&self, tally: &Tally, megachunk: u32, bits: u64) -> bool {
         if bits == 0 {
-            return;
+            return false;
         }
         let lag = tally.lag.begin();
         // The bits are the caller's and set, so nothing is borrowed from others.
@@ -417,17 +431,12 @@ impl<M: Memory> Core<M> {
             self.hints.clear(megachunk, run_round(new, bits));
         }
         drop(lag);
-        if new == 0 {
-            // It is somebody else's already, perhaps; the count is a hint.
-            let empty = self
-                .empty
-                .fetch_add(1, Ordering::Relaxed)
-                .wrapping_add(1)
-                .cast_signed();
-            if empty > self.limit.load(Ordering::Relaxed).cast_signed() {
-                self.give_memory_back(tally, megachunk);
-            }
+        if new != 0 {
+            return false;
         }
+        // It is somebody else's already, perhaps; the count is a hint.
+        let empty = self.empty.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        empty.cast_signed() > self.limit.load(Ordering::Relaxed).cast_signed()
     }
 
     /// Gives the memory of empty mega-chunks back until as many are left as are to be kept: in pairs,
@@ -459,15 +468,15 @@ impl<M: Memory> Core<M> {
             self.hold_and_decommit(tally, own..own + 2);
         }
         // Empty ones whose neighbour is in use stay. So that the next call does not look at all of them
-        // again in vain, it comes only after as many more.
-        let left = self
-            .empty
-            .load(Ordering::Relaxed)
-            .cast_signed()
-            .max(0)
-            .cast_unsigned();
-        self.limit
-            .store(left.max(self.retain) + SLACK, Ordering::Relaxed);
+        // again in vain, it comes only after some more.
+        let left = self.empty.load(Ordering::Relaxed);
+        self.limit.store(self.limit_above(left), Ordering::Relaxed);
+    }
+
+    /// Where to give memory back next, if so many empty mega-chunks stay: a few more.
+    fn limit_above(&self, empty: u64) -> u64 {
+        let empty = empty.cast_signed().max(0).cast_unsigned();
+        empty.max(self.retain) + SLACK
     }
 
     /// Empty mega-chunks beyond those that are to be kept.
@@ -581,32 +590,53 @@ impl<M: Memory> Core<M> {
                 held.for_each(|megachunk| self.reopen(tally, megachunk));
             }
         }
+        let left = self.empty.load(Ordering::Relaxed);
+        self.limit.store(self.limit_above(left), Ordering::Relaxed);
         given
     }
 
-    /// Gives a full cache's oldest chunks back.
+    /// Puts a chunk into a full cache, and gives the oldest ones of it back.
     #[cold]
     #[inline(never)]
-    pub(crate) fn spill(&self, cache: &mut Cache, tally: &Tally) {
-        let _leaving = tally.leave();
+    pub(crate) fn spill(&self, cache: &mut Cache, tally: &Tally, chunk: Run) {
+        let leaving = tally.leave();
         let mut oldest = cache.take_oldest(tally);
-        self.give_each(tally, &mut oldest);
+        let emptied = self.free_each(tally, &mut oldest);
+        drop(leaving);
+        cache.push(tally, chunk);
+        if let Some(emptied) = emptied {
+            self.give_memory_back(tally, emptied);
+        }
     }
 
     /// Gives all chunks of a cache back.
     pub(crate) fn flush(&self, cache: &mut Cache, tally: &Tally) {
+        if let Some(emptied) = self.free_all(cache, tally) {
+            self.give_memory_back(tally, emptied);
+        }
+    }
+
+    /// Gives all chunks of a cache back, and all empty mega-chunks' memory but that of `keep`; how many those were.
+    pub(crate) fn flush_and_trim(&self, cache: &mut Cache, tally: &Tally, keep: usize) -> u32 {
+        let _ = self.free_all(cache, tally);
+        self.trim(tally, keep)
+    }
+
+    /// Frees all chunks of a cache, as [`free_each`](Self::free_each) does.
+    fn free_all(&self, cache: &mut Cache, tally: &Tally) -> Option<u32> {
         if tally.cached() == 0 {
-            return;
+            return None;
         }
         let _leaving = tally.leave();
         let mut all = [Run::single(0); CACHED_CHUNKS];
         let count = cache.take_all(tally, &mut all);
-        self.give_each(tally, &mut all[..count]);
+        self.free_each(tally, &mut all[..count])
     }
 
-    /// Gives single chunks back, by mega-chunk. They are out of the cache already: memory that breaks
-    /// its promise not to unwind must not leave one in both places.
-    fn give_each(&self, tally: &Tally, chunks: &mut [Run]) {
+    /// Frees single chunks, by mega-chunk; the last mega-chunk that was emptied, if memory is to be given back now.
+    /// That is done when all are free: memory that breaks its promise not to unwind takes none of them with it.
+    fn free_each(&self, tally: &Tally, chunks: &mut [Run]) -> Option<u32> {
+        let mut emptied = None;
         let mut left = chunks.len();
         while left > 0 {
             let megachunk = chunks[0].megachunk();
@@ -621,9 +651,12 @@ impl<M: Memory> Core<M> {
                 }
             }
             tally.gave(bits.count_ones());
-            self.give(tally, megachunk, bits);
+            if self.free(tally, megachunk, bits) {
+                emptied = Some(megachunk);
+            }
             left = others;
         }
+        emptied
     }
 
     // --- Statistics -----------------------------------------------------------------------------

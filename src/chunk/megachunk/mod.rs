@@ -188,7 +188,7 @@ impl<M: Memory> MegachunkAllocator<M> {
             }
             match core.take_run(threads, tally, len as u32) {
                 // The thread's own cache may hold what is missing.
-                Err(ChunkError::Exhausted { .. }) if tally.cached() > 0 => {
+                Err(error) if error.is_shortage() && tally.cached() > 0 => {
                     core.flush(cache, tally);
                     core.take_run(threads, tally, len as u32)
                 }
@@ -226,8 +226,7 @@ impl<M: Memory> MegachunkAllocator<M> {
                 tally.gave(run.len());
                 core.give(tally, run.megachunk(), run.mask());
             } else if !cache.push(tally, run) {
-                core.spill(cache, tally);
-                cache.push(tally, run);
+                core.spill(cache, tally, run);
             }
         });
     }
@@ -258,12 +257,19 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// that there is. Lock-free.
     ///
     /// # Errors
-    /// As for [`allocate_run`](Self::allocate_run); exhausted only if not even one chunk is left.
+    /// As for [`allocate_run`](Self::allocate_run); exhausted or refused only if not even one chunk is left.
     pub fn allocate_up_to(&self, len: usize) -> Result<Chunks<'_, M>, ChunkError> {
         let mut wanted = len;
+        let mut shortage: Option<ChunkError> = None;
         loop {
             match self.allocate_run(wanted) {
-                Err(ChunkError::Exhausted { .. }) if wanted > 1 => wanted /= 2,
+                Err(error) if error.is_shortage() => {
+                    let first = shortage.get_or_insert(error);
+                    if wanted == 1 {
+                        return Err(first.clone());
+                    }
+                    wanted /= 2;
+                }
                 result => return result,
             }
         }
@@ -288,6 +294,7 @@ impl<M: Memory> MegachunkAllocator<M> {
         let mut left = count;
         // No longer run than this is left.
         let mut longest = MEGACHUNK_CHUNKS;
+        let mut refused = None;
         while left > 0 {
             let wanted = left.min(longest);
             match self.allocate_run(wanted) {
@@ -295,10 +302,15 @@ impl<M: Memory> MegachunkAllocator<M> {
                     runs.push(run);
                     left -= wanted;
                 }
-                Err(ChunkError::Exhausted { .. }) if wanted > 1 => longest = wanted - 1,
-                // Those taken so far are given back as `runs` is dropped.
-                Err(ChunkError::Exhausted { .. }) => {
-                    return Err(ChunkError::Exhausted { len: count });
+                Err(error) if error.is_shortage() => {
+                    if let ChunkError::Refused { .. } = error {
+                        refused.get_or_insert(error);
+                    }
+                    if wanted == 1 {
+                        // Those taken so far are given back as `runs` is dropped.
+                        return Err(refused.unwrap_or(ChunkError::Exhausted { len: count }));
+                    }
+                    longest = wanted - 1;
                 }
                 Err(error) => return Err(error),
             }
@@ -380,10 +392,7 @@ impl<M: Memory> MegachunkAllocator<M> {
 
     /// The same, but so many empty mega-chunks keep their memory.
     pub fn trim_to(&self, keep: usize) -> usize {
-        self.with_cache(|core, cache, tally| {
-            core.flush(cache, tally);
-            core.trim(tally, keep) as usize
-        })
+        self.with_cache(|core, cache, tally| core.flush_and_trim(cache, tally, keep) as usize)
     }
 
     /// For models: a cache, which some thread adopts. (A thread without one works with an empty cache,

@@ -381,7 +381,7 @@ fn destroy_groups(core: &Core, freed: &mut Freed<'_>, entities: &[Entity]) -> us
 fn whole_groups(core: &Core, entities: &[Entity]) -> Option<(u32, usize)> {
     let first = entities.first()?.index();
     let last = entities.get(GROUP_LEN - 1)?.index();
-    if !core.wide() || !first.is_multiple_of(GROUP_SLOTS) || last != first + GROUP_SLOTS - 1 {
+    if !core.wide() || !first.is_multiple_of(GROUP_SLOTS) || last != first + (GROUP_SLOTS - 1) {
         return None;
     }
     let first = first / GROUP_SLOTS;

@@ -143,7 +143,7 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
         mut each: impl FnMut(D::Item<'_>),
     ) {
         self.update(world);
-        let since = self.begin_at(version);
+        let since = self.begin_at(world, version);
         let scope = Scope {
             world,
             since,

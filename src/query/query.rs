@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
-use crate::archetype::{Cursor, Having, LONG_AGO, Lists, STRETCH, Walk};
+use crate::archetype::{Cursor, Having, Lists, STRETCH, Walk};
 use crate::entity::Entity;
 use crate::query::lookup::lend;
 use crate::query::matches::{Match, MatchList};
@@ -49,10 +49,10 @@ pub struct Query<D: QueryData, F: QueryFilter = (), R: QueryResources = ()> {
     seen: u32,
     /// The world that they are of.
     world: u64,
-    /// The version at which it ran last.
-    since: u32,
-    /// The version at which it ran before that.
-    before: u32,
+    /// The moment at which it ran last.
+    since: u64,
+    /// The moment at which it ran before that.
+    before: u64,
     resources: PhantomData<fn() -> R>,
 }
 
@@ -161,8 +161,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
             matches: MatchList::new(),
             seen: 0,
             world: world.identity(),
-            since: world.version().wrapping_sub(LONG_AGO),
-            before: world.version().wrapping_sub(LONG_AGO),
+            since: world.long_ago(),
+            before: world.long_ago(),
             resources: PhantomData,
         })
     }
@@ -274,7 +274,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     #[inline]
     pub(crate) fn run_at<'q>(&'q mut self, world: &'q World, version: u32) -> QueryRun<'q, D, F> {
         self.update(world);
-        let since = self.begin_at(version);
+        let since = self.begin_at(world, version);
         QueryRun {
             matches: &self.matches,
             world,
@@ -291,7 +291,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         let version = world.version();
         let scope = Scope {
             world,
-            since: self.since(version),
+            since: world.since(self.since, version),
             version,
             filter: None,
         };
@@ -308,30 +308,21 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     #[inline]
     pub(super) fn begin(&mut self, world: &World) -> (u32, u32) {
         let version = world.begin_version();
-        (self.begin_at(version), version)
+        (self.begin_at(world, version), version)
     }
 
     /// Since when a run looks for changes whose own get this version.
     #[inline]
-    pub(super) fn begin_at(&mut self, version: u32) -> u32 {
-        let since = self.since(version);
-        self.before = self.since;
-        self.since = version;
-        since
+    pub(super) fn begin_at(&mut self, world: &World, version: u32) -> u32 {
+        self.before = core::mem::replace(&mut self.since, world.moment(version));
+        world.since(self.before, version)
     }
 
     /// The run of this version, if it was the last, did not take place.
     pub(crate) fn take_back(&mut self, version: u32) {
-        if self.since == version {
+        if self.since as u32 == version {
             self.since = self.before;
         }
-    }
-
-    /// The version at which it ran last; one before all that chunks have, if that was long ago.
-    #[inline]
-    fn since(&self, version: u32) -> u32 {
-        let runs = version.wrapping_sub(self.since);
-        version.wrapping_sub(runs.min(LONG_AGO))
     }
 
     /// Looks at the archetypes that have come.
@@ -438,7 +429,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         version: u32,
     ) -> QueryLookup<'q, D, F> {
         self.update(world);
-        let since = self.begin_at(version);
+        let since = self.begin_at(world, version);
         QueryLookup::new(world, &self.matches, since, version)
     }
 
@@ -446,7 +437,12 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     fn lookup_in<'q>(&'q mut self, world: &'q World) -> QueryLookup<'q, D, F> {
         self.update(world);
         let version = world.version();
-        QueryLookup::new(world, &self.matches, self.since(version), version)
+        QueryLookup::new(
+            world,
+            &self.matches,
+            world.since(self.since, version),
+            version,
+        )
     }
 
     /// Lends the data of one entity, if the query sees it.
@@ -498,7 +494,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     ) -> Result<D::Item<'q>, WorldError> {
         self.update(world);
         let version = world.version();
-        let versions = (self.since(version), version);
+        let versions = (world.since(self.since, version), version);
         // SAFETY: the caller's.
         unsafe { lend(world, &self.matches, versions, entity, world.locate(entity)) }
     }

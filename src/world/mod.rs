@@ -46,7 +46,7 @@ pub use snapshot::{SnapshotError, SnapshotOptions};
 pub use stats::{ArchetypeStats, WorldStats};
 pub use view::{EntityView, EntityViewMut};
 
-use crate::archetype::{AGING, Archetype, Finder, HavingLists, READ_ON, Row, WorldMark};
+use crate::archetype::{AGING, Archetype, Finder, HavingLists, LONG_AGO, READ_ON, Row, WorldMark};
 use crate::entity::{Entity, EntityError, EntityFault, Place};
 use crate::fragment::panic::{end_all, first, note, resume_alone};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
@@ -121,8 +121,8 @@ pub struct World {
     pub(crate) templates: HashMap<FragmentId, Value>,
     /// The version of the last query that ran. What is changed now gets the next one.
     pub(crate) version: AtomicU32,
-    /// The version at which chunks were aged.
-    pub(crate) aged: u32,
+    /// The [moment](World::moment) at which chunks were aged.
+    aged: u64,
     /// 16 KiB chunks that a chunk of a new archetype has at least.
     pub(crate) chunks_per_chunk: usize,
     /// Chunks of new archetypes get longer as the archetype grows.
@@ -211,7 +211,7 @@ impl World {
             shared: SharedValues::default(),
             templates: HashMap::new(),
             version: AtomicU32::new(0),
-            aged: 0,
+            aged: 1 << 32,
             chunks_per_chunk: 1,
             chunks_grow: true,
             identity: new_identity(),
@@ -308,16 +308,37 @@ impl World {
     /// value to change: queries that only read, which cannot do it, let versions grow, too, if not [for ever](READ_ON).
     #[inline]
     pub(crate) fn keep_versions(&mut self) {
-        if self.version().wrapping_sub(self.aged) >= AGING {
+        if self.version().wrapping_sub(self.aged as u32) >= AGING {
             self.age();
         }
     }
 
     #[cold]
     fn age(&mut self) {
-        self.aged = self.version();
+        self.aged = self.moment(self.version());
+        let aged = self.aged as u32;
         let chunks = self.archetypes.iter_mut().flat_map(|data| &mut data.chunks);
-        chunks.for_each(|chunk| chunk.age(self.aged));
+        chunks.for_each(|chunk| chunk.age(aged));
+    }
+
+    /// A version as a moment of the world: counted on, without a wrap. (It is near the last ageing, before it or after.)
+    #[inline]
+    pub(crate) fn moment(&self, version: u32) -> u64 {
+        let since = version.wrapping_sub(self.aged as u32).cast_signed();
+        self.aged.wrapping_add_signed(since.into())
+    }
+
+    /// The version of a moment, for a run of a later version that looks for changes since; one before all that chunks
+    /// have, if that was long ago.
+    #[inline]
+    pub(crate) fn since(&self, moment: u64, version: u32) -> u32 {
+        let passed = self.moment(version).saturating_sub(moment);
+        version.wrapping_sub(passed.min(LONG_AGO.into()) as u32)
+    }
+
+    /// A moment before all that chunks have.
+    pub(crate) fn long_ago(&self) -> u64 {
+        self.moment(self.version()) - u64::from(LONG_AGO)
     }
 
     /// The version that changes get which are made now. It grows with each query that runs, and wraps.
@@ -333,7 +354,7 @@ impl World {
     pub(crate) fn begin_version(&self) -> u32 {
         // Ordering: Relaxed, as in `version`; here and below.
         let version = self.version.load(Ordering::Relaxed);
-        if version.wrapping_add(1).wrapping_sub(self.aged) >= READ_ON {
+        if version.wrapping_add(1).wrapping_sub(self.aged as u32) >= READ_ON {
             // Queries have read alone for so long that versions of chunks could soon not be compared any more. What
             // changes from now on is newer than this one, too: it may be seen twice, but is not missed.
             return version;
@@ -512,6 +533,36 @@ mod tests {
             *world.get_mut(ant).unwrap() = 8_u64;
             assert!(changed.read(&world).count() <= 1);
             assert_eq!(changed.read(&world).count(), 0);
+            world.check().unwrap();
+        }
+    }
+
+    #[test]
+    fn who_did_not_run_while_versions_wrapped_misses_nothing() {
+        let mut world = World::new();
+        let ant = world.create((1_u32,)).unwrap();
+        let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+        let id = world.registry().of::<u32>().unwrap().id();
+        let dynamic = crate::query::DynamicQuery::builder(&world);
+        let mut dynamic = dynamic.read(id).changed(id).build().unwrap();
+        let mut passed = 0_u64;
+        for wraps in 1..4_u64 {
+            let mut see = |world: &World| {
+                (
+                    changed.read(world).count(),
+                    dynamic.read(world).unwrap().count(),
+                )
+            };
+            let _ = see(&world);
+            assert_eq!(see(&world), (0, 0));
+            let start = world.version();
+            *world.get_mut(ant).unwrap() = 7_u32;
+            while passed < wraps << 32 {
+                pass(&mut world, 1 << 28);
+                passed += 1 << 28;
+            }
+            assert!(world.version().wrapping_sub(start) < 1 << 20);
+            assert_eq!(see(&world), (1, 1), "after {wraps} wraps");
             world.check().unwrap();
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::archetype::{Archetype, LONG_AGO, Universe};
+use crate::archetype::{Archetype, Universe};
 use crate::fragment::FragmentId;
 use crate::query::dynamic::builder::DynamicQueryBuilder;
 use crate::query::dynamic::resources::DynamicResources;
@@ -56,8 +56,8 @@ pub struct DynamicQuery {
     seen: u32,
     /// The world that they are of.
     world: u64,
-    /// The version at which it ran last.
-    since: u32,
+    /// The moment at which it ran last.
+    since: u64,
 }
 
 /// A fragment whose values are lent.
@@ -175,9 +175,8 @@ impl DynamicQuery {
         }
         self.update(world);
         let version = world.begin_version();
-        let runs = version.wrapping_sub(self.since);
-        let since = version.wrapping_sub(runs.min(LONG_AGO));
-        self.since = version;
+        let before = core::mem::replace(&mut self.since, world.moment(version));
+        let since = world.since(before, version);
         Ok(DynamicRun::new(self, world, since, version))
     }
 
@@ -187,7 +186,7 @@ impl DynamicQuery {
             self.world = world.identity();
             self.matches.clear();
             self.seen = 0;
-            self.since = world.version().wrapping_sub(LONG_AGO);
+            self.since = world.long_ago();
         }
         if self.seen as usize == world.archetypes.len() {
             return;

@@ -1,6 +1,7 @@
 //! Objects of a host: none is lost, whoever panics.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
 use megachunk::prelude::*;
 use megachunk::processor::translator::{HostOf, Hosts};
@@ -98,6 +99,68 @@ fn entities_that_have_exchanged_their_objects_hand_back_their_own() {
             .unwrap()
             .is_empty()
     );
+}
+
+#[test]
+fn an_entity_whose_slot_means_nothing_any_more_gets_its_object() {
+    fn attach(world: &mut World, ant: Entity, count: &Count, number: u32) {
+        let slot = Hosts::attach(world, ant, count.brittle(number)).unwrap();
+        assert!(orphans(world).is_empty());
+        let hosts = world.resources().get::<Hosts<Brittle>>().unwrap();
+        assert_eq!(hosts.get(slot).map(|object| *object.0), Some(number));
+        assert_eq!((hosts.len(), hosts.entity(slot)), (1, Some(ant)));
+    }
+    let count = Count::default();
+    let universe = Arc::new(Universe::new());
+    let [mut land, mut sea] = [(); 2].map(|()| World::of(&universe).unwrap());
+    for world in [&mut land, &mut sea] {
+        Hosts::<Brittle>::install(world).unwrap();
+    }
+    let crab = land.create((1_u8,)).unwrap();
+    attach(&mut land, crab, &count, 1);
+    // In another world, back again, and after other hosts have come.
+    land.move_to(&mut sea, crab).unwrap();
+    attach(&mut sea, crab, &count, 2);
+    sea.move_to(&mut land, crab).unwrap();
+    assert_eq!((orphans(&mut land), orphans(&mut sea)), (vec![1], vec![2]));
+    attach(&mut land, crab, &count, 3);
+    assert_eq!(Hosts::<Brittle>::uninstall(&mut land).len(), 1);
+    Hosts::<Brittle>::install(&mut land).unwrap();
+    attach(&mut land, crab, &count, 4);
+    drop((land, sea));
+    assert_eq!(count.get(), 0);
+}
+
+#[test]
+fn an_observer_that_puts_other_hosts_in_their_place_takes_no_object_away() {
+    let count = Count::default();
+    let [mut world, mut other] = [World::new(), World::new()];
+    for world in [&mut world, &mut other] {
+        Hosts::<Brittle>::install(world).unwrap();
+    }
+    let bee = other.create((1_u8,)).unwrap();
+    Hosts::attach(&mut other, bee, count.brittle(1)).unwrap();
+    let mut hosts = other.resources_mut().remove::<Hosts<Brittle>>();
+    let exchange = move |batch: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {
+        let there = batch.resources_mut().get_mut::<Hosts<Brittle>>().unwrap();
+        if let Some(hosts) = &mut hosts {
+            std::mem::swap(there, hosts);
+        }
+    };
+    world
+        .observe::<HostOf<Brittle>, ()>(Observed::COME, exchange)
+        .unwrap();
+    let ant = world.create((1_u8,)).unwrap();
+    let slot = Hosts::attach(&mut world, ant, count.brittle(2)).unwrap();
+    assert_eq!(world.get::<HostOf<Brittle>>(ant).unwrap().slot(), slot);
+    let hosts = world.resources().get::<Hosts<Brittle>>().unwrap();
+    let mut all: Vec<_> = hosts.iter().map(|(_, object)| *object.0).collect();
+    all.sort_unstable();
+    assert_eq!((all, hosts.len()), (vec![1, 2], 2));
+    world.destroy(ant).unwrap();
+    assert_eq!(orphans(&mut world), [2]);
+    drop((world, other));
+    assert_eq!(count.get(), 0);
 }
 
 /// The objects whose entities are gone.

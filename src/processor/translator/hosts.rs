@@ -72,6 +72,8 @@ pub struct Hosts<H> {
     identity: u64,
     slots: Vec<Slot<H>>,
     free: Vec<u32>,
+    /// Slots with an object.
+    taken: usize,
     /// Changes that the host has made.
     stamp: u64,
     /// For [`BLOCK`] slots each the stamp of the last change.
@@ -122,6 +124,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             identity: new_identity(),
             slots: Vec::new(),
             free: Vec::new(),
+            taken: 0,
             stamp: 0,
             blocks: Vec::new(),
             orphans: Vec::new(),
@@ -152,19 +155,11 @@ impl<H: Send + Sync + 'static> Hosts<H> {
     /// The handle is refused; memory is used up. The object is dropped.
     ///
     /// # Panics
-    /// If it was not [installed](Self::install).
+    /// If it was not [installed](Self::install), or an observer has taken it out meanwhile: the object is dropped.
     pub fn attach(world: &mut World, entity: Entity, object: H) -> Result<u32, WorldError> {
         let before = world.find_fragment::<HostOf<H>>(entity).map(HostOf::slot);
-        let slot = Self::of(world).free.pop();
-        let slot = slot.unwrap_or_else(|| {
-            let hosts = Self::of(world);
-            hosts.slots.push(Slot {
-                taken: None,
-                stamp: 0,
-            });
-            hosts.blocks.resize(hosts.slots.len().div_ceil(BLOCK), 0);
-            hosts.slots.len() as u32 - 1
-        });
+        let hosts = Self::of(world);
+        let (identity, mut slot) = (hosts.identity, hosts.take_slot());
         let host: HostOf<H> = HostOf {
             slot,
             object: PhantomData,
@@ -178,20 +173,43 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             None => world.find_fragment(entity).is_some_and(has_slot),
         };
         let hosts = Self::of(world);
+        // An observer may have put other hosts in their place, which know nothing of the slot.
+        let same = hosts.identity == identity;
         if there {
+            if !same {
+                slot = hosts.take_slot();
+            }
             if let Some(before) = before {
                 hosts.orphan(entity, before);
             }
             hosts.slots[slot as usize].taken = Some((entity, object));
+            hosts.taken += 1;
+            if !same && let Ok(host) = world.get_mut::<HostOf<H>>(entity) {
+                host.slot = slot;
+            }
             resume(panicked);
             return Ok(slot);
         }
-        hosts.free.push(slot);
+        if same {
+            hosts.free.push(slot);
+        }
         resume(panicked);
         match added {
             Some(Err(error)) => Err(refused(object, error)),
             _ => unreachable!("it was added, or has panicked"),
         }
+    }
+
+    /// A slot without an object, for the caller.
+    fn take_slot(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots.push(Slot {
+                taken: None,
+                stamp: 0,
+            });
+            self.blocks.resize(self.slots.len().div_ceil(BLOCK), 0);
+            self.slots.len() as u32 - 1
+        })
     }
 
     fn of(world: &mut World) -> &mut Self {
@@ -220,6 +238,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         self.orphans
             .extend(place.taken.take().map(|(_, object)| object));
         self.free.push(slot as u32);
+        self.taken -= 1;
     }
 
     /// An object. O(1).
@@ -287,7 +306,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
     /// How many objects there are, orphans not counted.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.slots.len() - self.free.len()
+        self.taken
     }
 
     /// Whether there is none.
@@ -305,7 +324,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
 impl<H> fmt::Debug for Hosts<H> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hosts")
-            .field("objects", &(self.slots.len() - self.free.len()))
+            .field("objects", &self.taken)
             .finish_non_exhaustive()
     }
 }

@@ -85,20 +85,29 @@ impl Names {
         });
     }
 
-    /// Lets the names go of entities that are gone.
-    fn sweep(&mut self, lives: impl Fn(Entity) -> bool) {
-        self.by_entity.retain(|&entity, _| lives(entity));
+    /// Lets the names of some entities go. O(names).
+    pub(super) fn forget(&mut self, is_forgotten: impl Fn(Entity) -> bool) {
+        if self.is_empty() {
+            return;
+        }
+        self.by_entity.retain(|&entity, _| !is_forgotten(entity));
         self.by_name.retain(|_, entities| {
-            entities.retain(|&entity| lives(entity));
+            entities.retain(|&entity| !is_forgotten(entity));
             !entities.is_empty()
         });
+    }
+
+    /// Lets the names go of entities that are gone.
+    fn sweep(&mut self, lives: impl Fn(Entity) -> bool) {
+        self.forget(|entity| !lives(entity));
         self.sweep_at = FIRST_SWEEP.max(2 * self.by_entity.len());
     }
 }
 
 impl World {
     /// Calls an entity by a name, which others may have too; a name that it had is forgotten. Each text is
-    /// kept once. The name goes with the entity, also to another world. O(1), and now and then O(names).
+    /// kept once. The name goes with the entity, also to another world; that of a reserved entity is this world's only, and
+    /// not the entity's where another world builds it. O(1), and now and then O(names).
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -78,6 +78,11 @@ impl World {
         other: &mut Self,
         entities: &[Entity],
     ) -> Result<SliceReport, WorldError> {
+        if !other.names.is_empty() {
+            // What they were called there while they were reserved.
+            let own = entities.iter().filter(|&&entity| self.is_built(entity));
+            own.for_each(|&entity| _ = other.names.remove(entity));
+        }
         let mut report = SliceReport::default();
         let mut panicked = None;
         let mut passage: Option<(u32, Passage)> = None;
@@ -407,6 +412,8 @@ impl World {
         work: impl FnOnce(&mut Self, &mut Self) -> R,
     ) -> R {
         let (mut result, mut panicked) = (None, None);
+        // What they were called there while they were reserved.
+        other.names.forget(|entity| self.is_built(entity));
         note(&mut panicked, || result = Some(work(self, other)));
         self.names_go_along(other);
         resume(panicked);

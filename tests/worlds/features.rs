@@ -605,3 +605,31 @@ fn a_universe_on_the_memory_of_one_that_ended_is_as_new() {
     assert_eq!((ids.len(), second.universe().count()), (40_001, 40_001));
     assert!(ids.iter().all(|id| id.version() == 1));
 }
+
+#[test]
+fn what_a_world_called_a_reserved_entity_that_another_built_does_not_come_back() {
+    type Way = fn(&mut World, &mut World, Entity);
+    let ways: [Way; 4] = [
+        |sea, land, fish| sea.move_to(land, fish).unwrap(),
+        |sea, land, fish| assert!(sea.move_slice_to(land, &[fish]).unwrap().is_clean()),
+        |sea, land, _| assert_eq!(sea.move_all_to(land).unwrap(), 1),
+        |sea, land, _| _ = sea.matching::<()>().unwrap().move_to(land).unwrap(),
+    ];
+    for way in ways {
+        for named in [None, Some("new")] {
+            let universe = Arc::new(Universe::new());
+            let [mut land, mut sea] = [(); 2].map(|()| World::of(&universe).unwrap());
+            let fish = land.reserve().unwrap();
+            land.set_name(fish, "old").unwrap();
+            sea.build(fish, (1_u8,)).unwrap();
+            assert_eq!(sea.name(fish).unwrap(), None);
+            if let Some(name) = named {
+                sea.set_name(fish, name).unwrap();
+            }
+            way(&mut sea, &mut land, fish);
+            assert_eq!(land.name(fish).unwrap(), named);
+            assert_eq!(land.find_by_name("old"), None);
+            universe.check([&land, &sea]).unwrap();
+        }
+    }
+}

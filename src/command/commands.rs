@@ -373,7 +373,9 @@ impl<'q> Commands<'q> {
         Ok(self.ids.create(&self.lane.universe, None)?)
     }
 
-    /// Gives a reserved entity its fragments, at once. Lock-free.
+    /// Gives a reserved entity its fragments, at once. Lock-free. Of several recorders that build one entity the first has
+    /// it, and the others are refused: which one that is, is chance where they record side by side, in an
+    /// [ordered](crate::world::Universe::ordered) universe, too.
     ///
     /// # Errors
     /// As for [`World::build`].

@@ -133,6 +133,7 @@ impl Machine {
                 key => parallel.open_at(key),
             },
             prototypes: &prototypes,
+            builds: ordered.then_some((at as u32, scripts.len() as u32)),
             own: Vec::new(),
             done: Vec::new(),
         };

@@ -46,6 +46,9 @@ pub(crate) enum Done {
 pub(crate) struct Recorder<'q> {
     pub(crate) commands: Commands<'q>,
     pub(crate) prototypes: &'q Prototypes,
+    /// Which reserved entities it may build, if not all: those whose index, divided by the second number, leaves the
+    /// first. (Of several recorders that build one, who comes first is chance.)
+    pub(crate) builds: Option<(u32, u32)>,
     pub(crate) own: Vec<Entity>,
     pub(crate) done: Vec<Done>,
 }
@@ -57,6 +60,11 @@ impl Recorder<'_> {
         }
         let at = usize::from(pick).checked_rem(desk.given.len())?;
         Some(desk.given[at])
+    }
+
+    fn may_build(&self, entity: Entity) -> bool {
+        let mine = |(own, all)| entity.index() % all == own;
+        self.builds.is_none_or(mine)
     }
 
     pub(crate) fn record(&mut self, desk: &Desk, op: CommandOp) {
@@ -86,7 +94,9 @@ impl Recorder<'_> {
             | CommandOp::Remove { pick, .. }
             | CommandOp::Swap { pick, .. }
             | CommandOp::SetShared { pick, .. } => {
-                if let Some(entity) = self.resolve(desk, pick) {
+                if let Some(entity) = self.resolve(desk, pick)
+                    && (!matches!(op, CommandOp::Build { .. }) || self.may_build(entity))
+                {
                     let done = self.change(desk, entity, op);
                     self.done.push(done);
                 }

@@ -304,6 +304,7 @@ impl FragmentRegistry {
         let taken = || FragmentError::NameTaken {
             name: definition.name.into(),
         };
+        // O(fragments): a type may be called so.
         if self.find(definition.name).is_some() {
             return Err(taken());
         }
@@ -484,8 +485,10 @@ fn first_entry(key: Key<'_>) -> usize {
     struct Bits(u64);
     impl Hasher for Bits {
         fn write(&mut self, bytes: &[u8]) {
+            // Nothing is lost: each step can be undone.
             for &byte in bytes {
-                self.0 = (self.0 << 8 | u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                let bits = self.0.rotate_left(5) ^ u64::from(byte);
+                self.0 = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             }
         }
         fn write_u64(&mut self, bits: u64) {
@@ -498,7 +501,11 @@ fn first_entry(key: Key<'_>) -> usize {
     let mut bits = Bits(0);
     match key {
         Key::Role(role) => role.hash(&mut bits),
-        Key::Name(name) => bits.write(name.as_bytes()),
+        Key::Name(name) => {
+            bits.write(name.as_bytes());
+            // The higher a bit, the more of the name it depends on.
+            bits.0 ^= bits.0 >> 47;
+        }
     }
     bits.finish() as usize % ENTRIES
 }
@@ -599,6 +606,26 @@ mod tests {
         assert_eq!(registry.of_role::<PerChunk<u64>>().unwrap().id(), chunk);
         assert_eq!(registry.of_role::<Shared<u64>>().unwrap().id(), shared);
         assert_eq!(registry.get(shared).unwrap().kind(), FragmentKind::Shared);
+    }
+
+    #[test]
+    fn names_that_end_alike_begin_at_different_entries() {
+        for (prefix, suffix) in [
+            ("", "_component"),
+            ("component_", ""),
+            ("a", "/x/y/position"),
+        ] {
+            let names = (0..8_000).map(|n| format!("{prefix}{n}{suffix}"));
+            let mut entries: Vec<_> = names.map(|name| first_entry(Key::Name(&name))).collect();
+            entries.sort_unstable();
+            entries.dedup();
+            // By chance it would be some 7,760.
+            assert!(
+                entries.len() > 7_500,
+                "{prefix}_{suffix}: {}",
+                entries.len()
+            );
+        }
     }
 
     #[test]

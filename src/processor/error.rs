@@ -65,6 +65,9 @@ pub enum ScheduleError {
         /// The nearest name that there is.
         nearest: Option<Box<str>>,
     },
+    /// What is asked for is not known: the schedule was not solved for this world, or archetypes have come since.
+    #[error("the schedule has not been solved for the world as it is now: `solve` it first")]
+    NotSolved,
     /// The schedule has run on another world before.
     #[error("the schedule has run on another world before: `detach` it first")]
     OtherWorld,

@@ -147,7 +147,7 @@ impl Schedule {
     /// ```
     ///
     /// # Errors
-    /// [`ScheduleError::NoProcessor`]; [`ScheduleError::World`]: the handle is refused.
+    /// [`ScheduleError::NoProcessor`]; [`ScheduleError::NotSolved`]; [`ScheduleError::World`]: the handle is refused.
     pub fn explain_match(
         &self,
         world: &World,
@@ -163,8 +163,9 @@ impl Schedule {
                     error,
                 })?;
         let archetype = &world.archetypes[archetype as usize];
-        let needs = self.entries[at].needs.as_ref();
-        let queries = needs.map_or(&[][..], |needs| &needs.queries);
+        let Some(needs) = &self.entries[at].needs else {
+            return Err(ScheduleError::NotSolved);
+        };
         let name = |id| {
             let info = world.registry().get(id);
             info.map_or("", |info| info.name()).to_owned()
@@ -172,7 +173,7 @@ impl Schedule {
         Ok(MatchExplanation {
             processor: processor.into(),
             composition: archetype.ids.iter().map(|&id| name(id)).collect(),
-            queries: queries
+            queries: (needs.queries)
                 .iter()
                 .map(|query| mismatches(query, archetype, &name))
                 .collect(),
@@ -180,7 +181,7 @@ impl Schedule {
     }
 
     /// Whether two processors may run side by side, and why not. The schedule must have been
-    /// [solved](Self::solve).
+    /// [solved](Self::solve) since the last archetype came.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -202,7 +203,7 @@ impl Schedule {
     /// ```
     ///
     /// # Errors
-    /// [`ScheduleError::NoProcessor`].
+    /// [`ScheduleError::NoProcessor`]; [`ScheduleError::NotSolved`].
     pub fn explain_overlap(
         &self,
         world: &World,
@@ -210,8 +211,8 @@ impl Schedule {
         other: &str,
     ) -> Result<Overlap, ScheduleError> {
         let (one, other) = (self.find(one)?, self.find(other)?);
-        let Some(plan) = &self.plan else {
-            return Ok(Overlap::May);
+        let Some(plan) = self.plan.as_ref().filter(|plan| plan.has_seen(world)) else {
+            return Err(ScheduleError::NotSolved);
         };
         let order = &plan.order;
         let (a, b) = (order.position_of(one), order.position_of(other));
@@ -227,10 +228,9 @@ impl Schedule {
         let Some(path) = plan.path(first, last) else {
             return Ok(Overlap::May);
         };
-        let path = path.into_iter().map(|(position, why)| {
-            let why = why.map_or_else(|| "order".into(), |why| why.describe(world.registry()));
-            (name(position), why)
-        });
+        let path = path
+            .into_iter()
+            .map(|(position, why)| (name(position), why.describe(world.registry())));
         let needs = |at: usize| self.entries[at].needs.clone().unwrap_or_default();
         let both = why(&needs(one), &needs(other), world).into_iter();
         let both = both.map(|reason| reason.describe(world.registry()));

@@ -1,5 +1,6 @@
 //! `Plan`: a schedule's processors in order, cut into segments.
 
+use crate::fragment::FragmentRegistry;
 use crate::processor::Phase;
 use crate::processor::alias::Aliases;
 use crate::processor::entry::Entry;
@@ -142,17 +143,23 @@ impl Plan {
         }
     }
 
-    /// The shortest way along edges from one position to a later one: each position but the last, and the conflict that the
-    /// next edge is for, if it is for one. O(vertices + edges).
-    pub(super) fn path(&self, from: u32, to: u32) -> Option<Vec<(u32, Option<Reason>)>> {
-        let mut after: Vec<Vec<(u32, Option<Reason>)>> = vec![Vec::new(); self.order.line.len()];
+    /// The shortest way along edges from one position to a later one: each position but the last, and what the next edge
+    /// is for. O(vertices + edges).
+    pub(super) fn path(&self, from: u32, to: u32) -> Option<Vec<(u32, Why)>> {
+        let mut after: Vec<Vec<(u32, Why)>> = vec![Vec::new(); self.order.line.len()];
         for edge in &self.order.edges {
-            after[edge.before as usize].push((edge.after, None));
+            after[edge.before as usize].push((edge.after, Why::Order));
         }
         for edge in self.conflicts.edges() {
-            after[edge.before as usize].push((edge.after, Some(edge.reason)));
+            after[edge.before as usize].push((edge.after, Why::Conflict(edge.reason)));
         }
-        let mut found: Vec<Option<(u32, Option<Reason>)>> = vec![None; after.len()];
+        for segment in &self.segments {
+            for pair in segment.main.windows(2) {
+                let [before, later] = [pair[0], pair[1]].map(|vertex| segment.first + vertex);
+                after[before as usize].push((later, Why::Thread));
+            }
+        }
+        let mut found: Vec<Option<(u32, Why)>> = vec![None; after.len()];
         let mut next = std::collections::VecDeque::from([from]);
         while let Some(position) = next.pop_front() {
             for &(later, why) in &after[position as usize] {
@@ -203,6 +210,27 @@ impl Plan {
             edges.sort_unstable();
             edges.dedup();
             segment.link(edges);
+        }
+    }
+}
+
+/// Why one vertex waits for another.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Why {
+    /// It was asked for.
+    Order,
+    Conflict(Reason),
+    /// Both run on the schedule's thread.
+    Thread,
+}
+
+impl Why {
+    /// The same for people.
+    pub(super) fn describe(self, registry: &FragmentRegistry) -> String {
+        match self {
+            Self::Order => "order".into(),
+            Self::Conflict(reason) => reason.describe(registry),
+            Self::Thread => "the schedule's thread".into(),
         }
     }
 }

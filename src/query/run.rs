@@ -424,10 +424,23 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         count
     }
 
-    /// Whether the query sees no entity.
+    /// Whether the query sees no entity. Nothing is lent: it is no change.
     #[must_use]
     pub fn is_empty(&mut self) -> bool {
-        self.first().is_none()
+        let scope = self.scope();
+        self.matches.iter().all(|known| {
+            let archetype = &self.world.archetypes[known.archetype as usize];
+            archetype.chunks.iter().all(|chunk| {
+                let Some(view) = scope.view(known, archetype, chunk) else {
+                    return true;
+                };
+                let mut rows = match known.masks() {
+                    None => return view.is_empty(),
+                    Some(masks) => masked_rows(masks, chunk, 0..view.len()),
+                };
+                rows.next().is_none()
+            })
+        })
     }
 
     /// The data of the first entity.

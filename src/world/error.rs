@@ -62,7 +62,7 @@ pub enum WorldError {
     },
     /// A fragment cannot be switched off and on.
     #[error(
-        "{name} cannot be switched off: register it with `register_enableable` before its first use"
+        "{name} cannot be switched off: register it with `register_enableable` before its first use (compositions that were there before have no switch)"
     )]
     NotEnableable {
         /// Its name.

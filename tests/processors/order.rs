@@ -342,3 +342,30 @@ fn a_composite_is_a_group_of_its_name_with_an_order_of_its_own() {
     run(&mut schedule, &mut world);
     assert_eq!(said(&mut world), ["before", "a", "e", "b", "c", "after"]);
 }
+
+#[test]
+fn what_is_not_solved_is_not_explained_and_one_thread_is_a_reason_to_wait() {
+    let mut schedule = Schedule::new();
+    schedule.add(processor("write A", |_: QueryRun<&mut A>| {}));
+    schedule.add(processor("read A", |_: QueryRun<&A>| {}));
+    schedule.add(processor("draw", |_: QueryRun<Entity>| {}).main_thread());
+    schedule.add(processor("hear", |_: QueryRun<Entity>| {}).main_thread());
+    let mut world = world();
+    let ant = world.create((A(1),)).expect("there is room");
+    let unsolved = |error| matches!(error, ScheduleError::NotSolved);
+    let overlap = schedule.explain_overlap(&world, "write A", "read A");
+    assert!(unsolved(overlap.expect_err("not solved")));
+    let seen = schedule.explain_match(&world, "write A", ant);
+    assert!(unsolved(seen.expect_err("not solved")));
+
+    schedule.solve(&mut world).expect("it is right");
+    let overlap = schedule.explain_overlap(&world, "draw", "hear");
+    let why = overlap.expect("both are there").to_string();
+    assert!(why.contains("the schedule's thread"), "{why}");
+    let free = schedule.explain_overlap(&world, "draw", "write A");
+    assert_eq!(free.expect("both are there"), Overlap::May);
+
+    world.create((A(1), B(1))).expect("there is room");
+    let overlap = schedule.explain_overlap(&world, "write A", "read A");
+    assert!(unsolved(overlap.expect_err("an archetype came")));
+}

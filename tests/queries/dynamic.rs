@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::support::Dice;
 use megachunk::fragment::{DynamicBundle, FragmentError, FragmentId, Value};
 use megachunk::prelude::*;
-use megachunk::query::{Access, DynamicQuery, Presence};
+use megachunk::query::{Access, ChunkView, DynamicQuery, Presence};
 
 struct Asleep;
 struct Wet;
@@ -646,4 +646,29 @@ fn a_query_on_another_world_of_its_universe_looks_at_that_worlds_archetypes() {
     let bundle = DynamicBundle::new().with(Value::new(land.registry(), 9_u32).unwrap());
     let worm = land.create_dynamic(bundle).unwrap();
     assert_eq!(seen(&mut query, &mut land), [crab, worm]);
+}
+
+#[test]
+fn first_and_single_ask_the_filter_of_chunks_once() {
+    let mut world = World::new();
+    let ids = Ids::new(&world);
+    let mut query = DynamicQuery::builder(&world)
+        .read(ids.number)
+        .build()
+        .unwrap();
+    let ant = world.create((7_u32,)).unwrap();
+    for single in [false, true] {
+        let asked = AtomicUsize::new(0);
+        // Ordering: one thread.
+        let once = |_: &ChunkView<'_>| asked.fetch_add(1, Ordering::Relaxed) == 0;
+        let mut run = query.on(&mut world).unwrap().filter_chunks(once);
+        let row = match single {
+            true => run.single(),
+            false => run.first(),
+        };
+        assert_eq!(row.unwrap().entities(), [ant]);
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+    }
+    let _ = world.create((8_u32,)).unwrap();
+    assert!(query.on(&mut world).unwrap().single().is_none());
 }

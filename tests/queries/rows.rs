@@ -639,3 +639,17 @@ fn writing_through_a_read_only_requirement_is_an_error() {
         Err(QueryError::Writes { .. })
     ));
 }
+
+#[test]
+fn whether_there_is_nothing_is_no_change() {
+    let mut world = World::new();
+    let mut writes = Query::<&mut u32>::new(&world).unwrap();
+    let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+    assert!(writes.on(&mut world).is_empty());
+    let _ = world.create((1_u32,)).unwrap();
+    assert_eq!(changed.on(&mut world).count(), 1);
+    assert!(!writes.on(&mut world).is_empty());
+    assert_eq!(changed.on(&mut world).count(), 0);
+    assert!(writes.on(&mut world).first().is_some());
+    assert_eq!(changed.on(&mut world).count(), 1);
+}

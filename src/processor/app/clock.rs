@@ -22,12 +22,16 @@ impl Rate {
     /// So many ticks a second, at most 8 in a frame.
     ///
     /// # Panics
-    /// If it is 0.
+    /// If it is 0, or more than a billion: a tick takes a nanosecond at least.
     #[must_use]
     pub fn per_second(ticks: u32) -> Self {
         assert!(
             ticks > 0,
             "a world ticks at least once a second, or every frame"
+        );
+        assert!(
+            ticks <= 1_000_000_000,
+            "a world ticks a billion times a second at most, not {ticks}"
         );
         Self::Fixed {
             step: Duration::from_secs(1) / ticks,

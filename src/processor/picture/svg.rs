@@ -337,6 +337,7 @@ fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             // No such letter may stand in a document.
             letter if letter.is_control() => escaped.push(' '),
+            '\u{FFFE}' | '\u{FFFF}' => escaped.push(' '),
             letter => escaped.push(letter),
         }
     }

@@ -261,19 +261,37 @@ impl<'q> DynamicRun<'q> {
     /// The row of the first entity that the query sees.
     #[must_use]
     pub fn first<'a>(&'a mut self) -> Option<DynamicChunk<'a>> {
-        let entity = self.entities().next()?;
-        self.get(entity).ok()
+        let run: &'a Self = self;
+        let (known, view, row) = run.rows().next()?;
+        // SAFETY: a row of a chunk that matches, lent while the run is borrowed.
+        Some(unsafe { DynamicChunk::new(view, &run.query.lends, known, row, 1) })
     }
 
     /// The row of the only entity that the query sees; `None` if there is none, or more than one.
     #[must_use]
     pub fn single<'a>(&'a mut self) -> Option<DynamicChunk<'a>> {
-        let only = {
-            let mut all = self.entities();
-            let only = all.next()?;
-            all.next().is_none().then_some(only)?
-        };
-        self.get(only).ok()
+        let run: &'a Self = self;
+        let mut rows = run.rows();
+        let (known, view, row) = rows.next()?;
+        if rows.next().is_some() {
+            return None;
+        }
+        // SAFETY: as in `first`.
+        Some(unsafe { DynamicChunk::new(view, &run.query.lends, known, row, 1) })
+    }
+
+    /// The rows that the query sees, each with its chunk.
+    fn rows<'a>(&'a self) -> impl Iterator<Item = (&'a DynamicMatch, ChunkView<'a>, u32)> {
+        self.query.matches.iter().flat_map(move |known| {
+            let archetype = &self.world.archetypes[known.archetype as usize];
+            let chunks = archetype.chunks.iter();
+            let views = chunks.filter_map(move |chunk| self.view(known, archetype, chunk));
+            views.flat_map(move |view| {
+                let rows = 0..view.chunk.len;
+                let rows = rows.filter(move |&row| masked(known.masks.as_deref(), view.chunk, row));
+                rows.map(move |row| (known, view, row))
+            })
+        })
     }
 
     /// The entities that the query sees.

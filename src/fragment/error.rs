@@ -7,8 +7,10 @@ use crate::fragment::FragmentId;
 #[non_exhaustive]
 pub enum FragmentError {
     /// The registry is full.
-    #[error("there are {limit} fragments already, which is the limit")]
+    #[error("{name} cannot be registered: there are {limit} fragments already, which is the limit")]
     TooMany {
+        /// What was to be registered.
+        name: Box<str>,
         /// How many there can be.
         limit: usize,
     },

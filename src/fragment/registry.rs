@@ -455,12 +455,17 @@ impl FragmentRegistry {
     fn number(&self, draft: FragmentDraft) -> Result<&FragmentInfo, FragmentError> {
         // Ordering: only uniqueness matters. Beyond the capacity the counter stays where it is but for
         // threads that ask at the same moment.
-        if self.next.load(Ordering::Relaxed) as usize >= CAPACITY {
-            return Err(FragmentError::TooMany { limit: CAPACITY });
-        }
-        let number = self.next.fetch_add(1, Ordering::Relaxed) as usize;
+        let is_full = self.next.load(Ordering::Relaxed) as usize >= CAPACITY;
+        let number = match is_full {
+            true => CAPACITY,
+            false => self.next.fetch_add(1, Ordering::Relaxed) as usize,
+        };
         if number >= CAPACITY {
-            return Err(FragmentError::TooMany { limit: CAPACITY });
+            let name = draft.name;
+            return Err(FragmentError::TooMany {
+                name,
+                limit: CAPACITY,
+            });
         }
         let info = Box::into_raw(Box::new(draft.numbered(number as u16, self.identity)));
         // Ordering: Release pairs with the Acquire in `get`.

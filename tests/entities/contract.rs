@@ -200,6 +200,16 @@ fn an_index_out_of_range_is_refused_as_such<A: EntityAllocator>() {
             }
         );
     }
+    // A whole group, up to the highest index; what is behind it is destroyed all the same.
+    let mut batch: Vec<_> = (u32::MAX - 63..u32::MAX).map(|at| handle(at, 1)).collect();
+    batch.insert(0, allocator.create().unwrap());
+    batch.push(allocator.create().unwrap());
+    let report = allocator.destroy_slice(&batch);
+    assert_eq!((report.destroyed, report.refused.len()), (2, 63));
+    for (at, error) in report.refused {
+        assert_eq!(error, EntityError::new(batch[at], EntityFault::OutOfRange));
+    }
+    assert_eq!(allocator.count(), 0);
 }
 
 fn a_batch_creates_distinct_live_entities<A: EntityAllocator>() {

@@ -83,9 +83,14 @@ fn parse_summary(line: &[u8]) -> Result<Summary, String> {
         let digits = rest.strip_prefix(b" ").ok_or_else(wrong)?;
         let digits = digits.strip_prefix(name.as_bytes()).ok_or_else(wrong)?;
         let digits = digits.strip_prefix(b"=").ok_or_else(wrong)?;
-        let (number, after) = parse_number(digits).ok_or_else(wrong)?;
+        let (digits, after) = split_number(digits).ok_or_else(wrong)?;
         rest = after;
-        Ok(number)
+        // As it stands there: no number of ours is what the file says.
+        let too_large = || {
+            let found = printable(&[name.as_bytes(), b"=", digits].concat());
+            format!("{found} is more than {}", u64::MAX)
+        };
+        value(digits).ok_or_else(too_large)
     };
     let summary = Summary {
         threads: field("threads")?,
@@ -156,20 +161,26 @@ fn parse_event(line: &[u8]) -> Result<Parsed, TraceFault> {
     Ok(parsed)
 }
 
-/// The number that `text` begins with, and what follows it. Leading zeros are no number, and a
-/// number too large for 64 bits counts as the largest there is: every limit is far below.
+/// The number that `text` begins with, and what follows it. A number too large for 64 bits counts as the largest there
+/// is: every limit is far below.
 fn parse_number(text: &[u8]) -> Option<(u64, &[u8])> {
+    let (digits, rest) = split_number(text)?;
+    Some((value(digits).unwrap_or(u64::MAX), rest))
+}
+
+/// The digits of the number that `text` begins with, and what follows them. Leading zeros are no number.
+fn split_number(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (number, rest) = text.split_at(digits);
-    if digits == 0 || (digits > 1 && number[0] == b'0') {
-        return None;
-    }
-    let value = number.iter().fold(0_u64, |value, &digit| {
-        value
-            .saturating_mul(10)
-            .saturating_add(u64::from(digit - b'0'))
-    });
-    Some((value, rest))
+    let is_number = digits == 1 || (digits > 1 && number[0] != b'0');
+    is_number.then_some((number, rest))
+}
+
+/// What `digits` come to; `None` if 64 bits cannot hold it.
+fn value(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0_u64, |value, &digit| {
+        value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    })
 }
 
 /// In [`History::owner`]: the object is destroyed.

@@ -320,7 +320,17 @@ fn a_summary_that_lacks_a_count_or_has_one_too_many_is_refused() {
         (
             "threads=2",
             "threads=99999999999999999999999",
-            "is more than 1024",
+            "but \"threads=99999999999999999999999\" is more than 18446744073709551615",
+        ),
+        (
+            "threads=2",
+            "threads=18446744073709551615",
+            "threads=18446744073709551615 is more than 1024",
+        ),
+        (
+            "peak_live=2",
+            "peak_live=18446744073709551616",
+            "\"peak_live=18446744073709551616\" is more than",
         ),
         (
             "created=3",

@@ -7,10 +7,10 @@ use megachunk::entity::reference::{BusyBlock, Naive};
 use megachunk::entity::{
     DestroyReport, Entity, EntityAllocator, EntityError, EntityIndex, Full, Place,
 };
-use megachunk::trace::Trace;
 use megachunk::trace::replay::{
     Contender, Plain, Player, Replay, ReplayError, ReplayFault, Shadow, Verifying,
 };
+use megachunk::trace::{MAX_THREADS, Trace};
 
 /// A trace of these counts (threads, events, created, peak, destroyed by another) and events.
 fn trace([threads, all, created, peak, foreign]: [u64; 5], events: &str) -> Trace {
@@ -48,6 +48,16 @@ fn a_trace_of_many_threads_verifies_on_fewer_and_on_a_multiple() {
         assert_eq!(Replay::new(&node, threads).unwrap().threads(), threads);
     }
     assert!(Replay::new(&node, 15).is_none());
+}
+
+#[test]
+fn a_trace_is_played_on_no_more_threads_than_one_may_be_recorded_from() {
+    let one = trace([1, 1, 1, 1, 0], "0 + 0\n");
+    let most = MAX_THREADS as usize;
+    assert_eq!(Replay::new(&one, most).unwrap().threads(), most);
+    for threads in [most + 1, usize::MAX >> 14, usize::MAX] {
+        assert!(Replay::new(&one, threads).is_none(), "{threads}");
+    }
 }
 
 /// Counts what it is asked for, and remembers the order of everything.

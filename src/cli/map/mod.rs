@@ -15,8 +15,8 @@ use super::destination::{Destination, Screen};
 use super::output::{grouped, plural};
 use super::trace_named::trace_named;
 use super::workload::Registry;
-use crate::trace::Trace;
 use crate::trace::replay::{Replay, ReplayError};
+use crate::trace::{MAX_THREADS, Trace};
 
 mod chunks;
 mod index;
@@ -179,7 +179,7 @@ fn picture(args: &Args, trace: &Trace) -> Result<Picture, CliError> {
         CliError::BadArgument {
             argument: "--threads".to_owned(),
             reason: format!(
-                "{} has {recorded} threads: run it on 1 to {recorded}, or on a multiple",
+                "{} has {recorded} threads: run it on 1 to {recorded}, or on a multiple up to {MAX_THREADS}",
                 trace.name()
             ),
         }

@@ -11,8 +11,8 @@ use super::destination::{Destination, Screen, is_standard_stream};
 use super::output::{plural, show_bytes};
 use super::trace_named::trace_named;
 use super::workload::Registry;
-use crate::trace::Trace;
 use crate::trace::replay::{Contender, Replay};
+use crate::trace::{MAX_THREADS, Trace};
 
 mod measure;
 mod report;
@@ -138,7 +138,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         let mut replay = Replay::new(trace, threads).ok_or_else(|| {
             let recorded = trace.threads();
             let reason = format!(
-                "{} has {recorded} threads: replay it on 1 to {recorded}, or on a multiple",
+                "{} has {recorded} threads: replay it on 1 to {recorded}, or on a multiple up to {MAX_THREADS}",
                 trace.name()
             );
             bad_argument("--threads", &reason)

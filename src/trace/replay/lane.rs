@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use super::{Player, ReplayError, ReplayFault};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::thread;
-use crate::trace::Trace;
+use crate::trace::{MAX_THREADS, Trace};
 
 /// Ids on their way from the thread that creates to the one that destroys.
 #[derive(Debug)]
@@ -94,9 +94,19 @@ impl Move {
     const DESTROY: u32 = 1;
     const CREATE_SHARED: u32 = 2;
 
-    fn new(slot: u32, shared: bool, create: bool) -> Self {
-        debug_assert!(slot < 1 << 30);
-        Self(slot << 2 | u32::from(shared) << 1 | u32::from(!create))
+    /// How many slots moves can tell apart.
+    const SLOTS: u32 = 1 << 30;
+
+    /// `None` for a slot too many.
+    fn new(slot: u32, shared: bool, create: bool) -> Option<Self> {
+        let bits = slot << 2 | u32::from(shared) << 1 | u32::from(!create);
+        (slot < Self::SLOTS).then_some(Self(bits))
+    }
+
+    /// How many slots `copies` of `shared` each are; `None` for more than moves can tell apart.
+    fn slots_of_copies(shared: u32, copies: usize) -> Option<usize> {
+        let slots = (shared as usize).checked_mul(copies)?;
+        (slots <= Self::SLOTS as usize).then_some(slots)
     }
 }
 
@@ -201,21 +211,25 @@ impl Replay {
     ///
     /// With fewer, recorded thread `t` plays on thread `t % threads`, in the recorded order; on
     /// one, everything happens in the one order that was recorded. With a multiple, the trace is
-    /// played several times side by side. `None` for any other number.
+    /// played several times side by side. `None` for any other number, and for more than [`MAX_THREADS`].
+    ///
+    /// `None`, too, for more than 2³⁰ objects that live at once on one thread, or that one thread creates and another
+    /// destroys, all the times that the trace is played taken together.
     #[must_use]
     pub fn new(trace: &Trace, threads: usize) -> Option<Self> {
         let recorded = trace.threads();
         let threads = if threads == 0 { recorded } else { threads };
-        let copies = threads.div_ceil(recorded);
-        if threads > recorded && !threads.is_multiple_of(recorded) {
+        if threads > MAX_THREADS as usize
+            || (threads > recorded && !threads.is_multiple_of(recorded))
+        {
             return None;
         }
-        let parts = Part::of(trace, threads.min(recorded));
+        let copies = threads.div_ceil(recorded);
+        let parts = Part::of(trace, threads.min(recorded))?;
         let shared = parts.iter().map(|part| part.shared).sum::<u32>();
+        let slots = Move::slots_of_copies(shared, copies)?;
         let exchange = Arc::new(Exchange {
-            ids: (0..shared as usize * copies)
-                .map(|_| AtomicU64::new(0))
-                .collect(),
+            ids: (0..slots).map(|_| AtomicU64::new(0)).collect(),
             stopped: AtomicU32::new(0),
         });
         let mut lanes = Vec::with_capacity(threads);
@@ -340,8 +354,9 @@ struct Part {
 }
 
 impl Part {
-    /// `trace` for `threads` threads, no more than were recorded.
-    fn of(trace: &Trace, threads: usize) -> Vec<Self> {
+    /// `trace` for `threads` threads, no more than were recorded; `None` if it needs more slots than moves can tell
+    /// apart.
+    fn of(trace: &Trace, threads: usize) -> Option<Vec<Self>> {
         const NOBODY: u16 = u16::MAX;
         let mut creator = vec![NOBODY; trace.objects()];
         let mut destroyer = vec![NOBODY; trace.objects()];
@@ -374,14 +389,15 @@ impl Part {
             } else if !shared {
                 part.free.push(*slot);
             }
-            part.moves.push(Move::new(*slot, shared, event.is_create()));
+            let next = Move::new(*slot, shared, event.is_create())?;
+            part.moves.push(next);
         }
         for (object, &slot) in slot_of.iter().enumerate() {
             if destroyer[object] == NOBODY {
                 parts[usize::from(creator[object])].survivors.push(slot);
             }
         }
-        parts
+        Some(parts)
     }
 
     /// The slot that was free last: a program's handles stay warm.
@@ -402,5 +418,20 @@ impl Part {
             })
         };
         self.moves.iter().map(shift).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_slots_are_the_same_to_moves() {
+        let bits = |slot| Move::new(slot, true, false).map(|Move(bits)| bits);
+        assert_eq!(bits(Move::SLOTS - 1), Some(u32::MAX));
+        assert_eq!(bits(Move::SLOTS), None);
+        assert_eq!(Move::slots_of_copies(1 << 21, 512), Some(1 << 30));
+        assert_eq!(Move::slots_of_copies((1 << 21) + 1, 512), None);
+        assert_eq!(Move::slots_of_copies(u32::MAX, usize::MAX), None);
     }
 }

@@ -284,6 +284,34 @@ fn whoever_reads_the_output_may_stop_reading() {
     assert_eq!(text(&output.stderr), "");
 }
 
+/// What the program does with only so many KiB of addresses. It may take a minute, so that a hang is a failure.
+#[cfg(target_os = "linux")]
+fn with_few_addresses(kib: u32, arguments: &[&str]) -> Output {
+    std::process::Command::new("sh")
+        .arg("-c")
+        .arg(format!("ulimit -v {kib} && exec timeout 60 \"$0\" \"$@\""))
+        .arg(env!("CARGO_BIN_EXE_megachunk"))
+        .args(arguments)
+        // Stacks that soon take all addresses.
+        .env("RUST_MIN_STACK", (256 << 20).to_string())
+        .env_remove("RUST_BACKTRACE")
+        .output()
+        .unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_replay_with_more_threads_than_can_be_started_says_so_and_ends() {
+    let folder = folder("replay_no_thread");
+    let path = written(&folder, "small.trace", SMALL);
+    let arguments = ["--allocator", "naive", "--repeat", "1", "--threads", "16"];
+    let trace = path.to_str().unwrap();
+    let output = with_few_addresses(2_000_000, &[&["replay", trace], &arguments[..]].concat());
+    let said = failure(&output);
+    assert!(said.starts_with("error: small on naive: thread "), "{said}");
+    assert!(said.contains(" of 16: it could not be started: "), "{said}");
+}
+
 // --- map -----------------------------------------------------------------------------------------
 
 fn map(arguments: &[&str]) -> Output {

@@ -1,14 +1,16 @@
 //! What a replay keeps of a trace on any number of threads, and what verification finds.
 
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, mpsc};
+use std::time::Duration;
 
 use megachunk::entity::reference::{BusyBlock, Naive};
 use megachunk::entity::{
     DestroyReport, Entity, EntityAllocator, EntityError, EntityIndex, Full, Place,
 };
 use megachunk::trace::replay::{
-    Contender, Plain, Player, Replay, ReplayError, ReplayFault, Shadow, Verifying,
+    Contender, Plain, Player, Reading, Replay, ReplayError, ReplayFault, Shadow, Verifying,
 };
 use megachunk::trace::{MAX_THREADS, Trace};
 
@@ -156,6 +158,29 @@ fn a_thread_that_fails_ends_the_replay_and_is_the_one_reported() {
     let error = result.expect_err("the second create fails");
     assert_eq!((error.thread, error.event), (1, 2));
     assert!(matches!(error.fault, ReplayFault::Full(_)), "{error}");
+}
+
+#[test]
+fn a_maker_of_players_that_panics_ends_the_replay() {
+    let (says, hears) = mpsc::channel();
+    std::thread::spawn(move || {
+        let trace = trace([2, 2, 2, 2, 0], "0 + 0\n1 + 1\n");
+        let mut replay = Replay::new(&trace, 0).unwrap();
+        let mut players = 0;
+        let played = catch_unwind(AssertUnwindSafe(|| {
+            replay.play(|| {
+                players += 1;
+                assert!(players < 2, "no second player");
+                Reading::default()
+            })
+        }));
+        says.send(played.is_err()).unwrap();
+        says.send(replay.play(Reading::default).is_ok()).unwrap();
+    });
+    for what in ["it panics", "it can be played again"] {
+        let answer = hears.recv_timeout(Duration::from_secs(60));
+        assert_eq!(answer, Ok(true), "{what}");
+    }
 }
 
 /// An allocator with a fault of its own, round a good one.

@@ -14,9 +14,10 @@
 //! a thread gives up, it says so in the exchange, and those who wait give up too.
 
 use core::hint;
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::start::{CallOffOnPanic, Start};
 use super::{Player, ReplayError, ReplayFault};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::thread;
@@ -206,6 +207,9 @@ pub struct Played<P> {
     pub players: Vec<P>,
 }
 
+/// When a lane's first event began, when its last ended, and what came of it.
+type Outcome<P> = (Instant, Instant, Result<(), ReplayError>, P);
+
 impl Replay {
     /// Makes `trace` ready for `threads` threads; 0 means as many as were recorded.
     ///
@@ -274,39 +278,21 @@ impl Replay {
     ///
     /// # Errors
     /// The first player's, in the order of the lanes, that did not merely stop because of another.
+    /// [`ReplayFault::NotStarted`] where the system has no thread for a lane; then nothing was played.
     ///
     /// # Panics
-    /// Where a player panics, once all threads have ended.
+    /// Where `player` panics, before anything is played; where a player panics, once all threads have ended.
     pub fn play<P: Player + Send>(
         &mut self,
         mut player: impl FnMut() -> P,
     ) -> Result<Played<P>, ReplayError> {
         self.exchange.reset();
-        let start_together = Barrier::new(self.lanes.len());
-        let mut outcomes = Vec::with_capacity(self.lanes.len());
-        thread::scope(|scope| {
-            let playing: Vec<_> = self
-                .lanes
-                .iter_mut()
-                .map(|lane| {
-                    let mut player = player();
-                    let start_together = &start_together;
-                    scope.spawn(move || {
-                        start_together.wait();
-                        let started = Instant::now();
-                        let result = lane.play(&mut player);
-                        (started, Instant::now(), result, player)
-                    })
-                })
-                .collect();
-            outcomes.extend(playing.into_iter().map(thread::ScopedJoinHandle::join));
-        });
+        let players = self.lanes.iter().map(|_| player()).collect();
+        let outcomes = self.outcomes(players)?;
         let mut span: Option<(Instant, Instant)> = None;
         let mut players = Vec::with_capacity(outcomes.len());
         let mut failure: Option<ReplayError> = None;
-        for outcome in outcomes {
-            let (started, ended, result, player) =
-                outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        for (started, ended, result, player) in outcomes {
             let (first, last) = span.unwrap_or((started, ended));
             span = Some((first.min(started), last.max(ended)));
             players.push(player);
@@ -323,6 +309,47 @@ impl Replay {
                 players,
             }),
         }
+    }
+
+    /// Plays all lanes at once, each with one of `players`; what came of each, in their order.
+    fn outcomes<P: Player + Send>(
+        &mut self,
+        players: Vec<P>,
+    ) -> Result<Vec<Outcome<P>>, ReplayError> {
+        let threads = self.lanes.len();
+        let start = Start::of(threads);
+        let mut joined = Vec::with_capacity(threads);
+        let mut refused = None;
+        thread::scope(|scope| {
+            let _guard = CallOffOnPanic(&start);
+            let mut playing = Vec::with_capacity(threads);
+            for (lane, mut player) in self.lanes.iter_mut().zip(players) {
+                let (number, start) = (lane.thread, &start);
+                let play = move || {
+                    start.wait().then(|| {
+                        let started = Instant::now();
+                        let result = lane.play(&mut player);
+                        (started, Instant::now(), result, player)
+                    })
+                };
+                match thread::Builder::new().spawn_scoped(scope, play) {
+                    Ok(thread) => playing.push(thread),
+                    Err(error) => {
+                        start.call_off();
+                        refused = Some(ReplayError::not_started(number, threads, &error));
+                        break;
+                    }
+                }
+            }
+            joined.extend(playing.into_iter().map(thread::ScopedJoinHandle::join));
+        });
+        if let Some(error) = refused {
+            return Err(error);
+        }
+        let outcomes = joined
+            .into_iter()
+            .filter_map(|outcome| outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        Ok(outcomes.collect())
     }
 
     /// Destroys what lives after a run, each lane's objects through its player.

@@ -7,6 +7,7 @@ mod contender;
 mod lane;
 mod player;
 mod shadow;
+mod start;
 
 pub use contender::{Contender, Placement};
 pub use lane::{Exchange, Lane, Played, Replay};

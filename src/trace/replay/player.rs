@@ -1,5 +1,7 @@
 //! `Player`: what a replay calls for each event, and the players that need nothing else.
 
+use std::io;
+
 use crate::chunk::Run;
 use crate::entity::{Entity, EntityAllocator, EntityError, Full};
 
@@ -93,6 +95,14 @@ pub enum ReplayFault {
         /// The run.
         run: Run,
     },
+    /// The system had no thread for a lane.
+    #[error("it could not be started: {}", said(*code))]
+    NotStarted {
+        /// How many threads the replay is on.
+        threads: usize,
+        /// What the system said, as its number.
+        code: Option<i32>,
+    },
     /// Another thread of the replay gave up.
     #[error("another thread gave up")]
     Stopped,
@@ -100,17 +110,43 @@ pub enum ReplayFault {
 
 /// A replay ended before its end: where, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("thread {thread}, event {event}: {fault}")]
+#[error("{}: {fault}", place(*thread, *event, fault))]
 pub struct ReplayError {
     /// The replay's thread.
     pub thread: usize,
-    /// The event on that thread, counted from 1.
+    /// The event on that thread, counted from 1; 0 where it was not started.
     pub event: usize,
     /// What was wrong.
     pub fault: ReplayFault,
 }
 
+fn place(thread: usize, event: usize, fault: &ReplayFault) -> String {
+    match fault {
+        ReplayFault::NotStarted { threads, .. } => format!("thread {thread} of {threads}"),
+        _ => format!("thread {thread}, event {event}"),
+    }
+}
+
+fn said(code: Option<i32>) -> String {
+    match code {
+        Some(code) => io::Error::from_raw_os_error(code).to_string(),
+        None => "the system refused it".to_owned(),
+    }
+}
+
 impl ReplayError {
+    /// The system had no thread for lane `thread` of `threads`.
+    pub(super) fn not_started(thread: usize, threads: usize, error: &io::Error) -> Self {
+        Self {
+            thread,
+            event: 0,
+            fault: ReplayFault::NotStarted {
+                threads,
+                code: error.raw_os_error(),
+            },
+        }
+    }
+
     /// Whether this thread only stopped because another one had given up.
     #[must_use]
     pub fn is_consequence(&self) -> bool {

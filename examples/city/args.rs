@@ -62,7 +62,8 @@ impl Args {
         (self.seconds * FRAMES).round() as u64
     }
 
-    /// Whether files can be written where they are asked for: said before the run, not after it.
+    /// Whether files can be written where they are asked for, and over nothing that is read: said before the run, not
+    /// after it.
     pub(crate) fn check_outputs(&self) -> Result<(), CityError> {
         let is_output = |path: &PathBuf| path.as_os_str() == "-";
         let others = others_of(self);
@@ -97,6 +98,9 @@ impl Args {
             let Some(place) = path.as_deref().and_then(place) else {
                 continue;
             };
+            if let Some(reason) = self.reads(&place) {
+                return Err(CityError::BadArgument { flag, reason });
+            }
             if let Some((other, _)) = places.iter().find(|(_, taken)| *taken == place) {
                 let reason = format!("{} is that of {other} already", place.display());
                 return Err(CityError::BadArgument { flag, reason });
@@ -104,6 +108,25 @@ impl Args {
             places.push((flag, place));
         }
         Ok(())
+    }
+
+    /// What the city reads in the file `place`, if it does.
+    fn reads(&self, place: &Path) -> Option<String> {
+        let is_map = self.map.canonicalize().is_ok_and(|map| map == place);
+        let configs = self
+            .configs
+            .as_ref()
+            .and_then(|path| path.canonicalize().ok());
+        let is_config = configs.is_some_and(|configs| place.starts_with(configs))
+            && place
+                .extension()
+                .is_some_and(|extension| extension == "toml");
+        let what = match (is_map, is_config) {
+            (true, _) => "the map",
+            (_, true) => "a config",
+            _ => return None,
+        };
+        Some(format!("{} is {what} that is read", place.display()))
     }
 }
 

@@ -34,16 +34,26 @@ enum Target {
 }
 
 impl<'a> Destination<'a> {
-    /// Opens all that are wanted, or creates none.
+    /// Opens all that are wanted, each with the argument that names it, or creates none. `traces` are those that the
+    /// subcommand reads.
     ///
     /// # Errors
-    /// A file cannot be written, or two results would be mixed on standard output.
+    /// A file cannot be written, two results would be mixed on standard output, or one would replace a trace.
     pub(super) fn open_all<const N: usize>(
-        paths: [Option<&'a Path>; N],
+        paths: [(&str, Option<&'a Path>); N],
+        traces: &[PathBuf],
     ) -> Result<[Option<Self>; N], CliError> {
         let mut opened = [const { None }; N];
-        for (destination, path) in opened.iter_mut().zip(paths) {
+        for (destination, (argument, path)) in opened.iter_mut().zip(paths) {
             *destination = path.map(Self::open).transpose()?;
+            let replaces =
+                |trace: &&PathBuf| destination.as_ref().is_some_and(|one| one.replaces(trace));
+            if let Some(trace) = traces.iter().find(replaces) {
+                return Err(CliError::BadArgument {
+                    argument: argument.into(),
+                    reason: format!("{} is a trace that is read", trace.display()),
+                });
+            }
         }
         for (at, one) in opened.iter().flatten().enumerate() {
             if opened
@@ -74,10 +84,14 @@ impl<'a> Destination<'a> {
         }
     }
 
-    /// Whether writing would replace what is in this file.
-    pub(super) fn replaces(&self, path: &Path) -> bool {
+    /// Whether writing would replace what is in this file; `-` is that from which standard input comes.
+    fn replaces(&self, path: &Path) -> bool {
         let Target::File(target) = &self.target else {
             return false;
+        };
+        let path = match is_standard_stream(path) {
+            true => Path::new("/dev/stdin"),
+            false => path,
         };
         fs::canonicalize(path).is_ok_and(|path| path == *target)
     }
@@ -179,7 +193,7 @@ mod tests {
     fn what_could_be_opened_is_written_though_no_name_is_left_for_another_file() {
         let path = std::env::temp_dir().join(format!("{:d<255}", std::process::id()));
         for text in ["one", "two"] {
-            let [file] = Destination::open_all([Some(&*path)]).unwrap();
+            let [file] = Destination::open_all([("--json", Some(&*path))], &[]).unwrap();
             file.unwrap().write(text).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), text);
         }

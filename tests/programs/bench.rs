@@ -282,6 +282,23 @@ fn two_results_cannot_go_to_one_file() {
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 }
 
+#[test]
+fn no_result_goes_over_a_trace_that_is_read() {
+    let folder = folder("bench_over");
+    let trace = "# entity-trace 1\n# threads=1 events=1 created=1 peak_live=1 \
+        destroyed_by_another_thread=0\n0 + 0\n";
+    fs::write(folder.join("a.trace"), trace).unwrap();
+    for flag in ["--json", "--html"] {
+        let arguments = ["bench", "--quick", "--filter", "^trace:a$", "--trace"];
+        let files = ["a.trace", flag, "./a.trace"];
+        let output = megachunk(&folder, &[&arguments[..], &files[..]].concat());
+        let said = text(&output.stderr);
+        let expected = format!("{flag}: a.trace is a trace that is read");
+        assert!(said.contains(&expected), "{said}");
+    }
+    assert_eq!(fs::read_to_string(folder.join("a.trace")).unwrap(), trace);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_report_that_cannot_be_written_costs_neither_the_table_nor_the_others() {

@@ -226,6 +226,21 @@ fn flags_and_configs_that_make_no_sense_are_named() {
             "{error}"
         );
     }
+    fs::copy(MONACO, folder.join("m.pbf")).unwrap();
+    for flag in ["--json", "--png", "--svg", "--html", "--trace"] {
+        let error = refused(&folder, &["m.pbf", flag, "./m.pbf"]);
+        assert!(error.contains(flag), "{error}");
+        assert!(error.contains("m.pbf is the map that is read"), "{error}");
+    }
+    assert_eq!(
+        fs::read(folder.join("m.pbf")).unwrap(),
+        fs::read(MONACO).unwrap()
+    );
+    let error = refused(&folder, &[MONACO, "--configs", ".", "--svg", "car.toml"]);
+    assert!(
+        error.contains("car.toml is a config that is read"),
+        "{error}"
+    );
     let error = refused(&folder, &[MONACO, "--agents", "4000000000"]);
     assert!(
         error.contains("--agents: 4000000000 is more than"),

@@ -194,7 +194,10 @@ fn replay_writes_its_figures_over_no_trace_that_it_replays() {
             .output()
             .unwrap();
         let said = failure(&output);
-        assert!(said.contains("is the trace that is replayed"), "{said}");
+        assert!(
+            said.contains("--json: ") && said.contains("is a trace that is read"),
+            "{said}"
+        );
     }
     assert_eq!(std::fs::read_to_string(&path).unwrap(), SMALL);
     let output = program()
@@ -403,6 +406,29 @@ fn map_writes_one_svg_without_scripts_or_links() {
             + picture.matches(&format!("<{element}>")).count();
         let closed = picture.matches(&format!("</{element}>")).count();
         assert_eq!(opened, closed, "{element}");
+    }
+}
+
+#[test]
+fn map_draws_over_no_trace_that_it_reads() {
+    let folder = folder("map_over");
+    let path = written(&folder, "small.trace", SMALL);
+    let name = path.to_str().unwrap();
+    let said = failure(&map(&[name, "--svg", name]));
+    assert!(said.contains("--svg: "), "{said}");
+    assert!(
+        said.contains("small.trace is a trace that is read"),
+        "{said}"
+    );
+    // Neither over one that comes from standard input.
+    let mut from_input = program();
+    from_input.args(["map", "-", "--svg", name]);
+    let output = from_input
+        .stdin(std::fs::File::open(&path).unwrap())
+        .output();
+    if cfg!(target_os = "linux") {
+        assert!(failure(&output.unwrap()).contains("is a trace that is read"));
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), SMALL);
     }
 }
 

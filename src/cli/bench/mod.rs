@@ -69,8 +69,11 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
         return list(args, &cells, registry, sections);
     }
     // Before minutes are spent: can the results be kept?
-    let files = [args.json.as_deref(), Some(args.html.as_path())];
-    let files = Destination::open_all(files)?;
+    let files = [
+        ("--json", args.json.as_deref()),
+        ("--html", Some(args.html.as_path())),
+    ];
+    let files = Destination::open_all(files, &args.trace)?;
     let screen = Screen::beside(&files);
     let [json, html] = files;
 

@@ -79,7 +79,11 @@ impl Args {
 pub fn run(args: &Args) -> Result<(), CliError> {
     let root = source::root(args.source.as_deref())?;
     // Before minutes are spent: can the results be kept?
-    let files = Destination::open_all([args.json.as_deref(), args.record.as_deref()])?;
+    let files = [
+        ("--json", args.json.as_deref()),
+        ("--record", args.record.as_deref()),
+    ];
+    let files = Destination::open_all(files, &[])?;
     let screen = Screen::beside(&files);
     let mut outcomes = Vec::new();
     for stage in Stage::ALL {
@@ -103,7 +107,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     let whole = failed.is_empty() && !args.quick && args.only.is_empty();
     let by_default = root.join("papers/checked.md");
     let [record] = match record {
-        None if whole => Destination::open_all([Some(by_default.as_path())])?,
+        None if whole => Destination::open_all([("--record", Some(by_default.as_path()))], &[])?,
         asked_for => [asked_for],
     };
     if let Some(record) = record {

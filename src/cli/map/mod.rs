@@ -119,7 +119,7 @@ fn allocator_names() -> PossibleValuesParser {
 /// # Errors
 /// [`CliError`] where the trace cannot be read or an allocator fails.
 pub fn run(args: &Args) -> Result<(), CliError> {
-    let files = Destination::open_all([args.svg.as_deref()])?;
+    let files = Destination::open_all([("--svg", args.svg.as_deref())], args.trace.as_slice())?;
     let screen = Screen::beside(&files);
     let trace = trace(args)?;
     let picture = picture(args, &trace)?;

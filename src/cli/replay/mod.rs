@@ -124,13 +124,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         };
         return save(trace, path);
     }
-    let files = Destination::open_all([args.json.as_deref()])?;
-    if let [Some(json)] = &files
-        && let Some(trace) = args.files.iter().find(|trace| json.replaces(trace))
-    {
-        let reason = format!("{} is the trace that is replayed", trace.display());
-        return Err(bad_argument("--json", &reason));
-    }
+    let files = Destination::open_all([("--json", args.json.as_deref())], &args.files)?;
     let screen = Screen::beside(&files);
     let mut measured = Vec::with_capacity(traces.len());
     for trace in &traces {

@@ -101,6 +101,11 @@ impl<'a> Destination<'a> {
             if is_standard_stream(path) {
                 return Ok(Target::Output);
             }
+            // By its own name: the link to a pipe in /proc leads to no name.
+            if fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+                let stream = OpenOptions::new().write(true).open(path);
+                return stream.map(Target::Stream);
+            }
             let target = whole_file::followed(path)?;
             match File::create_new(&target) {
                 Ok(_) => {
@@ -109,11 +114,8 @@ impl<'a> Destination<'a> {
                     whole.map(Target::File)
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    let file = OpenOptions::new().write(true).open(&target)?;
-                    match file.metadata()?.is_file() {
-                        true => fs::canonicalize(&target).map(Target::File),
-                        false => Ok(Target::Stream(file)),
-                    }
+                    OpenOptions::new().write(true).open(&target)?;
+                    fs::canonicalize(&target).map(Target::File)
                 }
                 Err(error) => Err(error),
             }

@@ -409,6 +409,23 @@ fn map_writes_one_svg_without_scripts_or_links() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn results_go_to_a_pipe_that_is_named_through_proc() {
+    let folder = folder("map_pipe");
+    let path = written(&folder, "small.trace", SMALL);
+    let name = path.to_str().unwrap();
+    let printed = success(&map(&[name, "--svg", "/dev/stdout"]));
+    assert!(printed.trim_end().ends_with("</svg>"), "{printed}");
+    for pipe in ["/dev/stdout", "/proc/self/fd/1"] {
+        let output = program()
+            .args(["replay", name, "--repeat", "1", "--json", pipe])
+            .output();
+        let printed = success(&output.unwrap());
+        assert!(printed.contains("\"megachunk-replay 1\""), "{printed}");
+    }
+}
+
 #[test]
 fn map_draws_over_no_trace_that_it_reads() {
     let folder = folder("map_over");

@@ -1,6 +1,7 @@
 //! `ChunkAllocator`: the seam between the product and the references it is measured against.
 
 use core::ptr::NonNull;
+use std::io;
 
 use crate::chunk::{ChunkError, Run};
 
@@ -38,6 +39,17 @@ pub unsafe trait ChunkAllocator: Send + Sync {
     fn fresh() -> Self
     where
         Self: Sized;
+
+    /// [`fresh`](Self::fresh), where an allocator needs much of the system at once: without a panic.
+    ///
+    /// # Errors
+    /// What the system said, if it has no room.
+    fn try_fresh() -> io::Result<Self>
+    where
+        Self: Sized,
+    {
+        Ok(Self::fresh())
+    }
 
     /// Takes a run of exactly `len` neighbouring chunks (1 to 64) of one mega-chunk.
     ///

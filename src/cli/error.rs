@@ -22,6 +22,14 @@ pub enum CliError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The system has no memory, or no addresses, for an allocator.
+    #[error("there is no room for {allocator}")]
+    NoRoom {
+        /// The allocator's name in tables.
+        allocator: &'static str,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// What was to be shown does not hold.
     #[error("{0}")]
     Failed(String),

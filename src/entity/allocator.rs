@@ -1,5 +1,7 @@
 //! `EntityAllocator`: the seam between the product and the references it is measured against.
 
+use std::io;
+
 use crate::entity::{DestroyReport, Entity, EntityError, Full, Place};
 
 /// What every entity allocator of this crate can do, the product and the references alike.
@@ -14,6 +16,17 @@ pub trait EntityAllocator: Send + Sync {
     fn fresh() -> Self
     where
         Self: Sized;
+
+    /// [`fresh`](Self::fresh), where an allocator needs much of the system at once: without a panic.
+    ///
+    /// # Errors
+    /// What the system said, if it has no room.
+    fn try_fresh() -> io::Result<Self>
+    where
+        Self: Sized,
+    {
+        Ok(Self::fresh())
+    }
 
     /// How many entities can live at once.
     fn capacity(&self) -> usize;

@@ -5,6 +5,8 @@ use std::process::{Output, Stdio};
 
 #[cfg(unix)]
 use crate::support::closed;
+#[cfg(target_os = "linux")]
+use crate::support::program_within;
 use crate::support::{failure, folder, program, success, text, written};
 
 const FORMAT: &str = "# entity-trace 1: one event a line\n";
@@ -287,29 +289,18 @@ fn whoever_reads_the_output_may_stop_reading() {
     assert_eq!(text(&output.stderr), "");
 }
 
-/// What the program does with only so many KiB of addresses. It may take a minute, so that a hang is a failure.
-#[cfg(target_os = "linux")]
-fn with_few_addresses(kib: u32, arguments: &[&str]) -> Output {
-    std::process::Command::new("sh")
-        .arg("-c")
-        .arg(format!("ulimit -v {kib} && exec timeout 60 \"$0\" \"$@\""))
-        .arg(env!("CARGO_BIN_EXE_megachunk"))
-        .args(arguments)
-        // Stacks that soon take all addresses.
-        .env("RUST_MIN_STACK", (256 << 20).to_string())
-        .env_remove("RUST_BACKTRACE")
-        .output()
-        .unwrap()
-}
-
 #[cfg(target_os = "linux")]
 #[test]
 fn a_replay_with_more_threads_than_can_be_started_says_so_and_ends() {
     let folder = folder("replay_no_thread");
     let path = written(&folder, "small.trace", SMALL);
-    let arguments = ["--allocator", "naive", "--repeat", "1", "--threads", "16"];
-    let trace = path.to_str().unwrap();
-    let output = with_few_addresses(2_000_000, &[&["replay", trace], &arguments[..]].concat());
+    let output = program_within(2_000_000)
+        // Stacks that soon take all addresses.
+        .env("RUST_MIN_STACK", (256 << 20).to_string())
+        .args(["replay", "--allocator", "naive", "--threads", "16"])
+        .arg(&path)
+        .output()
+        .unwrap();
     let said = failure(&output);
     assert!(said.starts_with("error: small on naive: thread "), "{said}");
     assert!(said.contains(" of 16: it could not be started: "), "{said}");
@@ -447,6 +438,37 @@ fn map_draws_over_no_trace_that_it_reads() {
         assert!(failure(&output.unwrap()).contains("is a trace that is read"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), SMALL);
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_allocator_that_there_is_no_room_for_is_named() {
+    let folder = folder("map_no_room");
+    let path = written(&folder, "small.trace", SMALL);
+    for subcommand in ["map", "replay"] {
+        let mut program = program_within(1_000_000);
+        let output = program.arg(subcommand).arg(&path).output().unwrap();
+        let said = failure(&output);
+        assert!(
+            said.starts_with("error: there is no room for bitmask\n  caused by: "),
+            "{said}"
+        );
+    }
+    // The others are measured all the same.
+    let output = program_within(1_000_000)
+        .args(["bench", "--quick", "--reps", "1", "--threads", "1"])
+        .args(["--filter", "^(pair|cold_1m)$"])
+        .args(["--contenders", "busy_block,bitmask"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let said = failure(&output);
+    assert!(said.contains("2 of the rows failed; the first: "), "{said}");
+    assert!(
+        said.contains("no address space for an entity index"),
+        "{said}"
+    );
+    assert!(text(&output.stdout).contains("busy_block"));
 }
 
 #[test]

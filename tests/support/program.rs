@@ -51,3 +51,13 @@ pub(crate) fn closed() -> std::process::Stdio {
     drop(reader);
     writer.into()
 }
+
+/// The program with so many KiB of addresses. It may run for a minute, so that a hang is a failure.
+#[cfg(target_os = "linux")]
+pub(crate) fn program_within(kib: u32) -> Command {
+    let mut program = Command::new("sh");
+    let script = format!("ulimit -v {kib} && exec timeout 60 \"$0\" \"$@\"");
+    program.args(["-c", &script, env!("CARGO_BIN_EXE_megachunk")]);
+    program.env_remove("RUST_BACKTRACE").env_remove("RUST_LOG");
+    program
+}

@@ -478,6 +478,10 @@ unsafe impl ChunkAllocator for MegachunkAllocator {
         Self::new()
     }
 
+    fn try_fresh() -> io::Result<Self> {
+        ChunkOptions::new().build()
+    }
+
     #[inline(always)]
     fn allocate(&self, len: usize) -> Result<Run, ChunkError> {
         self.take(len)

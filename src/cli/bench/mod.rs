@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::CliError;
 use super::destination::{Destination, Screen, is_standard_stream};
-use super::measure::{Cell, Machine, Pool, Span, available_memory, measure_cell};
+use super::measure::{Cell, Machine, Pool, Span, available_memory, caught, measure_cell};
 use super::report::{Report, Row, Section, Skipped};
 use super::workload::Registry;
 use crate::trace::Trace;
@@ -196,12 +196,14 @@ fn measure_one(
     let mut entrants = Vec::new();
     let mut subjects = Vec::new();
     for entrant in &planned.entrants {
-        match (entrant.set_up)() {
-            Ok(subject) => {
+        // There may be no room for it.
+        match caught(|| (entrant.set_up)()) {
+            Ok(Ok(subject)) => {
                 entrants.push(entrant);
                 subjects.push(subject);
             }
-            Err(why) => skip(entrant.name, why.to_string(), false),
+            Ok(Err(why)) => skip(entrant.name, why.to_string(), false),
+            Err(panic) => skip(entrant.name, panic.to_string(), true),
         }
     }
     if subjects.is_empty() {

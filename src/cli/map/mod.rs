@@ -172,6 +172,7 @@ fn picture(args: &Args, trace: &Trace) -> Result<Picture, CliError> {
     let failed = |name: &str, error: ReplayError| {
         CliError::Failed(format!("{} on {name}: {error}", trace.name()))
     };
+    let no_room = |allocator| move |source| CliError::NoRoom { allocator, source };
     let registry = Registry::standard();
     let wanted = args.threads.map_or(0, usize::from);
     let replay = Replay::new(trace, wanted).ok_or_else(|| {
@@ -191,7 +192,8 @@ fn picture(args: &Args, trace: &Trace) -> Result<Picture, CliError> {
         .entity_allocators()
         .filter(|(name, _)| chosen(name))
     {
-        let placement = fresh()
+        let allocator = fresh().map_err(no_room(name))?;
+        let placement = allocator
             .placement(&mut replay)
             .map_err(|error| failed(name, error))?;
         indices.push(IndexMap::new(name, placement));
@@ -207,7 +209,8 @@ fn picture(args: &Args, trace: &Trace) -> Result<Picture, CliError> {
     })?;
     let mut chunks = Vec::new();
     for (name, fresh) in registry.chunk_allocators().filter(|(name, _)| chosen(name)) {
-        let placement = fresh()
+        let allocator = fresh().map_err(no_room(name))?;
+        let placement = allocator
             .placement(&mut replay)
             .map_err(|error| failed(name, error))?;
         chunks.push(ChunkMap::new(name, placement));

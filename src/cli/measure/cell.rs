@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Barrier, Canary, Figures, Pool, Span, Stopwatch, WorkerPanic};
+use super::{Barrier, Canary, Figures, Pool, Span, Stopwatch, WorkerPanic, caught};
 
 /// One contender, set up for one workload and a number of threads.
 ///
@@ -272,7 +272,7 @@ fn run(
     rounds: u64,
     counting: bool,
 ) -> Result<Vec<Vec<Span>>, WorkerPanic> {
-    subject.prepare();
+    caught(|| subject.prepare())?;
     let meet = Arc::new(Barrier::new(threads));
     let subject = Arc::clone(subject);
     pool.run(

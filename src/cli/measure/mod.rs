@@ -24,5 +24,6 @@ pub use cell::{
 pub use figures::Figures;
 pub use host::{provide_memory, provide_processors};
 pub use machine::{Machine, available_memory, resident_memory};
+pub(super) use pool::caught;
 pub use pool::{Pool, WorkerPanic};
 pub use stopwatch::{Counted, Span, Stopwatch};

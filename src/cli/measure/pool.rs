@@ -80,14 +80,11 @@ impl<R: Send + 'static> Worker<R> {
             .name(format!("worker {number}"))
             .spawn(move || {
                 for job in incoming {
-                    let result = panic::catch_unwind(AssertUnwindSafe(|| job(number)));
+                    let result = caught(|| job(number));
                     // The job may own the last reference to what it worked on: it ends here, not
                     // while the next repetition is being timed.
                     drop(job);
-                    if outgoing
-                        .send(result.map_err(|cause| said(&*cause)))
-                        .is_err()
-                    {
+                    if outgoing.send(result).is_err() {
                         return;
                     }
                 }
@@ -108,6 +105,11 @@ impl<R> Drop for Worker<R> {
             let _ = thread.join();
         }
     }
+}
+
+/// What `work` gives, or what it said when it panicked; nobody may use again what it left half done.
+pub(in crate::cli) fn caught<R>(work: impl FnOnce() -> R) -> Result<R, WorkerPanic> {
+    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|cause| said(&*cause))
 }
 
 fn said(cause: &(dyn core::any::Any + Send)) -> WorkerPanic {

@@ -75,7 +75,7 @@ pub(super) fn measure(
     replay: &mut Replay,
     args: &Args,
 ) -> Result<Figures, CliError> {
-    let contenders = args.contenders();
+    let contenders = args.contenders()?;
     let events = replay.events();
     let per_event = |time: Duration| time.as_nanos() as f64 / events as f64;
     let failed = |contender: &dyn Contender| {

@@ -66,7 +66,7 @@ pub(super) fn allocator_names() -> PossibleValuesParser {
 
 impl Args {
     /// Fresh allocators of those that were chosen.
-    fn contenders(&self) -> Vec<Box<dyn Contender>> {
+    fn contenders(&self) -> Result<Vec<Box<dyn Contender>>, CliError> {
         let chosen = |name| {
             self.allocator
                 .iter()
@@ -76,7 +76,9 @@ impl Args {
         let allocators = registry.entity_allocators();
         allocators
             .filter(|(name, _)| chosen(*name))
-            .map(|(_, fresh)| fresh())
+            .map(|(allocator, fresh)| {
+                fresh().map_err(|source| CliError::NoRoom { allocator, source })
+            })
             .collect()
     }
 }

@@ -1,5 +1,7 @@
 //! `Registry`: who takes part.
 
+use std::io;
+
 use super::chunk::{
     self, ChunkContender, ChunkEntrant, ChunkSeam, ChunkWorkload, NaiveChunks, ProductChunks,
     PublishedChunks, SmallPageChunks,
@@ -13,8 +15,8 @@ use crate::cli::map::ChunkSubject;
 use crate::entity::{self, EntityAllocator};
 use crate::trace::replay::Contender;
 
-/// An allocator's name, and how to make a fresh one.
-pub type Named<T> = (&'static str, fn() -> Box<T>);
+/// An allocator's name, and how to make a fresh one, if the system has room for it.
+pub type Named<T> = (&'static str, fn() -> io::Result<Box<T>>);
 
 /// Who takes part in which workloads.
 ///
@@ -111,7 +113,7 @@ impl Registry {
     /// Adds an [`EntityAllocator`] of this crate or of another.
     pub fn add_entity_allocator<A: EntityAllocator + 'static>(&mut self) -> &mut Self {
         self.entity_allocators
-            .push((A::NAME, || Box::new(A::fresh())));
+            .push((A::NAME, || Ok(Box::new(A::try_fresh()?))));
         self.add_id_contender::<Seam<Usual<A>>>()
     }
 
@@ -123,7 +125,7 @@ impl Registry {
     /// Adds a [`ChunkAllocator`] to those that `map` draws.
     pub fn add_chunk_allocator<A: ChunkAllocator + 'static>(&mut self) -> &mut Self {
         self.chunk_allocators
-            .push((A::NAME, || Box::new(A::fresh())));
+            .push((A::NAME, || Ok(Box::new(A::try_fresh()?))));
         self
     }
 

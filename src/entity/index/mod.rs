@@ -452,6 +452,10 @@ impl EntityAllocator for EntityIndex {
         Self::new()
     }
 
+    fn try_fresh() -> io::Result<Self> {
+        IndexOptions::new().build()
+    }
+
     fn capacity(&self) -> usize {
         Self::CAPACITY
     }

@@ -209,6 +209,15 @@ proptest! {
     fn recorders_agree_with_the_naive_world(rounds in vec(round(), 1..8)) {
         run(&rounds.concat());
     }
+}
+
+proptest! {
+    // Each runs twice, and looks at all after each step.
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases / 8,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn ordered_worlds_agree_and_are_the_same_for_one_thread(ops in vec((0..5_u8, op()), 1..60)) {

@@ -84,13 +84,19 @@ impl Cache {
 
     /// Takes all chunks out; how many there are.
     pub(crate) fn take_all(&mut self, tally: &Tally, all: &mut [Run; CACHED_CHUNKS]) -> usize {
+        let count = self.all(tally, all);
+        tally.kept.store(0, Ordering::Relaxed);
+        tally.hand.store(0, Ordering::Relaxed);
+        count
+    }
+
+    /// All chunks; how many there are.
+    pub(crate) fn all(&self, tally: &Tally, all: &mut [Run; CACHED_CHUNKS]) -> usize {
         all[..KEPT].copy_from_slice(&self.chunks);
         let kept = tally.kept.load(Ordering::Relaxed) as usize;
-        tally.kept.store(0, Ordering::Relaxed);
         let Some(hand) = Run::from_bits(tally.hand.load(Ordering::Relaxed)) else {
             return kept;
         };
-        tally.hand.store(0, Ordering::Relaxed);
         all[kept] = hand;
         kept + 1
     }

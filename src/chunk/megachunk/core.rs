@@ -622,8 +622,23 @@ impl<M: Memory> Core<M> {
         self.trim(tally, keep)
     }
 
+    /// Whether what a cache keeps is all that is missing to a run of `len` where memory is.
+    pub(crate) fn is_missing(&self, cache: &Cache, tally: &Tally, len: u32) -> bool {
+        let mut kept = [Run::single(0); CACHED_CHUNKS];
+        let count = cache.all(tally, &mut kept);
+        let kept = &kept[..count];
+        kept.iter().any(|one| {
+            let own = kept
+                .iter()
+                .filter(|chunk| chunk.megachunk() == one.megachunk());
+            let bits = own.fold(0, |bits, chunk| bits | chunk.mask());
+            let mask = self.mask(one.megachunk()).load(Ordering::Relaxed) & !bits;
+            lowest_run(mask, len).is_some()
+        })
+    }
+
     /// Frees all chunks of a cache, as [`free_each`](Self::free_each) does.
-    fn free_all(&self, cache: &mut Cache, tally: &Tally) -> Option<u32> {
+    pub(crate) fn free_all(&self, cache: &mut Cache, tally: &Tally) -> Option<u32> {
         if tally.cached() == 0 {
             return None;
         }

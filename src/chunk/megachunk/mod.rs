@@ -188,8 +188,13 @@ impl<M: Memory> MegachunkAllocator<M> {
             }
             match core.take_run(threads, tally, len as u32) {
                 // The thread's own cache may hold what is missing.
-                Err(error) if error.is_shortage() && tally.cached() > 0 => {
+                Err(ChunkError::Exhausted { .. }) if tally.cached() > 0 => {
                     core.flush(cache, tally);
+                    core.take_run(threads, tally, len as u32)
+                }
+                // Only if it does: else a refusal would change masks.
+                Err(ChunkError::Refused { .. }) if core.is_missing(cache, tally, len as u32) => {
+                    let _ = core.free_all(cache, tally);
                     core.take_run(threads, tally, len as u32)
                 }
                 result => result,

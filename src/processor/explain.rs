@@ -127,7 +127,8 @@ impl fmt::Display for Overlap {
 
 impl Schedule {
     /// Why the queries of a processor see or do not see an entity. (Chunk filters and switches of
-    /// single entities are not looked at.) The schedule must have been [solved](Self::solve).
+    /// single entities are not looked at.) The schedule must have been [solved](Self::solve) for this world; archetypes
+    /// may have come since.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -147,7 +148,8 @@ impl Schedule {
     /// ```
     ///
     /// # Errors
-    /// [`ScheduleError::NoProcessor`]; [`ScheduleError::NotSolved`]; [`ScheduleError::World`]: the handle is refused.
+    /// [`ScheduleError::NoProcessor`]; [`ScheduleError::NotSolved`]; [`ScheduleError::OtherWorld`];
+    /// [`ScheduleError::World`]: the handle is refused.
     pub fn explain_match(
         &self,
         world: &World,
@@ -155,6 +157,9 @@ impl Schedule {
         entity: Entity,
     ) -> Result<MatchExplanation, ScheduleError> {
         let at = self.find(processor)?;
+        if !self.is_of(world)? {
+            return Err(ScheduleError::NotSolved);
+        }
         let (archetype, _) =
             world
                 .find(entity)
@@ -203,7 +208,7 @@ impl Schedule {
     /// ```
     ///
     /// # Errors
-    /// [`ScheduleError::NoProcessor`]; [`ScheduleError::NotSolved`].
+    /// [`ScheduleError::NoProcessor`]; [`ScheduleError::NotSolved`]; [`ScheduleError::OtherWorld`].
     pub fn explain_overlap(
         &self,
         world: &World,
@@ -211,6 +216,7 @@ impl Schedule {
         other: &str,
     ) -> Result<Overlap, ScheduleError> {
         let (one, other) = (self.find(one)?, self.find(other)?);
+        self.is_of(world)?;
         let Some(plan) = self.plan.as_ref().filter(|plan| plan.has_seen(world)) else {
             return Err(ScheduleError::NotSolved);
         };

@@ -238,7 +238,7 @@ impl Schedule {
     }
 
     /// Whether this world is its own; `false` if it has none, or one that is gone.
-    fn is_of(&self, world: &World) -> Result<bool, ScheduleError> {
+    pub(super) fn is_of(&self, world: &World) -> Result<bool, ScheduleError> {
         match &self.seat {
             Some(own) if own.as_ptr() == Arc::as_ptr(&world.seat) => Ok(true),
             Some(own) if own.upgrade().is_some_and(|seat| !seat.has_ended()) => {

@@ -369,3 +369,37 @@ fn what_is_not_solved_is_not_explained_and_one_thread_is_a_reason_to_wait() {
     let overlap = schedule.explain_overlap(&world, "write A", "read A");
     assert!(unsolved(overlap.expect_err("an archetype came")));
 }
+
+#[test]
+fn what_is_solved_for_one_world_is_not_explained_for_another() {
+    let mut schedule = Schedule::new();
+    schedule.add(processor("write A", |_: QueryRun<&mut A>| {}));
+    schedule.add(processor("read A", |_: QueryRun<&A>| {}));
+    let (mut one, mut other) = (world(), world());
+    // The numbers of fragments are other ones there.
+    let bee = other.create((B(1),)).expect("there is room");
+    let ant = other.create((A(1),)).expect("there is room");
+    schedule.solve(&mut one).expect("it is right");
+    let elsewhere = |error| matches!(error, ScheduleError::OtherWorld);
+    for entity in [ant, bee] {
+        let seen = schedule.explain_match(&other, "write A", entity);
+        assert!(elsewhere(seen.expect_err("it is of another world")));
+    }
+    let overlap = schedule.explain_overlap(&other, "write A", "read A");
+    assert!(elsewhere(overlap.expect_err("it is of another world")));
+
+    drop(one);
+    let unsolved = |error| matches!(error, ScheduleError::NotSolved);
+    let seen = schedule.explain_match(&other, "write A", ant);
+    assert!(unsolved(seen.expect_err("its own is gone")));
+    let overlap = schedule.explain_overlap(&other, "write A", "read A");
+    assert!(unsolved(overlap.expect_err("its own is gone")));
+
+    schedule.solve(&mut other).expect("it is right");
+    let wasp = other.create((A(1), B(1))).expect("there is room");
+    for (entity, sees) in [(ant, true), (bee, false), (wasp, true)] {
+        let seen = schedule.explain_match(&other, "write A", entity);
+        let queries = seen.expect("it is solved").queries;
+        assert_eq!(queries[0].is_empty(), sees);
+    }
+}

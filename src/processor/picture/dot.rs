@@ -5,6 +5,9 @@ use std::fmt::Write as _;
 
 use crate::processor::picture::{Picture, PictureVertex, Shape, Tie};
 
+/// From here on groups that lie in each other are not indented any further.
+const DEEPEST: usize = 8;
+
 /// The groups of a phase, as they lie in each other.
 #[derive(Default)]
 struct Cluster<'a> {
@@ -19,17 +22,18 @@ impl<'a> Cluster<'a> {
         innermost.vertices.push(vertex);
     }
 
-    fn write(&self, picture: &Picture, id: &str, depth: usize, out: &mut String) {
-        let indent = "    ".repeat(depth);
+    /// Takes numbers for its groups from `next`: a name made of those it lies in would grow with the depth.
+    fn write(&self, picture: &Picture, next: &mut usize, depth: usize, out: &mut String) {
+        let indent = "    ".repeat(depth.min(DEEPEST));
         for &vertex in &self.vertices {
             let attributes = attributes(&picture.vertices[vertex]);
             let _ = writeln!(out, "{indent}n{vertex} [{attributes}];");
         }
-        for (number, (name, inner)) in self.inner.iter().enumerate() {
-            let id = format!("{id}_{number}");
-            let _ = writeln!(out, "{indent}subgraph {id} {{");
+        for (name, inner) in &self.inner {
+            let _ = writeln!(out, "{indent}subgraph cluster_{next} {{");
             let _ = writeln!(out, "{indent}    label={}; style=dashed;", quoted(name));
-            inner.write(picture, &id, depth + 1, out);
+            *next += 1;
+            inner.write(picture, next, depth + 1, out);
             let _ = writeln!(out, "{indent}}}");
         }
     }
@@ -48,6 +52,7 @@ pub(crate) fn to_dot(picture: &Picture) -> String {
         all.filter(move |&number| usize::from(picture.vertices[number].phase) == phase)
     };
     let mut last = None;
+    let mut next = picture.phases.len();
     let mut behind = String::new();
     for (phase, name) in picture.phases.iter().enumerate() {
         let mut cluster = Cluster::default();
@@ -61,7 +66,7 @@ pub(crate) fn to_dot(picture: &Picture) -> String {
             "        label={}; style=filled; fillcolor=\"#fbfaff\";",
             quoted(name)
         );
-        cluster.write(picture, &format!("cluster_{phase}"), 2, &mut out);
+        cluster.write(picture, &mut next, 2, &mut out);
         out.push_str("    }\n");
         if let Some(last) = last {
             let _ = writeln!(behind, "    n{last} -> n{first} [style=invis];");

@@ -256,6 +256,41 @@ fn many_edges_through_a_joint_are_drawn_as_a_joint() {
     assert_eq!(drawn.edges.len(), 20);
 }
 
+#[test]
+fn a_graph_grows_with_the_depth_of_a_group_and_no_faster() {
+    let length = |depth: usize| {
+        let path = vec!["A"; depth].join(".");
+        let picture = Picture {
+            phases: vec!["One".into()],
+            vertices: vec![vertex(0, &path, 0, 0, Shape::Processor)],
+            ..Picture::default()
+        };
+        to_dot(&picture).len()
+    };
+    let (one, two) = (length(200), length(400));
+    assert!(two < 2 * one + one / 10, "{one} letters, then {two}");
+}
+
+#[test]
+fn clusters_have_names_of_their_own() {
+    let groups = ["A", "A.B", "C", "C.D.E"].into_iter().enumerate();
+    let vertices = groups.map(|(at, group)| vertex(at, group, (at / 2) as u8, 0, Shape::Processor));
+    let picture = Picture {
+        phases: ["One", "Two"].map(String::from).into(),
+        vertices: vertices.collect(),
+        ..Picture::default()
+    };
+    let dot = to_dot(&picture);
+    let clusters = dot.lines().filter(|line| line.contains("subgraph"));
+    let clusters: std::collections::BTreeSet<_> = clusters.map(str::trim).collect();
+    assert_eq!(clusters.len(), 2 + 5);
+    assert!(
+        clusters
+            .iter()
+            .all(|name| name.starts_with("subgraph cluster"))
+    );
+}
+
 /// A frame of a small game.
 fn game() -> Picture {
     let node = |name: &str, phase: u8, group: &str, before: &[&str], after: &[&str]| Node {
@@ -379,8 +414,10 @@ fn a_game_is_drawn() {
         assert!(svg.contains(name), "{name}");
     }
     assert!(svg.contains("<title>Position (first in archetype 0)</title>"));
+    let movement = dot.find("label=\"Movement\"").expect("it is drawn");
+    let within = &dot[movement..][..dot[movement..].find('}').unwrap()];
     assert!(
-        dot.contains("subgraph cluster_2_0_0 {"),
+        within.contains("label=\"Steering\""),
         "Steering lies in Movement"
     );
     assert!(dot.contains("tooltip=\"Position (first in archetype 0)\""));

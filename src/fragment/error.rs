@@ -65,12 +65,14 @@ pub enum FragmentError {
         asked: &'static str,
     },
     /// Bytes are not as many as a value has, or a type is not as large or as aligned.
-    #[error("a {name} has {size} bytes, not {given}")]
+    #[error("a {name} has {size} bytes, aligned to {align}, not {given}")]
     WrongSize {
         /// The fragment's name.
         name: Box<str>,
-        /// Bytes of a value.
+        /// Bytes of a value: a multiple of its alignment.
         size: usize,
+        /// Its alignment.
+        align: usize,
         /// Bytes that were given, or of the type that was asked for.
         given: usize,
     },

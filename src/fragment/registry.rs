@@ -251,7 +251,8 @@ impl FragmentRegistry {
     }
 
     /// Defines a fragment of plain data that no type stands for: so many bytes, to be hashed, saved and
-    /// cloned byte by byte. Of size zero it is a tag.
+    /// cloned byte by byte. A size that is no multiple of the alignment is rounded up to one, as those of types are: 5
+    /// bytes, aligned to 4, are 8. Of size zero it is a tag.
     ///
     /// ```
     /// use core::alloc::Layout;

@@ -116,7 +116,8 @@ impl Value {
     }
 
     /// The value with these bytes, of a [plain](crate::fragment::Plain) fragment in whatever role: what
-    /// a script has in its hands. O(bytes).
+    /// a script has in its hands. As many as its [layout](FragmentInfo::layout) has, those included to which the size
+    /// was rounded up when it was [defined](FragmentRegistry::define_plain). O(bytes).
     ///
     /// # Errors
     /// [`FragmentError::Unknown`], [`FragmentError::NotPlain`], [`FragmentError::WrongSize`].
@@ -135,6 +136,7 @@ impl Value {
             return Err(FragmentError::WrongSize {
                 name: info.name().into(),
                 size: info.layout().size(),
+                align: info.layout().align(),
                 given: bytes.len(),
             });
         }

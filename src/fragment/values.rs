@@ -262,6 +262,7 @@ fn check_plain<T: Plain>(info: &FragmentInfo) -> Result<(), FragmentError> {
         return Err(FragmentError::WrongSize {
             name: info.name().into(),
             size: layout.size(),
+            align: layout.align(),
             given: size_of::<T>(),
         });
     }

@@ -112,7 +112,10 @@ fn what_a_dynamic_call_refuses_it_names_and_changes_nothing() {
     let nobody = FragmentId::from_number(60_000);
 
     let bytes = Value::from_bytes(world.registry(), health, &[1, 2]).unwrap_err();
-    assert_eq!(bytes.to_string(), "a health has 4 bytes, not 2");
+    assert_eq!(
+        bytes.to_string(),
+        "a health has 4 bytes, aligned to 4, not 2"
+    );
     let unknown = Value::from_bytes(world.registry(), nobody, &[]).unwrap_err();
     assert_eq!(unknown, FragmentError::Unknown { id: nobody });
     let name = world.registry().register::<String>().unwrap().id();
@@ -369,6 +372,20 @@ fn a_plain_definition_is_cloned_and_switched_like_any_fragment() {
     assert!(!world.is_enabled_dynamic(bee, health).unwrap());
     world.set_enabled_dynamic(bee, health, true).unwrap();
     assert!(world.is_enabled_dynamic(bee, health).unwrap());
+}
+
+#[test]
+fn a_size_is_rounded_up_to_the_alignment_and_an_error_says_so() {
+    let registry = FragmentRegistry::new();
+    let five = plain(&registry, "five", Layout::from_size_align(5, 4).unwrap());
+    assert_eq!(
+        registry.get(five).unwrap().layout(),
+        Layout::new::<[u32; 2]>()
+    );
+    assert!(Value::from_bytes(&registry, five, &[1; 8]).is_ok());
+    let refused = Value::from_bytes(&registry, five, &[1; 5]).unwrap_err();
+    let says = "a five has 8 bytes, aligned to 4, not 5";
+    assert_eq!(refused.to_string(), says);
 }
 
 #[test]

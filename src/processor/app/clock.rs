@@ -155,6 +155,18 @@ mod tests {
     }
 
     #[test]
+    fn a_tick_takes_a_nanosecond_at_least() {
+        let fastest = Rate::Fixed {
+            step: Duration::from_nanos(1),
+            catch_up: 8,
+        };
+        assert_eq!(Rate::per_second(1_000_000_000), fastest);
+        for ticks in [0, 1_000_000_001, u32::MAX] {
+            assert!(std::panic::catch_unwind(|| Rate::per_second(ticks)).is_err());
+        }
+    }
+
+    #[test]
     fn a_paused_clock_ticks_when_it_is_asked_only() {
         for rate in [Rate::EveryFrame, Rate::per_second(100)] {
             let mut clock = Clock::new(rate);

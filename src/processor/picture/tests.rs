@@ -291,6 +291,24 @@ fn clusters_have_names_of_their_own() {
     );
 }
 
+#[test]
+fn a_drawing_has_letters_only_that_a_document_may_have() {
+    let mut picture = picture(&[(0, false, 3), (1, false, 4)], &[(0, 1, 2)]);
+    let odd = "tab\t, line\n, \0, \u{b}, \u{1f}, \u{85}, \u{fffe}, \u{ffff}, \u{10fffe}";
+    picture.title = odd.into();
+    for vertex in &mut picture.vertices {
+        vertex.label = odd.into();
+        vertex.group = odd.into();
+    }
+    picture.edges[0].reason = odd.into();
+    picture.phases[0] = odd.into();
+    let svg = to_svg(&picture);
+    // What XML 1.0 calls a Char.
+    let is_char = |letter| matches!(letter, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..='\u{10ffff}');
+    assert!(svg.chars().all(is_char));
+    assert!(svg.contains('\u{10fffe}'), "what may stand there stays");
+}
+
 /// A frame of a small game.
 fn game() -> Picture {
     let node = |name: &str, phase: u8, group: &str, before: &[&str], after: &[&str]| Node {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use megachunk::fragment::{DynamicBundle, Plain, Value};
 use megachunk::prelude::*;
-use megachunk::query::{Enabled, QueryChange};
+use megachunk::query::QueryChange;
 use megachunk::world::SnapshotOptions;
 
 #[test]
@@ -56,50 +56,6 @@ fn the_filter_of_chunks_is_asked_once_for_what_is_told_and_done() {
                 assert_eq!(known.lock().unwrap().len(), left, "way {number}");
             }
         }
-    }
-}
-
-#[test]
-fn what_is_told_is_done_though_an_observer_switches_off_what_is_asked_for() {
-    struct Awake;
-    type Way = fn(QueryChange<'_, Entity, (With<u32>, With<Awake>)>, &mut World) -> usize;
-    let ways: [Way; 4] = [
-        |change, _| change.destroy(),
-        |change, _| change.remove::<(u32,)>().unwrap(),
-        |change, _| change.swap::<(u32,), _>(|_| (1_u8,)).unwrap(),
-        |change, other| change.move_to(other).unwrap(),
-    ];
-    for (number, way) in ways.into_iter().enumerate() {
-        let universe = Arc::new(Universe::new());
-        universe.registry().register_enableable::<Awake>().unwrap();
-        let mut world = World::of(&universe).unwrap();
-        let mut other = World::of(&universe).unwrap();
-        let told = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&told);
-        let run = move |batch: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {
-            // Ordering: one thread.
-            count.fetch_add(batch.len(), Ordering::Relaxed);
-            let lent = batch.for_each::<Enabled<Awake>>(|awake| _ = awake.set(false));
-            lent.unwrap();
-        };
-        world.observe::<u32, ()>(Observed::GO, run).unwrap();
-        let made = world
-            .create_batch((0..3_000_u32).map(|n| (n, Awake)))
-            .unwrap();
-        let ants: Vec<_> = made.iter(&world).collect();
-        for &ant in ants.iter().step_by(3) {
-            world.set_enabled::<Awake>(ant, false).unwrap();
-        }
-        let change = world.matching::<(With<u32>, With<Awake>)>().unwrap();
-        let gone = way(change, &mut other);
-        assert_eq!(
-            (gone, told.load(Ordering::Relaxed)),
-            (2_000, 2_000),
-            "way {number}"
-        );
-        let left = world.read::<&u32, ()>();
-        assert_eq!(left.unwrap().count(), 1_000, "way {number}");
-        universe.check([&world, &other]).unwrap();
     }
 }
 

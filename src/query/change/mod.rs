@@ -8,14 +8,14 @@
 mod seen;
 mod ways;
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use crate::archetype::Change;
 use crate::entity::Entity;
 use crate::fragment::panic::{after, first, note, resume};
 use crate::fragment::{Bundle, SharedFragment, Value};
 use crate::query::matches::{Match, MatchList};
-use crate::query::run::ChunkFilter;
+use crate::query::run::{ChunkFilter, Scope};
 use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryResources};
 use crate::world::compose::EdgeRef;
 use crate::world::runs::Fill;
@@ -397,26 +397,28 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         Ok(())
     }
 
-    /// Finds now, once and for all, what is seen: what is told and what is done are to be the same, whatever a filter
-    /// of chunks says the second time, and whatever those who are told switch off.
+    /// Asks the filter of chunks now, once for each chunk: what is told and what is done are to be the same.
     fn decide(&mut self) {
-        let (world, matches) = (&*self.world, self.matches.get());
-        if self.seen.chunks.is_none() && matches.iter().all(|known| known.masks().is_none()) {
+        let Some(filter) = self.seen.chunks.take() else {
             return;
-        }
-        let (mut decided, mut runs) = (HashMap::new(), Vec::new());
+        };
+        let (world, matches) = (&*self.world, self.matches.get());
+        let scope = Scope {
+            world,
+            since: self.seen.since,
+            version: self.seen.version,
+            filter: Some(&*filter),
+        };
+        let mut seen = HashSet::new();
         for known in matches {
-            for chunk in 0..chunks_of(world, known.archetype) {
-                self.seen.rows(world, known, chunk, &mut runs);
-                if !runs.is_empty() {
-                    let data = &world.archetypes[known.archetype as usize];
-                    let run = data.chunks[chunk as usize].run;
-                    let runs = core::mem::take(&mut runs);
-                    decided.insert((known.archetype, run.first()), runs);
-                }
-            }
+            let archetype = &world.archetypes[known.archetype as usize];
+            let chunks = archetype.chunks.iter();
+            let chunks = chunks.filter(|chunk| scope.view(known, archetype, chunk).is_some());
+            seen.extend(chunks.map(|chunk| chunk.run.first()));
         }
-        self.seen.decided = Some(decided);
+        drop(filter);
+        let decided = move |chunk: &ChunkView<'_>| seen.contains(&chunk.chunk.run.first());
+        self.seen.chunks = Some(Box::new(decided));
     }
 
     /// The rows that are seen of archetypes that are watched for `kind`, each with the archetype that its
@@ -588,7 +590,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
             seen: Seen {
                 since,
                 version,
-                ..Seen::default()
+                chunks: None,
             },
         }
     }
@@ -621,7 +623,7 @@ impl World {
             seen: Seen {
                 since,
                 version,
-                ..Seen::default()
+                chunks: None,
             },
         })
     }

@@ -1,7 +1,5 @@
 //! `Seen`: which rows of the archetypes that match a change sees.
 
-use std::collections::HashMap;
-
 use crate::archetype::Rows;
 use crate::fragment::Bundle;
 use crate::query::masks::masked_rows;
@@ -12,14 +10,10 @@ use crate::world::World;
 use crate::world::runs::Fill;
 
 /// Which of their chunks are seen.
-#[derive(Default)]
 pub(super) struct Seen<'q> {
     pub(super) since: u32,
     pub(super) version: u32,
     pub(super) chunks: Option<ChunkFilter<'q>>,
-    /// The rows, if they have been found once and for all: by archetype and the first number of a chunk's run. (The
-    /// chunk's place in its archetype may change.)
-    pub(super) decided: Option<HashMap<(u32, u32), Vec<Rows>>>,
 }
 
 impl Seen<'_> {
@@ -41,12 +35,6 @@ impl Seen<'_> {
         };
         let archetype = &world.archetypes[known.archetype as usize];
         let record = &archetype.chunks[chunk as usize];
-        if let Some(decided) = &self.decided {
-            let rows = decided.get(&(known.archetype, record.run.first()));
-            let rows = rows.into_iter().flatten();
-            runs.extend(rows.map(|&rows| Rows { chunk, ..rows }));
-            return;
-        }
         let Some(view) = scope.view(known, archetype, record) else {
             return;
         };

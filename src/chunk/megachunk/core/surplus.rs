@@ -1,0 +1,175 @@
+//! The surplus: empty mega-chunks beyond those that are to be kept, whose memory goes back.
+//!
+//! Must hold: the mapping changes only while its changer holds all chunks of the mega-chunk.
+
+use core::ops::Range;
+
+use super::{Core, Memory, Tally};
+use crate::sync::atomic::Ordering;
+use crate::sync::geometry::ALL_CHUNKS;
+use crate::sync::mutant;
+
+/// Empty mega-chunks beyond those to be kept, before any are given back: a few at a time cost fewer
+/// calls than each by itself.
+#[cfg(not(loom))]
+pub(super) const SLACK: u64 = 8;
+#[cfg(loom)]
+pub(super) const SLACK: u64 = 0;
+
+impl<M: Memory> Core<M> {
+    /// Gives the memory of empty mega-chunks back until as many are left as are to be kept: in pairs,
+    /// because two make a huge page, which is cheap to give back whole and dear to break up; and first
+    /// others than the one just emptied, which is likely to be wanted next.
+    #[cold]
+    pub(super) fn give_memory_back(&self, tally: &Tally, just_emptied: u32) {
+        for group in self.touched() {
+            let mut pair = group.start;
+            while pair < group.end && self.surplus() > 0 {
+                // Neighbouring pairs go in one call.
+                let start = pair;
+                while pair < group.end
+                    && u64::from(pair - start) < self.surplus()
+                    && pair != just_emptied & !1
+                    && self.is_empty_pair(pair)
+                {
+                    pair += 2;
+                }
+                if pair > start {
+                    self.hold_and_decommit(tally, start..pair);
+                } else {
+                    pair += 2;
+                }
+            }
+        }
+        let own = just_emptied & !1;
+        if self.surplus() > 0 && self.is_empty_pair(own) {
+            self.hold_and_decommit(tally, own..own + 2);
+        }
+        // Empty ones whose neighbour is in use stay. So that the next call does not look at all of them
+        // again in vain, it comes only after some more.
+        let left = self.empty.load(Ordering::Relaxed);
+        self.limit.store(self.limit_above(left), Ordering::Relaxed);
+    }
+
+    /// Where to give memory back next, if so many empty mega-chunks stay: a few more.
+    pub(super) fn limit_above(&self, empty: u64) -> u64 {
+        let empty = empty.cast_signed().max(0).cast_unsigned();
+        empty.max(self.retain) + SLACK
+    }
+
+    /// Empty mega-chunks beyond those that are to be kept.
+    fn surplus(&self) -> u64 {
+        let empty = self.empty.load(Ordering::Relaxed).cast_signed();
+        (empty - self.retain.cast_signed()).max(0).cast_unsigned()
+    }
+
+    /// Whether nothing is in use in two mega-chunks, and at least one has memory to give back.
+    fn is_empty_pair(&self, pair: u32) -> bool {
+        let pair = pair..pair + 2;
+        pair.clone()
+            .all(|megachunk| self.mask(megachunk).load(Ordering::Relaxed) == 0)
+            && pair.clone().any(|megachunk| {
+                self.committed
+                    .get(megachunk as usize)
+                    .load(Ordering::Relaxed)
+                    == 1
+            })
+    }
+
+    /// Holds the first whole pairs of a range that are empty, and gives their memory back.
+    fn hold_and_decommit(&self, tally: &Tally, pairs: Range<u32>) {
+        let held = self.hold_empty(pairs);
+        let whole = held.start..held.end & !1;
+        if !whole.is_empty() {
+            self.decommit(whole);
+        }
+        held.for_each(|megachunk| self.reopen(tally, megachunk));
+    }
+
+    /// Takes all chunks of the first mega-chunks of a range, as long as they are empty.
+    fn hold_empty(&self, range: Range<u32>) -> Range<u32> {
+        let mut end = range.start;
+        for megachunk in range.clone() {
+            // Ordering: as in `take`.
+            let order = mutant::ordering("hold_relaxed", Ordering::AcqRel);
+            let word = self.mask(megachunk);
+            let unheld = mutant::active("decommit_unheld") && word.load(Ordering::Acquire) == 0;
+            if !unheld
+                && word
+                    .compare_exchange(0, ALL_CHUNKS, order, Ordering::Relaxed)
+                    .is_err()
+            {
+                break;
+            }
+            end = megachunk + 1;
+        }
+        range.start..end
+    }
+
+    /// Gives the memory of neighbouring mega-chunks back, all held by the caller; how many had any.
+    /// If the system refuses, they stay committed.
+    fn decommit(&self, held: Range<u32>) -> u32 {
+        let mut given = 0;
+        let mut start = held.start;
+        // A call for each stretch of committed ones.
+        while start < held.end {
+            let is_committed = |megachunk: &u32| {
+                // Ordering: Relaxed, as in `commit`.
+                self.committed
+                    .get(*megachunk as usize)
+                    .load(Ordering::Relaxed)
+                    == 1
+            };
+            let end = start + (start..held.end).take_while(is_committed).count() as u32;
+            if end == start {
+                start += 1;
+                continue;
+            }
+            self.decommits.fetch_add(1, Ordering::Relaxed);
+            // SAFETY: the caller holds all their chunks, and the flags say that they are committed.
+            if unsafe { self.memory.decommit(start..end) }.is_ok() {
+                let keeps_flag = mutant::active("decommit_keeps_flag");
+                for megachunk in start..if keeps_flag { start } else { end } {
+                    self.committed
+                        .get(megachunk as usize)
+                        .store(0, Ordering::Relaxed);
+                }
+                self.empty
+                    .fetch_sub(u64::from(end - start), Ordering::Relaxed);
+                given += end - start;
+            }
+            start = end;
+        }
+        given
+    }
+
+    /// Gives the memory of all empty mega-chunks back but `keep`, many at a time; how many those were.
+    pub(crate) fn trim(&self, tally: &Tally, keep: usize) -> u32 {
+        let (mut given, mut kept) = (0, 0);
+        for group in self.touched() {
+            let mut start = group.start;
+            while start < group.end {
+                let is_empty = self.mask(start).load(Ordering::Relaxed) == 0
+                    && self.committed.get(start as usize).load(Ordering::Relaxed) == 1;
+                if !is_empty || kept < keep {
+                    kept += usize::from(is_empty);
+                    start += 1;
+                    continue;
+                }
+                let held = self.hold_empty(start..group.end);
+                start = held.end.max(start + 1);
+                if mutant::active("decommit_early") {
+                    held.clone()
+                        .for_each(|megachunk| self.reopen(tally, megachunk));
+                    given += self.decommit(held);
+                    continue;
+                }
+                given += self.decommit(held.clone());
+                held.for_each(|megachunk| self.reopen(tally, megachunk));
+            }
+        }
+        let left = self.empty.load(Ordering::Relaxed);
+        self.limit.store(self.limit_above(left), Ordering::Relaxed);
+        given
+    }
+}

@@ -2,10 +2,18 @@
 //!
 //! # State
 //! * `infos`: number → fragment, or null. Written once, before the number is told to anybody.
-//! * `roles`: a hash table of open addressing, type (in its role) or name of a definition → fragment, or
-//!   null. An entry is set once, by a compare-and-swap from null, and never changes.
+//! * `roles`: a hash table of open addressing, type (in its role) → fragment, or null. An entry is set once, by a
+//!   compare-and-swap from null, and never changes.
+//! * `names`: another one, name → the first fragment that is called so: one that was defined, or a type's.
 //! * `next`: the next number. A number can be lost (two threads register one type at once, the loser
 //!   throws his away); it is then never given out.
+//!
+//! # Invariant
+//! The name of a type stands in `names` before the type stands in `roles`: who finds a type finds its name. A type
+//! that stands in `names` only, some thread is about to enter into `roles`; who finds it by name does that for him.
+//!
+//! # Linearization points
+//! A type is registered when it stands in `roles`, a definition when it stands in `names`.
 //!
 //! Looking up is wait-free in practice (a probe or two), registering is lock-free. Nothing is ever
 //! taken out before the registry is dropped, so a reference to a fragment lives as long as that.
@@ -22,10 +30,11 @@ use crate::fragment::{
 };
 use crate::memory::Table;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use crate::sync::mutant;
 
 /// Fragments that a registry can hold.
 const CAPACITY: usize = if cfg!(loom) { 4 } else { 65_535 };
-/// Entries of the hash table: at most half of them are used.
+/// Entries of each hash table: at most half of them are used.
 const ENTRIES: usize = if cfg!(loom) { 8 } else { 1 << 17 };
 
 /// All fragments that a family of worlds knows, each with its number.
@@ -45,6 +54,7 @@ const ENTRIES: usize = if cfg!(loom) { 8 } else { 1 << 17 };
 pub struct FragmentRegistry {
     infos: Table<AtomicPtr<FragmentInfo>>,
     roles: Table<AtomicPtr<FragmentInfo>>,
+    names: Table<AtomicPtr<FragmentInfo>>,
     next: AtomicU32,
     /// Fragments of which it was said that they can be switched off.
     enableable: AtomicU32,
@@ -52,17 +62,22 @@ pub struct FragmentRegistry {
     identity: u64,
 }
 
-/// What an entry of the hash table is found by.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+/// What an entry of a hash table is found by.
+#[derive(Clone, Copy)]
 enum Key<'a> {
+    /// In `roles`.
     Role(TypeId),
-    /// Of a fragment that no type stands for.
+    /// In `names`.
     Name(&'a str),
 }
 
-impl<'a> Key<'a> {
-    fn of(role: Option<TypeId>, name: &'a str) -> Self {
-        role.map_or(Self::Name(name), Self::Role)
+impl Key<'_> {
+    #[inline]
+    fn is_of(self, info: &FragmentInfo) -> bool {
+        match self {
+            Self::Role(role) => info.role() == Some(role),
+            Self::Name(name) => info.name() == name,
+        }
     }
 }
 
@@ -84,7 +99,7 @@ impl FragmentRegistry {
     /// A registry without fragments.
     ///
     /// # Panics
-    /// If the system has no 2 MiB of address space left.
+    /// If the system has no 9 MiB of address space left.
     #[must_use]
     pub fn new() -> Self {
         match Self::try_new() {
@@ -101,6 +116,7 @@ impl FragmentRegistry {
         Ok(Self {
             infos: Table::new(CAPACITY, 0)?,
             roles: Table::new(ENTRIES, 3 << 12)?,
+            names: Table::new(ENTRIES, 5 << 12)?,
             next: AtomicU32::new(0),
             enableable: AtomicU32::new(0),
             identity: new_identity(),
@@ -252,7 +268,7 @@ impl FragmentRegistry {
 
     /// Defines a fragment of plain data that no type stands for: so many bytes, to be hashed, saved and
     /// cloned byte by byte. A size that is no multiple of the alignment is rounded up to one, as those of types are: 5
-    /// bytes, aligned to 4, are 8. Of size zero it is a tag.
+    /// bytes, aligned to 4, are 8. Of size zero it is a tag. O(1) expected, however many there are.
     ///
     /// ```
     /// use core::alloc::Layout;
@@ -266,7 +282,7 @@ impl FragmentRegistry {
     /// ```
     ///
     /// # Errors
-    /// [`FragmentError::NameTaken`], [`FragmentError::TooMany`].
+    /// [`FragmentError::NameTaken`], also if a type is called so; [`FragmentError::TooMany`].
     pub fn define_plain(
         &self,
         name: &str,
@@ -281,10 +297,10 @@ impl FragmentRegistry {
         self.define_as(definition, true)
     }
 
-    /// Defines a fragment that no type stands for; a new one with each call.
+    /// Defines a fragment that no type stands for; a new one with each call. O(1) expected.
     ///
     /// # Errors
-    /// [`FragmentError::NameTaken`], [`FragmentError::TooMany`].
+    /// [`FragmentError::NameTaken`], also if a type is called so; [`FragmentError::TooMany`].
     ///
     /// # Safety
     /// The functions of the definition do what [`DropValues`] and [`CloneValue`] say, for values of the
@@ -305,7 +321,6 @@ impl FragmentRegistry {
         let taken = || FragmentError::NameTaken {
             name: definition.name.into(),
         };
-        // O(fragments): a type may be called so.
         if self.find(definition.name).is_some() {
             return Err(taken());
         }
@@ -324,7 +339,7 @@ impl FragmentRegistry {
             clone: definition.clone,
             plain,
         })?;
-        if ptr::eq(self.enter(new), new) {
+        if ptr::eq(self.enter(Key::Name(new.name()), new), new) {
             Ok(new)
         } else {
             Err(taken())
@@ -344,13 +359,18 @@ impl FragmentRegistry {
         unsafe { info.as_ref() }
     }
 
-    /// The fragment that was defined with this name; else the first whose type is called so. O(1), or
-    /// O(fragments) for a type's.
+    /// The fragment that was defined with this name; else the first whose type is called so. O(1) expected.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&FragmentInfo> {
-        let mut numbered = self.numbered();
-        self.by_key(Key::Name(name))
-            .or_else(|| numbered.find(|info| info.name() == name && self.is_entered(info)))
+        let first = self.by_key(Key::Name(name))?;
+        let Some(role) = first.role() else {
+            return Some(first);
+        };
+        let entered = self.by_role(role);
+        if mutant::active("fragment_name_is_enough") {
+            return Some(first);
+        }
+        Some(entered.unwrap_or_else(|| self.enter(Key::Role(role), first)))
     }
 
     /// The fragment of a type, in the role of a fragment or tag, if it is registered.
@@ -382,37 +402,43 @@ impl FragmentRegistry {
 
     /// Whether a fragment is the one of its key, and not that of a thread that came second.
     fn is_entered(&self, info: &FragmentInfo) -> bool {
-        let entered = self.by_key(Key::of(info.role(), info.name()));
+        let key = info.role().map_or(Key::Name(info.name()), Key::Role);
+        let entered = self.by_key(key);
         entered.is_some_and(|entered| ptr::eq(entered, info))
     }
 
-    fn by_key(&self, key: Key<'_>) -> Option<&FragmentInfo> {
+    #[inline]
+    fn table(&self, key: Key<'_>) -> &Table<AtomicPtr<FragmentInfo>> {
+        match key {
+            Key::Role(_) => &self.roles,
+            Key::Name(_) => &self.names,
+        }
+    }
+
+    /// Where the fragment of a key stands in its table.
+    #[inline]
+    fn entry(&self, key: Key<'_>) -> Option<(usize, &FragmentInfo)> {
         let mut at = first_entry(key);
         loop {
             // Ordering: Acquire pairs with the Release in `enter`.
-            let info = self.roles.get(at).load(Ordering::Acquire);
+            let info = self.table(key).get(at).load(Ordering::Acquire);
             // SAFETY: null, or a fragment that lives as long as the registry.
             let info = unsafe { info.as_ref() }?;
-            if Key::of(info.role(), info.name()) == key {
-                return Some(info);
+            if key.is_of(info) {
+                return Some((at, info));
             }
             at = (at + 1) % ENTRIES;
         }
     }
 
     #[inline]
+    fn by_key(&self, key: Key<'_>) -> Option<&FragmentInfo> {
+        self.entry(key).map(|(_, info)| info)
+    }
+
+    #[inline]
     fn by_role(&self, role: TypeId) -> Option<&FragmentInfo> {
-        let mut at = first_entry(Key::Role(role));
-        loop {
-            // Ordering: Acquire pairs with the Release in `enter`.
-            let info = self.roles.get(at).load(Ordering::Acquire);
-            // SAFETY: null, or a fragment that lives as long as the registry.
-            let info = unsafe { info.as_ref() }?;
-            if info.role() == Some(role) {
-                return Some(info);
-            }
-            at = (at + 1) % ENTRIES;
-        }
+        self.by_key(Key::Role(role))
     }
 
     /// The fragment of a draft that a type stands for: the one that is registered, or a new one.
@@ -423,27 +449,30 @@ impl FragmentRegistry {
             return Ok(info);
         }
         let new = self.number(draft)?;
-        Ok(self.enter(new))
+        if mutant::active("fragment_role_first") {
+            self.enter(Key::Role(role), new);
+        }
+        self.enter(Key::Name(new.name()), new);
+        Ok(self.enter(Key::Role(role), new))
     }
 
-    /// Enters a new fragment into the hash table; the one that has its key, which another thread may have
-    /// entered first. Nobody was told of the new one's number then; it stays unused.
-    fn enter<'a>(&'a self, new: &'a FragmentInfo) -> &'a FragmentInfo {
-        let key = Key::of(new.role(), new.name());
+    /// Enters a fragment under one of its keys; the one that stands there, which may be another: one that is called so
+    /// too, or that of a thread that came first. The number of a fragment that is not entered stays unused.
+    fn enter<'a>(&'a self, key: Key<'_>, new: &'a FragmentInfo) -> &'a FragmentInfo {
         let mut at = first_entry(key);
         loop {
-            // Ordering: Release publishes the fragment to `by_role`; Acquire to read the one that is there.
-            match self.roles.get(at).compare_exchange(
+            // Ordering: Release publishes the fragment to `entry`; Acquire to read the one that is there.
+            match self.table(key).get(at).compare_exchange(
                 ptr::null_mut(),
                 ptr::from_ref(new).cast_mut(),
-                Ordering::AcqRel,
+                mutant::ordering("fragment_enter_relaxed", Ordering::AcqRel),
                 Ordering::Acquire,
             ) {
                 Ok(_) => return new,
                 Err(there) => {
                     // SAFETY: not null, so a fragment that lives as long as the registry.
                     let there = unsafe { &*there };
-                    if Key::of(there.role(), there.name()) == key {
+                    if key.is_of(there) {
                         return there;
                     }
                     at = (at + 1) % ENTRIES;
@@ -527,33 +556,23 @@ impl FragmentRegistry {
             return None;
         }
         // All entries first: to find one, those before it must be there.
-        let keys = self
-            .numbered()
-            .map(|info| Key::of(info.role(), info.name()));
-        let entries: Vec<usize> = keys.filter_map(|key| self.entry(key)).collect();
-        for entry in entries {
+        let entries = |key: fn(&FragmentInfo) -> Option<Key<'_>>| -> Vec<usize> {
+            let entries = self.numbered().filter_map(|info| self.entry(key(info)?));
+            entries.map(|(entry, _)| entry).collect()
+        };
+        let roles = entries(|info| info.role().map(Key::Role));
+        let names = entries(|info| Some(Key::Name(info.name())));
+        for entry in roles {
             self.roles.clear(entry..entry + 1);
+        }
+        for entry in names {
+            self.names.clear(entry..entry + 1);
         }
         self.drop_infos();
         self.infos.clear(0..numbers);
         self.next = AtomicU32::new(0);
         self.identity = new_identity();
         Some(self)
-    }
-
-    /// Where the fragment of a key stands in the hash table.
-    #[cfg(not(loom))]
-    fn entry(&self, key: Key<'_>) -> Option<usize> {
-        let mut at = first_entry(key);
-        loop {
-            let info = self.roles.get(at).load(Ordering::Acquire);
-            // SAFETY: null, or a fragment that lives as long as the registry.
-            let info = unsafe { info.as_ref() }?;
-            if Key::of(info.role(), info.name()) == key {
-                return Some(at);
-            }
-            at = (at + 1) % ENTRIES;
-        }
     }
 
     /// Numbers that were given out.
@@ -632,6 +651,82 @@ mod tests {
                 entries.len()
             );
         }
+    }
+
+    #[test]
+    fn a_full_registry_finds_every_name_in_a_few_steps() {
+        let registry = FragmentRegistry::new();
+        let names = || (0..CAPACITY).map(|number| format!("{number}_component"));
+        for name in names() {
+            let layout = core::alloc::Layout::new::<u32>();
+            registry.define_plain(&name, layout).unwrap();
+        }
+        let steps = names().map(|name| {
+            let key = Key::Name(&name);
+            let (at, info) = registry.entry(key).expect("it is defined");
+            assert_eq!(info.name(), name);
+            (at + ENTRIES - first_entry(key)) % ENTRIES
+        });
+        // By chance it would be some 25.
+        let longest = steps.max().unwrap();
+        assert!(longest < 128, "{longest}");
+        let refused = registry.register::<u8>().unwrap_err();
+        assert!(refused.to_string().starts_with("u8 cannot"), "{refused}");
+    }
+
+    #[test]
+    fn the_first_of_a_name_has_its_entry_and_no_other_is_defined() {
+        let registry = FragmentRegistry::new();
+        let shared = registry.register_shared::<u64>().unwrap().id();
+        let plain = registry.register::<u64>().unwrap().id();
+        let entry = registry.by_key(Key::Name("u64")).expect("it has one");
+        assert_eq!(entry.id(), shared);
+        assert_eq!(registry.find("u64").unwrap().id(), shared);
+        let layout = core::alloc::Layout::new::<u64>();
+        let refused = registry.define_plain("u64", layout).unwrap_err();
+        assert!(matches!(refused, FragmentError::NameTaken { .. }));
+        // A type comes later than a definition of its name.
+        let defined = registry.define_plain("u8", layout).unwrap().id();
+        let byte = registry.register::<u8>().unwrap().id();
+        assert_eq!(registry.find("u8").unwrap().id(), defined);
+        let all: Vec<_> = registry.iter().map(FragmentInfo::id).collect();
+        assert_eq!(all, [shared, plain, defined, byte]);
+    }
+
+    #[test]
+    fn who_finds_a_name_whose_type_is_not_entered_enters_it() {
+        let registry = FragmentRegistry::new();
+        let pending = registry.number(FragmentDraft::fragment::<u8>()).unwrap();
+        registry.enter(Key::Name(pending.name()), pending);
+        assert!(registry.of::<u8>().is_none());
+        assert_eq!(registry.iter().count(), 0);
+        assert_eq!(registry.find("u8").unwrap().id(), pending.id());
+        assert_eq!(registry.of::<u8>().unwrap().id(), pending.id());
+        // The name of the one that came second leads to the first.
+        let [second, first] =
+            [0; 2].map(|_| registry.number(FragmentDraft::fragment::<i8>()).unwrap());
+        let role = Key::Role(TypeId::of::<i8>());
+        registry.enter(Key::Name("i8"), second);
+        registry.enter(role, first);
+        assert!(ptr::eq(registry.enter(role, second), first));
+        assert_eq!(registry.find("i8").unwrap().id(), first.id());
+    }
+
+    #[test]
+    fn a_recycled_registry_has_no_entry_left() {
+        let registry = FragmentRegistry::new();
+        registry.register::<u8>().unwrap();
+        registry.register_shared::<u8>().unwrap();
+        let layout = core::alloc::Layout::new::<u64>();
+        registry.define_plain("health", layout).unwrap();
+        let registry = registry.recycle().expect("it has few");
+        for at in 0..ENTRIES {
+            let entries = [&registry.roles, &registry.names].map(|table| table.get(at));
+            // Ordering: one thread.
+            assert!(entries.map(|entry| entry.load(Ordering::Relaxed).is_null()) == [true; 2]);
+        }
+        registry.define_plain("u8", layout).unwrap();
+        assert_eq!(registry.iter().count(), 1);
     }
 
     #[test]

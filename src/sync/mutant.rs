@@ -82,6 +82,15 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a thread that ends takes the slots that it freed last with it",
     ),
     (
+        "fragment_enter_relaxed",
+        "who finds a fragment may not find it by its number",
+    ),
+    (
+        "fragment_name_is_enough",
+        "who finds a type by its name does not enter it under its type",
+    ),
+    ("fragment_role_first", "a type is found before its name is"),
+    (
         "free_unchecked_hint",
         "a free that makes a longer run does not clear the hints",
     ),

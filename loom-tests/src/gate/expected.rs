@@ -80,6 +80,18 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_cache::what_two_threads_kept_is_everybodys_when_they_end",
     ),
     (
+        "fragment_enter_relaxed",
+        "fragment_registry::who_finds_a_fragment_finds_all_of_it",
+    ),
+    (
+        "fragment_name_is_enough",
+        "fragment_registry::who_finds_a_type_by_its_name_finds_it_by_its_type",
+    ),
+    (
+        "fragment_role_first",
+        "fragment_registry::who_finds_a_type_by_its_name_finds_it_by_its_type",
+    ),
+    (
         "free_unchecked_hint",
         "chunk_hints::a_run_that_two_frees_make_is_found_again",
     ),

@@ -105,6 +105,49 @@ fn of_two_definitions_of_one_name_one_wins() {
 }
 
 #[test]
+fn who_finds_a_type_by_its_name_finds_it_by_its_type() {
+    model(
+        "who_finds_a_type_by_its_name_finds_it_by_its_type",
+        Preemptions(3),
+        || {
+            let registry = Arc::new(FragmentRegistry::new());
+            let number =
+                |registry: &FragmentRegistry| registry.register::<u32>().expect("room").id();
+            let other = spawn(&registry, number);
+            let by_name = registry.find("u32").map(|info| info.id());
+            let by_type = registry.of::<u32>().map(|info| info.id());
+            assert!(by_name.is_none() || by_name == by_type);
+            let by_name = registry.find("u32").map(|info| info.id());
+            assert!(by_type.is_none() || by_name == by_type);
+            let mine = number(&registry);
+            assert!(by_type.is_none_or(|found| found == mine));
+            assert_eq!(registry.find("u32").map(|info| info.id()), Some(mine));
+            assert_eq!(joined(other), mine);
+        },
+    );
+}
+
+#[test]
+fn a_definition_that_is_refused_finds_who_has_the_name() {
+    model(
+        "a_definition_that_is_refused_finds_who_has_the_name",
+        Preemptions(3),
+        || {
+            let registry = Arc::new(FragmentRegistry::new());
+            let other = spawn(&registry, |registry| {
+                registry.register::<u32>().expect("room").id()
+            });
+            let defined = registry.define_plain("u32", Layout::new::<u32>());
+            let defined = defined.map(|info| info.id()).ok();
+            let found = registry.find("u32").map(|info| info.id());
+            let typed = joined(other);
+            assert_eq!(found, defined.or(Some(typed)));
+            assert_eq!(registry.find("u32").map(|info| info.id()), found);
+        },
+    );
+}
+
+#[test]
 fn the_last_number_is_given_once() {
     model("the_last_number_is_given_once", Exhaustive, || {
         let registry = Arc::new(FragmentRegistry::new());

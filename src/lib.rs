@@ -61,6 +61,8 @@ pub mod chunk;
 pub mod command;
 pub mod entity;
 pub mod fragment;
+#[cfg(not(loom))]
+mod markup;
 pub mod memory;
 #[cfg(not(loom))]
 pub mod observer;

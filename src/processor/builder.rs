@@ -179,7 +179,7 @@ impl ProcessorBuilder {
     }
 
     /// Is passed by as long as no archetype of the world matches one of its queries. Who is ordered against it
-    /// keeps his place.
+    /// keeps his place. One without queries always runs: one that takes the whole world and asks it itself, say.
     #[doc(alias = "bAutoRegisterWithProcessingPhases")]
     pub fn run_if_any_match(mut self) -> Self {
         self.run_if_any_match = true;

@@ -49,8 +49,7 @@ impl Schedule {
             &|at| {
                 let entry = &self.entries[at];
                 let position = plan.order.position_of(at);
-                !entry.is_on(self.role)
-                    || entry.run_if_any_match && !plan.conflicts.sees_any(position)
+                !entry.runs(self.role, plan.conflicts.sees_any(position))
             },
         ))
     }

@@ -61,4 +61,11 @@ impl Entry {
     pub(super) fn is_on(&self, role: Roles) -> bool {
         self.enabled && self.roles.meet(role)
     }
+
+    /// Whether it runs, where one of its queries sees an archetype, or none does. One without queries has no match to
+    /// wait for.
+    pub(super) fn runs(&self, role: Roles, sees_any: bool) -> bool {
+        let has_queries = || matches!(&self.needs, Some(needs) if !needs.queries.is_empty());
+        self.is_on(role) && (sees_any || !self.run_if_any_match || !has_queries())
+    }
 }

@@ -360,8 +360,7 @@ impl Schedule {
         let Some(plan) = &mut self.plan else { return };
         for (at, (entry, member)) in self.entries.iter().zip(&mut self.crew).enumerate() {
             let position = plan.order.position_of(at);
-            let unmatched = entry.run_if_any_match && !plan.conflicts.sees_any(position);
-            member.get_mut().idle = !entry.is_on(self.role) || unmatched;
+            member.get_mut().idle = !entry.runs(self.role, plan.conflicts.sees_any(position));
         }
         for segment in &mut plan.segments {
             let idle = |&processor: &usize| self.crew[processor].get_mut().idle;

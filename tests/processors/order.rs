@@ -293,6 +293,20 @@ fn who_runs_if_any_match_is_passed_by_without_and_keeps_the_order_of_the_others(
 }
 
 #[test]
+fn who_runs_if_any_match_and_has_no_queries_always_runs() {
+    let mut schedule = Schedule::new();
+    schedule.add(say("plain").run_if_any_match());
+    let whole = exclusive_processor("whole", |world: &mut World| {
+        let said = world.resources_mut().get_mut::<Said>();
+        said.expect("it is there").0.push("whole".into());
+    });
+    schedule.add(whole.run_if_any_match().after("plain"));
+    let mut world = world();
+    assert_eq!(run(&mut schedule, &mut world).idle, 0);
+    assert_eq!(said(&mut world), ["plain", "whole"]);
+}
+
+#[test]
 fn main_thread_processors_run_on_the_thread_that_runs_the_schedule() {
     let here = std::thread::current().id();
     let elsewhere = Arc::new(AtomicUsize::new(0));

@@ -8,6 +8,7 @@ use super::chunks::{ChunkMap, Megachunk};
 use super::index::IndexMap;
 use super::shade::{RUNS, Shade, run_kind};
 use crate::cli::output::{grouped, plural};
+use crate::markup::escaped;
 
 const WIDTH: usize = 1_180;
 const LEFT: usize = 100;
@@ -219,11 +220,4 @@ impl Drawing {
             self.body
         )
     }
-}
-
-/// `text` for between two tags.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
 }

@@ -5,6 +5,7 @@ use core::fmt::Write;
 use super::plot::{self, Bar, Line, PlotError};
 use super::{Report, Row, Section};
 use crate::cli::measure::Figures;
+use crate::markup::escaped;
 
 const STYLE: &str = "
 body { font: 15px/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 1180px;
@@ -62,7 +63,7 @@ impl Report {
             ),
             ("megachunk", machine.megachunk.to_owned()),
         ] {
-            page.line(&format!("<dt>{name}</dt><dd>{}</dd>", escape(&value)));
+            page.line(&format!("<dt>{name}</dt><dd>{}</dd>", escaped(&value)));
         }
         page.line("</dl>");
         page.line(
@@ -86,7 +87,7 @@ impl Report {
             let colour = plot::css(place);
             page.line(&format!(
                 "<span><i style=\"background:{colour}\"></i>{}</span>",
-                escape(name)
+                escaped(name)
             ));
         }
         page.line("</p>\n<div class=\"plots\">");
@@ -206,9 +207,9 @@ impl Report {
             ];
             page.line(&format!(
                 "<tr{class}><td>{}</td><td>{}</td><td class=\"name\">{}</td><td>{}</td></tr>",
-                escape(&row.workload),
+                escaped(&row.workload),
                 row.threads,
-                escape(row.contender),
+                escaped(row.contender),
                 cells.join("</td><td>"),
             ));
         }
@@ -223,14 +224,14 @@ impl Report {
         for skipped in self.skipped.iter().filter(|skipped| skipped.failed) {
             page.line(&format!(
                 "<li><strong>failed</strong>: {}</li>",
-                escape(&skipped.to_string())
+                escaped(&skipped.to_string())
             ));
         }
         for (what, who) in self.skipped_together() {
             page.line(&format!(
                 "<li>{} ({})</li>",
-                escape(&what),
-                escape(&who.join(", "))
+                escaped(&what),
+                escaped(&who.join(", "))
             ));
         }
         page.line("</ul>");
@@ -271,11 +272,4 @@ impl Page {
     fn line(&mut self, line: &str) {
         writeln!(self.0, "{line}").expect("a string takes everything");
     }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use crate::markup::escaped;
 use crate::processor::picture::columns::Item;
 use crate::processor::picture::drawn::Drawn;
 use crate::processor::picture::legend::legend;
@@ -325,21 +326,4 @@ impl Ports {
 fn offsets(count: usize, height: f64) -> impl Iterator<Item = f64> {
     let step = PORT.min((height - 10.0).max(0.0) / count as f64);
     (0..count).map(move |number| (number as f64 - (count as f64 - 1.0) / 2.0) * step)
-}
-
-/// `text` for between two tags.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            // No such letter may stand in a document.
-            letter if letter.is_control() => escaped.push(' '),
-            '\u{FFFE}' | '\u{FFFF}' => escaped.push(' '),
-            letter => escaped.push(letter),
-        }
-    }
-    escaped
 }

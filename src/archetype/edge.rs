@@ -118,6 +118,11 @@ impl Edges {
         self.0.iter().map(|(_, edge)| &**edge)
     }
 
+    /// Forgets those that lead to an archetype with this number or a higher one.
+    pub(crate) fn keep_below(&mut self, archetype: u32) {
+        self.0.retain(|(_, edge)| edge.target < archetype);
+    }
+
     /// Remembers an edge.
     pub(crate) fn insert(&mut self, change: Change, edge: Arc<Edge>) {
         self.0.push((change, edge));

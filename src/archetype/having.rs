@@ -74,6 +74,16 @@ impl HavingLists {
         list.extend([having, END]);
     }
 
+    /// Forgets the last archetype that has a fragment.
+    pub(crate) fn pop(&mut self, id: FragmentId) {
+        let list = &mut self.0[usize::from(id.number())];
+        // Behind it stands the end, which an empty list does without.
+        list.truncate(list.len() - 2);
+        if !list.is_empty() {
+            list.push(END);
+        }
+    }
+
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
         self.0.clear();

@@ -2,11 +2,12 @@
 
 use core::convert::Infallible;
 
-use crate::archetype::{Archetype, Row, Rows, SharedId, Universe, place};
+use crate::archetype::{Archetype, Row, Rows, Universe, place};
 use crate::chunk::Run;
 use crate::entity::{Entity, EntityFault, Place};
 use crate::fragment::panic::{Panicked, first as earlier, note, refused, resume, resume_alone};
 use crate::fragment::{Bundle, Value};
+use crate::world::taken::TakenIn;
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 
@@ -152,20 +153,17 @@ impl World {
 
     #[cold]
     #[inline(never)]
-    fn create_with_values<B: Bundle>(&mut self, mut bundle: B) -> Result<Entity, WorldError> {
-        let (number, archetype, group) = match self.prepare_values(&mut bundle) {
-            Ok(prepared) => prepared,
-            Err(error) => return Err(refused(bundle, error)),
-        };
-        let chunk = match self.room(archetype, group) {
-            Ok(row) => row.chunk,
-            Err(error) => return Err(refused(bundle, error)),
-        };
-        // SAFETY: the chunk has room, and the offsets are the archetype's.
-        let created = unsafe { self.push(archetype, chunk, number, bundle, Universe::create_in) };
-        created.map_err(|full| {
-            self.abandon(archetype, chunk);
-            full.into()
+    fn create_with_values<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {
+        self.placing_values(bundle, |world, archetype, group| {
+            let row = world.room(archetype, group)?;
+            let run = world.archetypes[archetype as usize].chunks[row.chunk as usize].run;
+            match world.universe.create_in(run, row.row) {
+                Ok(entity) => Ok((entity, row)),
+                Err(full) => {
+                    world.abandon(archetype, row.chunk);
+                    Err(full.into())
+                }
+            }
         })
     }
 
@@ -178,11 +176,13 @@ impl World {
         self.settle_groups(archetype);
     }
 
-    /// Takes the values out of a bundle that are not for columns; its number, archetype and group.
-    fn prepare_values<B: Bundle>(
+    /// Fills the row that `place` finds for an entity, which has its id then. The values of the bundle that are not for
+    /// columns are taken out first.
+    fn placing_values<B: Bundle>(
         &mut self,
-        bundle: &mut B,
-    ) -> Result<(usize, u32, u32), WorldError> {
+        mut bundle: B,
+        place: impl FnOnce(&mut Self, u32, u32) -> Result<(Entity, Row), WorldError>,
+    ) -> Result<Entity, WorldError> {
         let mut values: Vec<Value> = Vec::new();
         let registry = self.universe.registry();
         // SAFETY: the first time, of a bundle that was given to go into an entity.
@@ -194,20 +194,30 @@ impl World {
             Err(error) => Err(error.into()),
         };
         if let Err(error) = possible {
-            return Err(refused(values, error));
+            return Err(refused((bundle, values), error));
         }
-        let shared = self.take_in(values);
-        let key: Vec<SharedId> = shared.iter().map(|&(_, value)| value).collect();
-        self.sharing(&shared, |world| {
+        let taken = self.take_in(values);
+        let placed = self.sharing(taken, |world, shared| {
             let number = world.bundle::<B>()?;
             let archetype = world.bundles.infos[number].archetype;
+            let key = TakenIn::key(shared);
             let group = if key.is_empty() {
                 0
             } else {
                 world.group_of(archetype, &key)
             };
-            Ok((number, archetype, group))
-        })
+            let (entity, row) = place(world, archetype, group)?;
+            Ok((number, archetype, entity, row))
+        });
+        let (number, archetype, entity, row) = match placed {
+            Ok(placed) => placed,
+            Err(error) => return Err(refused(bundle, error)),
+        };
+        let placed = |_: &Universe, _, _| Ok::<_, Infallible>(entity);
+        // SAFETY: the chunk has room, and the offsets are the archetype's.
+        match unsafe { self.push(archetype, row.chunk, number, bundle, placed) } {
+            Ok(entity) => Ok(entity),
+        }
     }
 
     /// Creates an entity for each bundle, in order. O(entities × fragments); handles are made a chunk at a
@@ -333,21 +343,19 @@ impl World {
     /// # Errors
     /// As for [`create`](Self::create); [`WorldError::AlreadyBuilt`] if it is built, here or in another
     /// world.
-    pub fn build<B: Bundle>(&mut self, entity: Entity, mut bundle: B) -> Result<(), WorldError> {
+    pub fn build<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
         if self.universe.index().locate(entity)?.is_some() {
             return Err(WorldError::AlreadyBuilt { entity });
         }
-        let prepared = if B::HAS_VALUES {
-            self.prepare_values(&mut bundle)
-        } else {
-            let number = self.bundle::<B>();
-            number.map(|number| (number, self.bundles.infos[number].archetype, 0))
-        };
-        let (number, archetype, group) = match prepared {
-            Ok(prepared) => prepared,
+        if B::HAS_VALUES {
+            return self.build_with_values(entity, bundle);
+        }
+        let number = match self.bundle::<B>() {
+            Ok(number) => number,
             Err(error) => return Err(refused(bundle, error)),
         };
-        let room = self.room(archetype, group).and_then(|row| {
+        let archetype = self.bundles.infos[number].archetype;
+        let room = self.room(archetype, 0).and_then(|row| {
             self.build_in(entity, archetype, row)?;
             Ok(row)
         });
@@ -360,6 +368,21 @@ impl World {
         match unsafe { self.push(archetype, row.chunk, number, bundle, built) } {
             Ok(_) => Ok(()),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn build_with_values<B: Bundle>(
+        &mut self,
+        entity: Entity,
+        bundle: B,
+    ) -> Result<(), WorldError> {
+        self.placing_values(bundle, |world, archetype, group| {
+            let row = world.room(archetype, group)?;
+            world.build_in(entity, archetype, row)?;
+            Ok((entity, row))
+        })?;
+        Ok(())
     }
 
     /// Gives a reserved entity an empty row as its place.

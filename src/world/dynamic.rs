@@ -3,13 +3,14 @@
 //! The same moves as those of typed bundles: a set of fragments that comes or goes is a bundle with a
 //! number, whose archetype and edges are remembered.
 
-use crate::archetype::{Archetype, Change, Chunk, EnabledBits, Row, SharedId};
+use crate::archetype::{Archetype, Change, Chunk, EnabledBits, Row};
 use crate::entity::Entity;
 use crate::fragment::panic::{refused, resume};
 use crate::fragment::{
     DynamicBundle, FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentSet, Value,
     Values, ValuesMut, none_twice,
 };
+use crate::world::taken::TakenIn;
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 
@@ -19,8 +20,8 @@ struct Prepared {
     number: u32,
     /// The values for columns, in the order of the bundle's fragments, each with its position there.
     columns: Vec<(usize, Value)>,
-    /// The shared values, sorted by fragment.
-    shared: Vec<(FragmentId, SharedId)>,
+    /// The others.
+    taken: TakenIn,
 }
 
 impl World {
@@ -85,11 +86,11 @@ impl World {
         let Prepared {
             number,
             columns,
-            shared,
+            taken,
         } = self.prepare_dynamic(bundle, None)?;
-        let placed = self.sharing(&shared, |world| {
+        let placed = self.sharing(taken, |world, shared| {
             let archetype = world.bundle_numbered(number)?;
-            let key: Vec<SharedId> = shared.iter().map(|&(_, value)| value).collect();
+            let key = TakenIn::key(shared);
             let group = if key.is_empty() {
                 0
             } else {
@@ -154,7 +155,7 @@ impl World {
         Ok(Prepared {
             number,
             columns,
-            shared: self.take_in(others),
+            taken: self.take_in(others),
         })
     }
 
@@ -171,19 +172,19 @@ impl World {
         let Prepared {
             number,
             columns,
-            shared,
+            taken,
         } = self.prepare_dynamic(bundle, Some(archetype))?;
         let mut columns = Some(columns);
-        let result = self.sharing(&shared, |world| {
+        let result = self.sharing(taken, |world, shared| {
             let change = Change::Add(number);
-            let edge = world.edge_among(archetype, row, entity, change, &shared)?;
+            let edge = world.edge_among(archetype, row, entity, change, shared)?;
             let write = |chunk: &Chunk, row| {
                 if let Some(columns) = columns.take() {
                     // SAFETY: a row of the edge's target that holds no values there.
                     unsafe { write(chunk, &edge.offsets, row, columns) }
                 }
             };
-            world.add_shared(archetype, row, entity, &edge, &shared, write)
+            world.add_shared(archetype, row, entity, &edge, shared, write)
         });
         match result {
             Ok(panicked) => {

@@ -27,6 +27,7 @@ mod sharing;
 mod slices;
 mod snapshot;
 mod stats;
+pub(crate) mod taken;
 mod view;
 pub(crate) mod watch;
 pub(crate) mod worlds;

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::{Archetype, SharedId};
-use crate::fragment::panic::{Panicked, end_all, forget, note, resume, tell};
+use crate::fragment::panic::{Panicked, end_all, forget, note, tell};
 use crate::fragment::{FragmentId, FragmentInfo, Value};
-use crate::world::World;
 use crate::world::check::{FlawPlace, Found};
 
 /// The values, found by fragment and content, kept as long as a group of chunks has them.
@@ -200,58 +199,6 @@ impl SharedValues {
             }
             self.free.push(id.0);
             end(value);
-        }
-    }
-}
-
-impl World {
-    /// Takes in the values that do not lie in columns: templates of chunk fragments, for archetypes that are new,
-    /// and shared values; the numbers of these, in the order of their fragments.
-    ///
-    /// Nobody uses them yet: what follows is to be done in [`sharing`](Self::sharing). If a user's `eq`, `hash` or `drop`
-    /// panics, none is left behind.
-    pub(crate) fn take_in(&mut self, values: Vec<Value>) -> Vec<(FragmentId, SharedId)> {
-        let mut shared = Vec::with_capacity(values.len());
-        let mut panicked = None;
-        let registry = self.universe.registry();
-        for value in values {
-            let id = value.id();
-            let info = registry.get(id).filter(|info| info.shared_ops().is_some());
-            note(&mut panicked, || match info {
-                Some(info) => shared.push((id, self.shared.intern(info, value))),
-                None => {
-                    self.templates.insert(id, value);
-                }
-            });
-        }
-        shared.sort_unstable();
-        if panicked.is_some() {
-            self.let_shared_go(&shared);
-            resume(panicked);
-        }
-        shared
-    }
-
-    /// Does `work` with shared values that were taken in, and lets those go that no group has then; also if
-    /// it panics (a template's `clone` may).
-    pub(crate) fn sharing<R>(
-        &mut self,
-        shared: &[(FragmentId, SharedId)],
-        work: impl FnOnce(&mut Self) -> R,
-    ) -> R {
-        let (mut result, mut panicked) = (None, None);
-        note(&mut panicked, || result = Some(work(self)));
-        self.let_shared_go(shared);
-        resume(panicked);
-        match result {
-            Some(result) => result,
-            None => unreachable!("the work is done, or has panicked"),
-        }
-    }
-
-    pub(super) fn let_shared_go(&mut self, shared: &[(FragmentId, SharedId)]) {
-        for &(_, value) in shared {
-            self.shared.release_unused(value);
         }
     }
 }

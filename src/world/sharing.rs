@@ -69,17 +69,17 @@ impl World {
         if let Err(error) = self.check_change(archetype, change) {
             return Err(refused((bundle, values), error));
         }
-        let shared = self.take_in(values);
+        let taken = self.take_in(values);
         let mut bundle = Some(bundle);
-        let result = self.sharing(&shared, |world| {
-            let edge = world.edge_among(archetype, row, entity, change, &shared)?;
+        let result = self.sharing(taken, |world, shared| {
+            let edge = world.edge_among(archetype, row, entity, change, shared)?;
             let write = |chunk: &Chunk, row| {
                 if let Some(bundle) = bundle.take() {
                     // SAFETY: a row of the edge's target that holds no values there.
                     unsafe { write_bundle(bundle, chunk, &edge, row) }
                 }
             };
-            world.add_shared(archetype, row, entity, &edge, &shared, write)
+            world.add_shared(archetype, row, entity, &edge, shared, write)
         });
         match result {
             Ok(panicked) => {

@@ -341,7 +341,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
             .bundles
             .number::<crate::fragment::WithShared<(), T>>(registry)?;
         let given = (info.id(), world.shared.intern(info, value));
-        world.sharing(&[given], |world| {
+        world.sharing_one(given, |world| {
             share(world, matches.get(), &seen, number, given)
         })
     }

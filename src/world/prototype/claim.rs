@@ -1,7 +1,8 @@
 //! Rows and ids that a call has taken for entities whose values are still to be written.
 
 use crate::archetype::Rows;
-use crate::fragment::panic::Panicked;
+use crate::fragment::panic::{Panicked, forget, tell};
+use crate::world::taken::TakenIn;
 use crate::world::{World, WorldError};
 
 /// Neighbouring rows at the end of a chunk.
@@ -21,6 +22,8 @@ pub(super) struct Claim {
 pub(super) struct Claims<'w> {
     pub(super) world: &'w mut World,
     pub(super) all: Vec<Claim>,
+    /// What the orders bring that does not lie in columns.
+    pub(super) taken: Vec<TakenIn>,
 }
 
 impl Claims<'_> {
@@ -64,9 +67,13 @@ impl Claims<'_> {
         Ok(())
     }
 
-    /// The claims are entities with values now.
-    pub(super) fn settle(mut self) -> Vec<Claim> {
-        core::mem::take(&mut self.all)
+    /// The claims are entities with values now; and what the `drop`s have panicked with of what was there before.
+    pub(super) fn settle(mut self) -> (Vec<Claim>, Panicked) {
+        let mut panicked = None;
+        for taken in self.taken.drain(..) {
+            self.world.keep(taken, &mut panicked);
+        }
+        (core::mem::take(&mut self.all), panicked)
     }
 
     /// Drops the values of a claim, which are all written.
@@ -101,6 +108,14 @@ impl Drop for Claims<'_> {
             // The rows are the last ones of their chunk: nothing moves.
             data.close_rows(universe, *number, rows, version);
             self.world.settle_groups(archetype);
+        }
+        let mut panicked = None;
+        for taken in self.taken.drain(..).rev() {
+            self.world.put_out(taken, &mut panicked);
+        }
+        if panicked.is_some() {
+            forget(panicked);
+            tell(|| tracing::error!("the drop of a value panicked; the panic ends here"));
         }
     }
 }

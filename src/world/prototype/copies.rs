@@ -5,12 +5,12 @@ use core::any::Any;
 use super::Prototype;
 use super::claim::{Claim, Claims};
 use super::fill::{MakeRows, PAST, Plan, Target, WriteRows};
-use crate::archetype::SharedId;
 use crate::entity::{EntityIndex, Full};
 use crate::fragment::panic::{Panicked, after, first, note, resume};
 use crate::fragment::{Bundle, FragmentId, none_twice};
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::fork_join;
+use crate::world::taken::TakenIn;
 use crate::world::watch::{CREATED, NOWHERE, WatchedRows};
 use crate::world::{Batch, World, WorldError};
 
@@ -143,18 +143,19 @@ impl World {
         let mut claims = Claims {
             world: self,
             all: Vec::new(),
+            taken: Vec::new(),
         };
         let mut plans = Vec::with_capacity(orders.len());
         for (number, (order, written)) in orders.iter().zip(&written).enumerate() {
             plans.push(claims.of_order(number, order, written)?);
         }
-        let claims = fill_all(claims, &plans);
+        let (claims, panicked) = fill_all(claims, &plans);
         let batches = plans.iter().enumerate().map(|(number, plan)| {
             let rows = of_order(&claims, number).map(|claim| claim.rows);
             Batch::of_rows(plan.archetype, rows)
         });
         let batches = batches.collect();
-        Ok((batches, self.tell_orders(&plans, &claims)))
+        Ok((batches, first(panicked, self.tell_orders(&plans, &claims))))
     }
 
     /// The fragments of each of an order's writers.
@@ -176,12 +177,12 @@ impl World {
 
     /// Takes a prototype's shared values in, and what chunks of a new archetype begin with: as
     /// [`take_in`](Self::take_in) does.
-    fn take_in_copies(&mut self, prototype: &Prototype) -> Vec<(FragmentId, SharedId)> {
-        let mut shared = Vec::with_capacity(prototype.shared.len());
+    fn take_in_copies(&mut self, prototype: &Prototype) -> TakenIn {
+        let mut taken = self.nothing_taken();
         let mut panicked = None;
         for value in &prototype.once {
             note(&mut panicked, || {
-                self.templates.insert(value.id(), value.duplicate());
+                self.bring_template(&mut taken, value.duplicate());
             });
         }
         let registry = self.universe.registry();
@@ -190,14 +191,11 @@ impl World {
                 continue;
             };
             note(&mut panicked, || {
-                shared.push((value.id(), self.shared.intern_shared(info, value)));
+                let number = self.shared.intern_shared(info, value);
+                taken.shared.push((value.id(), number));
             });
         }
-        if panicked.is_some() {
-            self.let_shared_go(&shared);
-            resume(panicked);
-        }
-        shared
+        self.all_taken(taken, panicked)
     }
 
     /// Tells observers of each order's entities.
@@ -226,26 +224,24 @@ impl Claims<'_> {
         order: &Order<'a>,
         written: &'a [Vec<FragmentId>],
     ) -> Result<Plan<'a>, WorldError> {
-        let Self { world, all } = self;
+        let Self { world, all, taken } = self;
         let prototype = order.prototype;
         let mut ids: Vec<FragmentId> = prototype.ids.to_vec();
         ids.extend(written.iter().flatten());
         ids.sort_unstable();
         ids.dedup();
-        let shared = world.take_in_copies(prototype);
-        let archetype = world.sharing(&shared, |world| {
-            let bundle = world.bundles.number_of(&ids);
-            let archetype = world.bundle_numbered(bundle)?;
-            if order.count > 0 {
-                let key: Vec<SharedId> = shared.iter().map(|&(_, value)| value).collect();
-                let group = match key.is_empty() {
-                    true => 0,
-                    false => world.group_of(archetype, &key),
-                };
-                Claims::take(world, all, number, (archetype, group), order.count)?;
-            }
-            Ok::<u32, WorldError>(archetype)
-        })?;
+        let copies = world.take_in_copies(prototype);
+        let key = TakenIn::key(&copies.shared);
+        taken.push(copies);
+        let bundle = world.bundles.number_of(&ids);
+        let archetype = world.bundle_numbered(bundle)?;
+        if order.count > 0 {
+            let group = match key.is_empty() {
+                true => 0,
+                false => world.group_of(archetype, &key),
+            };
+            Claims::take(world, all, number, (archetype, group), order.count)?;
+        }
         let writers = order.writers.iter().copied();
         let writers = writers.zip(written.iter().map(Vec::as_slice));
         let data = &world.archetypes[archetype as usize];
@@ -263,7 +259,7 @@ enum Outcome {
 }
 
 /// Fills all claims, or goes on with the first panic of users' code; then they are given back, without values.
-fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> Vec<Claim> {
+fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> (Vec<Claim>, Panicked) {
     let world = &*claims.world;
     let bytes = |claim: &Claim| claim.rows.count as usize * plans[claim.order].filling.bytes;
     let bytes: usize = claims.all.iter().map(bytes).sum();

@@ -1,0 +1,167 @@
+//! `TakenIn`: what a call brings that does not lie in columns, for as long as the call lasts.
+//!
+//! # Invariant
+//! A call that is refused leaves nothing of what it was given: no shared value, and nothing that chunks begin with, be
+//! it the world's or that of an archetype which nobody has come to.
+
+use crate::archetype::SharedId;
+use crate::fragment::panic::{Panicked, end_all, note, resume};
+use crate::fragment::{FragmentId, Value};
+use crate::world::bundles::NO_ARCHETYPE;
+use crate::world::{World, WorldError};
+
+/// Values that a call has brought, and how the world was before.
+#[derive(Debug)]
+pub(crate) struct TakenIn {
+    /// The numbers of shared values, in the order of their fragments.
+    pub(crate) shared: Vec<(FragmentId, SharedId)>,
+    /// What chunks of new archetypes began with, for each fragment that came with another value; the oldest first.
+    replaced: Vec<(FragmentId, Option<Value>)>,
+    /// So many archetypes there were.
+    archetypes: usize,
+}
+
+impl TakenIn {
+    /// The numbers of the shared values, as groups are found by them.
+    pub(crate) fn key(shared: &[(FragmentId, SharedId)]) -> Vec<SharedId> {
+        shared.iter().map(|&(_, value)| value).collect()
+    }
+}
+
+impl World {
+    /// Takes in the values that do not lie in columns: templates of chunk fragments, for archetypes that are new,
+    /// and shared values. Nobody uses them yet: what follows is to be done in [`sharing`](Self::sharing). If a user's
+    /// `eq`, `hash` or `drop` panics, none is left behind.
+    pub(crate) fn take_in(&mut self, values: Vec<Value>) -> TakenIn {
+        let mut taken = self.nothing_taken();
+        let mut panicked = None;
+        for value in values {
+            note(&mut panicked, || {
+                let info = self.universe.registry().get(value.id());
+                match info.filter(|info| info.shared_ops().is_some()) {
+                    Some(info) => (taken.shared).push((info.id(), self.shared.intern(info, value))),
+                    None => self.bring_template(&mut taken, value),
+                }
+            });
+        }
+        taken.shared.sort_unstable();
+        self.all_taken(taken, panicked)
+    }
+
+    /// Before a call takes something in.
+    pub(crate) fn nothing_taken(&self) -> TakenIn {
+        TakenIn {
+            shared: Vec::new(),
+            replaced: Vec::new(),
+            archetypes: self.archetypes.len(),
+        }
+    }
+
+    /// New archetypes begin with this.
+    pub(crate) fn bring_template(&mut self, taken: &mut TakenIn, value: Value) {
+        let id = value.id();
+        let replaced = self.templates.insert(id, value);
+        taken.replaced.push((id, replaced));
+    }
+
+    /// What was taken in; or all goes again, if users' code has panicked meanwhile.
+    pub(crate) fn all_taken(&mut self, taken: TakenIn, mut panicked: Panicked) -> TakenIn {
+        if panicked.is_none() {
+            return taken;
+        }
+        self.put_out(taken, &mut panicked);
+        resume(panicked);
+        unreachable!("a panic goes on")
+    }
+
+    /// Does `work` with values that were taken in. Then those shared values go that no group has; and if it is refused or
+    /// panics (a template's `clone` may), all the others, too.
+    pub(crate) fn sharing<R>(
+        &mut self,
+        taken: TakenIn,
+        work: impl FnOnce(&mut Self, &[(FragmentId, SharedId)]) -> Result<R, WorldError>,
+    ) -> Result<R, WorldError> {
+        let (mut result, mut panicked) = (Err(WorldError::Interrupted), None);
+        note(&mut panicked, || result = work(self, &taken.shared));
+        match result {
+            Ok(_) => self.keep(taken, &mut panicked),
+            Err(_) => self.put_out(taken, &mut panicked),
+        }
+        if panicked.is_some() {
+            drop(result);
+            resume(panicked);
+            unreachable!("a panic goes on");
+        }
+        result
+    }
+
+    /// [`sharing`](Self::sharing) of a shared value.
+    pub(crate) fn sharing_one<R>(
+        &mut self,
+        shared: (FragmentId, SharedId),
+        work: impl FnOnce(&mut Self) -> Result<R, WorldError>,
+    ) -> Result<R, WorldError> {
+        let mut taken = self.nothing_taken();
+        taken.shared.push(shared);
+        self.sharing(taken, |world, _| work(world))
+    }
+
+    fn let_shared_go(&mut self, shared: &[(FragmentId, SharedId)]) {
+        for &(_, value) in shared {
+            self.shared.release_unused(value);
+        }
+    }
+
+    /// The call is done: what its values have taken the place of goes, and those that nobody has come to use.
+    pub(crate) fn keep(&mut self, taken: TakenIn, panicked: &mut Panicked) {
+        self.let_shared_go(&taken.shared);
+        let replaced = taken.replaced.into_iter();
+        end_all(panicked, replaced.filter_map(|(_, value)| value));
+    }
+
+    /// The call is refused: the world is made what it was before the values came.
+    #[cold]
+    pub(crate) fn put_out(&mut self, taken: TakenIn, panicked: &mut Panicked) {
+        if !taken.replaced.is_empty() {
+            self.forget_unused(taken.archetypes, panicked);
+        }
+        for (id, before) in taken.replaced.into_iter().rev() {
+            let own = match before {
+                Some(before) => self.templates.insert(id, before),
+                None => self.templates.remove(&id),
+            };
+            note(panicked, || drop(own));
+        }
+        self.let_shared_go(&taken.shared);
+    }
+
+    /// Forgets the archetypes from this one on, unless somebody has come to them. No query has seen them.
+    fn forget_unused(&mut self, from: usize, panicked: &mut Panicked) {
+        let new = &self.archetypes[from..];
+        if new.is_empty() || new.iter().any(|data| data.entities > 0) {
+            return;
+        }
+        for archetype in from as u32..self.archetypes.len() as u32 {
+            self.archetypes[archetype as usize].trim(&self.universe, self.number);
+            self.settle_groups(archetype);
+        }
+        let gone = self.archetypes.split_off(from);
+        for data in gone.iter().rev() {
+            self.by_composition.remove(&data.ids);
+            data.ids.iter().for_each(|&id| self.having.pop(id));
+        }
+        for data in &mut self.archetypes {
+            data.edges.keep_below(from as u32);
+        }
+        for info in &mut self.bundles.infos {
+            if info.archetype >= from as u32 {
+                info.archetype = NO_ARCHETYPE;
+            }
+        }
+        self.data_version += 1;
+        gone.into_iter().for_each(|data| data.end(panicked));
+    }
+}
+
+#[cfg(test)]
+mod tests;

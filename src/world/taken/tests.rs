@@ -1,0 +1,132 @@
+//! What calls leave behind that find no room.
+
+use std::sync::Arc;
+
+use crate::archetype::scarce::Scarce;
+use crate::entity::Entity;
+use crate::fragment::{Bundle, DynamicBundle, Value};
+use crate::query::With;
+use crate::world::{Prototype, World, WorldError};
+
+/// Counted by who has the second part.
+#[derive(Clone, Debug)]
+struct Weather(u32, Arc<()>);
+
+/// What the calls are given, but for the weather.
+#[derive(Clone, Copy)]
+struct Given {
+    /// Has a `u64`.
+    ant: Entity,
+    reserved: Entity,
+}
+
+/// A call that brings the weather of a new archetype.
+type Call = fn(&mut World, Given, Weather) -> Result<Entity, WorldError>;
+
+fn dynamic(world: &World, weather: Weather) -> DynamicBundle {
+    let registry = world.registry();
+    DynamicBundle::new()
+        .with(Value::cloneable(registry, 1_u16).unwrap())
+        .with(Value::per_chunk(registry, weather).unwrap())
+}
+
+const CALLS: [(&str, Call); 11] = [
+    ("create", |world, _, weather| {
+        world.create((1_u16,).per_chunk(weather))
+    }),
+    ("create, shared", |world, _, weather| {
+        world.create((1_u16,).shared("red").per_chunk(weather))
+    }),
+    ("build", |world, given, weather| {
+        world.build(given.reserved, (1_u16,).per_chunk(weather))?;
+        Ok(given.reserved)
+    }),
+    ("create_dynamic", |world, _, weather| {
+        let bundle = dynamic(world, weather);
+        world.create_dynamic(bundle)
+    }),
+    ("build_dynamic", |world, given, weather| {
+        let bundle = dynamic(world, weather);
+        world.build_dynamic(given.reserved, bundle)?;
+        Ok(given.reserved)
+    }),
+    ("create_batch", |world, _, weather| {
+        let bundles = (0..3).map(|_| (1_u16,).per_chunk(weather.clone()));
+        let batch = world.create_batch(bundles)?;
+        Ok(batch.iter(world).next().unwrap())
+    }),
+    ("create_copies", |world, _, weather| {
+        let bundle = dynamic(world, weather);
+        let prototype = Prototype::new(world.registry(), bundle)?;
+        let batch = world.create_copies(&prototype, 1_000)?;
+        Ok(batch.iter(world).next().unwrap())
+    }),
+    ("add", |world, given, weather| {
+        world.add(given.ant, (1_u16,).per_chunk(weather))?;
+        Ok(given.ant)
+    }),
+    ("add_dynamic", |world, given, weather| {
+        let bundle = dynamic(world, weather);
+        world.add_dynamic(given.ant, bundle)?;
+        Ok(given.ant)
+    }),
+    ("swap", |world, given, weather| {
+        world.swap::<(u64,), _>(given.ant, (1_u16,).per_chunk(weather))?;
+        Ok(given.ant)
+    }),
+    ("add, of all that match", |world, given, weather| {
+        let change = world.matching::<With<u64>>().unwrap();
+        change.add(|_| (1_u16,).per_chunk(weather.clone()))?;
+        Ok(given.ant)
+    }),
+];
+
+#[test]
+fn a_refused_call_leaves_nothing_that_chunks_begin_with() {
+    let mut scarce = Scarce::new();
+    for (name, call) in CALLS {
+        let mut world = World::of(&scarce.universe).unwrap();
+        world.set_chunk_size(1);
+        let given = Given {
+            ant: world.create((1_u64,)).unwrap(),
+            reserved: world.reserve().unwrap(),
+        };
+        let old = Weather(1, Arc::default());
+        world.create((1_i8,).per_chunk(old.clone())).unwrap();
+        scarce.leave(0);
+        let before = (world.archetype_count(), Arc::strong_count(&old.1));
+        let refused = Weather(2, Arc::default());
+        for _ in 0..3 {
+            let result = call(&mut world, given, refused.clone());
+            assert!(matches!(result, Err(WorldError::Chunk(_))), "{name}");
+            assert_eq!(Arc::strong_count(&refused.1), 1, "{name}");
+            let now = (world.archetype_count(), Arc::strong_count(&old.1));
+            assert_eq!(now, before, "{name}");
+            world.check().unwrap();
+        }
+        scarce.leave(20);
+        let entity = call(&mut world, given, Weather(3, Arc::default())).unwrap();
+        let weather = world.chunk_fragment::<Weather>(entity).unwrap();
+        assert_eq!(weather.0, 3, "{name}");
+        world.check().unwrap();
+    }
+}
+
+#[test]
+fn an_archetype_that_somebody_came_to_stays_though_the_call_is_refused_later() {
+    let mut scarce = Scarce::new();
+    let mut world = World::of(&scarce.universe).unwrap();
+    world.set_chunk_size(1);
+    scarce.leave(1);
+    // The first chunk has room for some of them only.
+    let weather = Weather(1, Arc::default());
+    let bundles = (0..1_000).map(|_| ([1_u64; 100],).per_chunk(weather.clone()));
+    let result = world.create_batch(bundles);
+    assert!(matches!(result, Err(WorldError::Chunk(_))));
+    assert_eq!(world.count(), 0);
+    scarce.check(&world);
+    world.trim();
+    let last = world.create(([1_u64; 100],)).unwrap();
+    assert!(world.chunk_fragment::<Weather>(last).is_err());
+    scarce.check(&world);
+}

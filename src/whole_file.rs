@@ -8,6 +8,8 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// So many links are followed, one after the other, before it is taken for a circle.
 const MOST_LINKS: usize = 40;
+/// So many names are tried for a file that is not whole yet.
+const MOST_TRIES: usize = 10_000;
 
 /// Makes the file `path`, or replaces what is in it, with what `write` writes: at once, when all is written. If that
 /// fails, or the program ends before, the file is as it was, or not there.
@@ -33,14 +35,15 @@ pub(crate) fn replace(
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
-    let partial = partial(&target);
-    let written = File::create_new(&partial).and_then(|mut file| {
+    let (mut file, partial) = create_partial(&target)?;
+    let written = (|| {
         if let Some(permissions) = permissions {
             file.set_permissions(permissions)?;
         }
         write(&mut file)?;
         file.sync_all()
-    });
+    })();
+    drop(file);
     let replaced = written.and_then(|()| fs::rename(&partial, &target));
     if replaced.is_err() {
         // Whether it can be removed or not: what matters is why it could not be written.
@@ -63,11 +66,32 @@ pub(crate) fn followed(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("links lead round in a circle"))
 }
 
-/// Where the file is until it is whole: beside its place, under a name that no other call has, whoever else writes there.
+/// The file until it is whole: beside its place, under a name that nothing has there. (What another process with this
+/// one's number left, or is writing, stays: containers number theirs alike.)
+fn create_partial(path: &Path) -> io::Result<(File, PathBuf)> {
+    let mut tries = 0;
+    loop {
+        let partial = partial(path);
+        match File::create_new(&partial) {
+            Ok(file) => return Ok((file, partial)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && tries < MOST_TRIES => {
+                tries += 1;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// How many names were given.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A name beside a path that no other call of this process has.
 fn partial(path: &Path) -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
     // Ordering: only uniqueness matters.
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    numbered(path, NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+fn numbered(path: &Path, number: u64) -> PathBuf {
     let mut partial = path.as_os_str().to_owned();
     partial.push(format!(".{}-{number}.partial", std::process::id()));
     partial.into()
@@ -121,6 +145,26 @@ mod tests {
         replace(&path, |file| file.write_all(b"two")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(room.names(), ["file"]);
+    }
+
+    #[test]
+    fn what_another_process_of_this_number_writes_there_stays() {
+        let room = Room::new("beside");
+        let path = room.0.join("file");
+        // Ordering: one thread at a time counts enough: others only make it more.
+        let next = NEXT.load(Ordering::Relaxed);
+        let theirs: Vec<PathBuf> = (next..next + 200)
+            .map(|number| numbered(&path, number))
+            .collect();
+        theirs
+            .iter()
+            .for_each(|path| fs::write(path, "theirs").unwrap());
+        replace(&path, |file| file.write_all(b"ours")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"ours");
+        for path in &theirs {
+            assert_eq!(fs::read(path).unwrap(), b"theirs");
+        }
+        assert_eq!(room.names().len(), theirs.len() + 1);
     }
 
     #[test]

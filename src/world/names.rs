@@ -32,6 +32,11 @@ impl Names {
         self.by_entity.len()
     }
 
+    /// Whether an entity has a name, be it dead.
+    pub(crate) fn has(&self, entity: Entity) -> bool {
+        self.by_entity.contains_key(&entity)
+    }
+
     /// Names and entities, dead ones too.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Entity, &Arc<str>)> {
         self.by_entity.iter().map(|(&entity, name)| (entity, name))

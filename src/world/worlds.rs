@@ -83,6 +83,10 @@ impl World {
             let own = entities.iter().filter(|&&entity| self.is_built(entity));
             own.for_each(|&entity| _ = other.names.remove(entity));
         }
+        let named = match self.names.is_empty() {
+            true => Vec::new(),
+            false => self.named_here(entities.iter().copied()),
+        };
         let mut report = SliceReport::default();
         let mut panicked = None;
         let mut passage: Option<(u32, Passage)> = None;
@@ -109,11 +113,7 @@ impl World {
                 }
             }
         });
-        if !self.names.is_empty() {
-            for &entity in entities {
-                self.name_goes_along(other, entity);
-            }
-        }
+        self.names_go_along(other, named);
         resume(panicked);
         Ok(report)
     }
@@ -395,16 +395,6 @@ impl World {
         moved
     }
 
-    /// Takes an entity's name along that has moved.
-    fn name_goes_along(&mut self, other: &mut Self, entity: Entity) {
-        if other.is_built(entity)
-            && let Some(name) = self.names.remove(entity)
-        {
-            let name = other.names.intern(name);
-            other.names.insert(entity, name);
-        }
-    }
-
     /// Does `work`, by which entities go to the other world, and their names after them; also if it panics.
     pub(crate) fn naming<R>(
         &mut self,
@@ -414,8 +404,9 @@ impl World {
         let (mut result, mut panicked) = (None, None);
         // What they were called there while they were reserved.
         other.names.forget(|entity| self.is_built(entity));
+        let named = self.named_here(self.names.iter().map(|(entity, _)| entity));
         note(&mut panicked, || result = Some(work(self, other)));
-        self.names_go_along(other);
+        self.names_go_along(other, named);
         resume(panicked);
         match result {
             Some(result) => result,
@@ -423,12 +414,21 @@ impl World {
         }
     }
 
-    /// Takes the names along of all entities that live in the other world now. O(names).
-    fn names_go_along(&mut self, other: &mut Self) {
-        if !self.names.is_empty() {
-            let named: Vec<Entity> = self.names.iter().map(|(entity, _)| entity).collect();
-            for entity in named {
-                self.name_goes_along(other, entity);
+    /// Those of some entities that live here and have a name. (The name of a reserved one is this world's only, though
+    /// another builds it.)
+    fn named_here(&self, entities: impl Iterator<Item = Entity>) -> Vec<Entity> {
+        let is_named = |&entity: &Entity| self.names.has(entity) && self.is_built(entity);
+        entities.filter(is_named).collect()
+    }
+
+    /// Takes the names along of those entities that have gone to the other world.
+    fn names_go_along(&mut self, other: &mut Self, named: Vec<Entity>) {
+        for entity in named {
+            if other.is_built(entity)
+                && let Some(name) = self.names.remove(entity)
+            {
+                let name = other.names.intern(name);
+                other.names.insert(entity, name);
             }
         }
     }

@@ -267,6 +267,59 @@ fn chunks_come_back_as_long_as_they_were_and_still_take_entities() {
 }
 
 #[test]
+fn chunks_that_were_given_another_layout_in_place_come_back() {
+    // Some of them have more rows than a run has room for that is cut for them alone.
+    for (first, second) in [
+        (64, 5),
+        (64, 9),
+        (64, 17),
+        (64, 33),
+        (63, 19),
+        (64, 64),
+        (1, 1),
+    ] {
+        let mut world = World::new();
+        world.registry().register_plain::<u64>().unwrap();
+        world.registry().register_plain::<u32>().unwrap();
+        world.set_chunk_size(first);
+        let _ = world.create_batch((0..70_000_u64).map(|n| (n,))).unwrap();
+        world.set_chunk_size(second);
+        let change = world.matching::<With<u64>>().unwrap();
+        assert_eq!(change.add(|_| (7_u32,)).unwrap(), 70_000);
+        let universe = Universe::new();
+        universe.registry().register_plain::<u64>().unwrap();
+        universe.registry().register_plain::<u32>().unwrap();
+        let loaded = World::from_snapshot(&bytes(&world), universe)
+            .unwrap_or_else(|error| panic!("{first}, then {second}: {error}"));
+        loaded.check().unwrap();
+        assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+    }
+}
+
+#[test]
+fn what_another_thread_makes_switchable_while_a_world_is_saved_spoils_nothing() {
+    for round in 0..40 {
+        let mut world = World::new();
+        world.registry().register_plain::<u64>().unwrap();
+        let _ = world.create_batch((0..20_000_u64).map(|n| (n,))).unwrap();
+        let saved = std::thread::scope(|scope| {
+            let registry = world.registry();
+            scope.spawn(move || {
+                std::thread::sleep(std::time::Duration::from_micros(round * 50));
+                registry.register_enableable::<u64>().unwrap();
+            });
+            bytes(&world)
+        });
+        let universe = Universe::new();
+        universe.registry().register_plain::<u64>().unwrap();
+        universe.registry().register_enableable::<u64>().unwrap();
+        let loaded = World::from_snapshot(&saved, universe)
+            .unwrap_or_else(|error| panic!("{round}: {error}"));
+        assert_eq!(loaded.count(), 20_000);
+    }
+}
+
+#[test]
 fn an_empty_world_can_be_saved_too() {
     let world = World::new();
     let loaded = World::from_snapshot(&bytes(&world), Universe::new()).unwrap();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use memmap2::Mmap;
 
 use crate::archetype::{Row, SharedId, Universe, write_bit};
+use crate::chunk::MEGACHUNK_CHUNKS;
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, FragmentKind, Value};
 use crate::world::snapshot::SnapshotError;
@@ -153,8 +154,13 @@ impl World {
             let left = chunk.len - first;
             let shift = match first {
                 0 => (chunk.run / data.run).max(1).ilog2(),
-                // No more memory than what did not fit needs.
-                _ => (left.div_ceil(data.least_capacity).next_power_of_two()).ilog2(),
+                // No more memory than what did not fit needs. (A chunk that was given another layout in place can have
+                // more rows than any run has room for.)
+                _ => {
+                    let longest = (MEGACHUNK_CHUNKS as u32 / data.run).max(1);
+                    let needed = left.div_ceil(data.least_capacity).next_power_of_two();
+                    needed.ilog2().min(longest.ilog2())
+                }
             };
             let (universe, coming) = (&self.universe, left as usize);
             let position = data.add_chunk_of(universe, self.number, group, shift, coming)?;

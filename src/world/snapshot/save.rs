@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::archetype::{Archetype, Chunk, SharedId, read_bit};
 use crate::entity::Entity;
-use crate::fragment::{FragmentId, FragmentInfo, FragmentKind};
+use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
 use crate::whole_file;
 use crate::world::World;
 use crate::world::snapshot::checksum::Checksum;
@@ -96,6 +96,8 @@ struct Snapshot<'w> {
     world: &'w World,
     /// By name and role; their places here are their numbers in the file.
     fragments: Vec<&'w FragmentInfo>,
+    /// Those that could be switched off when the saving began: any thread may say so of others meanwhile.
+    enableable: FragmentSet,
     numbers: HashMap<FragmentId, u32>,
     archetypes: Vec<(&'w Archetype, Vec<&'w FragmentInfo>)>,
     /// Each with the number of its fragment.
@@ -128,8 +130,10 @@ impl<'w> Snapshot<'w> {
             .iter()
             .zip(0..)
             .map(|(info, number)| (info.id(), number));
+        let switches = fragments.iter().filter(|info| info.is_enableable());
         let mut snapshot = Self {
             world,
+            enableable: switches.map(|info| info.id()).collect(),
             numbers: numbers.collect(),
             fragments,
             archetypes,
@@ -186,7 +190,7 @@ impl<'w> Snapshot<'w> {
                     directory.extend(self.shared_numbers[&key[value]].to_le_bytes());
                 }
                 let mut checksum = Checksum::new();
-                pieces(data, chunk, infos, |bytes| {
+                pieces(data, chunk, infos, &self.enableable, |bytes| {
                     checksum.add(bytes);
                     at += bytes.len() as u64;
                     out.write_all(bytes)
@@ -211,7 +215,7 @@ impl<'w> Snapshot<'w> {
         number(directory, self.fragments.len());
         for info in &self.fragments {
             directory.push(kind_byte(info.kind()));
-            directory.push(info.is_enableable().into());
+            directory.push(self.enableable.contains(info.id()).into());
             number(directory, info.layout().align());
             directory.extend((info.layout().size() as u64).to_le_bytes());
             number(directory, info.name().len());
@@ -271,6 +275,7 @@ fn pieces(
     data: &Archetype,
     chunk: &Chunk,
     infos: &[&FragmentInfo],
+    enableable: &FragmentSet,
     mut write: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     let len = chunk.len as usize;
@@ -282,7 +287,7 @@ fn pieces(
             // SAFETY: plain values of this size, one a row.
             write(unsafe { bytes_of(chunk.array(column.offset), len * column.size as usize) })?;
         }
-        if info.is_enableable() {
+        if enableable.contains(info.id()) {
             write(&bits(data, chunk, info.id()))?;
         }
         if let Some(value) = data.chunk_values.iter().find(|value| value.id == info.id()) {

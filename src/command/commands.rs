@@ -21,8 +21,9 @@ use crate::world::{Prototype, World, WorldError};
 /// [`get`](Self::get) and [`get_mut`](Self::get_mut) reach them; the flush makes it part of the world. All
 /// else is recorded: four bytes a command, eight for its entity unless the command before was for the same one, and the
 /// values. It is applied in this order: recorders by sort key, those with the same key by when they were opened, the
-/// commands of one recorder as they were recorded. Last write wins; what follows a `destroy` of the same entity is dropped. A const shared value gives way to another
-/// only if it was removed before.
+/// commands of one recorder as they were recorded. Last write wins; what follows a `destroy` of the same entity is dropped. A const shared value that an
+/// entity has gives way to another only if it was removed before; of several that come to one in the same flush the last
+/// counts, as of all values.
 ///
 /// Dropped, the recorder hands its commands to the world. One that is still open when the world is flushed
 /// keeps them, and those which its thread's earlier recorders left in the same memory, for a later flush.

@@ -19,7 +19,9 @@ use crate::world::World;
 pub(super) type Outcome = Result<(), Box<ScheduleError>>;
 
 impl Schedule {
-    /// Runs all phases once. What was recorded or sent before comes before what the processors record and send.
+    /// Runs all phases once. What was recorded or sent before comes before what the processors record and send. (Processors
+    /// that get signals subscribe when the schedule is solved for the world, at the latest in its first run: what was sent
+    /// before that is not for them.)
     ///
     /// # Errors
     /// [`ScheduleError`]. What had run until then stays done.

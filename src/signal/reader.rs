@@ -139,7 +139,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         })
     }
 
-    /// From now on the reader gets this signal.
+    /// From now on the reader gets this signal: what is sent after this call.
     ///
     /// # Errors
     /// [`SignalError::Twice`] if it does already; [`SignalError::OtherWorld`] if the signal, or one that it has

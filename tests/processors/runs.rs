@@ -240,6 +240,7 @@ fn a_simulation_is_paused_stepped_and_catches_up() {
     simulation.step(2);
     assert_eq!(ticks(&mut simulation, 0), (2, 0));
     simulation.resume();
+    simulation.step(7);
     assert_eq!(
         ticks(&mut simulation, 5),
         (1, 0),

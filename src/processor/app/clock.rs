@@ -48,7 +48,7 @@ pub(super) struct Clock {
     left: Duration,
     pub(super) paused: bool,
     /// Ticks that were asked for while it is paused.
-    pub(super) asked: u32,
+    asked: u32,
 }
 
 /// The ticks of a frame.
@@ -105,6 +105,13 @@ impl Clock {
             ticks,
             step,
             dropped,
+        }
+    }
+
+    /// Asks for ticks, if it is paused.
+    pub(super) fn ask(&mut self, ticks: u32) {
+        if self.paused {
+            self.asked = self.asked.saturating_add(ticks);
         }
     }
 
@@ -172,7 +179,7 @@ mod tests {
             let mut clock = Clock::new(rate);
             clock.paused = true;
             assert_eq!(ticks(&mut clock, 500), 0);
-            clock.asked = 3;
+            clock.ask(3);
             assert_eq!(ticks(&mut clock, 500), 3);
             assert_eq!(ticks(&mut clock, 500), 0);
             clock.paused = false;
@@ -182,5 +189,14 @@ mod tests {
                 "what passed in the pause is not caught up"
             );
         }
+    }
+
+    #[test]
+    fn a_clock_that_runs_is_asked_for_nothing() {
+        let mut clock = Clock::new(Rate::EveryFrame);
+        clock.ask(7);
+        clock.paused = true;
+        clock.ask(1);
+        assert_eq!(ticks(&mut clock, 0), 1);
     }
 }

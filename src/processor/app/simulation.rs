@@ -85,9 +85,10 @@ impl Simulation {
         self.clock.paused
     }
 
-    /// Asks for so many ticks while it is paused: the next call of [`advance`](Self::advance) runs them.
+    /// Asks for so many ticks while it is paused: the next call of [`advance`](Self::advance) runs them. While it is
+    /// not, this asks for nothing.
     pub fn step(&mut self, ticks: u32) {
-        self.clock.asked = self.clock.asked.saturating_add(ticks);
+        self.clock.ask(ticks);
     }
 
     /// How long it takes until the next tick is due; nothing if each frame is one.

@@ -115,9 +115,11 @@ impl Clock {
         }
     }
 
-    /// How long it takes until the next tick is due; nothing if each frame is one.
+    /// How long it takes until the next tick is due: nothing if each frame is one, for ever if it is paused and none
+    /// is asked for.
     pub(super) fn until_next(&self) -> Duration {
         match self.rate {
+            _ if self.paused && self.asked == 0 => Duration::MAX,
             Rate::Fixed { step, .. } if !self.paused => step.saturating_sub(self.left),
             _ => Duration::ZERO,
         }
@@ -198,5 +200,25 @@ mod tests {
         clock.paused = true;
         clock.ask(1);
         assert_eq!(ticks(&mut clock, 0), 1);
+    }
+
+    #[test]
+    fn a_paused_clock_waits_for_ever_unless_it_is_asked() {
+        for (rate, left) in [
+            (Rate::EveryFrame, Duration::ZERO),
+            (Rate::per_second(100), MS * 6),
+        ] {
+            let mut clock = Clock::new(rate);
+            clock.pass(MS * 4);
+            assert_eq!(clock.until_next(), left);
+            clock.paused = true;
+            assert_eq!(clock.until_next(), Duration::MAX);
+            clock.ask(1);
+            assert_eq!(clock.until_next(), Duration::ZERO);
+            clock.pass(MS * 4);
+            assert_eq!(clock.until_next(), Duration::MAX);
+            clock.paused = false;
+            assert_eq!(clock.until_next(), left);
+        }
     }
 }

@@ -15,6 +15,9 @@ pub use time::Time;
 use crate::fragment::panic::{Panicked, after, first, note, resume};
 use crate::processor::ScheduleError;
 
+/// How long [`App::run`] sleeps at most where no tick is to come.
+const IDLE: Duration = Duration::from_millis(10);
+
 /// Several simulations, each a world with processors and a rate of its own, on the threads of the current rayon
 /// pool.
 ///
@@ -137,7 +140,8 @@ impl App {
     }
 
     /// Runs in real time until `go_on` says no: it is asked before each frame, and told how long the last one
-    /// took. Between ticks of fixed rates the thread sleeps.
+    /// took. Between ticks of fixed rates the thread sleeps: until the next one of those that are not paused. If all are
+    /// paused, or there are none, it asks each 10 milliseconds, so that who resumes one is served soon.
     ///
     /// # Errors
     /// As for [`update`](Self::update).
@@ -156,10 +160,7 @@ impl App {
         let mut last = Instant::now();
         let mut took = Duration::ZERO;
         while go_on(self, took) {
-            let waits = self.simulations.iter();
-            let wait = waits.map(|(_, simulation)| simulation.until_next()).min();
-            let passed = last.elapsed();
-            if let Some(wait) = wait.and_then(|wait| wait.checked_sub(passed)) {
+            if let Some(wait) = self.until_next().checked_sub(last.elapsed()) {
                 crate::sync::thread::sleep(wait);
             }
             let now = Instant::now();
@@ -168,6 +169,13 @@ impl App {
             took = now.elapsed();
         }
         Ok(())
+    }
+
+    /// How long nothing is to be done, counted from the last update.
+    fn until_next(&self) -> Duration {
+        let waits = self.iter().map(|(_, simulation)| simulation.until_next());
+        let wait = waits.min().unwrap_or(Duration::MAX);
+        if wait == Duration::MAX { IDLE } else { wait }
     }
 }
 
@@ -189,5 +197,33 @@ impl Outcome {
         note(&mut self.panicked, || {
             self.result = simulation.advance(elapsed).err();
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::processor::Schedule;
+    use crate::world::World;
+
+    #[test]
+    fn an_app_waits_for_those_that_are_not_paused() {
+        let mut app = App::new();
+        assert_eq!(app.until_next(), IDLE, "an empty one");
+        let seconds = [("slow", 2), ("slower", 4)];
+        for (name, seconds) in seconds {
+            let simulation = app.add(name, Simulation::new(World::new(), Schedule::new()));
+            simulation.set_rate(Rate::Fixed {
+                step: Duration::from_secs(seconds),
+                catch_up: 1,
+            });
+        }
+        assert_eq!(app.until_next(), Duration::from_secs(2));
+        app.get_mut("slow").unwrap().pause();
+        assert_eq!(app.until_next(), Duration::from_secs(4));
+        app.get_mut("slower").unwrap().pause();
+        assert_eq!(app.until_next(), IDLE);
+        app.get_mut("slow").unwrap().step(1);
+        assert_eq!(app.until_next(), Duration::ZERO);
     }
 }

@@ -91,7 +91,8 @@ impl Simulation {
         self.clock.ask(ticks);
     }
 
-    /// How long it takes until the next tick is due; nothing if each frame is one.
+    /// How long it takes until the next tick is due: nothing if each frame is one, or if ticks were
+    /// [asked for](Self::step); [`Duration::MAX`] if it is paused otherwise.
     #[must_use]
     pub fn until_next(&self) -> Duration {
         self.clock.until_next()

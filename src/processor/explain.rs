@@ -81,6 +81,8 @@ impl fmt::Display for MatchExplanation {
 pub enum Overlap {
     /// They may run side by side.
     May,
+    /// They are one and the same, which never runs beside itself.
+    Same,
     /// They are in different phases.
     Phases {
         /// The one that runs first.
@@ -106,6 +108,7 @@ impl fmt::Display for Overlap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::May => write!(f, "they may run side by side"),
+            Self::Same => write!(f, "they are one and the same processor"),
             Self::Phases { first } => write!(f, "`{first}` is in an earlier phase"),
             Self::Apart { first } => write!(
                 f,
@@ -220,6 +223,9 @@ impl Schedule {
         let Some(plan) = self.plan.as_ref().filter(|plan| plan.has_seen(world)) else {
             return Err(ScheduleError::NotSolved);
         };
+        if one == other {
+            return Ok(Overlap::Same);
+        }
         let order = &plan.order;
         let (a, b) = (order.position_of(one), order.position_of(other));
         let (first, last) = (a.min(b), a.max(b));

@@ -378,6 +378,8 @@ fn what_is_not_solved_is_not_explained_and_one_thread_is_a_reason_to_wait() {
     assert!(why.contains("the schedule's thread"), "{why}");
     let free = schedule.explain_overlap(&world, "draw", "write A");
     assert_eq!(free.expect("both are there"), Overlap::May);
+    let same = schedule.explain_overlap(&world, "draw", "draw");
+    assert_eq!(same.expect("it is there"), Overlap::Same);
 
     world.create((A(1), B(1))).expect("there is room");
     let overlap = schedule.explain_overlap(&world, "write A", "read A");

@@ -1,5 +1,6 @@
 //! `Universe`: what several worlds share: ids, chunks, the numbers of fragments, and who owns which chunk.
 
+use core::fmt;
 use core::mem::{ManuallyDrop, MaybeUninit};
 use core::ptr::NonNull;
 use std::io;
@@ -60,7 +61,6 @@ fn exchange_spare(new: Option<Parts>) -> Option<Parts> {
 /// assert!(land.exists(crab) && !land.exists(fish));
 /// # Ok::<(), megachunk::world::WorldError>(())
 /// ```
-#[derive(Debug)]
 pub struct Universe {
     index: ManuallyDrop<EntityIndex>,
     chunks: ManuallyDrop<MegachunkAllocator>,
@@ -506,6 +506,17 @@ impl Drop for Universe {
                 worlds,
             })));
         }
+    }
+}
+
+/// How much there is, not what.
+impl fmt::Debug for Universe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Universe")
+            .field("entities", &self.count())
+            .field("chunks", &self.chunks_in_use())
+            .field("ordered", &self.ordered)
+            .finish_non_exhaustive()
     }
 }
 

@@ -32,6 +32,7 @@ mod view;
 pub(crate) mod watch;
 pub(crate) mod worlds;
 
+use core::fmt;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -97,7 +98,6 @@ use watch::Watch;
 ///
 /// Sources: Unity DOTS' entity manager (chunks, versions), Unreal Mass' (compositions, shared
 /// fragments).
-#[derive(Debug)]
 #[doc(alias = "EntityManager")]
 pub struct World {
     pub(crate) universe: Arc<Universe>,
@@ -427,6 +427,19 @@ impl World {
 impl Default for World {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// How much there is, not what: [`World::stats`] tells more, and [`World::entity`] of one entity all.
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World")
+            .field("number", &self.number)
+            .field("entities", &self.count())
+            .field("archetypes", &self.archetype_count())
+            .field("version", &self.version())
+            .field("time", &self.time())
+            .finish_non_exhaustive()
     }
 }
 

@@ -573,6 +573,21 @@ fn statistics_add_up_and_an_entity_costs_little_more_than_its_values() {
 }
 
 #[test]
+fn debug_of_a_world_and_its_universe_says_how_much_there_is_and_stays_short() {
+    let mut world = World::new();
+    ants(&mut world, 3);
+    world.create((Asleep,)).unwrap();
+    world.advance_time(Duration::from_secs(2));
+    let said = format!("{world:?}");
+    for part in ["entities: 4", "archetypes: 2", "time: 2s"] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(said.len() < 200, "{said}");
+    let said = format!("{:?}", world.universe());
+    assert!(said.contains("entities: 4") && said.len() < 200, "{said}");
+}
+
+#[test]
 fn a_universe_on_the_memory_of_one_that_ended_is_as_new() {
     struct First;
     let mut first = World::new();

@@ -64,8 +64,8 @@ pub enum FragmentError {
         /// The type that was asked for.
         asked: &'static str,
     },
-    /// Bytes are not as many as a value has, or a type is not as large or as aligned.
-    #[error("a {name} has {size} bytes, aligned to {align}, not {given}")]
+    /// Bytes are not as many as a value has, or a type is not as large.
+    #[error("a {name} has {size} bytes, not {given} (it is aligned to {align})")]
     WrongSize {
         /// The fragment's name.
         name: Box<str>,

@@ -114,7 +114,7 @@ fn what_a_dynamic_call_refuses_it_names_and_changes_nothing() {
     let bytes = Value::from_bytes(world.registry(), health, &[1, 2]).unwrap_err();
     assert_eq!(
         bytes.to_string(),
-        "a health has 4 bytes, aligned to 4, not 2"
+        "a health has 4 bytes, not 2 (it is aligned to 4)"
     );
     let unknown = Value::from_bytes(world.registry(), nobody, &[]).unwrap_err();
     assert_eq!(unknown, FragmentError::Unknown { id: nobody });
@@ -384,7 +384,7 @@ fn a_size_is_rounded_up_to_the_alignment_and_an_error_says_so() {
     );
     assert!(Value::from_bytes(&registry, five, &[1; 8]).is_ok());
     let refused = Value::from_bytes(&registry, five, &[1; 5]).unwrap_err();
-    let says = "a five has 8 bytes, aligned to 4, not 5";
+    let says = "a five has 8 bytes, not 5 (it is aligned to 4)";
     assert_eq!(refused.to_string(), says);
 }
 

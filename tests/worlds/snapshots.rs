@@ -452,6 +452,12 @@ fn a_file_that_cannot_be_written_leaves_the_old_one_alone() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+#[test]
+fn an_error_about_the_empty_path_says_so() {
+    let error = World::new().save("").unwrap_err().to_string();
+    assert!(error.starts_with("the empty path: "), "{error}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_link_is_followed_and_what_is_no_file_is_refused() {

@@ -1,6 +1,6 @@
 //! What can go wrong with a snapshot, as a type.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::fragment::FragmentKind;
 use crate::world::WorldError;
@@ -27,7 +27,7 @@ pub enum SnapshotError {
         kind: FragmentKind,
     },
     /// The file cannot be opened, read or written.
-    #[error("{path}: {source}", path = path.display())]
+    #[error("{path}: {source}", path = shown(path))]
     File {
         /// The file.
         path: PathBuf,
@@ -104,4 +104,12 @@ pub enum SnapshotError {
     /// The world could not be made.
     #[error(transparent)]
     World(#[from] WorldError),
+}
+
+/// A path as it is told: one that is empty must be seen.
+fn shown(path: &Path) -> String {
+    if path.as_os_str().is_empty() {
+        return "the empty path".into();
+    }
+    path.display().to_string()
 }

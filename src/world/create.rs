@@ -342,7 +342,7 @@ impl World {
     ///
     /// # Errors
     /// As for [`create`](Self::create); [`WorldError::AlreadyBuilt`] if it is built, here or in another
-    /// world.
+    /// world, or by a recorder.
     pub fn build<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
         if self.universe.index().locate(entity)?.is_some() {
             return Err(WorldError::AlreadyBuilt { entity });
@@ -407,7 +407,8 @@ impl World {
     /// Gives a reserved id back, which was not built. Any thread, lock-free.
     ///
     /// # Errors
-    /// [`WorldError::AlreadyBuilt`] if it is built: then [`destroy`](Self::destroy) it in its world.
+    /// [`WorldError::AlreadyBuilt`] if it is built, or a recorder has built it: then [`destroy`](Self::destroy) it in
+    /// its world, after the flush.
     pub fn release(&self, entity: Entity) -> Result<(), WorldError> {
         // So that nobody builds it while it dies.
         match self

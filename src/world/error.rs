@@ -17,8 +17,8 @@ pub enum WorldError {
         /// The handle.
         entity: Entity,
     },
-    /// The entity is built, where one that is only reserved was asked for.
-    #[error("entity {entity}: it is built already")]
+    /// The entity is built, by a world or by a recorder of commands, where one that is only reserved was asked for.
+    #[error("entity {entity}: it is built already, or recorded to be")]
     AlreadyBuilt {
         /// The handle.
         entity: Entity,

@@ -389,7 +389,7 @@ impl<'q> Commands<'q> {
     /// A fragment of an entity that this recorder has created. O(chunks that it has filled).
     ///
     /// # Errors
-    /// [`WorldError::Elsewhere`] if it has not; [`WorldError::Missing`].
+    /// [`WorldError::Elsewhere`] if it has not, though it may live in this world; [`WorldError::Missing`].
     pub fn get<T: Fragment>(&self, entity: Entity) -> Result<&T, WorldError> {
         let value = self.value::<T>(entity)?;
         // SAFETY: a value of this type in a chunk that only this recorder has.

@@ -29,8 +29,9 @@ pub enum WorldError {
         /// The handle.
         entity: Entity,
     },
-    /// The entity lives in another world of the same universe.
-    #[error("entity {entity}: it lives in another world")]
+    /// The entity lives in another world of the same universe; where a recorder was asked, it is none of those that this
+    /// recorder has created since the last flush.
+    #[error("entity {entity}: it lives elsewhere, not in the world or recorder that was asked")]
     Elsewhere {
         /// The handle.
         entity: Entity,

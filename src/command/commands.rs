@@ -12,7 +12,7 @@ use crate::command::turn::Turn;
 use crate::entity::Entity;
 use crate::fragment::{Bundle, Fragment, SharedFragment};
 use crate::sync::pool::Lent;
-use crate::world::{Prototype, World, WorldError};
+use crate::world::{Lack, Prototype, World, WorldError};
 
 /// Records changes of a world, on any thread, while the world is read, queried or changed by others; the
 /// next [flush](World::flush) applies them.
@@ -421,6 +421,7 @@ impl<'q> Commands<'q> {
             return Err(WorldError::Missing {
                 entity,
                 name: core::any::type_name::<T>().into(),
+                lack: Lack::Fragment,
             });
         };
         if size_of::<T>() == 0 {

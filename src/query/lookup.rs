@@ -8,7 +8,7 @@ use crate::entity::Entity;
 use crate::query::masks::masked;
 use crate::query::matches::Match;
 use crate::query::{ChunkView, QueryData, QueryFilter, ReadOnly};
-use crate::world::{World, WorldError};
+use crate::world::{Lack, World, WorldError};
 
 /// A query on a world, for random access: from [`Query::lookup`](crate::query::Query::lookup). Where
 /// the fragments lie is found for every archetype that matches, once; then O(1) an entity.
@@ -262,6 +262,34 @@ pub(super) unsafe fn lend<'a, D: QueryData, F: QueryFilter>(
 fn refused<D, F>(entity: Entity) -> WorldError {
     WorldError::Missing {
         entity,
-        name: core::any::type_name::<(D, F)>().into(),
+        name: short(core::any::type_name::<(D, F)>()).into(),
+        lack: Lack::Match,
+    }
+}
+
+/// A type's name without the paths of modules.
+fn short(name: &str) -> String {
+    let mut short = String::new();
+    for part in name.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '_')) {
+        short.push_str(part);
+        if short.ends_with("::") {
+            let path =
+                short.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
+            short.truncate(path.len());
+        }
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn names_of_types_are_told_without_modules() {
+        let name =
+            "(&mut a::b_1::Position, core::option::Option<&alloc::string::String>, [u8; 4], ())";
+        let told = "(&mut Position, Option<&String>, [u8; 4], ())";
+        assert_eq!(short(name), told);
     }
 }

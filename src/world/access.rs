@@ -16,7 +16,7 @@ impl World {
         match self.value_of::<T>(archetype, row) {
             // SAFETY: a value of this type, lent as long as the world is.
             Some((value, _)) => Ok(unsafe { &*value }),
-            None => Err(missing::<T>(entity)),
+            None => Err(self.missing::<T>(archetype, entity)),
         }
     }
 
@@ -37,7 +37,7 @@ impl World {
                 // SAFETY: as in `get`, and `&mut self` lends nothing else meanwhile.
                 Ok(unsafe { &mut *value })
             }
-            None => Err(missing::<T>(entity)),
+            None => Err(self.missing::<T>(archetype, entity)),
         }
     }
 
@@ -117,7 +117,7 @@ impl World {
                 // SAFETY: a value of this type; shared values do not change while the world is lent.
                 Ok(unsafe { &*value.cast::<T>() })
             }
-            None => Err(missing::<T>(entity)),
+            None => Err(self.missing::<T>(archetype, entity)),
         }
     }
 
@@ -154,7 +154,7 @@ impl World {
             .map(FragmentInfo::id);
         match data.chunk_values.iter().find(|value| Some(value.id) == id) {
             Some(value) => Ok(data.chunks[row.chunk as usize].array(value.offset).cast()),
-            None => Err(missing::<T>(entity)),
+            None => Err(self.missing::<T>(archetype, entity)),
         }
     }
 
@@ -196,7 +196,7 @@ impl World {
         let data = &self.archetypes[archetype as usize];
         let info = self.universe.registry().of::<T>();
         let Some(info) = info.filter(|info| data.set.contains(info.id())) else {
-            return Err(missing::<T>(entity));
+            return Err(self.missing::<T>(archetype, entity));
         };
         match data.enabled_of(info.id()) {
             Some(bits) => Ok((data, bits)),
@@ -217,13 +217,5 @@ impl World {
         let (archetype, _) = self.find(entity)?;
         let ids = self.archetypes[archetype as usize].ids.iter();
         Ok(ids.filter_map(|&id| self.universe.registry().get(id)))
-    }
-}
-
-#[cold]
-fn missing<T>(entity: Entity) -> WorldError {
-    WorldError::Missing {
-        entity,
-        name: core::any::type_name::<T>().into(),
     }
 }

@@ -12,7 +12,7 @@ use crate::fragment::{
 };
 use crate::world::taken::TakenIn;
 use crate::world::watch::CREATED;
-use crate::world::{World, WorldError};
+use crate::world::{Lack, World, WorldError};
 
 /// A bundle that is ready to be put somewhere.
 struct Prepared {
@@ -324,6 +324,7 @@ impl World {
             None => Err(WorldError::Missing {
                 entity,
                 name: info.name().into(),
+                lack: Lack::Fragment,
             }),
         }
     }

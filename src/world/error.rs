@@ -3,6 +3,7 @@
 use crate::chunk::ChunkError;
 use crate::entity::{Entity, EntityError, Full};
 use crate::fragment::FragmentError;
+use crate::world::Lack;
 
 /// A call of a world was refused; nothing has changed, but as far as calls for many entities say that some are done.
 #[derive(Debug, thiserror::Error)]
@@ -36,13 +37,15 @@ pub enum WorldError {
         /// The handle.
         entity: Entity,
     },
-    /// The entity does not have a fragment.
-    #[error("entity {entity}: it has no {name}")]
+    /// The entity does not have a fragment, or a query does not see it.
+    #[error("entity {entity}: {}", lack.of(name))]
     Missing {
         /// The handle.
         entity: Entity,
-        /// The fragment's name.
+        /// The fragment's name; of a query, what it lends and its filters.
         name: Box<str>,
+        /// How that is.
+        lack: Lack,
     },
     /// The entity has another value of a const shared fragment already.
     #[error("entity {entity}: its {name} is const shared, and cannot be changed")]
@@ -100,9 +103,10 @@ impl WorldError {
                 entity,
                 name: name.clone(),
             },
-            Self::Missing { name, .. } => Self::Missing {
+            Self::Missing { name, lack, .. } => Self::Missing {
                 entity,
                 name: name.clone(),
+                lack: *lack,
             },
             Self::Fragment(error) => Self::Fragment(error.clone()),
             Self::Chunk(error) => Self::Chunk(error.clone()),

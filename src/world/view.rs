@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::archetype::Row;
 use crate::entity::Entity;
-use crate::fragment::{Bundle, Fragment, FragmentInfo, SharedFragment};
+use crate::fragment::{Bundle, Fragment, FragmentInfo, FragmentKind, SharedFragment};
 use crate::world::{World, WorldError};
 
 /// One entity of a world, to be read: it is looked up once for all of its fragments.
@@ -42,10 +42,7 @@ impl<'w> EntityView<'w> {
     pub fn get<T: Fragment>(&self) -> Result<&'w T, WorldError> {
         match self.find() {
             Some(value) => Ok(value),
-            None => Err(WorldError::Missing {
-                entity: self.entity,
-                name: core::any::type_name::<T>().into(),
-            }),
+            None => Err(self.world.missing::<T>(self.archetype, self.entity)),
         }
     }
 
@@ -101,7 +98,7 @@ impl<'w> EntityView<'w> {
     }
 }
 
-/// `12v3 "queen": Position, Asleep`.
+/// `12v3 "queen": Position, Asleep, Owner (shared fragment)`.
 impl fmt::Display for EntityView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.entity)?;
@@ -111,6 +108,9 @@ impl fmt::Display for EntityView<'_> {
         for (at, info) in self.fragments().enumerate() {
             let lead = if at == 0 { ':' } else { ',' };
             write!(f, "{lead} {}", info.name())?;
+            if !matches!(info.kind(), FragmentKind::Fragment | FragmentKind::Tag) {
+                write!(f, " ({})", info.kind())?;
+            }
         }
         Ok(())
     }

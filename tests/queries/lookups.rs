@@ -55,6 +55,9 @@ fn a_lookup_finds_by_handle_what_the_query_sees_and_nothing_else() {
     }
     assert!(matches!(plain.get(dead), Err(WorldError::Entity { .. })));
     assert!(matches!(plain.get(other), Err(WorldError::Missing { .. })));
+    let error = bits.get(other).unwrap_err().to_string();
+    let told = "the query (&u32, With<u16>) does not match it";
+    assert!(error.ends_with(told), "{error}");
 
     let mut numbers = Query::<&mut u32>::new(&world).unwrap();
     let (mut seen, mut refused) = (Vec::new(), 0);

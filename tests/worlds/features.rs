@@ -152,6 +152,31 @@ fn a_view_lends_the_fragments_of_one_entity_checked_and_optional() {
 // Several worlds on one index.
 
 #[test]
+fn what_an_entity_has_in_another_role_is_said_to_be_there_in_that_role() {
+    let mut world = World::new();
+    let ant = world.create((Asleep,).shared(Team(1))).unwrap();
+    let view = world.entity(ant).unwrap();
+    assert!(
+        view.to_string().contains("Team (shared fragment)"),
+        "{view}"
+    );
+    let errors = [
+        world.get::<Team>(ant).unwrap_err(),
+        view.get::<Team>().unwrap_err(),
+        world.const_shared::<Team>(ant).unwrap_err(),
+    ];
+    for error in errors.map(|error| error.to_string()) {
+        let told = "Team in this role: there it is a shared fragment";
+        assert!(error.ends_with(told), "{error}");
+    }
+    let error = world.get::<Name>(ant).unwrap_err().to_string();
+    assert!(
+        error.contains("it has no") && error.ends_with("Name"),
+        "{error}"
+    );
+}
+
+#[test]
 fn entities_chunks_and_archetypes_move_to_another_world_without_new_ids() {
     let (mut land, mut sea) = two_worlds();
     let all = ants(&mut land, 5_000);

@@ -318,7 +318,7 @@ fn an_entitys_fragments_by_a_checked_and_an_optional_getter() {
     assert!(world.find_fragment::<Asleep>(ant).is_some());
     assert_eq!(world.find_fragment::<Name>(ant), None);
     let error = world.get::<Name>(ant).unwrap_err();
-    assert!(matches!(&error, WorldError::Missing { entity, name }
+    assert!(matches!(&error, WorldError::Missing { entity, name, .. }
         if *entity == ant && name.contains("Name")));
     let names: Vec<_> = world
         .fragments(ant)

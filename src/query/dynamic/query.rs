@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::archetype::{Archetype, Universe};
-use crate::fragment::FragmentId;
+use crate::fragment::{FragmentId, FragmentRegistry};
 use crate::query::dynamic::builder::DynamicQueryBuilder;
 use crate::query::dynamic::resources::DynamicResources;
 use crate::query::dynamic::run::DynamicRun;
@@ -124,6 +124,13 @@ impl DynamicQuery {
     #[must_use]
     pub fn requirements(&self) -> &Requirements {
         &self.requirements
+    }
+
+    /// The names of what must be there, as errors tell it.
+    pub(super) fn names(&self, registry: &FragmentRegistry) -> Box<str> {
+        let required = self.requirements.required().iter();
+        let names = required.filter_map(|id| Some(registry.get(id)?.name()));
+        format!("({})", names.collect::<Vec<_>>().join(", ")).into()
     }
 
     /// How many archetypes are known to match, of the world that it ran on last.

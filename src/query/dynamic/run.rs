@@ -13,7 +13,7 @@ use crate::query::masks::masked;
 use crate::query::share::share_chunks;
 use crate::query::{ChunkView, QueryError};
 use crate::sync::fork_join;
-use crate::world::{SliceReport, World, WorldError};
+use crate::world::{Lack, SliceReport, World, WorldError};
 
 /// Decides whether a run sees a chunk.
 type ChunkFilter<'q> = Box<dyn Fn(&ChunkView<'_>) -> bool + Sync + 'q>;
@@ -247,7 +247,8 @@ impl<'q> DynamicRun<'q> {
             }
             None => Err(WorldError::Missing {
                 entity,
-                name: "what the query asks for".into(),
+                name: run.query.names(run.world.registry()),
+                lack: Lack::Match,
             }),
         }
     }

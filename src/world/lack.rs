@@ -1,0 +1,53 @@
+//! `Lack`: how it is that an entity does not have what was asked for.
+
+use crate::entity::Entity;
+use crate::fragment::{ConstShared, FragmentInfo, FragmentKind, PerChunk, Shared};
+use crate::world::{World, WorldError};
+
+/// How it is that an entity does not have what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lack {
+    /// It is not there in any role.
+    Fragment,
+    /// The type is there, but in this role, which is not the one that was asked for.
+    Role(FragmentKind),
+    /// A query does not see the entity: what it asks for is not there, or its filters pass the entity by.
+    Match,
+}
+
+impl Lack {
+    /// What an error says, with the name of what was asked for.
+    pub(super) fn of(self, name: &str) -> String {
+        match self {
+            Self::Fragment => format!("it has no {name}"),
+            Self::Role(kind) => format!("it has no {name} in this role: there it is a {kind}"),
+            Self::Match => format!("the query {name} does not match it"),
+        }
+    }
+}
+
+impl World {
+    /// Why an entity has no `T` in the role in which it was looked for.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn missing<T: 'static>(&self, archetype: u32, entity: Entity) -> WorldError {
+        let registry = self.registry();
+        let roles = [
+            registry.of_role::<T>(),
+            registry.of_role::<PerChunk<T>>(),
+            registry.of_role::<Shared<T>>(),
+            registry.of_role::<ConstShared<T>>(),
+        ];
+        let set = &self.archetypes[archetype as usize].set;
+        let mut there = roles.into_iter().flatten();
+        let there = there.find(|info| set.contains(info.id()));
+        WorldError::Missing {
+            entity,
+            name: core::any::type_name::<T>().into(),
+            lack: there
+                .map(FragmentInfo::kind)
+                .map_or(Lack::Fragment, Lack::Role),
+        }
+    }
+}

@@ -23,13 +23,16 @@ pub enum ScheduleError {
     },
     /// Two parameters of one processor lend the same, one of them to write.
     #[error(
-        "processor `{processor}`: two of its parameters take {name}, and one writes it; let one query exclude what the other asks for, or make them one"
+        "processor `{processor}`: two of its parameters take {name}, and one writes it; {}",
+        if *resource { "make them one" } else { "let one query exclude what the other asks for, or make them one" }
     )]
     Aliased {
         /// The processor's name.
         processor: Box<str>,
         /// The name of the fragment or resource.
         name: Box<str>,
+        /// Whether it is a resource.
+        resource: bool,
     },
     /// A signal was refused.
     #[error("processor `{processor}`: {error}")]

@@ -403,6 +403,7 @@ impl Schedule {
             return Err(ScheduleError::Aliased {
                 processor: (&*self.entries[at].name).into(),
                 name: info.map_or("", |info| info.name()).into(),
+                resource: false,
             });
         }
         self.pass_by();

@@ -255,23 +255,21 @@ fn a_resource_that_is_not_there_is_an_error_that_names_both() {
 
 #[test]
 fn two_parameters_that_lend_the_same_are_refused() {
-    let refused = |processor: ProcessorBuilder| {
+    let refused = |processor: ProcessorBuilder, of_queries| {
         let mut schedule = Schedule::new();
         schedule.add(processor);
         let error = schedule.run(&mut world()).expect_err("it is refused");
         assert!(matches!(error, ScheduleError::Aliased { .. }), "{error}");
         assert!(error.to_string().contains("`greedy`"), "{error}");
+        assert_eq!(error.to_string().contains("exclude"), of_queries, "{error}");
     };
-    refused(processor(
-        "greedy",
-        |_: QueryRun<&mut A>, _: QueryRun<&A>| {},
-    ));
-    refused(processor(
-        "greedy",
-        |_: QueryRun<&A>, _: QueryLookup<&mut A>| {},
-    ));
-    refused(processor("greedy", |_: &Said, _: &mut Said| {}));
-    refused(processor("greedy", |_: Option<&mut Said>, _: &mut Said| {}));
+    let two = processor("greedy", |_: QueryRun<&mut A>, _: QueryRun<&A>| {});
+    refused(two, true);
+    let two = processor("greedy", |_: QueryRun<&A>, _: QueryLookup<&mut A>| {});
+    refused(two, true);
+    refused(processor("greedy", |_: &Said, _: &mut Said| {}), false);
+    let two = processor("greedy", |_: Option<&mut Said>, _: &mut Said| {});
+    refused(two, false);
     let mut schedule = Schedule::new();
     schedule.add(processor(
         "apart",

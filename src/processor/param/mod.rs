@@ -99,17 +99,18 @@ impl Plea<'_> {
                 && !earlier.excludes(requirements)
             {
                 let info = world.registry().get(id);
-                return Err(self.aliased(info.map_or("", |info| info.name())));
+                return Err(self.aliased(info.map_or("", |info| info.name()), false));
             }
         }
         self.needs.queries.push(requirements.clone());
         Ok(())
     }
 
-    pub(crate) fn aliased(&self, name: &str) -> ScheduleError {
+    pub(crate) fn aliased(&self, name: &str, resource: bool) -> ScheduleError {
         ScheduleError::Aliased {
             processor: self.processor.into(),
             name: name.into(),
+            resource,
         }
     }
 }

@@ -10,7 +10,7 @@ fn prepare<R: QueryResources>(plea: &mut Plea<'_>) -> Result<(), ScheduleError> 
     let mut access = ResourceAccess::default();
     R::require(&mut access);
     if let Some(id) = plea.needs.resources.conflict_with(&access) {
-        return Err(plea.aliased(id.name()));
+        return Err(plea.aliased(id.name(), true));
     }
     R::require(&mut plea.needs.resources);
     Ok(())

@@ -93,7 +93,7 @@ pub enum FragmentError {
         name: Box<str>,
     },
     /// A value is of a fragment of another registry.
-    #[error("a value of {id:?} is of another registry")]
+    #[error("a value of {id:?} is of another universe's registry")]
     Elsewhere {
         /// The fragment's number there.
         id: FragmentId,

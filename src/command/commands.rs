@@ -10,7 +10,7 @@ use crate::command::queue::Queue;
 use crate::command::stripes::{Ids, Stripe, Stripes};
 use crate::command::turn::Turn;
 use crate::entity::Entity;
-use crate::fragment::{Bundle, Fragment, SharedFragment};
+use crate::fragment::{Bundle, Fragment, FragmentRegistry, SharedFragment};
 use crate::sync::pool::Lent;
 use crate::world::{Lack, Prototype, World, WorldError};
 
@@ -386,6 +386,11 @@ impl<'q> Commands<'q> {
             .map(|_| ())
     }
 
+    /// The fragments that its world's universe knows.
+    pub(crate) fn registry(&self) -> &FragmentRegistry {
+        self.lane.universe.registry()
+    }
+
     /// A fragment of an entity that this recorder has created. O(chunks that it has filled).
     ///
     /// # Errors
@@ -414,8 +419,10 @@ impl<'q> Commands<'q> {
         };
         let private = &self.lane.privates[private as usize];
         let stream = &self.lane.streams[private.stream() as usize];
-        let registry = self.lane.universe.registry();
-        let id = registry.of::<T>().map(crate::fragment::FragmentInfo::id);
+        let id = self
+            .registry()
+            .of::<T>()
+            .map(crate::fragment::FragmentInfo::id);
         let id = id.filter(|id| stream.ids.binary_search(id).is_ok());
         let Some(id) = id else {
             return Err(WorldError::Missing {

@@ -98,6 +98,12 @@ pub enum FragmentError {
         /// The fragment's number there.
         id: FragmentId,
     },
+    /// A template was used in a world of another universe.
+    #[error("template {template:?} is of another universe than the world, as its fragments are")]
+    OtherTemplate {
+        /// The template's id.
+        template: Box<str>,
+    },
     /// A fragment was used in a role that it does not have.
     #[error("{name} is a {is}, not a {wanted}")]
     WrongKind {

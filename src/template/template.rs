@@ -7,7 +7,7 @@ use crate::archetype::Universe;
 use crate::command::Commands;
 use crate::entity::Entity;
 use crate::fragment::{
-    Fragment, FragmentId, FragmentRegistry, FragmentSet, SharedFragment, Values,
+    Fragment, FragmentError, FragmentId, FragmentRegistry, FragmentSet, SharedFragment, Values,
 };
 use crate::template::member::Members;
 use crate::template::parts::Added;
@@ -150,7 +150,7 @@ impl Template {
     /// Creates an entity of this kind. O(fragments).
     ///
     /// # Errors
-    /// As for [`World::create`]; a world of another universe is refused.
+    /// As for [`World::create`]; [`FragmentError::OtherTemplate`] if the world is of another universe.
     ///
     /// # Panics
     /// If a `clone` panics; then there is no new entity.
@@ -174,6 +174,7 @@ impl Template {
     /// As for [`create`](Self::create).
     #[doc(alias = "spawn_batch")]
     pub fn create_batch(&self, world: &mut World, count: usize) -> Result<Batch, WorldError> {
+        self.refuse_foreign(world.registry())?;
         world.create_copies(&self.prototype, count)
     }
 
@@ -199,7 +200,17 @@ impl Template {
     /// # Panics
     /// As for [`create`](Self::create).
     pub fn record(&self, commands: &mut Commands<'_>) -> Result<Entity, WorldError> {
+        self.refuse_foreign(commands.registry())?;
         commands.create_copy(&self.prototype)
+    }
+
+    /// Says so if it is of another universe.
+    fn refuse_foreign(&self, registry: &FragmentRegistry) -> Result<(), WorldError> {
+        if self.prototype.is_of(registry) {
+            return Ok(());
+        }
+        let template = (*self.id).into();
+        Err(FragmentError::OtherTemplate { template }.into())
     }
 }
 

@@ -50,6 +50,19 @@ impl EntityTrait for Needs {
 }
 
 #[test]
+fn a_template_that_meets_a_world_of_another_universe_is_named() {
+    let ant = TemplateBuilder::new("ant").with(All).finish(&World::new());
+    let (ant, mut world) = (ant.unwrap(), World::new());
+    let created = ant.create(&mut world).unwrap_err();
+    let recorded = ant.record(&mut world.commands()).unwrap_err();
+    for error in [created, recorded] {
+        let told = "template \"ant\" is of another universe than the world, as its fragments are";
+        assert_eq!(error.to_string(), told);
+    }
+    assert!(world.is_empty());
+}
+
+#[test]
 fn destroy_is_called_once_for_each_template_when_it_goes_last_trait_first() {
     static ORDER: std::sync::Mutex<Vec<u8>> = std::sync::Mutex::new(Vec::new());
     struct Part(u8);

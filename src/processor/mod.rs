@@ -3,7 +3,8 @@
 //! A [`Processor`], or a closure made one by [`processor()`], takes [parameters](param) by type: queries,
 //! resources, recorders of commands, signals. By them a [`Schedule`] knows what it touches. It solves the order once,
 //! and runs the processors phase by phase, side by side where they touch nothing in common; the world
-//! after a run is the same, bit for bit, for any number of threads.
+//! after a run is the same, bit for bit, for any number of threads, if its universe is
+//! [ordered](crate::world::Universe::ordered). In a plain one values and rows are, and ids may differ.
 
 mod alias;
 mod app;

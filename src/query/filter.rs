@@ -59,6 +59,20 @@ pub struct Without<T>(PhantomData<fn() -> T>, Infallible);
 pub struct Any<T>(PhantomData<fn() -> T>, Infallible);
 
 /// Entities in chunks where the fragment was lent for writing, or got new values, since the query ran last.
+///
+/// A run counts from the moment at which it is begun, by [`Query::on`](crate::query::Query::on) or as a processor's parameter:
+/// also one that is dropped, or only says how many there are. A processor that returns early has had its turn.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// world.create((1_u8,))?;
+/// let mut changed = Query::<&u8, Changed<u8>>::new(&world)?;
+/// assert_eq!(changed.on(&mut world).count(), 1);
+/// assert_eq!(changed.on(&mut world).count(), 0, "the first run has counted it, and that was its turn");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Changed<T>(PhantomData<fn() -> T>, Infallible);
 

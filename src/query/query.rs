@@ -16,8 +16,9 @@ use crate::world::{World, WorldError};
 
 /// A query to keep: what it lends and sees, and the archetypes that match, which are looked for once.
 ///
-/// [`on`](Self::on) a world it can be run; `R` is what [resources](QueryResources) it lends beside. Kept in another world's hands, it looks for that world's
-/// archetypes from the beginning.
+/// [`on`](Self::on) a world it can be run; `R` is what [resources](QueryResources) it lends beside. On another world than the last one it begins anew: it looks for that
+/// world's archetypes from the beginning, and all is [changed](crate::query::Changed) for it. Who asks several worlds in turn
+/// keeps a query for each.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -175,6 +176,9 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
 
     /// The query on a world, to be run.
     ///
+    /// It counts as a run for [`Changed`](crate::query::Changed) and [`Moved`](crate::query::Moved) now, whatever is done
+    /// with it.
+    ///
     /// # Panics
     /// If the world is of another universe than the last one, and the query cannot be asked there: a fragment can
     /// not be registered, or, for [`Enabled`](crate::query::Enabled), is one that is not switched on and off.
@@ -244,7 +248,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         Ok((self.run(world), resources))
     }
 
-    /// The query on a world that is only read.
+    /// The query on a world that is only read. It counts as a run as [`on`](Self::on) does.
     ///
     /// # Panics
     /// As for [`on`](Self::on).

@@ -184,7 +184,7 @@ struct Span<'a, D: QueryData, F: QueryFilter> {
 unsafe impl<D: QueryData, F: QueryFilter> Sync for Span<'_, D, F> {}
 
 /// A query on a world: lends what the query says, in the order of archetypes, chunks and rows.
-#[must_use = "a query does nothing until it is run"]
+#[must_use = "nothing is lent until it is asked for, but the run counts: the next one looks for changes since"]
 pub struct QueryRun<'q, D: QueryData, F: QueryFilter = ()> {
     pub(super) matches: &'q MatchList<D, F>,
     pub(super) world: &'q World,

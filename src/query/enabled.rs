@@ -40,7 +40,7 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 ///
 /// Source: Unity DOTS' `EnabledRefRW`.
 #[derive(Debug)]
-pub struct Enabled<T>(PhantomData<fn() -> T>, Infallible);
+pub struct Enabled<T>(PhantomData<*const T>, Infallible);
 
 /// The switch of a fragment of one entity.
 #[derive(Clone, Copy)]

@@ -9,6 +9,31 @@ use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 /// Which entities a query sees: [`With<T>`], [`Without<T>`], [`Any<(A, B)>`], [`Changed<T>`], [`Moved`], `()`,
 /// and tuples of up to 8 of these, which must all agree.
+///
+/// What they are given are fragments and tags, and a tuple is a fragment type of its own there: `(Without<A>, Without<B>)`
+/// excludes what has `A` or `B`, and `Without<(A, B)>` only what has the one fragment `(A, B)`. A filter is no fragment.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// world.create((1_u8, 'a'))?;
+/// assert_eq!(world.query::<Entity, (Without<u8>, Without<char>)>()?.count(), 0);
+/// assert_eq!(world.query::<Entity, Without<(u8, char)>>()?.count(), 1, "it has no such pair");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// # let world = World::new();
+/// let _ = Query::<Entity, Without<With<u8>>>::new(&world);
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// # let world = World::new();
+/// let _ = Query::<Entity, Any<(Changed<u8>, Changed<char>)>>::new(&world);
+/// ```
 pub trait QueryFilter {
     /// It says by archetypes alone what the query sees: every chunk of those that match.
     #[doc(hidden)]
@@ -46,17 +71,19 @@ pub trait QueryFilter {
     fn sees(columns: Self::Columns, chunk: ChunkView<'_>) -> bool;
 }
 
+// What only names a fragment in types is no fragment itself, as with `Shared`: neither `Send` nor `Sync`.
+
 /// Entities that have the fragment or tag, switched on.
 #[derive(Debug)]
-pub struct With<T>(PhantomData<fn() -> T>, Infallible);
+pub struct With<T>(PhantomData<*const T>, Infallible);
 
 /// Entities that do not have the fragment or tag, or have it switched off.
 #[derive(Debug)]
-pub struct Without<T>(PhantomData<fn() -> T>, Infallible);
+pub struct Without<T>(PhantomData<*const T>, Infallible);
 
 /// Entities that have one of a tuple's fragments or tags at least, switched on.
 #[derive(Debug)]
-pub struct Any<T>(PhantomData<fn() -> T>, Infallible);
+pub struct Any<T>(PhantomData<*const T>, Infallible);
 
 /// Entities in chunks where the fragment was lent for writing, or got new values, since the query ran last.
 ///
@@ -74,11 +101,11 @@ pub struct Any<T>(PhantomData<fn() -> T>, Infallible);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Changed<T>(PhantomData<fn() -> T>, Infallible);
+pub struct Changed<T>(PhantomData<*const T>, Infallible);
 
 /// Entities in chunks where entities came, went or changed rows since the query ran last.
 #[derive(Debug)]
-pub struct Moved(Infallible);
+pub struct Moved(PhantomData<*const ()>, Infallible);
 
 impl<T: Fragment> QueryFilter for With<T> {
     const SEES_ALL: bool = true;

@@ -8,7 +8,8 @@ use crate::query::{Access, ChunkView, QueryError, Requirements};
 /// Query data that says whether an entity has a fragment or tag, without asking for it.
 #[derive(Debug)]
 pub struct Has<T>(
-    core::marker::PhantomData<fn() -> T>,
+    // Neither `Send` nor `Sync`, and so no fragment.
+    core::marker::PhantomData<*const T>,
     core::convert::Infallible,
 );
 

@@ -10,7 +10,7 @@ use crate::memory::{self, LINE};
 /// Fragments and tags that are put into an entity together: a tuple of up to 16 values.
 ///
 /// A single fragment is the tuple `(fragment,)`. The order does not matter. No type may stand there
-/// twice: the call that takes the bundle says so.
+/// twice: the call that takes the bundle says so. A tuple in it is one fragment of its own type, not more of the bundle.
 ///
 /// # Safety
 /// `ids` gives one fragment for each value, in order, with the layout of that value; `write` writes

@@ -66,8 +66,8 @@ impl TemplateRegistry {
         }
     }
 
-    /// Loads all files in a directory, and the directories below it, whose names end in `.toml`; without hidden ones,
-    /// and without directories that are links. A file has 1 MiB at most. O(bytes + traits of all configs).
+    /// Loads all files in a directory, and the directories below it, whose names end in `.toml`, in small or
+    /// large letters; without hidden ones, and without directories that are links. A file has 1 MiB at most. O(bytes + traits of all configs).
     ///
     /// # Errors
     /// All that is wrong, in whatever file.

@@ -16,7 +16,7 @@ const LONGEST: u64 = 1 << 20;
 /// Where configs come from.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Source {
-    /// All files below it that end in `.toml`.
+    /// All files below it that end in `.toml`, in small or large letters.
     Directory(PathBuf),
     File(PathBuf),
     /// A text with its name, which stands for a path.

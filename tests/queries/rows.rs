@@ -60,6 +60,19 @@ fn presence_all_any_none_optional_match_what_the_table_says() {
 }
 
 #[test]
+fn a_tag_is_lent_as_a_value_without_size() {
+    struct Tag;
+    let mut world = World::new();
+    world.create((1_u8, Tag)).unwrap();
+    world.create((2_u8,)).unwrap();
+    let mut tagged = Query::<(&u8, &Tag)>::new(&world).unwrap();
+    let seen: Vec<u8> = tagged.read(&world).iter().map(|(n, _)| *n).collect();
+    assert_eq!(seen, [1]);
+    let mut tags = Query::<&mut Tag>::new(&world).unwrap();
+    assert_eq!(tags.on(&mut world).count(), 1);
+}
+
+#[test]
 fn any_pools_fragments_and_tags() {
     let (mut world, [f, i, _]) = three();
     world.add(i, (Tag,)).unwrap();

@@ -32,7 +32,7 @@ const ABSENT: u32 = u32::MAX;
 /// `require` says all that is lent; `fetch`, `item` and `slices` lend that and nothing else.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is nothing that a query can lend",
-    note = "fragments are lent as `&T` or `&mut T`; tags are asked for with the filter `With<T>`"
+    note = "fragments and tags are lent as `&T` or `&mut T`; the filter `With<T>` asks for one and lends nothing"
 )]
 pub unsafe trait QueryData {
     /// What is lent of one entity.

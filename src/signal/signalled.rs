@@ -20,7 +20,7 @@ use crate::world::World;
 /// let mut schedule = Schedule::new();
 /// schedule.add(
 ///     processor("wound", |mut wounded: Signalled<&mut Health>, hit: &Signal<u32>| {
-///         wounded.deliver(|health, received| health.0 -= received.of(*hit).sum::<u32>());
+///         let _ = wounded.deliver(|health, received| health.0 -= received.of(*hit).sum::<u32>());
 ///     })
 ///     .hears::<u32>("hit"),
 /// );

@@ -49,6 +49,7 @@ impl<B: Bundle, F: Fn(&SpawnPoint) -> B + Send + Sync> PlaceBundle<B, F> {
                 !B::HAS_VALUES && B::LEN <= COLUMNS,
                 "shared values and chunk fragments are the template's: entities have them together"
             );
+            assert!(B::LEN > 0, "nothing is placed by an empty tuple");
         }
         Self {
             make,

@@ -178,6 +178,11 @@ impl Spawner {
     /// twice.
     ///
     /// `make` is called on any thread, in any order, once for each entity.
+    ///
+    /// ```compile_fail,E0080
+    /// # use megachunk::prelude::*;
+    /// let _ = Spawner::new(10).place(|_| ());
+    /// ```
     pub fn place<B: Bundle>(
         mut self,
         make: impl Fn(&SpawnPoint) -> B + Send + Sync + 'static,

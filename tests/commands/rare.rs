@@ -330,6 +330,19 @@ fn a_const_shared_value_that_goes_may_come_again_with_another_value_in_one_flush
 }
 
 #[test]
+fn what_is_created_lives_though_a_change_that_is_recorded_later_is_refused() {
+    let mut world = World::new();
+    let mut commands = world.commands();
+    let ant = commands.create((1_u32,).const_shared(Team(1))).unwrap();
+    commands.add(ant, ().const_shared(Team(2))).unwrap();
+    drop(commands);
+    let report = world.flush();
+    assert_eq!((report.created, report.refused.len()), (1, 1));
+    assert_eq!(report.refused[0].0, ant);
+    assert_eq!(world.const_shared::<Team>(ant).unwrap(), &Team(1));
+}
+
+#[test]
 fn a_fragment_that_goes_twice_in_one_call_is_refused_as_the_world_refuses_it() {
     let mut world = World::new();
     let ant = world.create((1_u32, 0.5_f32)).unwrap();

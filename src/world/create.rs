@@ -503,7 +503,9 @@ impl Batch {
     }
 
     /// The handles, in the order of the bundles. Ask before the world changes again: it reads them from
-    /// the rows where they were created.
+    /// the rows where they were created. Where entities of this composition have been destroyed or moved since, or the
+    /// world is another one, that is no error: it gives whoever lies in these rows now, and none of those that lie side
+    /// by side in a chunk if some of their rows are gone.
     pub fn iter<'w>(&'w self, world: &'w World) -> impl Iterator<Item = Entity> + 'w {
         self.slices(world).flatten().copied()
     }

@@ -11,7 +11,9 @@ use specs::{
     Builder, Dispatcher, DispatcherBuilder, Join, ParJoin, System, World, WorldExt, WriteStorage,
 };
 
-use crate::peers::ecs::components::{A, B, C, D, E, Position, Transform, turned};
+use crate::peers::ecs::components::{
+    A, B, C, D, E, Position, Rotation, Transform, Velocity, turned,
+};
 
 struct Dispatched {
     world: World,
@@ -141,8 +143,11 @@ pub(in crate::peers::ecs) fn systems(
         SystemsCase::Heavy { entities } => {
             world.register::<Transform>();
             world.register::<Position>();
-            for (transform, position, ..) in (0..entities).map(turned) {
-                world.create_entity().with(transform).with(position).build();
+            world.register::<Rotation>();
+            world.register::<Velocity>();
+            for (transform, position, rotation, velocity) in (0..entities).map(turned) {
+                let entity = world.create_entity().with(transform).with(position);
+                entity.with(rotation).with(velocity).build();
             }
         }
         SystemsCase::Empty { .. } => {

@@ -37,13 +37,29 @@ pub(crate) struct Bevy {
     queues: Vec<CommandQueue>,
 }
 
-fn get(world: &World, positions: &QueryState<&Position>, ids: &[Entity]) -> Tally {
+fn get_each(world: &World, positions: &QueryState<&Position>, ids: &[Entity]) -> Tally {
     let query = positions.query_manual(world);
     let mut tally = Tally::default();
     for &id in ids {
         tally.add(query.get(id).expect("it lives").0[0]);
     }
     tally
+}
+
+fn get_slice(world: &World, positions: &QueryState<&Position>, ids: &[Entity]) -> Tally {
+    // What does not live is left out: the count shows it.
+    let found = positions.iter_many_manual(world, ids);
+    Tally::of(found.map(|position| position.0[0]))
+}
+
+impl Bevy {
+    /// The world, and the query of positions, which knows all of its archetypes.
+    fn known_positions(&mut self) -> (&World, &QueryState<&'static Position>) {
+        let world = &mut self.world;
+        let positions = self.positions.get_or_insert_with(|| world.query());
+        positions.update_archetypes(world);
+        (world, positions)
+    }
 }
 
 impl EcsContender for Bevy {
@@ -54,6 +70,7 @@ impl EcsContender for Bevy {
         despawns_slices: false,
         adds_to_slices: true,
         removes_from_slices: false,
+        looks_slices_up: true,
         records: true,
         creates_on_threads: true,
         creates_beside_queries: false,
@@ -212,19 +229,24 @@ impl EcsContender for Bevy {
         }
     }
 
-    fn get(&mut self, ids: &[Entity]) -> Tally {
-        let world = &mut self.world;
-        let positions = self.positions.get_or_insert_with(|| world.query());
-        positions.update_archetypes(world);
-        get(world, positions, ids)
+    fn get_each(&mut self, ids: &[Entity]) -> Tally {
+        let (world, positions) = self.known_positions();
+        get_each(world, positions, ids)
     }
 
-    fn get_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
-        let world = &mut self.world;
-        let positions = self.positions.get_or_insert_with(|| world.query());
-        positions.update_archetypes(world);
-        let (world, positions) = (&*world, &*positions);
-        in_parts(pool, ids, |ids| get(world, positions, ids))
+    fn get_each_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
+        let (world, positions) = self.known_positions();
+        in_parts(pool, ids, |ids| get_each(world, positions, ids))
+    }
+
+    fn get_slice(&mut self, ids: &[Entity]) -> Tally {
+        let (world, positions) = self.known_positions();
+        get_slice(world, positions, ids)
+    }
+
+    fn get_slice_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
+        let (world, positions) = self.known_positions();
+        in_parts(pool, ids, |ids| get_slice(world, positions, ids))
     }
 
     fn step(&mut self) {

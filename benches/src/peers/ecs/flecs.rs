@@ -246,11 +246,11 @@ impl EcsContender for Flecs {
         }
     }
 
-    fn get(&mut self, ids: &[Entity]) -> Tally {
+    fn get_each(&mut self, ids: &[Entity]) -> Tally {
         get(&self.world, ids)
     }
 
-    fn get_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
+    fn get_each_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
         let threads = pool.current_num_threads();
         self.world.set_stage_count(threads as i32);
         self.world.readonly_begin(true);

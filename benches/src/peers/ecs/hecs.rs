@@ -173,11 +173,11 @@ impl EcsContender for Hecs {
         }
     }
 
-    fn get(&mut self, ids: &[Entity]) -> Tally {
+    fn get_each(&mut self, ids: &[Entity]) -> Tally {
         get(&self.0, ids)
     }
 
-    fn get_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
+    fn get_each_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
         let world = &self.0;
         in_parts(pool, ids, |ids| get(world, ids))
     }

@@ -164,11 +164,11 @@ impl EcsContender for Legion {
         }
     }
 
-    fn get(&mut self, ids: &[Entity]) -> Tally {
+    fn get_each(&mut self, ids: &[Entity]) -> Tally {
         get(&self.world, ids)
     }
 
-    fn get_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
+    fn get_each_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
         let world = &self.world;
         in_parts(pool, ids, |ids| get(world, ids))
     }

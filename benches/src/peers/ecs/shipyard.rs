@@ -115,12 +115,12 @@ impl EcsContender for Shipyard {
         });
     }
 
-    fn get(&mut self, ids: &[EntityId]) -> Tally {
+    fn get_each(&mut self, ids: &[EntityId]) -> Tally {
         self.0
             .run(|positions: View<'_, Position>| get(&positions, ids))
     }
 
-    fn get_on(&mut self, pool: &ThreadPool, ids: &[EntityId]) -> Tally {
+    fn get_each_on(&mut self, pool: &ThreadPool, ids: &[EntityId]) -> Tally {
         self.0
             .run(|positions: View<'_, Position>| in_parts(pool, ids, |ids| get(&positions, ids)))
     }

@@ -245,11 +245,11 @@ impl EcsContender for Specs {
         self.0.maintain();
     }
 
-    fn get(&mut self, ids: &[Entity]) -> Tally {
+    fn get_each(&mut self, ids: &[Entity]) -> Tally {
         get(&self.0.read_storage(), ids)
     }
 
-    fn get_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
+    fn get_each_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
         let positions = self.0.read_storage();
         in_parts(pool, ids, |ids| get(&positions, ids))
     }

@@ -19,6 +19,8 @@ pub struct EcsAbilities {
     pub adds_to_slices: bool,
     /// Removes a component from the entities of a slice in one call.
     pub removes_from_slices: bool,
+    /// Looks the entities of a slice up in one call.
+    pub looks_slices_up: bool,
     /// Records changes on several threads, to be applied later.
     pub records: bool,
     /// Creations as well; else on one thread only.
@@ -41,6 +43,7 @@ impl EcsAbilities {
         despawns_slices: false,
         adds_to_slices: false,
         removes_from_slices: false,
+        looks_slices_up: false,
         records: false,
         creates_on_threads: false,
         creates_beside_queries: false,
@@ -185,11 +188,22 @@ pub trait EcsContender: Send + Sized + 'static {
         begin.elapsed()
     }
 
-    /// Looks the position of each of `ids` up by its handle.
-    fn get(&mut self, ids: &[Self::Id]) -> Tally;
+    /// Looks the position of each of `ids` up by its handle, one by one.
+    fn get_each(&mut self, ids: &[Self::Id]) -> Tally;
 
     /// The same with the threads of `pool`, each of which looks up its part of `ids`.
-    fn get_on(&mut self, pool: &ThreadPool, ids: &[Self::Id]) -> Tally;
+    fn get_each_on(&mut self, pool: &ThreadPool, ids: &[Self::Id]) -> Tally;
+
+    /// Looks the position of each of `ids` up in one call. Only called with [`EcsAbilities::looks_slices_up`].
+    fn get_slice(&mut self, _ids: &[Self::Id]) -> Tally {
+        unreachable!("a contender that says it can implements this")
+    }
+
+    /// The same with the threads of `pool`, one call for the part of each. Only called with
+    /// [`EcsAbilities::looks_slices_up`].
+    fn get_slice_on(&mut self, _pool: &ThreadPool, _ids: &[Self::Id]) -> Tally {
+        unreachable!("a contender that says it can implements this")
+    }
 
     /// Adds the velocity to the position of all entities that have both.
     fn step(&mut self);

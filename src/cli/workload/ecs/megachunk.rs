@@ -88,10 +88,23 @@ pub(super) fn done<T>(result: Result<T, WorldError>) -> T {
     }
 }
 
-fn get(world: &World, ids: &[Entity]) -> Tally {
+fn positions(world: &World) -> Query<&'static Position> {
+    Query::new(world).expect("the query is a sound one")
+}
+
+fn get_each(world: &World, ids: &[Entity]) -> Tally {
     let mut tally = Tally::default();
-    let mut positions = Query::<&Position>::new(world).expect("the query is a sound one");
-    positions.lookup(world).for_each(ids, |_, position| {
+    let mut positions = positions(world);
+    let lookup = positions.lookup(world);
+    for &id in ids {
+        tally.add(done(lookup.get(id)).0[0]);
+    }
+    tally
+}
+
+fn get_slice(world: &World, ids: &[Entity]) -> Tally {
+    let mut tally = Tally::default();
+    positions(world).lookup(world).for_each(ids, |_, position| {
         tally.add(done(position).0[0]);
     });
     tally
@@ -125,6 +138,7 @@ impl EcsContender for Megachunk {
         despawns_slices: true,
         adds_to_slices: true,
         removes_from_slices: true,
+        looks_slices_up: true,
         records: true,
         creates_on_threads: true,
         creates_beside_queries: true,
@@ -300,13 +314,22 @@ impl EcsContender for Megachunk {
         systems::solving_of_megachunk(systems, archetypes)
     }
 
-    fn get(&mut self, ids: &[Entity]) -> Tally {
-        get(&self.world, ids)
+    fn get_each(&mut self, ids: &[Entity]) -> Tally {
+        get_each(&self.world, ids)
     }
 
-    fn get_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
+    fn get_each_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
         let world = &self.world;
-        in_parts(pool, ids, |ids| get(world, ids))
+        in_parts(pool, ids, |ids| get_each(world, ids))
+    }
+
+    fn get_slice(&mut self, ids: &[Entity]) -> Tally {
+        get_slice(&self.world, ids)
+    }
+
+    fn get_slice_on(&mut self, pool: &ThreadPool, ids: &[Entity]) -> Tally {
+        let world = &self.world;
+        in_parts(pool, ids, |ids| get_slice(world, ids))
     }
 
     fn step(&mut self) {

@@ -83,8 +83,10 @@ pub enum EcsWorkload {
     DespawnHalfSingle,
     /// The same, in one call.
     DespawnHalfSlice,
-    /// One million positions looked up by handle, in random order.
-    GetMillion,
+    /// One million positions looked up by handle, in random order, one by one.
+    GetSingle,
+    /// The same, in one call.
+    GetSlice,
     /// Velocity added to the position of one million entities.
     IterateMillion,
     /// The same with ten million.
@@ -119,7 +121,7 @@ pub enum EcsWorkload {
 
 impl EcsWorkload {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 38] = [
         Self::SimpleInsert,
         Self::SimpleIter,
         Self::FragmentedIter,
@@ -130,7 +132,8 @@ impl EcsWorkload {
         Self::SpawnMillionSingle,
         Self::DespawnHalfSingle,
         Self::DespawnHalfSlice,
-        Self::GetMillion,
+        Self::GetSingle,
+        Self::GetSlice,
         Self::IterateMillion,
         Self::IterateTenMillion,
         Self::ComponentSingle,
@@ -184,7 +187,8 @@ impl EcsWorkload {
             Self::SpawnMillionSingle => &["spawn_1m/single_cold"],
             Self::DespawnHalfSingle => &["despawn_half/single"],
             Self::DespawnHalfSlice => &["despawn_half/batch"],
-            Self::GetMillion => &["get_1m"],
+            Self::GetSingle => &["get_1m/single"],
+            Self::GetSlice => &["get_1m/slice"],
             Self::IterateMillion => &["iterate_1m"],
             Self::IterateTenMillion => &["iterate_10m"],
             Self::ComponentSingle => &[
@@ -235,7 +239,8 @@ impl EcsWorkload {
     #[must_use]
     pub fn runs_on(self, threads: usize) -> bool {
         match self {
-            Self::GetMillion
+            Self::GetSingle
+            | Self::GetSlice
             | Self::IterateMillion
             | Self::IterateTenMillion
             | Self::SpawnTemplates
@@ -255,7 +260,7 @@ impl EcsWorkload {
     pub fn memory(self) -> u64 {
         match self {
             // 108 bytes each, with room that growth by doubling leaves unused.
-            Self::GetMillion | Self::IterateMillion => 200 << 20,
+            Self::GetSingle | Self::GetSlice | Self::IterateMillion => 200 << 20,
             // Half as many more, and as many bytes beside them.
             Self::QueryBeside => 350 << 20,
             Self::IterateTenMillion => 1_600 << 20,
@@ -315,6 +320,7 @@ impl EcsWorkload {
                 "does not look at archetypes to find an order",
             ),
             Self::DespawnHalfSlice => needs(able.despawns_slices, "has no call that destroys many"),
+            Self::GetSlice => needs(able.looks_slices_up, "has no call that looks many up"),
             _ => Ok(()),
         }
     }
@@ -340,7 +346,8 @@ impl EcsWorkload {
             Self::SpawnMillionSingle => Arc::new(spawn::OneByOne::<C>::new(size)),
             Self::DespawnHalfSingle => Arc::new(spawn::RandomHalf::<C>::new(false, size)),
             Self::DespawnHalfSlice => Arc::new(spawn::RandomHalf::<C>::new(true, size)),
-            Self::GetMillion => Arc::new(read::Get::<C>::new(size.of(MILLION), threads)?),
+            Self::GetSingle => Arc::new(read::Get::<C>::new(false, size.of(MILLION), threads)?),
+            Self::GetSlice => Arc::new(read::Get::<C>::new(true, size.of(MILLION), threads)?),
             Self::IterateMillion => Arc::new(read::Iterate::<C>::new(size.of(MILLION), threads)?),
             Self::IterateTenMillion => {
                 Arc::new(read::Iterate::<C>::new(size.of(10 * MILLION), threads)?)

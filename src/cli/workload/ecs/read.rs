@@ -22,12 +22,13 @@ fn pool(threads: usize) -> Result<Option<ThreadPool>, Unsupported> {
 pub(super) struct Get<C: EcsContender> {
     world: Mutex<C>,
     ids: Vec<C::Id>,
+    in_slices: bool,
     pool: Option<ThreadPool>,
     expected: Tally,
 }
 
 impl<C: EcsContender> Get<C> {
-    pub(super) fn new(entities: u32, threads: usize) -> Result<Self, Unsupported> {
+    pub(super) fn new(in_slices: bool, entities: u32, threads: usize) -> Result<Self, Unsupported> {
         let mut world = C::fresh();
         let mut ids = Vec::with_capacity(entities as usize);
         world.spawn_slice(0..entities, &mut ids);
@@ -35,6 +36,7 @@ impl<C: EcsContender> Get<C> {
         Ok(Self {
             world: Mutex::new(world),
             ids,
+            in_slices,
             pool: pool(threads)?,
             expected: super::positions(entities, 0),
         })
@@ -53,9 +55,11 @@ impl<C: EcsContender> Subject for Get<C> {
         let sums = watch.time(0, rounds * self.ids.len() as u64, || {
             let mut sums = Tally::default();
             for _ in 0..rounds {
-                let found = match &self.pool {
-                    None => world.get(&self.ids),
-                    Some(pool) => world.get_on(pool, &self.ids),
+                let found = match (self.in_slices, &self.pool) {
+                    (false, None) => world.get_each(&self.ids),
+                    (false, Some(pool)) => world.get_each_on(pool, &self.ids),
+                    (true, None) => world.get_slice(&self.ids),
+                    (true, Some(pool)) => world.get_slice_on(pool, &self.ids),
                 };
                 sums.count += found.count;
                 sums.sum += found.sum;

@@ -152,6 +152,7 @@ impl EcsContender for Limit {
         despawns_slices: true,
         adds_to_slices: true,
         removes_from_slices: true,
+        looks_slices_up: true,
         schedules: true,
         ..EcsAbilities::SINGLE
     };
@@ -313,15 +314,24 @@ impl EcsContender for Limit {
         systems::of_limit(case, threads)
     }
 
-    fn get(&mut self, ids: &[u32]) -> Tally {
+    fn get_each(&mut self, ids: &[u32]) -> Tally {
         Tally::of(ids.iter().map(|&id| self.position(id)))
     }
 
-    fn get_on(&mut self, pool: &ThreadPool, ids: &[u32]) -> Tally {
+    fn get_each_on(&mut self, pool: &ThreadPool, ids: &[u32]) -> Tally {
         let world = &*self;
         super::in_parts(pool, ids, |ids| {
             Tally::of(ids.iter().map(|&id| world.position(id)))
         })
+    }
+
+    fn get_slice(&mut self, ids: &[u32]) -> Tally {
+        // By hand it is one loop either way.
+        self.get_each(ids)
+    }
+
+    fn get_slice_on(&mut self, pool: &ThreadPool, ids: &[u32]) -> Tally {
+        self.get_each_on(pool, ids)
     }
 
     fn step(&mut self) {

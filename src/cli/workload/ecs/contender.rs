@@ -29,7 +29,8 @@ pub struct EcsAbilities {
     pub creates_beside_queries: bool,
     /// Runs systems side by side on several threads.
     pub schedules: bool,
-    /// Has a schedule of any number of systems, whose order it finds.
+    /// Is measured with schedules of any number of systems, whose order it finds. (Whether it has such, is another
+    /// question: somebody has to write it down for each.)
     pub solves: bool,
     /// Looks at archetypes when it finds out which systems may run side by side.
     pub solves_archetypes: bool,

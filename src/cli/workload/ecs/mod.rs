@@ -294,6 +294,10 @@ impl EcsWorkload {
                 "has no call that removes from many",
             )
         };
+        let measured = || match able.schedules {
+            true => needs(able.solves, "is not measured in this row"),
+            false => needs(able.solves, "has no schedule"),
+        };
         match self {
             Self::AddRemoveSlice => adds().and_then(|()| removes()),
             Self::AddSlice => adds(),
@@ -312,13 +316,13 @@ impl EcsWorkload {
             Self::Schedule | Self::ScheduleFromMain if threads > 1 => {
                 needs(able.schedules, "runs no systems side by side")
             }
-            Self::EmptySystems(_) | Self::Solve => {
-                needs(able.solves, "has no schedule of any number of systems")
-            }
-            Self::SolveArchetype => needs(
-                able.solves_archetypes,
-                "does not look at archetypes to find an order",
-            ),
+            Self::EmptySystems(_) | Self::Solve => measured(),
+            Self::SolveArchetype => measured().and_then(|()| {
+                needs(
+                    able.solves_archetypes,
+                    "does not look at archetypes to find an order",
+                )
+            }),
             Self::DespawnHalfSlice => needs(able.despawns_slices, "has no call that destroys many"),
             Self::GetSlice => needs(able.looks_slices_up, "has no call that looks many up"),
             _ => Ok(()),
@@ -490,4 +494,26 @@ pub fn entrant<C: EcsContender>() -> Box<dyn EcsEntrant> {
     }
 
     Box::new(Entrant::<C>(core::marker::PhantomData))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_not_measured_in_a_row_is_not_said_to_have_no_schedule() {
+        let schedules = EcsAbilities {
+            schedules: true,
+            ..EcsAbilities::SINGLE
+        };
+        for row in [
+            EcsWorkload::EmptySystems(100),
+            EcsWorkload::Solve,
+            EcsWorkload::SolveArchetype,
+        ] {
+            let why = |able| row.admits(able, 1).unwrap_err().to_string();
+            assert_eq!(why(schedules), "is not measured in this row");
+            assert_eq!(why(EcsAbilities::SINGLE), "has no schedule");
+        }
+    }
 }

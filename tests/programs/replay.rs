@@ -97,6 +97,24 @@ fn replay_writes_its_figures_as_json() {
 }
 
 #[test]
+fn the_median_of_two_replays_lies_between_them() {
+    let folder = folder("replay_two");
+    let path = written(&folder, "small.trace", SMALL);
+    let output = program()
+        .args(["replay", "--repeat", "2", "--json", "-"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    success(&output);
+    let figures: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    for row in figures["traces"][0]["rows"].as_array().unwrap() {
+        let figure = |name: &str| row["gross_ns"][name].as_f64().unwrap();
+        let middle = f64::midpoint(figure("min"), figure("max"));
+        assert!((figure("median") - middle).abs() < 1e-9 * middle, "{row}");
+    }
+}
+
+#[test]
 fn replay_writes_json_to_standard_output_and_its_tables_beside_it() {
     let folder = folder("replay_json_output");
     let path = written(&folder, "small.trace", SMALL);

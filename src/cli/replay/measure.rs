@@ -7,42 +7,15 @@ use serde::Serialize;
 
 use super::Args;
 use crate::cli::CliError;
+use crate::cli::measure::Figures as Spread;
 use crate::trace::Trace;
 use crate::trace::replay::{Contender, Reading, Replay};
-
-/// Nanoseconds an event, over the repetitions.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Spread {
-    pub(super) min: f64,
-    pub(super) median: f64,
-    pub(super) max: f64,
-}
-
-impl Spread {
-    fn of(mut samples: Vec<f64>) -> Self {
-        samples.sort_unstable_by(f64::total_cmp);
-        let at = |position: usize| samples.get(position).copied().unwrap_or(f64::NAN);
-        Self {
-            min: at(0),
-            median: at(samples.len() / 2),
-            max: at(samples.len().saturating_sub(1)),
-        }
-    }
-
-    fn less(self, cost: f64) -> Self {
-        Self {
-            min: self.min - cost,
-            median: self.median - cost,
-            max: self.max - cost,
-        }
-    }
-}
 
 /// What one allocator did with one trace.
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
     pub(super) allocator: &'static str,
-    /// The first run, on a fresh allocator, gross.
+    /// Nanoseconds an event, as in all fields of this kind: the first run, on a fresh allocator, gross.
     pub(super) first_ns: f64,
     /// Everything that the replay took.
     pub(super) gross_ns: Spread,
@@ -115,18 +88,19 @@ pub(super) fn measure(
         }
     }
 
-    let reading_ns = Spread::of(reading);
+    let spread = |samples: &[f64]| Spread::of(samples).expect("there is a repetition at least");
+    let reading_ns = spread(&reading);
     let mut rows: Vec<Row> = contenders
         .iter()
         .zip(gross)
         .enumerate()
         .map(|(position, (contender, samples))| {
-            let gross_ns = Spread::of(samples);
+            let gross_ns = spread(&samples);
             Row {
                 allocator: contender.name(),
                 first_ns: first[position],
                 gross_ns,
-                net_ns: gross_ns.less(reading_ns.median),
+                net_ns: gross_ns.minus(reading_ns.median),
                 ratio_to_naive: None,
                 peak_blocks: blocks[position],
                 verified: args.verify,

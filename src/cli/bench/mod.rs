@@ -224,12 +224,8 @@ fn measure_one(
         .subjects
         .get(entrants.len())
         .and_then(|rows| rows.as_ref().ok());
-    // The least of it: what disturbed the rehearsal must not flatter anybody.
-    let overhead = |phase: usize| {
-        overhead
-            .and_then(|rows| rows[phase])
-            .map_or(0.0, |row| row.ns.min)
-    };
+    // The median of it, as `replay` does: what is taken from a median is one.
+    let overhead = |phase: usize| Some(overhead.and_then(|rows| rows[phase])?.ns.median);
     for (entrant, rows) in entrants.iter().zip(&outcome.subjects) {
         match rows {
             Err(panic) => skip(entrant.name, panic.to_string(), true),
@@ -244,7 +240,8 @@ fn measure_one(
                         threads: planned.threads,
                         contender: entrant.name,
                         unit: planned.unit,
-                        ns: row.ns.less(overhead(phase)),
+                        ns: overhead(phase).map_or(row.ns, |overhead| row.ns.less(overhead)),
+                        net_of_ns: overhead(phase),
                         ratio: BTreeMap::new(),
                         rmw_per_op: row.rmw_per_op.filter(|_| entrant.is_counted),
                         failed_claims_per_op: row

@@ -72,6 +72,9 @@ impl Report {
              is wall time by the operations of all threads. Pale bars are void: the machine gave \
              fewer than 0.9 processors a thread while they were measured.</p>",
         );
+        if let Some(net_of) = self.net_of() {
+            page.line(&format!("<p>{}</p>", escape(&net_of)));
+        }
         if machine.probe {
             page.line(
                 "<p><strong>This build counts accesses to shared memory: its times are too \

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::cli::measure::{Figures, Machine};
+use crate::cli::output::plural;
 
 mod html;
 mod json;
@@ -73,8 +74,12 @@ pub struct Row {
     pub contender: &'static str,
     /// What `ns` counts, as `ns/id`.
     pub unit: &'static str,
-    /// Nanoseconds an operation: wall time by the operations of all threads.
+    /// Nanoseconds an operation: wall time by the operations of all threads, less `net_of_ns`.
     pub ns: Figures,
+    /// What was taken from `ns`: the median of reading a trace's events without doing what they say. Only where
+    /// something was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub net_of_ns: Option<f64>,
     /// How many times as fast as each contender of the same cell: its median by this one's.
     pub ratio: BTreeMap<&'static str, f64>,
     /// Read-modify-writes an operation; only where they were counted.
@@ -215,6 +220,29 @@ impl Report {
         groups
     }
 
+    /// What the figures of some rows are net of, in a sentence: wall time is not all that they are.
+    fn net_of(&self) -> Option<String> {
+        let mut rows: Vec<(&str, usize, f64)> = Vec::new();
+        for row in &self.rows {
+            if let Some(net_of) = row.net_of_ns {
+                let what = (row.workload.as_str(), row.threads, net_of);
+                if !rows.contains(&what) {
+                    rows.push(what);
+                }
+            }
+        }
+        let each = rows.iter().map(|(workload, threads, net_of)| {
+            format!("{workload} on {} {net_of:.2}", plural(*threads, "thread"))
+        });
+        let each: Vec<String> = each.collect();
+        (!each.is_empty()).then(|| {
+            format!(
+                "Rows of traces are net of reading the events, nanoseconds an event: {}.",
+                each.join(", ")
+            )
+        })
+    }
+
     /// The row of one contender, if it has one.
     fn row(&self, section: Section, line: (&str, usize), contender: &str) -> Option<&Row> {
         self.rows.iter().find(|row| {
@@ -241,6 +269,7 @@ mod tests {
                 median,
                 max: median,
             },
+            net_of_ns: None,
             ratio: BTreeMap::new(),
             rmw_per_op: None,
             failed_claims_per_op: None,
@@ -260,6 +289,23 @@ mod tests {
         report.set_ratios();
         assert_eq!(report.rows[1].ratio, BTreeMap::from([("naive", 2.5)]));
         assert_eq!(report.rows[2].ratio, BTreeMap::new());
+    }
+
+    #[test]
+    fn what_a_row_is_net_of_is_said_in_all_three_faces() {
+        let mut report = Report::new(Machine::here());
+        report.rows = vec![row("naive", 1, 10.0), row("bitmask", 1, 4.0)];
+        let said = "net of reading the events";
+        assert!(!report.to_table().contains(said));
+        assert!(!report.to_html().unwrap().contains(said));
+        for row in &mut report.rows {
+            row.workload = "trace:node".into();
+            row.net_of_ns = Some(0.75);
+        }
+        assert!(report.to_table().contains("trace:node on 1 thread 0.75"));
+        assert!(report.to_table().contains(said));
+        assert!(report.to_html().unwrap().contains(said));
+        assert!(report.to_json().contains("\"net_of_ns\": 0.75"));
     }
 
     #[test]

@@ -66,6 +66,9 @@ impl Report {
             "\nMedian nanoseconds an operation (wall time by the operations of all threads); \
              × says how many times as fast as that reference the product is.\n",
         );
+        if let Some(net_of) = self.net_of() {
+            text += &format!("{net_of}\n");
+        }
         if self.rows.iter().any(|row| row.void) {
             text += "void: the machine gave fewer than 0.9 processors a thread; \
                      compare nothing with these rows.\n";

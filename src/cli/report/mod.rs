@@ -16,7 +16,8 @@ mod table;
 pub use plot::PlotError;
 
 /// What kind of thing a workload works on; contenders of different sections never meet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Section {
     /// Entity ids.
     Ids,
@@ -63,8 +64,7 @@ impl Section {
 /// One contender on one workload with a number of threads.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// What the workload works on.
-    #[serde(skip)]
+    /// What the workload works on: names of contenders occur in several sections.
     pub section: Section,
     /// The workload, with its phase where several are timed apart.
     pub workload: String,
@@ -99,7 +99,6 @@ pub struct Row {
 #[derive(Clone, Debug, Serialize)]
 pub struct Skipped {
     /// What the workload works on.
-    #[serde(skip)]
     pub section: Section,
     /// The row's name.
     pub workload: String,
@@ -340,12 +339,14 @@ mod tests {
                 "contender",
                 "ns",
                 "ratio",
+                "section",
                 "threads",
                 "unit",
                 "void",
                 "workload"
             ]
         );
+        assert_eq!(row["section"], "ids");
         assert_eq!(row["ns"]["median"], 4.0);
         assert_eq!(row["ratio"]["naive"], 2.5);
     }

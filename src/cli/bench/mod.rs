@@ -1,8 +1,6 @@
 //! `megachunk bench` and `megachunk ecs`: measure every allocator, or every entity component
 //! store, on every workload, side by side.
 
-use std::collections::BTreeMap;
-
 use super::CliError;
 use super::destination::{Destination, Screen, is_standard_stream};
 use super::measure::{Cell, Machine, Pool, Span, available_memory, caught, measure_cell};
@@ -242,13 +240,14 @@ fn measure_one(
                         unit: planned.unit,
                         ns: overhead(phase).map_or(row.ns, |overhead| row.ns.less(overhead)),
                         net_of_ns: overhead(phase),
-                        ratio: BTreeMap::new(),
+                        ratio: None,
                         rmw_per_op: row.rmw_per_op.filter(|_| entrant.is_counted),
                         failed_claims_per_op: row
                             .failed_claims_per_op
                             .filter(|_| entrant.is_counted),
                         memory_bytes: row.resident,
                         void: outcome.void,
+                        unsteady: false,
                     });
                 }
             }

@@ -72,6 +72,12 @@ impl Report {
              is wall time by the operations of all threads. Pale bars are void: the machine gave \
              fewer than 0.9 processors a thread while they were measured.</p>",
         );
+        if let Some(unsteady) = self.unsteady() {
+            page.line(&format!(
+                "<p>{} Bars of such ratios are pale, too.</p>",
+                escape(&unsteady)
+            ));
+        }
         if let Some(net_of) = self.net_of() {
             page.line(&format!("<p>{}</p>", escape(&net_of)));
         }
@@ -128,7 +134,7 @@ impl Report {
             .filter(|row| row.section == section && row.contender == section.product());
         let bars: Vec<_> = product
             .filter_map(|row| {
-                let ratio = *row.ratio.get(reference)?;
+                let ratio = row.ratio_to(reference)?;
                 Some(Bar {
                     label: label(&row.workload, row.threads),
                     figures: Figures {
@@ -137,7 +143,7 @@ impl Report {
                         max: ratio,
                     },
                     colour: 2,
-                    void: row.void,
+                    pale: self.is_unsteady(row, reference),
                 })
             })
             .collect();
@@ -197,8 +203,8 @@ impl Report {
                 figure(Some(row.ns.min)),
                 figure(Some(row.ns.median)),
                 figure(Some(row.ns.max)),
-                figure(row.ratio.get(naive).copied()),
-                figure(row.ratio.get(published).copied()),
+                self.ratio_text(row, naive).unwrap_or_default(),
+                self.ratio_text(row, published).unwrap_or_default(),
                 row.rmw_per_op
                     .map_or_else(String::new, |count| format!("{count:.3}")),
                 row.failed_claims_per_op
@@ -249,7 +255,7 @@ fn bar(row: &Row, contenders: &[&str]) -> Bar {
             .iter()
             .position(|name| *name == row.contender)
             .unwrap_or(0),
-        void: row.void,
+        pale: row.void,
     }
 }
 

@@ -80,8 +80,9 @@ pub struct Row {
     /// something was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub net_of_ns: Option<f64>,
-    /// How many times as fast as each contender of the same cell: its median by this one's.
-    pub ratio: BTreeMap<&'static str, f64>,
+    /// How many times as fast as each contender of the same cell: its median by this one's. `None` where the row is
+    /// void: nothing is to be compared with it.
+    pub ratio: Option<BTreeMap<&'static str, f64>>,
     /// Read-modify-writes an operation; only where they were counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rmw_per_op: Option<f64>,
@@ -93,6 +94,18 @@ pub struct Row {
     pub memory_bytes: Option<u64>,
     /// Whether the machine gave too few processors while it was measured.
     pub void: bool,
+    /// Whether the repetitions on one thread, which are never void, lie so far apart that ratios say little.
+    pub unsteady: bool,
+}
+
+/// How many times the least the median of repetitions on one thread may be before they are unsteady.
+const STEADY: f64 = 1.5;
+
+impl Row {
+    /// How many times as fast as `contender` it is, if that says anything.
+    fn ratio_to(&self, contender: &str) -> Option<f64> {
+        self.ratio.as_ref()?.get(contender).copied()
+    }
 }
 
 /// A contender that has no figure on a row, and why.
@@ -154,7 +167,7 @@ impl Report {
         }
     }
 
-    /// Compares the rows of each cell with each other; called once, when all are there.
+    /// Compares the rows of each cell with each other, and says which are unsteady; called once, when all are there.
     pub fn set_ratios(&mut self) {
         let medians: Vec<_> = self
             .rows
@@ -170,13 +183,17 @@ impl Report {
             })
             .collect();
         for row in &mut self.rows {
+            row.unsteady = row.threads == 1 && row.ns.median > STEADY * row.ns.min;
+            if row.void {
+                row.ratio = None;
+                continue;
+            }
             let peers = medians.iter().filter(|(section, workload, threads, ..)| {
                 (*section, workload, *threads) == (row.section, &row.workload, row.threads)
             });
-            row.ratio = peers
-                .filter(|(.., contender, _)| *contender != row.contender)
-                .map(|&(.., contender, median)| (contender, median / row.ns.median))
-                .collect();
+            let others = peers.filter(|(.., contender, _)| *contender != row.contender);
+            let ratios = others.map(|&(.., contender, median)| (contender, median / row.ns.median));
+            row.ratio = Some(ratios.collect());
         }
     }
 
@@ -242,6 +259,36 @@ impl Report {
         })
     }
 
+    /// How many times as fast as `reference` the contender of `row` is, as a table shows it: with `~` before it where
+    /// one of the two is unsteady. `None`: there is nothing to compare.
+    fn ratio_text(&self, row: &Row, reference: &str) -> Option<String> {
+        let ratio = row.ratio_to(reference)?;
+        let mark = if self.is_unsteady(row, reference) {
+            "~"
+        } else {
+            ""
+        };
+        Some(format!("{mark}{ratio:.2}"))
+    }
+
+    /// Whether `row` or that of `reference` beside it is unsteady.
+    fn is_unsteady(&self, row: &Row, reference: &str) -> bool {
+        let line = (row.workload.as_str(), row.threads);
+        let other = self.row(row.section, line, reference);
+        row.unsteady || other.is_some_and(|other| other.unsteady)
+    }
+
+    /// What the mark of [`ratio_text`](Self::ratio_text) means, if it is anywhere.
+    fn unsteady(&self) -> Option<String> {
+        let marked = self.rows.iter().any(|row| row.unsteady);
+        marked.then(|| {
+            format!(
+                "~: the median of one of the two is more than {STEADY} times its least repetition; \
+                 what disturbed it is in the ratio."
+            )
+        })
+    }
+
     /// The row of one contender, if it has one.
     fn row(&self, section: Section, line: (&str, usize), contender: &str) -> Option<&Row> {
         self.rows.iter().find(|row| {
@@ -269,11 +316,12 @@ mod tests {
                 max: median,
             },
             net_of_ns: None,
-            ratio: BTreeMap::new(),
+            ratio: None,
             rmw_per_op: None,
             failed_claims_per_op: None,
             memory_bytes: None,
             void: false,
+            unsteady: false,
         }
     }
 
@@ -286,8 +334,43 @@ mod tests {
             row("naive", 2, 99.0),
         ];
         report.set_ratios();
-        assert_eq!(report.rows[1].ratio, BTreeMap::from([("naive", 2.5)]));
-        assert_eq!(report.rows[2].ratio, BTreeMap::new());
+        assert_eq!(report.rows[1].ratio, Some(BTreeMap::from([("naive", 2.5)])));
+        assert_eq!(report.rows[2].ratio, Some(BTreeMap::new()));
+    }
+
+    #[test]
+    fn a_void_row_has_no_ratio_anywhere() {
+        let mut report = Report::new(Machine::here());
+        report.rows = vec![row("naive", 2, 10.0), row("bitmask", 2, 4.0)];
+        report.set_ratios();
+        assert!(report.to_table().contains("2.50"));
+        assert!(report.to_html().unwrap().contains("<td>2.50</td>"));
+        report.rows.iter_mut().for_each(|row| row.void = true);
+        report.set_ratios();
+        assert!(!report.to_table().contains("2.50"));
+        let page = report.to_html().unwrap();
+        assert!(!page.contains("<td>2.50</td>"));
+        assert_eq!(page.matches("<svg").count(), 1, "nobody against anybody");
+        let json: serde_json::Value = serde_json::from_str(&report.to_json()).unwrap();
+        assert_eq!(json["rows"][1]["ratio"], serde_json::Value::Null);
+    }
+
+    #[test]
+    fn a_ratio_on_one_thread_is_marked_where_repetitions_lie_far_apart() {
+        let mut report = Report::new(Machine::here());
+        report.rows = vec![row("naive", 1, 10.0), row("bitmask", 1, 4.0)];
+        report.set_ratios();
+        assert!(!report.to_table().contains('~'));
+        report.rows[0].ns.min = 6.0;
+        report.set_ratios();
+        assert!(report.rows[0].unsteady && !report.rows[1].unsteady);
+        assert!(report.to_table().contains("~2.50"));
+        assert!(report.to_table().contains("~: the median"));
+        assert!(report.to_html().unwrap().contains("<td>~2.50</td>"));
+        assert!(report.to_json().contains("\"unsteady\": true"));
+        report.rows.iter_mut().for_each(|row| row.threads = 2);
+        report.set_ratios();
+        assert!(!report.rows[0].unsteady, "threads get in each other's way");
     }
 
     #[test]
@@ -342,6 +425,7 @@ mod tests {
                 "section",
                 "threads",
                 "unit",
+                "unsteady",
                 "void",
                 "workload"
             ]

@@ -28,7 +28,7 @@ pub(super) struct Bar {
     /// The place of its contender, which chooses the colour.
     pub colour: usize,
     /// Whether it is drawn pale, because it says nothing.
-    pub void: bool,
+    pub pale: bool,
 }
 
 /// Pixels of a bar and the gap below it.
@@ -114,7 +114,7 @@ fn draw_bars<'a>(
     for (position, bar) in bars.iter().enumerate() {
         let middle = count - position as f64 - 0.5;
         let Figures { min, median, max } = bar.figures;
-        let colour = COLOURS[bar.colour % COLOURS.len()].mix(if bar.void { 0.3 } else { 1.0 });
+        let colour = COLOURS[bar.colour % COLOURS.len()].mix(if bar.pale { 0.3 } else { 1.0 });
         chart.draw_series([Rectangle::new(
             [(low, middle - 0.36), (median, middle + 0.36)],
             colour.filled(),

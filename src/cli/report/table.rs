@@ -47,8 +47,8 @@ impl Report {
             ];
             cells.extend(contenders.iter().map(|name| right(ns(row(name)))));
             cells.extend(section.references().map(|name| {
-                let ratio = product.and_then(|row| row.ratio.get(name));
-                right(ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}")))
+                let ratio = product.and_then(|row| self.ratio_text(row, name));
+                right(ratio.unwrap_or_else(|| "-".into()))
             }));
             if counted {
                 let count = product.and_then(|row| row.rmw_per_op);
@@ -72,6 +72,9 @@ impl Report {
         if self.rows.iter().any(|row| row.void) {
             text += "void: the machine gave fewer than 0.9 processors a thread; \
                      compare nothing with these rows.\n";
+        }
+        if let Some(unsteady) = self.unsteady() {
+            text += &format!("{unsteady}\n");
         }
         if self.machine.probe {
             text += "This build counts accesses to shared memory: its times are too long.\n";

@@ -28,12 +28,13 @@ impl Report {
     /// A plot could not be drawn.
     pub fn to_html(&self) -> Result<String, PlotError> {
         let mut page = Page(String::new());
+        let command = self.command();
         page.line("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">");
         page.line("<meta name=\"viewport\" content=\"width=device-width\">");
         page.line(&format!(
-            "<title>megachunk bench</title>\n<style>{STYLE}\n</style>\n</head>"
+            "<title>megachunk {command}</title>\n<style>{STYLE}\n</style>\n</head>"
         ));
-        page.line("<body>\n<h1>megachunk bench</h1>");
+        page.line(&format!("<body>\n<h1>megachunk {command}</h1>"));
         self.describe(&mut page);
         for section in Section::ALL {
             if self.rows.iter().any(|row| row.section == section) {
@@ -68,7 +69,8 @@ impl Report {
         page.line("</dl>");
         page.line(
             "<p>Bars are medians of interleaved repetitions in one process, whiskers go from the \
-             least to the most; the axes are logarithmic, shorter is better. An operation's time \
+             least to the most; the axes are logarithmic. Of times, shorter is better; of one \
+             contender against another, longer: how many times as fast. An operation's time \
              is wall time by the operations of all threads. Pale bars are void: the machine gave \
              fewer than 0.9 processors a thread while they were measured.</p>",
         );
@@ -191,9 +193,11 @@ impl Report {
     fn all_rows(&self, page: &mut Page) {
         page.line("<h2>All figures</h2>\n<table>\n<tr><th class=\"name\">workload</th>");
         page.line("<th>threads</th><th class=\"name\">contender</th><th>unit</th><th>min</th>");
-        page.line(
-            "<th>median</th><th>max</th><th>× naive or hecs</th><th>× published or limit</th>",
-        );
+        page.line(&format!(
+            "<th>median</th><th>max</th><th>× {}</th><th>× {}</th>",
+            self.reference_names(0),
+            self.reference_names(1)
+        ));
         page.line("<th>RMW</th><th>lost claims</th><th>MiB</th></tr>");
         for row in &self.rows {
             let [naive, published] = row.section.references();

@@ -197,6 +197,29 @@ impl Report {
         }
     }
 
+    /// The command whose report this is.
+    fn command(&self) -> &'static str {
+        let rows = self.rows.iter().map(|row| row.section);
+        let mut all = rows.chain(self.skipped.iter().map(|row| row.section));
+        match all.any(|section| section == Section::Worlds) {
+            true => "ecs",
+            false => "bench",
+        }
+    }
+
+    /// What the reference at a place of [`Section::references`] is called, in all sections that there are.
+    fn reference_names(&self, place: usize) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for section in Section::ALL {
+            let name = section.references()[place];
+            let is_there = self.rows.iter().any(|row| row.section == section);
+            if is_there && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(" or ")
+    }
+
     /// The contenders of `section`, in the order of their first rows.
     fn contenders(&self, section: Section) -> Vec<&'static str> {
         let rows = self.rows.iter().map(|row| (row.section, row.contender));
@@ -404,6 +427,24 @@ mod tests {
             page.matches("http").count(),
             page.matches(namespace).count()
         );
+    }
+
+    #[test]
+    fn the_page_names_its_command_and_the_references_of_its_sections() {
+        let mut report = Report::new(Machine::here());
+        report.rows = vec![row("naive", 1, 10.0)];
+        let page = report.to_html().unwrap();
+        assert!(page.contains("<title>megachunk bench</title>"));
+        assert!(page.contains("<th>× naive</th><th>× busy_block</th>"));
+        report.rows.push(row("naive", 1, 10.0));
+        report.rows[1].section = Section::Chunks;
+        let page = report.to_html().unwrap();
+        assert!(page.contains("<th>× naive</th><th>× busy_block or megachunk_dots</th>"));
+        report.rows = vec![row("hecs", 1, 10.0)];
+        report.rows[0].section = Section::Worlds;
+        let page = report.to_html().unwrap();
+        assert!(page.contains("<h1>megachunk ecs</h1>"));
+        assert!(page.contains("<th>× hecs</th><th>× limit</th>"));
     }
 
     #[test]

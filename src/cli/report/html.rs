@@ -83,6 +83,9 @@ impl Report {
         if let Some(net_of) = self.net_of() {
             page.line(&format!("<p>{}</p>", escape(&net_of)));
         }
+        if let Some(cold) = self.cold() {
+            page.line(&format!("<p>{}</p>", escape(cold)));
+        }
         if machine.probe {
             page.line(
                 "<p><strong>This build counts accesses to shared memory: its times are too \

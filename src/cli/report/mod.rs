@@ -312,6 +312,19 @@ impl Report {
         })
     }
 
+    /// What cold rows of worlds do not compare, if there are any.
+    fn cold(&self) -> Option<&'static str> {
+        let mut worlds = self
+            .rows
+            .iter()
+            .filter(|row| row.section == Section::Worlds);
+        worlds.any(|row| row.workload.ends_with("_cold")).then_some(
+            "Rows that end in cold: megachunk asks the system for huge pages. Where these are given on request only \
+             (`madvise`), the heap of all others has small ones, which cost more to touch first; with \
+             GLIBC_TUNABLES=glibc.malloc.hugetlb=1 in the environment, the heap of glibc asks, too.",
+        )
+    }
+
     /// The row of one contender, if it has one.
     fn row(&self, section: Section, line: (&str, usize), contender: &str) -> Option<&Row> {
         self.rows.iter().find(|row| {
@@ -411,6 +424,23 @@ mod tests {
         assert!(report.to_table().contains(said));
         assert!(report.to_html().unwrap().contains(said));
         assert!(report.to_json().contains("\"net_of_ns\": 0.75"));
+    }
+
+    #[test]
+    fn only_cold_rows_of_worlds_bring_the_word_about_huge_pages() {
+        let mut report = Report::new(Machine::here());
+        report.rows = vec![row("hecs", 1, 10.0)];
+        let said = "glibc.malloc.hugetlb=1";
+        for (section, workload, expected) in [
+            (Section::Worlds, "spawn_1m/batch_warm", false),
+            (Section::Worlds, "spawn_1m/batch_cold", true),
+            (Section::Ids, "spawn_1m/batch_cold", false),
+        ] {
+            report.rows[0].section = section;
+            report.rows[0].workload = workload.into();
+            assert_eq!(report.to_table().contains(said), expected, "{workload}");
+            assert_eq!(report.to_html().unwrap().contains(said), expected);
+        }
     }
 
     #[test]

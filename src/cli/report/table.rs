@@ -76,6 +76,9 @@ impl Report {
         if let Some(unsteady) = self.unsteady() {
             text += &format!("{unsteady}\n");
         }
+        if let Some(cold) = self.cold() {
+            text += &format!("{cold}\n");
+        }
         if self.machine.probe {
             text += "This build counts accesses to shared memory: its times are too long.\n";
         }

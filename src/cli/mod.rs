@@ -47,6 +47,7 @@ enum Command {
     /// ecs`; without them the world is measured against hand-written loops. All do equal work in one process, in turn;
     /// each figure is the median of the repetitions. Ends in a table and a report.
     #[command(
+        mut_arg("quick", |arg| arg.help("Measure less often and for less long, and leave `iterate_10m` out: minutes, with the other stores")),
         mut_arg("filter", |arg| arg.help("Only the rows whose name matches this regular expression, as `simple_iter` or `^despawn`")),
         mut_arg("contenders", |arg| arg.help("Only these contenders, as `megachunk,limit`")),
         mut_arg("trace", |arg| arg.hide(true)),

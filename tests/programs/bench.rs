@@ -173,6 +173,9 @@ fn worlds_have_a_table_of_their_own() {
     assert!(contenders.contains("limit"));
     let output = megachunk(&folder, &["bench", "--list"]);
     assert!(!text(&output.stdout).contains("simple_insert"));
+    let help = megachunk(&folder, &["ecs", "--help"]);
+    let help = text(&help.stdout);
+    assert!(help.contains("leave `iterate_10m` out") && !help.contains("40 seconds"));
     let output = megachunk(&folder, &["ecs", "--contenders", "naive"]);
     assert!(text(&output.stderr).contains("there is no `naive`"));
 }

@@ -77,14 +77,14 @@ impl Report {
         if let Some(unsteady) = self.unsteady() {
             page.line(&format!(
                 "<p>{} Bars of such ratios are pale, too.</p>",
-                escape(&unsteady)
+                escaped(&unsteady)
             ));
         }
         if let Some(net_of) = self.net_of() {
-            page.line(&format!("<p>{}</p>", escape(&net_of)));
+            page.line(&format!("<p>{}</p>", escaped(&net_of)));
         }
         if let Some(cold) = self.cold() {
-            page.line(&format!("<p>{}</p>", escape(cold)));
+            page.line(&format!("<p>{}</p>", escaped(cold)));
         }
         if machine.probe {
             page.line(

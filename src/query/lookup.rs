@@ -92,23 +92,23 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     ///
     /// # Errors
     /// The handle is refused; [`WorldError::Missing`] if the query does not see the entity.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, entity: Entity) -> Result<D::Item<'_>, WorldError>
     where
         D: ReadOnly,
     {
         // SAFETY: the query only reads, as does whoever has borrowed the world too.
-        unsafe { self.lend(entity, self.finder.find(entity)) }
+        unsafe { self.lend(entity) }
     }
 
     /// Lends the data of one entity, if the query sees it. O(1).
     ///
     /// # Errors
     /// As for [`get`](Self::get).
-    #[inline]
+    #[inline(always)]
     pub fn get_mut(&mut self, entity: Entity) -> Result<D::Item<'_>, WorldError> {
         // SAFETY: `&mut self` lends nothing else, and the world is borrowed for `self`.
-        unsafe { self.lend(entity, self.finder.find(entity)) }
+        unsafe { self.lend(entity) }
     }
 
     /// Lends the data of each of `entities` in turn, or says why not, in the order of the slice. Faster than one
@@ -163,17 +163,11 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
                     let item = unsafe { D::item(fetch.assume_init(), 0) };
                     each(position + lane, Ok(item));
                 } else {
-                    each(position + lane, self.ask(entity));
+                    // SAFETY: as in `get_mut`.
+                    each(position + lane, unsafe { self.lend_asked(entity) });
                 }
             }
         }
-    }
-
-    /// Lends the data of an entity about which something is to be asked, or says why not.
-    #[inline(never)]
-    fn ask(&mut self, entity: Entity) -> Result<D::Item<'_>, WorldError> {
-        // SAFETY: as in `get_mut`.
-        unsafe { self.lend(entity, self.finder.find(entity)) }
     }
 
     /// Where a row's data lie, if nothing has to be asked first. Notes what is lent for writing.
@@ -191,35 +185,41 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
         Some(D::skip(D::fetch(plain.data, view), row.row as usize))
     }
 
-    /// Lends the data of one entity that was looked for, if the query sees it.
+    /// Lends the data of one entity, if the query sees it.
     ///
     /// # Safety
-    /// Nobody has what is lent in a way that conflicts; the entity was looked for in this world.
+    /// Nobody has what is lent in a way that conflicts.
     #[inline(always)]
-    unsafe fn lend<'a>(
-        &self,
-        entity: Entity,
-        found: Option<(u32, Row)>,
-    ) -> Result<D::Item<'a>, WorldError>
+    unsafe fn lend<'a>(&self, entity: Entity) -> Result<D::Item<'a>, WorldError>
     where
         'q: 'a,
     {
-        if let Some((archetype, row)) = found
+        // Else something is to be asked of each.
+        if F::SEES_ALL
+            && let Some((archetype, row)) = self.finder.find(entity)
             && let Some(fetch) = self.fetch(archetype, row)
         {
             // SAFETY: a row of the chunk; for the rest the caller's.
             return Ok(unsafe { D::item(fetch, 0) });
         }
         // SAFETY: the caller's.
-        unsafe {
-            lend(
-                self.world,
-                self.matches,
-                (self.since, self.version),
-                entity,
-                found,
-            )
-        }
+        unsafe { self.lend_asked(entity) }
+    }
+
+    /// [`lend`](Self::lend) where something is to be asked first, or the entity is not seen. Out of the way, and it looks
+    /// for the entity anew: where the memory is waited for, a processor goes ahead by as many calls as it has room for
+    /// their instructions.
+    ///
+    /// # Safety
+    /// As for [`lend`](Self::lend).
+    #[inline(never)]
+    unsafe fn lend_asked<'a>(&self, entity: Entity) -> Result<D::Item<'a>, WorldError>
+    where
+        'q: 'a,
+    {
+        let (found, versions) = (self.finder.find(entity), (self.since, self.version));
+        // SAFETY: the caller's; looked for just now.
+        unsafe { lend(self.world, self.matches, versions, entity, found) }
     }
 }
 

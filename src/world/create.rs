@@ -154,17 +154,24 @@ impl World {
     #[cold]
     #[inline(never)]
     fn create_with_values<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {
-        self.placing_values(bundle, |world, archetype, group| {
-            let row = world.room(archetype, group)?;
-            let run = world.archetypes[archetype as usize].chunks[row.chunk as usize].run;
-            match world.universe.create_in(run, row.row) {
-                Ok(entity) => Ok((entity, row)),
-                Err(full) => {
-                    world.abandon(archetype, row.chunk);
-                    Err(full.into())
-                }
+        self.placing_values(bundle, Self::create_row)
+    }
+
+    /// A new entity in an empty row of a group.
+    pub(super) fn create_row(
+        &mut self,
+        archetype: u32,
+        group: u32,
+    ) -> Result<(Entity, Row), WorldError> {
+        let row = self.room(archetype, group)?;
+        let run = self.archetypes[archetype as usize].chunks[row.chunk as usize].run;
+        match self.universe.create_in(run, row.row) {
+            Ok(entity) => Ok((entity, row)),
+            Err(full) => {
+                self.abandon(archetype, row.chunk);
+                Err(full.into())
             }
-        })
+        }
     }
 
     /// Lets an empty chunk of a group go that nothing came into after all.

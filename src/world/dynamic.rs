@@ -44,17 +44,7 @@ impl World {
     /// As for [`create`](Self::create); [`FragmentError::Elsewhere`] for a value of another universe. The
     /// bundle is dropped then.
     pub fn create_dynamic(&mut self, bundle: DynamicBundle) -> Result<Entity, WorldError> {
-        self.placing(bundle, |world, archetype, group| {
-            let row = world.room(archetype, group)?;
-            let run = world.archetypes[archetype as usize].chunks[row.chunk as usize].run;
-            match world.universe.create_in(run, row.row) {
-                Ok(entity) => Ok((entity, row)),
-                Err(full) => {
-                    world.abandon(archetype, row.chunk);
-                    Err(full.into())
-                }
-            }
-        })
+        self.placing(bundle, World::create_row)
     }
 
     /// Gives a reserved entity values whose types are known at run time only.

@@ -12,6 +12,7 @@ mod dynamic;
 mod features;
 mod life;
 mod moves;
+mod names;
 mod rows;
 mod snapshots;
 mod whole_chunks;

@@ -1,0 +1,79 @@
+//! Names of reserved entities, where several worlds know them.
+
+use std::sync::Arc;
+
+use megachunk::prelude::*;
+
+#[test]
+fn what_a_world_called_a_reserved_entity_that_another_built_does_not_come_back() {
+    type Way = fn(&mut World, &mut World, Entity);
+    let ways: [Way; 4] = [
+        |sea, land, fish| sea.move_to(land, fish).unwrap(),
+        |sea, land, fish| assert!(sea.move_slice_to(land, &[fish]).unwrap().is_clean()),
+        |sea, land, _| assert_eq!(sea.move_all_to(land).unwrap(), 1),
+        |sea, land, _| _ = sea.matching::<()>().unwrap().move_to(land).unwrap(),
+    ];
+    for way in ways {
+        for named in [None, Some("new")] {
+            let universe = Arc::new(Universe::new());
+            let [mut land, mut sea] = [(); 2].map(|()| World::of(&universe).unwrap());
+            let fish = land.reserve().unwrap();
+            land.set_name(fish, "old").unwrap();
+            sea.build(fish, (1_u8,)).unwrap();
+            assert_eq!(sea.name(fish).unwrap(), None);
+            if let Some(name) = named {
+                sea.set_name(fish, name).unwrap();
+            }
+            way(&mut sea, &mut land, fish);
+            assert_eq!(land.name(fish).unwrap(), named);
+            assert_eq!(land.find_by_name("old"), None);
+            universe.check([&land, &sea]).unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_a_world_calls_a_reserved_entity_goes_to_no_other_that_has_built_it() {
+    type Way = fn(&mut World, &mut World, [Entity; 2]);
+    let ways: [(&str, Way); 6] = [
+        ("refused", |land, sea, [_, fish]| {
+            let refused = land.move_to(sea, fish);
+            assert!(matches!(refused, Err(WorldError::Elsewhere { .. })));
+        }),
+        ("slice, refused", |land, sea, [ant, fish]| {
+            assert_eq!(land.move_slice_to(sea, &[fish, ant, fish]).unwrap().done, 1);
+        }),
+        ("slice", |land, sea, [ant, _]| {
+            assert!(land.move_slice_to(sea, &[ant]).unwrap().is_clean());
+        }),
+        ("all", |land, sea, _| {
+            assert_eq!(land.move_all_to(sea).unwrap(), 1);
+        }),
+        ("archetype", |land, sea, _| {
+            assert_eq!(land.move_archetype_to::<(u8,)>(sea).unwrap(), 1);
+        }),
+        ("matching", |land, sea, _| {
+            assert_eq!(land.matching::<()>().unwrap().move_to(sea).unwrap(), 1);
+        }),
+    ];
+    for (way_name, way) in ways {
+        for named in [None, Some("new")] {
+            let universe = Arc::new(Universe::new());
+            let [mut land, mut sea] = [(); 2].map(|()| World::of(&universe).unwrap());
+            let ant = land.create((3_u8,)).unwrap();
+            land.set_name(ant, "ant").unwrap();
+            let fish = land.reserve().unwrap();
+            land.set_name(fish, "old").unwrap();
+            sea.build(fish, (1_u8,)).unwrap();
+            if let Some(name) = named {
+                sea.set_name(fish, name).unwrap();
+            }
+            way(&mut land, &mut sea, [ant, fish]);
+            assert_eq!(sea.name(fish).unwrap(), named, "{way_name}");
+            if sea.is_built(ant) {
+                assert_eq!(sea.name(ant).unwrap(), Some("ant"), "{way_name}");
+            }
+            universe.check([&land, &sea]).unwrap();
+        }
+    }
+}

@@ -4,8 +4,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 thread_local! {
     /// Drops on this thread until one panics; 0: none does; negative: each, unless another panic is under way;
@@ -44,6 +44,10 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
+/// One test at a time asks what it holds: the program keeps the memory of one universe that is gone for the next, and a
+/// test that takes what another left, or leaves what it made, would hold less, or more.
+static ASKING: Mutex<()> = Mutex::new(());
+
 /// Does `work` again and again, until this thread holds as much on the heap afterwards as before: what is made once, for
 /// a thread or the program, is made at some time.
 ///
@@ -51,6 +55,8 @@ static COUNTING: Counting = Counting;
 /// If it holds more each time.
 #[track_caller]
 pub(crate) fn holds_nothing(mut work: impl FnMut()) {
+    // A test that has failed has told so itself.
+    let _alone = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut more = 0;
     for _ in 0..10 {
         let before = HELD.get();

@@ -94,6 +94,13 @@ impl Finder<'_> {
         self.places.expect(entity);
     }
 
+    /// The bits of an entity's place, in this world or anywhere else, [turned](Place::TURN); more than a place has if it
+    /// does not live. What has no place, or is being destroyed, is in the last chunk.
+    #[inline(always)]
+    pub(crate) fn turned(self, entity: Entity) -> u64 {
+        self.places.turned(entity)
+    }
+
     /// The place of an entity, in this world or anywhere else; `None` if it does not live. What has no place, or is
     /// being destroyed, is at one whose row no chunk has.
     #[inline(always)]

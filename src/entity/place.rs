@@ -25,6 +25,13 @@ impl Place {
     /// last chunk; no chunk has so many rows.)
     pub const ROWS: u32 = (1 << 12) - 1;
 
+    /// Of a place's bits the lowest: they are the row.
+    pub(crate) const ROW_BITS: u32 = 12;
+    /// What turns the numbers of chunks by half, as an exclusive or: those that are taken first, chunks by themselves from
+    /// the first on and runs of several from the last one, are neighbours then.
+    #[cfg(not(loom))]
+    pub(crate) const TURN: u32 = 1 << 31;
+
     /// Where an entity lies that had no place and is being destroyed: so nobody can build it any more.
     pub(crate) const LEAVING: Self = Self((Self::CHUNKS - 1) << 12 | (Self::ROWS - 1));
 

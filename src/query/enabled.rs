@@ -6,6 +6,7 @@ use core::marker::PhantomData;
 
 use crate::archetype::{Chunk, Cursor, Lists, Walk};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
+use crate::query::data::never_kept;
 use crate::query::masks::enabled_word;
 use crate::query::{ChunkView, QueryData, QueryError, Requirements};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -183,6 +184,7 @@ unsafe impl<T: Fragment> QueryData for Enabled<T> {
     type Cursors<'a> = SwitchCursor<'a>;
     type Columns = FragmentId;
     type Fetch<'w> = Bits<'w>;
+    never_kept!();
 
     fn require(
         registry: &FragmentRegistry,

@@ -5,13 +5,15 @@ use core::mem::MaybeUninit;
 
 use crate::archetype::{Archetype, Finder, Row};
 use crate::entity::Entity;
+use crate::query::chunk_table::{ChunkTable, KnownChunks};
 use crate::query::masks::masked;
 use crate::query::matches::Match;
 use crate::query::{ChunkView, QueryData, QueryFilter, ReadOnly};
 use crate::world::{Lack, World, WorldError};
 
 /// A query on a world, for random access: from [`Query::lookup`](crate::query::Query::lookup). Where
-/// the fragments lie is found for every archetype that matches, once; then O(1) an entity.
+/// the fragments lie is found for every archetype that matches, once, and for its chunks too where nothing is written;
+/// then O(1) an entity.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -33,7 +35,9 @@ use crate::world::{Lack, World, WorldError};
 #[must_use = "nothing is looked up until a handle is named"]
 pub struct QueryLookup<'q, D: QueryData, F: QueryFilter = ()> {
     finder: Finder<'q>,
-    /// For each archetype what it takes to lend a row, where nothing has to be asked first.
+    /// Where what is only read lies, where nothing has to be asked first. Empty if it was not made.
+    table: KnownChunks<'q, D>,
+    /// Where there is no table: for each archetype what it takes to lend a row, where nothing has to be asked first.
     plain: Vec<Option<Plain<'q, D>>>,
     matches: &'q [Match<D, F>],
     world: &'q World,
@@ -64,21 +68,43 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     pub(super) fn new(
         world: &'q World,
         matches: &'q [Match<D, F>],
+        table: Option<&'q mut ChunkTable<D>>,
         since: u32,
         version: u32,
     ) -> Self {
-        let last = matches.last().map_or(0, |known| known.archetype + 1);
-        let mut plain: Vec<Option<Plain<'q, D>>> = (0..last).map(|_| None).collect();
-        for known in matches {
-            if F::SEES_ALL && known.masks().is_none() {
-                plain[known.archetype as usize] = Some(Plain {
-                    archetype: &world.archetypes[known.archetype as usize],
-                    data: known.data,
-                });
+        let seen = |known: &&Match<D, F>| F::SEES_ALL && known.masks().is_none();
+        let seen = matches.iter().filter(seen).map(|known| Plain {
+            archetype: &world.archetypes[known.archetype as usize],
+            data: known.data,
+        });
+        let table = match table {
+            None => KnownChunks::none(),
+            Some(table) => {
+                let archetypes = seen.clone().map(|plain| (plain.archetype, plain.data));
+                table.fill(archetypes, |columns, archetype, chunk| {
+                    let view = ChunkView {
+                        world,
+                        archetype,
+                        chunk,
+                        version,
+                        since,
+                    };
+                    D::place(columns, view)
+                })
+            }
+        };
+        let mut plain = Vec::new();
+        if table.is_empty() {
+            let last = matches.last().map_or(0, |known| known.archetype + 1);
+            plain.resize_with(last as usize, || None);
+            for known in seen {
+                let number = known.archetype.number as usize;
+                plain[number] = Some(known);
             }
         }
         Self {
             finder: world.finder(),
+            table,
             plain,
             matches,
             world,
@@ -148,9 +174,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
                 if let Some(&later) = ahead.next() {
                     self.finder.expect(later);
                 }
-                if let Some((archetype, row)) = self.finder.find(entity)
-                    && let Some(fetch) = self.fetch(archetype, row)
-                {
+                if let Some(fetch) = self.find(entity) {
                     D::expect(fetch);
                     found.write(fetch);
                     seen |= 1 << lane;
@@ -168,6 +192,17 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
                 }
             }
         }
+    }
+
+    /// Where an entity's data lie, if nothing has to be asked first. Notes what is lent for writing.
+    #[inline(always)]
+    fn find(&self, entity: Entity) -> Option<D::Fetch<'q>> {
+        if !self.table.is_empty() {
+            let (fetch, row) = self.table.find(self.finder, entity)?;
+            return Some(D::skip(fetch, row));
+        }
+        let (archetype, row) = self.finder.find(entity)?;
+        self.fetch(archetype, row)
     }
 
     /// Where a row's data lie, if nothing has to be asked first. Notes what is lent for writing.
@@ -194,12 +229,16 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     where
         'q: 'a,
     {
-        // Else something is to be asked of each.
-        if F::SEES_ALL
+        if !self.table.is_empty() {
+            if let Some((fetch, row)) = self.table.find(self.finder, entity) {
+                // SAFETY: a row of the chunk; for the rest the caller's.
+                return Ok(unsafe { D::item(fetch, row) });
+            }
+        } else if F::SEES_ALL
             && let Some((archetype, row)) = self.finder.find(entity)
             && let Some(fetch) = self.fetch(archetype, row)
         {
-            // SAFETY: a row of the chunk; for the rest the caller's.
+            // SAFETY: as above.
             return Ok(unsafe { D::item(fetch, 0) });
         }
         // SAFETY: the caller's.
@@ -282,14 +321,4 @@ fn short(name: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::short;
-
-    #[test]
-    fn names_of_types_are_told_without_modules() {
-        let name =
-            "(&mut a::b_1::Position, core::option::Option<&alloc::string::String>, [u8; 4], ())";
-        let told = "(&mut Position, Option<&String>, [u8; 4], ())";
-        assert_eq!(short(name), told);
-    }
-}
+mod tests;

@@ -10,6 +10,7 @@
 //! an error when it is built, and a run borrows the whole world.
 
 mod change;
+mod chunk_table;
 mod collection;
 mod data;
 mod dynamic;

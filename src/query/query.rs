@@ -5,6 +5,7 @@ use core::mem::MaybeUninit;
 
 use crate::archetype::{Cursor, Having, Lists, STRETCH, Walk};
 use crate::entity::Entity;
+use crate::query::chunk_table::ChunkTable;
 use crate::query::lookup::lend;
 use crate::query::matches::{Match, MatchList};
 use crate::query::run::{QueryRun, Scope};
@@ -54,6 +55,8 @@ pub struct Query<D: QueryData, F: QueryFilter = (), R: QueryResources = ()> {
     since: u64,
     /// The moment at which it ran before that.
     before: u64,
+    /// For random access.
+    table: ChunkTable<D>,
     resources: PhantomData<fn() -> R>,
 }
 
@@ -164,6 +167,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
             world: world.identity(),
             since: world.long_ago(),
             before: world.long_ago(),
+            table: ChunkTable::new(),
             resources: PhantomData,
         })
     }
@@ -403,7 +407,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     }
 
     /// The query on a world, for random access: to look entities up by their handles, many of them. O(archetypes
-    /// that match).
+    /// that match); where nothing is written, and up to 2 GiB of chunks, O(their chunks): some two thousandths of what
+    /// it takes to walk them. For one entity: [`peek`](Self::peek).
     ///
     /// # Panics
     /// As for [`on`](Self::on).
@@ -434,19 +439,26 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     ) -> QueryLookup<'q, D, F> {
         self.update(world);
         let since = self.begin_at(world, version);
-        QueryLookup::new(world, &self.matches, since, version)
+        self.lookup_since(world, since, version)
     }
 
     #[inline]
     fn lookup_in<'q>(&'q mut self, world: &'q World) -> QueryLookup<'q, D, F> {
         self.update(world);
         let version = world.version();
-        QueryLookup::new(
-            world,
-            &self.matches,
-            world.since(self.since, version),
-            version,
-        )
+        let since = world.since(self.since, version);
+        self.lookup_since(world, since, version)
+    }
+
+    fn lookup_since<'q>(
+        &'q mut self,
+        world: &'q World,
+        since: u32,
+        version: u32,
+    ) -> QueryLookup<'q, D, F> {
+        let reads = self.requirements.only_reads();
+        let table = reads.then_some(&mut self.table);
+        QueryLookup::new(world, &self.matches, table, since, version)
     }
 
     /// Lends the data of one entity, if the query sees it.

@@ -46,6 +46,19 @@ impl Places<'_> {
         crate::memory::prefetch(self.slots.as_ptr().wrapping_add(index));
     }
 
+    /// The bits of the place where an entity lies, or of [`Place::NOWHERE`], [turned](Place::TURN); more than a place has
+    /// if it does not live. Wait-free, one load. Says as much as [`of`](Self::of), in fewer instructions that wait for it.
+    #[inline(always)]
+    pub(crate) fn turned(self, entity: Entity) -> u64 {
+        if entity.index() as usize >= EntityIndex::CAPACITY {
+            return u64::MAX;
+        }
+        // SAFETY: just checked; the index lives as long as `self` is borrowed from it.
+        let slot = unsafe { self.slots.add(entity.index() as usize).as_ref() };
+        // Ordering: Relaxed, as in `of`.
+        slot::turned_place(slot.load(Ordering::Relaxed), entity)
+    }
+
     /// Where an entity lies; `None` if it does not live, [`Place::NOWHERE`] if it has no place. Wait-free, one load.
     ///
     /// Says nothing about what was written before the entity came there, unless it lies in the world that the

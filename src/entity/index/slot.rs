@@ -39,6 +39,15 @@ pub(crate) const fn place_or_nowhere(word: u64) -> Place {
     Place::decode_any(word as u32)
 }
 
+/// The bits of the place in a slot word, or of [`Place::NOWHERE`], [turned](Place::TURN); more than a place has if the
+/// word's version is not that of a handle.
+#[inline(always)]
+#[cfg(not(loom))]
+pub(crate) const fn turned_place(word: u64, entity: Entity) -> u64 {
+    // What the word is compared with does not wait for it.
+    word ^ ((entity.to_bits() | u32::MAX as u64) ^ Place::TURN as u64)
+}
+
 /// A slot word.
 #[inline(always)]
 pub(crate) const fn pack(version: u32, place: Option<Place>) -> u64 {
@@ -96,6 +105,27 @@ mod tests {
             }
         }
         assert_eq!(entity(next(0), 7), Entity::from_parts(7, 1));
+    }
+
+    #[test]
+    #[cfg(not(loom))]
+    fn a_turned_place_is_that_of_the_handles_entity_or_more_than_a_place() {
+        let entity = |version| Entity::from_parts(7, version);
+        for version in [1, 3, LAST_VERSION] {
+            for chunk in [0, 1, Place::CHUNKS / 2, Place::CHUNKS - 1] {
+                let word = pack(version, Place::new(chunk, 11));
+                let expected = (chunk << Place::ROW_BITS | 11) ^ Place::TURN;
+                assert_eq!(turned_place(word, entity(version)), expected.into());
+                for other in [1, 3, 5, LAST_VERSION - 2, LAST_VERSION] {
+                    if other != version {
+                        assert!(turned_place(word, entity(other)) > u32::MAX.into());
+                    }
+                    assert!(turned_place(dead(other), entity(version)) > u32::MAX.into());
+                }
+            }
+            let nowhere = turned_place(pack(version, None), entity(version));
+            assert_eq!(nowhere, u64::from(u32::MAX ^ Place::TURN));
+        }
     }
 
     #[test]

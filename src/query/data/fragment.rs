@@ -1,9 +1,13 @@
 //! `&T` and `&mut T`: a fragment that must be there.
 
+use core::ptr;
+
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
 use crate::memory;
-use crate::query::data::{At, QueryData, ReadOnly, array, at, prefetch, row_of, touch};
+use crate::query::data::{
+    At, QueryData, ReadOnly, array, at, kept_as_address, never_kept, prefetch, row_of, touch,
+};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 // SAFETY: asks to read the fragment, and lends it to be read.
@@ -14,6 +18,7 @@ unsafe impl<T: Fragment> QueryData for &T {
     type Cursors<'a> = Cursor<'a>;
     type Columns = u32;
     type Fetch<'w> = *const T;
+    kept_as_address!(T);
 
     fn require(
         registry: &FragmentRegistry,
@@ -82,6 +87,7 @@ unsafe impl<T: Fragment> QueryData for &mut T {
     type Cursors<'a> = Cursor<'a>;
     type Columns = At;
     type Fetch<'w> = *mut T;
+    never_kept!();
 
     fn require(
         registry: &FragmentRegistry,

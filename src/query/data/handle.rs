@@ -1,9 +1,11 @@
 //! `Entity`: the handles themselves.
 
+use core::ptr;
+
 use crate::archetype::Lists;
 use crate::entity::Entity;
 use crate::fragment::FragmentRegistry;
-use crate::query::data::{QueryData, ReadOnly};
+use crate::query::data::{QueryData, ReadOnly, kept_as_address};
 use crate::query::{ChunkView, QueryError, Requirements};
 
 // SAFETY: lends handles, which change only through `&mut` of the world.
@@ -14,6 +16,7 @@ unsafe impl QueryData for Entity {
     type Cursors<'a> = ();
     type Columns = ();
     type Fetch<'w> = *const Entity;
+    kept_as_address!(Entity);
 
     fn require(_: &FragmentRegistry, requirements: &mut Requirements) -> Result<(), QueryError> {
         requirements.every();

@@ -21,6 +21,18 @@ unsafe impl<T: Fragment> QueryData for Has<T> {
     type Cursors<'a> = Cursor<'a>;
     type Columns = bool;
     type Fetch<'w> = bool;
+    type Kept = Option<bool>;
+    const NOTHING: Self::Kept = None;
+
+    #[inline(always)]
+    fn keep(has: Self::Fetch<'_>) -> Self::Kept {
+        Some(has)
+    }
+
+    #[inline(always)]
+    unsafe fn kept<'w>(kept: Self::Kept) -> Option<Self::Fetch<'w>> {
+        kept
+    }
 
     fn require(
         registry: &FragmentRegistry,

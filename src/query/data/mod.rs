@@ -51,6 +51,13 @@ pub unsafe trait QueryData {
     /// Where they lie in a chunk.
     #[doc(hidden)]
     type Fetch<'w>: Copy;
+    /// The same, or nothing, as a table of many keeps it: in as few words as can be. (`()` where something is written,
+    /// which is kept in no table.)
+    #[doc(hidden)]
+    type Kept: Copy;
+    /// Nothing.
+    #[doc(hidden)]
+    const NOTHING: Self::Kept;
 
     /// Says what is lent.
     ///
@@ -116,6 +123,17 @@ pub unsafe trait QueryData {
         let _ = fetch;
     }
 
+    /// Keeps it.
+    #[doc(hidden)]
+    fn keep(fetch: Self::Fetch<'_>) -> Self::Kept;
+
+    /// What was kept, if anything was.
+    ///
+    /// # Safety
+    /// It lies there as long as this is lent.
+    #[doc(hidden)]
+    unsafe fn kept<'w>(kept: Self::Kept) -> Option<Self::Fetch<'w>>;
+
     /// The same from row `rows` on.
     #[doc(hidden)]
     fn skip<'w>(fetch: Self::Fetch<'w>, rows: usize) -> Self::Fetch<'w>;
@@ -160,6 +178,42 @@ pub unsafe trait QueryData {
 /// # Safety
 /// No access for writing.
 pub unsafe trait ReadOnly: QueryData {}
+
+/// What is said of query data that writes: it is kept in no table.
+macro_rules! never_kept {
+    () => {
+        type Kept = ();
+        const NOTHING: () = ();
+
+        #[inline(always)]
+        fn keep(_: Self::Fetch<'_>) {}
+
+        #[inline(always)]
+        unsafe fn kept<'w>((): ()) -> Option<Self::Fetch<'w>> {
+            None
+        }
+    };
+}
+pub(super) use never_kept;
+
+/// What is said of query data that is found by one address.
+macro_rules! kept_as_address {
+    ($of:ty) => {
+        type Kept = *const $of;
+        const NOTHING: *const $of = ptr::null();
+
+        #[inline(always)]
+        fn keep(fetch: Self::Fetch<'_>) -> *const $of {
+            fetch
+        }
+
+        #[inline(always)]
+        unsafe fn kept<'w>(kept: *const $of) -> Option<Self::Fetch<'w>> {
+            (!kept.is_null()).then_some(kept)
+        }
+    };
+}
+pub(super) use kept_as_address;
 
 /// The array of `T` in a chunk, or one address where all values of size zero are.
 #[inline(always)]

@@ -2,7 +2,7 @@
 
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
-use crate::query::data::{ABSENT, At, QueryData, ReadOnly, anywhere, array, touch};
+use crate::query::data::{ABSENT, At, QueryData, ReadOnly, anywhere, array, never_kept, touch};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 // SAFETY: may read the fragment, and lends it to be read.
@@ -13,6 +13,18 @@ unsafe impl<T: Fragment> QueryData for Option<&T> {
     type Cursors<'a> = Cursor<'a>;
     type Columns = At;
     type Fetch<'w> = Option<*const T>;
+    type Kept = Option<Option<*const T>>;
+    const NOTHING: Self::Kept = None;
+
+    #[inline(always)]
+    fn keep(array: Self::Fetch<'_>) -> Self::Kept {
+        Some(array)
+    }
+
+    #[inline(always)]
+    unsafe fn kept<'w>(kept: Self::Kept) -> Option<Self::Fetch<'w>> {
+        kept
+    }
 
     fn require(
         registry: &FragmentRegistry,
@@ -71,6 +83,7 @@ unsafe impl<T: Fragment> QueryData for Option<&mut T> {
     type Cursors<'a> = Cursor<'a>;
     type Columns = At;
     type Fetch<'w> = Option<*mut T>;
+    never_kept!();
 
     fn require(
         registry: &FragmentRegistry,

@@ -1,5 +1,7 @@
 //! `Shared`, `ConstShared`, `PerChunk`: values that all entities of a chunk have in common.
 
+use core::ptr;
+
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{
     ConstShared, Fragment, FragmentId, FragmentRegistry, PerChunk, Shared, SharedFragment,
@@ -18,6 +20,19 @@ macro_rules! shared {
             type Cursors<'a> = Cursor<'a>;
             type Columns = InCommon;
             type Fetch<'w> = &'w T;
+            type Kept = *const T;
+            const NOTHING: *const T = ptr::null();
+
+            #[inline(always)]
+            fn keep(value: Self::Fetch<'_>) -> *const T {
+                value
+            }
+
+            #[inline(always)]
+            unsafe fn kept<'w>(kept: *const T) -> Option<Self::Fetch<'w>> {
+                // SAFETY: null, or kept of a value; for how long is the caller's.
+                unsafe { kept.as_ref() }
+            }
 
             fn require(
                 registry: &FragmentRegistry,
@@ -79,6 +94,19 @@ unsafe impl<T: Fragment + Clone> QueryData for PerChunk<T> {
     type Cursors<'a> = Cursor<'a>;
     type Columns = InCommon;
     type Fetch<'w> = &'w T;
+    type Kept = *const T;
+    const NOTHING: *const T = ptr::null();
+
+    #[inline(always)]
+    fn keep(value: Self::Fetch<'_>) -> *const T {
+        value
+    }
+
+    #[inline(always)]
+    unsafe fn kept<'w>(kept: *const T) -> Option<Self::Fetch<'w>> {
+        // SAFETY: null, or kept of a value; for how long is the caller's.
+        unsafe { kept.as_ref() }
+    }
 
     fn require(
         registry: &FragmentRegistry,

@@ -16,6 +16,8 @@ macro_rules! tuple {
             type Cursors<'a> = ($($data::Cursors<'a>,)*);
             type Columns = ($($data::Columns,)*);
             type Fetch<'w> = ($($data::Fetch<'w>,)*);
+            type Kept = ($($data::Kept,)*);
+            const NOTHING: Self::Kept = ($($data::NOTHING,)*);
 
             fn require(
                 registry: &FragmentRegistry,
@@ -57,6 +59,17 @@ macro_rules! tuple {
             #[inline(always)]
             fn touch(columns: Self::Columns, chunk: ChunkView<'_>) {
                 $($data::touch(columns.$at, chunk);)*
+            }
+
+            #[inline(always)]
+            fn keep(fetch: Self::Fetch<'_>) -> Self::Kept {
+                ($($data::keep(fetch.$at),)*)
+            }
+
+            #[inline(always)]
+            unsafe fn kept<'w>(kept: Self::Kept) -> Option<Self::Fetch<'w>> {
+                // SAFETY: the caller's.
+                Some(($(unsafe { $data::kept(kept.$at) }?,)*))
             }
 
             #[inline(always)]

@@ -1,0 +1,159 @@
+//! `ChunkTable`: from a chunk's number to where its data lie, for random access.
+//!
+//! While an entity's slot is waited for, all that follows from what it says waits too, and takes room in the processor's
+//! schedulers: how many of these calls are under way at once, and so how long each takes, goes by how few instructions
+//! that is. Whose the chunk is, whether the query sees it, how it is laid out: all of that depends on its number alone,
+//! and is asked once.
+
+use core::marker::PhantomData;
+
+use crate::archetype::{Archetype, Chunk, Finder, ROWS_PER_CHUNK};
+use crate::chunk::CHUNKS;
+use crate::entity::{Entity, Place};
+use crate::query::QueryData;
+use crate::world::World;
+
+/// Where the data of chunks lie, by the numbers that entities' places have.
+pub(super) struct ChunkTable<D: QueryData> {
+    /// The [turned](Place::TURN) number to which the first entry belongs.
+    first: u32,
+    /// Nothing for chunks that the query does not see, or not without a question. What it has is of the last world for
+    /// which it was [filled](Self::fill), and lent by nobody but what that call gave.
+    entries: Vec<D::Kept>,
+}
+
+/// Where the data of chunks lie of a world that is borrowed.
+///
+/// Must hold: what it has for a chunk's number is where the data of those rows lie, and they are lent without a further
+/// question.
+pub(super) struct KnownChunks<'q, D: QueryData> {
+    first: u64,
+    entries: &'q [D::Kept],
+    _world: PhantomData<&'q World>,
+}
+
+/// Entries for each 16 KiB chunk that the query sees, beyond [`SMALL`]: worlds of one universe take their chunks among
+/// each other. To empty so many takes about as long as to find out where one chunk's data lie.
+const SPARSE: usize = 16;
+/// A table of so many entries is always made.
+const SMALL: usize = 64;
+/// A table of more, of 2 GiB of chunks, is never: who looks few entities up would wait for it.
+const MOST: usize = 1 << 17;
+
+// SAFETY: addresses of what a world holds; what is lent by them is `Send + Sync`, as all fragments are.
+unsafe impl<D: QueryData> Send for ChunkTable<D> {}
+// SAFETY: as above.
+unsafe impl<D: QueryData> Sync for ChunkTable<D> {}
+// SAFETY: as above.
+unsafe impl<D: QueryData> Send for KnownChunks<'_, D> {}
+// SAFETY: as above.
+unsafe impl<D: QueryData> Sync for KnownChunks<'_, D> {}
+
+impl<D: QueryData> ChunkTable<D> {
+    /// One that has nothing.
+    pub(super) const fn new() -> Self {
+        Self {
+            first: 0,
+            entries: Vec::new(),
+        }
+    }
+
+    /// Has the chunks of these archetypes, whose data lie there; or nothing, if it were too long for what it is good
+    /// for. O(chunks); allocates nothing where they lie among those of the last call.
+    pub(super) fn fill<'q>(
+        &'q mut self,
+        archetypes: impl Iterator<Item = (&'q Archetype, D::Columns)> + Clone,
+        place: impl Fn(D::Columns, &'q Archetype, &'q Chunk) -> D::Fetch<'q>,
+    ) -> KnownChunks<'q, D> {
+        if self.put(archetypes.clone(), &place).is_none() {
+            let chunks = (archetypes.clone()).flat_map(|(archetype, _)| &archetype.chunks);
+            let (mut first, mut end, mut taken) = (u32::MAX, 0, 0);
+            for chunk in chunks {
+                let begin = turned(chunk.run.first());
+                (first, end) = (first.min(begin), end.max(begin + chunk.named()));
+                taken += chunk.run.len();
+            }
+            let len = end.saturating_sub(first) as usize;
+            self.entries.clear();
+            if len <= most(taken) {
+                self.first = first;
+                self.entries.resize(len, D::NOTHING);
+                let put = self.put(archetypes, &place);
+                debug_assert_eq!(put, Some(taken));
+            }
+        }
+        KnownChunks {
+            first: self.first.into(),
+            entries: &self.entries,
+            _world: PhantomData,
+        }
+    }
+
+    /// The same, if all their numbers are among those for which there are entries, and those not too many: then how
+    /// many 16 KiB chunks they are.
+    fn put<'q>(
+        &mut self,
+        archetypes: impl Iterator<Item = (&'q Archetype, D::Columns)>,
+        place: impl Fn(D::Columns, &'q Archetype, &'q Chunk) -> D::Fetch<'q>,
+    ) -> Option<u32> {
+        self.entries.fill(D::NOTHING);
+        let mut taken = 0;
+        for (archetype, columns) in archetypes {
+            for chunk in &archetype.chunks {
+                let at = turned(chunk.run.first()).wrapping_sub(self.first) as usize;
+                let entries = self.entries.get_mut(at..)?;
+                let entries = entries.get_mut(..chunk.named() as usize)?;
+                let fetch = place(columns, archetype, chunk);
+                for (entry, sub) in entries.iter_mut().zip(0..) {
+                    *entry = D::keep(D::skip(fetch, sub * ROWS_PER_CHUNK as usize));
+                }
+                taken += chunk.run.len();
+            }
+        }
+        // There is what has no place, as a place has it; who has a place there is looked for.
+        let last = turned(CHUNKS as u32 - 1).wrapping_sub(self.first);
+        if let Some(entry) = self.entries.get_mut(last as usize) {
+            *entry = D::NOTHING;
+        }
+        (self.entries.len() <= most(taken)).then_some(taken)
+    }
+}
+
+/// How long a table may be for so many 16 KiB chunks.
+fn most(taken: u32) -> usize {
+    MOST.min(SMALL + SPARSE * taken as usize)
+}
+
+impl<'q, D: QueryData> KnownChunks<'q, D> {
+    /// Of none.
+    pub(super) const fn none() -> Self {
+        Self {
+            first: 0,
+            entries: &[],
+            _world: PhantomData,
+        }
+    }
+
+    /// Whether there are none.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Where the data of an entity's chunk lie, and its row there, if it lives in a chunk that this has.
+    #[inline(always)]
+    pub(super) fn find(&self, finder: Finder<'_>, entity: Entity) -> Option<(D::Fetch<'q>, usize)> {
+        let bits = finder.turned(entity);
+        // Beyond all entries if it does not live.
+        let chunk = (bits >> Place::ROW_BITS).wrapping_sub(self.first);
+        let entry = self.entries.get(chunk as usize)?;
+        // SAFETY: the world is borrowed for `'q`.
+        let fetch = unsafe { D::kept(*entry) }?;
+        Some((fetch, (bits & ((1 << Place::ROW_BITS) - 1)) as usize))
+    }
+}
+
+/// The number of a chunk as the table has it.
+fn turned(chunk: u32) -> u32 {
+    chunk ^ Place::TURN >> Place::ROW_BITS
+}

@@ -1,0 +1,158 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::fragment::{PerChunk, Shared};
+use crate::prelude::*;
+use crate::query::Has;
+use crate::world::Universe;
+
+struct Tag;
+struct Wide(#[expect(dead_code, reason = "it is large")] [u64; 12]);
+
+/// Asks lookups of a world for handles, of which each lives there, or elsewhere, or no more; as queries that ask for one
+/// entity say it. Whether there was a table.
+fn same(world: &World, handles: &[Entity]) -> bool {
+    type Much<'a> = (
+        Entity,
+        Option<&'a u8>,
+        Has<Tag>,
+        Option<&'a Tag>,
+        Option<&'a Wide>,
+    );
+    let mut much = Query::<Much<'_>>::new(world).unwrap();
+    let mut number = Query::<&u32>::new(world).unwrap();
+    let mut tag = Query::<(&Tag, &u32), With<u8>>::new(world).unwrap();
+    let mut common = Query::<(Shared<&'static str>, PerChunk<u16>, &u32)>::new(world).unwrap();
+    let text = |error: WorldError| error.to_string();
+    let mut told = Vec::new();
+    for &handle in handles {
+        let tell = |(entity, byte, has, tag, wide): <Much<'_> as QueryData>::Item<'_>| {
+            let wide = wide.map(core::ptr::from_ref::<Wide>).map(<*const _>::addr);
+            (entity, byte.copied(), has, tag.is_some(), wide)
+        };
+        let expected = much.peek(world, handle).map(tell).map_err(text);
+        let found = much.lookup(world).get(handle).map(tell).map_err(text);
+        assert_eq!(found, expected);
+        let expected = number.peek(world, handle).copied().map_err(text);
+        let mut lookup = number.lookup(world);
+        assert_eq!(lookup.get(handle).copied().map_err(text), expected);
+        assert_eq!(lookup.get_mut(handle).copied().map_err(text), expected);
+        told.push(expected);
+        let tell = |(_, number): (&Tag, &u32)| *number;
+        let expected = tag.peek(world, handle).map(tell).map_err(text);
+        let found = tag.lookup(world).get(handle).map(tell).map_err(text);
+        assert_eq!(found, expected);
+        type Common = (&'static str, u16, u32);
+        let tell = |(text, half, number): (&&'static str, &u16, &u32)| -> Common {
+            (text, *half, *number)
+        };
+        let expected = common.peek(world, handle).map(tell).map_err(text);
+        let found = common.lookup(world).get(handle).map(tell).map_err(text);
+        assert_eq!(found, expected);
+    }
+    let mut asked = handles.iter();
+    let mut lookup = number.lookup(world);
+    lookup.for_each(handles, |at, number| {
+        assert_eq!(asked.next(), Some(&handles[at]));
+        assert_eq!(number.copied().map_err(text), told[at]);
+    });
+    assert_eq!(asked.next(), None);
+    !lookup.table.is_empty()
+}
+
+/// Some of each: all are too many for debug builds.
+fn some(handles: &[Entity]) -> Vec<Entity> {
+    let step = handles.len() / 300 + 1;
+    let last = handles.iter().rev().take(3);
+    handles.iter().step_by(step).chain(last).copied().collect()
+}
+
+/// A world in which entities lie as they can, and handles of all kinds.
+fn mixed(universe: &Arc<Universe>) -> (World, Vec<Entity>) {
+    let mut world = World::of(universe).unwrap();
+    let mut handles = Vec::new();
+    // Long chunks whose rows more than one number names, a folded one, and several groups.
+    let small = world.create_batch((0..40_000_u32).map(|n| (n, n as u8)));
+    handles.extend(some(&small.unwrap().iter(&world).collect::<Vec<_>>()));
+    handles.extend((0..5).map(|n| world.create((n, Tag, 7_u8)).unwrap()));
+    for text in ["one", "two"] {
+        let bundle = (9_u32,).shared(text).per_chunk(text.len() as u16);
+        handles.push(world.create(bundle).unwrap());
+    }
+    // What is chunks of another layout afterwards.
+    let wide = world.create_batch((0..400_u32).map(|n| (n, Wide([0; 12]))));
+    handles.extend(some(&wide.unwrap().iter(&world).collect::<Vec<_>>()));
+    let mut query = Query::<Entity, With<Wide>>::new(&world).unwrap();
+    query
+        .change(&mut world)
+        .add(|entity| (entity.index() as u8,))
+        .unwrap();
+    let chunks = world.archetypes.iter().flat_map(|data| &data.chunks);
+    assert!(chunks.clone().any(|chunk| chunk.refit().is_some()));
+    assert!(chunks.clone().any(|chunk| chunk.is_folded()));
+    assert!(chunks.clone().any(|chunk| chunk.named() > 2));
+    // No such entities, and such that are nowhere yet.
+    let dead = world.create((1_u32,)).unwrap();
+    world.destroy(dead).unwrap();
+    handles.extend([dead, universe.index().create().unwrap()]);
+    let again = world.create((2_u32,)).unwrap();
+    handles.push(again);
+    let mut commands = world.commands();
+    handles.push(commands.create((3_u32,)).unwrap());
+    drop(commands);
+    world.check().unwrap();
+    (world, handles)
+}
+
+#[test]
+fn a_lookup_says_what_a_query_says_wherever_entities_lie() {
+    let universe = Arc::new(Universe::new());
+    let (mut world, mut handles) = mixed(&universe);
+    let (other, others) = mixed(&universe);
+    handles.extend(&others);
+    assert!(same(&world, &handles) && same(&other, &handles));
+    let unknown = [(0, 1), (1 << 26, 1), ((1 << 27) - 1, 3), (u32::MAX, 1)];
+    handles.extend(unknown.map(|(index, version)| Entity::from_parts(index, version)));
+    assert!(same(&world, &handles));
+    // As it is when they have gone, come back, and moved.
+    assert!(world.flush().is_clean());
+    for &handle in handles.iter().step_by(3) {
+        let _ = world.destroy(handle);
+    }
+    assert!(same(&world, &handles));
+    let _ = world.compact(crate::world::Budget::Unlimited);
+    world.collect_archetypes();
+    assert!(same(&world, &handles));
+}
+
+#[test]
+fn a_lookup_in_a_world_whose_chunks_lie_far_apart_has_no_table_and_says_the_same() {
+    let universe = Arc::new(Universe::new());
+    let mut world = World::of(&universe).unwrap();
+    let mut handles = vec![world.create((1_u32,)).unwrap()];
+    // Chunks of another world come between.
+    let mut other = World::of(&universe).unwrap();
+    let between = (0..500_u32).map(|n| other.create((1_u32,).shared(n)).unwrap());
+    handles.extend(between.collect::<Vec<_>>());
+    handles.push(world.create((2_u32, Tag)).unwrap());
+    assert!(!same(&world, &handles), "they lie {handles:?}");
+    assert!(same(&other, &handles));
+    drop(other);
+    assert!(!same(&world, &handles));
+}
+
+#[test]
+fn a_lookup_in_a_world_without_entities_refuses() {
+    let universe = Arc::new(Universe::new());
+    let (other, handles) = mixed(&universe);
+    let world = World::of(&universe).unwrap();
+    assert!(!same(&world, &handles));
+    assert!(same(&other, &handles));
+}
+
+#[test]
+fn names_of_types_are_told_without_modules() {
+    let name = "(&mut a::b_1::Position, core::option::Option<&alloc::string::String>, [u8; 4], ())";
+    let told = "(&mut Position, Option<&String>, [u8; 4], ())";
+    assert_eq!(short(name), told);
+}

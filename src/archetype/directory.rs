@@ -6,7 +6,7 @@ use std::io;
 use crate::archetype::archetype::Row;
 use crate::archetype::chunk::Chunk;
 use crate::chunk::Run;
-use crate::entity::{Entity, Place, Places};
+use crate::entity::{Entity, Origin, Place, Places};
 use crate::memory::{HUGE_PAGE_BYTES, Table, prefetch};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -94,11 +94,12 @@ impl Finder<'_> {
         self.places.expect(entity);
     }
 
-    /// The bits of an entity's place, in this world or anywhere else, [turned](Place::TURN); more than a place has if it
-    /// does not live. What has no place, or is being destroyed, is in the last chunk.
+    /// The bits of an entity's place, in this world or anywhere else, as [`Origin::place_bits`] has them: of no chunk from
+    /// the first one on if it lies before that, or does not live. What has no place, or is being destroyed, is in the
+    /// chunk that is the last one when turned.
     #[inline(always)]
-    pub(crate) fn turned(self, entity: Entity) -> u64 {
-        self.places.turned(entity)
+    pub(crate) fn bits_from(self, origin: Origin, entity: Entity) -> u64 {
+        self.places.bits_from(origin, entity)
     }
 
     /// The place of an entity, in this world or anywhere else; `None` if it does not live. What has no place, or is

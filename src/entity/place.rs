@@ -21,23 +21,22 @@ pub struct Place(u32);
 impl Place {
     /// Chunks are numbered below this: 1,048,576.
     pub const CHUNKS: u32 = 1 << 20;
-    /// Rows are numbered below this: 4,095. (4,095 itself would collide with "no place" in the
-    /// last chunk; no chunk has so many rows.)
+    /// Rows are numbered below this: 4,095. (4,095 itself would collide with "no place" in one
+    /// chunk; no chunk has so many rows.)
     pub const ROWS: u32 = (1 << 12) - 1;
 
     /// Of a place's bits the lowest: they are the row.
     pub(crate) const ROW_BITS: u32 = 12;
     /// What turns the numbers of chunks by half, as an exclusive or: those that are taken first, chunks by themselves from
     /// the first on and runs of several from the last one, are neighbours then.
-    #[cfg(not(loom))]
-    pub(crate) const TURN: u32 = 1 << 31;
+    const TURN: u32 = 1 << 31;
 
-    /// Where an entity lies that had no place and is being destroyed: so nobody can build it any more.
-    pub(crate) const LEAVING: Self = Self((Self::CHUNKS - 1) << 12 | (Self::ROWS - 1));
+    /// Where nothing lies: no chunk has its row, [`ROWS`](Self::ROWS). Turned it is the last of all.
+    pub(crate) const NOWHERE: Self = Self(u32::MAX ^ Self::TURN);
 
-    /// Where nothing lies: no chunk has its row, [`ROWS`](Self::ROWS).
-    #[cfg(not(loom))]
-    pub(crate) const NOWHERE: Self = Self(u32::MAX);
+    /// Where an entity lies that had no place and is being destroyed: so nobody can build it any more. No chunk has its
+    /// row, either.
+    pub(crate) const LEAVING: Self = Self(Self::NOWHERE.0 - 1);
 
     /// The place of `row` in `chunk`; `None` if either is out of range.
     #[must_use]
@@ -85,12 +84,20 @@ impl Place {
         self.0 & 0xfff
     }
 
-    /// What the low half of a slot word holds for `place`: the complement, so that "no place" is
+    /// A chunk's number, turned by half: of two that are taken one after the other the numbers are neighbours then,
+    /// whichever end they come from.
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(crate) const fn turned(chunk: u32) -> u32 {
+        chunk ^ Self::TURN >> Self::ROW_BITS
+    }
+
+    /// What the low half of a slot word holds for `place`: turned, and the complement of that, so that "no place" is
     /// zero and a zero-filled table needs no set-up.
     #[inline(always)]
     pub(crate) const fn encode(place: Option<Self>) -> u32 {
         match place {
-            Some(place) => !place.0,
+            Some(place) => place.0 ^ Self::NOWHERE.0,
             None => 0,
         }
     }
@@ -99,13 +106,17 @@ impl Place {
     #[cfg(not(loom))]
     #[inline(always)]
     pub(crate) const fn decode_any(raw: u32) -> Self {
-        Self(!raw)
+        Self(raw ^ Self::NOWHERE.0)
     }
 
     /// The inverse of [`encode`](Self::encode).
     #[inline(always)]
     pub(crate) const fn decode(raw: u32) -> Option<Self> {
-        if raw == 0 { None } else { Some(Self(!raw)) }
+        if raw == 0 {
+            None
+        } else {
+            Some(Self(raw ^ Self::NOWHERE.0))
+        }
     }
 }
 

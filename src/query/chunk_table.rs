@@ -8,14 +8,13 @@
 use core::marker::PhantomData;
 
 use crate::archetype::{Archetype, Chunk, Finder, ROWS_PER_CHUNK};
-use crate::chunk::CHUNKS;
-use crate::entity::{Entity, Place};
+use crate::entity::{Entity, Origin, Place};
 use crate::query::QueryData;
 use crate::world::World;
 
 /// Where the data of chunks lie, by the numbers that entities' places have.
 pub(super) struct ChunkTable<D: QueryData> {
-    /// The [turned](Place::TURN) number to which the first entry belongs.
+    /// The [turned](Place::turned) number to which the first entry belongs.
     first: u32,
     /// Nothing for chunks that the query does not see, or not without a question. What it has is of the last world for
     /// which it was [filled](Self::fill), and lent by nobody but what that call gave.
@@ -25,9 +24,10 @@ pub(super) struct ChunkTable<D: QueryData> {
 /// Where the data of chunks lie of a world that is borrowed.
 ///
 /// Must hold: what it has for a chunk's number is where the data of those rows lie, and they are lent without a further
-/// question.
+/// question. There is no entry for the chunk in which [what has no place](Place::NOWHERE) lies.
 pub(super) struct KnownChunks<'q, D: QueryData> {
-    first: u64,
+    /// The chunk to which the first entry belongs.
+    origin: Origin,
     entries: &'q [D::Kept],
     _world: PhantomData<&'q World>,
 }
@@ -69,13 +69,13 @@ impl<D: QueryData> ChunkTable<D> {
             let chunks = (archetypes.clone()).flat_map(|(archetype, _)| &archetype.chunks);
             let (mut first, mut end, mut taken) = (u32::MAX, 0, 0);
             for chunk in chunks {
-                let begin = turned(chunk.run.first());
+                let begin = Place::turned(chunk.run.first());
                 (first, end) = (first.min(begin), end.max(begin + chunk.named()));
                 taken += chunk.run.len();
             }
             let len = end.saturating_sub(first) as usize;
             self.entries.clear();
-            if len <= most(taken) {
+            if len <= most(taken) && end <= Place::turned(Place::NOWHERE.chunk()) {
                 self.first = first;
                 self.entries.resize(len, D::NOTHING);
                 let put = self.put(archetypes, &place);
@@ -83,7 +83,7 @@ impl<D: QueryData> ChunkTable<D> {
             }
         }
         KnownChunks {
-            first: self.first.into(),
+            origin: Origin::new(self.first),
             entries: &self.entries,
             _world: PhantomData,
         }
@@ -100,7 +100,7 @@ impl<D: QueryData> ChunkTable<D> {
         let mut taken = 0;
         for (archetype, columns) in archetypes {
             for chunk in &archetype.chunks {
-                let at = turned(chunk.run.first()).wrapping_sub(self.first) as usize;
+                let at = Place::turned(chunk.run.first()).wrapping_sub(self.first) as usize;
                 let entries = self.entries.get_mut(at..)?;
                 let entries = entries.get_mut(..chunk.named() as usize)?;
                 let fetch = place(columns, archetype, chunk);
@@ -109,11 +109,6 @@ impl<D: QueryData> ChunkTable<D> {
                 }
                 taken += chunk.run.len();
             }
-        }
-        // There is what has no place, as a place has it; who has a place there is looked for.
-        let last = turned(CHUNKS as u32 - 1).wrapping_sub(self.first);
-        if let Some(entry) = self.entries.get_mut(last as usize) {
-            *entry = D::NOTHING;
         }
         (self.entries.len() <= most(taken)).then_some(taken)
     }
@@ -128,7 +123,7 @@ impl<'q, D: QueryData> KnownChunks<'q, D> {
     /// Of none.
     pub(super) const fn none() -> Self {
         Self {
-            first: 0,
+            origin: Origin::new(0),
             entries: &[],
             _world: PhantomData,
         }
@@ -143,17 +138,11 @@ impl<'q, D: QueryData> KnownChunks<'q, D> {
     /// Where the data of an entity's chunk lie, and its row there, if it lives in a chunk that this has.
     #[inline(always)]
     pub(super) fn find(&self, finder: Finder<'_>, entity: Entity) -> Option<(D::Fetch<'q>, usize)> {
-        let bits = finder.turned(entity);
+        let bits = finder.bits_from(self.origin, entity);
         // Beyond all entries if it does not live.
-        let chunk = (bits >> Place::ROW_BITS).wrapping_sub(self.first);
-        let entry = self.entries.get(chunk as usize)?;
+        let entry = self.entries.get((bits >> Place::ROW_BITS) as usize)?;
         // SAFETY: the world is borrowed for `'q`.
         let fetch = unsafe { D::kept(*entry) }?;
         Some((fetch, (bits & ((1 << Place::ROW_BITS) - 1)) as usize))
     }
-}
-
-/// The number of a chunk as the table has it.
-fn turned(chunk: u32) -> u32 {
-    chunk ^ Place::TURN >> Place::ROW_BITS
 }

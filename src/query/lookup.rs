@@ -1,5 +1,6 @@
 //! `QueryLookup`: a query for random access.
 
+use core::hint::assert_unchecked;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
@@ -35,7 +36,7 @@ use crate::world::{Lack, World, WorldError};
 #[must_use = "nothing is looked up until a handle is named"]
 pub struct QueryLookup<'q, D: QueryData, F: QueryFilter = ()> {
     finder: Finder<'q>,
-    /// Where what is only read lies, where nothing has to be asked first. Empty if it was not made.
+    /// Where all lies that is seen, if it is only read, and nothing has to be asked first. Empty if it was not made.
     table: KnownChunks<'q, D>,
     /// Where there is no table: for each archetype what it takes to lend a row, where nothing has to be asked first.
     plain: Vec<Option<Plain<'q, D>>>,
@@ -230,11 +231,19 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
         'q: 'a,
     {
         if !self.table.is_empty() {
-            if let Some((fetch, row)) = self.table.find(self.finder, entity) {
+            // It has all that the query sees.
+            return match self.table.find(self.finder, entity) {
                 // SAFETY: a row of the chunk; for the rest the caller's.
-                return Ok(unsafe { D::item(fetch, row) });
-            }
-        } else if F::SEES_ALL
+                Some((fetch, row)) => Ok(unsafe { D::item(fetch, row) }),
+                None => {
+                    let refused = self.refuse(entity);
+                    // SAFETY: so it is. (The compiler does not see it, and keeps ready what comes after an item.)
+                    unsafe { assert_unchecked(refused.is_err()) };
+                    refused
+                }
+            };
+        }
+        if F::SEES_ALL
             && let Some((archetype, row)) = self.finder.find(entity)
             && let Some(fetch) = self.fetch(archetype, row)
         {
@@ -243,6 +252,20 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
         }
         // SAFETY: the caller's.
         unsafe { self.lend_asked(entity) }
+    }
+
+    /// Why an entity is not in the table: an error, always. So that loops over handles keep what they add up in
+    /// registers, nothing else may come of it.
+    #[cold]
+    #[inline(never)]
+    fn refuse<'a>(&self, entity: Entity) -> Result<D::Item<'a>, WorldError>
+    where
+        'q: 'a,
+    {
+        Err(match self.finder.find(entity) {
+            Some(_) => refused::<D, F>(entity),
+            None => self.world.refuse(entity),
+        })
     }
 
     /// [`lend`](Self::lend) where something is to be asked first, or the entity is not seen. Out of the way, and it looks

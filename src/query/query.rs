@@ -456,8 +456,9 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         since: u32,
         version: u32,
     ) -> QueryLookup<'q, D, F> {
-        let reads = self.requirements.only_reads();
-        let table = reads.then_some(&mut self.table);
+        let sees_all = F::SEES_ALL && !self.matches.is_masked();
+        let tabled = sees_all && self.requirements.only_reads();
+        let table = tabled.then_some(&mut self.table);
         QueryLookup::new(world, &self.matches, table, since, version)
     }
 

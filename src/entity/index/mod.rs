@@ -50,6 +50,8 @@ pub(crate) use owned::Buried;
 #[cfg(not(loom))]
 pub(crate) use placed::Places;
 pub use session::Session;
+#[cfg(not(loom))]
+pub(crate) use slot::Origin;
 
 use cache::{Cache, Tally};
 use core::Core;

@@ -8,6 +8,7 @@ use core::ptr::NonNull;
 
 #[cfg(not(loom))]
 use crate::entity::index::batch::Freed;
+use crate::entity::index::slot::Origin;
 #[cfg(not(loom))]
 use crate::entity::index::wide;
 use crate::entity::index::{batch, slot};
@@ -46,17 +47,18 @@ impl Places<'_> {
         crate::memory::prefetch(self.slots.as_ptr().wrapping_add(index));
     }
 
-    /// The bits of the place where an entity lies, or of [`Place::NOWHERE`], [turned](Place::TURN); more than a place has
-    /// if it does not live. Wait-free, one load. Says as much as [`of`](Self::of), in fewer instructions that wait for it.
+    /// The bits of the place where an entity lies, or of [`Place::NOWHERE`], as [`Origin::place_bits`] has them: of no
+    /// chunk from the first one on if it lies before that, or does not live. Wait-free, one load. Says as much as
+    /// [`of`](Self::of), in fewer instructions that wait for it.
     #[inline(always)]
-    pub(crate) fn turned(self, entity: Entity) -> u64 {
+    pub(crate) fn bits_from(self, origin: Origin, entity: Entity) -> u64 {
         if entity.index() as usize >= EntityIndex::CAPACITY {
             return u64::MAX;
         }
         // SAFETY: just checked; the index lives as long as `self` is borrowed from it.
         let slot = unsafe { self.slots.add(entity.index() as usize).as_ref() };
         // Ordering: Relaxed, as in `of`.
-        slot::turned_place(slot.load(Ordering::Relaxed), entity)
+        origin.place_bits(slot.load(Ordering::Relaxed), entity)
     }
 
     /// Where an entity lies; `None` if it does not live, [`Place::NOWHERE`] if it has no place. Wait-free, one load.

@@ -39,13 +39,33 @@ pub(crate) const fn place_or_nowhere(word: u64) -> Place {
     Place::decode_any(word as u32)
 }
 
-/// The bits of the place in a slot word, or of [`Place::NOWHERE`], [turned](Place::TURN); more than a place has if the
-/// word's version is not that of a handle.
-#[inline(always)]
+/// The chunk from which on places are counted.
+#[derive(Clone, Copy, Debug)]
 #[cfg(not(loom))]
-pub(crate) const fn turned_place(word: u64, entity: Entity) -> u64 {
-    // What the word is compared with does not wait for it.
-    word ^ ((entity.to_bits() | u32::MAX as u64) ^ Place::TURN as u64)
+pub(crate) struct Origin {
+    /// What the complement of a turned place is taken from. Not the chunk's number: a compiler would add that to the
+    /// word, which is waited for.
+    before: u64,
+}
+
+#[cfg(not(loom))]
+impl Origin {
+    /// The chunk with this [turned](Place::turned) number.
+    pub(crate) const fn new(turned: u32) -> Self {
+        debug_assert!(turned < Place::CHUNKS);
+        Self {
+            before: u32::MAX as u64 - ((turned as u64) << Place::ROW_BITS),
+        }
+    }
+
+    /// The bits of the place in a slot word, or of [`Place::NOWHERE`], with its chunk's number turned, less those of row
+    /// 0 of the first chunk. If it lies before that they are of no chunk from there on; nor are they if the word's
+    /// version is not that of the handle, for then 2 to the power of 32 times the difference is added, or taken away.
+    #[inline(always)]
+    pub(crate) const fn place_bits(self, word: u64, entity: Entity) -> u64 {
+        // What the word is taken from does not wait for it.
+        (entity.to_bits() - entity.index() as u64 + self.before).wrapping_sub(word)
+    }
 }
 
 /// A slot word.
@@ -109,22 +129,36 @@ mod tests {
 
     #[test]
     #[cfg(not(loom))]
-    fn a_turned_place_is_that_of_the_handles_entity_or_more_than_a_place() {
+    fn bits_are_those_of_a_chunk_from_the_first_on_only_if_the_handles_entity_lies_there() {
+        let last = Place::CHUNKS - 1;
         let entity = |version| Entity::from_parts(7, version);
-        for version in [1, 3, LAST_VERSION] {
-            for chunk in [0, 1, Place::CHUNKS / 2, Place::CHUNKS - 1] {
-                let word = pack(version, Place::new(chunk, 11));
-                let expected = (chunk << Place::ROW_BITS | 11) ^ Place::TURN;
-                assert_eq!(turned_place(word, entity(version)), expected.into());
-                for other in [1, 3, 5, LAST_VERSION - 2, LAST_VERSION] {
-                    if other != version {
-                        assert!(turned_place(word, entity(other)) > u32::MAX.into());
-                    }
-                    assert!(turned_place(dead(other), entity(version)) > u32::MAX.into());
-                }
+        let numbers = [0, 1, last / 2, last / 2 + 1, last - 1, last];
+        for (first, chunk, version) in numbers
+            .into_iter()
+            .flat_map(|first| numbers.map(|chunk| (first, chunk)))
+            .flat_map(|(first, chunk)| [1, 3, LAST_VERSION].map(|version| (first, chunk, version)))
+        {
+            let word = pack(version, Place::new(chunk, 11));
+            let (turned, chunks) = (Place::turned(chunk), Place::CHUNKS - first);
+            let origin = Origin::new(first);
+            let bits = origin.place_bits(word, entity(version));
+            assert_eq!(bits >> Place::ROW_BITS < chunks.into(), turned >= first);
+            if turned >= first {
+                assert_eq!(bits, u64::from(turned - first) << Place::ROW_BITS | 11);
             }
-            let nowhere = turned_place(pack(version, None), entity(version));
-            assert_eq!(nowhere, u64::from(u32::MAX ^ Place::TURN));
+            let nowhere = origin.place_bits(pack(version, None), entity(version));
+            assert_eq!(nowhere >> Place::ROW_BITS, u64::from(chunks - 1));
+            let leaving = pack(version, Some(Place::LEAVING));
+            let leaving = origin.place_bits(leaving, entity(version));
+            assert_eq!(leaving >> Place::ROW_BITS, u64::from(chunks - 1));
+            for other in [1, 3, 5, LAST_VERSION - 2, LAST_VERSION] {
+                if other != version {
+                    let bits = origin.place_bits(word, entity(other));
+                    assert!(bits >> Place::ROW_BITS >= chunks.into());
+                }
+                let bits = origin.place_bits(dead(other), entity(version));
+                assert!(bits >> Place::ROW_BITS >= chunks.into());
+            }
         }
     }
 

@@ -26,6 +26,7 @@ impl Place {
     pub const ROWS: u32 = (1 << 12) - 1;
 
     /// Of a place's bits the lowest: they are the row.
+    #[cfg(not(loom))]
     pub(crate) const ROW_BITS: u32 = 12;
     /// What turns the numbers of chunks by half, as an exclusive or: those that are taken first, chunks by themselves from
     /// the first on and runs of several from the last one, are neighbours then.

@@ -6,10 +6,11 @@
 //! and is asked once.
 
 use core::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use crate::archetype::{Archetype, Chunk, Finder, ROWS_PER_CHUNK};
 use crate::entity::{Entity, Origin, Place};
-use crate::query::QueryData;
+use crate::query::{ChunkView, QueryData};
 use crate::world::World;
 
 /// Where the data of chunks lie, by the numbers that entities' places have.
@@ -32,13 +33,13 @@ pub(super) struct KnownChunks<'q, D: QueryData> {
     _world: PhantomData<&'q World>,
 }
 
-/// Entries for each 16 KiB chunk that the query sees, beyond [`SMALL`]: worlds of one universe take their chunks among
+/// Bytes for each 16 KiB chunk that the query sees, beyond [`SMALL`]: worlds of one universe take their chunks among
 /// each other. To empty so many takes about as long as to find out where one chunk's data lie.
-const SPARSE: usize = 16;
-/// A table of so many entries is always made.
-const SMALL: usize = 64;
-/// A table of more, of 2 GiB of chunks, is never: who looks few entities up would wait for it.
-const MOST: usize = 1 << 17;
+const SPARSE: usize = 128;
+/// A table of so many bytes is always made.
+const SMALL: usize = 512;
+/// A table of more, for one fragment of 2 GiB of chunks, is never: who looks few entities up would wait for it.
+const MOST: usize = 1 << 20;
 
 // SAFETY: addresses of what a world holds; what is lent by them is `Send + Sync`, as all fragments are.
 unsafe impl<D: QueryData> Send for ChunkTable<D> {}
@@ -48,6 +49,11 @@ unsafe impl<D: QueryData> Sync for ChunkTable<D> {}
 unsafe impl<D: QueryData> Send for KnownChunks<'_, D> {}
 // SAFETY: as above.
 unsafe impl<D: QueryData> Sync for KnownChunks<'_, D> {}
+// As queries and look-ups are without: of what a world holds they have nothing.
+impl<D: QueryData> UnwindSafe for ChunkTable<D> {}
+impl<D: QueryData> RefUnwindSafe for ChunkTable<D> {}
+impl<D: QueryData> UnwindSafe for KnownChunks<'_, D> {}
+impl<D: QueryData> RefUnwindSafe for KnownChunks<'_, D> {}
 
 impl<D: QueryData> ChunkTable<D> {
     /// One that has nothing.
@@ -63,23 +69,15 @@ impl<D: QueryData> ChunkTable<D> {
     pub(super) fn fill<'q>(
         &'q mut self,
         archetypes: impl Iterator<Item = (&'q Archetype, D::Columns)> + Clone,
-        place: impl Fn(D::Columns, &'q Archetype, &'q Chunk) -> D::Fetch<'q>,
+        view: impl Fn(&'q Archetype, &'q Chunk) -> ChunkView<'q>,
     ) -> KnownChunks<'q, D> {
-        if self.put(archetypes.clone(), &place).is_none() {
-            let chunks = (archetypes.clone()).flat_map(|(archetype, _)| &archetype.chunks);
-            let (mut first, mut end, mut taken) = (u32::MAX, 0, 0);
-            for chunk in chunks {
-                let begin = Place::turned(chunk.run.first());
-                (first, end) = (first.min(begin), end.max(begin + chunk.named()));
-                taken += chunk.run.len();
-            }
-            let len = end.saturating_sub(first) as usize;
+        if self.put(archetypes.clone(), &view).is_none() {
             self.entries.clear();
-            if len <= most(taken) && end <= Place::turned(Place::NOWHERE.chunk()) {
+            if let Some((first, len)) = Self::window(archetypes.clone()) {
                 self.first = first;
                 self.entries.resize(len, D::NOTHING);
-                let put = self.put(archetypes, &place);
-                debug_assert_eq!(put, Some(taken));
+                let put = self.put(archetypes, &view);
+                debug_assert!(put.is_some(), "the window has all");
             }
         }
         KnownChunks {
@@ -89,13 +87,37 @@ impl<D: QueryData> ChunkTable<D> {
         }
     }
 
-    /// The same, if all their numbers are among those for which there are entries, and those not too many: then how
-    /// many 16 KiB chunks they are.
+    /// The number of the first entry, and how many entries it takes for the chunks of these archetypes; `None` if there
+    /// are none, or it is too many.
+    fn window<'q>(
+        archetypes: impl Iterator<Item = (&'q Archetype, D::Columns)>,
+    ) -> Option<(u32, usize)> {
+        let (mut first, mut end, mut taken) = (u32::MAX, 0, 0);
+        for chunk in archetypes.flat_map(|(archetype, _)| &archetype.chunks) {
+            let begin = Place::turned(chunk.run.first());
+            (first, end) = (first.min(begin), end.max(begin + chunk.named()));
+            taken += chunk.run.len() as usize;
+            // It grows with each.
+            if (end - first) as usize * size_of::<D::Kept>() > MOST {
+                return None;
+            }
+        }
+        let len = end.checked_sub(first)? as usize;
+        let fits = len <= Self::most(taken) && end <= Place::turned(Place::NOWHERE.chunk());
+        fits.then_some((first, len))
+    }
+
+    /// How many entries there may be for so many 16 KiB chunks.
+    fn most(taken: usize) -> usize {
+        MOST.min(SMALL + SPARSE * taken) / size_of::<D::Kept>().max(1)
+    }
+
+    /// Puts in what lies where, if all their numbers are among those for which there are entries, and those not too many.
     fn put<'q>(
         &mut self,
         archetypes: impl Iterator<Item = (&'q Archetype, D::Columns)>,
-        place: impl Fn(D::Columns, &'q Archetype, &'q Chunk) -> D::Fetch<'q>,
-    ) -> Option<u32> {
+        view: impl Fn(&'q Archetype, &'q Chunk) -> ChunkView<'q>,
+    ) -> Option<()> {
         self.entries.fill(D::NOTHING);
         let mut taken = 0;
         for (archetype, columns) in archetypes {
@@ -103,20 +125,17 @@ impl<D: QueryData> ChunkTable<D> {
                 let at = Place::turned(chunk.run.first()).wrapping_sub(self.first) as usize;
                 let entries = self.entries.get_mut(at..)?;
                 let entries = entries.get_mut(..chunk.named() as usize)?;
-                let fetch = place(columns, archetype, chunk);
+                let view = view(archetype, chunk);
+                let fetch = D::place(columns, view);
                 for (entry, sub) in entries.iter_mut().zip(0..) {
-                    *entry = D::keep(D::skip(fetch, sub * ROWS_PER_CHUNK as usize));
+                    let fetch = D::skip(fetch, sub * ROWS_PER_CHUNK as usize);
+                    *entry = D::keep(fetch, columns, view);
                 }
-                taken += chunk.run.len();
+                taken += chunk.run.len() as usize;
             }
         }
-        (self.entries.len() <= most(taken)).then_some(taken)
+        (self.entries.len() <= Self::most(taken)).then_some(())
     }
-}
-
-/// How long a table may be for so many 16 KiB chunks.
-fn most(taken: u32) -> usize {
-    MOST.min(SMALL + SPARSE * taken as usize)
 }
 
 impl<'q, D: QueryData> KnownChunks<'q, D> {
@@ -135,14 +154,22 @@ impl<'q, D: QueryData> KnownChunks<'q, D> {
         self.entries.is_empty()
     }
 
-    /// Where the data of an entity's chunk lie, and its row there, if it lives in a chunk that this has.
+    /// Where the data of an entity's chunk lie, and its row there, if it lives in a chunk that this has. Notes what is
+    /// lent for writing, with a version.
     #[inline(always)]
-    pub(super) fn find(&self, finder: Finder<'_>, entity: Entity) -> Option<(D::Fetch<'q>, usize)> {
+    pub(super) fn find(
+        &self,
+        finder: Finder<'_>,
+        entity: Entity,
+        version: u32,
+    ) -> Option<(D::Fetch<'q>, usize)> {
         let bits = finder.bits_from(self.origin, entity);
         // Beyond all entries if it does not live.
-        let entry = self.entries.get((bits >> Place::ROW_BITS) as usize)?;
+        let entry = *self.entries.get((bits >> Place::ROW_BITS) as usize)?;
         // SAFETY: the world is borrowed for `'q`.
-        let fetch = unsafe { D::kept(*entry) }?;
+        let fetch = unsafe { D::kept(entry) }?;
+        // SAFETY: just seen; as above.
+        unsafe { D::note(entry, version) };
         Some((fetch, (bits & ((1 << Place::ROW_BITS) - 1)) as usize))
     }
 }

@@ -6,7 +6,6 @@ use core::marker::PhantomData;
 
 use crate::archetype::{Chunk, Cursor, Lists, Walk};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
-use crate::query::data::never_kept;
 use crate::query::masks::enabled_word;
 use crate::query::{ChunkView, QueryData, QueryError, Requirements};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -184,7 +183,17 @@ unsafe impl<T: Fragment> QueryData for Enabled<T> {
     type Cursors<'a> = SwitchCursor<'a>;
     type Columns = FragmentId;
     type Fetch<'w> = Bits<'w>;
-    never_kept!();
+    type Kept = ();
+    const NOTHING: () = ();
+
+    /// Never: which entities the query sees is asked of each.
+    #[inline(always)]
+    fn keep(_: Self::Fetch<'_>, _: FragmentId, _: ChunkView<'_>) {}
+
+    #[inline(always)]
+    unsafe fn kept<'w>((): ()) -> Option<Self::Fetch<'w>> {
+        None
+    }
 
     fn require(
         registry: &FragmentRegistry,

@@ -13,8 +13,7 @@ use crate::query::{ChunkView, QueryData, QueryFilter, ReadOnly};
 use crate::world::{Lack, World, WorldError};
 
 /// A query on a world, for random access: from [`Query::lookup`](crate::query::Query::lookup). Where
-/// the fragments lie is found for every archetype that matches, once, and for its chunks too where nothing is written;
-/// then O(1) an entity.
+/// the fragments lie is found for every archetype that matches, and for its chunks, once; then O(1) an entity.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -36,7 +35,7 @@ use crate::world::{Lack, World, WorldError};
 #[must_use = "nothing is looked up until a handle is named"]
 pub struct QueryLookup<'q, D: QueryData, F: QueryFilter = ()> {
     finder: Finder<'q>,
-    /// Where all lies that is seen, if it is only read, and nothing has to be asked first. Empty if it was not made.
+    /// Where all lies that is seen, if nothing has to be asked first. Empty if it was not made.
     table: KnownChunks<'q, D>,
     /// Where there is no table: for each archetype what it takes to lend a row, where nothing has to be asked first.
     plain: Vec<Option<Plain<'q, D>>>,
@@ -82,15 +81,12 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
             None => KnownChunks::none(),
             Some(table) => {
                 let archetypes = seen.clone().map(|plain| (plain.archetype, plain.data));
-                table.fill(archetypes, |columns, archetype, chunk| {
-                    let view = ChunkView {
-                        world,
-                        archetype,
-                        chunk,
-                        version,
-                        since,
-                    };
-                    D::place(columns, view)
+                table.fill(archetypes, |archetype, chunk| ChunkView {
+                    world,
+                    archetype,
+                    chunk,
+                    version,
+                    since,
                 })
             }
         };
@@ -199,7 +195,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     #[inline(always)]
     fn find(&self, entity: Entity) -> Option<D::Fetch<'q>> {
         if !self.table.is_empty() {
-            let (fetch, row) = self.table.find(self.finder, entity)?;
+            let (fetch, row) = self.table.find(self.finder, entity, self.version)?;
             return Some(D::skip(fetch, row));
         }
         let (archetype, row) = self.finder.find(entity)?;
@@ -232,7 +228,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     {
         if !self.table.is_empty() {
             // It has all that the query sees.
-            return match self.table.find(self.finder, entity) {
+            return match self.table.find(self.finder, entity, self.version) {
                 // SAFETY: a row of the chunk; for the rest the caller's.
                 Some((fetch, row)) => Ok(unsafe { D::item(fetch, row) }),
                 None => {

@@ -407,8 +407,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     }
 
     /// The query on a world, for random access: to look entities up by their handles, many of them. O(archetypes
-    /// that match); where nothing is written, and up to 2 GiB of chunks, O(their chunks): some two thousandths of what
-    /// it takes to walk them. For one entity: [`peek`](Self::peek).
+    /// that match, and, up to a GiB or two, their chunks): some two thousandths of what it takes to walk them. For one
+    /// entity: [`peek`](Self::peek).
     ///
     /// # Panics
     /// As for [`on`](Self::on).
@@ -457,7 +457,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         version: u32,
     ) -> QueryLookup<'q, D, F> {
         let sees_all = F::SEES_ALL && !self.matches.is_masked();
-        let tabled = sees_all && self.requirements.only_reads();
+        let tabled = sees_all && self.requirements.switches().is_empty();
         let table = tabled.then_some(&mut self.table);
         QueryLookup::new(world, &self.matches, table, since, version)
     }

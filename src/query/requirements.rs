@@ -194,11 +194,6 @@ impl Requirements {
         &self.writes
     }
 
-    /// Whether nothing is lent to be changed.
-    pub(crate) fn only_reads(&self) -> bool {
-        self.writes.is_empty() && self.switches.is_empty()
-    }
-
     /// The fragments whose presence, or being switched on, may matter.
     pub(crate) fn looked_at(&self) -> FragmentSet {
         let single = [&self.all, &self.none, &self.optional];

@@ -8,6 +8,7 @@ use core::ptr::NonNull;
 
 #[cfg(not(loom))]
 use crate::entity::index::batch::Freed;
+#[cfg(not(loom))]
 use crate::entity::index::slot::Origin;
 #[cfg(not(loom))]
 use crate::entity::index::wide;

@@ -6,9 +6,10 @@ use crate::archetype::{Cursor, Lists};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
 use crate::memory;
 use crate::query::data::{
-    At, QueryData, ReadOnly, array, at, kept_as_address, never_kept, prefetch, row_of, touch,
+    At, QueryData, ReadOnly, array, at, kept_as_address, note, noted, prefetch, row_of, touch,
 };
 use crate::query::{Access, ChunkView, QueryError, Requirements};
+use crate::sync::atomic::AtomicU32;
 
 // SAFETY: asks to read the fragment, and lends it to be read.
 unsafe impl<T: Fragment> QueryData for &T {
@@ -87,7 +88,24 @@ unsafe impl<T: Fragment> QueryData for &mut T {
     type Cursors<'a> = Cursor<'a>;
     type Columns = At;
     type Fetch<'w> = *mut T;
-    never_kept!();
+    type Kept = (*mut T, *const AtomicU32);
+    const NOTHING: Self::Kept = (ptr::null_mut(), ptr::null());
+
+    #[inline(always)]
+    fn keep(array: Self::Fetch<'_>, at: At, chunk: ChunkView<'_>) -> Self::Kept {
+        (array, noted::<T>(at, chunk))
+    }
+
+    #[inline(always)]
+    unsafe fn kept<'w>((array, _): Self::Kept) -> Option<Self::Fetch<'w>> {
+        (!array.is_null()).then_some(array)
+    }
+
+    #[inline(always)]
+    unsafe fn note((_, noted): Self::Kept, version: u32) {
+        // SAFETY: the caller's.
+        unsafe { note::<T>(noted, version) };
+    }
 
     fn require(
         registry: &FragmentRegistry,

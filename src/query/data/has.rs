@@ -25,7 +25,7 @@ unsafe impl<T: Fragment> QueryData for Has<T> {
     const NOTHING: Self::Kept = None;
 
     #[inline(always)]
-    fn keep(has: Self::Fetch<'_>) -> Self::Kept {
+    fn keep(has: Self::Fetch<'_>, _: bool, _: ChunkView<'_>) -> Self::Kept {
         Some(has)
     }
 

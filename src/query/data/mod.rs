@@ -14,6 +14,7 @@ use crate::archetype::{Cursor, Having, Lists, NO_COLUMN, Walk};
 use crate::fragment::FragmentRegistry;
 use crate::memory;
 use crate::query::{ChunkView, QueryError, Requirements};
+use crate::sync::atomic::{AtomicU32, Ordering};
 
 pub use has::Has;
 
@@ -51,8 +52,8 @@ pub unsafe trait QueryData {
     /// Where they lie in a chunk.
     #[doc(hidden)]
     type Fetch<'w>: Copy;
-    /// The same, or nothing, as a table of many keeps it: in as few words as can be. (`()` where something is written,
-    /// which is kept in no table.)
+    /// The same, or nothing, as a table of many keeps it, in as few words as can be; and where it is noted what is lent
+    /// for writing. (`()` for what is kept in no table.)
     #[doc(hidden)]
     type Kept: Copy;
     /// Nothing.
@@ -125,7 +126,7 @@ pub unsafe trait QueryData {
 
     /// Keeps it.
     #[doc(hidden)]
-    fn keep(fetch: Self::Fetch<'_>) -> Self::Kept;
+    fn keep(fetch: Self::Fetch<'_>, columns: Self::Columns, chunk: ChunkView<'_>) -> Self::Kept;
 
     /// What was kept, if anything was.
     ///
@@ -133,6 +134,16 @@ pub unsafe trait QueryData {
     /// It lies there as long as this is lent.
     #[doc(hidden)]
     unsafe fn kept<'w>(kept: Self::Kept) -> Option<Self::Fetch<'w>>;
+
+    /// Notes which of it are lent for writing, as [`touch`](Self::touch) does.
+    ///
+    /// # Safety
+    /// Something was kept, of a chunk that is still there.
+    #[doc(hidden)]
+    #[inline(always)]
+    unsafe fn note(kept: Self::Kept, version: u32) {
+        let _ = (kept, version);
+    }
 
     /// The same from row `rows` on.
     #[doc(hidden)]
@@ -179,23 +190,6 @@ pub unsafe trait QueryData {
 /// No access for writing.
 pub unsafe trait ReadOnly: QueryData {}
 
-/// What is said of query data that writes: it is kept in no table.
-macro_rules! never_kept {
-    () => {
-        type Kept = ();
-        const NOTHING: () = ();
-
-        #[inline(always)]
-        fn keep(_: Self::Fetch<'_>) {}
-
-        #[inline(always)]
-        unsafe fn kept<'w>((): ()) -> Option<Self::Fetch<'w>> {
-            None
-        }
-    };
-}
-pub(super) use never_kept;
-
 /// What is said of query data that is found by one address.
 macro_rules! kept_as_address {
     ($of:ty) => {
@@ -203,7 +197,7 @@ macro_rules! kept_as_address {
         const NOTHING: *const $of = ptr::null();
 
         #[inline(always)]
-        fn keep(fetch: Self::Fetch<'_>) -> *const $of {
+        fn keep(fetch: Self::Fetch<'_>, _: Self::Columns, _: ChunkView<'_>) -> *const $of {
             fetch
         }
 
@@ -237,6 +231,31 @@ fn prefetch<T>(chunk: ChunkView<'_>, offset: u32) {
         for line in (0..bytes).step_by(64) {
             memory::prefetch(array.wrapping_add(line));
         }
+    }
+}
+
+/// Where it is noted that an array of `T` in a chunk is lent for writing; null if nowhere.
+#[inline(always)]
+fn noted<T>(at: At, chunk: ChunkView<'_>) -> *const AtomicU32 {
+    // As in `touch`.
+    if size_of::<T>() > 0 || at.column != NO_COLUMN {
+        chunk.chunk.version_of(at.column as usize)
+    } else {
+        ptr::null()
+    }
+}
+
+/// Notes there that it is.
+///
+/// # Safety
+/// It is null, or of a chunk that is still there.
+#[inline(always)]
+unsafe fn note<T>(noted: *const AtomicU32, version: u32) {
+    if size_of::<T>() > 0 || !noted.is_null() {
+        // Ordering: as in `Chunk::touch`.
+        //
+        // SAFETY: the caller's; what has a size has a version.
+        unsafe { &*noted }.store(version, Ordering::Relaxed);
     }
 }
 

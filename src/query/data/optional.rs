@@ -1,9 +1,12 @@
 //! `Option<&T>` and `Option<&mut T>`: a fragment that may be there.
 
+use core::ptr;
+
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
-use crate::query::data::{ABSENT, At, QueryData, ReadOnly, anywhere, array, never_kept, touch};
+use crate::query::data::{ABSENT, At, QueryData, ReadOnly, anywhere, array, note, noted, touch};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
+use crate::sync::atomic::AtomicU32;
 
 // SAFETY: may read the fragment, and lends it to be read.
 unsafe impl<T: Fragment> QueryData for Option<&T> {
@@ -17,7 +20,7 @@ unsafe impl<T: Fragment> QueryData for Option<&T> {
     const NOTHING: Self::Kept = None;
 
     #[inline(always)]
-    fn keep(array: Self::Fetch<'_>) -> Self::Kept {
+    fn keep(array: Self::Fetch<'_>, _: At, _: ChunkView<'_>) -> Self::Kept {
         Some(array)
     }
 
@@ -83,7 +86,27 @@ unsafe impl<T: Fragment> QueryData for Option<&mut T> {
     type Cursors<'a> = Cursor<'a>;
     type Columns = At;
     type Fetch<'w> = Option<*mut T>;
-    never_kept!();
+    type Kept = Option<(Option<*mut T>, *const AtomicU32)>;
+    const NOTHING: Self::Kept = None;
+
+    #[inline(always)]
+    fn keep(array: Self::Fetch<'_>, at: At, chunk: ChunkView<'_>) -> Self::Kept {
+        let noted = array.map_or(ptr::null(), |_| noted::<T>(at, chunk));
+        Some((array, noted))
+    }
+
+    #[inline(always)]
+    unsafe fn kept<'w>(kept: Self::Kept) -> Option<Self::Fetch<'w>> {
+        Some(kept?.0)
+    }
+
+    #[inline(always)]
+    unsafe fn note(kept: Self::Kept, version: u32) {
+        if let Some((Some(_), noted)) = kept {
+            // SAFETY: the caller's.
+            unsafe { note::<T>(noted, version) };
+        }
+    }
 
     fn require(
         registry: &FragmentRegistry,

@@ -24,7 +24,7 @@ macro_rules! shared {
             const NOTHING: *const T = ptr::null();
 
             #[inline(always)]
-            fn keep(value: Self::Fetch<'_>) -> *const T {
+            fn keep(value: Self::Fetch<'_>, _: InCommon, _: ChunkView<'_>) -> *const T {
                 value
             }
 
@@ -98,7 +98,7 @@ unsafe impl<T: Fragment + Clone> QueryData for PerChunk<T> {
     const NOTHING: *const T = ptr::null();
 
     #[inline(always)]
-    fn keep(value: Self::Fetch<'_>) -> *const T {
+    fn keep(value: Self::Fetch<'_>, _: InCommon, _: ChunkView<'_>) -> *const T {
         value
     }
 

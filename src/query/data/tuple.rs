@@ -62,8 +62,18 @@ macro_rules! tuple {
             }
 
             #[inline(always)]
-            fn keep(fetch: Self::Fetch<'_>) -> Self::Kept {
-                ($($data::keep(fetch.$at),)*)
+            fn keep(
+                fetch: Self::Fetch<'_>,
+                columns: Self::Columns,
+                chunk: ChunkView<'_>,
+            ) -> Self::Kept {
+                ($($data::keep(fetch.$at, columns.$at, chunk),)*)
+            }
+
+            #[inline(always)]
+            unsafe fn note(kept: Self::Kept, version: u32) {
+                // SAFETY: the caller's.
+                $(unsafe { $data::note(kept.$at, version) };)*
             }
 
             #[inline(always)]

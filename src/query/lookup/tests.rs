@@ -74,7 +74,7 @@ fn mixed(universe: &Arc<Universe>) -> (World, Vec<Entity>) {
     // Long chunks whose rows more than one number names, a folded one, and several groups.
     let small = world.create_batch((0..40_000_u32).map(|n| (n, n as u8)));
     handles.extend(some(&small.unwrap().iter(&world).collect::<Vec<_>>()));
-    handles.extend((0..5).map(|n| world.create((n, Tag, 7_u8)).unwrap()));
+    handles.extend((0..5_u32).map(|n| world.create((n, Tag, 7_u8)).unwrap()));
     for text in ["one", "two"] {
         let bundle = (9_u32,).shared(text).per_chunk(text.len() as u16);
         handles.push(world.create(bundle).unwrap());
@@ -142,6 +142,28 @@ fn a_lookup_in_a_world_whose_chunks_lie_far_apart_has_no_table_and_says_the_same
 }
 
 #[test]
+fn a_query_whose_chunks_have_gone_looks_up_nothing_and_then_what_comes() {
+    let mut world = World::new();
+    let ants: Vec<Entity> = (0..100_u32)
+        .map(|n| world.create((n,).shared(n)).unwrap())
+        .collect();
+    let mut query = Query::<&u32>::new(&world).unwrap();
+    for round in 0..3 {
+        if round == 2 {
+            let _ = world.create((7_u32,)).unwrap();
+        }
+        let lookup = query.lookup(&world);
+        assert_eq!(lookup.table.is_empty(), round == 1);
+        for (n, &ant) in ants.iter().enumerate() {
+            let found = lookup.get(ant).ok().copied();
+            assert_eq!(found, (round == 0).then_some(n as u32));
+        }
+        let mut all = Query::<Entity, With<u32>>::new(&world).unwrap();
+        all.change(&mut world).destroy();
+    }
+}
+
+#[test]
 fn a_lookup_in_a_world_without_entities_refuses() {
     let universe = Arc::new(Universe::new());
     let (other, handles) = mixed(&universe);
@@ -155,4 +177,55 @@ fn names_of_types_are_told_without_modules() {
     let name = "(&mut a::b_1::Position, core::option::Option<&alloc::string::String>, [u8; 4], ())";
     let told = "(&mut Position, Option<&String>, [u8; 4], ())";
     assert_eq!(short(name), told);
+}
+
+#[test]
+fn what_a_lookup_lends_for_writing_has_changed_where_it_lies_and_nowhere_else() {
+    type Many = (
+        &'static mut u32,
+        Option<&'static mut i64>,
+        Option<&'static mut Tag>,
+    );
+    let universe = Arc::new(Universe::new());
+    let (mut world, mut handles) = mixed(&universe);
+    // More columns than a record has versions for, and the last of them are written.
+    let wide = (1_u8, 2_u16, 3_i8, 4_i16, 5_i32, 6_u32, 7_i64, 8_u64, Tag);
+    handles.push(world.create(wide).unwrap());
+    let mut query = Query::<Many>::new(&world).unwrap();
+    let mut numbers = Query::<(Entity, &u32), Changed<u32>>::new(&world).unwrap();
+    let mut longs = Query::<(Entity, &i64), Changed<i64>>::new(&world).unwrap();
+    for (at, &handle) in handles.iter().enumerate() {
+        let (_, _) = (numbers.read(&world).count(), longs.read(&world).count());
+        let mut lookup = query.lookup_mut(&mut world);
+        assert!(!lookup.table.is_empty());
+        let found = match at % 2 {
+            0 => lookup.get_mut(handle).ok().map(|(number, long, _)| {
+                *number += 1;
+                long.map(|long| *long += 1)
+            }),
+            _ => {
+                let mut written = None;
+                lookup.for_each(&[handle], |_, found| {
+                    written = found.ok().map(|(number, long, _)| {
+                        *number += 1;
+                        long.map(|long| *long += 1)
+                    });
+                });
+                written
+            }
+        };
+        let row = world.finder().find(handle);
+        assert_eq!(found.is_some(), row.is_some(), "{handle}");
+        let lies = |row: (u32, Row)| &world.archetypes[row.0 as usize].chunks[row.1.chunk as usize];
+        let beside = row.map_or(&[][..], |row| lies(row).entities());
+        let seen: Vec<Entity> = numbers.read(&world).iter().map(|(at, _)| at).collect();
+        assert_eq!(seen, beside);
+        let seen: Vec<Entity> = longs.read(&world).iter().map(|(at, _)| at).collect();
+        let long = found.flatten().is_some();
+        assert_eq!(seen, if long { beside } else { &[] });
+    }
+    let last = *handles.last().unwrap();
+    assert_eq!(world.get::<u32>(last).unwrap(), &7);
+    assert_eq!(world.get::<i64>(last).unwrap(), &8);
+    world.check().unwrap();
 }

@@ -33,12 +33,13 @@ pub(super) struct KnownChunks<'q, D: QueryData> {
     _world: PhantomData<&'q World>,
 }
 
-/// Bytes for each 16 KiB chunk that the query sees, beyond [`SMALL`]: worlds of one universe take their chunks among
-/// each other. To empty so many takes about as long as to find out where one chunk's data lie.
-const SPARSE: usize = 128;
-/// A table of so many bytes is always made.
-const SMALL: usize = 512;
-/// A table of more, for one fragment of 2 GiB of chunks, is never: who looks few entities up would wait for it.
+/// Entries for each 16 KiB chunk that the query sees, beyond [`SMALL`]: worlds of one universe take their chunks among
+/// each other. To empty so many, of a word each, takes about as long as to find out where one chunk's data lie.
+const SPARSE: usize = 16;
+/// A table of so many entries is always made.
+const SMALL: usize = 64;
+/// A table of more bytes is never: who looks few entities up would wait for it. It is one for 2 GiB of chunks where one
+/// fragment is read, for half of that where it is written.
 const MOST: usize = 1 << 20;
 
 // SAFETY: addresses of what a world holds; what is lent by them is `Send + Sync`, as all fragments are.
@@ -49,11 +50,9 @@ unsafe impl<D: QueryData> Sync for ChunkTable<D> {}
 unsafe impl<D: QueryData> Send for KnownChunks<'_, D> {}
 // SAFETY: as above.
 unsafe impl<D: QueryData> Sync for KnownChunks<'_, D> {}
-// As queries and look-ups are without: of what a world holds they have nothing.
+// It is written anew before it is read: queries that have one are what they are without.
 impl<D: QueryData> UnwindSafe for ChunkTable<D> {}
 impl<D: QueryData> RefUnwindSafe for ChunkTable<D> {}
-impl<D: QueryData> UnwindSafe for KnownChunks<'_, D> {}
-impl<D: QueryData> RefUnwindSafe for KnownChunks<'_, D> {}
 
 impl<D: QueryData> ChunkTable<D> {
     /// One that has nothing.
@@ -109,7 +108,7 @@ impl<D: QueryData> ChunkTable<D> {
 
     /// How many entries there may be for so many 16 KiB chunks.
     fn most(taken: usize) -> usize {
-        MOST.min(SMALL + SPARSE * taken) / size_of::<D::Kept>().max(1)
+        (SMALL + SPARSE * taken).min(MOST / size_of::<D::Kept>().max(1))
     }
 
     /// Puts in what lies where, if all their numbers are among those for which there are entries, and those not too many.

@@ -186,7 +186,7 @@ unsafe impl<T: Fragment> QueryData for Enabled<T> {
     type Kept = ();
     const NOTHING: () = ();
 
-    /// Never: which entities the query sees is asked of each.
+    /// Never: who switches is not kept in tables.
     #[inline(always)]
     fn keep(_: Self::Fetch<'_>, _: FragmentId, _: ChunkView<'_>) {}
 

@@ -13,7 +13,7 @@ use crate::query::{ChunkView, QueryData, QueryFilter, ReadOnly};
 use crate::world::{Lack, World, WorldError};
 
 /// A query on a world, for random access: from [`Query::lookup`](crate::query::Query::lookup). Where
-/// the fragments lie is found for every archetype that matches, and for its chunks, once; then O(1) an entity.
+/// the fragments lie is found for every archetype that matches, and mostly for its chunks, once; then O(1) an entity.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -132,6 +132,45 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
     pub fn get_mut(&mut self, entity: Entity) -> Result<D::Item<'_>, WorldError> {
         // SAFETY: `&mut self` lends nothing else, and the world is borrowed for `self`.
         unsafe { self.lend(entity) }
+    }
+
+    /// Lends the data of each of several entities at once. O(1) an entity, and a comparison a pair.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Health(i32);
+    /// struct Strength(i32);
+    ///
+    /// let mut world = World::new();
+    /// let (bear, wolf) = (world.create((Health(90), Strength(9)))?, world.create((Health(40), Strength(5)))?);
+    /// let mut animals = Query::<(&mut Health, &Strength)>::new(&world)?;
+    /// let mut animals = animals.lookup_mut(&mut world);
+    /// let [(bear, bite), (wolf, snap)] = animals.get_disjoint_mut([bear, wolf])?;
+    /// bear.0 -= snap.0;
+    /// wolf.0 -= bite.0;
+    /// assert_eq!((bear.0, wolf.0), (85, 31));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get), of the first that is refused; those before it count as changed.
+    /// [`WorldError::Twice`].
+    #[doc(alias = "get_many_mut")]
+    pub fn get_disjoint_mut<const N: usize>(
+        &mut self,
+        entities: [Entity; N],
+    ) -> Result<[D::Item<'_>; N], WorldError> {
+        WorldError::if_twice(&entities)?;
+        let mut items = [const { None }; N];
+        for (item, entity) in items.iter_mut().zip(entities) {
+            // SAFETY: as in `get_mut`; no two entities have a value in common that is lent for writing.
+            *item = Some(unsafe { self.lend(entity) }?);
+        }
+        Ok(items.map(|item| match item {
+            Some(item) => item,
+            None => unreachable!("all have been lent"),
+        }))
     }
 
     /// Lends the data of each of `entities` in turn, or says why not, in the order of the slice. Faster than one

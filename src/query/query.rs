@@ -407,8 +407,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     }
 
     /// The query on a world, for random access: to look entities up by their handles, many of them. O(archetypes
-    /// that match, and, up to a GiB or two, their chunks): some two thousandths of what it takes to walk them. For one
-    /// entity: [`peek`](Self::peek).
+    /// that match, and their chunks, up to a GiB or two of these): some two thousandths of what it takes to walk the
+    /// entities. For one entity: [`peek`](Self::peek).
     ///
     /// # Panics
     /// As for [`on`](Self::on).
@@ -420,7 +420,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         self.lookup_in(world)
     }
 
-    /// The same to change what is found.
+    /// The same to change what is found. For one entity: [`get`](Self::get).
     ///
     /// # Panics
     /// As for [`on`](Self::on).

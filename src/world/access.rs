@@ -1,6 +1,6 @@
 //! Fragments of one entity: read, written, switched.
 
-use crate::archetype::{Archetype, EnabledBits, Row};
+use crate::archetype::{Archetype, Chunk, EnabledBits, Row};
 use crate::entity::Entity;
 use crate::fragment::{ConstShared, Fragment, FragmentInfo, PerChunk, Shared, SharedFragment};
 use crate::world::{World, WorldError};
@@ -15,7 +15,7 @@ impl World {
         let (archetype, row) = self.find(entity)?;
         match self.value_of::<T>(archetype, row) {
             // SAFETY: a value of this type, lent as long as the world is.
-            Some((value, _)) => Ok(unsafe { &*value }),
+            Some((value, ..)) => Ok(unsafe { &*value }),
             None => Err(self.missing::<T>(archetype, entity)),
         }
     }
@@ -29,8 +29,7 @@ impl World {
         self.keep_versions();
         let (archetype, row) = self.find(entity)?;
         match self.value_of::<T>(archetype, row) {
-            Some((value, column)) => {
-                let chunk = &self.archetypes[archetype as usize].chunks[row.chunk as usize];
+            Some((value, chunk, column)) => {
                 if size_of::<T>() > 0 {
                     chunk.touch(column, self.version());
                 }
@@ -39,6 +38,50 @@ impl World {
             }
             None => Err(self.missing::<T>(archetype, entity)),
         }
+    }
+
+    /// A fragment of each of several entities, to change them together. O(1) an entity, and a comparison a pair.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Gold(u32);
+    ///
+    /// let mut world = World::new();
+    /// let (buyer, seller) = (world.create((Gold(5),))?, world.create((Gold(0),))?);
+    /// let [from, to] = world.get_disjoint_mut::<Gold, 2>([buyer, seller])?;
+    /// (from.0, to.0) = (from.0 - 3, to.0 + 3);
+    /// assert_eq!(world.get::<Gold>(seller)?.0, 3);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get), of the first that is refused; [`WorldError::Twice`]. Then none counts as changed.
+    #[doc(alias = "get_many_mut")]
+    pub fn get_disjoint_mut<T: Fragment, const N: usize>(
+        &mut self,
+        entities: [Entity; N],
+    ) -> Result<[&mut T; N], WorldError> {
+        WorldError::if_twice(&entities)?;
+        self.keep_versions();
+        let mut found = [None; N];
+        for (found, &entity) in found.iter_mut().zip(&entities) {
+            let (archetype, row) = self.find(entity)?;
+            *found = self.value_of::<T>(archetype, row);
+            if found.is_none() {
+                return Err(self.missing::<T>(archetype, entity));
+            }
+        }
+        Ok(found.map(|found| {
+            let Some((value, chunk, column)) = found else {
+                unreachable!("all have been found")
+            };
+            if size_of::<T>() > 0 {
+                chunk.touch(column, self.version());
+            }
+            // SAFETY: as in `get_mut`; no two entities have the same value.
+            unsafe { &mut *value }
+        }))
     }
 
     /// A fragment of an entity, if the entity lives and has it. O(1).
@@ -57,24 +100,23 @@ impl World {
         Ok(self.has_role::<T>(archetype))
     }
 
-    /// Where the value of a fragment lies, and which column that is.
+    /// Where the value of a fragment lies, and in which chunk and column that is.
     #[inline(always)]
     pub(crate) fn value_of<T: Fragment>(
         &self,
         archetype: u32,
         row: Row,
-    ) -> Option<(*mut T, usize)> {
+    ) -> Option<(*mut T, &Chunk, usize)> {
         let id = self.universe.registry().of::<T>()?.id();
         let data = &self.archetypes[archetype as usize];
+        let chunk = &data.chunks[row.chunk as usize];
         if size_of::<T>() == 0 {
-            return data
-                .set
-                .contains(id)
-                .then(|| (core::ptr::NonNull::<T>::dangling().as_ptr(), 0));
+            let value = core::ptr::NonNull::<T>::dangling().as_ptr();
+            return data.set.contains(id).then_some((value, chunk, 0));
         }
         let column = data.column_of(id)?;
-        let array = data.chunks[row.chunk as usize].array(data.columns[column].offset);
-        Some((array.cast::<T>().wrapping_add(row.row as usize), column))
+        let array = chunk.array(data.columns[column].offset).cast::<T>();
+        Some((array.wrapping_add(row.row as usize), chunk, column))
     }
 
     fn has_role<R: 'static>(&self, archetype: u32) -> bool {

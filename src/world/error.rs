@@ -47,6 +47,12 @@ pub enum WorldError {
         /// How that is.
         lack: Lack,
     },
+    /// The entity was named twice where each is lent for writing.
+    #[error("entity {entity}: it is named twice, and can be lent for writing once")]
+    Twice {
+        /// The handle.
+        entity: Entity,
+    },
     /// The entity has another value of a const shared fragment already.
     #[error("entity {entity}: its {name} is const shared, and cannot be changed")]
     ConstShared {
@@ -96,6 +102,18 @@ pub enum WorldError {
 }
 
 impl WorldError {
+    /// Says which of some handles is there twice, if one is.
+    pub(crate) fn if_twice(entities: &[Entity]) -> Result<(), Self> {
+        let mut left = entities;
+        while let [entity, others @ ..] = left {
+            if others.contains(entity) {
+                return Err(Self::Twice { entity: *entity });
+            }
+            left = others;
+        }
+        Ok(())
+    }
+
     /// The same, about another entity.
     pub(crate) fn for_another(&self, entity: Entity) -> Self {
         match self {
@@ -125,6 +143,7 @@ impl WorldError {
             | Self::AlreadyBuilt { entity }
             | Self::Pending { entity }
             | Self::Elsewhere { entity }
+            | Self::Twice { entity }
             | Self::ConstShared { entity, .. }
             | Self::Missing { entity, .. } => Some(*entity),
             _ => None,

@@ -49,7 +49,7 @@ impl<'w> EntityView<'w> {
     /// A fragment, if the entity has it.
     #[must_use]
     pub fn find<T: Fragment>(&self) -> Option<&'w T> {
-        let (value, _) = self.world.value_of::<T>(self.archetype, self.row)?;
+        let (value, ..) = self.world.value_of::<T>(self.archetype, self.row)?;
         // SAFETY: a value of this type, lent as long as the world is.
         Some(unsafe { &*value })
     }

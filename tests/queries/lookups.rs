@@ -96,3 +96,50 @@ fn threads_look_up_values_that_entities_have_in_common() {
         }
     });
 }
+
+#[test]
+fn several_entities_are_lent_together_and_none_twice() {
+    let mut world = World::new();
+    let ants: Vec<Entity> = (0..3_u32).map(|n| world.create((n,)).unwrap()).collect();
+    let tagged = world.create((7_u32, Tag)).unwrap();
+    let without = world.create((1_i8,)).unwrap();
+    let dead = world.create((9_u32,)).unwrap();
+    world.destroy(dead).unwrap();
+    let mut query = Query::<(Entity, &mut u32)>::new(&world).unwrap();
+    let mut changed = Query::<Entity, Changed<u32>>::new(&world).unwrap();
+    assert_eq!(changed.read(&world).count(), 4);
+
+    let [last, first, other] = world
+        .get_disjoint_mut::<u32, 3>([ants[2], ants[0], tagged])
+        .unwrap();
+    core::mem::swap(last, first);
+    *other += *first;
+    let numbers = [ants[0], ants[2], tagged].map(|ant| *world.get::<u32>(ant).unwrap());
+    assert_eq!(numbers, [2, 0, 9]);
+    let [] = world.get_disjoint_mut::<u32, 0>([]).unwrap();
+    let refused = world.get_disjoint_mut::<Tag, 2>([tagged, tagged]);
+    assert!(matches!(refused, Err(WorldError::Twice { entity }) if entity == tagged));
+    assert_eq!(changed.read(&world).count(), 4, "all of both chunks");
+
+    // Refused: nothing counts as changed.
+    assert_eq!(changed.read(&world).count(), 0);
+    let refused = world.get_disjoint_mut::<u32, 2>([ants[0], dead]);
+    assert!(matches!(refused, Err(WorldError::Entity(_))));
+    let refused = world.get_disjoint_mut::<u32, 2>([ants[0], without]);
+    assert_eq!(refused.unwrap_err().entity(), Some(without));
+    let refused = world.get_disjoint_mut::<u32, 3>([ants[0], ants[1], ants[0]]);
+    assert!(matches!(refused, Err(WorldError::Twice { entity }) if entity == ants[0]));
+    assert_eq!(changed.read(&world).count(), 0);
+
+    let mut lookup = query.lookup_mut(&mut world);
+    let [(left, one), (right, two)] = lookup.get_disjoint_mut([tagged, ants[1]]).unwrap();
+    assert_eq!((left, right), (tagged, ants[1]));
+    core::mem::swap(one, two);
+    let refused = lookup.get_disjoint_mut([ants[1], ants[1]]);
+    assert_eq!(refused.unwrap_err().entity(), Some(ants[1]));
+    let refused = lookup.get_disjoint_mut([ants[1], without]);
+    assert!(matches!(refused, Err(WorldError::Missing { .. })));
+    assert!(lookup.get_disjoint_mut([dead]).is_err());
+    assert_eq!(world.get::<u32>(ants[1]).unwrap(), &9);
+    assert_eq!(world.get::<u32>(tagged).unwrap(), &1);
+}

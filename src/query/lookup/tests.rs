@@ -149,11 +149,10 @@ fn a_query_whose_chunks_have_gone_looks_up_nothing_and_then_what_comes() {
         .collect();
     let mut query = Query::<&u32>::new(&world).unwrap();
     for round in 0..3 {
-        if round == 2 {
-            let _ = world.create((7_u32,)).unwrap();
-        }
+        let comes = (round == 2).then(|| world.create((7_u32,)).unwrap());
         let lookup = query.lookup(&world);
         assert_eq!(lookup.table.is_empty(), round == 1);
+        assert_eq!(comes.map(|ant| *lookup.get(ant).unwrap()), comes.map(|_| 7));
         for (n, &ant) in ants.iter().enumerate() {
             let found = lookup.get(ant).ok().copied();
             assert_eq!(found, (round == 0).then_some(n as u32));
@@ -180,52 +179,146 @@ fn names_of_types_are_told_without_modules() {
 }
 
 #[test]
-fn what_a_lookup_lends_for_writing_has_changed_where_it_lies_and_nowhere_else() {
-    type Many = (
-        &'static mut u32,
-        Option<&'static mut i64>,
-        Option<&'static mut Tag>,
+fn a_kept_query_has_nothing_of_a_chunk_that_is_another_worlds_now() {
+    let universe = Arc::new(Universe::new());
+    let mut world = World::of(&universe).unwrap();
+    let stays = world.create((1_u32,)).unwrap();
+    let goes = world.create((2_u32,).shared("red")).unwrap();
+    let run = |world: &World, entity| {
+        let (archetype, row) = world.finder().find(entity).unwrap();
+        world.archetypes[archetype as usize].chunks[row.chunk as usize].run
+    };
+    let was = run(&world, goes);
+    let (mut read, mut write) = (
+        Query::<&u32>::new(&world).unwrap(),
+        Query::<(Entity, &mut u32)>::new(&world).unwrap(),
     );
+    assert_eq!(read.lookup(&world).get(goes).unwrap(), &2);
+    assert_eq!(
+        write.lookup_mut(&mut world).get_mut(goes).unwrap(),
+        (goes, &mut 2)
+    );
+    world.destroy(goes).unwrap();
+    let mut other = World::of(&universe).unwrap();
+    let there = other.create((3_u32,)).unwrap();
+    assert_eq!(run(&other, there), was, "the same chunk");
+
+    let lookup = read.lookup(&world);
+    assert!(!lookup.table.is_empty());
+    assert_eq!(lookup.get(stays).unwrap(), &1);
+    let elsewhere = |error| matches!(error, WorldError::Elsewhere { .. });
+    assert!(elsewhere(lookup.get(there).unwrap_err()));
+    let mut lookup = write.lookup_mut(&mut world);
+    assert!(!lookup.table.is_empty());
+    assert_eq!(lookup.get_mut(stays).unwrap(), (stays, &mut 1));
+    assert!(elsewhere(lookup.get_mut(there).unwrap_err()));
+    assert!(elsewhere(
+        lookup.get_disjoint_mut([stays, there]).unwrap_err()
+    ));
+}
+
+struct Light;
+struct Switch;
+
+/// What is written of an entity in the tests below; [`Light`] can be switched off, and so has a version.
+type Many = (
+    &'static mut u32,
+    Option<&'static mut i64>,
+    Option<&'static mut u64>,
+    Option<&'static mut Tag>,
+    Option<&'static mut Light>,
+);
+
+/// Writes to each of some entities by itself, and asks each time whether it has changed where it lies, and nowhere else.
+/// Whether there was a table.
+fn written<F: QueryFilter>(world: &mut World, handles: &[Entity]) -> bool {
+    fn changed<T: crate::fragment::Fragment>(world: &World, query: &mut Changes<T>) -> Vec<Entity> {
+        query.read(world).iter().collect()
+    }
+    type Changes<T> = Query<Entity, Changed<T>>;
+    let mut query = Query::<Many, F>::new(world).unwrap();
+    let mut numbers = Changes::<u32>::new(world).unwrap();
+    let mut longs = Changes::<i64>::new(world).unwrap();
+    let mut last = Changes::<u64>::new(world).unwrap();
+    let mut lights = Changes::<Light>::new(world).unwrap();
+    let mut tables = 0;
+    for (at, &handle) in handles.iter().chain(handles.iter().rev()).enumerate() {
+        let _ = (changed(world, &mut numbers), changed(world, &mut longs));
+        let _ = (changed(world, &mut last), changed(world, &mut lights));
+        let seen = query.get(world, handle).is_ok();
+        let _ = (changed(world, &mut numbers), changed(world, &mut longs));
+        let _ = (changed(world, &mut last), changed(world, &mut lights));
+        let write = |(number, long, last, _, light): <Many as QueryData>::Item<'_>| {
+            *number += 1;
+            let long = long.map(|long| *long += 1).is_some();
+            let last = last.map(|last| *last += 1).is_some();
+            (true, long, last, light.is_some())
+        };
+        let mut found = (false, false, false, false);
+        let mut lookup = query.lookup_mut(world);
+        tables += usize::from(!lookup.table.is_empty());
+        match at % 2 {
+            0 => found = lookup.get_mut(handle).map_or(found, write),
+            _ => lookup.for_each(&[handle], |_, item| found = item.map_or(found, write)),
+        }
+        assert_eq!(found.0, seen, "{handle}");
+        let row = world.finder().find(handle);
+        let chunk = |(archetype, row): (u32, Row)| {
+            &world.archetypes[archetype as usize].chunks[row.chunk as usize]
+        };
+        let beside: Vec<Entity> = row.map_or(vec![], |row| chunk(row).entities().to_vec());
+        let expected = |found: bool| if found { &beside[..] } else { &[] };
+        assert_eq!(changed(world, &mut numbers), expected(found.0));
+        assert_eq!(changed(world, &mut longs), expected(found.1));
+        assert_eq!(changed(world, &mut last), expected(found.2));
+        assert_eq!(changed(world, &mut lights), expected(found.3));
+    }
+    assert!(tables == 0 || tables == 2 * handles.len());
+    world.check().unwrap();
+    tables > 0
+}
+
+/// An entity with more columns than a record has versions for, the last of which are written.
+fn wide(world: &mut World) -> Entity {
+    world.registry().register_enableable::<Light>().unwrap();
+    let (first, last) = ((1_u8, 2_u16, 3_i8, 4_i16, 5_i32), (6_u32, 7_i64, 8_u64));
+    let wide = world.create(first).unwrap();
+    world.add(wide, last).unwrap();
+    world.add(wide, (Tag, Light)).unwrap();
+    wide
+}
+
+#[test]
+fn what_a_lookup_lends_for_writing_has_changed_where_it_lies_and_nowhere_else() {
     let universe = Arc::new(Universe::new());
     let (mut world, mut handles) = mixed(&universe);
-    // More columns than a record has versions for, and the last of them are written.
-    let wide = (1_u8, 2_u16, 3_i8, 4_i16, 5_i32, 6_u32, 7_i64, 8_u64, Tag);
-    handles.push(world.create(wide).unwrap());
-    let mut query = Query::<Many>::new(&world).unwrap();
-    let mut numbers = Query::<(Entity, &u32), Changed<u32>>::new(&world).unwrap();
-    let mut longs = Query::<(Entity, &i64), Changed<i64>>::new(&world).unwrap();
-    for (at, &handle) in handles.iter().enumerate() {
-        let (_, _) = (numbers.read(&world).count(), longs.read(&world).count());
-        let mut lookup = query.lookup_mut(&mut world);
-        assert!(!lookup.table.is_empty());
-        let found = match at % 2 {
-            0 => lookup.get_mut(handle).ok().map(|(number, long, _)| {
-                *number += 1;
-                long.map(|long| *long += 1)
-            }),
-            _ => {
-                let mut written = None;
-                lookup.for_each(&[handle], |_, found| {
-                    written = found.ok().map(|(number, long, _)| {
-                        *number += 1;
-                        long.map(|long| *long += 1)
-                    });
-                });
-                written
-            }
-        };
-        let row = world.finder().find(handle);
-        assert_eq!(found.is_some(), row.is_some(), "{handle}");
-        let lies = |row: (u32, Row)| &world.archetypes[row.0 as usize].chunks[row.1.chunk as usize];
-        let beside = row.map_or(&[][..], |row| lies(row).entities());
-        let seen: Vec<Entity> = numbers.read(&world).iter().map(|(at, _)| at).collect();
-        assert_eq!(seen, beside);
-        let seen: Vec<Entity> = longs.read(&world).iter().map(|(at, _)| at).collect();
-        let long = found.flatten().is_some();
-        assert_eq!(seen, if long { beside } else { &[] });
-    }
-    let last = *handles.last().unwrap();
-    assert_eq!(world.get::<u32>(last).unwrap(), &7);
-    assert_eq!(world.get::<i64>(last).unwrap(), &8);
-    world.check().unwrap();
+    handles.extend([wide(&mut world), world.create((1_u8, Tag)).unwrap()]);
+    assert!(written::<()>(&mut world, &handles));
+    let last = handles[handles.len() - 2];
+    assert_eq!(world.get::<u32>(last).unwrap(), &8);
+    assert_eq!(world.get::<i64>(last).unwrap(), &9);
+    assert_eq!(world.get::<u64>(last).unwrap(), &10);
+}
+
+#[test]
+fn what_a_lookup_without_a_table_lends_for_writing_has_changed_as_well() {
+    let universe = Arc::new(Universe::new());
+    let mut world = World::of(&universe).unwrap();
+    let mut handles = vec![wide(&mut world)];
+    // Chunks of another world come between.
+    let mut other = World::of(&universe).unwrap();
+    let between = (0..500_u32).map(|n| other.create((1_u32,).shared(n)).unwrap());
+    handles.extend(&between.collect::<Vec<_>>()[..2]);
+    other.destroy(handles[1]).unwrap();
+    handles.extend([world.create((2_u32, Tag)), world.create((3_u32, Light))].map(Result::unwrap));
+    assert!(!written::<()>(&mut world, &handles));
+
+    // And where bits decide.
+    let mut world = World::new();
+    world.registry().register_enableable::<Switch>().unwrap();
+    let mut handles = vec![wide(&mut world)];
+    handles.extend((0..5_u32).map(|n| world.create((n, Switch)).unwrap()));
+    world.set_enabled::<Switch>(handles[2], false).unwrap();
+    assert!(!written::<With<Switch>>(&mut world, &handles));
+    assert!(written::<()>(&mut world, &handles));
 }

@@ -13,7 +13,15 @@ fn every_peer_gets_through_every_workload_on_worlds() {
         for entrant in registry.worlds() {
             let runs = |n: &usize| workload.runs_on(*n) && entrant.is_admitted(workload, *n);
             for threads in [1, 2].into_iter().filter(runs) {
-                let subject = entrant.set_up(workload, threads, Size::Small).unwrap();
+                let subject = match entrant.set_up(workload, threads, Size::Small) {
+                    Ok(subject) => subject,
+                    Err(unsupported) => {
+                        // Which call it is does not matter to a loop by hand.
+                        let only = ("limit", "schedule_from_main");
+                        assert_eq!((entrant.name(), &*rows[0]), only, "{unsupported}");
+                        continue;
+                    }
+                };
                 // The second repetition finds what the first left.
                 for _ in 0..2 {
                     let totals = repeat_once(&pool, threads, rows.len(), &subject, 1);

@@ -5,8 +5,9 @@ use core::ptr;
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
 use crate::memory;
+use crate::query::data::kept::kept_as_address;
 use crate::query::data::{
-    At, QueryData, ReadOnly, array, at, kept_as_address, note, noted, prefetch, row_of, touch,
+    At, QueryData, ReadOnly, array, at, note, noted, prefetch, row_of, touch,
 };
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 use crate::sync::atomic::AtomicU32;

@@ -1,11 +1,10 @@
 //! `Entity`: the handles themselves.
 
-use core::ptr;
-
 use crate::archetype::Lists;
 use crate::entity::Entity;
 use crate::fragment::FragmentRegistry;
-use crate::query::data::{QueryData, ReadOnly, kept_as_address};
+use crate::query::data::kept::kept_as_address;
+use crate::query::data::{QueryData, ReadOnly};
 use crate::query::{ChunkView, QueryError, Requirements};
 
 // SAFETY: lends handles, which change only through `&mut` of the world.

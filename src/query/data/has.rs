@@ -2,6 +2,7 @@
 
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
+use crate::query::data::kept::kept_as_option;
 use crate::query::data::{QueryData, ReadOnly};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
@@ -21,18 +22,7 @@ unsafe impl<T: Fragment> QueryData for Has<T> {
     type Cursors<'a> = Cursor<'a>;
     type Columns = bool;
     type Fetch<'w> = bool;
-    type Kept = Option<bool>;
-    const NOTHING: Self::Kept = None;
-
-    #[inline(always)]
-    fn keep(has: Self::Fetch<'_>, _: bool, _: ChunkView<'_>) -> Self::Kept {
-        Some(has)
-    }
-
-    #[inline(always)]
-    unsafe fn kept<'w>(kept: Self::Kept) -> Option<Self::Fetch<'w>> {
-        kept
-    }
+    kept_as_option!(bool);
 
     fn require(
         registry: &FragmentRegistry,

@@ -3,6 +3,7 @@
 mod fragment;
 mod handle;
 mod has;
+mod kept;
 mod optional;
 mod shared;
 mod tuple;
@@ -189,25 +190,6 @@ pub unsafe trait QueryData {
 /// # Safety
 /// No access for writing.
 pub unsafe trait ReadOnly: QueryData {}
-
-/// What is said of query data that is found by one address.
-macro_rules! kept_as_address {
-    ($of:ty) => {
-        type Kept = *const $of;
-        const NOTHING: *const $of = ptr::null();
-
-        #[inline(always)]
-        fn keep(fetch: Self::Fetch<'_>, _: Self::Columns, _: ChunkView<'_>) -> *const $of {
-            fetch
-        }
-
-        #[inline(always)]
-        unsafe fn kept<'w>(kept: *const $of) -> Option<Self::Fetch<'w>> {
-            (!kept.is_null()).then_some(kept)
-        }
-    };
-}
-pub(super) use kept_as_address;
 
 /// The array of `T` in a chunk, or one address where all values of size zero are.
 #[inline(always)]

@@ -4,6 +4,7 @@ use core::ptr;
 
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry};
+use crate::query::data::kept::kept_as_option;
 use crate::query::data::{ABSENT, At, QueryData, ReadOnly, anywhere, array, note, noted, touch};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 use crate::sync::atomic::AtomicU32;
@@ -16,18 +17,7 @@ unsafe impl<T: Fragment> QueryData for Option<&T> {
     type Cursors<'a> = Cursor<'a>;
     type Columns = At;
     type Fetch<'w> = Option<*const T>;
-    type Kept = Option<Option<*const T>>;
-    const NOTHING: Self::Kept = None;
-
-    #[inline(always)]
-    fn keep(array: Self::Fetch<'_>, _: At, _: ChunkView<'_>) -> Self::Kept {
-        Some(array)
-    }
-
-    #[inline(always)]
-    unsafe fn kept<'w>(kept: Self::Kept) -> Option<Self::Fetch<'w>> {
-        kept
-    }
+    kept_as_option!(Option<*const T>);
 
     fn require(
         registry: &FragmentRegistry,

@@ -1,11 +1,10 @@
 //! `Shared`, `ConstShared`, `PerChunk`: values that all entities of a chunk have in common.
 
-use core::ptr;
-
 use crate::archetype::{Cursor, Lists};
 use crate::fragment::{
     ConstShared, Fragment, FragmentId, FragmentRegistry, PerChunk, Shared, SharedFragment,
 };
+use crate::query::data::kept::kept_as_reference;
 use crate::query::data::{InCommon, QueryData, ReadOnly, array, at};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
@@ -20,19 +19,7 @@ macro_rules! shared {
             type Cursors<'a> = Cursor<'a>;
             type Columns = InCommon;
             type Fetch<'w> = &'w T;
-            type Kept = *const T;
-            const NOTHING: *const T = ptr::null();
-
-            #[inline(always)]
-            fn keep(value: Self::Fetch<'_>, _: InCommon, _: ChunkView<'_>) -> *const T {
-                value
-            }
-
-            #[inline(always)]
-            unsafe fn kept<'w>(kept: *const T) -> Option<Self::Fetch<'w>> {
-                // SAFETY: null, or kept of a value; for how long is the caller's.
-                unsafe { kept.as_ref() }
-            }
+            kept_as_reference!(T);
 
             fn require(
                 registry: &FragmentRegistry,
@@ -94,19 +81,7 @@ unsafe impl<T: Fragment + Clone> QueryData for PerChunk<T> {
     type Cursors<'a> = Cursor<'a>;
     type Columns = InCommon;
     type Fetch<'w> = &'w T;
-    type Kept = *const T;
-    const NOTHING: *const T = ptr::null();
-
-    #[inline(always)]
-    fn keep(value: Self::Fetch<'_>, _: InCommon, _: ChunkView<'_>) -> *const T {
-        value
-    }
-
-    #[inline(always)]
-    unsafe fn kept<'w>(kept: *const T) -> Option<Self::Fetch<'w>> {
-        // SAFETY: null, or kept of a value; for how long is the caller's.
-        unsafe { kept.as_ref() }
-    }
+    kept_as_reference!(T);
 
     fn require(
         registry: &FragmentRegistry,

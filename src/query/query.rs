@@ -407,8 +407,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     }
 
     /// The query on a world, for random access: to look entities up by their handles, many of them. O(archetypes
-    /// that match, and their chunks, up to a GiB or two of these): some two thousandths of what it takes to walk the
-    /// entities. For one entity: [`peek`](Self::peek).
+    /// that match, and their chunks, up to a GiB or two of these). For one entity: [`peek`](Self::peek).
     ///
     /// # Panics
     /// As for [`on`](Self::on).

@@ -4,7 +4,7 @@
 
 use std::error::Error;
 
-use megachunk::fragment::{FragmentError, FragmentRegistry, Plain};
+use megachunk::fragment::{FragmentError, FragmentRegistry};
 use megachunk::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,18 +13,46 @@ struct Position {
     x: f32,
     y: f32,
 }
-// SAFETY: two floats, without padding.
-unsafe impl Plain for Position {}
+megachunk::plain!(Position { x, y });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 struct Team(u32);
-// SAFETY: a number.
-unsafe impl Plain for Team {}
+megachunk::plain!(Team { 0 });
+
+/// Whom a player follows, and how. Entities are saved as what they are: in the loaded world they lead to the same players.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+struct Follows {
+    whom: Entity,
+    gait: Gait,
+    closely: bool,
+    _padding: [u8; 6],
+}
+megachunk::plain!(Follows {
+    whom,
+    gait,
+    closely,
+    _padding
+});
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(u8)]
+enum Gait {
+    Walks,
+    Runs,
+}
+megachunk::plain!(
+    enum Gait {
+        Walks,
+        Runs,
+    }
+);
 
 /// What both programs agree on: the names and layouts of fragments.
 fn register(registry: &FragmentRegistry) -> Result<(), FragmentError> {
     registry.register_plain::<Position>()?;
+    registry.register_plain::<Follows>()?;
     registry.register_plain_shared::<Team>()?;
     Ok(())
 }
@@ -40,6 +68,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         let team = Team(u32::from(number % 4));
         players.push(world.create((position,).shared(team))?);
+    }
+    for pair in players.windows(2) {
+        let follows = Follows {
+            whom: pair[0],
+            gait: Gait::Runs,
+            closely: true,
+            _padding: [0; 6],
+        };
+        world.add(pair[1], (follows,))?;
     }
     world.destroy(players[7])?;
 
@@ -64,6 +101,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(loaded.state_hash()?, hash);
     assert_eq!(loaded.get::<Position>(players[3])?.x, 3.0);
     assert_eq!(loaded.shared::<Team>(players[3])?, &Team(3));
+
+    // Who followed whom still does; and who followed a dead one knows.
+    let follows = loaded.get::<Follows>(players[4])?;
+    assert_eq!((follows.whom, follows.gait), (players[3], Gait::Runs));
+    assert!(!loaded.exists(loaded.get::<Follows>(players[8])?.whom));
 
     // The dead player's slot has another entity one day; the old handle never means it.
     let recruit = loaded.create((Position { x: 0.0, y: 0.0 },))?;

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use megachunk::fragment::{FragmentError, Plain};
+use megachunk::fragment::FragmentError;
 use megachunk::prelude::*;
 use megachunk::world::Budget;
 
@@ -17,8 +17,7 @@ macro_rules! plain {
             #[derive(Clone, Copy, Debug, PartialEq)]
             #[repr(transparent)]
             struct $name($value);
-            // SAFETY: numbers, without padding.
-            unsafe impl Plain for $name {}
+            megachunk::plain!($name { 0 });
         )*
 
         fn universe() -> Result<Universe, FragmentError> {

@@ -92,6 +92,18 @@ pub enum FragmentError {
         /// The fragment's name.
         name: Box<str>,
     },
+    /// Not all bytes are a value of a plain fragment, and these are not.
+    #[error("these bytes are no {name}")]
+    NotAValue {
+        /// The fragment's name.
+        name: Box<str>,
+    },
+    /// Values, of which not all bytes are one, were asked for as bytes to change, or as another type.
+    #[error("not all bytes are a {name}: its values can only be had as what they are")]
+    NotAnyBytes {
+        /// The name of the fragment, or of the type that was asked for.
+        name: Box<str>,
+    },
     /// A value is of a fragment of another registry.
     #[error("a value of {id:?} is of another universe's registry")]
     Elsewhere {

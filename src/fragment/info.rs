@@ -5,7 +5,7 @@ use core::any::{TypeId, type_name};
 use core::fmt;
 use std::sync::OnceLock;
 
-use crate::fragment::{Fragment, FragmentKind, SharedFragment};
+use crate::fragment::{Fragment, FragmentKind, IsValue, Plain, SharedFragment};
 
 /// A fragment's number in its registry: below 65,535, in the order of registration.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,7 +51,8 @@ struct Extras {
     clone: OnceLock<CloneValue>,
     #[cfg(not(loom))]
     fill: OnceLock<crate::fragment::FillValues>,
-    plain: OnceLock<()>,
+    /// Plain, and what says which bytes are a value.
+    plain: OnceLock<Option<IsValue>>,
     /// Which one it is of those that can be switched off, from 1 on, in the order of that being said.
     enableable: OnceLock<u32>,
 }
@@ -142,7 +143,7 @@ impl FragmentDraft {
             let _ = extras.clone.set(clone);
         }
         if self.plain {
-            let _ = extras.plain.set(());
+            let _ = extras.plain.set(None);
         }
         FragmentInfo {
             id: FragmentId(number),
@@ -255,6 +256,17 @@ impl FragmentInfo {
         self.extras.plain.get().is_some()
     }
 
+    /// Whether bytes, as many as a value has, are one. The fragment is plain.
+    pub(crate) fn is_value(&self, bytes: &[u8]) -> bool {
+        self.which_are_values()
+            .is_none_or(|is_value| is_value(bytes))
+    }
+
+    /// What says which bytes are a value, if not all are. The fragment is plain.
+    pub(crate) fn which_are_values(&self) -> Option<IsValue> {
+        self.extras.plain.get().copied().flatten()
+    }
+
     /// Whether it can be switched off and on for each entity.
     #[must_use]
     pub fn is_enableable(&self) -> bool {
@@ -301,8 +313,8 @@ impl FragmentInfo {
             .set(crate::fragment::fill::fill_values::<T>);
     }
 
-    pub(crate) fn set_plain(&self) {
-        let _ = self.extras.plain.set(());
+    pub(crate) fn set_plain<T: Plain>(&self) {
+        let _ = self.extras.plain.set(T::IS_VALUE);
     }
 
     pub(crate) fn set_enableable(&self, number: u32) {

@@ -35,7 +35,9 @@ pub use dynamic::DynamicBundle;
 pub use error::FragmentError;
 pub use info::{CloneValue, DropValues, FragmentId, FragmentInfo};
 pub use kind::{ConstShared, Fragment, FragmentKind, PerChunk, Shared, SharedFragment};
-pub use plain::Plain;
+pub use plain::{IsValue, Plain};
+#[doc(hidden)]
+pub use plain::{field_size, field_takes_any_bytes, is_field};
 pub use registry::{FragmentDefinition, FragmentRegistry};
 #[cfg(not(loom))]
 pub use set::FragmentSet;

@@ -176,7 +176,7 @@ impl FragmentRegistry {
     /// [`FragmentError::TooMany`].
     pub fn register_plain<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register_clone::<T>()?;
-        info.set_plain();
+        info.set_plain::<T>();
         Ok(info)
     }
 
@@ -186,7 +186,7 @@ impl FragmentRegistry {
     /// [`FragmentError::TooMany`].
     pub fn register_plain_chunk<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register_chunk::<T>()?;
-        info.set_plain();
+        info.set_plain::<T>();
         Ok(info)
     }
 
@@ -198,7 +198,7 @@ impl FragmentRegistry {
         &self,
     ) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register_shared::<T>()?;
-        info.set_plain();
+        info.set_plain::<T>();
         Ok(info)
     }
 
@@ -210,7 +210,7 @@ impl FragmentRegistry {
         &self,
     ) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register_const_shared::<T>()?;
-        info.set_plain();
+        info.set_plain::<T>();
         Ok(info)
     }
 

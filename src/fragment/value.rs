@@ -120,7 +120,8 @@ impl Value {
     /// was rounded up when it was [defined](FragmentRegistry::define_plain). O(bytes).
     ///
     /// # Errors
-    /// [`FragmentError::Unknown`], [`FragmentError::NotPlain`], [`FragmentError::WrongSize`].
+    /// [`FragmentError::Unknown`], [`FragmentError::NotPlain`], [`FragmentError::WrongSize`],
+    /// [`FragmentError::NotAValue`].
     pub fn from_bytes(
         registry: &FragmentRegistry,
         id: FragmentId,
@@ -140,8 +141,17 @@ impl Value {
                 given: bytes.len(),
             });
         }
-        // SAFETY: as many bytes as a value has, and any bytes are one.
-        Ok(unsafe { Self::take(info, bytes.as_ptr()) })
+        // SAFETY: as many bytes as a value has. If they are none, nobody sees it, and plain values are not dropped.
+        let value = unsafe { Self::take(info, bytes.as_ptr()) };
+        // SAFETY: bytes that were written above.
+        let copied = unsafe { core::slice::from_raw_parts(value.memory.as_ptr(), bytes.len()) };
+        // Of the copy: a snapshot's file may change at any time.
+        if !info.is_value(copied) {
+            return Err(FragmentError::NotAValue {
+                name: info.name().into(),
+            });
+        }
+        Ok(value)
     }
 
     /// Moves a value of a fragment out of `from`: for values of fragments that were

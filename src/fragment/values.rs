@@ -92,10 +92,11 @@ impl<'w> Values<'w> {
     /// at run time.
     ///
     /// # Errors
-    /// [`FragmentError::NotPlain`], [`FragmentError::WrongSize`], [`FragmentError::WrongAlign`].
+    /// [`FragmentError::NotPlain`], [`FragmentError::WrongSize`], [`FragmentError::WrongAlign`];
+    /// [`FragmentError::NotAnyBytes`] if some bytes are no `T`.
     pub fn plain<T: Plain>(self) -> Result<&'w [T], FragmentError> {
         check_plain::<T>(self.info)?;
-        // SAFETY: values of this size and alignment, and any bytes are a value of either type.
+        // SAFETY: values of this size and alignment, without padding, and any bytes are a `T`.
         Ok(unsafe { core::slice::from_raw_parts(self.first.cast(), self.len) })
     }
 
@@ -194,9 +195,10 @@ impl<'w> ValuesMut<'w> {
     /// The values of a plain fragment as another plain type of the same size.
     ///
     /// # Errors
-    /// As for [`Values::plain`].
+    /// As for [`Values::plain`]; [`FragmentError::NotAnyBytes`] also if some bytes are no value of the fragment.
     pub fn plain<T: Plain>(self) -> Result<&'w mut [T], FragmentError> {
         check_plain::<T>(self.info)?;
+        check_any_bytes(self.info)?;
         // SAFETY: as in `Values::plain`; whatever is written is a value.
         Ok(unsafe { core::slice::from_raw_parts_mut(self.first.cast(), self.len) })
     }
@@ -204,9 +206,10 @@ impl<'w> ValuesMut<'w> {
     /// The bytes of the values of a plain fragment.
     ///
     /// # Errors
-    /// [`FragmentError::NotPlain`].
+    /// [`FragmentError::NotPlain`]; [`FragmentError::NotAnyBytes`] if some bytes are no value.
     pub fn bytes(self) -> Result<&'w mut [u8], FragmentError> {
         check_bytes(self.info)?;
+        check_any_bytes(self.info)?;
         let bytes = self.len * self.info.layout().size();
         // SAFETY: as in `Values::bytes`; whatever is written is a value.
         Ok(unsafe { core::slice::from_raw_parts_mut(self.first, bytes) })
@@ -254,9 +257,24 @@ fn check_bytes(info: &FragmentInfo) -> Result<(), FragmentError> {
     })
 }
 
+/// Whether whatever bytes are written to values of a plain fragment, they are values.
+fn check_any_bytes(info: &FragmentInfo) -> Result<(), FragmentError> {
+    if info.which_are_values().is_none() {
+        return Ok(());
+    }
+    Err(FragmentError::NotAnyBytes {
+        name: info.name().into(),
+    })
+}
+
 /// Whether a fragment's values can be seen as values of `T`.
 fn check_plain<T: Plain>(info: &FragmentInfo) -> Result<(), FragmentError> {
     check_bytes(info)?;
+    if T::IS_VALUE.is_some() {
+        return Err(FragmentError::NotAnyBytes {
+            name: type_name::<T>().into(),
+        });
+    }
     let layout = info.layout();
     if layout.size() != size_of::<T>() {
         return Err(FragmentError::WrongSize {

@@ -8,19 +8,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::counted::{Counted, FUSE};
 use megachunk::command::RecordedBatch;
-use megachunk::fragment::{DynamicBundle, FragmentError, FragmentRegistry, Plain, Value};
+use megachunk::fragment::{DynamicBundle, FragmentError, FragmentRegistry, Value};
 use megachunk::prelude::*;
 use megachunk::world::{Prototype, SnapshotOptions};
 
 /// Plain data of seven bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Odd([u8; 7]);
-// SAFETY: bytes.
-unsafe impl Plain for Odd {}
+megachunk::plain!(Odd { 0 });
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Energy(u64);
-// SAFETY: a number.
-unsafe impl Plain for Energy {}
+megachunk::plain!(Energy { 0 });
 #[derive(Clone, Copy, Debug)]
 struct Asleep;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,7 +8,6 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use megachunk::fragment::Plain;
 use megachunk::prelude::*;
 use megachunk::processor::Execution;
 use megachunk::query::Enabled;
@@ -241,13 +240,11 @@ fn every_order_that_was_asked_for_is_kept_whatever_runs_beside() {
 
 #[derive(Clone, Copy)]
 struct Energy(u32);
-// SAFETY: a number.
-unsafe impl Plain for Energy {}
-/// The bits of an entity.
+megachunk::plain!(Energy { 0 });
+/// Whom an entity has created.
 #[derive(Clone, Copy)]
-struct Child(u64);
-// SAFETY: a number.
-unsafe impl Plain for Child {}
+struct Child(Entity);
+megachunk::plain!(Child { 0 });
 struct Marked;
 /// Can be switched off.
 struct Awake;
@@ -280,7 +277,7 @@ fn busy_schedule(seed: u64, world: &World) -> Schedule {
                         for (&entity, energy) in entities.iter().zip(energies) {
                             if (energy.0 ^ salt).is_multiple_of(5) {
                                 let child = commands.create((Energy(energy.0 / 2),));
-                                let child = child.expect("there is room").to_bits();
+                                let child = child.expect("there is room");
                                 commands.add(entity, (Child(child),)).expect("it may");
                             } else if (energy.0 ^ salt).is_multiple_of(7) {
                                 commands.destroy(entity);
@@ -393,8 +390,7 @@ fn quiet(kind: u32, name: String, salt: u32) -> ProcessorBuilder {
             name,
             move |mut parents: QueryRun<&Child>, mut energies: QueryLookup<&mut Energy>| {
                 parents.for_each(|child| {
-                    let child = Entity::try_from_bits(child.0).expect("it was one");
-                    if let Ok(energy) = energies.get_mut(child) {
+                    if let Ok(energy) = energies.get_mut(child.0) {
                         energy.0 = (energy.0 * 3 + salt) % 4_096;
                     }
                 });

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use megachunk::fragment::{DynamicBundle, Plain, Value};
+use megachunk::fragment::{DynamicBundle, Value};
 use megachunk::prelude::*;
 use megachunk::query::QueryChange;
 use megachunk::world::SnapshotOptions;
@@ -73,8 +73,7 @@ fn refuse_changes() {
     #[derive(Clone, Copy)]
     #[repr(transparent)]
     struct Heat(u32);
-    // SAFETY: a number.
-    unsafe impl Plain for Heat {}
+    megachunk::plain!(Heat { 0 });
     struct Wide(#[expect(dead_code, reason = "it is wide")] [u64; 60_000]);
     let wide = || Wide([0; 60_000]);
     let mut world = World::new();

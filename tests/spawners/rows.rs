@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::counted::Counted;
-use megachunk::fragment::{DynamicBundle, Plain, Value};
+use megachunk::fragment::{DynamicBundle, Value};
 use megachunk::prelude::*;
 use megachunk::template::spawner::{
     Disc, Grid, PoissonDisc, SpawnError, SpawnPoint, Spawned, Spawner,
@@ -17,21 +17,18 @@ use proptest::prelude::*;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 struct Position([f32; 3]);
-// SAFETY: numbers without padding.
-unsafe impl Plain for Position {}
+megachunk::plain!(Position { 0 });
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 struct Heading([f32; 2]);
-// SAFETY: numbers without padding.
-unsafe impl Plain for Heading {}
+megachunk::plain!(Heading { 0 });
 
 /// Which kind, and a number among all.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 struct Kind(u64);
-// SAFETY: a number.
-unsafe impl Plain for Kind {}
+megachunk::plain!(Kind { 0 });
 
 fn world() -> World {
     let world = World::new();

@@ -3,7 +3,7 @@
 
 use core::alloc::Layout;
 
-use megachunk::fragment::{DynamicBundle, FragmentRegistry, Plain, Value};
+use megachunk::fragment::{DynamicBundle, FragmentRegistry, Value};
 use megachunk::prelude::*;
 use megachunk::world::{SnapshotError, SnapshotOptions};
 
@@ -14,26 +14,57 @@ pub(crate) struct Position {
     pub(crate) x: f32,
     pub(crate) y: f32,
 }
-// SAFETY: two floats, without padding.
-unsafe impl Plain for Position {}
+megachunk::plain!(Position { x, y });
 
 /// Nothing, that can be switched off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Asleep;
-// SAFETY: there is one value, without bytes.
-unsafe impl Plain for Asleep {}
+megachunk::plain!(Asleep {});
 
 /// Who belongs together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub(crate) struct Team(pub(crate) u16);
-// SAFETY: a number.
-unsafe impl Plain for Team {}
+megachunk::plain!(Team { 0 });
+
+/// How somebody feels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(u8)]
+pub(crate) enum Mood {
+    Calm = 1,
+    Angry = 3,
+}
+megachunk::plain!(
+    enum Mood {
+        Calm,
+        Angry,
+    }
+);
+
+/// Not all bytes are one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub(crate) struct Grudge {
+    pub(crate) against: Entity,
+    pub(crate) sign: char,
+    pub(crate) mood: Mood,
+    pub(crate) forgiven: bool,
+    pub(crate) heat: u16,
+}
+megachunk::plain!(Grudge {
+    against,
+    sign,
+    mood,
+    forgiven,
+    heat
+});
 
 /// Registers all that the worlds of this file have.
 pub(crate) fn register(registry: &FragmentRegistry) {
     registry.register_plain::<Position>().unwrap();
     registry.register_plain::<u64>().unwrap();
+    registry.register_plain::<Grudge>().unwrap();
+    registry.register_plain_chunk::<bool>().unwrap();
     registry.register_plain::<[u8; 3]>().unwrap();
     registry.register_enableable::<[u8; 3]>().unwrap();
     registry.register_plain::<Asleep>().unwrap();
@@ -55,6 +86,8 @@ pub(crate) fn universe() -> Universe {
         .define_plain("armed", Layout::new::<()>())
         .unwrap();
     universe.registry().register_plain::<i16>().unwrap();
+    universe.registry().register_plain_chunk::<bool>().unwrap();
+    universe.registry().register_plain::<Grudge>().unwrap();
     universe.registry().register_plain::<u64>().unwrap();
     let definition = universe
         .registry()
@@ -109,6 +142,17 @@ pub(crate) fn small_world(count: u32) -> (World, Vec<Entity>) {
                 .add(entity, (Asleep,).const_shared(3_u8).per_chunk(11_i64))
                 .unwrap();
             *world.chunk_fragment_mut::<i64>(entity).unwrap() = i64::from(n);
+        }
+        if n % 9 == 0 {
+            let grudge = Grudge {
+                against: all.last().copied().unwrap_or(Entity::PLACEHOLDER),
+                sign: char::from_u32(0x1F600 + n).unwrap_or('?'),
+                mood: if n % 2 == 0 { Mood::Calm } else { Mood::Angry },
+                forgiven: n % 4 == 0,
+                heat: n as u16,
+            };
+            world.add(entity, (grudge,).per_chunk(false)).unwrap();
+            *world.chunk_fragment_mut::<bool>(entity).unwrap() = true;
         }
         if n % 4 == 0 {
             world.set_enabled::<[u8; 3]>(entity, false).unwrap();

@@ -8,7 +8,6 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use megachunk::fragment::Plain;
 use megachunk::prelude::*;
 use megachunk::world::Universe;
 
@@ -117,8 +116,7 @@ impl Drop for Token {
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(crate) struct Small(pub(crate) u32);
-// SAFETY: a number.
-unsafe impl Plain for Small {}
+megachunk::plain!(Small { 0 });
 
 /// On the heap.
 #[derive(Clone, Debug)]
@@ -134,8 +132,7 @@ pub(crate) struct Counted {
 /// A tag.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tag;
-// SAFETY: there is one value, without bytes.
-unsafe impl Plain for Tag {}
+megachunk::plain!(Tag {});
 
 /// A tag that must be dropped, and cannot be cloned.
 #[derive(Debug)]
@@ -177,8 +174,7 @@ impl Drop for Guard {
 #[derive(Clone, Copy, Debug)]
 #[repr(align(16))]
 pub(crate) struct Matrix(pub(crate) [u32; 16]);
-// SAFETY: 64 bytes of numbers, which 16 divides.
-unsafe impl Plain for Matrix {}
+megachunk::plain!(Matrix { 0 });
 
 /// Aligned to what chunks have at most.
 #[derive(Clone, Copy, Debug)]
@@ -189,14 +185,12 @@ pub(crate) struct Page(pub(crate) u32);
 #[derive(Clone, Copy, Debug)]
 #[repr(transparent)]
 pub(crate) struct Switch(pub(crate) u16);
-// SAFETY: a number.
-unsafe impl Plain for Switch {}
+megachunk::plain!(Switch { 0 });
 
 /// A tag that can be switched off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Awake;
-// SAFETY: there is one value, without bytes.
-unsafe impl Plain for Awake {}
+megachunk::plain!(Awake {});
 
 /// A value that entities share; counts itself.
 #[derive(Debug)]
@@ -229,8 +223,7 @@ impl std::hash::Hash for Team {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub(crate) struct Species(pub(crate) u32);
-// SAFETY: a number.
-unsafe impl Plain for Species {}
+megachunk::plain!(Species { 0 });
 
 /// One a chunk; counts itself.
 #[derive(Clone, Debug)]

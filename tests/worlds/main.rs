@@ -13,6 +13,7 @@ mod features;
 mod life;
 mod moves;
 mod names;
+mod plain;
 mod rows;
 mod snapshots;
 mod whole_chunks;

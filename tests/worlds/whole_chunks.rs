@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use megachunk::fragment::Plain;
 use megachunk::prelude::*;
 use megachunk::world::{Budget, SnapshotOptions, Universe};
 use proptest::prelude::*;
@@ -19,10 +18,8 @@ struct Name(String);
 #[derive(Clone, Copy)]
 struct Asleep;
 
-// SAFETY: integers without padding.
-unsafe impl Plain for Wide {}
-// SAFETY: nothing.
-unsafe impl Plain for Asleep {}
+megachunk::plain!(Wide { 0 });
+megachunk::plain!(Asleep {});
 
 /// Counts its drops.
 struct Counted(Arc<AtomicUsize>);

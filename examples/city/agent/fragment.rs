@@ -1,6 +1,6 @@
 //! The fragments and tags. All are plain data, so that the state of the city can be hashed.
 
-use megachunk::fragment::{FragmentError, FragmentRegistry, Plain};
+use megachunk::fragment::{FragmentError, FragmentRegistry};
 
 use super::super::map::NOWHERE;
 use super::Luck;
@@ -9,15 +9,13 @@ use super::Luck;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(transparent)]
 pub(crate) struct Position(pub(crate) [f32; 2]);
-// SAFETY: two floats.
-unsafe impl Plain for Position {}
+megachunk::plain!(Position { 0 });
 
 /// Where an agent looks: a vector of length 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(transparent)]
 pub(crate) struct Heading(pub(crate) [f32; 2]);
-// SAFETY: two floats.
-unsafe impl Plain for Heading {}
+megachunk::plain!(Heading { 0 });
 
 /// A point of a network.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,8 +25,7 @@ pub(crate) struct Place {
     /// In metres.
     pub(crate) along: f32,
 }
-// SAFETY: two numbers of 4 bytes.
-unsafe impl Plain for Place {}
+megachunk::plain!(Place { lane, along });
 
 /// Where an agent goes from where it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,8 +38,7 @@ pub(crate) struct Route {
     /// The piece of the lane that it is on.
     pub(crate) leg: u32,
 }
-// SAFETY: three numbers of 4 bytes.
-unsafe impl Plain for Route {}
+megachunk::plain!(Route { next, goal, leg });
 
 impl Default for Route {
     fn default() -> Self {
@@ -61,8 +57,7 @@ pub(crate) struct Pace {
     pub(crate) speed: f32,
     pub(crate) wish: f32,
 }
-// SAFETY: two floats.
-unsafe impl Plain for Pace {}
+megachunk::plain!(Pace { speed, wish });
 
 /// How far a person keeps to the right of the lane's line, and wants to, in metres.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -71,8 +66,7 @@ pub(crate) struct Sway {
     pub(crate) side: f32,
     pub(crate) wish: f32,
 }
-// SAFETY: two floats.
-unsafe impl Plain for Sway {}
+megachunk::plain!(Sway { side, wish });
 
 /// A car's number in the queues of this frame, and for how long it has stood, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -81,8 +75,7 @@ pub(crate) struct Wait {
     pub(crate) slot: u32,
     pub(crate) seconds: f32,
 }
-// SAFETY: two numbers of 4 bytes.
-unsafe impl Plain for Wait {}
+megachunk::plain!(Wait { slot, seconds });
 
 /// What many cars have in common: a const shared fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,15 +90,18 @@ pub(crate) struct Model {
     /// A cloud of exhaust every so many milliseconds; 0: none.
     pub(crate) exhaust: u32,
 }
-// SAFETY: four numbers of 4 bytes.
-unsafe impl Plain for Model {}
+megachunk::plain!(Model {
+    length,
+    acceleration,
+    braking,
+    exhaust
+});
 
 /// A cloud of exhaust, and for how many seconds it is seen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(transparent)]
 pub(crate) struct Exhaust(pub(crate) f32);
-// SAFETY: a float.
-unsafe impl Plain for Exhaust {}
+megachunk::plain!(Exhaust { 0 });
 
 /// Goes on foot.
 #[derive(Clone, Copy, Debug)]

@@ -1,13 +1,10 @@
 //! `Luck`: what an agent decides by chance, the same in every run with the same seed.
 
-use megachunk::fragment::Plain;
-
 /// A generator of an agent's own: SplitMix64 (Steele, Lea and Flood, 2014).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Luck(u64);
-// SAFETY: a number.
-unsafe impl Plain for Luck {}
+megachunk::plain!(Luck { 0 });
 
 impl Luck {
     /// One for the agent with this number.

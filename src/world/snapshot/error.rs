@@ -89,6 +89,15 @@ pub enum SnapshotError {
         /// Alignment here.
         align: usize,
     },
+    /// Not all bytes are a value of a fragment, and these are not: the fragment's type, or what its values may be, was
+    /// another when the snapshot was made, or somebody has written them.
+    #[error("the bytes at byte {at} of the snapshot are no {name}")]
+    NotAValue {
+        /// The fragment's name.
+        name: Box<str>,
+        /// Where the first value begins that is none.
+        at: u64,
+    },
     /// A fragment that could be switched off cannot be here.
     #[error(
         "{name} is switched on and off in the snapshot: register it with `register_enableable`, or call \

@@ -183,6 +183,11 @@ impl<'f> Reader<'f> {
         Self { left: bytes, at }
     }
 
+    /// Where what comes next begins in the file.
+    pub(super) fn at(&self) -> u64 {
+        self.at
+    }
+
     /// Whether nothing is left.
     pub(super) fn is_done(&self) -> bool {
         self.left.is_empty()

@@ -24,7 +24,7 @@ impl World {
     /// them stay where they lay, are cut up. All values count as changed.
     ///
     /// The file is read through a mapping, and all of it is checked first. If somebody changes it meanwhile, values may
-    /// be what he writes; if he makes it shorter, the system may end the program. (Who can not be sure reads the file, and
+    /// be what he writes (as far as that is a [value](crate::fragment::Plain::IS_VALUE)); if he makes it shorter, the system may end the program. (Who can not be sure reads the file, and
     /// gives its bytes to [`from_snapshot`](Self::from_snapshot).) O(bytes).
     ///
     /// # Errors
@@ -72,20 +72,21 @@ impl World {
         Ok(world)
     }
 
-    /// Creates all that is saved. Only memory can run out.
-    fn bring_back(&mut self, saved: &Saved<'_>) -> Result<(), WorldError> {
+    /// Creates all that is saved. Only memory can run out, and bytes be no values.
+    fn bring_back(&mut self, saved: &Saved<'_>) -> Result<(), SnapshotError> {
         let universe = Arc::clone(&self.universe);
         let registry = universe.registry();
         for fragment in &saved.fragments {
             if fragment.kind == FragmentKind::Chunk {
-                let template = Value::from_bytes(registry, fragment.id, fragment.template)?;
+                let template = Value::from_bytes(registry, fragment.id, fragment.template)
+                    .map_err(WorldError::from)?;
                 self.templates.insert(fragment.id, template);
             }
         }
         let mut shared = Vec::with_capacity(saved.shared.len());
         for &(fragment, bytes) in &saved.shared {
             let id = saved.fragments[fragment as usize].id;
-            let value = Value::from_bytes(registry, id, bytes)?;
+            let value = Value::from_bytes(registry, id, bytes).map_err(WorldError::from)?;
             if let Some(info) = registry.get(id) {
                 shared.push(self.shared.intern(info, value));
             }
@@ -106,7 +107,7 @@ impl World {
         saved: &Saved<'_>,
         archetype: &SavedArchetype,
         shared: &[SharedId],
-    ) -> Result<(), WorldError> {
+    ) -> Result<(), SnapshotError> {
         let fragment = |&number: &u32| &saved.fragments[number as usize];
         let fragments = || archetype.fragments.iter().map(fragment);
         let mut ids: Vec<FragmentId> = fragments().map(|fragment| fragment.id).collect();
@@ -147,7 +148,7 @@ impl World {
         chunk: &SavedChunk,
         number: u32,
         group: u32,
-    ) -> Result<(), WorldError> {
+    ) -> Result<(), SnapshotError> {
         let mut first = 0;
         while first < chunk.len {
             let data = &mut self.archetypes[number as usize];
@@ -163,20 +164,23 @@ impl World {
                 }
             };
             let (universe, coming) = (&self.universe, left as usize);
-            let position = data.add_chunk_of(universe, self.number, group, shift, coming)?;
+            let position = data
+                .add_chunk_of(universe, self.number, group, shift, coming)
+                .map_err(WorldError::from)?;
             let capacity = data.chunks[position as usize].capacity;
             let count = capacity.min(left);
             let to = Row {
                 chunk: position,
                 row: count,
             };
-            self.bring_rows(saved, archetype, chunk, number, to, first);
+            self.bring_rows(saved, archetype, chunk, number, to, first)?;
             first += count;
         }
         Ok(())
     }
 
-    /// Fills the first `to.row` rows of a new chunk with those of a saved one from `first` on.
+    /// Fills the first `to.row` rows of a new chunk with those of a saved one from `first` on. After an error the world
+    /// is of no use: bytes that are no values lie where values should. (It can be dropped: plain values are not.)
     fn bring_rows(
         &mut self,
         saved: &Saved<'_>,
@@ -185,7 +189,7 @@ impl World {
         number: u32,
         to: Row,
         first: u32,
-    ) {
+    ) -> Result<(), SnapshotError> {
         let version = self.version();
         let data = &mut self.archetypes[number as usize];
         let (position, count) = (to.chunk, to.row);
@@ -202,10 +206,12 @@ impl World {
             let fragment = &saved.fragments[fragment as usize];
             let size = fragment.size;
             if let Some(column) = data.column_of(fragment.id) {
-                let bytes = &saved.file[at + first as usize * size..][..count as usize * size];
+                let begin = at + first as usize * size;
+                let bytes = &saved.file[begin..][..count as usize * size];
                 let array = new.array(data.columns[column].offset);
-                // SAFETY: as many rows of this size, which hold no values; any bytes are values.
-                unsafe { bytes.as_ptr().copy_to_nonoverlapping(array, bytes.len()) };
+                // SAFETY: as many rows of this size, which hold no values, and are bytes from then on.
+                let copied = unsafe { copy(bytes, array) };
+                fragment.check(copied, begin as u64)?;
                 at += chunk.len as usize * size;
             }
             if fragment.enableable {
@@ -221,7 +227,8 @@ impl World {
                 let bytes = &saved.file[at..][..size];
                 let value = new.array(value.offset);
                 // SAFETY: room for a plain value, which replaces the template's.
-                unsafe { bytes.as_ptr().copy_to_nonoverlapping(value, size) };
+                let copied = unsafe { copy(bytes, value) };
+                fragment.check(copied, at as u64)?;
                 at += size;
             }
         }
@@ -233,5 +240,18 @@ impl World {
                 unsafe { write_bit(bits, row, false) };
             }
         }
+        Ok(())
+    }
+}
+
+/// Copies bytes, and lends the copy: of a file that somebody may change, only the copy can be looked at.
+///
+/// # Safety
+/// Room for as many bytes, which nobody else has while they are lent.
+unsafe fn copy<'c>(bytes: &[u8], to: *mut u8) -> &'c [u8] {
+    // SAFETY: the caller's.
+    unsafe {
+        bytes.as_ptr().copy_to_nonoverlapping(to, bytes.len());
+        core::slice::from_raw_parts(to, bytes.len())
     }
 }

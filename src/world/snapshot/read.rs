@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 
 use crate::entity::{Entity, EntityIndex};
-use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentRegistry};
+use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, IsValue};
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::format::{Header, Reader, bit_bytes, kind_of_byte, verify};
 use crate::world::snapshot::options::{Purpose, readable};
@@ -23,17 +23,40 @@ pub(super) struct Saved<'f> {
     pub(super) shared: Vec<(u32, &'f [u8])>,
     pub(super) archetypes: Vec<SavedArchetype>,
     /// The handles of all chunks, one behind the other. They are not read again from a file that somebody may change:
-    /// of the rest of a chunk, any bytes will do.
+    /// the rest of a chunk is copied, and then looked at.
     handles: Vec<Entity>,
 }
 
 pub(super) struct SavedFragment<'f> {
+    name: &'f str,
     pub(super) id: FragmentId,
     pub(super) kind: FragmentKind,
     pub(super) size: usize,
+    /// Which bytes are a value, if not all are.
+    is_value: Option<IsValue>,
     pub(super) enableable: bool,
     /// What a chunk fragment begins with.
     pub(super) template: &'f [u8],
+}
+
+impl SavedFragment<'_> {
+    /// Whether bytes, one value behind the other, are values. They are from `at` in the file.
+    pub(super) fn check(&self, values: &[u8], at: u64) -> Result<(), SnapshotError> {
+        let Some(is_value) = self.is_value else {
+            return Ok(());
+        };
+        let wrong = match self.size {
+            0 => (!is_value(&[])).then_some(0),
+            size => values.chunks_exact(size).position(|value| !is_value(value)),
+        };
+        match wrong {
+            None => Ok(()),
+            Some(row) => Err(SnapshotError::NotAValue {
+                name: self.name.into(),
+                at: at + (row * self.size) as u64,
+            }),
+        }
+    }
 }
 
 pub(super) struct SavedArchetype {
@@ -123,7 +146,9 @@ impl<'f> Saved<'f> {
             let Some(fragment) = fragment.filter(shared) else {
                 return Err(reader.damaged("a shared value is of no shared fragment"));
             };
+            let at = reader.at();
             let value = reader.take(fragment.size, "the directory ends early")?;
+            fragment.check(value, at)?;
             self.shared.push((number, value));
         }
         Ok(())
@@ -377,11 +402,18 @@ fn read_fragment<'f>(
         return Err(SnapshotError::NotEnableable { name: name.into() });
     }
     let template = if kind == FragmentKind::Chunk { size } else { 0 };
-    Ok(SavedFragment {
+    let at = reader.at();
+    let fragment = SavedFragment {
+        name,
         id: info.id(),
         kind,
         size,
+        is_value: info.which_are_values(),
         enableable,
         template: reader.take(template, EARLY)?,
-    })
+    };
+    if kind == FragmentKind::Chunk || size == 0 {
+        fragment.check(fragment.template, at)?;
+    }
+    Ok(fragment)
 }

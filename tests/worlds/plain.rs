@@ -1,0 +1,241 @@
+//! Plain data of which not all bytes are a value: entities, yes or no, enums.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::snapshot_world::{Grudge, Mood};
+use megachunk::fragment::{FragmentError, FragmentRegistry, Plain, Value};
+use megachunk::prelude::*;
+use megachunk::world::{SnapshotError, SnapshotOptions};
+
+fn bytes(world: &World) -> Vec<u8> {
+    world.to_snapshot(&SnapshotOptions::new()).unwrap()
+}
+
+fn universe(register: impl Fn(&FragmentRegistry)) -> Universe {
+    let universe = Universe::new();
+    register(universe.registry());
+    universe
+}
+
+const CALM: Grudge = Grudge {
+    against: Entity::PLACEHOLDER,
+    sign: 'ß',
+    mood: Mood::Calm,
+    forgiven: true,
+    heat: 7,
+};
+
+#[test]
+fn entities_and_enums_are_saved_in_every_role_and_handles_still_lead_where_they_led() {
+    let register = |registry: &FragmentRegistry| {
+        registry.register_plain::<Entity>().unwrap();
+        registry.register_plain::<Grudge>().unwrap();
+        registry.register_plain_chunk::<Mood>().unwrap();
+        registry.register_plain_shared::<char>().unwrap();
+        registry.register_plain_const_shared::<Entity>().unwrap();
+    };
+    let mut world = World::of(&std::sync::Arc::new(universe(register))).unwrap();
+    let nest = world.create((CALM,)).unwrap();
+    let dead = world.create((CALM,)).unwrap();
+    let ants: Vec<Entity> = [nest, dead]
+        .into_iter()
+        .map(|home| {
+            let bundle = (home,)
+                .per_chunk(Mood::Angry)
+                .shared('a')
+                .const_shared(home);
+            world.create(bundle).unwrap()
+        })
+        .collect();
+    world.destroy(dead).unwrap();
+    let loaded = World::from_snapshot(&bytes(&world), universe(register)).unwrap();
+    assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+    for (&ant, home) in ants.iter().zip([nest, dead]) {
+        assert_eq!(loaded.get::<Entity>(ant).unwrap(), &home);
+        assert_eq!(loaded.const_shared::<Entity>(ant).unwrap(), &home);
+        assert_eq!(loaded.shared::<char>(ant).unwrap(), &'a');
+        assert_eq!(loaded.chunk_fragment::<Mood>(ant).unwrap(), &Mood::Angry);
+    }
+    assert_eq!(loaded.get::<Grudge>(nest).unwrap(), &CALM);
+    assert!(loaded.exists(nest) && !loaded.exists(dead));
+}
+
+/// Two types of one name and size: what was an old program's, and what it is today. Any byte was the old one; one of
+/// today is at most 9, and 255 is a panic.
+macro_rules! old_and_new {
+    () => {{
+        let old = {
+            #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+            struct Digit(u8);
+            megachunk::plain!(Digit { 0 });
+            (Digit as fn(u8) -> Digit, core::any::type_name::<Digit>())
+        };
+        let new = {
+            #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+            struct Digit(u8);
+            // SAFETY: a byte, and all are values.
+            unsafe impl Plain for Digit {
+                const IS_VALUE: Option<fn(&[u8]) -> bool> = Some(|bytes| {
+                    assert_ne!(bytes[0], 255, "such a byte was never seen");
+                    bytes[0] < 10
+                });
+            }
+            (Digit as fn(u8) -> Digit, core::any::type_name::<Digit>())
+        };
+        assert_eq!(old.1, new.1);
+        (old.0, new.0)
+    }};
+}
+
+/// Registers the type of what a function makes.
+fn register<T: Plain + Eq + core::hash::Hash>(registry: &FragmentRegistry, _: fn(u8) -> T) {
+    registry.register_plain::<T>().unwrap();
+    registry.register_plain_chunk::<T>().unwrap();
+    registry.register_plain_shared::<T>().unwrap();
+    registry.register_plain_const_shared::<T>().unwrap();
+    registry.register_plain::<u32>().unwrap();
+}
+
+#[test]
+fn bytes_that_are_no_value_are_refused_in_every_role_with_their_place() {
+    let (old, new) = old_and_new!();
+    type Fill<'f> = dyn Fn(&mut World, u8) + 'f;
+    let load = |fill: &Fill<'_>, byte: u8| {
+        let mut world = World::new();
+        register(world.registry(), old);
+        world.create((1_u32,)).unwrap();
+        fill(&mut world, byte);
+        let saved = bytes(&world);
+        let loaded = World::from_snapshot(&saved, universe(|registry| register(registry, new)));
+        (saved, loaded.map(|loaded| loaded.state_hash().unwrap()))
+    };
+    let roles: [&Fill<'_>; 5] = [
+        &|world, byte| {
+            world.create_batch((0..100).map(|n| (old(n % 9),))).unwrap();
+            world.create((old(byte), 2_u32)).unwrap();
+        },
+        &|world, byte| {
+            // Not what the chunks of new archetypes begin with.
+            let ant = world.create((3_u32,).per_chunk(old(0))).unwrap();
+            *world.chunk_fragment_mut(ant).unwrap() = old(byte);
+        },
+        &|world, byte| {
+            let ant = world.create((3_u32,).per_chunk(old(byte))).unwrap();
+            *world.chunk_fragment_mut(ant).unwrap() = old(0);
+        },
+        &|world, byte| {
+            world.create((3_u32,).shared(old(byte))).unwrap();
+        },
+        &|world, byte| {
+            world.create((3_u32,).const_shared(old(byte))).unwrap();
+        },
+    ];
+    for (role, fill) in roles.into_iter().enumerate() {
+        let (_, loaded) = load(fill, 9);
+        assert!(loaded.is_ok(), "role {role}: {loaded:?}");
+        let (saved, refused) = load(fill, 171);
+        let Err(SnapshotError::NotAValue { name, at }) = refused else {
+            panic!("role {role}: {refused:?}");
+        };
+        assert!(name.ends_with("Digit"), "{name}");
+        assert_eq!(saved[at as usize], 171, "role {role}");
+        // A panic of the type's own comes through.
+        let panicked = catch_unwind(AssertUnwindSafe(|| load(fill, 255))).map(drop);
+        let panicked = panicked.unwrap_err();
+        let message = panicked.downcast_ref::<String>().unwrap();
+        assert!(message.contains("such a byte was never seen"), "{message}");
+    }
+}
+
+#[test]
+fn the_message_names_the_fragment_and_the_byte() {
+    let error = SnapshotError::NotAValue {
+        name: "ants::Mood".into(),
+        at: 96,
+    };
+    let expected = "the bytes at byte 96 of the snapshot are no ants::Mood";
+    assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn values_of_which_not_all_bytes_are_one_are_lent_only_as_what_they_are() {
+    let mut world = World::new();
+    let id = world.registry().register_plain::<Mood>().unwrap().id();
+    let free = world.registry().register_plain::<u8>().unwrap().id();
+    let ant = world.create((Mood::Angry, 1_u8)).unwrap();
+    // To read, its bytes are bytes.
+    let values = world.get_dynamic(ant, id).unwrap();
+    assert_eq!(values.value::<Mood>().unwrap(), &Mood::Angry);
+    assert_eq!(values.bytes().unwrap(), [3]);
+    assert_eq!(values.plain::<u8>().unwrap(), [3]);
+    // Bytes that are 0 or 1 today may be 2 tomorrow.
+    let values = world.get_dynamic(ant, free).unwrap();
+    let error = values.plain::<bool>().unwrap_err();
+    assert!(matches!(&error, FragmentError::NotAnyBytes { name } if &**name == "bool"));
+
+    *world
+        .get_dynamic_mut(ant, id)
+        .unwrap()
+        .value::<Mood>()
+        .unwrap() = Mood::Calm;
+    let error = world.get_dynamic_mut(ant, id).unwrap().bytes().unwrap_err();
+    assert!(matches!(&error, FragmentError::NotAnyBytes { name } if name.ends_with("Mood")));
+    let error = world.get_dynamic_mut(ant, id).unwrap().plain::<u8>();
+    assert_eq!(
+        error.unwrap_err().to_string().split(':').next(),
+        Some("not all bytes are a worlds")
+    );
+    let error = world.get_dynamic_mut(ant, id).unwrap().plain::<Mood>();
+    assert!(matches!(error, Err(FragmentError::NotAnyBytes { .. })));
+    assert_eq!(world.get::<Mood>(ant).unwrap(), &Mood::Calm);
+}
+
+#[test]
+fn a_value_is_made_of_the_bytes_of_one() {
+    let registry = FragmentRegistry::new();
+    let id = registry.register_plain::<Mood>().unwrap().id();
+    for byte in 0..=255 {
+        match Value::from_bytes(&registry, id, &[byte]) {
+            Ok(value) => {
+                let expected = if byte == 1 { Mood::Calm } else { Mood::Angry };
+                assert_eq!(
+                    value.lend(&registry).unwrap().value::<Mood>().unwrap(),
+                    &expected
+                );
+                assert!(matches!(byte, 1 | 3));
+            }
+            Err(error) => {
+                assert!(matches!(error, FragmentError::NotAValue { .. }), "{error}");
+                assert!(!matches!(byte, 1 | 3));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_struct_is_a_value_if_its_fields_are() {
+    #[derive(Clone, Copy)]
+    #[repr(C, packed)]
+    struct Packed(u8, u64, [bool; 2]);
+    megachunk::plain!(Packed { 0, 1, 2 });
+    #[derive(Clone, Copy)]
+    #[repr(C)]
+    struct Free {
+        wide: u64,
+        many: [[f32; 3]; 2],
+    }
+    megachunk::plain!(Free { wide, many });
+    assert!(Free::IS_VALUE.is_none());
+    let is_value = Packed::IS_VALUE.unwrap();
+    let mut good = [9; size_of::<Packed>()];
+    good[9..].fill(1);
+    assert!(is_value(&good));
+    for at in [9, 10] {
+        let mut bad = good;
+        bad[at] = 2;
+        assert!(!is_value(&bad), "byte {at}");
+    }
+    let mut other = good;
+    other[0] = 200;
+    assert!(is_value(&other));
+}

@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
 /// A folder of the test's own, empty.
 fn folder(test: &str) -> PathBuf {
@@ -205,14 +205,12 @@ fn the_list_names_rows_and_contenders_and_measures_nothing() {
     assert!(!folder.join("bench-report.html").exists());
 }
 
-#[test]
-fn a_run_that_is_interrupted_leaves_no_empty_report() {
-    let folder = folder("bench_interrupted");
+/// A run of `rows`, the first of which is done.
+fn begun(folder: &Path, rows: &str) -> (Child, BufReader<ChildStderr>) {
     let mut run = Command::new(env!("CARGO_BIN_EXE_megachunk"))
-        .current_dir(&folder)
-        .args(["--quick", "--filter", "^(pair|boundary|chunk_pair)$"])
-        .args(["--json", "out.json"])
-        .stdout(Stdio::null())
+        .current_dir(folder)
+        .args(["--quick", "--filter", rows, "--json", "out.json"])
+        .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
@@ -220,7 +218,49 @@ fn a_run_that_is_interrupted_leaves_no_empty_report() {
     let mut progress = BufReader::new(run.stderr.take().unwrap());
     progress.read_line(&mut first).unwrap();
     assert!(first.starts_with("[1/"), "{first}");
+    (run, progress)
+}
 
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_asked_to_end_keeps_what_it_has_measured() {
+    let folder = folder("bench_asked_to_end");
+    let (run, progress) = begun(&folder, "^(pair|larson|boundary|chunk_pair)$");
+    // As a terminal does, and as `timeout` and an ending system.
+    let sent = Command::new("kill")
+        .args(["-TERM", &run.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let told: Vec<String> = progress.lines().map(|line| line.unwrap()).collect();
+    let output = run.wait_with_output().unwrap();
+
+    assert_eq!(output.status.code(), Some(1), "{told:?}");
+    assert!(
+        told.iter()
+            .any(|line| line.starts_with("ends after this row")),
+        "{told:?}"
+    );
+    assert!(told.last().unwrap().contains("interrupted: "), "{told:?}");
+    let table = text(&output.stdout);
+    assert!(
+        table.contains("\nInterrupted: ") && table.contains(" pair "),
+        "{table}"
+    );
+    assert!(
+        !table.contains(" chunk_pair "),
+        "the last is not measured: {table}"
+    );
+    let report = fs::read_to_string(folder.join("out.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["rows"][0]["workload"], "pair");
+    assert!(report["left_out"].as_u64().unwrap() > 0, "{report}");
+    assert!(folder.join("bench-report.html").exists());
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_empty_report() {
+    let folder = folder("bench_killed");
+    let (mut run, _progress) = begun(&folder, "^(pair|boundary|chunk_pair)$");
     run.kill().unwrap();
     run.wait().unwrap();
 

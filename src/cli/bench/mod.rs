@@ -4,16 +4,19 @@
 use super::CliError;
 use super::destination::{Destination, Screen, is_standard_stream};
 use super::measure::{Cell, Machine, Pool, Span, available_memory, caught, measure_cell};
+use super::output::plural;
 use super::report::{Report, Row, Section, Skipped};
 use super::workload::Registry;
 use crate::trace::Trace;
 
 mod args;
+mod interrupt;
 mod list;
 mod plan;
 mod progress;
 
 pub use args::{Args, BadThreads, Threads};
+use interrupt::Interrupt;
 use list::{check_names, list};
 use plan::{Planned, plan};
 use progress::Progress;
@@ -87,6 +90,13 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
     if !is_standard_stream(&args.html) {
         screen.show(&format!("Report: {}\n", args.html.display()))?;
     }
+    if report.left_out > 0 {
+        return Err(CliError::Failed(format!(
+            "interrupted: {} of {} were not measured",
+            report.left_out,
+            plural(cells.len(), "cell")
+        )));
+    }
     let failed: Vec<_> = report.skipped.iter().filter(|row| row.failed).collect();
     match failed.first() {
         None => Ok(()),
@@ -144,7 +154,12 @@ fn measure(args: &Args, cells: &[Planned<'_>]) -> Result<Report, CliError> {
     })?;
     let mut progress = Progress::start(cells.len());
     let mut report = Report::new(Machine::here());
-    for cell in cells {
+    let interrupt = Interrupt::listen();
+    for (done, cell) in cells.iter().enumerate() {
+        if interrupt.is_asked() {
+            report.left_out = cells.len() - done;
+            break;
+        }
         progress.begin(cell);
         let (rows, skipped) = (report.rows.len(), report.skipped.len());
         measure_one(args, &pool, cell, &mut report)?;

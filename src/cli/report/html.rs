@@ -83,6 +83,9 @@ impl Report {
         if let Some(net_of) = self.net_of() {
             page.line(&format!("<p>{}</p>", escaped(&net_of)));
         }
+        if let Some(left_out) = self.left_out() {
+            page.line(&format!("<p>{}</p>", escaped(&left_out)));
+        }
         if let Some(cold) = self.cold() {
             page.line(&format!("<p>{}</p>", escaped(cold)));
         }
@@ -243,12 +246,8 @@ impl Report {
                 escaped(&skipped.to_string())
             ));
         }
-        for (what, who) in self.skipped_together() {
-            page.line(&format!(
-                "<li>{} ({})</li>",
-                escaped(&what),
-                escaped(&who.join(", "))
-            ));
+        for line in self.skipped_together() {
+            page.line(&format!("<li>{}</li>", escaped(&line)));
         }
         page.line("</ul>");
     }

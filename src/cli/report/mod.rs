@@ -1,6 +1,5 @@
 //! The outcome of a run of `bench`, and its three faces: a table, JSON, and an HTML page.
 
-use core::fmt;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -11,9 +10,11 @@ use crate::cli::output::plural;
 mod html;
 mod json;
 mod plot;
+mod skipped;
 mod table;
 
 pub use plot::PlotError;
+pub use skipped::Skipped;
 
 /// What kind of thing a workload works on; contenders of different sections never meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -108,40 +109,6 @@ impl Row {
     }
 }
 
-/// A contender that has no figure on a row, and why.
-#[derive(Clone, Debug, Serialize)]
-pub struct Skipped {
-    /// What the workload works on.
-    pub section: Section,
-    /// The row's name.
-    pub workload: String,
-    /// On how many threads.
-    pub threads: usize,
-    /// The contender's name.
-    pub contender: &'static str,
-    /// Why there is no figure.
-    pub why: String,
-    /// Whether it should have had one.
-    pub failed: bool,
-}
-
-impl fmt::Display for Skipped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            workload,
-            threads,
-            contender,
-            why,
-            ..
-        } = self;
-        let plural = if *threads == 1 { "" } else { "s" };
-        write!(
-            f,
-            "{workload} on {threads} thread{plural}, {contender}: {why}"
-        )
-    }
-}
-
 /// Everything that a run found out.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -153,6 +120,8 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// Where there are none.
     pub skipped: Vec<Skipped>,
+    /// How many cells were to be measured and were not, because somebody has interrupted the run.
+    pub left_out: usize,
 }
 
 impl Report {
@@ -164,6 +133,7 @@ impl Report {
             machine,
             rows: Vec::new(),
             skipped: Vec::new(),
+            left_out: 0,
         }
     }
 
@@ -245,18 +215,14 @@ impl Report {
         lines
     }
 
-    /// Who was skipped for one reason on one row, whatever the number of threads.
-    fn skipped_together(&self) -> Vec<(String, Vec<&'static str>)> {
-        let mut groups: Vec<(String, Vec<_>)> = Vec::new();
-        for skipped in self.skipped.iter().filter(|skipped| !skipped.failed) {
-            let what = format!("{}: {}", skipped.workload, skipped.why);
-            match groups.iter_mut().find(|(known, _)| *known == what) {
-                Some((_, who)) if who.contains(&skipped.contender) => {}
-                Some((_, who)) => who.push(skipped.contender),
-                None => groups.push((what, vec![skipped.contender])),
-            }
-        }
-        groups
+    /// That the run was ended before all was measured, if it was.
+    fn left_out(&self) -> Option<String> {
+        (self.left_out > 0).then(|| {
+            format!(
+                "Interrupted: {} after these rows were not measured.",
+                plural(self.left_out, "cell")
+            )
+        })
     }
 
     /// What the figures of some rows are net of, in a sentence: wall time is not all that they are.
@@ -475,6 +441,19 @@ mod tests {
         let page = report.to_html().unwrap();
         assert!(page.contains("<h1>megachunk ecs</h1>"));
         assert!(page.contains("<th>× hecs</th><th>× limit</th>"));
+    }
+
+    #[test]
+    fn a_run_that_was_interrupted_says_so_in_all_three_faces() {
+        let mut report = Report::new(Machine::here());
+        report.rows = vec![row("naive", 1, 10.0)];
+        let said = "Interrupted: 3 cells";
+        assert!(!report.to_table().contains("Interrupted"));
+        assert!(!report.to_html().unwrap().contains("Interrupted"));
+        report.left_out = 3;
+        assert!(report.to_table().contains(said));
+        assert!(report.to_html().unwrap().contains(said));
+        assert!(report.to_json().contains("\"left_out\": 3"));
     }
 
     #[test]

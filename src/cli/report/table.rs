@@ -93,11 +93,14 @@ impl Report {
                 row.workload, row.contender
             );
         }
+        if let Some(left_out) = self.left_out() {
+            text += &format!("{left_out}\n");
+        }
         for failed in self.skipped.iter().filter(|skipped| skipped.failed) {
             text += &format!("FAILED: {failed}\n");
         }
-        for (what, who) in self.skipped_together() {
-            text += &format!("skipped: {what} ({})\n", who.join(", "));
+        for line in self.skipped_together() {
+            text += &format!("skipped: {line}\n");
         }
         text
     }

@@ -108,7 +108,7 @@ pub mod prelude {
     };
     #[cfg(not(loom))]
     pub use crate::query::{
-        Any, Changed, Has, Query, QueryError, QueryLookup, QueryRun, With, Without,
+        Any, Changed, Has, Moved, Or, Query, QueryError, QueryLookup, QueryRun, With, Without,
     };
     #[cfg(not(loom))]
     pub use crate::signal::{ParallelSignals, Received, Signal, SignalReader, Signalled, Signals};

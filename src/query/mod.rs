@@ -38,7 +38,7 @@ pub use dynamic::{
 };
 pub use enabled::{Enabled, Switch, Switches};
 pub use error::QueryError;
-pub use filter::{Any, Changed, Moved, QueryFilter, With, Without};
+pub use filter::{Any, Changed, ChunkFilter, Moved, Or, QueryFilter, With, Without};
 pub use iter::QueryIter;
 pub use lookup::QueryLookup;
 pub use once::QueryOnce;

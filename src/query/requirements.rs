@@ -73,6 +73,15 @@ impl Requirements {
         self.watched.insert(id);
     }
 
+    /// It is asked whether one of these has changed, of which one must be there at least, and switched on, if
+    /// `must_be_there`. What is watched can be lent too.
+    pub fn watch_one_of(&mut self, ids: FragmentSet, must_be_there: bool) {
+        self.watched.extend(ids.iter());
+        if must_be_there {
+            self.any.push(ids);
+        }
+    }
+
     /// The fragment may be there.
     pub fn optional(&mut self, id: FragmentId, access: Access) {
         self.optional.insert(id);

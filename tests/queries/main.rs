@@ -7,5 +7,6 @@ mod support;
 mod changes;
 mod dynamic;
 mod lookups;
+mod or;
 mod rows;
 mod stretches;

@@ -40,6 +40,7 @@ pub struct DynamicQueryBuilder<'w> {
     world: &'w World,
     terms: Vec<Term>,
     changed: Vec<FragmentId>,
+    changed_any: Vec<Box<[FragmentId]>>,
     moved: bool,
     resources: ResourceAccess,
 }
@@ -50,6 +51,7 @@ impl<'w> DynamicQueryBuilder<'w> {
             world,
             terms: Vec::new(),
             changed: Vec::new(),
+            changed_any: Vec::new(),
             moved: false,
             resources: ResourceAccess::default(),
         }
@@ -100,6 +102,14 @@ impl<'w> DynamicQueryBuilder<'w> {
     /// the query ran last.
     pub fn changed(mut self, id: FragmentId) -> Self {
         self.changed.push(id);
+        self
+    }
+
+    /// Only chunks where one of these fragments, of which one must be there at least, was lent for writing or got
+    /// new values since the query ran last: as [`Or`](crate::query::Or) does. Each call asks for itself; of no
+    /// fragments none has.
+    pub fn changed_any(mut self, ids: &[FragmentId]) -> Self {
+        self.changed_any.push(ids.into());
         self
     }
 
@@ -164,15 +174,12 @@ impl<'w> DynamicQueryBuilder<'w> {
             requirements.any(any);
         }
         for &id in &self.changed {
-            let info = self.info(id)?;
-            if !matches!(info.kind(), FragmentKind::Fragment | FragmentKind::Tag) {
-                return Err(QueryError::Fragment(FragmentError::WrongKind {
-                    name: info.name().into(),
-                    is: info.kind(),
-                    wanted: FragmentKind::Fragment,
-                }));
-            }
+            self.check_changes(id)?;
             requirements.watch(id);
+        }
+        for ids in &self.changed_any {
+            ids.iter().try_for_each(|&id| self.check_changes(id))?;
+            requirements.watch_one_of(ids.iter().copied().collect(), true);
         }
         *requirements.resources_mut() = self.resources;
         requirements.ask_for_optional();
@@ -182,6 +189,7 @@ impl<'w> DynamicQueryBuilder<'w> {
             requirements,
             lends.into(),
             self.changed.into(),
+            self.changed_any.into(),
             self.moved,
         ))
     }
@@ -189,6 +197,19 @@ impl<'w> DynamicQueryBuilder<'w> {
     fn info(&self, id: FragmentId) -> Result<&'w FragmentInfo, QueryError> {
         let info = self.world.registry().get(id);
         info.ok_or(QueryError::Fragment(FragmentError::Unknown { id }))
+    }
+
+    /// Whether a fragment can be asked for changes.
+    fn check_changes(&self, id: FragmentId) -> Result<(), QueryError> {
+        let info = self.info(id)?;
+        match info.kind() {
+            FragmentKind::Fragment | FragmentKind::Tag => Ok(()),
+            is => Err(QueryError::Fragment(FragmentError::WrongKind {
+                name: info.name().into(),
+                is,
+                wanted: FragmentKind::Fragment,
+            })),
+        }
     }
 
     /// Whether a requirement makes sense alone.

@@ -50,6 +50,7 @@ pub struct DynamicQuery {
     requirements: Requirements,
     pub(super) lends: Box<[Lend]>,
     changed: Box<[FragmentId]>,
+    changed_any: Box<[Box<[FragmentId]>]>,
     pub(super) moved: bool,
     pub(super) matches: Vec<DynamicMatch>,
     /// Archetypes that have been looked at.
@@ -75,6 +76,8 @@ pub(super) struct DynamicMatch {
     pub(super) places: Box<[LendPlace]>,
     /// The chunk's versions that must have changed; `None` for a tag.
     pub(super) changed: Box<[Option<u32>]>,
+    /// The same, of which one of each group must have changed.
+    pub(super) changed_any: Box<[Box<[Option<u32>]>]>,
     /// `None` where no bits decide.
     pub(super) masks: Option<Box<[Mask]>>,
 }
@@ -105,6 +108,7 @@ impl DynamicQuery {
         requirements: Requirements,
         lends: Box<[Lend]>,
         changed: Box<[FragmentId]>,
+        changed_any: Box<[Box<[FragmentId]>]>,
         moved: bool,
     ) -> Self {
         Self {
@@ -112,6 +116,7 @@ impl DynamicQuery {
             requirements,
             lends,
             changed,
+            changed_any,
             moved,
             matches: Vec::new(),
             seen: 0,
@@ -223,11 +228,16 @@ impl DynamicQuery {
     fn consider(&mut self, archetype: &Archetype) {
         if self.requirements.met_by(archetype) {
             let versions = self.changed.iter().map(|&id| archetype.version_of(id));
+            let groups = self.changed_any.iter().map(|ids| {
+                let there = ids.iter().filter(|&&id| archetype.set.contains(id));
+                there.map(|&id| archetype.version_of(id)).collect()
+            });
             let places = self.lends.iter().map(|lend| place(lend.id, archetype));
             self.matches.push(DynamicMatch {
                 archetype: archetype.number,
                 places: places.collect(),
                 changed: versions.collect(),
+                changed_any: groups.collect(),
                 masks: self.requirements.masks(archetype),
             });
         }

@@ -121,6 +121,10 @@ impl<'q> DynamicRun<'q> {
         };
         let seen = chunk.len > 0
             && known.changed.iter().all(changed)
+            && known
+                .changed_any
+                .iter()
+                .all(|group| group.iter().any(changed))
             && (!self.query.moved || is_newer(chunk.order_version, self.since))
             && self.filter.as_ref().is_none_or(|filter| filter(&view));
         seen.then_some(view)

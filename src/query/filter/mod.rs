@@ -7,8 +7,12 @@ use crate::archetype::{Cursor, Lists, NO_COLUMN, is_newer};
 use crate::fragment::{Fragment, FragmentId, FragmentRegistry, FragmentSet};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
-/// Which entities a query sees: [`With<T>`], [`Without<T>`], [`Any<(A, B)>`], [`Changed<T>`], [`Moved`], `()`,
-/// and tuples of up to 8 of these, which must all agree.
+mod or;
+
+pub use or::{ChunkFilter, Or};
+
+/// Which entities a query sees: [`With<T>`], [`Without<T>`], [`Any<(A, B)>`], [`Changed<T>`], [`Moved`],
+/// [`Or<(Changed<A>, Changed<B>)>`](Or), `()`, and tuples of up to 8 of these, which must all agree.
 ///
 /// What they are given are fragments and tags, and a tuple is a fragment type of its own there: `(Without<A>, Without<B>)`
 /// excludes what has `A` or `B`, and `Without<(A, B)>` only what has the one fragment `(A, B)`. A filter is no fragment.
@@ -103,6 +107,9 @@ pub struct Any<T>(PhantomData<*const T>, Infallible);
 #[derive(Debug)]
 pub struct Changed<T>(PhantomData<*const T>, Infallible);
 
+/// The column of a fragment that an archetype does not have. Only where one of several is asked for.
+const ABSENT: u32 = NO_COLUMN - 1;
+
 /// Entities in chunks where entities came, went or changed rows since the query ran last.
 #[derive(Debug)]
 pub struct Moved(PhantomData<*const ()>, Infallible);
@@ -181,7 +188,7 @@ impl<T: Fragment> QueryFilter for Changed<T> {
     fn columns(cursor: &mut Cursor<'_>, archetype: u32) -> u32 {
         cursor
             .find(archetype)
-            .map_or(NO_COLUMN, |having| having.column)
+            .map_or(ABSENT, |having| having.column)
     }
 
     #[inline]

@@ -2,9 +2,13 @@
 
 use core::fmt;
 
+use crate::processor::condition::{Condition, condition};
 use crate::processor::function::Function;
 use crate::processor::runner::{Alone, Prepared, Runner};
-use crate::processor::{Param, Phase, Processor, ProcessorFn, Roles, Subscriptions, Target};
+use crate::processor::{
+    ConditionFn, Param, Phase, Processor, ProcessorFn, Roles, Subscriptions, Target,
+};
+use crate::query::ReadOnlyResources;
 use crate::world::World;
 
 /// Called with the world when a processor starts or stops.
@@ -20,6 +24,7 @@ pub(super) type Hook = Box<dyn FnMut(&mut World) + Send>;
 pub struct ProcessorBuilder {
     pub(super) name: String,
     pub(super) runner: Box<dyn Runner>,
+    pub(super) conditions: Vec<Box<dyn Condition>>,
     pub(super) phase: Phase,
     pub(super) group: String,
     pub(super) before: Vec<Target>,
@@ -102,6 +107,7 @@ impl ProcessorBuilder {
         Self {
             name,
             runner,
+            conditions: Vec::new(),
             phase: Phase::default(),
             group: String::new(),
             before: Vec::new(),
@@ -175,6 +181,45 @@ impl ProcessorBuilder {
     /// Switched on or off at first: see [`Schedule::set_enabled`](super::Schedule::set_enabled).
     pub fn enabled(mut self, enabled: bool) -> Self {
         self.enabled = enabled;
+        self
+    }
+
+    /// Is passed by when this condition does not hold: it is asked in the processor's turn, after all that are ordered before
+    /// it. It reads resources, which is no conflict with what the processor itself takes; who writes them runs before or
+    /// after. All conditions that are said must hold; they are asked in this order, up to the first that does not.
+    ///
+    /// What its queries look for changes [since](crate::query::Changed), and signals that it gets, wait for its next run.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(PartialEq)]
+    /// enum Game { Menu, Playing }
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new();
+    /// world.resources_mut().insert(Game::Menu);
+    /// world.resources_mut().insert(Score(0));
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(
+    ///     processor("count", |score: &mut Score| score.0 += 1)
+    ///         .run_if(|game: &Game| *game == Game::Playing)
+    ///         .run_if(|score: &Score| score.0 < 2),
+    /// );
+    /// assert_eq!(schedule.run(&mut world)?.idle, 1);
+    /// world.resources_mut().insert(Game::Playing);
+    /// for _ in 0..5 {
+    ///     schedule.run(&mut world)?;
+    /// }
+    /// assert_eq!(world.resources().get::<Score>().unwrap().0, 2);
+    /// # Ok::<(), ScheduleError>(())
+    /// ```
+    ///
+    /// A resource that is not there is an error of the run, as it is for processors; `Option<&T>` asks whether it is. An
+    /// [observer](super::observing_processor) has no turn: a schedule refuses one with a condition.
+    #[doc(alias = "run_criteria")]
+    pub fn run_if<R: ReadOnlyResources + 'static>(mut self, ask: impl ConditionFn<R>) -> Self {
+        self.conditions.push(condition(ask));
         self
     }
 

@@ -1,7 +1,9 @@
 //! `Entry`: a processor of a schedule, but for what is needed to run it.
 
 use crate::processor::builder::Hook;
+use crate::processor::condition::Conditional;
 use crate::processor::needs::Needs;
+use crate::processor::runner::Runner;
 use crate::processor::{Phase, ProcessorBuilder, Roles, Subscriptions, Target};
 
 /// What of a processor has been started. Each part by itself: one may panic when the other has been.
@@ -35,7 +37,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Takes a builder apart.
-    pub(super) fn new(builder: ProcessorBuilder) -> (Self, Box<dyn super::runner::Runner>) {
+    pub(super) fn new(builder: ProcessorBuilder) -> (Self, Box<dyn Runner>) {
         let entry = Self {
             name: builder.name,
             phase: builder.phase,
@@ -54,7 +56,12 @@ impl Entry {
             needs: None,
             started: Started::default(),
         };
-        (entry, builder.runner)
+        let (conditions, runner) = (builder.conditions, builder.runner);
+        let runner: Box<dyn Runner> = match conditions.is_empty() {
+            true => runner,
+            false => Box::new(Conditional { conditions, runner }),
+        };
+        (entry, runner)
     }
 
     /// Whether it runs, as far as switches decide.

@@ -60,6 +60,15 @@ pub enum ScheduleError {
         #[source]
         error: WorldError,
     },
+    /// An observer is called when what it observes happens: it has no turn for which a
+    /// [condition](crate::processor::ProcessorBuilder::run_if) could be asked.
+    #[error(
+        "processor `{processor}` is an observer, and cannot have a condition: ask in its closure"
+    )]
+    NoTurn {
+        /// The processor's name.
+        processor: Box<str>,
+    },
     /// There is no processor of this name.
     #[error("the schedule has no processor `{name}`{}", hint(.nearest.as_deref()))]
     NoProcessor {

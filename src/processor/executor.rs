@@ -68,6 +68,8 @@ pub(super) struct Scene<'r> {
     pub(super) observed: bool,
     /// A processor has failed: no other begins.
     pub(super) failed: AtomicU32,
+    /// Processors whose conditions did not hold.
+    pub(super) passed_by: AtomicU32,
 }
 
 impl Scene<'_> {
@@ -132,8 +134,8 @@ impl Scene<'_> {
         } else {
             let runner = &mut member.runner;
             // SAFETY: the caller's; who conflicts is before or after.
-            let failure = caught(|| unsafe { runner.run(self.world, turn) });
-            self.note(member, failure);
+            let outcome = caught(|| unsafe { runner.run(self.world, turn) });
+            self.note(member, outcome);
         }
     }
 
@@ -145,7 +147,7 @@ impl Scene<'_> {
     unsafe fn run_observed(&self, member: &mut Member, turn: Turn<'_>) {
         let mut began = None;
         let runner = &mut member.runner;
-        let failure = caught(|| {
+        let outcome = caught(|| {
             span::processor(&member.name, || {
                 if self.measured {
                     let seen = runner.count(self.world);
@@ -155,30 +157,39 @@ impl Scene<'_> {
                 unsafe { runner.run(self.world, turn) }
             })
         });
-        if let Some((began, seen)) = began {
+        if let (Some((began, seen)), Err(_) | Ok(true)) = (began, &outcome) {
             member.timing.note(began, seen);
         }
-        self.note(member, failure);
+        self.note(member, outcome);
     }
 
-    /// A processor has run.
+    /// A processor has run, or was passed by.
     #[inline]
-    fn note(&self, member: &mut Member, failure: Option<Failure>) {
-        if failure.is_some() {
-            member.failure = failure;
-            // Ordering: Relaxed: as in `run`; who collects failures comes after all threads.
-            self.failed.store(1, Ordering::Relaxed);
+    fn note(&self, member: &mut Member, outcome: Result<bool, Failure>) {
+        match outcome {
+            Ok(true) => {}
+            Ok(false) => {
+                // It has no place in a trace.
+                member.timing.began = None;
+                // Ordering: Relaxed: who counts them comes after all threads.
+                self.passed_by.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(failure) => {
+                member.failure = Some(failure);
+                // Ordering: Relaxed: as in `run`; who collects failures comes after all threads.
+                self.failed.store(1, Ordering::Relaxed);
+            }
         }
     }
 }
 
 /// Runs all of a processor: who unwinds from there leaves those that wait for it waiting.
 #[inline]
-fn caught(run: impl FnOnce() -> Result<(), Box<QueryError>>) -> Option<Failure> {
+fn caught(run: impl FnOnce() -> Result<bool, Box<QueryError>>) -> Result<bool, Failure> {
     match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(())) => None,
-        Ok(Err(error)) => Some(Failure::Refused(*error)),
-        Err(panic) => Some(Failure::Panicked(Some(panic))),
+        Ok(Ok(ran)) => Ok(ran),
+        Ok(Err(error)) => Err(Failure::Refused(*error)),
+        Err(panic) => Err(Failure::Panicked(Some(panic))),
     }
 }
 

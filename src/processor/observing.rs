@@ -129,8 +129,12 @@ impl<T: Fragment, F: QueryFilter> Runner for Observing<T, F> {
         }
     }
 
-    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<(), Box<QueryError>> {
-        Ok(())
+    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<bool, Box<QueryError>> {
+        Ok(true)
+    }
+
+    fn has_turns(&self) -> bool {
+        false
     }
 
     fn count(&mut self, _: &World) -> Seen {

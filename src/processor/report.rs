@@ -7,7 +7,8 @@ use crate::command::FlushReport;
 pub struct ScheduleReport {
     /// Processors that ran.
     pub ran: usize,
-    /// Processors that were passed by: switched off, for other roles, or because nothing matches.
+    /// Processors that were passed by: switched off, for other roles, because nothing matches, or a
+    /// [condition](super::ProcessorBuilder::run_if) did not hold.
     pub idle: usize,
     /// What all flushes together have done.
     pub flush: FlushReport,
@@ -34,6 +35,13 @@ impl Progress {
     /// Something was flushed.
     pub(super) fn note_flush(&mut self, flush: FlushReport) {
         self.flush.get_or_insert_default().add(flush);
+    }
+
+    /// So many of those that were to run were passed by.
+    #[inline]
+    pub(super) fn pass_by(&mut self, count: usize) {
+        self.ran -= count;
+        self.idle += count;
     }
 
     /// All of it.

@@ -147,6 +147,7 @@ impl Schedule {
             measured: self.measured,
             observed: self.measured || span::is_heard(),
             failed: AtomicU32::new(0),
+            passed_by: AtomicU32::new(0),
         };
         // SAFETY: the crew was prepared in `solve` for the world that this still is, as `look` has seen, and which is
         // this call's alone.
@@ -159,6 +160,7 @@ impl Schedule {
         }
         // Ordering: Relaxed: all threads are done.
         let failed = scene.failed.load(Ordering::Relaxed) != 0;
+        progress.pass_by(scene.passed_by.load(Ordering::Relaxed) as usize);
         if let Some(began) = began {
             let took = began.elapsed().as_nanos();
             let took = u64::try_from(took).unwrap_or(u64::MAX);
@@ -190,16 +192,28 @@ impl Schedule {
             }
             let runner = &mut member.runner;
             let timing = &mut member.timing;
+            let mut outcome = Ok(true);
             span::processor(&member.name, || {
                 let began = self.measured.then(Instant::now);
-                crate::fragment::panic::note(&mut panicked, || runner.run_alone(world));
-                if let Some(began) = began {
+                crate::fragment::panic::note(&mut panicked, || outcome = runner.run_alone(world));
+                if let (Some(began), Ok(true)) = (began, &outcome) {
                     timing.note(began, super::Seen::default());
                 }
             });
-            if panicked.is_some() {
-                member.failure = Some(Failure::Panicked(panicked.take()));
-                failed = true;
+            match outcome {
+                _ if panicked.is_some() => {
+                    member.failure = Some(Failure::Panicked(panicked.take()));
+                    failed = true;
+                }
+                Ok(true) => {}
+                Ok(false) => {
+                    member.timing.began = None;
+                    progress.pass_by(1);
+                }
+                Err(error) => {
+                    member.failure = Some(Failure::Refused(*error));
+                    failed = true;
+                }
             }
         }
         if failed {

@@ -17,18 +17,24 @@ pub(super) trait Runner: Send {
     fn start(&mut self, world: &mut World);
     fn stop(&mut self, world: &mut World);
 
-    /// Runs.
+    /// Runs, if its conditions hold; whether it did.
     ///
     /// # Safety
     /// It was prepared for this world; else as for [`Param::lend`].
-    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<(), Box<QueryError>>;
+    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<QueryError>>;
 
     /// What a run would see.
     fn count(&mut self, world: &World) -> Seen;
 
-    /// Runs with the world to itself, if that is what it needs.
-    fn run_alone(&mut self, world: &mut World) {
+    /// Runs with the world to itself, if that is what it needs, and its conditions hold; whether it did.
+    fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<QueryError>> {
         let _ = world;
+        Ok(true)
+    }
+
+    /// Whether it has a turn in each run, for which a condition can be asked.
+    fn has_turns(&self) -> bool {
+        true
     }
 }
 
@@ -65,7 +71,7 @@ impl<P: Processor> Runner for Prepared<P> {
         self.processor.stop(world);
     }
 
-    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<(), Box<QueryError>> {
+    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<QueryError>> {
         let Some(state) = &mut self.state else {
             unreachable!("it was prepared");
         };
@@ -73,7 +79,7 @@ impl<P: Processor> Runner for Prepared<P> {
         let refused = match unsafe { P::Params::lend(state, world, turn) } {
             Ok(params) => {
                 self.processor.execute(params);
-                return Ok(());
+                return Ok(true);
             }
             Err(error) => error,
         };
@@ -103,7 +109,7 @@ impl<F: FnMut(&mut World) + Send> Runner for Alone<F> {
     fn start(&mut self, _: &mut World) {}
     fn stop(&mut self, _: &mut World) {}
 
-    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<(), Box<QueryError>> {
+    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<bool, Box<QueryError>> {
         unreachable!("it runs alone")
     }
 
@@ -111,8 +117,9 @@ impl<F: FnMut(&mut World) + Send> Runner for Alone<F> {
         Seen::default()
     }
 
-    fn run_alone(&mut self, world: &mut World) {
+    fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<QueryError>> {
         (self.0)(world);
+        Ok(true)
     }
 }
 

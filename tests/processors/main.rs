@@ -4,6 +4,7 @@
 mod said;
 
 mod beside;
+mod conditions;
 mod lent;
 mod misused;
 mod nested;

@@ -1,0 +1,165 @@
+//! Conditions: whether a processor runs this time.
+
+use core::marker::PhantomData;
+
+use crate::processor::param::Plea;
+use crate::processor::runner::Runner;
+use crate::processor::{ScheduleError, Seen, Turn};
+use crate::query::{QueryError, QueryResources, ReadOnlyResources, ResourceAccess};
+use crate::world::World;
+
+/// A closure that can be a [condition](crate::processor::ProcessorBuilder::run_if). Up to 6 parameters, each `&T` or
+/// `Option<&T>`: resources.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no closure that a condition can be",
+    note = "it takes resources as `&T` or `Option<&T>`, with their types written out, and returns a `bool`"
+)]
+pub trait ConditionFn<R: ReadOnlyResources>: Send + 'static {
+    /// Asks it.
+    #[doc(hidden)]
+    fn call(&mut self, resources: R::Item<'_>) -> bool;
+}
+
+/// A condition, whatever its type.
+pub(super) trait Condition: Send {
+    /// Says what it reads.
+    fn require(&self, access: &mut ResourceAccess);
+
+    /// Whether it holds now.
+    ///
+    /// # Safety
+    /// Nobody writes what it reads meanwhile, and no resource comes or goes.
+    unsafe fn holds(&mut self, world: &World) -> Result<bool, QueryError>;
+}
+
+/// A closure as a condition.
+struct Asked<R, F> {
+    ask: F,
+    resources: PhantomData<fn() -> R>,
+}
+
+impl<R: ReadOnlyResources, F: ConditionFn<R>> Condition for Asked<R, F> {
+    fn require(&self, access: &mut ResourceAccess) {
+        R::require(access);
+    }
+
+    unsafe fn holds(&mut self, world: &World) -> Result<bool, QueryError> {
+        // SAFETY: the caller's.
+        let resources = unsafe { R::lend(world.resources()) }?;
+        Ok(self.ask.call(resources))
+    }
+}
+
+/// The condition that a closure is.
+pub(super) fn condition<R: ReadOnlyResources + 'static>(
+    ask: impl ConditionFn<R>,
+) -> Box<dyn Condition> {
+    Box::new(Asked {
+        ask,
+        resources: PhantomData,
+    })
+}
+
+/// A processor that runs when all of its conditions hold.
+pub(super) struct Conditional {
+    pub(super) conditions: Vec<Box<dyn Condition>>,
+    pub(super) runner: Box<dyn Runner>,
+}
+
+impl Conditional {
+    /// Whether all hold; those behind the first that does not are not asked.
+    ///
+    /// # Safety
+    /// As for [`Condition::holds`].
+    unsafe fn hold(&mut self, world: &World) -> Result<bool, Box<QueryError>> {
+        for condition in &mut self.conditions {
+            // SAFETY: the caller's.
+            if !unsafe { condition.holds(world) }? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Runner for Conditional {
+    fn prepare(&mut self, world: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
+        if !self.runner.has_turns() {
+            return Err(ScheduleError::NoTurn {
+                processor: plea.processor.into(),
+            });
+        }
+        self.runner.prepare(world, plea)?;
+        let mut asked = ResourceAccess::default();
+        self.conditions
+            .iter()
+            .for_each(|condition| condition.require(&mut asked));
+        let known = &mut plea.needs.resources;
+        for &resource in asked.reads() {
+            // Who writes it has it anyhow: the condition is asked before it is lent.
+            if !known.writes().contains(&resource) && !known.reads().contains(&resource) {
+                known.read(resource);
+            }
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self) {
+        self.runner.forget();
+    }
+
+    fn start(&mut self, world: &mut World) {
+        self.runner.start(world);
+    }
+
+    fn stop(&mut self, world: &mut World) {
+        self.runner.stop(world);
+    }
+
+    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<QueryError>> {
+        // SAFETY: the caller's, for the first too: `prepare` has said what it reads.
+        unsafe { Ok(self.hold(world)? && self.runner.run(world, turn)?) }
+    }
+
+    fn count(&mut self, world: &World) -> Seen {
+        self.runner.count(world)
+    }
+
+    fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<QueryError>> {
+        // SAFETY: nobody else has the world.
+        Ok(unsafe { self.hold(world) }? && self.runner.run_alone(world)?)
+    }
+}
+
+/// What a condition gets of a resource.
+type Item<'w, R> = <R as QueryResources>::Item<'w>;
+
+macro_rules! condition {
+    ($($part:ident $at:ident)*) => {
+        // As for `ProcessorFn`.
+        impl<F: Send + 'static, $($part: ReadOnlyResources),*> ConditionFn<($($part,)*)> for F
+        where
+            for<'f> &'f mut F: FnMut($($part),*) -> bool + FnMut($(Item<'_, $part>),*) -> bool,
+        {
+            #[inline]
+            fn call(&mut self, ($($at,)*): ($(Item<'_, $part>,)*)) -> bool {
+                #[inline]
+                fn call<$($part),*>(
+                    mut ask: impl FnMut($($part),*) -> bool,
+                    ($($at,)*): ($($part,)*),
+                ) -> bool {
+                    ask($($at),*)
+                }
+                call(self, ($($at,)*))
+            }
+        }
+    };
+}
+
+condition!();
+condition!(A a);
+condition!(A a B b);
+condition!(A a B b C c);
+condition!(A a B b C c D d);
+condition!(A a B b C c D d E e);
+condition!(A a B b C c D d E e G g);

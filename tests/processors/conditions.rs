@@ -1,0 +1,248 @@
+//! Conditions of processors: who is passed by, and what waits for him.
+#![expect(
+    elided_lifetimes_in_paths,
+    reason = "closures name their parameters as users do"
+)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+
+use crate::said::{Said, run, said, say, world};
+use megachunk::prelude::*;
+use megachunk::processor::Execution;
+
+/// Whether what depends on it runs.
+struct Switch(bool);
+struct Count(u32);
+struct A(u32);
+
+fn with_switch(on: bool) -> World {
+    let mut world = world();
+    world.resources_mut().insert(Switch(on));
+    world
+}
+
+#[test]
+fn who_has_conditions_runs_if_all_hold_and_they_are_asked_up_to_the_first_that_does_not() {
+    let mut world = with_switch(false);
+    let mut schedule = Schedule::new();
+    let asked = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&asked);
+    schedule.add(say("before"));
+    schedule.add(
+        say("both")
+            .after("before")
+            .run_if(|switch: &Switch| switch.0)
+            .run_if(move || {
+                *count.lock().unwrap() += 1;
+                *count.lock().unwrap() != 2
+            }),
+    );
+    schedule.add(say("after").after("both"));
+    let mut expected = 0;
+    for (on, ran, times) in [(false, 2, 0), (true, 3, 1), (true, 2, 2), (true, 3, 3)] {
+        world.resources_mut().insert(Switch(on));
+        let report = run(&mut schedule, &mut world);
+        assert_eq!((report.ran, report.idle), (ran, 3 - ran));
+        expected += ran;
+        assert_eq!(*asked.lock().unwrap(), times);
+    }
+    let said = said(&mut world);
+    assert_eq!(said.len(), expected);
+    assert_eq!(said[2..5], ["before", "both", "after"]);
+}
+
+#[test]
+fn a_condition_is_asked_in_the_turn_and_sees_what_was_written_before_and_not_what_comes_after() {
+    for execution in [Execution::Alone, Execution::Beside] {
+        let mut world = with_switch(false);
+        let mut schedule = Schedule::new();
+        schedule.set_execution(execution);
+        schedule.add(processor("on", |switch: &mut Switch| switch.0 = true).before("runs"));
+        schedule.add(say("runs").run_if(|switch: &Switch| switch.0));
+        schedule.add(processor("off", |switch: &mut Switch| switch.0 = false).after("runs"));
+        schedule.add(
+            say("does not")
+                .after("off")
+                .run_if(|switch: &Switch| switch.0),
+        );
+        for _ in 0..100 {
+            assert_eq!(run(&mut schedule, &mut world).idle, 1);
+        }
+        assert_eq!(said(&mut world), ["runs"; 100]);
+        // Who is in no order with what writes it is kept apart from it.
+        let mut schedule = Schedule::new();
+        schedule.add(processor("write", |switch: &mut Switch| switch.0 = true));
+        schedule.add(processor("free", || {}).run_if(|switch: &Switch| switch.0));
+        schedule.solve(&mut world).unwrap();
+        let overlap = schedule.explain_overlap(&world, "write", "free").unwrap();
+        assert!(overlap.to_string().contains("Switch"), "{overlap}");
+    }
+}
+
+#[test]
+fn a_condition_may_read_what_its_processor_writes() {
+    let mut world = with_switch(true);
+    world.resources_mut().insert(Count(0));
+    let mut schedule = Schedule::new();
+    schedule.add(
+        processor("count", |count: &mut Count, _: &Switch| count.0 += 1).run_if(
+            |count: &Count, switch: &Switch, absent: Option<&String>| {
+                count.0 < 3 && switch.0 && absent.is_none()
+            },
+        ),
+    );
+    let ran: Vec<usize> = (0..5).map(|_| run(&mut schedule, &mut world).ran).collect();
+    assert_eq!(ran, [1, 1, 1, 0, 0]);
+    assert_eq!(world.resources().get::<Count>().unwrap().0, 3);
+}
+
+#[test]
+fn what_is_new_waits_for_who_was_passed_by() {
+    let mut world = with_switch(false);
+    let hit = world.signal::<u32>("hit").unwrap();
+    let ant = world.create((A(0),)).unwrap();
+    let mut schedule = Schedule::new();
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let (changed, heard) = (Arc::clone(&log), Arc::clone(&log));
+    schedule.add(
+        processor("changed", move |mut rows: QueryRun<&A, Changed<A>>| {
+            changed.lock().unwrap().push(("changed", rows.count()));
+        })
+        .run_if(|switch: &Switch| switch.0),
+    );
+    schedule.add(
+        processor("heard", move |mut hits: Signalled<&A>| {
+            let mut count = 0;
+            let _ = hits.deliver(|_, _| count += 1);
+            heard.lock().unwrap().push(("heard", count));
+        })
+        .hears::<u32>("hit")
+        .after("changed")
+        .run_if(|switch: &Switch| switch.0),
+    );
+    run(&mut schedule, &mut world);
+    world.signals().send(hit, ant, 7);
+    run(&mut schedule, &mut world);
+    assert!(log.lock().unwrap().is_empty());
+    world.resources_mut().insert(Switch(true));
+    run(&mut schedule, &mut world);
+    run(&mut schedule, &mut world);
+    let expected = [("changed", 1), ("heard", 1), ("changed", 0), ("heard", 0)];
+    assert_eq!(log.lock().unwrap()[..], expected);
+}
+
+#[test]
+fn structs_and_processors_that_take_the_world_have_conditions_too() {
+    struct Placed;
+    impl Processor for Placed {
+        type Params = (&'static mut Said,);
+
+        fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
+            processor.run_if(|switch: &Switch| switch.0)
+        }
+
+        fn execute(&mut self, (said,): (&mut Said,)) {
+            said.0.push("placed".into());
+        }
+    }
+    let whole = exclusive_processor("whole", |world: &mut World| {
+        let said = world.resources_mut().get_mut::<Said>();
+        said.unwrap().0.push("whole".into());
+    });
+    let mut schedule = Schedule::new();
+    schedule.add(ProcessorBuilder::of("placed", Placed));
+    schedule.add(whole.after("placed").run_if(|switch: &Switch| switch.0));
+    let mut world = with_switch(false);
+    assert_eq!(run(&mut schedule, &mut world).idle, 2);
+    world.resources_mut().insert(Switch(true));
+    assert_eq!(run(&mut schedule, &mut world).ran, 2);
+    assert_eq!(said(&mut world), ["placed", "whole"]);
+}
+
+#[test]
+fn a_resource_that_is_not_there_is_an_error_that_names_both() {
+    for exclusive in [false, true] {
+        let shy = match exclusive {
+            true => exclusive_processor("shy", |_| {}),
+            false => processor("shy", || {}),
+        };
+        let mut schedule = Schedule::new();
+        schedule.add(shy.run_if(|switch: &Switch| switch.0));
+        schedule.add(say("other").after("shy"));
+        let mut world = world();
+        let error = schedule.run(&mut world).unwrap_err();
+        let told = error.to_string();
+        assert!(told.contains("`shy`") && told.contains("Switch"), "{told}");
+        world.resources_mut().insert(Switch(true));
+        assert_eq!(run(&mut schedule, &mut world).ran, 2);
+    }
+}
+
+#[test]
+fn a_condition_that_panics_breaks_the_run_off_and_the_world_stays_whole() {
+    for exclusive in [false, true] {
+        let shy = match exclusive {
+            true => exclusive_processor("shy", |_| {}),
+            false => processor("shy", |mut rows: QueryRun<&mut A>| {
+                rows.for_each(|a| a.0 += 1)
+            }),
+        };
+        let mut schedule = Schedule::new();
+        let mut first = true;
+        schedule.add(shy.run_if(move |switch: &Switch| {
+            assert!(!core::mem::take(&mut first), "not today");
+            switch.0
+        }));
+        let mut world = with_switch(true);
+        world.create((A(0),)).unwrap();
+        let panicked = catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world)));
+        let told = panicked.unwrap_err().downcast::<String>().unwrap();
+        assert_eq!(*told, "processor `shy` panicked: not today");
+        world.check().unwrap();
+        assert_eq!(run(&mut schedule, &mut world).ran, 1);
+    }
+}
+
+#[test]
+fn who_was_passed_by_has_not_been_timed_and_is_in_no_trace() {
+    let mut world = with_switch(true);
+    let mut schedule = Schedule::new();
+    schedule.add(say("often"));
+    schedule.add(say("seldom").run_if(|switch: &Switch| switch.0));
+    schedule.add(exclusive_processor("whole", |_| {}).run_if(|switch: &Switch| switch.0));
+    schedule.start_trace();
+    run(&mut schedule, &mut world);
+    world.resources_mut().insert(Switch(false));
+    for _ in 0..3 {
+        run(&mut schedule, &mut world);
+    }
+    let timings: Vec<(String, u64)> = schedule
+        .timings()
+        .map(|(name, timing)| (name.to_owned(), timing.runs))
+        .collect();
+    let runs = |name: &str| timings.iter().find(|(known, _)| known == name).unwrap().1;
+    assert_eq!((runs("often"), runs("seldom"), runs("whole")), (4, 1, 1));
+    let mut bytes = Vec::new();
+    schedule.take_trace().unwrap().write_to(&mut bytes).unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    for (name, times) in [("often", 4), ("seldom", 1), ("whole", 1)] {
+        assert_eq!(
+            text.matches(&format!("\"name\":\"{name}\"")).count(),
+            times,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn an_observer_has_no_turn_for_a_condition() {
+    let mut schedule = Schedule::new();
+    let watch = observing_processor::<A, ()>("watch", Observed::COME, |_, _| {});
+    schedule.add(watch.run_if(|switch: &Switch| switch.0));
+    let error = schedule.run(&mut with_switch(true)).unwrap_err();
+    assert!(
+        error.to_string().contains("`watch` is an observer"),
+        "{error}"
+    );
+}

@@ -1,9 +1,5 @@
 //! The subcommand `city`: the program whose source is `examples/city`.
 
-#[expect(
-    clippy::allow_attributes,
-    reason = "`plain!` is a macro of this very crate, and may be used where unsafe code is denied"
-)]
 #[path = "../../examples/city/mod.rs"]
 mod source;
 

@@ -98,11 +98,19 @@ pub enum FragmentError {
         /// The fragment's name.
         name: Box<str>,
     },
-    /// Values, of which not all bytes are one, were asked for as bytes to change, or as another type.
-    #[error("not all bytes are a {name}: its values can only be had as what they are")]
+    /// Values, of which not all bytes are one, were asked for to be changed as bytes, or as another type.
+    #[error("not all bytes are a {name}: its values are lent to be changed as that type only")]
     NotAnyBytes {
-        /// The name of the fragment, or of the type that was asked for.
+        /// The fragment's name.
         name: Box<str>,
+    },
+    /// Values were asked for as another type than theirs, of which not all bytes are a value.
+    #[error("a {name} cannot be seen as a {asked}: not all bytes are one")]
+    NotAnyBytesAre {
+        /// The fragment's name.
+        name: Box<str>,
+        /// The type that was asked for.
+        asked: &'static str,
     },
     /// A value is of a fragment of another registry.
     #[error("a value of {id:?} is of another universe's registry")]

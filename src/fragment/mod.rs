@@ -28,6 +28,8 @@ mod value;
 #[cfg(not(loom))]
 mod values;
 
+#[doc(hidden)]
+pub use ::core as __core;
 #[cfg(not(loom))]
 pub use bundle::{Bundle, RowMoves, WithConstShared, WithPerChunk, WithShared};
 #[cfg(not(loom))]
@@ -37,7 +39,7 @@ pub use info::{CloneValue, DropValues, FragmentId, FragmentInfo};
 pub use kind::{ConstShared, Fragment, FragmentKind, PerChunk, Shared, SharedFragment};
 pub use plain::{IsValue, Plain};
 #[doc(hidden)]
-pub use plain::{field_size, field_takes_any_bytes, is_field};
+pub use plain::{field_size, field_takes_any_bytes, is_field, is_one_of};
 pub use registry::{FragmentDefinition, FragmentRegistry};
 #[cfg(not(loom))]
 pub use set::FragmentSet;

@@ -93,8 +93,11 @@ impl<'w> Values<'w> {
     ///
     /// # Errors
     /// [`FragmentError::NotPlain`], [`FragmentError::WrongSize`], [`FragmentError::WrongAlign`];
-    /// [`FragmentError::NotAnyBytes`] if some bytes are no `T`.
+    /// [`FragmentError::NotAnyBytesAre`] if some bytes are no `T`, unless that is what the values are.
     pub fn plain<T: Plain>(self) -> Result<&'w [T], FragmentError> {
+        if is_type::<T>(self.info) {
+            return self.slice();
+        }
         check_plain::<T>(self.info)?;
         // SAFETY: values of this size and alignment, without padding, and any bytes are a `T`.
         Ok(unsafe { core::slice::from_raw_parts(self.first.cast(), self.len) })
@@ -197,6 +200,9 @@ impl<'w> ValuesMut<'w> {
     /// # Errors
     /// As for [`Values::plain`]; [`FragmentError::NotAnyBytes`] also if some bytes are no value of the fragment.
     pub fn plain<T: Plain>(self) -> Result<&'w mut [T], FragmentError> {
+        if is_type::<T>(self.info) {
+            return self.slice();
+        }
         check_plain::<T>(self.info)?;
         check_any_bytes(self.info)?;
         // SAFETY: as in `Values::plain`; whatever is written is a value.
@@ -232,14 +238,18 @@ fn address(info: &FragmentInfo, first: *mut u8) -> *mut u8 {
 }
 
 /// Whether a fragment's values are of type `T`, in the role that the fragment has.
-fn check_type<T: Fragment>(info: &FragmentInfo) -> Result<(), FragmentError> {
+fn is_type<T: Fragment>(info: &FragmentInfo) -> bool {
     let role = match info.kind() {
         FragmentKind::Fragment | FragmentKind::Tag => TypeId::of::<T>(),
         FragmentKind::Chunk => TypeId::of::<PerChunk<T>>(),
         FragmentKind::Shared => TypeId::of::<Shared<T>>(),
         FragmentKind::ConstShared => TypeId::of::<ConstShared<T>>(),
     };
-    if info.role() == Some(role) {
+    info.role() == Some(role)
+}
+
+fn check_type<T: Fragment>(info: &FragmentInfo) -> Result<(), FragmentError> {
+    if is_type::<T>(info) {
         return Ok(());
     }
     Err(FragmentError::WrongType {
@@ -271,8 +281,9 @@ fn check_any_bytes(info: &FragmentInfo) -> Result<(), FragmentError> {
 fn check_plain<T: Plain>(info: &FragmentInfo) -> Result<(), FragmentError> {
     check_bytes(info)?;
     if T::IS_VALUE.is_some() {
-        return Err(FragmentError::NotAnyBytes {
-            name: type_name::<T>().into(),
+        return Err(FragmentError::NotAnyBytesAre {
+            name: info.name().into(),
+            asked: type_name::<T>(),
         });
     }
     let layout = info.layout();

@@ -3,13 +3,17 @@
 use crate::fragment::Plain;
 
 /// Implements [`Plain`](crate::fragment::Plain) for a struct all of whose fields are plain, or an enum whose variants have
-/// no fields, so that their values can be hashed, saved and loaded. Without `unsafe` on your side: what must hold is
-/// checked when your crate is compiled.
+/// no fields, so that their values can be hashed, saved and loaded. Without `unsafe` on your side (also where it is
+/// forbidden): what must hold is checked when your crate is compiled. Of a union it does not.
+///
+/// Whoever has the bytes can then make values, with whatever its fields can hold, also fields that are private: it is not
+/// for types whose unsafe code relies on more. What is no matter of safety can be asked by a
+/// [`Plain::IS_VALUE`](crate::fragment::Plain::IS_VALUE) of your own.
 ///
 /// A struct's fields are named in the order in which they lie in memory (declare it `repr(C)`, and the compiler leaves
 /// them as they are written), those of a tuple by their numbers; a tag has none. There must be no padding: where there would be some, add
 /// a field for it, as `[u8; 3]`. Of an enum all variants are named; give it a `repr` too, because a snapshot remembers the
-/// number of each. Types with parameters are not taken.
+/// number of each. Of a type with parameters each type is named that is to be plain: `plain!(Id<Ant> { number, of })`.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -80,7 +84,7 @@ use crate::fragment::Plain;
 /// megachunk::plain!(enum Mood { Calm });
 /// ```
 ///
-/// So is a field that is not plain, and an enum whose variants have fields:
+/// So is a field that is not plain, an enum whose variants have fields, and what is none of these:
 ///
 /// ```compile_fail,E0277
 /// #[derive(Clone, Copy)]
@@ -94,72 +98,119 @@ use crate::fragment::Plain;
 /// enum Shape { Point, Disc(f32) }
 /// megachunk::plain!(enum Shape { Point, Disc });
 /// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, Copy)]
+/// #[repr(C)]
+/// union Either { a: u32, b: f32 }
+/// megachunk::plain!(Either { a });
+/// ```
+///
+/// ```compile_fail
+/// #[derive(Clone, Copy)]
+/// enum Never {}
+/// megachunk::plain!(enum Never {});
+/// ```
 #[macro_export]
 macro_rules! plain {
-    (enum $type:ty { $($variant:ident),+ $(,)? }) => {
+    // In the user's crate nothing means what it does here: `core` may be another crate, a method may be that of a trait in
+    // scope, a local a constant. So all is named from this crate on, and no method is called.
+    ($(#[$attribute:meta])* enum $type:ty { $($variant:ident),+ $(,)? }) => {
+        $(#[$attribute])*
         const _: () = {
-            type This = $type;
-            const fn all_are_named(this: &This) {
-                match this {
-                    $(This::$variant)|+ => {}
+            type __Plain = $type;
+            const fn __all_are_named(__plain: &__Plain) {
+                match __plain {
+                    $(__Plain::$variant)|+ => {}
                 }
             }
-            const _: fn(&This) = all_are_named;
+            const _: fn(&__Plain) = __all_are_named;
             // Whether there is padding: the compiler does not take bytes for defined that are not.
-            const VALUES: &[[u8; ::core::mem::size_of::<This>()]] = &[
+            const __VALUES: &[[
+                $crate::fragment::__core::primitive::u8;
+                $crate::fragment::__core::mem::size_of::<__Plain>()
+            ]] = &[
                 // SAFETY: as many bytes.
-                $(#[allow(unsafe_code)] unsafe { ::core::mem::transmute(This::$variant) }),+
+                $(unsafe { $crate::fragment::__core::mem::transmute(__Plain::$variant) }),+
             ];
-            fn is_value(bytes: &[u8]) -> bool {
-                VALUES.iter().any(|value| value == bytes)
+            fn __is_value(
+                __bytes: &[$crate::fragment::__core::primitive::u8],
+            ) -> $crate::fragment::__core::primitive::bool {
+                $crate::fragment::is_one_of(__VALUES, __bytes)
             }
             // SAFETY: no padding, and the bytes of these values alone are values.
-            #[allow(unsafe_code)]
-            unsafe impl $crate::fragment::Plain for $type {
-                const IS_VALUE: ::core::option::Option<fn(&[u8]) -> bool> =
-                    ::core::option::Option::Some(is_value);
+            unsafe impl $crate::fragment::Plain for __Plain {
+                const IS_VALUE: $crate::fragment::__core::option::Option<$crate::fragment::IsValue> =
+                    $crate::fragment::__core::option::Option::Some(__is_value);
             }
         };
     };
-    ($type:ty { $($field:tt),* $(,)? }) => {
+    ($(#[$attribute:meta])* enum $type:ty { }) => {
+        $crate::fragment::__core::compile_error!("an enum without variants has no values");
+    };
+    ($(#[$attribute:meta])* struct $($rest:tt)*) => {
+        $crate::plain!($(#[$attribute])* $($rest)*);
+    };
+    ($(#[$attribute:meta])* $type:ty { $($field:tt),* $(,)? }) => {
+        $(#[$attribute])*
         const _: () = {
-            type This = $type;
-            const fn all_are_named(this: &This) {
-                let This { $($field: _),* } = this;
+            type __Plain = $type;
+            const fn __all_are_named(__plain: &__Plain) {
+                let __Plain { $($field: _),* } = __plain;
             }
-            const _: fn(&This) = all_are_named;
-            let end = 0;
+            const _: fn(&__Plain) = __all_are_named;
+            let __end = 0;
             $(
-                ::core::assert!(
-                    ::core::mem::offset_of!(This, $field) == end,
-                    ::core::concat!(
-                        "there is padding before `", ::core::stringify!($field),
-                        "`, or it does not lie behind those that are named before it"
+                $crate::fragment::__core::assert!(
+                    $crate::fragment::__core::mem::offset_of!(__Plain, $field) == __end,
+                    $crate::fragment::__core::concat!(
+                        "the field `", $crate::fragment::__core::stringify!($field),
+                        "` does not lie behind those that are named before it: there is padding, or they are named \
+                         in another order than they lie in (is the struct `repr(C)`?)"
                     )
                 );
-                let end = end + $crate::fragment::field_size(|this: &This| this.$field);
+                let __end = __end + $crate::fragment::field_size(|__plain: &__Plain| __plain.$field);
             )*
-            ::core::assert!(end == ::core::mem::size_of::<This>(), "there is padding at the end");
-            fn is_value(_bytes: &[u8]) -> bool {
+            $crate::fragment::__core::assert!(
+                __end == $crate::fragment::__core::mem::size_of::<__Plain>(),
+                "there is padding behind the last field"
+            );
+            fn __is_value(
+                __bytes: &[$crate::fragment::__core::primitive::u8],
+            ) -> $crate::fragment::__core::primitive::bool {
                 true $(
                     && $crate::fragment::is_field(
-                        |this: &This| this.$field,
-                        &_bytes[::core::mem::offset_of!(This, $field)..],
+                        |__plain: &__Plain| __plain.$field,
+                        &__bytes[$crate::fragment::__core::mem::offset_of!(__Plain, $field)..],
                     )
                 )*
             }
             // SAFETY: its fields are plain, and there is nothing but them, from the first byte to the last.
-            #[allow(unsafe_code)]
-            unsafe impl $crate::fragment::Plain for $type {
-                const IS_VALUE: ::core::option::Option<fn(&[u8]) -> bool> =
-                    if true $(&& $crate::fragment::field_takes_any_bytes(|this: &This| this.$field))* {
-                        ::core::option::Option::None
+            unsafe impl $crate::fragment::Plain for __Plain {
+                const IS_VALUE: $crate::fragment::__core::option::Option<$crate::fragment::IsValue> =
+                    if true $(
+                        && $crate::fragment::field_takes_any_bytes(|__plain: &__Plain| __plain.$field)
+                    )* {
+                        $crate::fragment::__core::option::Option::None
                     } else {
-                        ::core::option::Option::Some(is_value)
+                        $crate::fragment::__core::option::Option::Some(__is_value)
                     };
             }
         };
     };
+    ($($rest:tt)*) => {
+        $crate::fragment::__core::compile_error!(
+            "say `plain!(Type { all, its, fields })`, with numbers for the fields of a tuple and none for a tag, or \
+             `plain!(enum Type { All, Its, Variants })`"
+        );
+    };
+}
+
+/// Whether bytes are one of these.
+#[doc(hidden)]
+#[must_use]
+pub fn is_one_of<const N: usize>(values: &[[u8; N]], bytes: &[u8]) -> bool {
+    <&[u8; N]>::try_from(bytes).is_ok_and(|bytes| values.contains(bytes))
 }
 
 /// Bytes of a field, which is plain.
@@ -182,3 +233,93 @@ pub const fn field_takes_any_bytes<S, T: Plain>(_: fn(&S) -> T) -> bool {
 pub fn is_field<S, T: Plain>(_: fn(&S) -> T, bytes: &[u8]) -> bool {
     T::IS_VALUE.is_none_or(|is_value| is_value(&bytes[..size_of::<T>()]))
 }
+
+/// What has been tried to get bytes taken for values that are none, without unsafe code; each is a crate of its own.
+///
+/// A method of a trait in scope:
+///
+/// ```
+/// #![forbid(unsafe_code)]
+/// use megachunk::fragment::{FragmentRegistry, Value};
+///
+/// trait Hijack: Iterator + Sized {
+///     fn any<F: FnMut(Self::Item) -> bool>(self, _: F) -> bool { true }
+///     fn contains<T>(self, _: T) -> bool { true }
+/// }
+/// impl<I: Iterator> Hijack for I {}
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// #[repr(u8)]
+/// enum Mood { Calm, Angry }
+/// megachunk::plain!(enum Mood { Calm, Angry });
+///
+/// let registry = FragmentRegistry::new();
+/// let id = registry.register_plain::<Mood>().unwrap().id();
+/// assert!(Value::from_bytes(&registry, id, &[77]).is_err());
+/// assert!(Value::from_bytes(&registry, id, &[1]).is_ok());
+/// ```
+///
+/// A crate that is called `core`:
+///
+/// ```compile_fail,E0080
+/// extern crate self as core;
+/// pub mod mem { pub use ::std::mem::{offset_of, size_of, transmute}; }
+/// pub use ::std::{concat, option, primitive, stringify};
+/// #[macro_export]
+/// macro_rules! assert { ($($t:tt)*) => { () } }
+///
+/// #[derive(Clone, Copy)]
+/// #[repr(C)]
+/// struct Padded { a: u8, b: u32 }
+/// megachunk::plain!(Padded { a, b });
+///
+/// fn main() {}
+/// ```
+///
+/// Types and constants that are called as what the macro uses:
+///
+/// ```
+/// #![deny(warnings)]
+/// # #![expect(non_camel_case_types, non_snake_case, non_upper_case_globals)]
+/// pub mod hostile {
+///     pub struct Option;
+///     pub struct bool;
+///     pub struct u8;
+///     pub const end: usize = 7;
+///     #[derive(Clone, Copy)]
+///     pub struct this;
+///     pub const bytes: usize = 7;
+///     pub fn is_value() {}
+///     pub const None: usize = 0;
+///     pub fn Some() {}
+/// }
+/// use hostile::*;
+///
+/// #[derive(Clone, Copy)]
+/// #[repr(C)]
+/// #[deprecated]
+/// struct This { a: char, b: f32 }
+/// megachunk::plain!(#[expect(deprecated, reason = "it is to be saved still")] struct This { a, b });
+///
+/// #[derive(Clone, Copy)]
+/// #[repr(i16)]
+/// enum Value { VALUES = -1, This = 300 }
+/// megachunk::plain!(enum Value { VALUES, This });
+///
+/// #[derive(Clone, Copy)]
+/// #[repr(C)]
+/// struct Id<T> { number: u32, of: core::marker::PhantomData<T>, none: () }
+/// megachunk::plain!(Id<this> { number, of, none });
+///
+/// fn main() {
+///     let registry = megachunk::fragment::FragmentRegistry::new();
+///     registry.register_plain::<Id<this>>().unwrap();
+///     let id = registry.register_plain::<Value>().unwrap().id();
+///     let value = |number: i16| {
+///         megachunk::fragment::Value::from_bytes(&registry, id, &number.to_ne_bytes()).is_ok()
+///     };
+///     assert!(value(-1) && value(300) && !value(0));
+/// }
+/// ```
+#[cfg(doctest)]
+struct Attacks;

@@ -1,12 +1,13 @@
 //! The plain types that everybody has.
 
+use core::marker::PhantomData;
 use core::num::{
     NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroI128, NonZeroIsize, NonZeroU8,
     NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize,
 };
 
 use crate::entity::Entity;
-use crate::fragment::{IsValue, Plain};
+use crate::fragment::{Fragment, IsValue, Plain};
 
 macro_rules! numbers {
     ($($number:ty)*) => {
@@ -34,6 +35,11 @@ macro_rules! not_zero {
 
 not_zero!(NonZeroU8 NonZeroU16 NonZeroU32 NonZeroU64 NonZeroU128 NonZeroUsize);
 not_zero!(NonZeroI8 NonZeroI16 NonZeroI32 NonZeroI64 NonZeroI128 NonZeroIsize);
+
+// SAFETY: there is one value, without bytes.
+unsafe impl Plain for () {}
+// SAFETY: there is one value, without bytes.
+unsafe impl<T: ?Sized> Plain for PhantomData<T> where Self: Fragment {}
 
 // SAFETY: one byte, 0 or 1.
 unsafe impl Plain for bool {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::entity::Entity;
 use crate::fragment::FragmentKind;
 use crate::world::WorldError;
 
@@ -12,7 +13,7 @@ pub enum SnapshotError {
     /// A fragment of some entity is more than its bytes.
     #[error(
         "{name} is not registered as plain data, and cannot be hashed or saved: register it with \
-         `register_plain` (a tag, too, if it is to be saved; its type must be `Plain`), or skip it"
+         `register_plain` (a tag, too, if it is to be saved; its type must be `Plain`: see `plain!`), or skip it"
     )]
     NotPlain {
         /// The fragment's name.
@@ -98,6 +99,15 @@ pub enum SnapshotError {
         /// Where the first value begins that is none.
         at: u64,
     },
+    /// A value of the world is none by what its own type [says](crate::fragment::Plain::IS_VALUE): what would be saved could
+    /// not be loaded.
+    #[error("{}the {name} is no value by its type's own `Plain::IS_VALUE`, and could not be loaded", of(.entity.as_ref()))]
+    Unloadable {
+        /// The fragment's name.
+        name: Box<str>,
+        /// The first entity that has it; `None` if it is what the chunks of a new archetype begin with.
+        entity: Option<Entity>,
+    },
     /// A fragment that could be switched off cannot be here.
     #[error(
         "{name} is switched on and off in the snapshot: register it with `register_enableable`, or call \
@@ -113,6 +123,11 @@ pub enum SnapshotError {
     /// The world could not be made.
     #[error(transparent)]
     World(#[from] WorldError),
+}
+
+/// Whose value something is, as an error begins.
+fn of(entity: Option<&Entity>) -> String {
+    entity.map_or_else(String::new, |entity| format!("entity {entity}: "))
 }
 
 /// A path as it is told: one that is empty must be seen.

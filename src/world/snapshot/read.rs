@@ -28,7 +28,7 @@ pub(super) struct Saved<'f> {
 }
 
 pub(super) struct SavedFragment<'f> {
-    name: &'f str,
+    name: Box<str>,
     pub(super) id: FragmentId,
     pub(super) kind: FragmentKind,
     pub(super) size: usize,
@@ -52,7 +52,7 @@ impl SavedFragment<'_> {
         match wrong {
             None => Ok(()),
             Some(row) => Err(SnapshotError::NotAValue {
-                name: self.name.into(),
+                name: self.name.clone(),
                 at: at + (row * self.size) as u64,
             }),
         }
@@ -364,27 +364,23 @@ fn read_fragment<'f>(
     let saved_align = u64::from(reader.u32(EARLY)?);
     let saved_size = reader.u64(EARLY)?;
     let length = reader.u32(EARLY)? as usize;
-    let name = core::str::from_utf8(reader.take(length, EARLY)?)
+    // A copy: bytes of the file may be no text any more when they are looked at again.
+    let name = String::from_utf8(reader.take(length, EARLY)?.to_vec())
         .map_err(|_| begin.damaged("a fragment's name is no text"))?;
-    let info = match known.get(&(name, kind)).map(Vec::as_slice) {
+    let name = name.into_boxed_str();
+    let info = match known.get(&(&*name, kind)).map(Vec::as_slice) {
         Some([info]) => info,
         None | Some([]) => {
-            return Err(SnapshotError::Unregistered {
-                name: name.into(),
-                kind,
-            });
+            return Err(SnapshotError::Unregistered { name, kind });
         }
         Some(_) => {
-            return Err(SnapshotError::Ambiguous {
-                name: name.into(),
-                kind,
-            });
+            return Err(SnapshotError::Ambiguous { name, kind });
         }
     };
     let (size, align) = (info.layout().size(), info.layout().align());
     if (saved_size, saved_align) != (size as u64, align as u64) {
         return Err(SnapshotError::Layout {
-            name: name.into(),
+            name,
             saved_size,
             saved_align,
             size,
@@ -392,19 +388,19 @@ fn read_fragment<'f>(
         });
     }
     if !readable(info, Purpose::Save) {
-        return Err(SnapshotError::NotPlain { name: name.into() });
+        return Err(SnapshotError::NotPlain { name });
     }
     let one_by_one = matches!(kind, FragmentKind::Fragment | FragmentKind::Tag);
     if enableable && !one_by_one {
         return Err(begin.damaged("what is switched off is a fragment or a tag"));
     }
     if enableable && !info.is_enableable() {
-        return Err(SnapshotError::NotEnableable { name: name.into() });
+        return Err(SnapshotError::NotEnableable { name });
     }
     let template = if kind == FragmentKind::Chunk { size } else { 0 };
     let at = reader.at();
     let fragment = SavedFragment {
-        name,
+        name: info.name().into(),
         id: info.id(),
         kind,
         size,

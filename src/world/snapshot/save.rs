@@ -53,7 +53,8 @@ impl World {
     ///
     /// # Errors
     /// [`SnapshotError::NotPlain`] names a fragment of some entity whose bytes mean nothing, or a tag that is not said to
-    /// be [`Plain`](crate::fragment::Plain); [`SnapshotError::Ambiguous`]; [`SnapshotError::File`].
+    /// be [`Plain`](crate::fragment::Plain); [`SnapshotError::Unloadable`] one of some entity that is no value by what its
+    /// own type says; [`SnapshotError::Ambiguous`]; [`SnapshotError::File`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         self.save_with(path, &SnapshotOptions::new())
     }
@@ -141,7 +142,65 @@ impl<'w> Snapshot<'w> {
             shared_numbers: HashMap::new(),
         };
         snapshot.number_shared();
+        snapshot.check()?;
         Ok(snapshot)
+    }
+
+    /// Whether all values, of those of which not all bytes are one, will be taken for values when they are loaded.
+    fn check(&self) -> Result<(), SnapshotError> {
+        let asking = |info: &&FragmentInfo| info.which_are_values().is_some();
+        let unloadable = |info: &FragmentInfo, entity| SnapshotError::Unloadable {
+            name: info.name().into(),
+            entity,
+        };
+        for (data, infos) in &self.archetypes {
+            for info in infos.iter().copied().filter(asking) {
+                for chunk in data.chunks.iter().filter(|chunk| chunk.len > 0) {
+                    if let Some(row) = self.wrong_row(data, chunk, info) {
+                        return Err(unloadable(info, Some(chunk.entities()[row])));
+                    }
+                }
+            }
+        }
+        for info in self.fragments.iter().copied().filter(asking) {
+            if info.kind() == FragmentKind::Chunk
+                && let Some(template) = self.world.templates.get(&info.id())
+            {
+                // SAFETY: a plain value of this fragment.
+                let bytes = unsafe { bytes_of(template.as_ptr(), info.layout().size()) };
+                if !info.is_value(bytes) {
+                    return Err(unloadable(info, None));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The first row of a chunk whose value of a fragment, or all of whose, would not be loaded.
+    fn wrong_row(&self, data: &Archetype, chunk: &Chunk, info: &FragmentInfo) -> Option<usize> {
+        let size = info.layout().size();
+        if let Some(at) = data.column_of(info.id()) {
+            let column = chunk.array(data.columns[at].offset);
+            // SAFETY: plain values of this size, one a row; those without one have no column.
+            let bytes = unsafe { bytes_of(column, chunk.len as usize * size) };
+            return bytes
+                .chunks_exact(size)
+                .position(|value| !info.is_value(value));
+        }
+        let value = match data.shared_at(info.id()) {
+            Some(at) => self
+                .world
+                .shared
+                .get(data.groups[chunk.group as usize].key[at]),
+            None => match data.chunk_values.iter().find(|value| value.id == info.id()) {
+                Some(value) => chunk.array(value.offset).cast_const(),
+                // A tag.
+                None => core::ptr::null(),
+            },
+        };
+        // SAFETY: a plain value of this fragment, or none of its bytes.
+        let bytes = unsafe { bytes_of(value, size) };
+        (!info.is_value(bytes)).then_some(0)
     }
 
     /// Gives a number to each shared value that some entity has.

@@ -4,7 +4,8 @@
 //! `tests/support/snapshot_world.rs`. Checksums are not looked at under `cfg(fuzzing)`: who could guess them?
 //!
 //! Format of an input, and of the seeds in `corpus/snapshot_file`: a byte that says how the rest is meant. Odd:
-//! it is the file. Even: a number of entities (modulo 40), then changes to the snapshot of a world with so many:
+//! it is the file. Even: a number of entities (modulo 40), then changes to the snapshot of a world with so many, or of
+//! two worlds if 4 does not divide it:
 //! three bytes each, where (two, little-endian, modulo the length) and what the byte becomes.
 
 #![no_main]
@@ -13,8 +14,9 @@
 mod snapshot_world;
 
 use libfuzzer_sys::fuzz_target;
+use megachunk::prelude::*;
 use megachunk::world::SnapshotOptions;
-use snapshot_world::{check, small_world};
+use snapshot_world::{check, small_world, small_worlds};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((&how, rest)) = bytes.split_first() else {
@@ -24,16 +26,20 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = if how % 2 == 1 {
         check(rest)
     } else {
-        check(&changed(rest))
+        check(&changed(rest, how % 4 == 2))
     };
 });
 
-fn changed(bytes: &[u8]) -> Vec<u8> {
+fn changed(bytes: &[u8], together: bool) -> Vec<u8> {
     let (&count, changes) = bytes.split_first().unwrap_or((&0, &[]));
-    let (world, _) = small_world(u32::from(count % 40));
-    let mut file = world
-        .to_snapshot(&SnapshotOptions::new())
-        .expect("all of it is plain");
+    let (count, options) = (u32::from(count % 40), SnapshotOptions::new());
+    let file = if together {
+        let worlds = small_worlds(count);
+        World::worlds_to_snapshot(&worlds.each_ref(), &options)
+    } else {
+        small_world(count).0.to_snapshot(&options)
+    };
+    let mut file = file.expect("all of it is plain");
     for change in changes.chunks_exact(3) {
         let at = usize::from(u16::from_le_bytes([change[0], change[1]]));
         let len = file.len();

@@ -2,6 +2,7 @@
 //! taken for one: for the tests, the proptests and the fuzz target.
 
 use core::alloc::Layout;
+use std::sync::Arc;
 
 use megachunk::fragment::{DynamicBundle, FragmentRegistry, Value};
 use megachunk::prelude::*;
@@ -114,6 +115,25 @@ pub(crate) fn universe() -> Universe {
 pub(crate) fn small_world(count: u32) -> (World, Vec<Entity>) {
     let mut world = World::new();
     register(world.registry());
+    let all = fill(&mut world, count);
+    (world, all)
+}
+
+/// Two such worlds of one universe.
+pub(crate) fn small_worlds(count: u32) -> [World; 2] {
+    let universe = Arc::new(Universe::new());
+    register(universe.registry());
+    let mut worlds = [(); 2].map(|()| World::of(&universe).unwrap());
+    worlds[1].set_chunk_size(3);
+    // In turns, so that each has ids between those of the other.
+    for part in [count / 3, count - count / 3] {
+        worlds.iter_mut().for_each(|world| drop(fill(world, part)));
+    }
+    worlds
+}
+
+/// Creates `count` entities with something of everything, some of which die again; all their handles.
+fn fill(world: &mut World, count: u32) -> Vec<Entity> {
     let health = world.registry().find("health").unwrap().id();
     let armed = world.registry().find("armed").unwrap().id();
     let mut all = Vec::new();
@@ -165,33 +185,52 @@ pub(crate) fn small_world(count: u32) -> (World, Vec<Entity>) {
         }
         all.push(entity);
     }
-    (world, all)
+    all
 }
 
-/// Takes bytes for a snapshot. If they are one, the world is whole: it can be saved, loaded, changed and
-/// emptied, and its state survives.
+/// Takes bytes for a snapshot. If they are one, the worlds are whole: they can be saved, loaded, changed and
+/// emptied, and their state survives.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
-    let mut world = World::from_snapshot(bytes, universe())?;
-    let hash = world.state_hash()?;
-    let again = world.to_snapshot(&SnapshotOptions::new())?;
-    let copy = World::from_snapshot(&again, universe())?;
-    assert_eq!(copy.state_hash()?, hash);
-    assert_eq!(copy.count(), world.count());
-    let entities: Vec<Entity> = world.read::<Entity, ()>().unwrap().iter().collect();
-    assert_eq!(entities.len(), world.count());
-    for (at, &entity) in entities.iter().enumerate() {
-        assert!(world.is_built(entity) && copy.is_built(entity));
-        match at % 3 {
-            0 => world.destroy(entity).unwrap(),
-            1 => world.add(entity, (1_u64,).shared(Team(9))).unwrap(),
-            _ => drop(world.remove::<(Position,)>(entity).unwrap()),
+    let mut worlds = World::worlds_from_snapshot(bytes, universe())?;
+    let hashes = |worlds: &[World]| -> Result<Vec<u64>, SnapshotError> {
+        worlds.iter().map(World::state_hash).collect()
+    };
+    let expected = hashes(&worlds)?;
+    let all: Vec<&World> = worlds.iter().collect();
+    let again = World::worlds_to_snapshot(&all, &SnapshotOptions::new())?;
+    let copies = World::worlds_from_snapshot(&again, universe())?;
+    assert_eq!(hashes(&copies)?, expected);
+    match World::from_snapshot(bytes, universe()) {
+        Ok(one) => assert_eq!(one.state_hash()?, expected[0]),
+        Err(SnapshotError::Worlds { found }) => assert_eq!(found, worlds.len()),
+        Err(error) => return Err(error),
+    }
+    let mut known: Vec<Entity> = Vec::new();
+    for (world, copy) in worlds.iter_mut().zip(&copies) {
+        assert_eq!(copy.count(), world.count());
+        let entities: Vec<Entity> = world.read::<Entity, ()>().unwrap().iter().collect();
+        assert_eq!(entities.len(), world.count());
+        for (at, &entity) in entities.iter().enumerate() {
+            assert!(world.is_built(entity) && copy.is_built(entity));
+            match at % 3 {
+                0 => world.destroy(entity).unwrap(),
+                1 => world.add(entity, (1_u64,).shared(Team(9))).unwrap(),
+                _ => drop(world.remove::<(Position,)>(entity).unwrap()),
+            }
         }
+        known.extend(entities);
     }
     for _ in 0..10 {
-        let new = world.create((5_u64,)).unwrap();
-        assert!(!entities.contains(&new));
+        for world in &mut worlds {
+            let new = world.create((5_u64,)).unwrap();
+            assert!(!known.contains(&new));
+        }
     }
-    world.clear();
-    assert_eq!(world.universe().count(), 0);
+    for world in &mut worlds {
+        world.clear();
+    }
+    if let Some(world) = worlds.first() {
+        assert_eq!(world.universe().count(), 0);
+    }
     Ok(())
 }

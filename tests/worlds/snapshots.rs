@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::snapshot_world::{Asleep, Position, Team, check, register, small_world, universe};
+use crate::snapshot_world::{
+    Asleep, Position, Team, check, register, small_world, small_worlds, universe,
+};
 use megachunk::fragment::PerChunk;
 use megachunk::prelude::*;
 use megachunk::world::{SnapshotError, SnapshotOptions};
@@ -325,6 +327,84 @@ fn an_empty_world_can_be_saved_too() {
     let loaded = World::from_snapshot(&bytes(&world), Universe::new()).unwrap();
     assert!(loaded.is_empty());
     assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
+}
+
+#[test]
+fn worlds_of_one_universe_are_saved_together_and_their_handles_lead_from_one_to_the_other() {
+    let worlds = small_worlds(600);
+    let path = Path::new("together");
+    World::save_worlds(&worlds.each_ref(), &path.0, &SnapshotOptions::new()).unwrap();
+    let loaded = World::load_worlds(&path.0, universe()).unwrap();
+    assert_eq!(loaded.len(), 2);
+    let entities =
+        |world: &World| -> Vec<Entity> { world.read::<Entity, ()>().unwrap().iter().collect() };
+    for ((world, other), copy) in worlds.iter().zip(worlds.iter().rev()).zip(&loaded) {
+        assert_eq!(copy.state_hash().unwrap(), world.state_hash().unwrap());
+        assert_eq!(entities(copy), entities(world), "rows in their order");
+        assert_eq!(copy.universe().count(), worlds[0].universe().count());
+        for entity in entities(other) {
+            assert_eq!(copy.exists(entity), world.exists(entity));
+            assert!(!copy.is_built(entity), "it is the other's");
+        }
+        copy.check().unwrap();
+    }
+    let all: Vec<&World> = loaded.iter().collect();
+    let again = World::worlds_to_snapshot(&all, &SnapshotOptions::new()).unwrap();
+    assert_eq!(
+        again,
+        std::fs::read(&path.0).unwrap(),
+        "sizes of chunks too"
+    );
+    // A handle that was dead in both.
+    let dead = Entity::new(1, 1).unwrap();
+    assert!(!worlds[0].exists(dead) && !loaded[0].exists(dead) && !loaded[1].exists(dead));
+    let mut loaded = loaded;
+    let (one, two) = loaded.split_at_mut(1);
+    let moved = entities(&one[0])[0];
+    one[0].move_to(&mut two[0], moved).unwrap();
+    assert!(two[0].is_built(moved) && !one[0].is_built(moved));
+}
+
+#[test]
+fn a_snapshot_says_how_many_worlds_it_has_and_one_of_none_can_be_loaded() {
+    let worlds = small_worlds(20);
+    let options = SnapshotOptions::new();
+    let both = World::worlds_to_snapshot(&worlds.each_ref(), &options).unwrap();
+    let error = World::from_snapshot(&both, universe()).unwrap_err();
+    assert!(
+        matches!(error, SnapshotError::Worlds { found: 2 }),
+        "{error}"
+    );
+    assert!(error.to_string().contains("load_worlds"), "{error}");
+    let one = World::worlds_from_snapshot(&bytes(&worlds[1]), universe()).unwrap();
+    assert_eq!(one.len(), 1);
+    assert_eq!(
+        one[0].state_hash().unwrap(),
+        worlds[1].state_hash().unwrap()
+    );
+    let none = World::worlds_to_snapshot(&[], &options).unwrap();
+    assert!(
+        World::worlds_from_snapshot(&none, universe())
+            .unwrap()
+            .is_empty()
+    );
+    for at in 0..both.len() {
+        let mut damaged = both.clone();
+        damaged[at] ^= 1 << (at % 8);
+        let loaded = World::worlds_from_snapshot(&damaged, universe());
+        assert!(loaded.is_err(), "byte {at} of {}", both.len());
+    }
+    check(&both).unwrap();
+}
+
+#[test]
+fn worlds_that_do_not_belong_together_are_not_saved_together() {
+    let (world, other) = (small_world(3).0, small_world(3).0);
+    let options = SnapshotOptions::new();
+    let error = World::worlds_to_snapshot(&[&world, &other], &options).unwrap_err();
+    assert!(matches!(error, SnapshotError::OtherUniverse), "{error}");
+    let error = World::worlds_to_snapshot(&[&world, &world], &options).unwrap_err();
+    assert!(matches!(error, SnapshotError::WorldTwice), "{error}");
 }
 
 #[test]

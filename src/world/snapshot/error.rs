@@ -117,6 +117,18 @@ pub enum SnapshotError {
         /// The fragment's name.
         name: Box<str>,
     },
+    /// Worlds that are saved together are of one universe.
+    #[error("worlds of several universes cannot be saved together")]
+    OtherUniverse,
+    /// A world is to be saved twice.
+    #[error("a world is to be saved twice to one file")]
+    WorldTwice,
+    /// One world is asked for, and the snapshot has another number of them.
+    #[error("the snapshot has {found} worlds, and one is asked for: `load_worlds` has all of them")]
+    Worlds {
+        /// Worlds that it has.
+        found: usize,
+    },
     /// The universe has had entities: ids of the snapshot may be theirs.
     #[error("a snapshot is loaded into a universe that never had an entity")]
     UniverseInUse,

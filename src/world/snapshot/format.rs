@@ -6,16 +6,18 @@
 //! ```text
 //! header     64 bytes: see `Header`
 //! versions   slots × 4: the version of each slot of the entity index, from 0 on, as after the death of all
-//!            entities that are not in this world
-//! chunks     one after the other, in the order of the directory; of each
+//!            entities that are not in these worlds
+//! chunks     one after the other, world by world, in the order of the directory; of each
 //!              len × 8              handles
 //!              for each fragment of the archetype, in its order
 //!                len × size         values, if entities have one each
 //!                ⌈len / 64⌉ × 8     bits, if it can be switched off
 //!                size               the chunk's value, if it is a chunk fragment
-//! directory  checksum of the versions 8; chunk size for new archetypes 4, whether chunks grow 1
+//! directory  checksum of the versions 8
 //!            fragments 4; of each: role 1, can be switched off 1, alignment 4, size 8, length of the name 4,
-//!              name; for a chunk fragment the template, size
+//!              name
+//!            worlds 4; of each: chunk size for new archetypes 4, whether chunks grow 1
+//!            what chunks begin with 4; of each: chunk fragment 4, value
 //!            shared values 4; of each: fragment 4, value
 //!            archetypes 4; of each: fragments 4, each a number 4, ascending; length of the shortest chunks 4,
 //!              whether chunks grow 1; chunks 4; of each chunk: len 4, length 4, for each shared fragment the number

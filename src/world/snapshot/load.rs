@@ -1,4 +1,4 @@
-//! A world comes out of a file.
+//! Worlds come out of a file.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,10 +9,10 @@ use memmap2::Mmap;
 use crate::archetype::{Row, SharedId, Universe, write_bit};
 use crate::chunk::MEGACHUNK_CHUNKS;
 use crate::entity::Entity;
-use crate::fragment::{FragmentId, FragmentKind, Value};
+use crate::fragment::{FragmentId, Value};
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::format::bit_bytes;
-use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk, is_shared};
+use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk, SavedWorld, is_shared};
 use crate::world::{World, WorldError};
 
 impl World {
@@ -31,29 +31,8 @@ impl World {
     /// [`SnapshotError`], which says what is wrong, and where. There is no world then, and any other is
     /// untouched; the universe is dropped.
     pub fn load(path: impl AsRef<Path>, universe: Universe) -> Result<Self, SnapshotError> {
-        let file = path.as_ref().to_owned();
-        // Not when the world is on its way: see `refused`.
-        drop(path);
-        let path = file;
-        let map = || {
-            // To open a pipe would wait for its other end.
-            if !std::fs::metadata(&path)?.is_file() {
-                return Err(std::io::Error::other("is not a file"));
-            }
-            let file = File::open(&path)?;
-            if file.metadata()?.len() == 0 {
-                // Nothing can not be mapped.
-                return Ok(None);
-            }
-            // SAFETY: the bytes are copied, never lent. The documentation says what comes of it if somebody changes
-            // them: what must hold is read once.
-            Ok(Some(unsafe { Mmap::map(&file) }?))
-        };
-        let mapped = map().map_err(|source| SnapshotError::File {
-            path: path.clone(),
-            source,
-        })?;
-        Self::from_snapshot(mapped.as_deref().unwrap_or(&[]), universe)
+        let file = Mapped::open(path)?;
+        Self::from_snapshot(file.bytes(), universe)
     }
 
     /// Makes a world of the bytes that [`to_snapshot`](Self::to_snapshot) gave, as [`load`](Self::load) does of
@@ -61,44 +40,74 @@ impl World {
     ///
     /// # Errors
     /// As for [`load`](Self::load).
-    pub fn from_snapshot(bytes: &[u8], mut universe: Universe) -> Result<Self, SnapshotError> {
-        if !universe.index().is_fresh() {
-            return Err(SnapshotError::UniverseInUse);
+    pub fn from_snapshot(bytes: &[u8], universe: Universe) -> Result<Self, SnapshotError> {
+        let saved = Saved::fresh(bytes, &universe)?;
+        let [_] = &saved.worlds[..] else {
+            return Err(SnapshotError::Worlds {
+                found: saved.worlds.len(),
+            });
+        };
+        match bring_back(&saved, universe)?.pop() {
+            Some(world) => Ok(world),
+            None => unreachable!("there is one"),
         }
-        let saved = Saved::read(bytes, universe.registry())?;
-        universe.index_mut().restore(&saved.versions);
-        let mut world = World::of(&Arc::new(universe))?;
-        world.bring_back(&saved)?;
-        Ok(world)
+    }
+
+    /// Loads all worlds of a file to which one or several were [saved](Self::save_worlds), in the order in which they were
+    /// named there: as [`load`](Self::load) does one.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn load_worlds(
+        path: impl AsRef<Path>,
+        universe: Universe,
+    ) -> Result<Vec<Self>, SnapshotError> {
+        let file = Mapped::open(path)?;
+        Self::worlds_from_snapshot(file.bytes(), universe)
+    }
+
+    /// Makes worlds of the bytes that [`worlds_to_snapshot`](Self::worlds_to_snapshot) gave, or
+    /// [`to_snapshot`](Self::to_snapshot).
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load).
+    pub fn worlds_from_snapshot(
+        bytes: &[u8],
+        universe: Universe,
+    ) -> Result<Vec<Self>, SnapshotError> {
+        let saved = Saved::fresh(bytes, &universe)?;
+        bring_back(&saved, universe)
     }
 
     /// Creates all that is saved. Only memory can run out, and bytes be no values.
-    fn bring_back(&mut self, saved: &Saved<'_>) -> Result<(), SnapshotError> {
+    fn bring_back(
+        &mut self,
+        saved: &Saved<'_>,
+        world: &SavedWorld<'_>,
+    ) -> Result<(), SnapshotError> {
         let universe = Arc::clone(&self.universe);
         let registry = universe.registry();
-        for fragment in &saved.fragments {
-            if fragment.kind == FragmentKind::Chunk {
-                let template = Value::from_bytes(registry, fragment.id, fragment.template)
-                    .map_err(WorldError::from)?;
-                self.templates.insert(fragment.id, template);
-            }
+        for &(fragment, bytes) in &world.templates {
+            let id = saved.fragments[fragment as usize].id;
+            let template = Value::from_bytes(registry, id, bytes).map_err(WorldError::from)?;
+            self.templates.insert(id, template);
         }
-        let mut shared = Vec::with_capacity(saved.shared.len());
-        for &(fragment, bytes) in &saved.shared {
+        let mut shared = Vec::with_capacity(world.shared.len());
+        for &(fragment, bytes) in &world.shared {
             let id = saved.fragments[fragment as usize].id;
             let value = Value::from_bytes(registry, id, bytes).map_err(WorldError::from)?;
             if let Some(info) = registry.get(id) {
                 shared.push(self.shared.intern(info, value));
             }
         }
-        for archetype in &saved.archetypes {
+        for archetype in &world.archetypes {
             self.bring_archetype(saved, archetype, &shared)?;
         }
         for value in shared {
             self.shared.release_unused(value);
         }
-        self.chunks_per_chunk = saved.chunks_per_chunk as usize;
-        self.chunks_grow = saved.chunks_grow;
+        self.chunks_per_chunk = world.chunks_per_chunk as usize;
+        self.chunks_grow = world.chunks_grow;
         Ok(())
     }
 
@@ -241,6 +250,62 @@ impl World {
             }
         }
         Ok(())
+    }
+}
+
+/// Creates all worlds that are saved, in a universe that never had an entity.
+fn bring_back(saved: &Saved<'_>, mut universe: Universe) -> Result<Vec<World>, SnapshotError> {
+    universe.index_mut().restore(&saved.versions);
+    let universe = Arc::new(universe);
+    let bring = |part| {
+        let mut world = World::of(&universe)?;
+        world.bring_back(saved, part)?;
+        Ok(world)
+    };
+    saved.worlds.iter().map(bring).collect()
+}
+
+impl<'f> Saved<'f> {
+    /// Reads a whole file, for a universe that never had an entity.
+    fn fresh(file: &'f [u8], universe: &Universe) -> Result<Self, SnapshotError> {
+        if !universe.index().is_fresh() {
+            return Err(SnapshotError::UniverseInUse);
+        }
+        Self::read(file, universe.registry())
+    }
+}
+
+/// A file to be read, as bytes.
+struct Mapped(Option<Mmap>);
+
+impl Mapped {
+    fn open(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
+        let file = path.as_ref().to_owned();
+        // Not when a world is on its way: whose path it is may panic.
+        drop(path);
+        let path = file;
+        let map = || {
+            // To open a pipe would wait for its other end.
+            if !std::fs::metadata(&path)?.is_file() {
+                return Err(std::io::Error::other("is not a file"));
+            }
+            let file = File::open(&path)?;
+            if file.metadata()?.len() == 0 {
+                // Nothing can not be mapped.
+                return Ok(None);
+            }
+            // SAFETY: the bytes are copied, never lent. The documentation says what comes of it if somebody changes
+            // them: what must hold is read once.
+            Ok(Some(unsafe { Mmap::map(&file) }?))
+        };
+        match map() {
+            Ok(mapped) => Ok(Self(mapped)),
+            Err(source) => Err(SnapshotError::File { path, source }),
+        }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.0.as_deref().unwrap_or(&[])
     }
 }
 

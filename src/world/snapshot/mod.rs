@@ -13,6 +13,7 @@ mod options;
 mod read;
 mod save;
 mod state;
+mod write;
 
 pub use error::SnapshotError;
 pub use options::SnapshotOptions;

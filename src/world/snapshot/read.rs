@@ -14,20 +14,14 @@ use crate::world::snapshot::options::{Purpose, readable};
 pub(super) struct Saved<'f> {
     pub(super) file: &'f [u8],
     pub(super) versions: Vec<u32>,
-    /// 16 KiB chunks that a chunk of a new archetype has at least.
-    pub(super) chunks_per_chunk: u32,
-    /// Chunks of new archetypes grow.
-    pub(super) chunks_grow: bool,
-    pub(super) fragments: Vec<SavedFragment<'f>>,
-    /// Shared values, each with the number of its fragment.
-    pub(super) shared: Vec<(u32, &'f [u8])>,
-    pub(super) archetypes: Vec<SavedArchetype>,
+    pub(super) fragments: Vec<SavedFragment>,
+    pub(super) worlds: Vec<SavedWorld<'f>>,
     /// The handles of all chunks, one behind the other. They are not read again from a file that somebody may change:
     /// the rest of a chunk is copied, and then looked at.
     handles: Vec<Entity>,
 }
 
-pub(super) struct SavedFragment<'f> {
+pub(super) struct SavedFragment {
     name: Box<str>,
     pub(super) id: FragmentId,
     pub(super) kind: FragmentKind,
@@ -35,11 +29,9 @@ pub(super) struct SavedFragment<'f> {
     /// Which bytes are a value, if not all are.
     is_value: Option<IsValue>,
     pub(super) enableable: bool,
-    /// What a chunk fragment begins with.
-    pub(super) template: &'f [u8],
 }
 
-impl SavedFragment<'_> {
+impl SavedFragment {
     /// Whether bytes, one value behind the other, are values. They are from `at` in the file.
     pub(super) fn check(&self, values: &[u8], at: u64) -> Result<(), SnapshotError> {
         let Some(is_value) = self.is_value else {
@@ -57,6 +49,18 @@ impl SavedFragment<'_> {
             }),
         }
     }
+}
+
+pub(super) struct SavedWorld<'f> {
+    /// 16 KiB chunks that a chunk of a new archetype has at least.
+    pub(super) chunks_per_chunk: u32,
+    /// Chunks of new archetypes grow.
+    pub(super) chunks_grow: bool,
+    /// What chunks begin with, each with the number of its chunk fragment.
+    pub(super) templates: Vec<(u32, &'f [u8])>,
+    /// Shared values, each with the number of its fragment.
+    pub(super) shared: Vec<(u32, &'f [u8])>,
+    pub(super) archetypes: Vec<SavedArchetype>,
 }
 
 pub(super) struct SavedArchetype {
@@ -93,21 +97,23 @@ impl<'f> Saved<'f> {
 
         let checksum = reader.u64("the directory ends early")?;
         let versions = versions(file, header, checksum)?;
-        let chunks_per_chunk = chunk_size(&mut reader)?;
-        let chunks_grow = yes_or_no(&mut reader)?;
         let mut saved = Self {
             file,
             versions,
-            chunks_per_chunk,
-            chunks_grow,
             fragments: Vec::new(),
-            shared: Vec::new(),
-            archetypes: Vec::new(),
+            worlds: Vec::new(),
             handles: Vec::new(),
         };
         saved.read_fragments(&mut reader, registry)?;
-        saved.read_shared(&mut reader)?;
-        saved.read_archetypes(&mut reader, header)?;
+        let mut at = Header::BYTES as u64 + 4 * header.slots;
+        for _ in 0..reader.u32("the directory ends early")? {
+            let world = saved.read_world(&mut reader, &mut at, header.directory)?;
+            saved.worlds.push(world);
+        }
+        if at != header.directory {
+            let what = "something stands behind the chunks";
+            return Err(SnapshotError::Damaged { what, at });
+        }
         if !reader.is_done() {
             return Err(reader.damaged("something stands behind the directory"));
         }
@@ -138,62 +144,93 @@ impl<'f> Saved<'f> {
         Ok(())
     }
 
-    fn read_shared(&mut self, reader: &mut Reader<'f>) -> Result<(), SnapshotError> {
+    /// Reads a world, whose chunks begin at `at` and end before `end`.
+    fn read_world(
+        &self,
+        reader: &mut Reader<'f>,
+        at: &mut u64,
+        end: u64,
+    ) -> Result<SavedWorld<'f>, SnapshotError> {
+        let mut world = SavedWorld {
+            chunks_per_chunk: chunk_size(reader)?,
+            chunks_grow: yes_or_no(reader)?,
+            templates: Vec::new(),
+            shared: Vec::new(),
+            archetypes: Vec::new(),
+        };
+        let what = "a chunk begins with a value of no chunk fragment";
+        world.templates = self.read_values(reader, |kind| kind == FragmentKind::Chunk, what)?;
+        let what = "a shared value is of no shared fragment";
+        world.shared = self.read_values(reader, is_shared, what)?;
+        for _ in 0..reader.u32("the directory ends early")? {
+            let archetype = self.read_archetype(reader, &world, at, end)?;
+            world.archetypes.push(archetype);
+        }
+        Ok(world)
+    }
+
+    /// Reads values of fragments of some kind, each with the fragment's number.
+    fn read_values(
+        &self,
+        reader: &mut Reader<'f>,
+        is_wanted: impl Fn(FragmentKind) -> bool,
+        what: &'static str,
+    ) -> Result<Vec<(u32, &'f [u8])>, SnapshotError> {
+        let mut values = Vec::new();
         for _ in 0..reader.u32("the directory ends early")? {
             let number = reader.u32("the directory ends early")?;
             let fragment = self.fragments.get(number as usize);
-            let shared = |fragment: &&SavedFragment<'_>| is_shared(fragment.kind);
-            let Some(fragment) = fragment.filter(shared) else {
-                return Err(reader.damaged("a shared value is of no shared fragment"));
+            let Some(fragment) = fragment.filter(|fragment| is_wanted(fragment.kind)) else {
+                return Err(reader.damaged(what));
             };
             let at = reader.at();
             let value = reader.take(fragment.size, "the directory ends early")?;
             fragment.check(value, at)?;
-            self.shared.push((number, value));
+            values.push((number, value));
         }
-        Ok(())
+        Ok(values)
     }
 
-    fn read_archetypes(
-        &mut self,
+    fn read_archetype(
+        &self,
         reader: &mut Reader<'f>,
-        header: Header,
-    ) -> Result<(), SnapshotError> {
-        let mut at = Header::BYTES as u64 + 4 * header.slots;
+        world: &SavedWorld<'f>,
+        at: &mut u64,
+        end: u64,
+    ) -> Result<SavedArchetype, SnapshotError> {
+        let mut archetype = SavedArchetype {
+            fragments: Vec::new(),
+            run: 0,
+            grows: false,
+            chunks: Vec::new(),
+        };
         for _ in 0..reader.u32("the directory ends early")? {
-            let mut archetype = SavedArchetype {
-                fragments: Vec::new(),
-                run: 0,
-                grows: false,
-                chunks: Vec::new(),
+            let number = reader.u32("the directory ends early")?;
+            let ascends = archetype.fragments.last().is_none_or(|&last| last < number);
+            let fragment = self.fragments.get(number as usize);
+            let Some(fragment) = fragment.filter(|_| ascends) else {
+                return Err(reader.damaged("an archetype's fragments are no fragments"));
             };
-            for _ in 0..reader.u32("the directory ends early")? {
-                let number = reader.u32("the directory ends early")?;
-                let ascends = archetype.fragments.last().is_none_or(|&last| last < number);
-                if !ascends || number as usize >= self.fragments.len() {
-                    return Err(reader.damaged("an archetype's fragments are no fragments"));
-                }
-                archetype.fragments.push(number);
+            let has_template = || world.templates.iter().any(|&(of, _)| of == number);
+            if fragment.kind == FragmentKind::Chunk && !has_template() {
+                return Err(reader.damaged("nothing says what a chunk begins with"));
             }
-            archetype.run = chunk_size(reader)?;
-            archetype.grows = yes_or_no(reader)?;
-            for _ in 0..reader.u32("the directory ends early")? {
-                let chunk = self.read_chunk(reader, &archetype, at, header.directory)?;
-                at += chunk.bytes as u64;
-                archetype.chunks.push(chunk);
-            }
-            self.archetypes.push(archetype);
+            archetype.fragments.push(number);
         }
-        if at != header.directory {
-            let what = "something stands behind the chunks";
-            return Err(SnapshotError::Damaged { what, at });
+        archetype.run = chunk_size(reader)?;
+        archetype.grows = yes_or_no(reader)?;
+        for _ in 0..reader.u32("the directory ends early")? {
+            let chunk = self.read_chunk(reader, world, &archetype, *at, end)?;
+            *at += chunk.bytes as u64;
+            archetype.chunks.push(chunk);
         }
-        Ok(())
+        Ok(archetype)
     }
 
     fn read_chunk(
         &self,
         reader: &mut Reader<'f>,
+        world: &SavedWorld<'f>,
         archetype: &SavedArchetype,
         at: u64,
         end: u64,
@@ -209,7 +246,7 @@ impl<'f> Saved<'f> {
         let mut shared = Vec::new();
         for (number, _) in fragments().filter(|(_, fragment)| is_shared(fragment.kind)) {
             let value = reader.u32("the directory ends early")?;
-            match self.shared.get(value as usize) {
+            match world.shared.get(value as usize) {
                 Some(&(of, _)) if of == number => shared.push(value),
                 _ => return Err(reader.damaged("a chunk's shared value is of another fragment")),
             }
@@ -245,7 +282,8 @@ impl<'f> Saved<'f> {
 
     /// Whether the bytes of all chunks are those that were written.
     fn check_chunks(&self) -> Result<(), SnapshotError> {
-        let chunks = self.archetypes.par_iter().flat_map(|data| &data.chunks);
+        let archetypes = self.worlds.par_iter().flat_map(|world| &world.archetypes);
+        let chunks = archetypes.flat_map(|data| &data.chunks);
         chunks.try_for_each(|chunk| {
             let bytes = &self.file[chunk.at..chunk.at + chunk.bytes];
             let what = "a chunk's checksum is wrong";
@@ -262,7 +300,11 @@ impl<'f> Saved<'f> {
             .collect();
         let living = missing.iter().filter(|&&lives| lives).count();
         self.handles.reserve_exact(living);
-        for chunk in self.archetypes.iter_mut().flat_map(|data| &mut data.chunks) {
+        let archetypes = self
+            .worlds
+            .iter_mut()
+            .flat_map(|world| &mut world.archetypes);
+        for chunk in archetypes.flat_map(|data| &mut data.chunks) {
             chunk.handles = self.handles.len();
             let (handles, _) = self.file[chunk.at..][..8 * chunk.len as usize].as_chunks::<8>();
             for (row, &[a, b, c, d, e, f, g, h]) in handles.iter().enumerate() {
@@ -352,10 +394,10 @@ fn versions(file: &[u8], header: Header, checksum: u64) -> Result<Vec<u32>, Snap
 }
 
 /// Reads a fragment, and finds it among those that are registered.
-fn read_fragment<'f>(
-    reader: &mut Reader<'f>,
+fn read_fragment(
+    reader: &mut Reader<'_>,
     known: &HashMap<(&str, FragmentKind), Vec<&FragmentInfo>>,
-) -> Result<SavedFragment<'f>, SnapshotError> {
+) -> Result<SavedFragment, SnapshotError> {
     const EARLY: &str = "the directory ends early";
     let begin = reader.clone();
     let kind = kind_of_byte(reader.u8(EARLY)?);
@@ -397,8 +439,6 @@ fn read_fragment<'f>(
     if enableable && !info.is_enableable() {
         return Err(SnapshotError::NotEnableable { name });
     }
-    let template = if kind == FragmentKind::Chunk { size } else { 0 };
-    let at = reader.at();
     let fragment = SavedFragment {
         name: info.name().into(),
         id: info.id(),
@@ -406,10 +446,9 @@ fn read_fragment<'f>(
         size,
         is_value: info.which_are_values(),
         enableable,
-        template: reader.take(template, EARLY)?,
     };
-    if kind == FragmentKind::Chunk || size == 0 {
-        fragment.check(fragment.template, at)?;
+    if size == 0 {
+        fragment.check(&[], begin.at())?;
     }
     Ok(fragment)
 }

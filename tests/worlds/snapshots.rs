@@ -366,7 +366,7 @@ fn worlds_of_one_universe_are_saved_together_and_their_handles_lead_from_one_to_
 }
 
 #[test]
-fn a_snapshot_says_how_many_worlds_it_has_and_one_of_none_can_be_loaded() {
+fn a_snapshot_says_how_many_worlds_it_has_and_there_may_be_none() {
     let worlds = small_worlds(20);
     let options = SnapshotOptions::new();
     let both = World::worlds_to_snapshot(&worlds.each_ref(), &options).unwrap();

@@ -2,11 +2,14 @@
 
 use crate::entity::Entity;
 
-/// No id is left to give: every slot is taken, retired, or kept by another thread.
+/// No id is left to give, or not as many as were asked for: every other slot is taken, retired, or kept by another
+/// thread.
 ///
 /// What "taken" means exactly is each allocator's contract; see there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no entity id is left: all {capacity} slots are taken, retired, or kept by other threads")]
+#[error(
+    "too few entity ids are left: of {capacity} slots, the others are taken, retired, or kept by other threads"
+)]
 pub struct Full {
     /// The slots that there are in all.
     pub capacity: usize,

@@ -91,6 +91,14 @@ pub enum ScheduleError {
         /// The processor's name.
         processor: Box<str>,
     },
+    /// A processor hears signals, but takes none.
+    #[error(
+        "processor `{processor}` subscribes to signals, but takes none: give it a parameter `Signalled`"
+    )]
+    HearsInVain {
+        /// The processor's name.
+        processor: Box<str>,
+    },
 }
 
 fn hint(name: Option<&str>) -> String {

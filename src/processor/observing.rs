@@ -1,13 +1,15 @@
 //! Observers as processors.
 
 use core::marker::PhantomData;
-use std::sync::Arc;
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+use std::sync::{Arc, Weak};
 
 use crate::command::{Commands, Turn};
 use crate::fragment::Fragment;
 use crate::observer::{Observed, ObservedBatch, ObserverId, ObserverRun};
 use crate::processor::param::Plea;
-use crate::processor::runner::Runner;
+use crate::processor::runner::{Runner, panic_by_name};
 use crate::processor::{ProcessorBuilder, ScheduleError, Seen};
 use crate::query::{QueryError, QueryFilter};
 use crate::sync::Mutex;
@@ -16,6 +18,9 @@ use crate::world::World;
 /// An observer as a processor: it [observes](World::observe) from when it is started until it is stopped, so
 /// it is switched on and off, has roles, and is taken out as other processors are. It is called when what it
 /// observes happens, not in a phase.
+///
+/// With its schedule it ends: when that is dropped, the closure is called no more; the world forgets it when the schedule
+/// is stopped before.
 ///
 /// It observes one world at a time: in another one when it was [stopped](crate::processor::Schedule::stop) in the
 /// first, or that is gone.
@@ -48,18 +53,24 @@ pub fn observing_processor<T: Fragment, F: QueryFilter + 'static>(
     observed: Observed,
     run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
 ) -> ProcessorBuilder {
+    let name = name.into();
     let observing = Observing::<T, F> {
+        name: name.as_str().into(),
         observed,
         home: Arc::new(Mutex::new(Some(Box::new(run)))),
+        life: Arc::new(()),
         on: None,
         of: PhantomData,
     };
-    ProcessorBuilder::new(name.into(), Box::new(observing))
+    ProcessorBuilder::new(name, Box::new(observing))
 }
 
 struct Observing<T, F> {
+    name: Arc<str>,
     observed: Observed,
     home: Home,
+    /// Ends with it.
+    life: Arc<()>,
     /// It observes the world that its schedule belongs to.
     on: Option<ObserverId>,
     of: PhantomData<fn() -> (T, F)>,
@@ -71,14 +82,24 @@ type Home = Arc<Mutex<Option<ObserverRun>>>;
 
 /// The closure while a world has it: when that lets it go, or ends, it comes back.
 struct Out {
+    name: Arc<str>,
     run: Option<ObserverRun>,
     home: Home,
+    /// Of the processor whose closure it is.
+    life: Weak<()>,
 }
 
 impl Out {
     fn call(&mut self, batch: &mut ObservedBatch<'_>, commands: &mut Commands<'_>) {
+        // Its schedule may be gone: nobody is there who could stop it.
+        if self.life.strong_count() == 0 {
+            return;
+        }
         if let Some(run) = &mut self.run {
-            run(batch, commands);
+            let ran = catch_unwind(AssertUnwindSafe(|| run(batch, commands)));
+            if let Err(payload) = ran {
+                panic_by_name(&self.name, Some(payload));
+            }
         }
     }
 }
@@ -111,8 +132,10 @@ impl<T: Fragment, F: QueryFilter> Runner for Observing<T, F> {
             return;
         }
         let mut out = Out {
+            name: Arc::clone(&self.name),
             run,
             home: Arc::clone(&self.home),
+            life: Arc::downgrade(&self.life),
         };
         let run = move |batch: &mut ObservedBatch<'_>, commands: &mut Commands<'_>| {
             out.call(batch, commands);

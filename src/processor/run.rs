@@ -9,7 +9,7 @@ use crate::processor::entry::Entry;
 use crate::processor::executor::{MemberCell, Scene};
 use crate::processor::plan::Plan;
 use crate::processor::report::Progress;
-use crate::processor::runner::Failure;
+use crate::processor::runner::{Failure, panic_by_name};
 use crate::processor::segment::Segment;
 use crate::processor::{Execution, Phase, Schedule, ScheduleError, ScheduleReport, span};
 use crate::sync::atomic::{AtomicU32, Ordering};
@@ -289,17 +289,7 @@ impl Schedule {
                 processor: name.into(),
                 error,
             })),
-            Failure::Panicked(payload) => {
-                let text = payload.as_ref().and_then(|payload| {
-                    let text = payload
-                        .downcast_ref::<&str>()
-                        .map(|text| (*text).to_owned());
-                    text.or_else(|| payload.downcast_ref::<String>().cloned())
-                });
-                crate::fragment::panic::forget(payload);
-                let text = text.unwrap_or_else(|| "with something that is no text".into());
-                std::panic::resume_unwind(Box::new(format!("processor `{name}` panicked: {text}")))
-            }
+            Failure::Panicked(payload) => panic_by_name(name, payload),
         }
     }
 }

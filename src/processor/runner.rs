@@ -123,6 +123,19 @@ impl<F: FnMut(&mut World) + Send> Runner for Alone<F> {
     }
 }
 
+/// Goes on with a panic of a processor, whose name it gets.
+pub(super) fn panic_by_name(name: &str, payload: Panicked) -> ! {
+    let text = payload.as_ref().and_then(|payload| {
+        let text = payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned());
+        text.or_else(|| payload.downcast_ref::<String>().cloned())
+    });
+    crate::fragment::panic::forget(payload);
+    let text = text.unwrap_or_else(|| "with something that is no text".into());
+    std::panic::resume_unwind(Box::new(format!("processor `{name}` panicked: {text}")))
+}
+
 /// Why a run was broken off.
 #[derive(Debug)]
 pub(super) enum Failure {

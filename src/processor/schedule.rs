@@ -326,6 +326,11 @@ impl Schedule {
                 subscriptions: &entry.subscriptions,
             };
             member.get_mut().runner.prepare(world, &mut plea)?;
+            if !needs.hears && !entry.subscriptions.is_empty() {
+                return Err(ScheduleError::HearsInVain {
+                    processor: entry.name.as_str().into(),
+                });
+            }
             entry.needs = Some(needs);
         }
         Ok(())

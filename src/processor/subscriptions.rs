@@ -26,6 +26,11 @@ impl Subscriptions {
         self.0.push(Arc::new(find));
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Subscribes a processor's reader to them.
     pub(super) fn subscribe<D: QueryData, F: QueryFilter>(
         &self,

@@ -4,6 +4,9 @@
     reason = "closures name their parameters as users do"
 )]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::said::{Said, run, said, say, world};
 use megachunk::observer::Observed;
 use megachunk::prelude::*;
@@ -198,6 +201,64 @@ fn to_hear_a_signal_twice_or_none_is_an_error() {
         .expect_err("it carries another type")
         .to_string();
     assert!(other.contains("deaf") && other.contains("u64"), "{other}");
+}
+
+#[test]
+fn to_subscribe_to_a_signal_and_take_none_is_an_error() {
+    let mut world = world();
+    world.signal::<u32>("ping").expect("it is new");
+    for useless in [
+        say("useless"),
+        exclusive_processor("useless", |_| {}),
+        observing_processor::<A, ()>("useless", Observed::COME, |_, _| {}),
+    ] {
+        let mut schedule = Schedule::new();
+        schedule.add(useless.hears::<u32>("ping"));
+        let error = schedule.run(&mut world).expect_err("it hears in vain");
+        assert!(
+            error
+                .to_string()
+                .contains("`useless` subscribes to signals, but takes none")
+        );
+    }
+}
+
+#[test]
+fn an_observer_ends_with_its_schedule_and_what_it_panics_with_names_it() {
+    let mut world = world();
+    let heard = Arc::new(AtomicUsize::new(0));
+    for round in 0..3 {
+        // As if the program had been changed, and all processors were added anew.
+        let mut schedule = Schedule::new();
+        let count = Arc::clone(&heard);
+        schedule.add(observing_processor::<A, ()>(
+            "count",
+            Observed::COME,
+            move |batch, _| {
+                count.fetch_add(batch.entities().count(), Ordering::Relaxed);
+            },
+        ));
+        run(&mut schedule, &mut world);
+        world.create((A(round),)).expect("there is room");
+        assert_eq!(heard.load(Ordering::Relaxed), round as usize + 1);
+    }
+    world.create((A(7),)).expect("there is room");
+    assert_eq!(heard.load(Ordering::Relaxed), 3, "nobody is there");
+
+    let mut schedule = Schedule::new();
+    schedule.add(observing_processor::<A, ()>(
+        "brittle",
+        Observed::COME,
+        |_, _| panic!("no"),
+    ));
+    run(&mut schedule, &mut world);
+    let created = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.create((A(8),))));
+    let told = created.expect_err("it panics").downcast::<String>();
+    assert_eq!(
+        *told.expect("it is text"),
+        "processor `brittle` panicked: no"
+    );
+    world.check().expect("it is whole");
 }
 
 #[test]

@@ -26,9 +26,9 @@ pub enum FragmentError {
         /// Its name.
         name: Box<str>,
     },
-    /// A fragment does not fit in a chunk, even alone.
+    /// The fragments of an entity do not fit in a chunk.
     #[error(
-        "{name} takes {size} bytes an entity, aligned to {align}: a chunk of {limit} bytes cannot hold it"
+        "an entity with {name} takes {size} bytes, aligned to {align}: a chunk of {limit} bytes cannot hold it"
     )]
     TooLarge {
         /// The name of the largest fragment.

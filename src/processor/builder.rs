@@ -1,6 +1,7 @@
 //! `ProcessorBuilder`: a processor, and where in a frame it runs.
 
 use core::fmt;
+use core::panic::Location;
 
 use crate::processor::condition::{Condition, condition};
 use crate::processor::function::Function;
@@ -23,6 +24,8 @@ pub(super) type Hook = Box<dyn FnMut(&mut World) + Send>;
 #[must_use = "a processor runs when it is added to a schedule"]
 pub struct ProcessorBuilder {
     pub(super) name: String,
+    /// Where it was made.
+    pub(super) at: &'static Location<'static>,
     pub(super) runner: Box<dyn Runner>,
     pub(super) conditions: Vec<Box<dyn Condition>>,
     pub(super) phase: Phase,
@@ -71,6 +74,7 @@ pub struct ProcessorBuilder {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(alias = "system")]
+#[track_caller]
 pub fn processor<P: Param + 'static>(
     name: impl Into<String>,
     run: impl ProcessorFn<P>,
@@ -93,6 +97,7 @@ pub fn processor<P: Param + 'static>(
 /// assert_eq!(world.count(), 1);
 /// # Ok::<(), ScheduleError>(())
 /// ```
+#[track_caller]
 pub fn exclusive_processor(
     name: impl Into<String>,
     run: impl FnMut(&mut World) + Send + 'static,
@@ -103,9 +108,11 @@ pub fn exclusive_processor(
 }
 
 impl ProcessorBuilder {
+    #[track_caller]
     pub(super) fn new(name: String, runner: Box<dyn Runner>) -> Self {
         Self {
             name,
+            at: Location::caller(),
             runner,
             conditions: Vec::new(),
             phase: Phase::default(),
@@ -125,6 +132,7 @@ impl ProcessorBuilder {
     }
 
     /// A struct as a processor, [placed](Processor::place) as it says itself.
+    #[track_caller]
     pub fn of(name: impl Into<String>, processor: impl Processor) -> Self {
         // Where it runs is asked of the processor before it is moved into the box.
         let mut placed = Self::new(name.into(), Box::new(Alone(|_: &mut World| {})));

@@ -1,5 +1,7 @@
 //! `Entry`: a processor of a schedule, but for what is needed to run it.
 
+use core::panic::Location;
+
 use crate::processor::builder::Hook;
 use crate::processor::condition::Conditional;
 use crate::processor::needs::Needs;
@@ -16,6 +18,8 @@ pub(super) struct Started {
 /// What a schedule knows of a processor.
 pub(super) struct Entry {
     pub(super) name: String,
+    /// Where it was made.
+    pub(super) at: &'static Location<'static>,
     pub(super) phase: Phase,
     pub(super) group: String,
     pub(super) before: Vec<Target>,
@@ -40,6 +44,7 @@ impl Entry {
     pub(super) fn new(builder: ProcessorBuilder) -> (Self, Box<dyn Runner>) {
         let entry = Self {
             name: builder.name,
+            at: builder.at,
             phase: builder.phase,
             group: builder.group,
             before: builder.before,

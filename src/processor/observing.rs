@@ -48,6 +48,7 @@ use crate::world::World;
 ///
 /// Source: Unreal Mass' observer processors.
 #[doc(alias = "UMassObserverProcessor")]
+#[track_caller]
 pub fn observing_processor<T: Fragment, F: QueryFilter + 'static>(
     name: impl Into<String>,
     observed: Observed,

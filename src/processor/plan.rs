@@ -238,6 +238,7 @@ impl Why {
 pub(super) fn node(entry: &Entry) -> Node {
     Node {
         name: entry.name.clone(),
+        at: Some(entry.at),
         phase: entry.phase as u8,
         group: entry.group.clone(),
         before: entry.before.clone(),

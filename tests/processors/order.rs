@@ -270,6 +270,33 @@ fn switching_on_and_off_starts_and_stops() {
 }
 
 #[test]
+fn two_processors_of_one_name_are_refused_and_it_is_told_where_each_is_made() {
+    let mut schedule = Schedule::new();
+    schedule.add(processor("twin", || {}));
+    schedule.add(exclusive_processor("twin", |_| {}));
+    let error = schedule
+        .run(&mut World::new())
+        .expect_err("one is too many");
+    let ScheduleError::Order(SolveError::Twice {
+        name,
+        first,
+        second,
+    }) = &error
+    else {
+        panic!("{error}");
+    };
+    let (first, second) = (
+        first.as_ref().expect("told"),
+        second.as_ref().expect("told"),
+    );
+    assert_eq!(name, "twin");
+    assert!(first.contains("order.rs:") && second.contains("order.rs:"));
+    assert_ne!(first, second);
+    let told = format!("two processors are called `twin`: one is made at {first}, one at {second}");
+    assert_eq!(error.to_string(), told);
+}
+
+#[test]
 fn who_runs_if_any_match_is_passed_by_without_and_keeps_the_order_of_the_others() {
     let mut schedule = Schedule::new();
     schedule.add(say("after").after("shy"));

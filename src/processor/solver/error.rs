@@ -7,10 +7,14 @@ use core::fmt;
 #[non_exhaustive]
 pub enum SolveError {
     /// Two processors have one name.
-    #[error("two processors are called `{name}`")]
+    #[error("two processors are called `{name}`{}", places(.first.as_ref(), .second.as_ref()))]
     Twice {
         /// Their name.
         name: String,
+        /// Where the first was made: file, line and column.
+        first: Option<String>,
+        /// Where the second was.
+        second: Option<String>,
     },
     /// A name is that of a processor and the path of a group.
     #[error("`{name}` is a processor and a group")]
@@ -80,4 +84,12 @@ impl fmt::Display for Relation {
 
 fn hint(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |name| format!(": did you mean `{name}`?"))
+}
+
+/// Where two processors were made, as an error ends.
+fn places(first: Option<&String>, second: Option<&String>) -> String {
+    match (first, second) {
+        (Some(first), Some(second)) => format!(": one is made at {first}, one at {second}"),
+        _ => String::new(),
+    }
 }

@@ -44,9 +44,16 @@ impl<'a> Names<'a> {
         for (number, node) in nodes.iter().enumerate() {
             match names.known.entry(&node.name) {
                 Entry::Vacant(vacant) => vacant.insert(Named::Processor(number as u32)),
-                Entry::Occupied(_) => {
-                    let name = node.name.clone();
-                    return Err(SolveError::Twice { name });
+                Entry::Occupied(known) => {
+                    let first = match known.get() {
+                        Named::Processor(number) => nodes[*number as usize].at,
+                        _ => None,
+                    };
+                    return Err(SolveError::Twice {
+                        name: node.name.clone(),
+                        first: first.map(ToString::to_string),
+                        second: node.at.map(ToString::to_string),
+                    });
                 }
             };
         }

@@ -1,11 +1,15 @@
 //! `Node` and `GroupOrder`: what the solver is told of a processor, and of a group.
 
+use core::panic::Location;
+
 use crate::processor::solver::Target;
 
 /// A processor, as the solver sees it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Node {
     pub(crate) name: String,
+    /// Where it was made.
+    pub(crate) at: Option<&'static Location<'static>>,
     /// From 0 on, in the order of the phases.
     pub(crate) phase: u8,
     /// A path as "A.B"; empty for none.

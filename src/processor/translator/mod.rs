@@ -27,6 +27,7 @@ pub const UPDATE_WORLD_FROM_MASS: &str = "UpdateWorldFromMass";
 
 /// A processor that copies from fragments to objects, in the group [`UPDATE_WORLD_FROM_MASS`]: of entities with a
 /// [`HostOf<H>`] that match. Nothing is done as long as there is no [`Hosts<H>`].
+#[track_caller]
 pub fn to_host<H, D, F>(
     name: impl Into<String>,
     copy: impl FnMut(&mut H, D::Item<'_>) + Send + 'static,
@@ -45,6 +46,7 @@ where
 
 /// A processor that copies from the objects that the host has changed to fragments, in the group
 /// [`SYNC_WORLD_TO_MASS`]: of those entities that match.
+#[track_caller]
 pub fn from_host<H, D, F>(
     name: impl Into<String>,
     copy: impl FnMut(&H, D::Item<'_>) + Send + 'static,

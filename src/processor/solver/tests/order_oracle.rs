@@ -117,6 +117,7 @@ impl Case {
                 after: targets(&member.after),
                 priority: member.priority,
                 exclusive: member.exclusive,
+                ..Node::default()
             });
         let orders = self.orders.iter().map(|(path, before, after)| GroupOrder {
             path: PATHS[*path].into(),

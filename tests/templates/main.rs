@@ -20,5 +20,7 @@ mod model;
 #[cfg(feature = "config")]
 mod panics;
 #[cfg(feature = "config")]
+mod parameters;
+#[cfg(feature = "config")]
 mod reload;
 mod rows;

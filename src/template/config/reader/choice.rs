@@ -100,7 +100,7 @@ impl<'de> VariantAccess<'de> for Reader<'_, '_> {
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ReadError> {
-        seed.deserialize(self)
+        self.give(seed)
     }
 
     fn tuple_variant<V: Visitor<'de>>(

@@ -70,6 +70,10 @@ impl de::Error for ReadError {
         Self::new(What::Unknown(field.into(), near(field, expected)))
     }
 
+    fn duplicate_field(field: &'static str) -> Self {
+        Self::custom(format!("`{field}` has a value already"))
+    }
+
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
         let one_of = |name: &&str| format!("`{name}`");
         let names: Vec<String> = expected.iter().map(one_of).collect();

@@ -3,7 +3,7 @@
 use core::cell::RefCell;
 
 use serde::de::value::StrDeserializer;
-use serde::de::{DeserializeSeed, MapAccess};
+use serde::de::{DeserializeSeed, MapAccess, Visitor};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
@@ -30,7 +30,18 @@ pub(super) struct Entries<'a, 'i> {
     pub(super) unknown: &'a RefCell<Vec<ReadError>>,
 }
 
-impl<'de> MapAccess<'de> for Entries<'_, '_> {
+impl Entries<'_, '_> {
+    /// Lets a type read the entries. What it finds wrong with a key, before it asks for its value, is about the key.
+    pub(super) fn visit<'de, V: Visitor<'de>>(mut self, visitor: V) -> Result<V::Value, ReadError> {
+        let read = visitor.visit_map(&mut self);
+        read.map_err(|error| match self.value {
+            Some((key, _)) => error.at(key.span(), &Path::Key(self.parent, key.get_ref())),
+            None => error,
+        })
+    }
+}
+
+impl<'de> MapAccess<'de> for &mut Entries<'_, '_> {
     type Error = ReadError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -56,12 +67,13 @@ impl<'de> MapAccess<'de> for Entries<'_, '_> {
                 "a value was asked for before its key",
             ));
         };
-        seed.deserialize(Reader {
+        let reader = Reader {
             key: key.span(),
             value,
             path: Path::Key(self.parent, key.get_ref()),
             unknown: self.unknown,
-        })
+        };
+        reader.give(seed)
     }
 
     fn size_hint(&self) -> Option<usize> {

@@ -45,6 +45,13 @@ impl<'a, 'i> Reader<'a, 'i> {
         )))
     }
 
+    /// Gives the value to a type. What the type finds wrong after it was read is about the value too.
+    pub(super) fn give<'de, T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, ReadError> {
+        let (span, path) = (self.span(), self.path);
+        let read = seed.deserialize(self);
+        read.map_err(|error| error.at(span, &path))
+    }
+
     pub(super) fn message<T>(&self, message: &str) -> Result<T, ReadError> {
         self.located(Err(de::Error::custom(message)))
     }
@@ -143,13 +150,13 @@ impl<'a, 'i> Reader<'a, 'i> {
         self.note_unknown(table, fields);
         let mut entries = in_order(table);
         entries.retain(|(key, _)| fields.contains(&&**key.get_ref()));
-        let read = visitor.visit_map(Entries {
+        let entries = Entries {
             entries: entries.into_iter(),
             value: None,
             parent: &self.path,
             unknown: self.unknown,
-        });
-        let read = read.map_err(|mut error| {
+        };
+        let read = entries.visit(visitor).map_err(|mut error| {
             if let (What::Missing(field), None) = (&error.what, &error.span)
                 && self.is_misspelt(field)
             {
@@ -193,7 +200,7 @@ impl<'de> de::Deserializer<'de> for Reader<'_, '_> {
             DeValue::Boolean(truth) => visitor.visit_bool(*truth),
             DeValue::Datetime(moment) => visitor.visit_string(moment.to_string()),
             DeValue::Array(items) => self.items(items, visitor),
-            DeValue::Table(table) => visitor.visit_map(self.entries(table)),
+            DeValue::Table(table) => self.entries(table).visit(visitor),
         };
         self.located(read)
     }
@@ -298,7 +305,7 @@ impl<'de> SeqAccess<'de> for Items<'_, '_> {
             path: Path::Item(&self.list.path, number),
             unknown: self.list.unknown,
         };
-        seed.deserialize(reader).map(Some)
+        reader.give(seed).map(Some)
     }
 
     fn size_hint(&self) -> Option<usize> {

@@ -184,7 +184,7 @@ fn a_config_may_move_to_another_file() {
 }
 
 #[test]
-fn a_single_file_may_go_and_come_back_and_a_directory_must_stay() {
+fn a_file_or_a_directory_may_go_and_come_back() {
     let folder = Folder::new("reload_single");
     folder.write("a/a.toml", &walker("a", 1.0));
     folder.write("b/b.toml", &walker("b", 1.0));
@@ -196,7 +196,32 @@ fn a_single_file_may_go_and_come_back_and_a_directory_must_stay() {
     assert_eq!(registry.refresh().unwrap().removed, ["a"]);
     folder.write("a/a.toml", &walker("a", 2.0));
     assert_eq!(registry.refresh().unwrap().added, ["a"]);
-    fs::rename(folder.path().join("b"), folder.path().join("c")).unwrap();
+    let (b, c) = (folder.path().join("b"), folder.path().join("c"));
+    fs::rename(&b, &c).unwrap();
+    folder.write("a/a.toml", &walker("a", 3.0));
+    let changes = registry.refresh().unwrap();
+    assert_eq!(
+        (changes.changed, changes.removed),
+        (vec!["a".into()], vec!["b".into()])
+    );
+    assert!(
+        registry.load_dir(&b).is_err(),
+        "what is loaded must be there"
+    );
+    fs::rename(&c, &b).unwrap();
+    assert_eq!(registry.refresh().unwrap().added, ["b"]);
+}
+
+#[test]
+fn a_directory_that_has_become_something_else_is_an_error() {
+    let folder = Folder::new("reload_no_directory");
+    folder.write("b/b.toml", &walker("b", 1.0));
+    let world = World::new();
+    let mut registry = TemplateRegistry::new(world.universe(), traits());
+    registry.load_dir(folder.path().join("b")).unwrap();
+    folder.remove("b/b.toml");
+    fs::remove_dir(folder.path().join("b")).unwrap();
+    folder.write("b", "a file");
     assert!(registry.refresh().is_err());
     assert_eq!(speed(&registry, "b"), 1.0);
 }

@@ -139,9 +139,9 @@ impl TemplateRegistry {
         self.turn(sources, &Fresh::Loaded(numbers))
     }
 
-    /// Looks whether files have changed, are new, or are gone, and takes over what they are now. Templates whose
-    /// config or ancestors are others than before are built anew, if they were in use: who asks for them then gets the
-    /// new ones; entities stay as they are.
+    /// Looks whether files have changed, are new, or are gone, alone or with their directory, and takes over what they
+    /// are now. Templates whose config or ancestors are others than before are built anew, if they were in use: who asks
+    /// for them then gets the new ones; entities stay as they are.
     ///
     /// It reads the files: a change that leaves size and time of modification as they were is seen too. So call it
     /// once a second rather than once a frame. O(bytes of all files + traits of changed configs).

@@ -62,7 +62,7 @@ impl Texts {
     pub(super) fn read(&mut self, number: usize, source: &Source, must_be_there: bool) {
         self.source = number;
         match source {
-            Source::Directory(path) => self.directory(path),
+            Source::Directory(path) => self.directory(path, must_be_there),
             Source::File(path) => self.file(path, must_be_there),
             Source::Text(name, text) => self.found(name, true, Arc::clone(text)),
         }
@@ -80,12 +80,15 @@ impl Texts {
         self.errors.push(about_file(path, fault));
     }
 
-    fn directory(&mut self, path: &Path) {
+    fn directory(&mut self, path: &Path, must_be_there: bool) {
         match listed(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound && !must_be_there => {}
             Err(error) => self.unreadable(path, &error),
             Ok((files, directories)) => {
                 files.iter().for_each(|file| self.file(file, false));
-                directories.iter().for_each(|below| self.directory(below));
+                for below in &directories {
+                    self.directory(below, false);
+                }
             }
         }
     }

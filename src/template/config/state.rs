@@ -47,7 +47,7 @@ impl State {
         };
         for (number, source) in sources.iter().enumerate() {
             if is_fresh(number) {
-                // A file that was there, and is not, is a config that is gone.
+                // What was there, and is not, are configs that are gone.
                 texts.read(number, source, matches!(fresh, Fresh::Loaded(_)));
             }
         }

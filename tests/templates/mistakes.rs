@@ -322,3 +322,23 @@ fn of_a_text_that_is_no_toml_only_that_is_told() {
     let wrong = wrong("id = 't'\nspeed = = 3\nnope = 1\n[traits.wlak]");
     assert_eq!(wrong.lines().count(), 1, "{wrong}");
 }
+
+#[test]
+fn an_unknown_parent_of_very_many_children_is_told_for_each_with_another_ones_id() {
+    // So long that to compare all with all would take half an hour.
+    let stem = "child".repeat(16);
+    let config = |n| format!("id = '{stem}{n}'\nparent = '{stem}0x'");
+    let texts: Vec<(String, String)> = (0..2_000).map(|n| (n.to_string(), config(n))).collect();
+    let texts = texts.iter().map(|(name, text)| (&**name, &**text));
+    let world = World::new();
+    let errors = registry(&world).load_texts(texts).unwrap_err();
+    assert_eq!(errors.len(), 2_000);
+    let first = format!("{stem}0");
+    for error in &errors {
+        let TemplateFault::UnknownParent { nearest, .. } = &error.fault else {
+            panic!("{error}");
+        };
+        let is_first = error.place.as_ref().unwrap().file.as_os_str() == "0";
+        assert_eq!(nearest.as_ref().map(|id| **id == *first), Some(!is_first));
+    }
+}

@@ -226,6 +226,32 @@ fn a_directory_that_has_become_something_else_is_an_error() {
     assert_eq!(speed(&registry, "b"), 1.0);
 }
 
+#[test]
+fn children_of_a_parent_whose_file_is_broken_are_not_in_the_wrong() {
+    let folder = Folder::new("reload_broken_parent");
+    let world = World::new();
+    for broken in ["", "id 'base'", "\"", "id = 3", "name = 'base'", "id = ''"] {
+        folder.write("parents/base.toml", &walker("base", 1.0));
+        folder.write("child.toml", "id = 'child'\nparent = 'base'");
+        let mut registry = load(&folder, &world);
+        folder.write("parents/base.toml", broken);
+        let errors = registry.refresh().unwrap_err();
+        assert_eq!(errors.len(), 1, "{errors}");
+        // Those that are gone are missed all the same.
+        folder.write("orphan.toml", "id = 'orphan'\nparent = 'nobody'");
+        assert_eq!(registry.refresh().unwrap_err().len(), 2);
+        folder.remove("orphan.toml");
+    }
+    folder.write("parents/base.toml", &walker("base", 1.0));
+    let mut registry = load(&folder, &world);
+    fs::write(folder.path().join("parents/base.toml"), b"id = '\xff'").unwrap();
+    let errors = registry.refresh().unwrap_err();
+    assert_eq!(errors.len(), 1, "{errors}");
+    fs::remove_file(folder.path().join("parents/base.toml")).unwrap();
+    let errors = registry.refresh().unwrap_err().to_string();
+    assert!(errors.ends_with("no config has the id `base`"), "{errors}");
+}
+
 #[cfg(unix)]
 #[test]
 fn links_to_files_are_followed_and_links_to_directories_are_not() {

@@ -14,9 +14,11 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Of configs in the order of their files. Whatever is wrong between them is told to `errors`.
+    /// Of configs in the order of their files. Whatever is wrong between them is told to `errors`. Who names one of the
+    /// `lost` ids as its parent is not in the wrong: its file is there, and is so broken that it has no id now.
     pub(super) fn new(
         all: impl Iterator<Item = Arc<Config>>,
+        lost: &BTreeSet<Box<str>>,
         errors: &mut Vec<TemplateError>,
     ) -> Self {
         let mut family = Self::default();
@@ -34,7 +36,7 @@ impl Family {
                 family.configs.insert(config.id.clone(), config);
             }
         }
-        family.check_parents(errors);
+        family.check_parents(lost, errors);
         family.check_loops(errors);
         family
     }
@@ -43,21 +45,30 @@ impl Family {
         self.configs.get(&config.parent.as_ref()?.0)
     }
 
-    fn check_parents(&self, errors: &mut Vec<TemplateError>) {
+    /// O(configs · unknown ids).
+    fn check_parents(&self, lost: &BTreeSet<Box<str>>, errors: &mut Vec<TemplateError>) {
+        let mut nearest: BTreeMap<&str, Option<Box<str>>> = BTreeMap::new();
         for config in self.configs.values() {
             let Some((parent, place)) = &config.parent else {
                 continue;
             };
-            if !self.configs.contains_key(parent) {
-                errors.push(TemplateError {
-                    place: Some(place.clone()),
-                    template: None,
-                    fault: TemplateFault::UnknownParent {
-                        parent: parent.clone(),
-                        nearest: self.nearest_other(parent, &config.id),
-                    },
-                });
+            if self.configs.contains_key(parent) || lost.contains(parent) {
+                continue;
             }
+            let known = nearest.entry(parent);
+            let nearest = match known.or_insert_with(|| self.nearest(parent)) {
+                // Of the many children of an unknown parent, this is one at most.
+                Some(own) if *own == config.id => self.nearest_other(parent, own),
+                known => known.clone(),
+            };
+            errors.push(TemplateError {
+                place: Some(place.clone()),
+                template: None,
+                fault: TemplateFault::UnknownParent {
+                    parent: parent.clone(),
+                    nearest,
+                },
+            });
         }
     }
 

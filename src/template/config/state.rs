@@ -1,6 +1,7 @@
 //! `State`: all that a registry knows, as one thing that is replaced as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use super::config::Config;
@@ -9,7 +10,7 @@ use super::source::{Source, SourceText, TextKey, Texts};
 use super::{ConfigChanges, TraitRegistry};
 use crate::archetype::Universe;
 use crate::fragment::panic::refused;
-use crate::template::{Template, TemplateErrors};
+use crate::template::{Template, TemplateError, TemplateErrors};
 
 /// Which sources are read again.
 #[derive(Debug)]
@@ -60,6 +61,17 @@ impl State {
         texts
     }
 
+    /// The ids in the files that these errors are about, or in directories that they are about.
+    fn ids_below(&self, errors: &[TemplateError]) -> BTreeSet<Box<str>> {
+        let places = errors.iter().filter_map(|error| error.place.as_ref());
+        let wrong: BTreeSet<&Path> = places.map(|place| &*place.file).collect();
+        let files = self.files.iter().filter(|((path, is_text), _)| {
+            let mut above = path.ancestors();
+            !is_text && above.any(|path| wrong.contains(path))
+        });
+        files.map(|(_, file)| file.config.id.clone()).collect()
+    }
+
     /// What comes after this one, with the sources that these are now; or all that is wrong with it.
     ///
     /// Each template that would differ is built, so that what is loaded can be used; those that nobody has asked for
@@ -73,6 +85,7 @@ impl State {
     ) -> Result<(Self, ConfigChanges), TemplateErrors> {
         let texts = self.texts(&sources, fresh);
         let mut errors = texts.errors;
+        let mut lost = self.ids_below(&errors);
         let (mut files, mut broken) = (BTreeMap::new(), Vec::new());
         for (key, text) in texts.texts {
             let same = self.files.get(&key);
@@ -85,7 +98,7 @@ impl State {
                 Some(config) => {
                     files.insert(key, ConfigFile { text, config });
                 }
-                None => {}
+                None => lost.extend(same.map(|file| file.config.id.clone())),
             }
         }
         let mut all: Vec<_> = files
@@ -97,7 +110,7 @@ impl State {
         let mut next = Self {
             sources,
             files,
-            family: Family::new(all.into_iter(), &mut errors),
+            family: Family::new(all.into_iter(), &lost, &mut errors),
             templates: BTreeMap::new(),
         };
         next.build(self, universe, &mut errors);
@@ -109,12 +122,7 @@ impl State {
     }
 
     /// Takes over the templates that are as before, and builds the others: the parents first.
-    fn build(
-        &mut self,
-        before: &Self,
-        universe: &Arc<Universe>,
-        errors: &mut Vec<crate::template::TemplateError>,
-    ) {
+    fn build(&mut self, before: &Self, universe: &Arc<Universe>, errors: &mut Vec<TemplateError>) {
         let ids = self.family.configs.keys();
         let mut lines: Vec<_> = ids.filter_map(|id| self.family.line(id)).collect();
         lines.sort_by_key(Vec::len);

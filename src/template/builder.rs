@@ -1,6 +1,6 @@
 //! `TemplateBuilder`: traits that are put together in code.
 
-use core::any::type_name;
+use core::any::{TypeId, type_name};
 use std::sync::Arc;
 
 use crate::archetype::Universe;
@@ -42,8 +42,8 @@ pub struct TemplateBuilder {
     members: Vec<Member>,
     /// Of the traits that are added now.
     depth: usize,
-    /// Traits that have a class which one of the same config has.
-    twice: Vec<usize>,
+    /// What is wrong with traits by their classes alone.
+    faults: Vec<(usize, TemplateFault)>,
 }
 
 impl TemplateBuilder {
@@ -54,7 +54,7 @@ impl TemplateBuilder {
             name: None,
             members: Vec::new(),
             depth: 0,
-            twice: Vec::new(),
+            faults: Vec::new(),
         }
     }
 
@@ -71,20 +71,33 @@ impl TemplateBuilder {
             name: None,
             members: self.members.clone(),
             depth: self.depth + 1,
-            twice: self.twice.clone(),
+            faults: self.faults.clone(),
         }
     }
 
     /// Adds a trait, whose class is its type's name without the path. It takes the place of the parent's of the same
-    /// class; that there are two in one config is a mistake.
+    /// class; that there are two in one config is a mistake. So is another type of the same name, in another module or
+    /// for another closure: [`with_class`](Self::with_class) tells them apart.
     pub fn with<T: EntityTrait>(self, instance: T) -> Self {
-        self.with_class(short_name::<T>(), instance)
+        let named_after = Some((TypeId::of::<T>(), type_name::<T>()));
+        self.with_instance(short_name::<T>(), named_after, instance)
     }
 
-    /// Adds a trait with a class: what it is called.
+    /// Adds a trait with a class: what it is called. It takes the place of the parent's of the same class, whatever its
+    /// type.
     pub fn with_class<T: EntityTrait>(self, class: &str, instance: T) -> Self {
+        self.with_instance(class, None, instance)
+    }
+
+    fn with_instance<T: EntityTrait>(
+        self,
+        class: &str,
+        named_after: Option<(TypeId, &'static str)>,
+        instance: T,
+    ) -> Self {
         self.with_member(Member {
             class: class.into(),
+            named_after,
             instance: Arc::new(instance),
             depth: 0,
             source: None,
@@ -97,9 +110,8 @@ impl TemplateBuilder {
         let mut classes = self.members.iter();
         match classes.position(|other| other.class == member.class) {
             Some(at) => {
-                if self.members[at].depth == member.depth {
-                    self.twice.push(at);
-                }
+                let fault = self.members[at].refuses_instead(&member);
+                self.faults.extend(fault.map(|fault| (at, fault)));
                 self.members[at] = member;
             }
             None => self.members.push(member),
@@ -127,11 +139,7 @@ impl TemplateBuilder {
     /// # Panics
     /// As for [`finish`](Self::finish).
     pub fn finish_in(&self, universe: &Arc<Universe>) -> Result<Template, TemplateErrors> {
-        let (mut built, mut faults) = (Members::default(), Vec::new());
-        for &at in &self.twice {
-            let class = (*self.members[at].class).into();
-            faults.push((at, TemplateFault::TraitTwice { class }));
-        }
+        let (mut built, mut faults) = (Members::default(), self.faults.clone());
         let added = self.build(universe, &mut built, &mut faults);
         if let Err(errors) = self.refuse(faults, depends_on_others) {
             return Err(refused((added, built), errors));

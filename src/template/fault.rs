@@ -104,6 +104,18 @@ pub enum TemplateFault {
         /// The class.
         class: Box<str>,
     },
+    /// Two types of traits would have one class, as they have one name but for the path.
+    #[error(
+        "`{class}` is {first}, and {second} as well: `with_class` gives one of them another name"
+    )]
+    TraitOfAnotherType {
+        /// The class.
+        class: Box<str>,
+        /// The type that came first.
+        first: Box<str>,
+        /// The type that came second.
+        second: Box<str>,
+    },
     /// A parameter that a trait does not have.
     #[error("`{class}` has no `{field}`{}", hint(.nearest))]
     UnknownField {

@@ -1,17 +1,20 @@
 //! `Member`: a trait in its place in a template.
 
+use core::any::TypeId;
 use core::fmt;
 use std::sync::Arc;
 
 use crate::fragment::panic::{Panicked, note, resume_alone};
 use crate::template::error::ConfigPlace;
-use crate::template::{EntityTrait, TraitError};
+use crate::template::{EntityTrait, TemplateFault, TraitError};
 
 /// A trait in its place in a template.
 #[derive(Clone)]
 pub(super) struct Member {
     /// What it is called in configs; of two of one class the child's replaces the parent's.
     pub(super) class: Arc<str>,
+    /// The type, with its name, that has given the class its name.
+    pub(super) named_after: Option<(TypeId, &'static str)>,
     pub(super) instance: Arc<dyn EntityTrait>,
     /// Of which config it is: 0 for the ancestor of all, one more with each child.
     pub(super) depth: usize,
@@ -27,6 +30,22 @@ pub(super) struct MemberSource {
 }
 
 impl Member {
+    /// What is wrong if another member of the same class comes in the place of this one.
+    pub(super) fn refuses_instead(&self, other: &Self) -> Option<TemplateFault> {
+        let class = (*self.class).into();
+        match (self.named_after, other.named_after) {
+            (Some((first, first_name)), Some((second, second_name))) if first != second => {
+                Some(TemplateFault::TraitOfAnotherType {
+                    class,
+                    first: first_name.into(),
+                    second: second_name.into(),
+                })
+            }
+            _ if self.depth == other.depth => Some(TemplateFault::TraitTwice { class }),
+            _ => None,
+        }
+    }
+
     /// Where the cause of an error stands, if in a file: the parameter, or the trait.
     pub(super) fn place_of(&self, error: Option<&TraitError>) -> Option<ConfigPlace> {
         let source = self.source.as_deref()?;

@@ -533,3 +533,47 @@ fn two_traits_of_one_class_in_one_config_are_an_error() {
             .is_err()
     );
 }
+
+#[test]
+fn two_types_of_one_name_do_not_take_each_others_place() {
+    mod other {
+        pub(super) struct Walk;
+    }
+    struct Walk;
+    impl EntityTrait for Walk {
+        fn build(&self, _context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+            Ok(())
+        }
+    }
+    impl EntityTrait for other::Walk {
+        fn build(&self, _context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+            Ok(())
+        }
+    }
+    let world = World::new();
+    let says = |template: &str| {
+        let first = core::any::type_name::<Walk>();
+        let second = core::any::type_name::<other::Walk>();
+        format!(
+            "template `{template}`: `Walk` is {first}, and {second} as well: `with_class` gives one of \
+             them another name"
+        )
+    };
+    let ant = TemplateBuilder::new("ant").with(Walk);
+    let bee = ant.child("bee").with(other::Walk);
+    assert_eq!(faults(&bee, &world), [says("bee")]);
+    assert_eq!(faults(&bee.child("fly"), &world), [says("fly")]);
+    assert_eq!(
+        faults(&ant.clone().with(other::Walk), &world),
+        [says("ant")]
+    );
+    // Two closures are two types.
+    let closure = TemplateBuilder::new("a").with(Does(|_: &mut BuildContext<'_>| {}));
+    let closure = closure.child("b").with(Does(|_: &mut BuildContext<'_>| {}));
+    assert_eq!(faults(&closure, &world).len(), 1);
+    // One type replaces itself, and a class whatever has it.
+    ant.child("bee").with(Walk).finish(&world).unwrap();
+    let bee = ant.child("bee").with_class("Walk", other::Walk);
+    bee.finish(&world).unwrap();
+    bee.child("fly").with(Walk).finish(&world).unwrap();
+}

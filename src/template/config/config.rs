@@ -234,6 +234,7 @@ impl Reading<'_> {
             match read(key.span(), value) {
                 Ok(instance) => members.push(Member {
                     class,
+                    named_after: None,
                     instance,
                     depth: 0,
                     source: Some(Arc::new(self.source(key.span(), value))),

@@ -342,3 +342,15 @@ fn an_unknown_parent_of_very_many_children_is_told_for_each_with_another_ones_id
         assert_eq!(nearest.as_ref().map(|id| **id == *first), Some(!is_first));
     }
 }
+
+#[test]
+fn of_a_text_that_is_no_toml_a_key_that_is_not_there_does_not_stand_there_twice() {
+    let told = wrong("id = 't'\n= 1\n= 2");
+    assert_eq!(told.lines().count(), 1, "{told}");
+    assert!(told.starts_with("t:2:1: "), "{told}");
+    // A key that is empty can.
+    assert_eq!(
+        wrong("id = 't'\n\"\" = 1\n\"\" = 2").lines().last(),
+        Some("t:3:1: `` stands there twice")
+    );
+}

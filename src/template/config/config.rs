@@ -99,8 +99,11 @@ impl Reading<'_> {
                     end_of_double = rest.find("\n[").map_or(usize::MAX, |at| span.start + at);
                 }
                 let key = self.text.get(span.clone()).unwrap_or_default();
-                let key = key.trim_matches(['"', '\'']).into();
-                self.error(span.start, TemplateFault::DuplicateKey { key });
+                // That there is no key at all was told.
+                if whole || !key.is_empty() {
+                    let key = key.trim_matches(['"', '\'']).into();
+                    self.error(span.start, TemplateFault::DuplicateKey { key });
+                }
             } else if whole {
                 whole = false;
                 let message = error.message().into();

@@ -1,6 +1,6 @@
 //! `TemplateError`, `TemplateErrors`: what is wrong with templates, and where.
 
-use core::fmt;
+use core::fmt::{self, Write};
 use std::path::PathBuf;
 
 use crate::template::TemplateFault;
@@ -41,6 +41,7 @@ pub struct TemplateError {
 
 impl fmt::Display for TemplateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut f = OneLine(f);
         match (&self.place, &self.template) {
             (Some(place), Some(child)) => write!(f, "{place}: {}, in `{child}`", self.fault),
             (Some(place), None) => write!(f, "{place}: {}", self.fault),
@@ -48,6 +49,26 @@ impl fmt::Display for TemplateError {
             (None, None) => write!(f, "{}", self.fault),
         }
     }
+}
+
+/// Writes the ends of lines as escapes: names and messages may have some.
+struct OneLine<'a, 'f>(&'a mut fmt::Formatter<'f>);
+
+impl fmt::Write for OneLine<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.chars().try_for_each(|letter| match ends_line(letter) {
+            true => write!(self.0, "{}", letter.escape_default()),
+            false => self.0.write_char(letter),
+        })
+    }
+}
+
+/// Whether a line ends with this letter, for those that show it.
+fn ends_line(letter: char) -> bool {
+    matches!(
+        letter,
+        '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}'
+    )
 }
 
 /// All that is wrong, sorted by file and line: one at least. Nothing has changed then.

@@ -354,3 +354,24 @@ fn of_a_text_that_is_no_toml_a_key_that_is_not_there_does_not_stand_there_twice(
         Some("t:3:1: `` stands there twice")
     );
 }
+
+#[test]
+fn each_error_is_shown_in_one_line() {
+    let errors = wrong("id = 't'\nparent = \"a\\nb\"\n\"c\\r\\nd\" = 1");
+    assert_eq!(
+        errors,
+        "t:2:10: no config has the id `a\\nb`\nt:3:1: a config has no `c\\r\\nd`"
+    );
+    let world = World::new();
+    struct Wordy;
+    impl EntityTrait for Wordy {
+        fn build(&self, _context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+            Err(TraitError::new("this\nand\u{2028}that"))
+        }
+    }
+    let builder = TemplateBuilder::new("t").with(Wordy);
+    let errors = builder.finish(&world).unwrap_err();
+    let shown = "template `t`: `Wordy` refuses: this\\nand\\u{2028}that";
+    assert_eq!(errors.to_string(), shown);
+    assert_eq!(errors.as_slice()[0].to_string(), shown);
+}

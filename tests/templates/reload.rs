@@ -261,6 +261,7 @@ fn links_to_files_are_followed_and_links_to_directories_are_not() {
     let here = folder.path().join("here");
     // A directory that is in itself would never end.
     std::os::unix::fs::symlink(&here, here.join("again")).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("there"), here.join("there.toml")).unwrap();
     std::os::unix::fs::symlink(folder.path().join("there/a.toml"), here.join("a.toml")).unwrap();
     let world = World::new();
     let mut registry = TemplateRegistry::new(world.universe(), traits());

@@ -139,7 +139,7 @@ fn listed(path: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
             .is_some_and(|end| end.eq_ignore_ascii_case("toml"));
         if entry.file_type()?.is_dir() {
             directories.push(path);
-        } else if is_config {
+        } else if is_config && !path.is_dir() {
             files.push(path);
         }
     }

@@ -110,6 +110,10 @@ impl TemplateBuilder {
         let mut classes = self.members.iter();
         match classes.position(|other| other.class == member.class) {
             Some(at) => {
+                if self.members[at].depth < member.depth {
+                    // What is wrong with the parent's goes with it.
+                    self.faults.retain(|&(by, _)| by != at);
+                }
                 let fault = self.members[at].refuses_instead(&member);
                 self.faults.extend(fault.map(|fault| (at, fault)));
                 self.members[at] = member;

@@ -101,7 +101,7 @@ impl TemplateRegistry {
         self.load_texts([(name, text)])
     }
 
-    /// Loads texts that are no files, each with its name, together: all or none.
+    /// Loads texts that are no files, each with its name, together: all or none. Of two of one name the last counts.
     ///
     /// # Errors
     /// All that is wrong, in whatever text.

@@ -43,7 +43,7 @@ mod trace;
 pub mod translator;
 
 use crate::command::Turn;
-pub use app::{App, Rate, Simulation, SimulationReport, Time};
+pub use app::{App, AppError, Rate, Simulation, SimulationReport, Time};
 pub use builder::{ProcessorBuilder, exclusive_processor, processor};
 pub use composite::Composite;
 pub use condition::ConditionFn;

@@ -293,13 +293,24 @@ fn an_error_in_one_world_does_not_stop_the_others() {
     app.add("poor", Simulation::new(World::new(), Schedule::new()))
         .schedule_mut()
         .add(say("hello"));
+    app.add("poor too", Simulation::new(World::new(), Schedule::new()))
+        .schedule_mut()
+        .add(say("goodbye"));
     app.add("rich", Simulation::new(world(), Schedule::new()))
         .schedule_mut()
         .add(say("hello"));
     let error = app
         .update(Duration::from_millis(1))
         .expect_err("a resource is missing");
-    assert!(error.to_string().contains("`hello`"), "{error}");
+    let named: Vec<&str> = error.iter().map(|(name, _)| name).collect();
+    assert_eq!(named, ["poor", "poor too"]);
+    let told = error.to_string();
+    for part in [
+        "simulation `poor`: processor `hello`",
+        "; simulation `poor too`: processor `goodbye`",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
     assert_eq!(
         said(app.get_mut("rich").expect("it is there").world_mut()),
         ["hello"]

@@ -1,6 +1,7 @@
 //! `App`: several simulations on one pool of threads.
 
 mod clock;
+mod error;
 mod simulation;
 mod time;
 
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub use clock::Rate;
+pub use error::AppError;
 pub use simulation::{Simulation, SimulationReport};
 pub use time::Time;
 
@@ -32,7 +34,7 @@ const IDLE: Duration = Duration::from_millis(10);
 /// for _ in 0..60 {
 ///     app.update(Duration::from_secs(1) / 60)?;
 /// }
-/// # Ok::<(), ScheduleError>(())
+/// # Ok::<(), megachunk::processor::AppError>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct App {
@@ -90,11 +92,11 @@ impl App {
     /// so that their ids do not depend on which was quicker.
     ///
     /// # Errors
-    /// The first error, in the order of the simulations; the others have advanced.
+    /// [`AppError`] names those whose ticks were broken off; the others have advanced.
     ///
     /// # Panics
     /// The first panic, in this order; the others have advanced.
-    pub fn update(&mut self, elapsed: Duration) -> Result<(), ScheduleError> {
+    pub fn update(&mut self, elapsed: Duration) -> Result<(), AppError> {
         let mut outcomes: Vec<Outcome> = Vec::new();
         outcomes.resize_with(self.simulations.len(), Outcome::default);
         let all = self.simulations.iter_mut().zip(&mut outcomes);
@@ -130,13 +132,13 @@ impl App {
             });
         }
         let mut panicked = None;
-        let mut result = Ok(());
-        for outcome in outcomes {
+        let mut failed = Vec::new();
+        for (outcome, (name, _)) in outcomes.into_iter().zip(&self.simulations) {
             panicked = first(panicked, outcome.panicked);
-            result = result.and(outcome.result.map_or(Ok(()), Err));
+            failed.extend(outcome.result.map(|error| (name.as_str().into(), error)));
         }
         resume(panicked);
-        result
+        AppError::of(failed)
     }
 
     /// Runs in real time until `go_on` says no: it is asked before each frame, and told how long the last one
@@ -148,7 +150,7 @@ impl App {
     pub fn run(
         &mut self,
         mut go_on: impl FnMut(&mut Self, Duration) -> bool,
-    ) -> Result<(), ScheduleError> {
+    ) -> Result<(), AppError> {
         let result = self.run_while(&mut go_on);
         after(go_on, result)
     }
@@ -156,7 +158,7 @@ impl App {
     fn run_while(
         &mut self,
         go_on: &mut impl FnMut(&mut Self, Duration) -> bool,
-    ) -> Result<(), ScheduleError> {
+    ) -> Result<(), AppError> {
         let mut last = Instant::now();
         let mut took = Duration::ZERO;
         while go_on(self, took) {

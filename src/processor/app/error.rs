@@ -1,0 +1,43 @@
+//! `AppError`: which simulations could not go on, and why.
+
+use core::fmt;
+
+use crate::processor::ScheduleError;
+
+/// Simulations of an [`App`](super::App) whose ticks were broken off, each with what its schedule said; the others have
+/// advanced. One at least, in the order in which they were added.
+#[derive(Debug)]
+pub struct AppError(Vec<(Box<str>, ScheduleError)>);
+
+impl AppError {
+    /// `Ok` if there are none.
+    pub(super) fn of(all: Vec<(Box<str>, ScheduleError)>) -> Result<(), Self> {
+        if all.is_empty() {
+            Ok(())
+        } else {
+            Err(Self(all))
+        }
+    }
+
+    /// The names of the simulations, each with its error.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &ScheduleError)> {
+        self.0.iter().map(|(name, error)| (&**name, error))
+    }
+}
+
+impl fmt::Display for AppError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (name, error)) in self.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "; " };
+            write!(f, "{comma}simulation `{name}`: {error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for AppError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        let (_, first) = self.0.first()?;
+        Some(first)
+    }
+}

@@ -147,6 +147,90 @@ impl Player for Failing {
     }
 }
 
+/// Three objects live at the end; the second of them is where another was before.
+fn three_survivors() -> Trace {
+    trace([1, 5, 4, 3, 0], "0 + 0\n0 + 1\n0 - 0\n0 + 2\n0 + 3\n")
+}
+
+/// Creates so many entities; at the next it fails, or panics.
+struct Limited<'a> {
+    index: &'a EntityIndex,
+    creates_left: usize,
+    panics: bool,
+}
+
+impl Player for Limited<'_> {
+    fn create(&mut self) -> Result<u64, ReplayFault> {
+        if self.creates_left == 0 {
+            assert!(!self.panics, "no entity more");
+            return Err(ReplayFault::Full(Full { capacity: 0 }));
+        }
+        self.creates_left -= 1;
+        Plain(self.index).create()
+    }
+
+    fn destroy(&mut self, id: u64) -> Result<(), ReplayFault> {
+        Plain(self.index).destroy(id)
+    }
+}
+
+#[test]
+fn a_replay_that_was_not_played_has_nothing_to_drain() {
+    let index = EntityIndex::new();
+    let mine: Vec<_> = (0..3).map(|_| index.create().unwrap()).collect();
+    let mut replay = Replay::new(&three_survivors(), 0).unwrap();
+    assert_eq!(replay.survivors().count(), 0);
+    replay.drain(&mut [Plain(&index)]).unwrap();
+    assert!(mine.iter().all(|&entity| index.exists(entity)));
+}
+
+#[test]
+fn what_was_drained_is_not_drained_again() {
+    let index = EntityIndex::new();
+    let mut replay = Replay::new(&three_survivors(), 0).unwrap();
+    let mut played = replay.play(|| Plain(&index)).unwrap();
+    assert_eq!((replay.survivors().count(), index.count()), (3, 3));
+    for _ in 0..2 {
+        replay.drain(&mut played.players).unwrap();
+        assert_eq!((replay.survivors().count(), index.count()), (0, 0));
+    }
+}
+
+#[test]
+fn after_a_replay_that_failed_only_what_it_has_created_is_drained() {
+    let index = EntityIndex::new();
+    let mut replay = Replay::new(&three_survivors(), 0).unwrap();
+    for (creates_left, left) in [(4, 3), (2, 1), (0, 0), (3, 2)] {
+        let limited = || Limited {
+            index: &index,
+            creates_left,
+            panics: false,
+        };
+        assert_eq!(replay.play(limited).is_ok(), creates_left == 4);
+        assert_eq!((replay.survivors().count(), index.count()), (left, left));
+        replay.drain(&mut [Plain(&index)]).unwrap();
+        assert_eq!(index.count(), 0);
+    }
+}
+
+#[test]
+fn after_a_replay_that_panicked_nothing_is_drained() {
+    let index = EntityIndex::new();
+    let mut replay = Replay::new(&three_survivors(), 0).unwrap();
+    replay.play(|| Plain(&index)).unwrap();
+    let limited = || Limited {
+        index: &index,
+        creates_left: 2,
+        panics: true,
+    };
+    let played = catch_unwind(AssertUnwindSafe(|| replay.play(limited)));
+    assert!(played.is_err());
+    let before = index.count();
+    assert_eq!(replay.survivors().count(), 0);
+    replay.drain(&mut [Plain(&index)]).unwrap();
+    assert_eq!(index.count(), before);
+}
+
 #[test]
 fn a_thread_that_fails_ends_the_replay_and_is_the_one_reported() {
     // Thread 1 fails at its second create; thread 0 would wait for that object.

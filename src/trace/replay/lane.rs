@@ -13,7 +13,7 @@
 //! not happened: everything that it waits for is earlier, and has. So its thread can go on. If
 //! a thread gives up, it says so in the exchange, and those who wait give up too.
 
-use core::hint;
+use core::{hint, mem};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -116,9 +116,12 @@ impl Move {
 pub struct Lane {
     thread: usize,
     moves: Box<[Move]>,
+    /// The ids of the lane's own objects; 0 where there is none to be drained.
     slots: Box<[u64]>,
     /// The slots whose objects live when the trace ends.
     survivors: Box<[u32]>,
+    /// Not in a run that a player's panic ended: what lies in the slots is of no known moment.
+    ended: bool,
     exchange: Arc<Exchange>,
 }
 
@@ -143,6 +146,15 @@ impl Lane {
     /// [`ReplayFault::Stopped`].
     #[inline]
     pub fn play<P: Player>(&mut self, player: &mut P) -> Result<(), ReplayError> {
+        self.ended = false;
+        let played = self.play_moves(player);
+        self.ended = true;
+        played.map_err(|(position, fault)| self.failed(position, fault))
+    }
+
+    /// Plays the moves; where one fails, which, and why.
+    #[inline]
+    fn play_moves<P: Player>(&mut self, player: &mut P) -> Result<(), (usize, ReplayFault)> {
         let _stop = StopOnPanic(&self.exchange);
         for (position, &Move(bits)) in self.moves.iter().enumerate() {
             let slot = (bits >> 2) as usize;
@@ -159,28 +171,51 @@ impl Lane {
                 },
             };
             if let Err(fault) = done {
-                self.exchange.stopped.store(1, Ordering::Relaxed);
-                return Err(ReplayError {
-                    thread: self.thread,
-                    event: position + 1,
-                    fault,
-                });
+                return Err((position, fault));
             }
         }
         Ok(())
     }
 
-    /// The ids of the objects that live when the trace ends, after [`play`](Self::play).
-    pub fn survivors(&self) -> impl Iterator<Item = u64> + '_ {
-        self.survivors.iter().map(|&slot| self.slots[slot as usize])
+    /// The move at `position` failed: tells the other lanes, and forgets the ids of objects that were yet to be
+    /// created. Their slots hold what an earlier run, or an earlier object, has left there.
+    #[cold]
+    fn failed(&mut self, position: usize, fault: ReplayFault) -> ReplayError {
+        // Ordering: Relaxed. Those who wait for an id look at nothing else of this lane.
+        self.exchange.stopped.store(1, Ordering::Relaxed);
+        for &Move(bits) in &self.moves[position..] {
+            if bits & 3 == Move::CREATE {
+                self.slots[(bits >> 2) as usize] = 0;
+            }
+        }
+        ReplayError {
+            thread: self.thread,
+            event: position + 1,
+            fault,
+        }
     }
 
-    /// Destroys what lives when the trace ends, after [`play`](Self::play).
+    /// The ids of the objects that live when the trace ends, as the last [`play`](Self::play) has left them: those that
+    /// it has created, if it failed; none if its player panicked, before the first, and after [`drain`](Self::drain).
+    pub fn survivors(&self) -> impl Iterator<Item = u64> + '_ {
+        let slots = self.survivors.iter().take_while(|_| self.ended);
+        let ids = slots.map(|&slot| self.slots[slot as usize]);
+        ids.filter(|&id| id != 0)
+    }
+
+    /// Destroys the [`survivors`](Self::survivors), each once.
     ///
     /// # Errors
-    /// The player's.
-    pub fn drain<P: Player>(&self, player: &mut P) -> Result<(), ReplayError> {
-        for id in self.survivors() {
+    /// The player's; those behind the one that failed are left.
+    pub fn drain<P: Player>(&mut self, player: &mut P) -> Result<(), ReplayError> {
+        if !self.ended {
+            return Ok(());
+        }
+        for &slot in &self.survivors {
+            let id = mem::take(&mut self.slots[slot as usize]);
+            if id == 0 {
+                continue;
+            }
             player.destroy(id).map_err(|fault| ReplayError {
                 thread: self.thread,
                 event: self.moves.len(),
@@ -243,11 +278,9 @@ impl Replay {
                     thread: copy as usize * recorded + number,
                     moves: part.moves_for_copy(copy * shared).into(),
                     // Written, not just reserved: page faults are not part of a replay.
-                    slots: (0..part.slots)
-                        .map(hint::black_box)
-                        .map(u64::from)
-                        .collect(),
+                    slots: (0..part.slots).map(|_| hint::black_box(0)).collect(),
                     survivors: part.survivors.clone().into(),
+                    ended: true,
                     exchange: Arc::clone(&exchange),
                 }
             }));
@@ -274,7 +307,7 @@ impl Replay {
     }
 
     /// Plays all lanes, each on a thread of its own with its own player. What lives at the end
-    /// stays alive: see [`drain`](Self::drain).
+    /// stays alive: see [`drain`](Self::drain). Drain an earlier run before: what it has left is forgotten.
     ///
     /// # Errors
     /// The first player's, in the order of the lanes, that did not merely stop because of another.
@@ -352,18 +385,20 @@ impl Replay {
         Ok(outcomes.collect())
     }
 
-    /// Destroys what lives after a run, each lane's objects through its player.
+    /// Destroys the [`survivors`](Self::survivors), each lane's objects through its player, each once.
     ///
     /// # Errors
     /// The first player's.
-    pub fn drain<P: Player>(&self, players: &mut [P]) -> Result<(), ReplayError> {
+    pub fn drain<P: Player>(&mut self, players: &mut [P]) -> Result<(), ReplayError> {
         self.lanes
-            .iter()
+            .iter_mut()
             .zip(players)
             .try_for_each(|(lane, player)| lane.drain(player))
     }
 
-    /// The ids of the objects that live after a run.
+    /// The ids of the objects that live after a run, as far as they live when the trace ends. If it failed, those of
+    /// them that it has created; none from a thread whose player panicked, before the first run, and after
+    /// [`drain`](Self::drain).
     pub fn survivors(&self) -> impl Iterator<Item = u64> + '_ {
         self.lanes.iter().flat_map(Lane::survivors)
     }

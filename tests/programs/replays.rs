@@ -231,6 +231,37 @@ fn after_a_replay_that_panicked_nothing_is_drained() {
     assert_eq!(index.count(), before);
 }
 
+/// Gives ids that are none.
+#[derive(Debug, Default)]
+struct Nameless;
+
+impl Player for Nameless {
+    fn create(&mut self) -> Result<u64, ReplayFault> {
+        Ok(0)
+    }
+
+    fn destroy(&mut self, _id: u64) -> Result<(), ReplayFault> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_id_that_is_0_ends_the_replay_and_lets_nobody_wait() {
+    for (counts, events) in [
+        ([2, 3, 2, 1, 1], "0 + 0\n1 - 0\n1 + 1\n"),
+        ([1, 1, 1, 1, 0], "0 + 0\n"),
+    ] {
+        let (says, hears) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut replay = Replay::new(&trace(counts, events), 0).unwrap();
+            let error = replay.play(Nameless::default).unwrap_err();
+            says.send((error.thread, error.event, error.fault)).unwrap();
+        });
+        let answer = hears.recv_timeout(Duration::from_secs(20));
+        assert_eq!(answer, Ok((0, 1, ReplayFault::NoId)));
+    }
+}
+
 #[test]
 fn a_thread_that_fails_ends_the_replay_and_is_the_one_reported() {
     // Thread 1 fails at its second create; thread 0 would wait for that object.

@@ -111,6 +111,15 @@ impl Move {
     }
 }
 
+/// Creates an object; its id is not 0, or who destroys it would wait for ever.
+#[inline(always)]
+fn created<P: Player>(player: &mut P) -> Result<u64, ReplayFault> {
+    match player.create() {
+        Ok(0) => Err(ReplayFault::NoId),
+        created => created,
+    }
+}
+
 /// One thread's part of a replay. It can be sent to whatever thread is to play it.
 #[derive(Debug)]
 pub struct Lane {
@@ -159,10 +168,9 @@ impl Lane {
         for (position, &Move(bits)) in self.moves.iter().enumerate() {
             let slot = (bits >> 2) as usize;
             let done = match bits & 3 {
-                Move::CREATE => player.create().map(|id| self.slots[slot] = id),
+                Move::CREATE => created(player).map(|id| self.slots[slot] = id),
                 Move::DESTROY => player.destroy(self.slots[slot]),
-                Move::CREATE_SHARED => player
-                    .create()
+                Move::CREATE_SHARED => created(player)
                     // Ordering: Release, with the Acquire in `Exchange::wait`.
                     .map(|id| self.exchange.ids[slot].store(id, Ordering::Release)),
                 _ => match self.exchange.wait(slot) {

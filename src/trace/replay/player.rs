@@ -17,7 +17,7 @@ pub trait Player {
     /// Creates an object and gives its id, not 0.
     ///
     /// # Errors
-    /// [`ReplayFault`]; it ends the replay.
+    /// [`ReplayFault`]; it ends the replay, and so does the id 0, as [`ReplayFault::NoId`].
     fn create(&mut self) -> Result<u64, ReplayFault>;
 
     /// Destroys the object that [`create`](Self::create) gave `id` for, here or on another thread.
@@ -37,6 +37,9 @@ pub enum ReplayFault {
     /// A handle that must be alive was refused.
     #[error("a live handle was refused: {0}")]
     Refused(#[from] EntityError),
+    /// A player gave 0 as the id of an object.
+    #[error("an object was created, and its id is 0, which is none")]
+    NoId,
     /// An index lies beyond the allocator's capacity.
     #[error("{entity} was handed out, but there are only {capacity} slots")]
     OutOfRange {

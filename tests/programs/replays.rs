@@ -263,6 +263,29 @@ fn an_id_that_is_0_ends_the_replay_and_lets_nobody_wait() {
 }
 
 #[test]
+fn a_replay_is_drained_by_a_player_for_each_lane() {
+    let index = EntityIndex::new();
+    let trace = trace([2, 2, 2, 2, 0], "0 + 0\n1 + 1\n");
+    let mut replay = Replay::new(&trace, 0).unwrap();
+    replay.play(|| Plain(&index)).unwrap();
+    for players in [0, 1, 3] {
+        let mut given: Vec<_> = (0..players).map(|_| Plain(&index)).collect();
+        let error = replay.drain(&mut given).unwrap_err();
+        assert_eq!(
+            error.fault,
+            ReplayFault::OtherPlayers { players, lanes: 2 },
+            "{error}"
+        );
+        let said =
+            format!("nothing was drained: it takes a player for each lane: 2, not {players}");
+        assert_eq!(error.to_string(), said);
+        assert_eq!(index.count(), 2);
+    }
+    replay.drain(&mut [Plain(&index), Plain(&index)]).unwrap();
+    assert_eq!(index.count(), 0);
+}
+
+#[test]
 fn a_thread_that_fails_ends_the_replay_and_is_the_one_reported() {
     // Thread 1 fails at its second create; thread 0 would wait for that object.
     let events = "1 + 0\n1 + 1\n0 - 0\n0 - 1\n";

@@ -396,8 +396,13 @@ impl Replay {
     /// Destroys the [`survivors`](Self::survivors), each lane's objects through its player, each once.
     ///
     /// # Errors
-    /// The first player's.
+    /// [`ReplayFault::OtherPlayers`] if there is not one player for each lane; then nothing is destroyed. The first
+    /// player's; those behind the one that failed are left.
     pub fn drain<P: Player>(&mut self, players: &mut [P]) -> Result<(), ReplayError> {
+        let (given, lanes) = (players.len(), self.lanes.len());
+        if given != lanes {
+            return Err(ReplayError::other_players(given, lanes));
+        }
         self.lanes
             .iter_mut()
             .zip(players)

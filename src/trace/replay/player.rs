@@ -98,6 +98,14 @@ pub enum ReplayFault {
         /// The run.
         run: Run,
     },
+    /// There is not one player for each lane.
+    #[error("it takes a player for each lane: {lanes}, not {players}")]
+    OtherPlayers {
+        /// How many players there are.
+        players: usize,
+        /// How many lanes the replay has.
+        lanes: usize,
+    },
     /// The system had no thread for a lane.
     #[error("it could not be started: {}", said(*code))]
     NotStarted {
@@ -117,7 +125,7 @@ pub enum ReplayFault {
 pub struct ReplayError {
     /// The replay's thread.
     pub thread: usize,
-    /// The event on that thread, counted from 1; 0 where it was not started.
+    /// The event on that thread, counted from 1; 0 where it was not started, or not drained.
     pub event: usize,
     /// What was wrong.
     pub fault: ReplayFault,
@@ -126,6 +134,7 @@ pub struct ReplayError {
 fn place(thread: usize, event: usize, fault: &ReplayFault) -> String {
     match fault {
         ReplayFault::NotStarted { threads, .. } => format!("thread {thread} of {threads}"),
+        ReplayFault::OtherPlayers { .. } => "nothing was drained".to_owned(),
         _ => format!("thread {thread}, event {event}"),
     }
 }
@@ -147,6 +156,15 @@ impl ReplayError {
                 threads,
                 code: error.raw_os_error(),
             },
+        }
+    }
+
+    /// `players` were to drain `lanes`.
+    pub(super) fn other_players(players: usize, lanes: usize) -> Self {
+        Self {
+            thread: players.min(lanes),
+            event: 0,
+            fault: ReplayFault::OtherPlayers { players, lanes },
         }
     }
 

@@ -11,8 +11,8 @@
 //! 1 - 0
 //! ```
 //!
-//! Objects are numbered from 0 in order of creation; those still alive at the end are never
-//! destroyed. [`Trace`] holds a trace that has been read and found right: whoever has one need
+//! A byte order mark before the first line is passed by. Objects are numbered from 0 in order of
+//! creation; those still alive at the end are never destroyed. [`Trace`] holds a trace that has been read and found right: whoever has one need
 //! not check it again. [`replay`] turns it into calls of an allocator.
 
 mod error;

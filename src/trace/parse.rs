@@ -32,7 +32,7 @@ pub(super) fn trace(name: &str, reader: impl Read) -> Result<Trace, TraceError> 
 }
 
 fn format_line<R: Read>(lines: &mut Lines<'_, R>) -> Result<(), TraceError> {
-    let fault = match lines.advance() {
+    let fault = match lines.advance().map(|line| line.map(without_mark)) {
         Ok(Some(line)) => match line.strip_prefix(b"# entity-trace ") {
             Some(rest) if rest == b"1" || rest.starts_with(b"1:") => return Ok(()),
             Some(rest) => {
@@ -51,16 +51,22 @@ fn format_line<R: Read>(lines: &mut Lines<'_, R>) -> Result<(), TraceError> {
                 error.fault(),
                 Some(TraceFault::LineTooLong { .. } | TraceFault::LineCutShort)
             );
+            let line = without_mark(lines.current());
             // What has no line of fitting length is not text: say so, not how long it is.
-            if !no_line || lines.current().starts_with(b"# entity-trace ") {
+            if !no_line || line.starts_with(b"# entity-trace ") {
                 return Err(error);
             }
             TraceFault::Foreign {
-                found: printable(lines.current()),
+                found: printable(line),
             }
         }
     };
     Err(lines.fault(fault))
+}
+
+/// The first line without the byte order mark that some programs begin a text with.
+fn without_mark(line: &[u8]) -> &[u8] {
+    line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line)
 }
 
 fn summary_line<R: Read>(lines: &mut Lines<'_, R>) -> Result<Summary, TraceError> {
@@ -298,5 +304,52 @@ impl History {
             }
         }
         Ok(self.counted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    const TEXT: &str = "# entity-trace 1\n\
+        # threads=1 events=1 created=1 peak_live=1 destroyed_by_another_thread=0\n0 + 0\n";
+
+    fn read(text: &str) -> Result<Trace, TraceError> {
+        trace("a.trace", text.as_bytes())
+    }
+
+    #[test]
+    fn a_trace_may_begin_with_a_byte_order_mark() {
+        let expected = read(TEXT).unwrap();
+        let marked = format!("\u{feff}{TEXT}");
+        assert_eq!(read(&marked).unwrap(), expected);
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+        gzip.write_all(marked.as_bytes()).unwrap();
+        let gzip = gzip.finish().unwrap();
+        assert_eq!(trace("a.trace", &gzip[..]).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_one_and_makes_no_trace() {
+        let refused = |text: &str| read(text).unwrap_err().to_string();
+        let twice = refused(&format!("\u{feff}\u{feff}{TEXT}"));
+        assert!(
+            twice.contains(r#"the first line is "\xef\xbb\xbf# ent"#),
+            "{twice}"
+        );
+        let foreign = refused("\u{feff}a,b\n");
+        assert!(foreign.contains(r#"the first line is "a,b""#), "{foreign}");
+        let later = TEXT.replace("0 +", "\u{feff}0 +");
+        assert!(refused(&later).contains("line 3"), "{later}");
+        let cut = refused("\u{feff}# entity-trace 1");
+        assert!(
+            cut.contains("line 1") && !cut.contains("not an entity trace"),
+            "{cut}"
+        );
     }
 }

@@ -251,6 +251,31 @@ fn a_simulation_is_paused_stepped_and_catches_up() {
 }
 
 #[test]
+fn ticks_that_were_asked_for_are_forgotten_when_it_goes_on() {
+    for rate in [Rate::EveryFrame, Rate::per_second(100)] {
+        let mut simulation = Simulation::new(World::new(), Schedule::new());
+        simulation.set_rate(rate);
+        let ticks = |simulation: &mut Simulation| {
+            let report = simulation.advance(Duration::from_millis(10));
+            report.expect("it runs").ticks
+        };
+        simulation.pause();
+        simulation.step(3);
+        simulation.resume();
+        simulation.pause();
+        assert_eq!(simulation.until_next(), Duration::MAX);
+        assert_eq!(ticks(&mut simulation), 0);
+        simulation.step(3);
+        simulation.resume();
+        assert_eq!(ticks(&mut simulation), 1, "of its rate");
+        simulation.pause();
+        assert_eq!(ticks(&mut simulation), 0);
+        simulation.step(3);
+        assert_eq!(ticks(&mut simulation), 3);
+    }
+}
+
+#[test]
 fn several_worlds_run_on_one_pool_each_at_its_rate() {
     for threads in [1, 3] {
         pool(threads).install(|| {

@@ -108,6 +108,12 @@ impl Clock {
         }
     }
 
+    /// Goes on. Ticks that were asked for and have not come are forgotten.
+    pub(super) fn resume(&mut self) {
+        self.paused = false;
+        self.asked = 0;
+    }
+
     /// Asks for ticks, if it is paused.
     pub(super) fn ask(&mut self, ticks: u32) {
         if self.paused {
@@ -184,7 +190,7 @@ mod tests {
             clock.ask(3);
             assert_eq!(ticks(&mut clock, 500), 3);
             assert_eq!(ticks(&mut clock, 500), 0);
-            clock.paused = false;
+            clock.resume();
             assert_eq!(
                 ticks(&mut clock, 10),
                 1,
@@ -217,7 +223,7 @@ mod tests {
             assert_eq!(clock.until_next(), Duration::ZERO);
             clock.pass(MS * 4);
             assert_eq!(clock.until_next(), Duration::MAX);
-            clock.paused = false;
+            clock.resume();
             assert_eq!(clock.until_next(), left);
         }
     }

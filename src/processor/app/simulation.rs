@@ -74,9 +74,10 @@ impl Simulation {
         self.clock.paused = true;
     }
 
-    /// Goes on. What passed in the meantime is not caught up.
+    /// Goes on. What passed in the meantime is not caught up, and ticks that were [asked for](Self::step) and have not
+    /// run are not run any more, even if it is paused again.
     pub fn resume(&mut self) {
-        self.clock.paused = false;
+        self.clock.resume();
     }
 
     /// Whether it is paused.
@@ -85,8 +86,8 @@ impl Simulation {
         self.clock.paused
     }
 
-    /// Asks for so many ticks while it is paused: the next call of [`advance`](Self::advance) runs them. While it is
-    /// not, this asks for nothing.
+    /// Asks for so many ticks while it is paused: the next call of [`advance`](Self::advance) runs them, unless it is
+    /// [resumed](Self::resume) before. While it is not paused, this asks for nothing.
     pub fn step(&mut self, ticks: u32) {
         self.clock.ask(ticks);
     }

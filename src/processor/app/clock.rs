@@ -10,10 +10,12 @@ pub enum Rate {
     EveryFrame,
     /// Ticks of the same length: none in a short frame, several in a long one.
     Fixed {
-        /// The length of a tick.
+        /// The length of a tick. If it is [zero](Duration::ZERO), each frame is one tick, whatever `catch_up` says, and
+        /// the world's time stands still: no delayed signal arrives.
         step: Duration,
         /// Ticks in a frame at most: what is due beyond them is dropped, so that a world that is too slow does
-        /// not fall ever further behind.
+        /// not fall ever further behind. If it is 0, the world never ticks, but for those that are asked for in a
+        /// pause, and all that is due is dropped.
         catch_up: u32,
     },
 }
@@ -179,6 +181,36 @@ mod tests {
         for ticks in [0, 1_000_000_001, u32::MAX] {
             assert!(std::panic::catch_unwind(|| Rate::per_second(ticks)).is_err());
         }
+    }
+
+    #[test]
+    fn ticks_of_no_length_come_once_a_frame_and_take_no_time() {
+        let mut clock = Clock::new(Rate::Fixed {
+            step: Duration::ZERO,
+            catch_up: 0,
+        });
+        let frame = Due {
+            ticks: 1,
+            step: Duration::ZERO,
+            dropped: Duration::ZERO,
+        };
+        for milliseconds in [0, 1, 500] {
+            assert_eq!(clock.pass(MS * milliseconds), frame);
+        }
+    }
+
+    #[test]
+    fn a_clock_that_catches_up_nothing_drops_all_that_is_due() {
+        let mut clock = Clock::new(Rate::Fixed {
+            step: MS * 10,
+            catch_up: 0,
+        });
+        let due = clock.pass(MS * 25);
+        assert_eq!((due.ticks, due.dropped), (0, MS * 20));
+        assert_eq!(clock.pass(MS * 5).dropped, MS * 10, "with the rest");
+        clock.paused = true;
+        clock.ask(2);
+        assert_eq!(ticks(&mut clock, 25), 2);
     }
 
     #[test]

@@ -139,7 +139,9 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         })
     }
 
-    /// From now on the reader gets this signal: what is sent after this call.
+    /// From now on the reader gets this signal: what is sent after this call, and what was sent before and still waits.
+    /// Delayed signals wait for their [time](crate::signal::Signals::send_at), those for entities that are not built
+    /// for these to be built, and those of senders that are still open for these to be dropped.
     ///
     /// # Errors
     /// [`SignalError::Twice`] if it does already; [`SignalError::OtherWorld`] if the signal, or one that it has
@@ -159,7 +161,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
             let name = post.kinds.get(signal.number).map_or("", |kind| kind.name());
             return Err(SignalError::Twice { name: name.into() });
         }
-        // What was sent before is not for this reader.
+        // What was sent before and waits for nothing is not for this reader.
         let panicked = collect(world);
         let cursor = board(world).logs[signal.number as usize].subscribe();
         self.subscriptions.push(Subscription {

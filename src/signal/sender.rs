@@ -23,7 +23,9 @@ use crate::world::World;
 /// signals can come a run before an earlier one's.
 ///
 /// Sending is lock-free and, once its memory is there, allocates nothing. Signals that nobody has subscribed to
-/// are dropped when they are collected.
+/// are dropped when they are collected. Delayed ones are kept until their time has come, and then until their
+/// entities are built, whether or not anybody has subscribed: who has by then gets them, and if nobody has, they are
+/// dropped then.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -177,7 +179,8 @@ impl<'q> Signals<'q> {
     }
 
     /// Sends a signal that arrives as soon as the world's [time](World::time) is `time`; those for the same time
-    /// in the order in which they were sent. A time that has come already is now.
+    /// in the order in which they were sent. A time that has come already is now. Readers that subscribe before
+    /// `time` get it, too.
     ///
     /// # Panics
     /// As for [`send`](Self::send).

@@ -200,6 +200,54 @@ fn delayed_signals_come_with_the_worlds_time() {
 }
 
 #[test]
+fn who_subscribes_gets_what_was_sent_before_and_still_waits() {
+    let mut world = World::new();
+    let ant = ants(&mut world, 1)[0];
+    let ring = world.signal::<u32>("ring").unwrap();
+    let _early: SignalReader = reader(&mut world, ring);
+    let unbuilt = world.reserve().unwrap();
+    let parallel = world.parallel_signals();
+    let mut open = parallel.open();
+    open.send(ring, ant, 1);
+    let mut signals = world.signals();
+    signals.send(ring, ant, 2);
+    signals.send_after(ring, ant, 3, seconds(1));
+    signals.send(ring, unbuilt, 4);
+    drop(signals);
+    let mut late: SignalReader = reader(&mut world, ring);
+    assert_eq!(numbers(&mut late, &mut world, ring), []);
+    drop(open);
+    assert_eq!(numbers(&mut late, &mut world, ring), [(ant, vec![1])]);
+    world.advance_time(seconds(1));
+    assert_eq!(numbers(&mut late, &mut world, ring), [(ant, vec![3])]);
+    world.build(unbuilt, (Health(1),)).unwrap();
+    assert_eq!(numbers(&mut late, &mut world, ring), [(unbuilt, vec![4])]);
+}
+
+#[test]
+fn delayed_signals_that_nobody_hears_are_kept_until_their_time() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let count = || drops.load(Ordering::Relaxed);
+    let mut world = World::new();
+    let ant = ants(&mut world, 1)[0];
+    let unbuilt = world.reserve().unwrap();
+    let signal = world.signal_of::<Counted>();
+    let mut signals = world.signals();
+    for entity in [ant, unbuilt] {
+        signals.send(signal, entity, Counted(Arc::clone(&drops)));
+        signals.send_after(signal, entity, Counted(Arc::clone(&drops)), seconds(1));
+    }
+    drop(signals);
+    world.advance_time(Duration::from_millis(999));
+    assert_eq!(count(), 2, "those that were not delayed");
+    world.advance_time(Duration::from_millis(1));
+    assert_eq!(count(), 3, "its time has come");
+    world.build(unbuilt, (Health(1),)).unwrap();
+    world.collect_signals();
+    assert_eq!(count(), 4, "its entity is built");
+}
+
+#[test]
 fn delayed_signals_for_the_same_time_keep_their_order_from_any_thread() {
     let run = |threads: u64| {
         let mut world = World::new();

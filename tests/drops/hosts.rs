@@ -6,25 +6,31 @@ use std::sync::Arc;
 use megachunk::prelude::*;
 use megachunk::processor::translator::{HostOf, Hosts};
 
-use crate::brittle::{Brittle, Count, burns, holds_nothing};
+use crate::brittle::{ALWAYS, Brittle, Count, burns, holds_nothing};
 
 #[test]
 fn orphans_whose_drop_panics_take_no_other_object_with_them() {
-    holds_nothing(|| {
-        let count = Count::default();
-        let mut world = World::new();
-        Hosts::<Brittle>::install(&mut world).unwrap();
-        for n in 0..4 {
-            let ant = world.create((n,)).unwrap();
-            Hosts::attach(&mut world, ant, count.brittle(n)).unwrap();
-            if n % 2 == 0 {
-                world.destroy(ant).unwrap();
+    for drops in [1, 2, ALWAYS] {
+        holds_nothing(|| {
+            let count = Count::default();
+            let mut world = World::new();
+            Hosts::<Brittle>::install(&mut world).unwrap();
+            for n in 0..4 {
+                let ant = world.create((n,)).unwrap();
+                Hosts::attach(&mut world, ant, count.brittle(n)).unwrap();
+                if n % 2 == 0 {
+                    world.destroy(ant).unwrap();
+                }
             }
-        }
-        burns(1, || drop(Hosts::<Brittle>::uninstall(&mut world)));
-        assert_eq!(count.get(), 0);
-        world.check().unwrap();
-    });
+            burns(drops, || drop(Hosts::<Brittle>::uninstall(&mut world)));
+            assert_eq!(count.get(), 2);
+            world.check().unwrap();
+            let back = Hosts::<Brittle>::uninstall(&mut world);
+            assert!(back.iter().map(|(_, object)| *object.0).eq([1, 3]));
+            drop(back);
+            assert_eq!(count.get(), 0);
+        });
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::entity::Entity;
-use crate::fragment::panic::{note, refused, resume};
+use crate::fragment::panic::{end_all, note, refused, resume};
 use crate::observer::{Observed, ObserverId};
 use crate::query::QueryError;
 use crate::world::{World, WorldError, new_identity};
@@ -134,16 +134,24 @@ impl<H: Send + Sync + 'static> Hosts<H> {
     }
 
     /// Takes it out of a world, with all objects that entities stand for. The entities keep their [`HostOf`],
-    /// which mean nothing then.
+    /// which mean nothing then. Orphans are dropped.
+    ///
+    /// # Panics
+    /// If the `drop` of an orphan panics. All orphans are gone then, and the rest is in the world as before: another
+    /// call hands it back.
     pub fn uninstall(world: &mut World) -> Vec<(Entity, H)> {
+        // While the others are where they were: a panic takes with it what is on its way out.
+        if let Some(hosts) = world.resources_mut().get_mut::<Self>() {
+            let mut panicked = None;
+            end_all(&mut panicked, hosts.take_orphans());
+            resume(panicked);
+        }
         let Some(hosts) = world.resources_mut().remove::<Self>() else {
             return Vec::new();
         };
         if let Some(observer) = hosts.observer {
             world.unobserve(observer);
         }
-        // Before the others are given back: their drop may panic.
-        drop(hosts.orphans);
         let slots = hosts.slots.into_iter();
         slots.filter_map(|slot| slot.taken).collect()
     }

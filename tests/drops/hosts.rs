@@ -138,6 +138,40 @@ fn an_entity_whose_slot_means_nothing_any_more_gets_its_object() {
 }
 
 #[test]
+fn hosts_that_were_moved_to_another_world_are_installed_there() {
+    let count = Count::default();
+    let [mut old, mut new] = [World::new(), World::new()];
+    Hosts::<Brittle>::install(&mut old).unwrap();
+    let bee = old.create((1_u8,)).unwrap();
+    Hosts::attach(&mut old, bee, count.brittle(0)).unwrap();
+    let mut number = 0;
+    // There, back again, and there once more: noted once each time.
+    for _ in 0..3 {
+        let hosts = old.resources_mut().remove::<Hosts<Brittle>>().unwrap();
+        new.resources_mut().insert(hosts);
+        Hosts::<Brittle>::install(&mut new).unwrap();
+        assert_eq!(new.resources().get::<Hosts<Brittle>>().unwrap().len(), 1);
+        let ants: Vec<_> = (0..2).map(|_| new.create((1_u8,)).unwrap()).collect();
+        for &ant in &ants {
+            number += 1;
+            Hosts::attach(&mut new, ant, count.brittle(number)).unwrap();
+        }
+        assert_eq!(new.destroy_slice(&ants).done, 2);
+        assert_eq!(orphans(&mut new), [number - 1, number]);
+        std::mem::swap(&mut old, &mut new);
+    }
+    let back = Hosts::<Brittle>::uninstall(&mut old);
+    assert!(
+        back.iter()
+            .map(|(ant, object)| (*ant, *object.0))
+            .eq([(bee, 0)])
+    );
+    assert!(Hosts::<Brittle>::uninstall(&mut new).is_empty());
+    drop((old, new, back));
+    assert_eq!(count.get(), 0);
+}
+
+#[test]
 fn an_observer_that_puts_other_hosts_in_their_place_takes_no_object_away() {
     let count = Count::default();
     let [mut world, mut other] = [World::new(), World::new()];

@@ -7,7 +7,8 @@ use crate::entity::Entity;
 use crate::fragment::panic::{end_all, note, refused, resume};
 use crate::observer::{Observed, ObserverId};
 use crate::query::QueryError;
-use crate::world::{World, WorldError, new_identity};
+use crate::world::check::{Found, Held};
+use crate::world::{Attachment, World, WorldError, new_identity};
 
 /// A fragment: the object of a host that an entity stands for. See [`Hosts`].
 ///
@@ -79,7 +80,36 @@ pub struct Hosts<H> {
     /// For [`BLOCK`] slots each the stamp of the last change.
     blocks: Vec<u64>,
     orphans: Vec<H>,
+}
+
+/// What stays with a world in which they were installed, wherever they go.
+struct Watched<H> {
+    /// Who notes the objects of entities that go.
     observer: Option<ObserverId>,
+    object: PhantomData<fn() -> H>,
+}
+
+impl<H: 'static> Attachment for Watched<H> {
+    fn world_ends(&self) {}
+
+    fn check(&self, _: &mut Found) -> Held {
+        Held::default()
+    }
+}
+
+impl<H: 'static> Watched<H> {
+    /// The world's.
+    fn of(world: &mut World) -> &mut Self {
+        let nobody = || Self {
+            observer: None,
+            object: PhantomData,
+        };
+        world.attached.get_or_attach(nobody);
+        match world.attached.get_mut() {
+            Some(watched) => watched,
+            None => unreachable!("it was just attached"),
+        }
+    }
 }
 
 /// One of the changes that a host has made to its objects.
@@ -101,16 +131,24 @@ struct Slot<H> {
 const BLOCK: usize = 64;
 
 impl<H: Send + Sync + 'static> Hosts<H> {
-    /// Puts an empty one into a world, if there is none. Objects of entities that go are noted from now on.
+    /// Puts an empty one into a world, if there is none. Objects of entities that go are noted from now on. One that was
+    /// taken out of the resources of another world, and put into those of this one, is to be installed here, too.
     ///
     /// # Errors
     /// The universe can register no fragment more.
     pub fn install(world: &mut World) -> Result<(), QueryError> {
-        if world.resources().contains::<Self>() {
-            return Ok(());
+        if Watched::<H>::of(world).observer.is_none() {
+            let observer = Self::watch(world)?;
+            Watched::<H>::of(world).observer = Some(observer);
         }
+        world.resources_mut().get_or_insert_with(Self::new);
+        Ok(())
+    }
+
+    /// Notes the objects of entities that go.
+    fn watch(world: &mut World) -> Result<ObserverId, QueryError> {
         let gone = Observed::GO;
-        let observer = world.observe::<HostOf<H>, ()>(gone, |batch, _| {
+        world.observe::<HostOf<H>, ()>(gone, |batch, _| {
             let mut gone = Vec::with_capacity(batch.len());
             let lent = batch
                 .for_each::<(Entity, &HostOf<H>)>(|(entity, host)| gone.push((entity, host.slot)));
@@ -119,8 +157,11 @@ impl<H: Send + Sync + 'static> Hosts<H> {
                 let gone = gone.into_iter();
                 gone.for_each(|(entity, slot)| hosts.orphan(entity, slot));
             }
-        })?;
-        world.resources_mut().insert(Self {
+        })
+    }
+
+    fn new() -> Self {
+        Self {
             identity: new_identity(),
             slots: Vec::new(),
             free: Vec::new(),
@@ -128,9 +169,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             stamp: 0,
             blocks: Vec::new(),
             orphans: Vec::new(),
-            observer: Some(observer),
-        });
-        Ok(())
+        }
     }
 
     /// Takes it out of a world, with all objects that entities stand for. The entities keep their [`HostOf`],
@@ -146,12 +185,12 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             end_all(&mut panicked, hosts.take_orphans());
             resume(panicked);
         }
+        if let Some(observer) = Watched::<H>::of(world).observer.take() {
+            world.unobserve(observer);
+        }
         let Some(hosts) = world.resources_mut().remove::<Self>() else {
             return Vec::new();
         };
-        if let Some(observer) = hosts.observer {
-            world.unobserve(observer);
-        }
         let slots = hosts.slots.into_iter();
         slots.filter_map(|slot| slot.taken).collect()
     }

@@ -78,6 +78,22 @@ impl Clock {
         self.left = Duration::ZERO;
     }
 
+    pub(super) fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// How much of the next tick has passed.
+    pub(super) fn fraction(&self) -> f32 {
+        match self.rate {
+            Rate::Fixed { step, .. } if !step.is_zero() => {
+                let fraction = self.left.div_duration_f32(step);
+                // A nanosecond before the end of a second is nearer to 1 than to any number below.
+                fraction.min(1.0 - f32::EPSILON / 2.0)
+            }
+            _ => 0.0,
+        }
+    }
+
     /// What is due after so much time.
     pub(super) fn pass(&mut self, elapsed: Duration) -> Due {
         let asked = core::mem::take(&mut self.asked);
@@ -157,6 +173,16 @@ mod tests {
         let frames = [4, 4, 4, 25, 3, 0, 10];
         let run = frames.map(|frame| ticks(&mut clock, frame));
         assert_eq!(run, [0, 0, 1, 2, 1, 0, 1]);
+        assert_eq!(clock.fraction(), 0.0);
+        ticks(&mut clock, 1_005);
+        assert_eq!(clock.fraction(), 0.5, "what is dropped does not count");
+        clock.paused = true;
+        ticks(&mut clock, 3);
+        assert_eq!(clock.fraction(), 0.5);
+        assert_eq!(Clock::new(Rate::EveryFrame).fraction(), 0.0);
+        let mut slow = Clock::new(Rate::per_second(1));
+        slow.pass(Duration::from_nanos(999_999_999));
+        assert!(slow.fraction() < 1.0);
     }
 
     #[test]

@@ -69,6 +69,33 @@ impl Simulation {
         self
     }
 
+    /// When the world ticks.
+    #[must_use]
+    pub fn rate(&self) -> Rate {
+        self.clock.rate()
+    }
+
+    /// How much of the next tick has passed, from 0 on, below 1: where between the last tick but one and the last one a
+    /// frame is that is drawn a tick late. 0 if each frame is a tick. What passes in a pause does not count.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut simulation = Simulation::new(World::new(), Schedule::new());
+    /// simulation.set_rate(Rate::per_second(50));
+    /// simulation.advance(Duration::from_millis(25))?;
+    /// assert_eq!(simulation.fraction(), 0.25);
+    /// # Ok::<(), ScheduleError>(())
+    /// ```
+    #[doc(alias = "alpha")]
+    #[doc(alias = "overstep")]
+    #[must_use]
+    pub fn fraction(&self) -> f32 {
+        self.clock.fraction()
+    }
+
     /// No ticks until it is [resumed](Self::resume), but those that are [asked for](Self::step).
     pub fn pause(&mut self) {
         self.clock.paused = true;

@@ -1,5 +1,6 @@
 //! Pictures of a schedule.
 
+use crate::processor::member::Mode;
 use crate::processor::picture::{Picture, to_dot, to_svg};
 use crate::processor::plan::node;
 use crate::processor::{Phase, Schedule};
@@ -49,7 +50,7 @@ impl Schedule {
             &|at| {
                 let entry = &self.entries[at];
                 let position = plan.order.position_of(at);
-                !entry.runs(self.role, plan.conflicts.sees_any(position))
+                entry.mode(self.role, plan.conflicts.sees_any(position)) == Mode::Idle
             },
         ))
     }

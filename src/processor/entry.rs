@@ -4,6 +4,7 @@ use core::panic::Location;
 
 use crate::processor::builder::Hook;
 use crate::processor::condition::Conditional;
+use crate::processor::member::Mode;
 use crate::processor::needs::Needs;
 use crate::processor::runner::Runner;
 use crate::processor::{Phase, ProcessorBuilder, Roles, Subscriptions, Target};
@@ -28,6 +29,8 @@ pub(super) struct Entry {
     pub(super) roles: Roles,
     pub(super) enabled: bool,
     pub(super) run_if_any_match: bool,
+    /// It has conditions.
+    pub(super) conditional: bool,
     pub(super) main_thread: bool,
     pub(super) exclusive: bool,
     pub(super) subscriptions: Subscriptions,
@@ -53,6 +56,7 @@ impl Entry {
             roles: builder.roles,
             enabled: builder.enabled,
             run_if_any_match: builder.run_if_any_match,
+            conditional: !builder.conditions.is_empty(),
             main_thread: builder.main_thread,
             exclusive: builder.exclusive,
             subscriptions: builder.subscriptions,
@@ -76,8 +80,13 @@ impl Entry {
 
     /// Whether it runs, where one of its queries sees an archetype, or none does. One without queries has no match to
     /// wait for.
-    pub(super) fn runs(&self, role: Roles, sees_any: bool) -> bool {
+    pub(super) fn mode(&self, role: Roles, sees_any: bool) -> Mode {
         let has_queries = || matches!(&self.needs, Some(needs) if !needs.queries.is_empty());
-        self.is_on(role) && (sees_any || !self.run_if_any_match || !has_queries())
+        let runs = self.is_on(role) && (sees_any || !self.run_if_any_match || !has_queries());
+        match runs {
+            true if self.conditional => Mode::Asks,
+            true => Mode::Runs,
+            false => Mode::Idle,
+        }
     }
 }

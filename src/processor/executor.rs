@@ -19,7 +19,7 @@ use std::time::Instant;
 use rayon::Scope;
 
 use crate::command::Stripes;
-use crate::processor::member::Member;
+use crate::processor::member::{Member, Mode};
 use crate::processor::runner::Failure;
 use crate::processor::segment::{JOINT, Segment};
 use crate::processor::{Turn, span};
@@ -118,7 +118,7 @@ impl Scene<'_> {
         // SAFETY: the caller's: nobody else has the vertex, and a processor has one.
         let member = member.with_mut(|member| unsafe { &mut *member });
         // Ordering: Relaxed: who sees it late runs one processor more.
-        if member.idle || self.failed.load(Ordering::Relaxed) != 0 {
+        if member.mode == Mode::Idle || self.failed.load(Ordering::Relaxed) != 0 {
             return;
         }
         let turn = Turn {
@@ -128,68 +128,68 @@ impl Scene<'_> {
             first_piece: member.pieces.0,
             end_piece: member.pieces.1,
         };
-        if self.observed {
+        // Who has no conditions has less to tell.
+        if self.observed || member.mode == Mode::Asks {
             // SAFETY: the caller's.
             unsafe { self.run_observed(member, turn) };
         } else {
             let runner = &mut member.runner;
             // SAFETY: the caller's; who conflicts is before or after.
-            let outcome = caught(|| unsafe { runner.run(self.world, turn) });
-            self.note(member, outcome);
+            let failure = caught(|| unsafe { runner.run(self.world, turn) }.map(|_ran| ()));
+            self.note(member, failure);
         }
     }
 
-    /// Runs a processor in a span of its own, and measures it, as far as that is asked for.
+    /// Runs a processor, if its conditions hold, in a span of its own, and measures it, as far as that is asked for.
     ///
     /// # Safety
     /// As for [`run`](Self::run).
     #[cold]
     unsafe fn run_observed(&self, member: &mut Member, turn: Turn<'_>) {
-        let mut began = None;
+        let (mut began, mut ran) = (None, true);
         let runner = &mut member.runner;
-        let outcome = caught(|| {
+        let failure = caught(|| {
             span::processor(&member.name, || {
                 if self.measured {
                     let seen = runner.count(self.world);
                     began = Some((Instant::now(), seen));
                 }
                 // SAFETY: the caller's.
-                unsafe { runner.run(self.world, turn) }
+                ran = unsafe { runner.run(self.world, turn) }?;
+                Ok(())
             })
         });
-        if let (Some((began, seen)), Err(_) | Ok(true)) = (began, &outcome) {
-            member.timing.note(began, seen);
-        }
-        self.note(member, outcome);
-    }
-
-    /// A processor has run, or was passed by.
-    #[inline]
-    fn note(&self, member: &mut Member, outcome: Result<bool, Failure>) {
-        match outcome {
-            Ok(true) => {}
-            Ok(false) => {
+        match began {
+            _ if !ran => {
                 // It has no place in a trace.
                 member.timing.began = None;
                 // Ordering: Relaxed: who counts them comes after all threads.
                 self.passed_by.fetch_add(1, Ordering::Relaxed);
             }
-            Err(failure) => {
-                member.failure = Some(failure);
-                // Ordering: Relaxed: as in `run`; who collects failures comes after all threads.
-                self.failed.store(1, Ordering::Relaxed);
-            }
+            Some((began, seen)) => member.timing.note(began, seen),
+            None => {}
+        }
+        self.note(member, failure);
+    }
+
+    /// A processor has run.
+    #[inline]
+    fn note(&self, member: &mut Member, failure: Option<Failure>) {
+        if failure.is_some() {
+            member.failure = failure;
+            // Ordering: Relaxed: as in `run`; who collects failures comes after all threads.
+            self.failed.store(1, Ordering::Relaxed);
         }
     }
 }
 
 /// Runs all of a processor: who unwinds from there leaves those that wait for it waiting.
 #[inline]
-fn caught(run: impl FnOnce() -> Result<bool, Box<QueryError>>) -> Result<bool, Failure> {
+fn caught(run: impl FnOnce() -> Result<(), Box<QueryError>>) -> Option<Failure> {
     match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(ran)) => Ok(ran),
-        Ok(Err(error)) => Err(Failure::Refused(*error)),
-        Err(panic) => Err(Failure::Panicked(Some(panic))),
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(Failure::Refused(*error)),
+        Err(panic) => Some(Failure::Panicked(Some(panic))),
     }
 }
 

@@ -10,14 +10,23 @@ use crate::processor::runner::{Failure, Runner};
 pub(super) struct Member {
     pub(super) name: Box<str>,
     pub(super) runner: Box<dyn Runner>,
-    /// It is passed by: switched off, not in this role, or nothing matches.
-    pub(super) idle: bool,
+    pub(super) mode: Mode,
     /// Its pieces of the ids in an ordered universe.
     pub(super) pieces: (u32, u32),
     /// Why its last run was broken off.
     pub(super) failure: Option<Failure>,
     /// How long it has taken, if that is measured.
     pub(super) timing: Timing,
+}
+
+/// Whether a processor runs in its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Runs,
+    /// If its conditions hold.
+    Asks,
+    /// It is passed by: switched off, not in this role, or nothing matches.
+    Idle,
 }
 
 /// How long a processor has taken, and what it has seen, as far as that was

@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::command::Stripes;
 use crate::processor::entry::Entry;
 use crate::processor::executor::{MemberCell, Scene};
+use crate::processor::member::Mode;
 use crate::processor::plan::Plan;
 use crate::processor::report::Progress;
 use crate::processor::runner::{Failure, panic_by_name};
@@ -187,7 +188,7 @@ impl Schedule {
         let (mut panicked, mut failed) = (None, false);
         for processor in segment.processors() {
             let member = self.crew[processor].get_mut();
-            if member.idle {
+            if member.mode == Mode::Idle {
                 continue;
             }
             let runner = &mut member.runner;

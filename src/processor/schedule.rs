@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use crate::fragment::panic::{Panicked, end_all, note, resume};
 use crate::processor::entry::{Entry, Started};
 use crate::processor::executor::MemberCell;
-use crate::processor::member::{Member, Timing};
+use crate::processor::member::{Member, Mode, Timing};
 use crate::processor::needs::Needs;
 use crate::processor::param::Plea;
 use crate::processor::plan::Plan;
@@ -74,7 +74,7 @@ impl Schedule {
         self.crew.push(MemberCell::new(Member {
             name: entry.name.as_str().into(),
             runner,
-            idle: false,
+            mode: Mode::Runs,
             pieces: (0, 0),
             failure: None,
             timing: Timing::default(),
@@ -365,10 +365,10 @@ impl Schedule {
         let Some(plan) = &mut self.plan else { return };
         for (at, (entry, member)) in self.entries.iter().zip(&mut self.crew).enumerate() {
             let position = plan.order.position_of(at);
-            member.get_mut().idle = !entry.runs(self.role, plan.conflicts.sees_any(position));
+            member.get_mut().mode = entry.mode(self.role, plan.conflicts.sees_any(position));
         }
         for segment in &mut plan.segments {
-            let idle = |&processor: &usize| self.crew[processor].get_mut().idle;
+            let idle = |&processor: &usize| self.crew[processor].get_mut().mode == Mode::Idle;
             segment.idle = segment.processors().filter(idle).count();
             segment.ran = segment.processors().count() - segment.idle;
         }

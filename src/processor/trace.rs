@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::processor::Schedule;
 use crate::processor::entry::Entry;
 use crate::processor::executor::MemberCell;
+use crate::processor::member::Mode;
 use crate::processor::segment::Segment;
 
 /// When what ran on which thread: from [`Schedule::take_trace`].
@@ -72,7 +73,7 @@ impl Trace {
         for processor in segment.processors() {
             let member = crew[processor].get_mut();
             let timing = member.timing;
-            if let (false, Some(began)) = (member.idle, timing.began) {
+            if let (true, Some(began)) = (member.mode != Mode::Idle, timing.began) {
                 let name = self.name(&entries[processor].name);
                 self.events.push(Event {
                     name,

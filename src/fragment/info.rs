@@ -257,12 +257,14 @@ impl FragmentInfo {
     }
 
     /// Whether bytes, as many as a value has, are one. The fragment is plain.
+    #[cfg(not(loom))]
     pub(crate) fn is_value(&self, bytes: &[u8]) -> bool {
         self.which_are_values()
             .is_none_or(|is_value| is_value(bytes))
     }
 
     /// What says which bytes are a value, if not all are. The fragment is plain.
+    #[cfg(not(loom))]
     pub(crate) fn which_are_values(&self) -> Option<IsValue> {
         self.extras.plain.get().copied().flatten()
     }

@@ -226,9 +226,9 @@ fn begun(folder: &Path, rows: &str) -> (Child, BufReader<ChildStderr>) {
 fn a_run_that_is_asked_to_end_keeps_what_it_has_measured() {
     let folder = folder("bench_asked_to_end");
     let (run, progress) = begun(&folder, "^(pair|larson|boundary|chunk_pair)$");
-    // As a terminal does, and as `timeout` and an ending system.
+    // As a terminal does.
     let sent = Command::new("kill")
-        .args(["-TERM", &run.id().to_string()])
+        .args(["-INT", &run.id().to_string()])
         .status();
     assert!(sent.unwrap().success());
     let told: Vec<String> = progress.lines().map(|line| line.unwrap()).collect();

@@ -12,8 +12,9 @@
 //! ```
 //!
 //! A byte order mark before the first line is passed by. Objects are numbered from 0 in order of
-//! creation; those still alive at the end are never destroyed. [`Trace`] holds a trace that has been read and found right: whoever has one need
-//! not check it again. [`replay`] turns it into calls of an allocator.
+//! creation; those still alive at the end are never destroyed. [`Trace`] holds a trace that has been
+//! read and found right: whoever has one need not check it again. [`replay`] turns it into calls of
+//! an allocator.
 
 mod error;
 mod event;

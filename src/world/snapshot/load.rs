@@ -24,8 +24,9 @@ impl World {
     /// them stay where they lay, are cut up. All values count as changed.
     ///
     /// The file is read through a mapping, and all of it is checked first. If somebody changes it meanwhile, values may
-    /// be what he writes (as far as that is a [value](crate::fragment::Plain::IS_VALUE)); if he makes it shorter, the system may end the program. (Who can not be sure reads the file, and
-    /// gives its bytes to [`from_snapshot`](Self::from_snapshot).) O(bytes).
+    /// be what he writes (as far as that is a [value](crate::fragment::Plain::IS_VALUE)); if he makes it shorter, the
+    /// system may end the program. (Who can not be sure reads the file, and gives its bytes to
+    /// [`from_snapshot`](Self::from_snapshot).) O(bytes).
     ///
     /// # Errors
     /// [`SnapshotError`], which says what is wrong, and where. There is no world then, and any other is

@@ -38,12 +38,12 @@ pub enum SnapshotError {
     /// The bytes do not begin as a snapshot does.
     #[error("this is no snapshot of a megachunk world")]
     Foreign,
-    /// The snapshot is of a version of the format that is not known here.
-    #[error("the snapshot has format {found}; formats up to {known} are known here")]
+    /// The snapshot is of another version of the format, older or newer.
+    #[error("the snapshot has format {found}; format {known} is known here")]
     Format {
         /// The snapshot's format.
         found: u32,
-        /// The newest that is known.
+        /// The one that is known.
         known: u32,
     },
     /// The snapshot is of a machine with the other order of bytes.

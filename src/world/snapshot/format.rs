@@ -30,8 +30,8 @@ use crate::world::snapshot::checksum::Checksum;
 
 /// How a snapshot begins.
 pub(super) const MAGIC: [u8; 8] = *b"MEGACHNK";
-/// The format that is written.
-pub(super) const FORMAT: u32 = 1;
+/// The format that is written, and read: the first that can have several worlds.
+pub(super) const FORMAT: u32 = 2;
 /// Written as this machine writes numbers.
 const BYTE_ORDER: u32 = 0x0102_0304;
 

@@ -240,6 +240,7 @@ impl Chunk {
         }
     }
 
+    #[cold]
     #[inline(never)]
     fn touch_more(&self, column: usize, version: u32) {
         // Ordering: as in `version`.

@@ -1,14 +1,14 @@
 //! Folded chunks: few rows, whose arrays lie close together.
 //!
 //! The arrays of a chunk lie kilobytes apart, and chunks 16 KiB. Of compositions with an entity or two, which most are
-//! where compositions are many, a walk would touch a page of memory for each column; and the pages in which those
-//! columns begin, four apart, would share a quarter of the sets of the processor's table of addresses. So the first
-//! chunk of a group begins folded: each array begins at an eighth of its distance, and all of it lies in half a page,
-//! which half of which page the chunk's number chooses. When the rows are filled it unfolds, where it is: rows and
-//! places stay what they are.
+//! where compositions are many, a walk would touch a page of memory for each column; and those pages, four apart, would
+//! share few sets of the processor's table of addresses. So the first chunk of a group begins folded: each array begins
+//! at an eighth of its distance, and all of it lies in one page, in half of it. Which page of the chunk's four, and at
+//! which line, its number chooses as by lot. When the rows are filled it unfolds, where it is: rows and places stay what
+//! they are.
 //!
-//! (That the table's sets are the reason is inferred: lines 16 KiB apart are twice as dear as lines 4 KiB apart, whatever
-//! their sets of the caches, from some 500 on; of a program of bare pointers that was not kept.)
+//! As by lot, because processors choose the set by different bits, and some by the exclusive or of two groups of them: where
+//! the page was the number's own bits 5 and 6, these cancelled out there, and of 1,000 chunks 512 were in the table.
 //!
 //! Must hold: a folded chunk has room. So it is open, but while a flush has taken it out of its group's list.
 
@@ -27,11 +27,14 @@ use crate::memory::LINE;
 /// Arrays of a folded chunk begin at their offset divided by 2 to the power of this.
 const SHIFT: u32 = 3;
 const PAGE: usize = 4_096;
-/// Two folded chunks and two lines more are a page.
+const PAGES: usize = CHUNK_BYTES / PAGE;
+/// Of a folded chunk: half a page but for a line.
 const BYTES: usize = PAGE / 2 - LINE;
-/// Lines that a folded chunk may begin behind its half of a page.
-const STEPS: usize = (PAGE - 2 * BYTES) / LINE + 1;
-const _: () = assert!(4 * PAGE == CHUNK_BYTES && STAGGER < CHUNK_BYTES);
+/// Lines of a page in which a folded chunk may begin.
+const STEPS: usize = (PAGE - BYTES) / LINE + 1;
+/// 2^32 divided by the golden ratio: the highest bits of its multiples are spread evenly, and so are those of every nth.
+const SCATTER: u32 = 0x9E37_79B1;
+const _: () = assert!(STAGGER < CHUNK_BYTES);
 /// With room for fewer rows than these, folding is not worth while.
 const FEWEST: u32 = 4;
 
@@ -42,17 +45,10 @@ pub(crate) const fn folded(offset: u32) -> u32 {
 }
 
 /// Where a folded chunk begins in its memory.
-///
-/// Chunks are mostly numbered as they are created, and walked so. Neighbours begin at different lines of a page; of 128
-/// in a row as many begin in each of a chunk's pages, and so in each set of the table of addresses.
 fn start(run: Run) -> usize {
-    let number = run.first() as usize;
-    let (page, half, step) = (
-        number / 32 % 4,
-        number / 4 % 2,
-        (number + number / 8) % STEPS,
-    );
-    page * PAGE + half * BYTES + step * LINE
+    let hash = run.first().wrapping_mul(SCATTER) >> 16;
+    let place = hash as usize * (PAGES * STEPS) >> 16;
+    place / STEPS * PAGE + place % STEPS * LINE
 }
 
 /// The first byte of a folded chunk.
@@ -351,16 +347,55 @@ mod tests {
     }
 
     #[test]
-    fn folded_chunks_are_spread_over_pages_and_lines() {
-        let run = Run::single;
-        let mut pages = [0; 4];
-        for number in 0..128 {
-            let (here, next) = (start(run(number)), start(run(number + 1)));
+    fn folded_chunks_lie_in_one_page_and_begin_at_many_lines() {
+        let mut lines = [0; PAGE / LINE];
+        let mut pages = [0; PAGES];
+        for number in 0..1_000 {
+            let here = start(Run::single(number));
             assert!(here + BYTES <= CHUNK_BYTES && here.is_multiple_of(LINE));
             assert_eq!(here / PAGE, (here + BYTES - 1) / PAGE, "in one page");
-            assert_ne!(here % PAGE, next % PAGE, "neighbours at one line");
+            lines[here % PAGE / LINE] += 1;
             pages[here / PAGE] += 1;
         }
-        assert_eq!(pages, [32; 4]);
+        assert!(
+            lines[..STEPS].iter().all(|count| (25..35).contains(count)),
+            "{lines:?}"
+        );
+        assert!(
+            pages.iter().all(|count| (245..255).contains(count)),
+            "{pages:?}"
+        );
+    }
+
+    /// Of tables of addresses: sets, and what chooses one.
+    #[test]
+    fn nearly_all_of_1000_folded_chunks_fit_a_table_of_2048_addresses_however_its_sets_are_chosen()
+    {
+        type SetOf = fn(usize) -> usize;
+        let tables: [(usize, SetOf); 5] = [
+            (128, |page| page % 128),
+            (128, |page| (page ^ page >> 7) % 128),
+            (256, |page| page % 256),
+            (256, |page| (page ^ page >> 8) % 256),
+            (512, |page| (page ^ page >> 9) % 512),
+        ];
+        for (sets, set_of) in tables {
+            for stride in [1, 2, 3] {
+                let mut held = vec![0; sets];
+                for number in 0..1_000 {
+                    let run = Run::single(number * stride);
+                    let page = run.first() as usize * PAGES + start(run) / PAGE;
+                    held[set_of(page)] += 1;
+                }
+                let over: usize = held
+                    .iter()
+                    .map(|&held: &usize| held.saturating_sub(2_048 / sets))
+                    .sum();
+                assert!(
+                    over < 1_000 / 16,
+                    "{sets} sets, of {stride} chunks one: {over} have no place"
+                );
+            }
+        }
     }
 }

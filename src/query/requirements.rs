@@ -151,7 +151,7 @@ impl Requirements {
         &self.reads
     }
 
-    /// The fragments that are asked whether they have changed: with these conflicts who writes the same.
+    /// The fragments that are asked whether they have changed: with these conflicts who writes or switches the same.
     #[must_use]
     pub fn watched(&self) -> &FragmentSet {
         &self.watched
@@ -180,8 +180,8 @@ impl Requirements {
         self.all.intersects(&other.none) || other.all.intersects(&self.none)
     }
 
-    /// The fragments that are switched off and on: with these conflicts who asks for the same to be there, or
-    /// excludes it.
+    /// The fragments that are switched off and on: with these conflicts who asks for the same to be there,
+    /// excludes it, or asks whether it has changed.
     #[must_use]
     pub fn switches(&self) -> &FragmentSet {
         &self.switches
@@ -208,6 +208,13 @@ impl Requirements {
         let single = [&self.all, &self.none, &self.optional];
         let sets = single.into_iter().chain(&self.any);
         sets.flat_map(FragmentSet::iter).collect()
+    }
+
+    /// The fragments whose switches matter: what is looked at, and what is watched, for a switch is a change.
+    pub(crate) fn heeds_switches_of(&self) -> FragmentSet {
+        let mut ids = self.looked_at();
+        ids.extend(self.watched.iter());
+        ids
     }
 
     /// Whether they make sense.

@@ -4,7 +4,7 @@
 //! * a fragment or chunk fragment, in an archetype that has it and that queries of both see. To ask whether it has
 //!   changed is to read it. Shared fragments are only read;
 //! * the switch of a fragment, in such an archetype where it can be switched off: all that ask for the fragment in
-//!   any way read it;
+//!   any way, or whether it has changed, read it;
 //! * a resource, always.
 //!
 //! Must hold: between any two of one segment that conflict there is a way along these edges and the order's own,
@@ -226,13 +226,13 @@ fn touches(
 ) -> Box<[Touch]> {
     let reads = requirements.reads().iter();
     let read = reads.chain(requirements.watched().iter());
-    let looked_at = requirements.looked_at();
+    let heeded = requirements.heeds_switches_of();
     let touch = |switch, write| move |id| Touch { id, switch, write };
     let values = (requirements.writes().iter().map(touch(false, true))).chain(
         read.filter(|&id| written.contains(id))
             .map(touch(false, false)),
     );
-    let looks = looked_at.iter().filter(|&id| switched.contains(id));
+    let looks = heeded.iter().filter(|&id| switched.contains(id));
     let switches = (requirements.switches().iter().map(touch(true, true)))
         .chain(looks.map(touch(true, false)));
     values.chain(switches).collect()

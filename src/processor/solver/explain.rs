@@ -60,7 +60,7 @@ impl Touched {
         }
         self.switches.extend(query.switches().iter());
         self.looks.extend(query.switches().iter());
-        self.looks.extend(query.looked_at().iter());
+        self.looks.extend(query.heeds_switches_of().iter());
         self
     }
 }

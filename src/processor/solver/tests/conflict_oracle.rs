@@ -31,6 +31,8 @@ enum Use {
     Write,
     With,
     Watch,
+    /// Or that entities moved: it need not be there.
+    WatchOrMoved,
     MayRead,
     MayWrite,
     Without,
@@ -38,11 +40,12 @@ enum Use {
     Switch,
 }
 
-const USES: [Use; 9] = [
+const USES: [Use; 10] = [
     Use::Read,
     Use::Write,
     Use::With,
     Use::Watch,
+    Use::WatchOrMoved,
     Use::MayRead,
     Use::MayWrite,
     Use::Without,
@@ -103,6 +106,7 @@ fn requirements(uses: &[(u16, Use)]) -> Requirements {
             Use::Write => requirements.all(id, Access::Write),
             Use::With => requirements.all(id, Access::None),
             Use::Watch => requirements.watch(id),
+            Use::WatchOrMoved => requirements.watch_one_of([id].into_iter().collect(), false),
             Use::MayRead => requirements.optional(id, Access::Read),
             Use::MayWrite => requirements.optional(id, Access::Write),
             Use::Without => requirements.none(id),
@@ -237,6 +241,7 @@ fn meets(one: &[Use], other: &[Use], switchable: bool) -> bool {
             Use::Read,
             Use::Write,
             Use::Watch,
+            Use::WatchOrMoved,
             Use::MayRead,
             Use::MayWrite,
         ];

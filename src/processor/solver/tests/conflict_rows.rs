@@ -1,11 +1,12 @@
 //! Conflicts: one test for each thing that is one, or is none.
 
 use super::{NodeExt, node, solve};
+use crate::entity::Entity;
 use crate::fragment::{Bundle, Fragment, PerChunk, Shared};
 use crate::processor::needs::Needs;
 use crate::processor::solver::{Conflicts, Node, why};
 use crate::query::{
-    Changed, Enabled, Has, Moved, Query, QueryData, QueryFilter, QueryResources, With, Without,
+    Changed, Enabled, Has, Moved, Or, Query, QueryData, QueryFilter, QueryResources, With, Without,
 };
 use crate::world::World;
 
@@ -117,8 +118,8 @@ fn an_optional_fragment_conflicts_where_it_is_there() {
 fn to_ask_for_changes_is_to_read() {
     let world = world();
     let write = needs::<&mut u32, ()>(&world);
-    let changed = needs::<crate::entity::Entity, Changed<u32>>(&world);
-    let moved = needs::<crate::entity::Entity, (With<u32>, Moved)>(&world);
+    let changed = needs::<Entity, Changed<u32>>(&world);
+    let moved = needs::<Entity, (With<u32>, Moved)>(&world);
     let all = [write, changed.clone(), changed, moved];
     let what = "u32 (first in archetype 0)";
     assert_eq!(
@@ -162,6 +163,27 @@ fn who_switches_conflicts_with_who_looks_where_it_can_be_switched() {
     let what = format!("the switch of {}", core::any::type_name::<Awake>());
     let pairs = ["AB", "AC"].map(|pair| format!("{pair}: {what} (first in archetype 1)"));
     assert_eq!(conflicts(&world, &all), pairs);
+}
+
+#[test]
+fn who_switches_conflicts_with_who_sees_what_has_changed_or_moved() {
+    let mut world = World::new();
+    register::<Awake>(&world);
+    world.create((Position::NEW, 1_u64, Awake)).unwrap();
+    let all = [
+        needs::<Enabled<Awake>, ()>(&world),
+        needs::<Entity, Or<(Changed<Awake>, Moved)>>(&world),
+        needs::<Entity, Or<(Changed<u64>, Moved)>>(&world),
+    ];
+    let what = format!("the switch of {}", core::any::type_name::<Awake>());
+    let what = format!("{what} (first in archetype 0)");
+    assert_eq!(conflicts(&world, &all), [format!("AB: {what}")]);
+    let told: Vec<String> = why(&all[0], &all[1], &world)
+        .into_iter()
+        .map(|reason| reason.describe(world.registry()))
+        .collect();
+    assert_eq!(told, [what]);
+    assert!(why(&all[0], &all[2], &world).is_empty());
 }
 
 #[test]

@@ -18,8 +18,6 @@ pub(super) struct Plan {
     pub(super) segments: Vec<Segment>,
     /// Where each phase's segments begin, and the end of all.
     phases: [usize; Phase::ALL.len() + 1],
-    /// Some of them get signals.
-    pub(super) hears: bool,
     pub(super) aliases: Aliases,
     /// The world's identity and its archetypes that were looked at.
     seen: (u64, usize),
@@ -90,7 +88,6 @@ impl Plan {
         let mut plan = Self {
             order,
             conflicts,
-            hears: segments.iter().any(|segment| segment.hears),
             aliases: Aliases::new(entries),
             seen: (0, 0),
             segments,

@@ -13,6 +13,7 @@ use crate::processor::report::Progress;
 use crate::processor::runner::{Failure, panic_by_name};
 use crate::processor::segment::Segment;
 use crate::processor::{Execution, Phase, Schedule, ScheduleError, ScheduleReport, span};
+use crate::signal;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::world::World;
 
@@ -74,7 +75,8 @@ impl Schedule {
         // Commands and signals come by the ranks of those who left them, which mean nothing in another run: what
         // is left from before comes first.
         flush(world, progress);
-        if self.plan.as_ref().is_some_and(|plan| plan.hears) {
+        // Whether anybody hears them here or not: a host's readers do, and what is not collected piles up.
+        if !signal::is_collected(world) {
             world.collect_signals();
         }
         Ok(())

@@ -55,7 +55,10 @@ pub(super) fn collect(world: &mut World) -> Panicked {
     let post = Arc::clone(Post::of(world));
     let mut board = core::mem::take(board(world));
     let mut panicked = None;
+    let senders = post.senders.count();
     let mut bags = post.bags.take_all();
+    // Asked after they were taken: one that came meanwhile is missing.
+    let all = bags.len() == post.bags.len();
     bags.retain(|bag| !bag.segments.is_empty());
     // After the bags: a signal was known before it was sent.
     board.add_logs(&post);
@@ -66,9 +69,18 @@ pub(super) fn collect(world: &mut World) -> Panicked {
     // Ordering: Relaxed: time moves under `&mut` of the world.
     let now = post.now.load(Ordering::Relaxed);
     board.sort_in(world, &mut bags, now, &mut panicked);
+    // Nothing is left in them.
+    post.senders.settle(all.then_some(senders));
     board.ring(world, now, &mut panicked);
     *self::board(world) = board;
     panicked
+}
+
+/// Whether nothing was sent that was not collected. Wait-free.
+#[inline]
+pub(crate) fn is_collected(world: &World) -> bool {
+    let post = world.attached.get::<Arc<Post>>();
+    post.is_none_or(|post| post.senders.is_settled())
 }
 
 /// The world's board.

@@ -7,6 +7,7 @@ use crate::signal::Signals;
 use crate::signal::kind::Kind;
 use crate::signal::mailbag::Mailbag;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::openings::Openings;
 use crate::sync::pool::{Lent, Pool};
 use crate::sync::roster::Roster;
 use crate::world::check::{Found, Held};
@@ -19,7 +20,7 @@ pub(super) struct Post {
     pub(super) kinds: Roster<Kind>,
     pub(super) bags: Pool<Mailbag>,
     /// Senders that have been opened.
-    senders: AtomicU64,
+    pub(super) senders: Openings,
     /// The world's time, in nanoseconds.
     pub(super) now: AtomicU64,
     /// The world has ended.
@@ -34,7 +35,7 @@ impl Post {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             kinds: Roster::new(),
             bags: Pool::new(),
-            senders: AtomicU64::new(0),
+            senders: Openings::new(),
             now: AtomicU64::new(0),
             ended: AtomicU32::new(0),
         }
@@ -47,10 +48,10 @@ impl Post {
 
     /// Opens a sender of a rank, with a sort key. Lock-free.
     pub(super) fn open(&self, rank: u32, key: u64) -> Signals<'_> {
-        // Ordering: Relaxed: only uniqueness, and the order of one thread's senders, matter.
-        let number = self.senders.fetch_add(1, Ordering::Relaxed);
         let bag = self.bags.take();
         let mut bag = bag.unwrap_or_else(|| self.bags.lend(Mailbag::default()));
+        // Not before: who counts this sender is to miss its bag.
+        let number = self.senders.open();
         bag.open();
         Signals::new(self, bag, Precedence { rank, key, number })
     }

@@ -16,8 +16,11 @@ use crate::world::World;
 
 /// Sends signals, on any thread, while the world is read, queried or changed by others.
 ///
-/// What is sent arrives when a [reader](crate::signal::SignalReader) runs next, in this order: senders by sort
-/// key, those with the same key by when they were opened, the signals of one sender as they were sent. Dropped,
+/// What is sent arrives when a [reader](crate::signal::SignalReader) runs next, in this order: senders by the place
+/// of their processor in its schedule, those outside of processors last; of one processor by sort key, those with the
+/// same key by when they were opened; the signals of one sender as they were sent. But what was sent before a
+/// [run of a schedule](crate::processor::Schedule::run) comes before what is sent in it, and all that was
+/// [collected](World::collect_signals) or [waited for](World::advance_time) before what is sent later. Dropped,
 /// the sender hands its signals over; one that is still open keeps them, and those which earlier senders left in
 /// the same memory. So where readers run beside senders, the order is kept within each sender, and a later one's
 /// signals can come a run before an earlier one's.

@@ -493,6 +493,76 @@ fn signals_of_one_frame_come_before_those_of_the_next() {
 }
 
 #[test]
+fn signals_come_in_the_order_of_runs_though_no_processor_hears_them() {
+    let mut world = world();
+    let ping = world.signal::<u32>("ping").expect("it is new");
+    let ant = world.create((A(0),)).expect("there is room");
+    let mut reader = SignalReader::<Entity>::new(&world).expect("it is well formed");
+    reader.subscribe(&mut world, ping).expect("it is new");
+    let sends = |name: &str, base: u32| {
+        let mut frame = 0;
+        processor(name, move |mut signals: Signals| {
+            frame += 1;
+            signals.send(ping, ant, base + frame);
+        })
+    };
+    let mut schedule = Schedule::new();
+    schedule.add(sends("first", 10));
+    schedule.add(sends("second", 20).after("first"));
+    world.signals().send(ping, ant, 1);
+    for _ in 0..2 {
+        schedule.run(&mut world).expect("it runs");
+    }
+    world.signals().send(ping, ant, 2);
+    let mut got: Vec<u32> = Vec::new();
+    let _ = reader.deliver(&mut world, |_, received| got.extend(received.of(ping)));
+    assert_eq!(got, [1, 11, 21, 12, 22, 2]);
+}
+
+#[test]
+fn signals_that_nobody_has_asked_for_end_with_the_next_run() {
+    let mut world = world();
+    let payload = Arc::new(());
+    let ping = world.signal::<Arc<()>>("ping").expect("it is new");
+    let ant = world.create((A(0),)).expect("there is room");
+    let mut schedule = Schedule::new();
+    let sent = Arc::clone(&payload);
+    schedule.add(processor("ping", move |mut signals: Signals| {
+        signals.send(ping, ant, Arc::clone(&sent));
+    }));
+    for _ in 0..100 {
+        schedule.run(&mut world).expect("it runs");
+    }
+    assert_eq!(
+        Arc::strong_count(&payload),
+        3,
+        "the processor's, and one signal's"
+    );
+}
+
+#[test]
+fn signals_of_a_sender_that_stays_open_over_runs_arrive_all_the_same() {
+    let mut world = world();
+    let ping = world.signal::<u32>("ping").expect("it is new");
+    let ant = world.create((A(0),)).expect("there is room");
+    let mut reader = SignalReader::<Entity>::new(&world).expect("it is well formed");
+    reader.subscribe(&mut world, ping).expect("it is new");
+    let senders = world.parallel_signals();
+    let mut schedule = Schedule::new();
+    schedule.add(processor("nothing", || {}));
+    let mut sender = senders.open();
+    sender.send(ping, ant, 1);
+    for _ in 0..2 {
+        schedule.run(&mut world).expect("it runs");
+    }
+    drop(sender);
+    schedule.run(&mut world).expect("it runs");
+    let mut got: Vec<u32> = Vec::new();
+    let _ = reader.deliver(&mut world, |_, received| got.extend(received.of(ping)));
+    assert_eq!(got, [1]);
+}
+
+#[test]
 fn worlds_in_one_ordered_universe_get_the_same_ids_for_any_number_of_threads() {
     let run = |threads: usize| {
         let universe = Arc::new(megachunk::world::Universe::ordered());

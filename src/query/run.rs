@@ -218,9 +218,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         }
     }
 
-    /// Sees only entities whose shared value equals `value`.
+    /// Sees only entities whose shared value, const or not, equals `value`.
     pub fn shared<T: crate::fragment::SharedFragment>(self, value: &'q T) -> Self {
-        self.filter_chunks(move |chunk| chunk.shared::<T>() == Some(value))
+        self.filter_chunks(move |chunk| chunk.shares(value))
     }
 
     /// Looks for changes since this version, instead of since the last run.

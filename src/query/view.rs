@@ -2,7 +2,7 @@
 
 use crate::archetype::{Archetype, Chunk};
 use crate::entity::Entity;
-use crate::fragment::{Fragment, FragmentInfo, PerChunk, Shared, SharedFragment};
+use crate::fragment::{ConstShared, Fragment, FragmentInfo, PerChunk, Shared, SharedFragment};
 use crate::world::World;
 
 /// A chunk: its entities, shared values, chunk fragments and versions.
@@ -59,7 +59,23 @@ impl<'w> ChunkView<'w> {
     /// The shared value of its entities.
     #[must_use]
     pub fn shared<T: SharedFragment>(&self) -> Option<&'w T> {
-        let id = self.world.registry().of_role::<Shared<T>>()?.id();
+        self.shared_in_role::<Shared<T>, T>()
+    }
+
+    /// The const shared value of its entities.
+    #[must_use]
+    pub fn const_shared<T: SharedFragment>(&self) -> Option<&'w T> {
+        self.shared_in_role::<ConstShared<T>, T>()
+    }
+
+    /// Whether its entities have this shared value, const or not.
+    pub(crate) fn shares<T: SharedFragment>(&self, value: &T) -> bool {
+        self.shared() == Some(value) || self.const_shared() == Some(value)
+    }
+
+    /// `R` is a role of `T`.
+    fn shared_in_role<R: 'static, T: SharedFragment>(&self) -> Option<&'w T> {
+        let id = self.world.registry().of_role::<R>()?.id();
         let at = self.archetype.shared_at(id)?;
         Some(self.shared_value(at))
     }

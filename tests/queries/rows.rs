@@ -206,6 +206,41 @@ fn the_chunk_filter_decides_per_chunk_before_entities_are_bound() {
 }
 
 #[test]
+fn the_filter_of_a_shared_value_sees_const_ones_too() {
+    let mut world = World::new();
+    let loose = world.create((1_u8,).shared(7_u32)).unwrap();
+    let fixed = world.create((2_u8,).const_shared(7_u32)).unwrap();
+    let both = (3_u8,).shared(8_u32).const_shared(7_u32);
+    let both = world.create(both).unwrap();
+    world.create((4_u8,).const_shared(9_u32)).unwrap();
+    let mut query = Query::<Entity, With<u8>>::new(&world).unwrap();
+    let mut with =
+        |value: u32| -> Vec<Entity> { query.on(&mut world).shared(&value).iter().collect() };
+    assert_eq!(with(7), [loose, fixed, both]);
+    assert_eq!(with(8), [both]);
+    assert_eq!(with(10), []);
+    let mut values = Vec::new();
+    let mut query = Query::<Entity>::new(&world).unwrap();
+    query.on(&mut world).for_each_chunk(|chunk, _| {
+        values.push((
+            chunk.shared::<u32>().copied(),
+            chunk.const_shared::<u32>().copied(),
+        ));
+    });
+    values.sort_unstable();
+    assert_eq!(
+        values,
+        [
+            (None, Some(7)),
+            (None, Some(9)),
+            (Some(7), None),
+            (Some(8), Some(7))
+        ]
+    );
+    assert_eq!(query.change(&mut world).shared(&7_u32).destroy(), 3);
+}
+
+#[test]
 fn shared_value_change_and_order_filters() {
     let mut world = World::new();
     let ants: Vec<_> = (0..10_u32)

@@ -96,9 +96,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         self
     }
 
-    /// Only entities whose shared value equals `value`.
+    /// Only entities whose shared value, const or not, equals `value`.
     pub fn shared<T: SharedFragment>(self, value: &'q T) -> Self {
-        self.filter_chunks(move |chunk| chunk.shared::<T>() == Some(value))
+        self.filter_chunks(move |chunk| chunk.shares(value))
     }
 
     /// Looks for changes since this version, instead of since the query's last run.

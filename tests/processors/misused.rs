@@ -199,6 +199,24 @@ fn who_panics_when_it_stops_is_stopped_as_the_others_are() {
 }
 
 #[test]
+fn what_a_simulation_consists_of_can_be_had_though_a_processor_panics_when_it_stops() {
+    let mut world = world();
+    world.create((A(1),)).expect("there is room");
+    let mut schedule = Schedule::new();
+    let brittle = processor("brittle", || {}).on_stop(|_| panic!("too late"));
+    schedule.add(brittle);
+    let mut simulation = Simulation::new(world, schedule);
+    simulation.advance(Duration::ZERO).expect("it runs");
+    let stopped = catch_unwind(AssertUnwindSafe(|| {
+        let (world, schedule) = simulation.parts_mut();
+        schedule.stop(world)
+    }));
+    assert!(stopped.is_err());
+    let (world, schedule) = simulation.into_parts();
+    assert_eq!((world.count(), schedule.len()), (1, 1));
+}
+
+#[test]
 fn an_observer_whose_hook_panics_when_it_starts_is_let_go_all_the_same() {
     for out in [false, true] {
         let mut world = world();

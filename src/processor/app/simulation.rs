@@ -186,6 +186,11 @@ impl Simulation {
 
     /// Stops the processors, and takes both apart. (Processors that were started in another world, which was
     /// taken out through [`world_mut`](Self::world_mut), go on there.)
+    ///
+    /// # Panics
+    /// If the stop of a processor panics: all are stopped, and the world is dropped with its processors. Who wants to keep
+    /// them lets [`Schedule::stop`] panic first, on what [`parts_mut`](Self::parts_mut) lends; nothing is left to be
+    /// stopped here then.
     #[must_use]
     pub fn into_parts(mut self) -> (World, Schedule) {
         // The only error there is: it is not the world that they were started in.

@@ -13,7 +13,7 @@ use std::time::Duration;
 use megachunk::observer::Observed;
 use megachunk::prelude::*;
 use megachunk::processor::Execution;
-use megachunk::processor::translator::{Hosts, from_host, to_host};
+use megachunk::processor::translator::{HostOf, Hosts, from_host, to_host};
 
 struct A(u32);
 struct B;
@@ -409,6 +409,47 @@ fn the_first_change_of_hosts_is_copied_whatever_others_were_there_before() {
         }
         assert_eq!(Hosts::<Sprite>::uninstall(&mut world).len(), 1);
     }
+}
+
+#[test]
+fn an_object_that_takes_anothers_place_is_copied_to_if_the_filter_asks_for_that() {
+    type Filter = Or<(Changed<A>, Changed<HostOf<u32>>)>;
+    let mut world = world();
+    Hosts::<u32>::install(&mut world).expect("there is room");
+    let ant = world.create((A(1),)).expect("there is room");
+    let mut schedule = Schedule::new();
+    schedule.add(to_host::<u32, &A, Filter>("show", |object, a| {
+        *object = a.0;
+    }));
+    for _ in 0..2 {
+        let slot = Hosts::attach(&mut world, ant, 0_u32).expect("it lives");
+        schedule.run(&mut world).expect("it runs");
+        let hosts = world.resources().get::<Hosts<u32>>();
+        assert_eq!(hosts.and_then(|hosts| hosts.get(slot).copied()), Some(1));
+    }
+}
+
+#[test]
+fn what_changes_while_hosts_are_out_is_copied_when_they_are_back() {
+    let mut world = world();
+    Hosts::<u32>::install(&mut world).expect("there is room");
+    let ant = world.create((A(1),)).expect("there is room");
+    let slot = Hosts::attach(&mut world, ant, 0_u32).expect("it lives");
+    let mut schedule = Schedule::new();
+    schedule.add(to_host::<u32, &A, Changed<A>>("show", |object, a| {
+        *object = a.0
+    }));
+    schedule.run(&mut world).expect("it runs");
+    world.get_mut::<A>(ant).expect("it lives").0 = 2;
+    let hosts = world.resources_mut().remove::<Hosts<u32>>();
+    let report = schedule.run(&mut world).expect("it runs");
+    assert_eq!((report.ran, report.idle), (0, 1));
+    world
+        .resources_mut()
+        .insert(hosts.expect("they were installed"));
+    schedule.run(&mut world).expect("it runs");
+    let hosts = world.resources().get::<Hosts<u32>>();
+    assert_eq!(hosts.and_then(|hosts| hosts.get(slot).copied()), Some(2));
 }
 
 #[test]

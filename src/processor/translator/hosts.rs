@@ -42,7 +42,7 @@ impl<H> fmt::Debug for HostOf<H> {
 ///
 /// ```
 /// use megachunk::prelude::*;
-/// use megachunk::processor::translator::{Hosts, from_host, to_host};
+/// use megachunk::processor::translator::{HostOf, Hosts, from_host, to_host};
 ///
 /// #[derive(Clone, Copy)]
 /// struct Position(f32);
@@ -56,7 +56,9 @@ impl<H> fmt::Debug for HostOf<H> {
 /// let slot = Hosts::attach(&mut world, ant, Sprite { x: 0.0 })?;
 ///
 /// let mut schedule = Schedule::new();
-/// schedule.add(to_host::<Sprite, &Position, Changed<Position>>("show", |sprite, position| sprite.x = position.0));
+/// // Where an entity moved, or got another sprite.
+/// type Stale = Or<(Changed<Position>, Changed<HostOf<Sprite>>)>;
+/// schedule.add(to_host::<Sprite, &Position, Stale>("show", |sprite, position| sprite.x = position.0));
 /// schedule.add(from_host::<Sprite, &mut Position, ()>("drag", |sprite, position| position.0 = sprite.x));
 /// schedule.run(&mut world)?;
 /// let sprites = world.resources_mut().get_mut::<Hosts<Sprite>>().unwrap();
@@ -197,6 +199,8 @@ impl<H: Send + Sync + 'static> Hosts<H> {
 
     /// Gives an object to an entity, which stands for it from now on. Its slot. An object that the entity had before
     /// is an [orphan](Self::take_orphans) now. O(1), and the move of the entity.
+    ///
+    /// That is a change of the entity's [`HostOf`], and of nothing else: see [`to_host`](super::to_host).
     ///
     /// # Errors
     /// The handle is refused; memory is used up. The object is dropped.

@@ -3,7 +3,7 @@
 //! | translator | phase and group | copies |
 //! |---|---|---|
 //! | [`from_host`] | `PrePhysics`, [`SYNC_WORLD_TO_MASS`] | the objects that the host has changed |
-//! | [`to_host`] | `PostPhysics`, [`UPDATE_WORLD_FROM_MASS`] | chunks that its filter lets through: with [`Changed<T>`](crate::query::Changed) those whose `T` was written |
+//! | [`to_host`] | `PostPhysics`, [`UPDATE_WORLD_FROM_MASS`] | chunks that its filter lets through: with [`Changed<T>`](crate::query::Changed) those whose `T` was written, with `Changed<HostOf<H>>` those where an object came |
 //!
 //! One object can have several of both. What one way has written, the other way may copy back once, with the same
 //! value.
@@ -26,7 +26,12 @@ pub const SYNC_WORLD_TO_MASS: &str = "SyncWorldToMass";
 pub const UPDATE_WORLD_FROM_MASS: &str = "UpdateWorldFromMass";
 
 /// A processor that copies from fragments to objects, in the group [`UPDATE_WORLD_FROM_MASS`]: of entities with a
-/// [`HostOf<H>`] that match. Nothing is done as long as there is no [`Hosts<H>`].
+/// [`HostOf<H>`] that match. It is passed by, as by a [condition](ProcessorBuilder::run_if), while there is no
+/// [`Hosts<H>`].
+///
+/// An object is copied to when `F` lets its entity's chunk through, also the first time. To give an entity an
+/// [object](Hosts::attach) is a change of its [`HostOf<H>`] alone: of a filter for changes that is to be a part,
+/// `Or<(Changed<T>, Changed<HostOf<H>>)>`. Else one that takes another's place stays as it is until `T` is written.
 #[track_caller]
 pub fn to_host<H, D, F>(
     name: impl Into<String>,
@@ -41,11 +46,11 @@ where
         copy,
         of: PhantomData,
     };
-    ProcessorBuilder::of(name, translator)
+    ProcessorBuilder::of(name, translator).run_if(has_hosts::<H>)
 }
 
 /// A processor that copies from the objects that the host has changed to fragments, in the group
-/// [`SYNC_WORLD_TO_MASS`]: of those entities that match.
+/// [`SYNC_WORLD_TO_MASS`]: of those entities that match. It is passed by while there is no [`Hosts<H>`].
 #[track_caller]
 pub fn from_host<H, D, F>(
     name: impl Into<String>,
@@ -61,7 +66,12 @@ where
         seen: HostChange::default(),
         of: PhantomData,
     };
-    ProcessorBuilder::of(name, translator)
+    ProcessorBuilder::of(name, translator).run_if(has_hosts::<H>)
+}
+
+/// A condition, and not asked in the run: a run counts, and what has changed since would be lost.
+fn has_hosts<H: Send + Sync + 'static>(hosts: Option<&Hosts<H>>) -> bool {
+    hosts.is_some()
 }
 
 /// What a translator copies between.
@@ -81,7 +91,7 @@ where
 {
     type Params = (
         QueryRun<'static, (Entity, &'static HostOf<H>, D), F>,
-        Option<&'static mut Hosts<H>>,
+        &'static mut Hosts<H>,
     );
 
     fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
@@ -91,7 +101,6 @@ where
     }
 
     fn execute(&mut self, (mut entities, hosts): <Self::Params as Param>::Item<'_>) {
-        let Some(hosts) = hosts else { return };
         entities.for_each(|(entity, host, item)| {
             if let Some(object) = hosts.translated(entity, host.slot()) {
                 (self.copy)(object, item);
@@ -114,14 +123,13 @@ where
     F: QueryFilter + 'static,
     C: FnMut(&H, D::Item<'_>) + Send + 'static,
 {
-    type Params = (QueryLookup<'static, D, F>, Option<&'static Hosts<H>>);
+    type Params = (QueryLookup<'static, D, F>, &'static Hosts<H>);
 
     fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
         processor.phase(Phase::PrePhysics).group(SYNC_WORLD_TO_MASS)
     }
 
     fn execute(&mut self, (mut entities, hosts): <Self::Params as Param>::Item<'_>) {
-        let Some(hosts) = hosts else { return };
         for (entity, object) in hosts.changed_since(self.seen) {
             if let Ok(item) = entities.get_mut(entity) {
                 (self.copy)(object, item);

@@ -31,6 +31,8 @@ pub(super) struct Entry {
     pub(super) run_if_any_match: bool,
     /// It has conditions.
     pub(super) conditional: bool,
+    /// A run comes to it. Not so an observer: it is called when something happens.
+    pub(super) has_turns: bool,
     pub(super) main_thread: bool,
     pub(super) exclusive: bool,
     pub(super) subscriptions: Subscriptions,
@@ -57,6 +59,7 @@ impl Entry {
             enabled: builder.enabled,
             run_if_any_match: builder.run_if_any_match,
             conditional: !builder.conditions.is_empty(),
+            has_turns: builder.runner.has_turns(),
             main_thread: builder.main_thread,
             exclusive: builder.exclusive,
             subscriptions: builder.subscriptions,
@@ -82,7 +85,8 @@ impl Entry {
     /// wait for.
     pub(super) fn mode(&self, role: Roles, sees_any: bool) -> Mode {
         let has_queries = || matches!(&self.needs, Some(needs) if !needs.queries.is_empty());
-        let runs = self.is_on(role) && (sees_any || !self.run_if_any_match || !has_queries());
+        let on = self.has_turns && self.is_on(role);
+        let runs = on && (sees_any || !self.run_if_any_match || !has_queries());
         match runs {
             true if self.conditional => Mode::Asks,
             true => Mode::Runs,

@@ -25,7 +25,7 @@ pub(super) enum Mode {
     Runs,
     /// If its conditions hold.
     Asks,
-    /// It is passed by: switched off, not in this role, or nothing matches.
+    /// It is passed by: switched off, not in this role, nothing matches, or it has no turns.
     Idle,
 }
 

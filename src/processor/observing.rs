@@ -17,7 +17,8 @@ use crate::world::World;
 
 /// An observer as a processor: it [observes](World::observe) from when it is started until it is stopped, so
 /// it is switched on and off, has roles, and is taken out as other processors are. It is called when what it
-/// observes happens, not in a phase.
+/// observes happens, not in a phase: no [report](crate::processor::ScheduleReport), timing or trace counts that as a
+/// run.
 ///
 /// With its schedule it ends: when that is dropped, the closure is called no more; the world forgets it when the schedule
 /// is stopped before.
@@ -154,7 +155,7 @@ impl<T: Fragment, F: QueryFilter> Runner for Observing<T, F> {
     }
 
     unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<bool, Box<QueryError>> {
-        Ok(true)
+        unreachable!("it has no turn")
     }
 
     fn has_turns(&self) -> bool {

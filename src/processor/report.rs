@@ -5,7 +5,7 @@ use crate::command::FlushReport;
 /// What a run has done.
 #[derive(Debug, Default)]
 pub struct ScheduleReport {
-    /// Processors that ran.
+    /// Processors that ran. [Observers](super::observing_processor) have no turn: they neither run nor are passed by.
     pub ran: usize,
     /// Processors that were passed by: switched off, for other roles, because nothing matches, or a
     /// [condition](super::ProcessorBuilder::run_if) did not hold.

@@ -368,9 +368,14 @@ impl Schedule {
             member.get_mut().mode = entry.mode(self.role, plan.conflicts.sees_any(position));
         }
         for segment in &mut plan.segments {
-            let idle = |&processor: &usize| self.crew[processor].get_mut().mode == Mode::Idle;
-            segment.idle = segment.processors().filter(idle).count();
-            segment.ran = segment.processors().count() - segment.idle;
+            let (mut ran, mut idle) = (0, 0);
+            for processor in segment.processors() {
+                match self.crew[processor].get_mut().mode {
+                    Mode::Idle => idle += usize::from(self.entries[processor].has_turns),
+                    Mode::Runs | Mode::Asks => ran += 1,
+                }
+            }
+            (segment.ran, segment.idle) = (ran, idle);
         }
     }
 

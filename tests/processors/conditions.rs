@@ -246,3 +246,25 @@ fn an_observer_has_no_turn_for_a_condition() {
         "{error}"
     );
 }
+
+#[test]
+fn an_observer_has_no_turn_in_which_it_could_run_or_be_passed_by() {
+    let mut world = with_switch(true);
+    let mut schedule = Schedule::new();
+    schedule.add(say("often"));
+    schedule.add(observing_processor::<A, ()>(
+        "watch",
+        Observed::COME,
+        |_, _| {},
+    ));
+    schedule.start_trace();
+    for on in [true, false, true] {
+        schedule.set_enabled("watch", on).unwrap();
+        let report = run(&mut schedule, &mut world);
+        assert_eq!((report.ran, report.idle), (1, 0));
+    }
+    let runs: Vec<u64> = schedule.timings().map(|(_, timing)| timing.runs).collect();
+    assert_eq!(runs, [3, 0]);
+    let trace = schedule.take_trace().unwrap();
+    assert_eq!(trace.len(), 3 + 3, "runs and flushes");
+}

@@ -2,9 +2,11 @@
 //!
 //! A fragment that is excluded and can be switched off does not keep chunks apart: the other query's rows lie beside
 //! this one's. So whether the two really see no archetype both is looked at for each archetype that comes, before
-//! a processor runs on it.
+//! a processor runs on it. Who is switched off lends nothing: when somebody is switched on, all archetypes are looked
+//! at again.
 
 use crate::fragment::FragmentId;
+use crate::processor::Roles;
 use crate::processor::entry::Entry;
 use crate::processor::needs::sees;
 use crate::world::World;
@@ -51,8 +53,20 @@ impl Aliases {
         }
     }
 
+    /// Somebody is switched on or off: the next look looks at all archetypes again. Whether there is anything to look
+    /// for.
+    pub(super) fn look_again(&mut self) -> bool {
+        self.archetypes = 0;
+        !self.pairs.is_empty()
+    }
+
     /// Looks at the archetypes that have come: the first processor that must not run, and what it would lend twice.
-    pub(super) fn look(&mut self, world: &World, entries: &[Entry]) -> Option<(usize, FragmentId)> {
+    pub(super) fn look(
+        &mut self,
+        world: &World,
+        entries: &[Entry],
+        role: Roles,
+    ) -> Option<(usize, FragmentId)> {
         if self.pairs.is_empty() {
             return None;
         }
@@ -61,7 +75,10 @@ impl Aliases {
         }
         for archetype in &world.archetypes[self.archetypes..] {
             for pair in &self.pairs {
-                let needs = entries[pair.entry].needs.as_ref()?;
+                let entry = &entries[pair.entry];
+                let Some(needs) = entry.needs.as_ref().filter(|_| entry.is_on(role)) else {
+                    continue;
+                };
                 let (a, b) = pair.queries;
                 if sees(&needs.queries[a], archetype) && sees(&needs.queries[b], archetype) {
                     // It is looked at again by the next run.

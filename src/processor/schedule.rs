@@ -357,6 +357,11 @@ impl Schedule {
             }
         }
         self.restless = false;
+        if let Some(plan) = &mut self.plan
+            && plan.aliases.look_again()
+        {
+            plan.look_again();
+        }
         self.pass_by();
     }
 
@@ -407,7 +412,7 @@ impl Schedule {
         if !plan.look(world) {
             return Ok(());
         }
-        if let Some((at, id)) = plan.aliases.look(world, &self.entries) {
+        if let Some((at, id)) = plan.aliases.look(world, &self.entries, self.role) {
             plan.look_again();
             let info = world.registry().get(id);
             return Err(ScheduleError::Aliased {

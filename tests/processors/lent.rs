@@ -363,3 +363,41 @@ fn what_is_kept_apart_by_a_tag_that_can_be_switched_off_is_refused() {
     let error = schedule.run(&mut world).expect_err("both see the chunk");
     assert!(matches!(error, ScheduleError::Aliased { .. }), "{error}");
 }
+
+#[test]
+fn who_is_switched_off_lends_nothing_that_could_be_refused() {
+    struct Asleep;
+    let mut world = World::new();
+    let registered = world.registry().register_enableable::<Asleep>();
+    registered.expect("there is room");
+    let mut schedule = Schedule::new();
+    schedule.add(processor(
+        "apart",
+        |_: QueryRun<&mut A, With<Asleep>>, _: QueryRun<&mut A, Without<Asleep>>| {},
+    ));
+    schedule.add(processor("other", || {}));
+    run(&mut schedule, &mut world);
+    let ran = |schedule: &mut Schedule, world: &mut World, on: bool| {
+        let switched = schedule.set_enabled("apart", on);
+        switched.expect("it is there");
+        schedule.run(world).map(|report| report.ran)
+    };
+    world.create((A(1), Asleep)).expect("there is room");
+    for _ in 0..2 {
+        assert!(matches!(ran(&mut schedule, &mut world, false), Ok(1)));
+        for _ in 0..2 {
+            let refused = ran(&mut schedule, &mut world, true);
+            assert!(matches!(refused, Err(ScheduleError::Aliased { .. })));
+        }
+    }
+    schedule.set_role(Roles::CLIENT);
+    let server = processor(
+        "server",
+        |_: QueryRun<&mut A, With<Asleep>>, _: QueryRun<&mut A, Without<Asleep>>| {},
+    );
+    schedule.add(server.roles(Roles::SERVER));
+    assert!(matches!(ran(&mut schedule, &mut world, false), Ok(1)));
+    schedule.set_role(Roles::SERVER);
+    let refused = ran(&mut schedule, &mut world, false);
+    assert!(matches!(refused, Err(ScheduleError::Aliased { .. })));
+}

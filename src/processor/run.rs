@@ -250,7 +250,10 @@ impl Schedule {
         flush_follows: bool,
         progress: &mut Progress,
     ) {
-        if let (Some(trace), Some(plan)) = (&mut self.trace, &self.plan) {
+        // Else what members know is of a run before.
+        if self.measured
+            && let (Some(trace), Some(plan)) = (&mut self.trace, &self.plan)
+        {
             trace.note_segment(&plan.segments[at], &self.entries, &mut self.crew);
         }
         let began = Instant::now();

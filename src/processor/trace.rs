@@ -145,7 +145,7 @@ fn write_text(to: &mut dyn Write, text: &str) -> io::Result<()> {
 
 impl Schedule {
     /// From now on notes when what runs on which thread; 32 bytes a processor and run. Processors are
-    /// [measured](Self::set_measured) from now on.
+    /// [measured](Self::set_measured) from now on; while that is switched off, flushes alone are noted.
     pub fn start_trace(&mut self) {
         self.set_measured(true);
         self.trace = Some(Trace::new());

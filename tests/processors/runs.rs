@@ -216,6 +216,20 @@ fn a_trace_has_every_run_and_every_flush() {
 }
 
 #[test]
+fn a_trace_repeats_nothing_while_nothing_is_measured() {
+    let mut world = World::new();
+    let mut schedule = Schedule::new();
+    schedule.add(processor("one", || {}));
+    schedule.start_trace();
+    for measured in [true, false, false, true] {
+        schedule.set_measured(measured);
+        run(&mut schedule, &mut world);
+    }
+    let trace = schedule.take_trace().expect("it was started");
+    assert_eq!(trace.len(), 2 + 4, "two runs, and all flushes");
+}
+
+#[test]
 fn a_simulation_is_paused_stepped_and_catches_up() {
     let mut simulation = Simulation::new(world(), Schedule::new());
     simulation

@@ -55,5 +55,9 @@ fn phases_processors_and_flushes_are_spans_of_tracing() {
         ),
         (1, 1, 1)
     );
-    assert!(of("flush") > 0, "{spans:?}");
+    assert_eq!(
+        of("flush"),
+        3,
+        "at the begin, before `two`, at the end of the phase: {spans:?}"
+    );
 }

@@ -180,7 +180,7 @@ impl Schedule {
     /// Runs a segment's only processor with the world to itself.
     fn run_exclusive(&mut self, world: &mut World, at: usize, progress: &mut Progress) -> Outcome {
         // What was recorded before, it is to see.
-        progress.note_flush(world.flush());
+        flush(world, progress);
         // That too can have put another world in its place.
         self.look(world)?;
         let Some(plan) = &self.plan else {

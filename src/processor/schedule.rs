@@ -145,6 +145,10 @@ impl Schedule {
     /// Switches a processor on or off. Switched off it is stopped with the next run, and passed by; who is ordered
     /// against it keeps his place.
     ///
+    /// What its queries look for changes since, and signals that it [hears](ProcessorBuilder::hears), wait for its next
+    /// run: its subscriptions stay, and so do all signals that come meanwhile, with what they carry.
+    /// [Removed](Self::remove), it lets them go.
+    ///
     /// # Errors
     /// [`ScheduleError::NoProcessor`].
     pub fn set_enabled(&mut self, name: &str, enabled: bool) -> Result<(), ScheduleError> {

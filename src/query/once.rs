@@ -76,7 +76,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
 
 impl World {
     /// A query for one run: lends what `D` says of the entities that `D` and `F` match. To run it again
-    /// and again, keep a [`Query`].
+    /// and again, keep a [`Query`]: to one that is new everything has [changed](crate::query::Changed).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -100,7 +100,7 @@ impl World {
         QueryOnce::new(self)
     }
 
-    /// A query for one run that only reads.
+    /// A query for one run that only reads. To one that is new everything has [changed](crate::query::Changed).
     ///
     /// # Errors
     /// As for [`Query::new`].

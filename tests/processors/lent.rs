@@ -401,3 +401,37 @@ fn who_is_switched_off_lends_nothing_that_could_be_refused() {
     let refused = ran(&mut schedule, &mut world, false);
     assert!(matches!(refused, Err(ScheduleError::Aliased { .. })));
 }
+
+#[test]
+fn signals_wait_for_who_is_switched_off_until_he_is_taken_out() {
+    let mut world = world();
+    let kept = Arc::new(());
+    let ping = world.signal::<Arc<()>>("ping").expect("it is new");
+    let ant = world.create((A(1),)).expect("there is room");
+    let mut schedule = Schedule::new();
+    let hears = |name: &str| {
+        processor(name, |mut heard: Signalled<&A>, said: &mut Said| {
+            let delivery = heard.deliver(|_, _| {});
+            said.0.push(delivery.signals.to_string());
+        })
+        .hears::<Arc<()>>("ping")
+    };
+    schedule.add(hears("hears"));
+    run(&mut schedule, &mut world);
+    schedule.set_enabled("hears", false).expect("it is there");
+    for _ in 0..3 {
+        world.signals().send(ping, ant, Arc::clone(&kept));
+        run(&mut schedule, &mut world);
+    }
+    assert_eq!(Arc::strong_count(&kept), 1 + 3);
+    schedule.set_enabled("hears", true).expect("it is there");
+    run(&mut schedule, &mut world);
+    assert_eq!(said(&mut world), ["0", "3"]);
+    schedule.set_enabled("hears", false).expect("it is there");
+    world.signals().send(ping, ant, Arc::clone(&kept));
+    run(&mut schedule, &mut world);
+    schedule.remove(&mut world, "hears").expect("it is there");
+    world.signals().send(ping, ant, Arc::clone(&kept));
+    run(&mut schedule, &mut world);
+    assert_eq!(Arc::strong_count(&kept), 1);
+}

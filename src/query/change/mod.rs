@@ -597,7 +597,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
 }
 
 impl World {
-    /// Everything that a filter matches, to be changed or destroyed: see [`QueryChange`].
+    /// Everything that a filter matches, to be changed or destroyed: see [`QueryChange`]. It is a new query, to which
+    /// everything has [changed](crate::query::Changed), unless it is told [since](QueryChange::since) when.
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -104,13 +104,33 @@ pub struct Any<T>(PhantomData<*const T>, Infallible);
 /// assert_eq!(changed.on(&mut world).count(), 0, "the first run has counted it, and that was its turn");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// To a new query everything has changed, and [`World::query`](crate::world::World::query),
+/// [`World::read`](crate::world::World::read) and [`World::matching`](crate::world::World::matching) make a new one each
+/// time. Who uses them keeps the [version](crate::world::World::version) of the run before, and says it:
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let ant = world.create((1_u8,))?;
+/// // That of the run that comes next.
+/// let before = world.version();
+/// assert_eq!(world.query::<&u8, Changed<u8>>()?.count(), 1);
+/// assert_eq!(world.query::<&u8, Changed<u8>>()?.count(), 1, "it is another query");
+/// assert_eq!(world.query::<&u8, Changed<u8>>()?.run().since(before).count(), 0);
+/// *world.get_mut::<u8>(ant)? = 2;
+/// assert_eq!(world.query::<&u8, Changed<u8>>()?.run().since(before).count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Changed<T>(PhantomData<*const T>, Infallible);
 
 /// The column of a fragment that an archetype does not have. Only where one of several is asked for.
 const ABSENT: u32 = NO_COLUMN - 1;
 
-/// Entities in chunks where entities came, went or changed rows since the query ran last.
+/// Entities in chunks where entities came, went or changed rows since the query ran last. To a new query all have: what
+/// [`Changed`] says of calls that make one each time holds here, too.
 #[derive(Debug)]
 pub struct Moved(PhantomData<*const ()>, Infallible);
 

@@ -28,6 +28,10 @@ impl World {
     ///
     /// # Errors
     /// A fragment that stands there twice or is too large, no id or no memory left.
+    ///
+    /// # Panics
+    /// If the `drop` of a template panics which one of the bundle [takes the place of](Bundle::per_chunk); the entity is
+    /// there then.
     #[inline]
     #[doc(alias = "spawn")]
     pub fn create<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {
@@ -204,7 +208,8 @@ impl World {
             return Err(refused((bundle, values), error));
         }
         let taken = self.take_in(values);
-        let placed = self.sharing(taken, |world, shared| {
+        let mut bundle = Some(bundle);
+        let created = self.sharing(taken, |world, shared| {
             let number = world.bundle::<B>()?;
             let archetype = world.bundles.infos[number].archetype;
             let key = TakenIn::key(shared);
@@ -214,17 +219,15 @@ impl World {
                 world.group_of(archetype, &key)
             };
             let (entity, row) = place(world, archetype, group)?;
-            Ok((number, archetype, entity, row))
+            // Filled before anything else is done: what `sharing` ends with may panic.
+            if let Some(bundle) = bundle.take() {
+                let placed = |_: &Universe, _, _| Ok::<_, Infallible>(entity);
+                // SAFETY: the chunk has room, and the offsets are the archetype's.
+                let Ok(_) = unsafe { world.push(archetype, row.chunk, number, bundle, placed) };
+            }
+            Ok(entity)
         });
-        let (number, archetype, entity, row) = match placed {
-            Ok(placed) => placed,
-            Err(error) => return Err(refused(bundle, error)),
-        };
-        let placed = |_: &Universe, _, _| Ok::<_, Infallible>(entity);
-        // SAFETY: the chunk has room, and the offsets are the archetype's.
-        match unsafe { self.push(archetype, row.chunk, number, bundle, placed) } {
-            Ok(entity) => Ok(entity),
-        }
+        created.map_err(|error| refused(bundle, error))
     }
 
     /// Creates an entity for each bundle, in order. O(entities × fragments); handles are made a chunk at a
@@ -327,9 +330,15 @@ impl World {
             entities: Vec::new(),
         };
         for bundle in &mut bundles {
-            match batch.world.create(bundle) {
-                Ok(entity) => batch.entities.push(entity),
-                Err(error) => return Err(refused((batch, bundles), error)),
+            let Singles { world, entities } = &mut batch;
+            // Noted as soon as it has an id: what its template takes the place of may panic when it goes.
+            let created = world.placing_values(bundle, |world, archetype, group| {
+                let (entity, row) = world.create_row(archetype, group)?;
+                entities.push(entity);
+                Ok((entity, row))
+            });
+            if let Err(error) = created {
+                return Err(refused((batch, bundles), error));
             }
         }
         // As above.

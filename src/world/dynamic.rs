@@ -78,7 +78,8 @@ impl World {
             columns,
             taken,
         } = self.prepare_dynamic(bundle, None)?;
-        let placed = self.sharing(taken, |world, shared| {
+        let mut columns = Some(columns);
+        let created = self.sharing(taken, |world, shared| {
             let archetype = world.bundle_numbered(number)?;
             let key = TakenIn::key(shared);
             let group = if key.is_empty() {
@@ -86,17 +87,35 @@ impl World {
             } else {
                 world.group_of(archetype, &key)
             };
-            Ok::<_, WorldError>((archetype, place(world, archetype, group)?))
+            let (entity, row) = place(world, archetype, group)?;
+            // Filled before anything else is done: what `sharing` ends with may panic.
+            if let Some(columns) = columns.take() {
+                // SAFETY: an empty row at the end of the chunk, and the columns are the bundle's.
+                unsafe { world.fill(number, archetype, row, columns, entity) };
+            }
+            Ok(entity)
         });
-        let (archetype, (entity, row)) = match placed {
-            Ok(placed) => placed,
-            Err(error) => return Err(refused(columns, error)),
-        };
+        created.map_err(|error| refused(columns, error))
+    }
+
+    /// Fills an empty row with an entity.
+    ///
+    /// # Safety
+    /// The row is the first behind the chunk's last, and has room; the columns are those of the bundle of this number,
+    /// which is the archetype's.
+    unsafe fn fill(
+        &mut self,
+        number: u32,
+        archetype: u32,
+        row: Row,
+        columns: Vec<(usize, Value)>,
+        entity: Entity,
+    ) {
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
         let chunk = &data.chunks[row.chunk as usize];
         let offsets = &self.bundles.infos[number as usize].offsets;
-        // SAFETY: an empty row at the end of the chunk, and the offsets are the archetype's.
+        // SAFETY: the caller's.
         unsafe {
             write(chunk, offsets, row.row, columns);
             chunk.handles().add(row.row as usize).write(entity);
@@ -105,7 +124,6 @@ impl World {
         if data.watched & CREATED != 0 {
             self.tell_created(archetype, row);
         }
-        Ok(entity)
     }
 
     /// Checks a bundle for entities that come new, or of an archetype, gives it a number, and puts aside what does not lie

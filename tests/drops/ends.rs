@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use megachunk::fragment::{DynamicBundle, Value};
 use megachunk::prelude::*;
 
 use crate::brittle::{ALWAYS, Brittle, Count, arm, burns, ends, holds_nothing};
@@ -81,6 +82,83 @@ fn a_new_composition_clones_what_its_chunks_begin_with_and_drops_nothing() {
     world.check().unwrap();
     drop(world);
     assert_eq!(count.get(), 0);
+}
+
+/// An entity has all its values when what its template took the place of is dropped, which panics.
+#[test]
+fn templates_that_others_take_the_place_of() {
+    type Make = fn(&mut World, &Count, Entity) -> Result<(), WorldError>;
+    let ways: [(&str, Make); 5] = [
+        ("create", |world, count, _| {
+            let bundle = (count.brittle(1), 'a').per_chunk(Kind::<0>(count.brittle(2)));
+            world.create(bundle).map(drop)
+        }),
+        ("create_batch", |world, count, _| {
+            let bundle = (count.brittle(1), 'a').per_chunk(Kind::<0>(count.brittle(2)));
+            world.create_batch([bundle]).map(drop)
+        }),
+        ("build", |world, count, reserved| {
+            let bundle = (count.brittle(1), 'a').per_chunk(Kind::<0>(count.brittle(2)));
+            world.build(reserved, bundle)
+        }),
+        ("create_dynamic", |world, count, _| {
+            let bundle = dynamic(world, count);
+            world.create_dynamic(bundle).map(drop)
+        }),
+        ("build_dynamic", |world, count, reserved| {
+            let bundle = dynamic(world, count);
+            world.build_dynamic(reserved, bundle)
+        }),
+    ];
+    for (name, make) in ways {
+        holds_nothing(|| {
+            let count = Count::default();
+            let mut world = World::new();
+            let first = world.create((1_u8,).per_chunk(Kind::<0>(count.brittle(0))));
+            let reserved = world.reserve().unwrap();
+            burns(1, || make(&mut world, &count, reserved).unwrap());
+            world.check().unwrap();
+            let built = name.starts_with("build");
+            assert_eq!(world.is_built(reserved), built, "{name}");
+            let mut come = world.read::<(Entity, &Brittle, &char), ()>().unwrap();
+            let come: Vec<_> = come
+                .iter()
+                .map(|(ant, value, _)| (ant, value.number()))
+                .collect();
+            // A batch is all or none.
+            match name {
+                "create_batch" => assert!(come.is_empty()),
+                _ => assert!(come.len() == 1 && come[0].1 == 1, "{name}: {come:?}"),
+            }
+            // The next one has a row of its own.
+            let next = world.create((count.brittle(3), 'b')).unwrap();
+            for (ant, _) in come {
+                assert_ne!(ant, next);
+                assert_eq!(world.get::<char>(ant).unwrap(), &'a');
+                world.destroy(ant).unwrap();
+            }
+            assert_eq!(world.get::<Brittle>(next).unwrap().number(), 3);
+            world
+                .destroy_slice(&[next, first.unwrap()])
+                .into_result()
+                .unwrap();
+            if !built {
+                world.release(reserved).unwrap();
+            }
+            assert_eq!(world.universe().count(), 0);
+            world.universe().check([&world]).unwrap();
+            drop(world);
+            assert_eq!(count.get(), 0, "{name}");
+        });
+    }
+}
+
+fn dynamic(world: &World, count: &Count) -> DynamicBundle {
+    let registry = world.registry();
+    DynamicBundle::new()
+        .with(Value::new(registry, count.brittle(1)).unwrap())
+        .with(Value::new(registry, 'a').unwrap())
+        .with(Value::per_chunk(registry, Kind::<0>(count.brittle(2))).unwrap())
 }
 
 #[test]

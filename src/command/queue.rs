@@ -68,7 +68,7 @@ impl Queue {
         let lane = self.lanes.take();
         let mut lane = lane.unwrap_or_else(|| {
             self.lanes
-                .lend(Lane::new(&self.seat.universe, self.seat.number))
+                .lend(Lane::new(self.seat.universe(), self.seat.number))
         });
         // Not before: who counts this recorder is to miss its lane.
         let number = self.recorders.open();
@@ -76,7 +76,7 @@ impl Queue {
         let chunks = self.chunks.load(Ordering::Relaxed);
         let cut = Cut {
             chunks: (chunks & !GROW) as usize,
-            enableable: self.seat.universe.registry().enableable(),
+            enableable: self.seat.universe().registry().enableable(),
         };
         lane.open(cut, chunks & GROW != 0);
         Commands::new(self, lane, Precedence { rank, key, number }, stripe)
@@ -91,7 +91,7 @@ impl Queue {
             if cfg!(debug_assertions) {
                 tell(|| tracing::error!("commands were recorded for a world that has ended"));
             }
-            **lane = Lane::new(&self.seat.universe, self.seat.number);
+            **lane = Lane::new(self.seat.universe(), self.seat.number);
         }
     }
 
@@ -108,7 +108,7 @@ impl Queue {
             if !lane.is_empty() {
                 tell(|| tracing::debug!("a world has ended before its commands were flushed"));
             }
-            *lane = Lane::new(&self.seat.universe, self.seat.number);
+            *lane = Lane::new(self.seat.universe(), self.seat.number);
         }
     }
 }

@@ -5,7 +5,9 @@ use crate::entity::{Entity, EntityError, Full};
 use crate::fragment::FragmentError;
 use crate::world::Lack;
 
-/// A call of a world was refused; nothing has changed, but as far as calls for many entities say that some are done.
+/// A call of a world was refused; nothing has changed, but as far as calls for many entities say that some are done. (An
+/// archetype that was to be the first of its composition may be there, without entities, where no memory was left for
+/// these.)
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorldError {

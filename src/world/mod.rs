@@ -69,7 +69,7 @@ use watch::Watch;
 ///
 /// `&mut World` changes at once; `&World` reads, from any number of threads. Every call that takes a
 /// handle says whether the entity still lives ([`WorldError`]); a call that is refused has changed
-/// nothing.
+/// nothing that anybody has.
 ///
 /// | operation | complexity |
 /// |---|---|
@@ -149,13 +149,22 @@ pub struct World {
 /// A world's number in its universe, given back when nobody has it any more.
 #[derive(Debug)]
 pub(crate) struct Seat {
-    pub(crate) universe: Arc<Universe>,
+    /// `None` for a moment, in which the world that ends has the seat to itself.
+    universe: Option<Arc<Universe>>,
     pub(crate) number: u16,
     /// The world has ended: who outlives it may have the seat still.
     ended: AtomicU32,
 }
 
 impl Seat {
+    /// Where it is.
+    pub(crate) fn universe(&self) -> &Arc<Universe> {
+        match &self.universe {
+            Some(universe) => universe,
+            None => unreachable!("nobody else has the seat while it has no universe"),
+        }
+    }
+
     /// Whether its world has ended.
     pub(crate) fn has_ended(&self) -> bool {
         // Ordering: Relaxed: nobody goes on to anything else of the world.
@@ -165,7 +174,7 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.universe.remove_world(self.number);
+        self.universe().remove_world(self.number);
     }
 }
 
@@ -201,7 +210,7 @@ impl World {
             number,
             mark: WorldMark::new(number),
             seat: Arc::new(Seat {
-                universe: Arc::clone(universe),
+                universe: Some(Arc::clone(universe)),
                 number,
                 ended: AtomicU32::new(0),
             }),
@@ -418,11 +427,17 @@ impl World {
 }
 
 impl World {
-    /// Whether nobody else has the universe, or can have it again: two own it for the world.
+    /// Whether nobody else has the universe, or can have it again: two own it for the world. They become one to be asked
+    /// whether it is the only one, for that is one question; two counts would be two, between which somebody who has the
+    /// universe weakly can come to own it.
     fn is_last(&mut self) -> bool {
-        Arc::get_mut(&mut self.seat).is_some()
-            && Arc::strong_count(&self.universe) == 2
-            && Arc::weak_count(&self.universe) == 0
+        let Some(seat) = Arc::get_mut(&mut self.seat) else {
+            return false;
+        };
+        seat.universe = None;
+        let is_last = Arc::get_mut(&mut self.universe).is_some();
+        seat.universe = Some(Arc::clone(&self.universe));
+        is_last
     }
 }
 

@@ -96,7 +96,8 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
 
     /// The bundle and a chunk fragment. `template` is what chunks of the entity's archetype begin with, if this
     /// call makes the archetype: an archetype keeps its template. One that is made by other calls takes that of the
-    /// archetype that the entity comes from, or the one that was given last.
+    /// archetype that the entity comes from, or the one that was given last. A flush makes all recorded changes together:
+    /// archetypes that are new with them begin with what the last of these changes brought.
     fn per_chunk<T: Fragment + Clone>(self, template: T) -> WithPerChunk<Self, T> {
         WithPerChunk {
             bundle: self,

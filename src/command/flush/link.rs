@@ -62,13 +62,6 @@ impl Flush<'_> {
         let lane = &mut *self.lanes[lane];
         let mut left = core::mem::take(&mut lane.left);
         let privates = left.as_mut_slice();
-        let templates = lane.templates.iter();
-        for template in
-            templates.filter(|own| own.segment as usize == segment && own.stream == NONE)
-        {
-            // The template's `clone` may panic, or the `drop` of the one before.
-            note(&mut self.panicked, || world.take_template(template));
-        }
         for part in lane.segments[segment].parts.clone() {
             let part = lane.parts[part as usize].clone();
             let linking = Linking {
@@ -90,6 +83,17 @@ impl Flush<'_> {
             }
         }
         lane.left = left;
+    }
+
+    /// Takes over what the chunks of archetypes begin with which one recorder's commands are the first to need.
+    pub(super) fn take_templates(&mut self, world: &mut World, lane: usize, segment: usize) {
+        let templates = self.lanes[lane].templates.iter();
+        for template in
+            templates.filter(|own| own.segment as usize == segment && own.stream == NONE)
+        {
+            // The template's `clone` may panic, or the `drop` of the one before.
+            note(&mut self.panicked, || world.take_template(template));
+        }
     }
 
     /// After all parts: the nurseries are empty.
@@ -264,22 +268,15 @@ impl Linking<'_> {
         }
         let (lane, stream) = (self.lane, self.part.stream);
         let world = &mut *self.world;
-        // They are of this composition alone: what was said of the others stands again afterwards.
         let templates = lane.templates.iter();
         let templates = templates.filter(|own| own.segment as usize == self.segment);
-        let mut before = Vec::new();
         for template in templates.filter(|own| own.stream == stream) {
-            before.extend(world.templates.remove(&template.value.id()));
             note(self.panicked, || world.take_template(template));
         }
         // Users' `eq` and `hash` may panic, and the `clone` of a template.
         note(self.panicked, || {
             self.joining = Some(world.joining(lane, stream));
         });
-        for value in before {
-            let own = world.templates.insert(value.id(), value);
-            note(self.panicked, || drop(own));
-        }
     }
 
     /// Lets the rows of a span join, as far as they can.

@@ -267,9 +267,12 @@ impl Flush<'_> {
                 pieces.push(Piece { lane, commands });
             }
         }
-        memory.order = order;
         self.empty_nurseries();
         self.panicked = first(self.panicked.take(), world.tell_gathered());
+        for &(_, lane, segment) in &order {
+            self.take_templates(world, lane, segment);
+        }
+        memory.order = order;
         if !pieces.is_empty() {
             self.apply_all(world, pieces, memory);
         }

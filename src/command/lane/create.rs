@@ -141,14 +141,15 @@ impl Lane {
         reserved: Option<Entity>,
         ids: &mut Ids<'_>,
     ) -> Result<Entity, WorldError> {
+        let mut templates = Vec::new();
         let combo = if B::HAS_VALUES {
-            self.take_values(&mut bundle)
+            self.take_values(&mut bundle, &mut templates)
         } else {
             Ok(NONE)
         };
         let way = match combo.and_then(|combo| self.way::<B>(combo)) {
             Ok(way) => way,
-            Err(error) => return Err(refused(bundle, error)),
+            Err(error) => return Err(refused((bundle, templates), error)),
         };
         let stream = self.ways[way as usize].stream;
         let (private, row) = self.room(stream)?;
@@ -179,6 +180,9 @@ impl Lane {
             chunk.handles().add(row as usize).write(entity);
         }
         chunk.len = row + 1;
+        if B::HAS_VALUES {
+            self.take_templates(stream, templates);
+        }
         Ok(entity)
     }
 

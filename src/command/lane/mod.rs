@@ -93,7 +93,7 @@ pub(in crate::command) struct Combo {
 pub(in crate::command) struct Template {
     /// Where that was said.
     pub(in crate::command) segment: u32,
-    /// Of which stream; [`NONE`] for all of the segment's.
+    /// Of which stream's entities; [`NONE`] for those that the segment's commands change.
     pub(in crate::command) stream: u32,
     pub(in crate::command) value: Arc<Value>,
 }

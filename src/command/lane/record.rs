@@ -25,8 +25,9 @@ impl Lane {
         entity: Entity,
         mut come: Come,
     ) -> Result<(), WorldError> {
+        let mut templates = Vec::new();
         let combo = if Come::HAS_VALUES {
-            self.take_values(&mut come)
+            self.take_values(&mut come, &mut templates)
         } else {
             Ok(NONE)
         };
@@ -37,7 +38,7 @@ impl Lane {
         };
         let FoundOp { op, payload } = match found {
             Ok(found) => found,
-            Err(error) => return Err(refused(come, error)),
+            Err(error) => return Err(refused((come, templates), error)),
         };
         if Come::LEN > 0 {
             // Not later: what fails is to fail before the command is there.
@@ -47,6 +48,9 @@ impl Lane {
         if Come::LEN > 0 {
             // SAFETY: it is there, of this type, and was asked for its next row.
             unsafe { self.payloads.get_unchecked_mut(payload as usize).add(come) };
+        }
+        if Come::HAS_VALUES {
+            self.take_templates(NONE, templates);
         }
         Ok(())
     }
@@ -177,9 +181,14 @@ impl Lane {
         found
     }
 
-    /// Takes the values out of a bundle that are not for columns: the combination of its shared ones.
+    /// Takes the values out of a bundle that are not for columns: the combination of its shared ones, and what chunks
+    /// begin with, which is the lane's when the call is done.
     #[cold]
-    pub(super) fn take_values<B: Bundle>(&mut self, bundle: &mut B) -> Result<u32, WorldError> {
+    pub(super) fn take_values<B: Bundle>(
+        &mut self,
+        bundle: &mut B,
+        templates: &mut Vec<Value>,
+    ) -> Result<u32, WorldError> {
         let mut values: Vec<Value> = Vec::new();
         let universe = Arc::clone(&self.universe);
         let registry = universe.registry();
@@ -193,11 +202,9 @@ impl Lane {
                 .get(value.id())
                 .is_some_and(|i| i.shared_ops().is_some())
         };
-        let (mut shared, templates): (Vec<Value>, Vec<Value>) =
+        let (mut shared, others): (Vec<Value>, Vec<Value>) =
             values.into_iter().partition(is_shared);
-        for template in templates {
-            self.take_template(NONE, Arc::new(template));
-        }
+        *templates = others;
         if shared.is_empty() {
             return Ok(NONE);
         }
@@ -208,18 +215,28 @@ impl Lane {
         })
     }
 
-    /// Keeps what the chunks of new archetypes begin with: those of a stream, or, for [`NONE`], all that the open
-    /// recorder meets. What was said first stays.
+    /// Keeps what the chunks of new archetypes begin with: that of a stream, which is its first entity's, or, for
+    /// [`NONE`], all to which the open recorder's changes lead, which begin with what was said last.
     pub(super) fn take_template(&mut self, stream: u32, value: Arc<Value>) {
         let segment = self.segments.len() as u32;
-        let of_segment = |known: &&Template| known.segment == segment;
-        let mut known = self.templates.iter().rev().take_while(of_segment);
-        if known.all(|known| known.stream != stream || known.value.id() != value.id()) {
-            self.templates.push(Template {
+        let of_segment = |known: &&mut Template| known.segment == segment;
+        let mut known = self.templates.iter_mut().rev().take_while(of_segment);
+        match known.find(|known| known.stream == stream && known.value.id() == value.id()) {
+            None => self.templates.push(Template {
                 segment,
                 stream,
                 value,
-            });
+            }),
+            Some(known) if stream == NONE => drop(core::mem::replace(&mut known.value, value)),
+            Some(_) => {}
+        }
+    }
+
+    /// The same, of a call that is done.
+    #[cold]
+    pub(super) fn take_templates(&mut self, stream: u32, templates: Vec<Value>) {
+        for template in templates {
+            self.take_template(stream, Arc::new(template));
         }
     }
 

@@ -47,7 +47,7 @@ pub(crate) const fn folded(offset: u32) -> u32 {
 /// Where a folded chunk begins in its memory.
 fn start(run: Run) -> usize {
     let hash = run.first().wrapping_mul(SCATTER) >> 16;
-    let place = hash as usize * (PAGES * STEPS) >> 16;
+    let place = (hash as usize * (PAGES * STEPS)) >> 16;
     place / STEPS * PAGE + place % STEPS * LINE
 }
 

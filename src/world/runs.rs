@@ -10,7 +10,7 @@
 
 use core::marker::PhantomData;
 
-use crate::archetype::{Chunk, Edge, Refitting, Row, Rows, copy_bits, copy_rows};
+use crate::archetype::{Chunk, Column, Edge, Refitting, Row, Rows, copy_bits, copy_rows};
 use crate::entity::Entity;
 use crate::fragment::Bundle;
 use crate::fragment::panic::{Panicked, first, note};
@@ -219,9 +219,18 @@ impl World {
         let moved = self.copy_along::<B>(archetype, rows, edge, group, &mut |fill| {
             fill.made(edge, refitting);
         });
-        // What found no room ends.
+        // What found no room ends: also values without a size, which lie nowhere.
         let mut panicked = None;
-        for (column, array) in refitting.all_coming() {
+        let target = &self.archetypes[edge.target as usize];
+        let comes = |column: &&Column| {
+            column.size == 0
+                && self.archetypes[archetype as usize]
+                    .column_of(column.id)
+                    .is_none()
+        };
+        let nowhere = |&column: &Column| (column, core::ptr::dangling_mut());
+        let without_size = target.columns.iter().filter(comes).map(nowhere);
+        for (column, array) in refitting.all_coming().chain(without_size) {
             for row in rows.first + moved.count..rows.first + rows.count {
                 let value = array.wrapping_add(row as usize * column.size as usize);
                 if let Some(drop) = column.drop {

@@ -6,7 +6,8 @@ use crate::world::World;
 use crate::world::snapshot::SnapshotError;
 
 /// Which fragments belong to the state of a world that is hashed or saved. All, unless you say otherwise:
-/// then one that is not [plain](crate::fragment::Plain) is an error.
+/// then one that is not [plain](crate::fragment::Plain) is an error, but for tags and chunk fragments in a hash, which
+/// only says that they are there.
 ///
 /// What is skipped is as if no entity had it.
 ///
@@ -51,9 +52,9 @@ impl SnapshotOptions {
         self
     }
 
-    /// Without all fragments that are not registered as plain data. Tags stay in a hash, which only says that they are
-    /// there; a file would have to make new ones: of a tag that is not plain either, the world that is loaded has none, and
-    /// another hash.
+    /// Without all fragments that are not registered as plain data. Tags and chunk fragments stay in a hash, which only
+    /// says that they are there; a file would have to make new ones: of one that is not plain either, the world that is
+    /// loaded has none, and another hash.
     #[must_use]
     pub fn skip_not_plain(mut self) -> Self {
         self.skip_not_plain = true;

@@ -57,6 +57,7 @@ pub(super) struct SavedWorld<'f> {
     /// Chunks of new archetypes grow.
     pub(super) chunks_grow: bool,
     /// What chunks begin with, each with the number of its chunk fragment.
+    /// In the order of the fragments' numbers.
     pub(super) templates: Vec<(u32, &'f [u8])>,
     /// Shared values, each with the number of its fragment.
     pub(super) shared: Vec<(u32, &'f [u8])>,
@@ -160,6 +161,9 @@ impl<'f> Saved<'f> {
         };
         let what = "a chunk begins with a value of no chunk fragment";
         world.templates = self.read_values(reader, |kind| kind == FragmentKind::Chunk, what)?;
+        if !world.templates.is_sorted_by(|one, next| one.0 < next.0) {
+            return Err(reader.damaged("what chunks begin with is in no order"));
+        }
         let what = "a shared value is of no shared fragment";
         world.shared = self.read_values(reader, is_shared, what)?;
         for _ in 0..reader.u32("the directory ends early")? {
@@ -211,7 +215,8 @@ impl<'f> Saved<'f> {
             let Some(fragment) = fragment.filter(|_| ascends) else {
                 return Err(reader.damaged("an archetype's fragments are no fragments"));
             };
-            let has_template = || world.templates.iter().any(|&(of, _)| of == number);
+            let templates = &world.templates;
+            let has_template = || templates.binary_search_by_key(&number, |one| one.0).is_ok();
             if fragment.kind == FragmentKind::Chunk && !has_template() {
                 return Err(reader.damaged("nothing says what a chunk begins with"));
             }

@@ -13,9 +13,11 @@ impl World {
     /// switched off, and the versions of the dead, so that their handles stay dead in the world that is
     /// [loaded](Self::load).
     ///
-    /// Not saved: names of entities, resources, versions of changes; entities that are reserved and not
-    /// built, and those of other worlds (unless they are [saved with it](Self::save_worlds)), whose handles are dead in the loaded world; and, where compositions began
-    /// with different values of a chunk fragment, all but the one given last: the chunks that come begin with that.
+    /// Not saved: names of entities, resources, versions of changes; entities that are reserved and not built, that are
+    /// recorded and not flushed, and those of other worlds (unless they are [saved with it](Self::save_worlds)), whose
+    /// handles are dead in the loaded world; and, where compositions began with different values of a chunk fragment, all
+    /// but the one given last: the chunks that come begin with that. Of ids that other threads reserve or record while
+    /// it saves, the handles may be given again in the loaded world.
     ///
     /// O(bytes). The file gets its name when it is whole and on the disk; one that was there under the name
     /// stays until then, and its permissions for ever; of calls that save to one file at once, the last one's stays.

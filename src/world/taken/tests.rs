@@ -1,6 +1,9 @@
 //! What calls leave behind that find no room.
 
+use core::panic::AssertUnwindSafe;
+use std::panic::{catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicIsize, Ordering};
 
 use crate::archetype::scarce::Scarce;
 use crate::entity::Entity;
@@ -129,4 +132,50 @@ fn an_archetype_that_somebody_came_to_stays_though_the_call_is_refused_later() {
     let last = world.create(([1_u64; 100],)).unwrap();
     assert!(world.chunk_fragment::<Weather>(last).is_err());
     scarce.check(&world);
+}
+
+/// Values without a size, alive.
+static TAGS: AtomicIsize = AtomicIsize::new(0);
+
+struct Tag;
+
+impl Tag {
+    fn new() -> Self {
+        // Ordering: only the count matters.
+        TAGS.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Tag {
+    fn drop(&mut self) {
+        TAGS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn tags_that_were_made_for_entities_that_find_no_room_are_dropped() {
+    let mut scarce = Scarce::new();
+    let mut world = World::of(&scarce.universe).unwrap();
+    world.set_chunk_size(1);
+    for n in 0..2_000_u64 {
+        world.create((n,)).unwrap();
+    }
+    scarce.leave(0);
+    let full = world.archetypes[0].chunks[0].entities().to_vec();
+    let added = catch_unwind(AssertUnwindSafe(|| {
+        let report = world.add_slice(&full, |n| {
+            if n == 10 {
+                resume_unwind(Box::new(()));
+            }
+            (n as u8, Tag::new())
+        });
+        report.into_result().unwrap();
+    }));
+    added.unwrap_err();
+    let count = world.read::<Entity, With<Tag>>().unwrap().count();
+    assert_eq!(TAGS.load(Ordering::Relaxed), count as isize);
+    scarce.check(&world);
+    drop(world);
+    assert_eq!(TAGS.load(Ordering::Relaxed), 0);
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use regex_lite::Regex;
 
 use crate::cli::measure::Effort;
+use crate::cli::report::Section;
 
 /// Measure every allocator on every workload, side by side.
 ///
@@ -33,7 +34,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub reps: Option<u16>,
 
-    /// Only these contenders, as `naive,bitmask`.
+    /// Only these contenders, as `naive,bitmask`. `megachunk` is this crate's own in every section: of ids, `bitmask`.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub contenders: Vec<String>,
 
@@ -83,7 +84,10 @@ impl Args {
     /// Whether the contender called `name` is wanted.
     #[must_use]
     pub fn wants_contender(&self, name: &str) -> bool {
-        self.contenders.is_empty() || self.contenders.iter().any(|wanted| wanted == name)
+        let is_own = name == Section::Ids.product();
+        self.contenders.is_empty()
+            || (self.contenders.iter())
+                .any(|wanted| wanted == name || is_own && wanted == "megachunk")
     }
 
     /// How much is done for one figure.
@@ -156,6 +160,20 @@ mod tests {
         assert_eq!("8,1, 2,8".parse(), Ok(Threads(vec![1, 2, 8])));
         for bad in ["0", "", "two", "1,,2", "-1", "1025"] {
             assert_eq!(bad.parse::<Threads>(), Err(BadThreads), "{bad}");
+        }
+    }
+
+    #[test]
+    fn megachunk_is_this_crates_own_in_every_section() {
+        use clap::{Args as _, FromArgMatches};
+        let command = Args::augment_args(clap::Command::new("bench"));
+        let matches = command.get_matches_from(["bench", "--contenders", "naive,megachunk"]);
+        let args = Args::from_arg_matches(&matches).unwrap();
+        for name in ["naive", "bitmask", "megachunk"] {
+            assert!(args.wants_contender(name), "{name}");
+        }
+        for name in ["busy_block", "bitmask_session", "megachunk_dots"] {
+            assert!(!args.wants_contender(name), "{name}");
         }
     }
 

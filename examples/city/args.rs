@@ -1,5 +1,6 @@
 //! `Args`: what the city is told.
 
+use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -48,7 +49,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Write a page that plays what happened, for any browser.
+    /// Write a page that plays what happened, for any browser. Who is filmed has a fragment more, and lies elsewhere: the
+    /// state at the end is another one than without, and the same for any number of threads.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 
@@ -85,6 +87,8 @@ impl Args {
                 Error::from(ErrorKind::IsADirectory)
             } else if folder.is_some_and(|folder| !folder.is_dir()) {
                 Error::new(ErrorKind::NotFound, "there is no such directory")
+            } else if let Err(source) = try_to_write(path) {
+                source
             } else {
                 continue;
             };
@@ -127,6 +131,19 @@ impl Args {
             _ => return None,
         };
         Some(format!("{} is {what} that is read", place.display()))
+    }
+}
+
+/// Whether a file can be written; what is in it stays, and one that was not there is not there afterwards.
+fn try_to_write(path: &Path) -> Result<(), Error> {
+    match File::create_new(path) {
+        Ok(_) => std::fs::remove_file(path),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_file() => {
+            OpenOptions::new().write(true).open(path).map(drop)
+        }
+        // A device, or a pipe, which waits for its reader.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
     }
 }
 

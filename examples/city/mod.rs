@@ -44,28 +44,39 @@ pub(crate) fn main(args: &Args) -> Result<(), CityError> {
     } else {
         show(&text)?;
     }
-    if let Some(path) = &args.json {
-        let mut json = serde_json::to_string_pretty(&city.report).map_err(CityError::of)?;
-        json.push('\n');
-        match on_output {
-            true => show(&json)?,
-            false => picture::write(path, json.as_bytes())?,
-        }
+    // Each file whatever became of the others: it took minutes.
+    let json = write_json(&city.report, args, on_output);
+    let drawn = match args.png.is_some() || args.svg.is_some() || args.html.is_some() {
+        true => draw(&mut city, args),
+        false => Ok(()),
+    };
+    json.and(drawn).and(write_trace(&mut city, args))
+}
+
+fn write_json(report: &report::Report, args: &Args, on_output: bool) -> Result<(), CityError> {
+    let Some(path) = &args.json else {
+        return Ok(());
+    };
+    let mut json = serde_json::to_string_pretty(report).map_err(CityError::of)?;
+    json.push('\n');
+    match on_output {
+        true => show(&json),
+        false => picture::write(path, json.as_bytes()),
     }
-    if args.png.is_some() || args.svg.is_some() || args.html.is_some() {
-        draw(&mut city, args)?;
-    }
+}
+
+fn write_trace(city: &mut run::City, args: &Args) -> Result<(), CityError> {
     let (_, schedule) = city.simulation.parts_mut();
-    if let (Some(path), Some(trace)) = (&args.trace, schedule.take_trace()) {
-        let mut text = Vec::new();
-        let written = trace.write_to(&mut text);
-        written.map_err(|source| CityError::File {
-            path: path.clone(),
-            source,
-        })?;
-        picture::write(path, &text)?;
-    }
-    Ok(())
+    let (Some(path), Some(trace)) = (&args.trace, schedule.take_trace()) else {
+        return Ok(());
+    };
+    let mut text = Vec::new();
+    let written = trace.write_to(&mut text);
+    written.map_err(|source| CityError::File {
+        path: path.clone(),
+        source,
+    })?;
+    picture::write(path, &text)
 }
 
 /// Writes to standard output. Whoever reads it may stop reading.
@@ -87,19 +98,19 @@ fn draw(city: &mut run::City, args: &Args) -> Result<(), CityError> {
     let Some(map) = world.resources_mut().remove::<map::Map>() else {
         return Ok(());
     };
-    let scene = picture::Scene::of(world, &map)?;
-    if let Some(path) = &args.png {
-        picture::png(&scene, path)?;
-    }
-    if let Some(path) = &args.svg {
-        picture::svg(&scene, path)?;
-    }
-    if let Some(path) = &args.html {
-        let name = args.map.file_name().unwrap_or_default().to_string_lossy();
-        let title = format!("{} agents in {name}", args.agents);
-        picture::write(path, picture::page(&scene, &city.film, &title).as_bytes())?;
-    }
-    drop(scene);
+    let drawn = picture::Scene::of(world, &map).and_then(|scene| {
+        let png = args.png.as_ref().map(|path| picture::png(&scene, path));
+        let svg = args.svg.as_ref().map(|path| picture::svg(&scene, path));
+        let page = args.html.as_ref().map(|path| {
+            let name = args.map.file_name().unwrap_or_default().to_string_lossy();
+            let title = format!("{} agents in {name}", args.agents);
+            picture::write(path, picture::page(&scene, &city.film, &title).as_bytes())
+        });
+        [png, svg, page]
+            .into_iter()
+            .flatten()
+            .fold(Ok(()), Result::and)
+    });
     world.resources_mut().insert(map);
-    Ok(())
+    drawn
 }

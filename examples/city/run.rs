@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use megachunk::entity::EntityIndex;
+use megachunk::chunk::ChunkOptions;
+use megachunk::entity::{EntityIndex, IndexOptions};
 use megachunk::prelude::*;
 
 use super::agent::register;
@@ -57,7 +58,11 @@ pub(crate) fn run(args: &Args) -> Result<City, CityError> {
 }
 
 fn run_here(args: &Args, map: Map) -> Result<City, CityError> {
-    let mut world = World::of(&Arc::new(Universe::ordered())).map_err(CityError::of)?;
+    // What goes makes room for what comes: 256 MiB of it are kept.
+    let chunks = ChunkOptions::new().retain(256);
+    let universe = Universe::ordered_with(&IndexOptions::new(), &chunks);
+    let mut world =
+        World::of(&Arc::new(universe.map_err(CityError::of)?)).map_err(CityError::of)?;
     register(world.registry()).map_err(CityError::of)?;
     frame::furnish(&mut world, map, args.seed)?;
     let mut simulation = Simulation::new(world, frame::schedule());

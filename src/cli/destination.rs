@@ -17,6 +17,23 @@ pub(super) fn is_standard_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// Whether `path` is the file or pipe that standard output goes to, by whatever name. (Of a device nothing is lost if
+/// several write to it.)
+#[cfg(unix)]
+fn is_own_output(path: &Path) -> bool {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let (Ok(there), Ok(output)) = (fs::metadata(path), fs::metadata("/dev/stdout")) else {
+        return false;
+    };
+    let is_device = there.file_type().is_char_device();
+    !is_device && (there.dev(), there.ino()) == (output.dev(), output.ino())
+}
+
+#[cfg(not(unix))]
+fn is_own_output(_: &Path) -> bool {
+    false
+}
+
 /// A file for results, or standard output.
 #[derive(Debug)]
 pub(super) struct Destination<'a> {
@@ -98,7 +115,7 @@ impl<'a> Destination<'a> {
 
     fn open(path: &'a Path) -> Result<Self, CliError> {
         let opened = |path: &Path| {
-            if is_standard_stream(path) {
+            if is_standard_stream(path) || is_own_output(path) {
                 return Ok(Target::Output);
             }
             // By its own name: the link to a pipe in /proc leads to no name.

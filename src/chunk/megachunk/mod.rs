@@ -294,8 +294,11 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// # Errors
     /// As for [`allocate`](Self::allocate).
     pub fn allocate_many(&self, count: usize) -> Result<Vec<Chunks<'_, M>>, ChunkError> {
-        let mut runs =
-            Vec::with_capacity(count.div_ceil(MEGACHUNK_CHUNKS).min(crate::chunk::CHUNKS));
+        // Not by trying: all others would find none meanwhile.
+        if count > crate::chunk::CHUNKS {
+            return Err(ChunkError::Exhausted { len: count });
+        }
+        let mut runs = Vec::with_capacity(count.div_ceil(MEGACHUNK_CHUNKS));
         let mut left = count;
         // No longer run than this is left.
         let mut longest = MEGACHUNK_CHUNKS;

@@ -38,8 +38,8 @@ pub struct Args {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub contenders: Vec<String>,
 
-    /// Replay this trace too, besides those that the program carries; may be repeated. One whose name is taken gets a
-    /// number: `gcc-2`.
+    /// Replay this trace too (`-`: from standard input), besides those that the program carries; may be repeated. One
+    /// whose name is taken gets a number: `gcc-2`.
     #[arg(long, value_name = "FILE")]
     pub trace: Vec<PathBuf>,
 
@@ -47,7 +47,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write the report, a page with plots, to this file.
+    /// Write the report, a page with plots, to this file (`/dev/null`: to none).
     #[arg(long, value_name = "FILE", default_value = "bench-report.html")]
     pub html: PathBuf,
 

@@ -50,6 +50,12 @@ pub(super) fn list(
             let threads: Vec<String> = threads.iter().map(usize::to_string).collect();
             text += &format!("  {name:width$}  {} thread{plural}\n", threads.join(", "));
         }
+        if section == Section::Ids && !args.asks_for("scale") {
+            text += &format!(
+                "  {:width$}  not unless --filter names it: takes minutes and gigabytes\n",
+                "scale"
+            );
+        }
     }
     for &section in sections {
         let names = names(registry, section).join(", ");

@@ -6,6 +6,7 @@ use super::destination::{Destination, Screen, is_standard_stream};
 use super::measure::{Cell, Machine, Pool, Span, available_memory, caught, measure_cell};
 use super::output::plural;
 use super::report::{Report, Row, Section, Skipped};
+use super::trace_named::trace_named;
 use super::workload::Registry;
 use crate::trace::Trace;
 
@@ -61,10 +62,7 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
     };
     let cells = plan(args, registry, sections, &traces);
     if cells.is_empty() {
-        return Err(CliError::BadArgument {
-            argument: "--filter".into(),
-            reason: no_row(args, registry, sections, &traces),
-        });
+        return Err(no_row(args, registry, sections, &traces));
     }
     if args.list {
         return list(args, &cells, registry, sections);
@@ -108,19 +106,35 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
 }
 
 /// Why nothing is to be measured.
-fn no_row(args: &Args, registry: &Registry, sections: &[Section], traces: &[Trace]) -> String {
+fn no_row(args: &Args, registry: &Registry, sections: &[Section], traces: &[Trace]) -> CliError {
     let anybody = Args {
         contenders: Vec::new(),
         ..args.clone()
     };
-    if !args.contenders.is_empty() && !plan(&anybody, registry, sections, traces).is_empty() {
-        return "none of the contenders takes part in a row of such a name".into();
+    let all = plan(&anybody, registry, sections, traces);
+    if !args.contenders.is_empty() && !all.is_empty() {
+        let mut names: Vec<&str> = Vec::new();
+        for entrant in all.iter().flat_map(|cell| &cell.entrants) {
+            if !names.contains(&entrant.name) {
+                names.push(entrant.name);
+            }
+        }
+        return CliError::BadArgument {
+            argument: "--contenders".into(),
+            reason: format!(
+                "none of them takes part in a row of such a name; {} do",
+                names.join(", ")
+            ),
+        };
     }
     let command = match sections.contains(&Section::Worlds) {
         true => "ecs",
         false => "bench",
     };
-    format!("no row has such a name; `{command} --list` shows all")
+    CliError::BadArgument {
+        argument: "--filter".into(),
+        reason: format!("no row has such a name; `{command} --list` shows all"),
+    }
 }
 
 /// The traces to replay, if any is wanted: reading them takes a moment.
@@ -129,8 +143,7 @@ fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
     let mut traces: Vec<_> = shipped.filter_map(Trace::shipped).collect();
     let mut names: Vec<String> = Trace::shipped_names().map(str::to_owned).collect();
     for path in &args.trace {
-        let trace = Trace::load(path);
-        let trace = trace.map_err(|error| CliError::Failed(error.to_string()))?;
+        let trace = trace_named("--trace", path)?;
         let name = unlike(&names, trace.name());
         names.push(name.clone());
         traces.push(trace.named(name));

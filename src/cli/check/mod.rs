@@ -67,7 +67,7 @@ impl Args {
                 _ => true,
             }
         } else {
-            self.only.contains(&stage)
+            self.only.contains(&stage) || stage == Stage::Fuzz && self.fuzz.is_some()
         }
     }
 }

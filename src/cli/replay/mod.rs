@@ -9,6 +9,7 @@ use clap::builder::PossibleValuesParser;
 use super::CliError;
 use super::destination::{Destination, Screen, is_standard_stream};
 use super::output::{plural, show_bytes};
+use super::report::UNOPTIMISED;
 use super::trace_named::trace_named;
 use super::workload::Registry;
 use crate::trace::replay::{Contender, Replay};
@@ -142,6 +143,9 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         let figures = measure::measure(trace, &mut replay, args)?;
         screen.show(&report::text(&figures))?;
         measured.push(figures);
+    }
+    if cfg!(debug_assertions) {
+        screen.show(&format!("{UNOPTIMISED}\n"))?;
     }
     let [json] = files;
     match json {

@@ -3,7 +3,7 @@
 use core::fmt::Write;
 
 use super::plot::{self, Bar, Line, PlotError};
-use super::{Report, Row, Section};
+use super::{Report, Row, Section, UNOPTIMISED};
 use crate::cli::measure::Figures;
 use crate::markup::escaped;
 
@@ -88,6 +88,9 @@ impl Report {
         }
         if let Some(cold) = self.cold() {
             page.line(&format!("<p>{}</p>", escaped(cold)));
+        }
+        if !machine.optimised {
+            page.line(&format!("<p><strong>{UNOPTIMISED}</strong></p>"));
         }
         if machine.probe {
             page.line(

@@ -28,6 +28,10 @@ pub enum Section {
     Worlds,
 }
 
+/// What is said of figures that mean nothing.
+pub const UNOPTIMISED: &str =
+    "This build is not optimised (--release): its times say nothing of any contender.";
+
 impl Section {
     /// All of them, in the order of the report.
     pub const ALL: [Self; 3] = [Self::Ids, Self::Chunks, Self::Worlds];

@@ -2,7 +2,7 @@
 
 use comfy_table::{Cell, CellAlignment};
 
-use super::{Report, Row, Section};
+use super::{Report, Row, Section, UNOPTIMISED};
 use crate::cli::output::plain_table;
 
 impl Report {
@@ -78,6 +78,10 @@ impl Report {
         }
         if let Some(cold) = self.cold() {
             text += &format!("{cold}\n");
+        }
+        if !self.machine.optimised {
+            text += UNOPTIMISED;
+            text += "\n";
         }
         if self.machine.probe {
             text += "This build counts accesses to shared memory: its times are too long.\n";

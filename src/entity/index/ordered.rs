@@ -149,7 +149,8 @@ impl EntityIndex {
         let core = &self.shared.core;
         let used = core.opened() * WORDS_PER_BLOCK;
         let taken = (0..used).map(|word| core.taken(word).count_ones() as usize);
-        taken.sum::<usize>() - self.count() - self.retired()
+        // What changes meanwhile may be seen in one of them alone.
+        (taken.sum::<usize>()).saturating_sub(self.count() + self.retired())
     }
 
     /// The first claim word, among those that were ever used, of which a slot is free. O(words). Exact while nothing

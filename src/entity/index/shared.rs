@@ -67,6 +67,11 @@ impl Shared {
         tally: &Tally,
         out: &mut [Entity],
     ) -> Result<(), Full> {
+        // Not by trying: all others would find none meanwhile.
+        if out.len() > EntityIndex::CAPACITY {
+            out.fill(Entity::PLACEHOLDER);
+            return Err(NONE_LEFT);
+        }
         // SAFETY: batches write whole handles.
         let handles = unsafe { batch::overwritten(out) };
         let created = batch::create(&self.core, &self.registry, cache, tally, handles, None);

@@ -230,6 +230,10 @@ impl<'q> Commands<'q> {
     ///
     /// # Errors
     /// As for [`World::create`].
+    ///
+    /// # Panics
+    /// If the `eq` or `hash` of a shared value panics; then there is no new entity. If the `drop` of a
+    /// [template](Bundle::per_chunk) panics that comes too late; then it is there.
     // Always: a bundle that is built where it is called for goes to its columns by way of registers, not of memory.
     #[inline(always)]
     #[doc(alias = "spawn")]
@@ -455,6 +459,10 @@ impl<'q> Commands<'q> {
     ///
     /// # Errors
     /// A fragment stands there twice or is too large; the registry is full.
+    ///
+    /// # Panics
+    /// If the `eq` or `hash` of a shared value panics; then nothing is recorded. If the `drop` of a
+    /// [template](Bundle::per_chunk) panics whose place the bundle's takes; then it is recorded.
     #[inline(always)]
     #[doc(alias = "insert")]
     pub fn add<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {

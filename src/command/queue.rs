@@ -124,6 +124,13 @@ impl Attachment for Arc<Queue> {
         held
     }
 
+    fn trim(&self) -> usize {
+        // Those that are lent, or hold what is to be flushed, are left as they are.
+        let mut lanes = self.lanes.take_all();
+        let idle = lanes.iter_mut().filter(|lane| lane.is_empty());
+        idle.map(|lane| lane.trim()).sum()
+    }
+
     fn world_ends(&self) {
         // Ordering: Release pairs with the Acquire in `close`.
         self.ended.store(1, Ordering::Release);

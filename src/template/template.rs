@@ -153,7 +153,7 @@ impl Template {
     /// As for [`World::create`]; [`FragmentError::OtherTemplate`] if the world is of another universe.
     ///
     /// # Panics
-    /// If a `clone` panics; then there is no new entity.
+    /// If a `clone` panics; then there is no new entity. If an observer panics, which is told of it; then it is there.
     #[doc(alias = "spawn")]
     pub fn create(&self, world: &mut World) -> Result<Entity, WorldError> {
         let batch = self.create_batch(world, 1)?;

@@ -15,6 +15,11 @@ pub(crate) trait Attachment: Any + Send + Sync {
     /// The world ends.
     fn world_ends(&self);
 
+    /// Gives chunks back in which there is nothing; how many.
+    fn trim(&self) -> usize {
+        0
+    }
+
     /// Notes what is wrong with it; what it has of the universe.
     fn check(&self, found: &mut Found) -> Held;
 }

@@ -5,7 +5,7 @@ use crate::entity::{DestroyReport, Entity, Place};
 use crate::fragment::panic::{Panicked, first, resume};
 use crate::sync::atomic::Ordering;
 use crate::world::watch::DESTROYED;
-use crate::world::{World, WorldError};
+use crate::world::{Attachment, World, WorldError};
 
 /// How many rows ahead the memory is asked for where entities leave one after the other.
 const AHEAD: usize = 32;
@@ -239,9 +239,10 @@ impl World {
         panicked
     }
 
-    /// Gives the memory of empty chunks back, and the room for the records of chunks that are gone; how many chunks.
+    /// Gives the memory of empty chunks back, those among them that recorders have kept for what they create next, and the
+    /// room for the records of chunks that are gone; how many chunks.
     pub fn trim(&mut self) -> usize {
-        let mut trimmed = 0;
+        let mut trimmed = self.attached.iter().map(Attachment::trim).sum();
         for data in &mut self.archetypes {
             trimmed += data.trim(&self.universe, self.number);
             data.chunks.shrink();

@@ -33,6 +33,29 @@ fn an_iterator_whose_own_drop_panics_leaves_none_of_its_batch() {
     });
 }
 
+#[test]
+fn a_recorded_batch_of_which_a_template_panics_leaves_none() {
+    #[derive(Clone)]
+    struct Begin(#[expect(dead_code, reason = "it is dropped")] Brittle);
+    holds_nothing(|| {
+        let count = Count::default();
+        // The later ones begin a chunk, as entities of a part.
+        for len in [2, 4, 1_500] {
+            for drops in [1, len as isize - 1] {
+                let mut world = World::new();
+                let mut commands = world.commands();
+                let bundle = |n| (count.brittle(n), n).per_chunk(Begin(count.brittle(0)));
+                burns(drops, || drop(commands.create_batch((0..len).map(bundle))));
+                drop(commands);
+                world.universe().check([&world]).unwrap();
+                assert_eq!((world.flush().created, world.count()), (0, 0));
+                drop(world);
+                assert_eq!(count.get(), 0);
+            }
+        }
+    });
+}
+
 /// Says that so many come.
 struct Lies<I>(I, (usize, Option<usize>));
 

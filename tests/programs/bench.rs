@@ -308,8 +308,16 @@ fn what_has_no_row_is_explained() {
     assert!(no_row.contains("`bench --list` shows all"), "{no_row}");
     let no_row = said(&["ecs", "--filter", "^pair$"]);
     assert!(no_row.contains("`ecs --list` shows all"), "{no_row}");
-    let nobody = said(&["bench", "--filter", "^pair$", "--contenders", "megachunk"]);
-    assert!(nobody.contains("none of the contenders"), "{nobody}");
+    let arguments = [
+        "bench",
+        "--filter",
+        "^pair$",
+        "--contenders",
+        "megachunk_dots",
+    ];
+    let nobody = said(&arguments);
+    assert!(nobody.contains("--contenders: none of them"), "{nobody}");
+    assert!(nobody.contains("busy_block, bitmask"), "{nobody}");
     let trace = said(&["ecs", "--trace", "some.trace"]);
     assert!(trace.contains("--trace: "), "{trace}");
 }

@@ -6,7 +6,7 @@ use super::{Lane, NONE};
 use crate::archetype::place;
 use crate::command::stripes::Ids;
 use crate::fragment::Bundle;
-use crate::fragment::panic::{Panicked, first, forget, note, refused, resume_alone};
+use crate::fragment::panic::{Panicked, first, forget, note, refused, resume, resume_alone};
 use crate::world::{WorldError, columns};
 
 /// Where entities lie: private chunk, first row, count.
@@ -96,10 +96,11 @@ impl<'a> Unfinished<'a> {
         ids: &mut Ids<'_>,
     ) -> Result<(), WorldError> {
         for bundle in bundles {
-            let entity = self.lane.create(bundle, ids)?;
+            let (entity, panicked) = self.lane.create_noting(bundle, None, ids)?;
             let found = self.lane.find(entity);
             self.made
                 .extend(found.map(|(private, row)| (private, row, 1)));
+            resume(panicked);
         }
         Ok(())
     }

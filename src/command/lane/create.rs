@@ -6,7 +6,7 @@ use super::{Cut, LONGEST, Lane, NONE, Part, Private, Span, Stream, Way};
 use crate::archetype::{Draft, ROWS_PER_CHUNK, place};
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityFault};
-use crate::fragment::panic::refused;
+use crate::fragment::panic::{Panicked, refused, resume};
 use crate::fragment::{Bundle, FragmentError, FragmentId};
 use crate::world::{WorldError, columns};
 
@@ -137,10 +137,23 @@ impl Lane {
     #[inline(always)]
     pub(in crate::command) fn create_in_stream<B: Bundle>(
         &mut self,
-        mut bundle: B,
+        bundle: B,
         reserved: Option<Entity>,
         ids: &mut Ids<'_>,
     ) -> Result<Entity, WorldError> {
+        let (entity, panicked) = self.create_noting(bundle, reserved, ids)?;
+        resume(panicked);
+        Ok(entity)
+    }
+
+    /// The same, and what the drops of the bundle's templates panicked with.
+    #[inline(always)]
+    pub(super) fn create_noting<B: Bundle>(
+        &mut self,
+        mut bundle: B,
+        reserved: Option<Entity>,
+        ids: &mut Ids<'_>,
+    ) -> Result<(Entity, Panicked), WorldError> {
         let mut templates = Vec::new();
         let combo = if B::HAS_VALUES {
             self.take_values(&mut bundle, &mut templates)
@@ -180,10 +193,11 @@ impl Lane {
             chunk.handles().add(row as usize).write(entity);
         }
         chunk.len = row + 1;
-        if B::HAS_VALUES {
-            self.take_templates(stream, templates);
-        }
-        Ok(entity)
+        let panicked = match B::HAS_VALUES {
+            true => self.take_templates(stream, templates),
+            false => None,
+        };
+        Ok((entity, panicked))
     }
 
     /// Room for an entity of a stream: which private chunk, and which row.

@@ -60,10 +60,16 @@ impl Lane {
         self.op_of.retain(|key, _| key.combo == NONE);
         renumber(self.op_of.values_mut(), &numbers);
         let cut = self.cut;
-        let numbers = keep(&mut self.streams, |stream| {
-            stream.combo == NONE && stream.cut == cut
-        });
         self.stream_of.retain(|key, _| key.1 == NONE);
+        // There may be another one for the same chunks, of before these were others for a time.
+        let mut known = vec![false; self.streams.len()];
+        for &stream in self.stream_of.values() {
+            known[stream as usize] = true;
+        }
+        let mut known = known.into_iter();
+        let numbers = keep(&mut self.streams, |stream| {
+            known.next() == Some(true) && stream.combo == NONE && stream.cut == cut
+        });
         renumber(self.stream_of.values_mut(), &numbers);
         renumber(
             self.left
@@ -108,8 +114,24 @@ impl Lane {
         }
     }
 
+    /// Gives the nurseries back; how many. Nothing is recorded.
+    pub(in crate::command) fn trim(&mut self) -> usize {
+        debug_assert!(self.is_empty() && self.left.is_empty());
+        // They name rows of nurseries.
+        self.cursors.clear();
+        for stream in &mut self.streams {
+            stream.nursery = NONE;
+        }
+        let nurseries = core::mem::take(&mut self.privates);
+        for private in &nurseries {
+            give_back(&self.universe, &private.chunk);
+        }
+        nurseries.len()
+    }
+
     /// Lets shared values and templates go.
     fn end_values(&mut self, panicked: &mut Panicked) {
+        self.combo_of.clear();
         let combos = core::mem::take(&mut self.combos).into_iter();
         end_all(panicked, combos.flat_map(|combo| combo.values));
         end_all(panicked, core::mem::take(&mut self.templates));
@@ -142,7 +164,7 @@ impl Lane {
 }
 
 /// Keeps some of a list; the new number of each that was there, or [`NONE`].
-fn keep<T>(list: &mut Vec<T>, keeps: impl Fn(&T) -> bool) -> Vec<u32> {
+fn keep<T>(list: &mut Vec<T>, mut keeps: impl FnMut(&T) -> bool) -> Vec<u32> {
     let mut numbers = Vec::with_capacity(list.len());
     let mut next = 0;
     list.retain(|item| {

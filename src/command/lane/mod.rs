@@ -86,6 +86,8 @@ struct FoundOp {
 pub(in crate::command) struct Combo {
     /// In the order of their fragments' numbers.
     pub(in crate::command) values: Vec<Arc<Value>>,
+    /// The last one before it with the same hash, or [`NONE`].
+    before: u32,
 }
 
 /// What the chunks of a new archetype begin with.
@@ -205,6 +207,8 @@ pub(crate) struct Lane {
     pub(in crate::command) ops: Vec<Op>,
     pub(in crate::command) payloads: Vec<Payload>,
     pub(in crate::command) combos: Vec<Combo>,
+    /// The last combination of each hash.
+    combo_of: HashMap<u64, u32>,
     /// In the order of their segments.
     pub(in crate::command) templates: Vec<Template>,
     pub(in crate::command) segments: Vec<Segment>,
@@ -249,6 +253,7 @@ impl Lane {
             ops: vec![Op::Destroy],
             payloads: Vec::new(),
             combos: Vec::new(),
+            combo_of: HashMap::new(),
             templates: Vec::new(),
             segments: Vec::new(),
             parts: Vec::new(),

@@ -1,15 +1,19 @@
 //! Commands are recorded, with their values.
 
 use core::any::TypeId;
+use core::iter::successors;
 use std::sync::Arc;
 
 use super::{Combo, FoundOp, Lane, NONE, Op, OpKey, Template};
 use crate::archetype::Draft;
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::entity::Entity;
-use crate::fragment::panic::refused;
+use crate::fragment::panic::{Panicked, note, refused, resume};
 use crate::fragment::{Bundle, FragmentId, Value};
 use crate::world::{World, WorldError};
+
+/// So many of the last combinations are compared before one is looked for by its hash.
+const RECENT_COMBOS: u32 = 4;
 
 impl Lane {
     /// Records that an entity dies.
@@ -50,7 +54,7 @@ impl Lane {
             unsafe { self.payloads.get_unchecked_mut(payload as usize).add(come) };
         }
         if Come::HAS_VALUES {
-            self.take_templates(NONE, templates);
+            resume(self.take_templates(NONE, templates));
         }
         Ok(())
     }
@@ -232,34 +236,68 @@ impl Lane {
         }
     }
 
-    /// The same, of a call that is done.
+    /// The same, of a call that is done; what the drops of those panicked with whose place they take, or which come too
+    /// late.
     #[cold]
-    pub(super) fn take_templates(&mut self, stream: u32, templates: Vec<Value>) {
+    pub(super) fn take_templates(&mut self, stream: u32, templates: Vec<Value>) -> Panicked {
+        let mut panicked = None;
         for template in templates {
-            self.take_template(stream, Arc::new(template));
+            note(&mut panicked, || {
+                self.take_template(stream, Arc::new(template))
+            });
         }
+        panicked
     }
 
-    /// The combination of these shared values, which are in the order of their fragments, if it was met before.
+    /// The combination of these shared values, which are in the order of their fragments, if it was met before: one of
+    /// the last few, or one that is found by the values' hash.
     pub(super) fn known_combo<'v>(
         &self,
         shared: impl ExactSizeIterator<Item = &'v Value> + Clone,
     ) -> Option<u32> {
+        let all = self.combos.len() as u32;
+        let recent = all.saturating_sub(RECENT_COMBOS);
+        let is = |&known: &u32| self.is_combo(known, shared.clone());
+        if let Some(known) = (recent..all).rev().find(is) {
+            return Some(known);
+        }
+        if recent == 0 {
+            return None;
+        }
+        let last = self.combo_of.get(&self.hash_of(shared.clone()));
+        let before = |&known: &u32| Some(self.combos.get(known as usize)?.before);
+        successors(last.copied(), before)
+            .take_while(|&known| known != NONE)
+            .find(is)
+    }
+
+    fn is_combo<'v>(&self, known: u32, shared: impl ExactSizeIterator<Item = &'v Value>) -> bool {
         let registry = self.universe.registry();
-        let known = self.combos.iter().rposition(|combo| {
-            combo.values.len() == shared.len()
-                && combo.values.iter().zip(shared.clone()).all(|(a, b)| {
-                    let ops = registry.get(a.id()).and_then(|info| info.shared_ops());
-                    // SAFETY: values of the same shared fragment.
-                    a.id() == b.id()
-                        && ops.is_some_and(|ops| unsafe { (ops.equal)(a.as_ptr(), b.as_ptr()) })
-                })
-        });
-        known.map(|known| known as u32)
+        let values = &self.combos[known as usize].values;
+        values.len() == shared.len()
+            && values.iter().zip(shared).all(|(a, b)| {
+                let ops = registry.get(a.id()).and_then(|info| info.shared_ops());
+                // SAFETY: values of the same shared fragment.
+                a.id() == b.id()
+                    && ops.is_some_and(|ops| unsafe { (ops.equal)(a.as_ptr(), b.as_ptr()) })
+            })
+    }
+
+    fn hash_of<'v>(&self, shared: impl Iterator<Item = &'v Value>) -> u64 {
+        let registry = self.universe.registry();
+        shared.fold(0, |hash: u64, value| {
+            let ops = registry.get(value.id()).and_then(|info| info.shared_ops());
+            // SAFETY: a value of this fragment.
+            let own = ops.map_or(0, |ops| unsafe { (ops.hash)(value.as_ptr()) });
+            hash.rotate_left(7) ^ own.wrapping_add(u64::from(value.id().number()))
+        })
     }
 
     pub(super) fn add_combo(&mut self, values: Vec<Arc<Value>>) -> u32 {
-        self.combos.push(Combo { values });
-        self.combos.len() as u32 - 1
+        let hash = self.hash_of(values.iter().map(|value| &**value));
+        let number = self.combos.len() as u32;
+        let before = self.combo_of.insert(hash, number).unwrap_or(NONE);
+        self.combos.push(Combo { values, before });
+        number
     }
 }

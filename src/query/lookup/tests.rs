@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
 use super::*;
+use crate::chunk::ChunkOptions;
+use crate::entity::IndexOptions;
 use crate::fragment::{PerChunk, Shared};
 use crate::prelude::*;
 use crate::query::Has;
@@ -302,7 +304,9 @@ fn what_a_lookup_lends_for_writing_has_changed_where_it_lies_and_nowhere_else() 
 
 #[test]
 fn what_a_lookup_without_a_table_lends_for_writing_has_changed_as_well() {
-    let universe = Arc::new(Universe::new());
+    // Not with memory of an earlier one, in which other chunks are free.
+    let universe = Universe::with(&IndexOptions::new(), &ChunkOptions::new());
+    let universe = Arc::new(universe.unwrap());
     let mut world = World::of(&universe).unwrap();
     let mut handles = vec![wide(&mut world)];
     // Chunks of another world come between.

@@ -27,23 +27,53 @@ impl Lane {
     pub(in crate::command) fn change<Gone: Bundle, Come: Bundle>(
         &mut self,
         entity: Entity,
+        come: Come,
+    ) -> Result<(), WorldError> {
+        if Come::HAS_VALUES {
+            return self.change_with_values::<Gone, Come>(entity, come);
+        }
+        let of = TypeId::of::<(Gone, Come)>();
+        let found = match self.recent_ops.get(of) {
+            Some(found) => Ok(found),
+            _ => self.find_op::<Gone, Come>(OpKey { of, combo: NONE }),
+        };
+        match found {
+            Ok(found) => {
+                self.record(entity, found, come);
+                Ok(())
+            }
+            Err(error) => Err(refused(come, error)),
+        }
+    }
+
+    /// The same, where values come along that are not for columns.
+    #[cold]
+    #[inline(never)]
+    fn change_with_values<Gone: Bundle, Come: Bundle>(
+        &mut self,
+        entity: Entity,
         mut come: Come,
     ) -> Result<(), WorldError> {
         let mut templates = Vec::new();
-        let combo = if Come::HAS_VALUES {
-            self.take_values(&mut come, &mut templates)
-        } else {
-            Ok(NONE)
-        };
+        let combo = self.take_values(&mut come, &mut templates);
         let of = TypeId::of::<(Gone, Come)>();
-        let found = match self.recent_ops.get(of) {
-            Some(found) if !Come::HAS_VALUES => Ok(found),
-            _ => combo.and_then(|combo| self.find_op::<Gone, Come>(OpKey { of, combo })),
-        };
-        let FoundOp { op, payload } = match found {
-            Ok(found) => found,
+        let found = combo.and_then(|combo| self.find_op::<Gone, Come>(OpKey { of, combo }));
+        match found {
+            Ok(found) => self.record(entity, found, come),
             Err(error) => return Err(refused((come, templates), error)),
-        };
+        }
+        resume(self.take_templates(NONE, templates));
+        Ok(())
+    }
+
+    /// Records a command.
+    #[inline(always)]
+    fn record<Come: Bundle>(
+        &mut self,
+        entity: Entity,
+        FoundOp { op, payload }: FoundOp,
+        come: Come,
+    ) {
         if Come::LEN > 0 {
             // Not later: what fails is to fail before the command is there.
             self.payloads[payload as usize].next();
@@ -53,10 +83,6 @@ impl Lane {
             // SAFETY: it is there, of this type, and was asked for its next row.
             unsafe { self.payloads.get_unchecked_mut(payload as usize).add(come) };
         }
-        if Come::HAS_VALUES {
-            resume(self.take_templates(NONE, templates));
-        }
-        Ok(())
     }
 
     #[cold]

@@ -5,10 +5,12 @@ mod counted;
 
 mod copies;
 mod dice;
+mod kept;
 mod lanes;
 mod ordered;
 mod panics;
 mod rare;
 mod rows;
 mod sweeps;
+mod templates;
 mod whole_chunks;

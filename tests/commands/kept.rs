@@ -1,0 +1,83 @@
+//! What recorders keep from one flush to the next, and within one.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use megachunk::prelude::*;
+
+/// What a recorder keeps for what it creates next.
+#[test]
+fn a_world_that_is_trimmed_takes_the_recorders_chunks_along() {
+    let mut world = World::new();
+    for n in 0..100_u32 {
+        let mut commands = world.commands();
+        commands.create((n,)).unwrap();
+        commands.create((n, 'a')).unwrap();
+        drop(commands);
+        assert!(world.flush().is_clean());
+        world.clear();
+        if n % 10 == 9 {
+            assert!(world.universe().chunk_stats().in_use >= 2);
+            assert!(world.trim() >= 2);
+            assert_eq!(world.universe().chunk_stats().in_use, 0);
+        }
+        world.universe().check([&world]).unwrap();
+    }
+    // What is recorded stays.
+    let ant = world.commands().create((1_u32,)).unwrap();
+    world.trim();
+    assert!(world.flush().is_clean());
+    assert_eq!(world.get::<u32>(ant).unwrap(), &1);
+}
+
+#[test]
+fn chunks_of_changing_sizes_leave_no_room_behind() {
+    let mut world = World::new();
+    let mut most = 0;
+    for round in 0..100 {
+        for size in [1, 2, 1, 2] {
+            world.set_chunk_size(size);
+            let mut commands = world.commands();
+            let ant = commands.create((1_u32,)).unwrap();
+            commands.destroy(ant);
+        }
+        assert!(world.flush().is_clean());
+        let in_use = world.universe().chunk_stats().in_use;
+        assert!(round < 2 || in_use <= most, "{in_use}, and {most} before");
+        most = most.max(in_use);
+    }
+}
+
+/// Combinations of shared values are found by their hash.
+#[test]
+fn a_recorder_compares_few_of_many_shared_values() {
+    static COMPARED: AtomicUsize = AtomicUsize::new(0);
+    #[derive(Debug)]
+    struct Flag(u32);
+    impl PartialEq for Flag {
+        fn eq(&self, other: &Self) -> bool {
+            // Ordering: only the count matters.
+            COMPARED.fetch_add(1, Ordering::Relaxed);
+            self.0 == other.0
+        }
+    }
+    impl Eq for Flag {}
+    impl std::hash::Hash for Flag {
+        fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+            // Some have one hash.
+            (self.0 / 2).hash(state);
+        }
+    }
+    let mut world = World::new();
+    let mut commands = world.commands();
+    let ants: Vec<Entity> = (0..2_000)
+        .map(|n| commands.create((n,).shared(Flag(n % 1_000))).unwrap())
+        .collect();
+    let compared = COMPARED.load(Ordering::Relaxed);
+    assert!(compared < 2_000 * 7, "{compared}");
+    drop(commands);
+    assert!(world.flush().is_clean());
+    for (n, &ant) in (0..).zip(&ants) {
+        assert_eq!(world.shared::<Flag>(ant).unwrap().0, n % 1_000);
+    }
+    assert_eq!(world.stats().archetypes[0].groups, 1_000);
+}

@@ -8,7 +8,8 @@
 //! they are.
 //!
 //! As by lot, because processors choose the set by different bits, and some by the exclusive or of two groups of them: where
-//! the page was the number's own bits 5 and 6, these cancelled out there, and of 1,000 chunks 512 were in the table.
+//! the page was the number's own bits 5 and 6, these cancel out there, which leaves 512 of 1,000 chunks a place. (That this
+//! is why they were slow is inferred: see `papers/archetype-storage.md`.)
 //!
 //! Must hold: a folded chunk has room. So it is open, but while a flush has taken it out of its group's list.
 

@@ -10,3 +10,4 @@ mod lookups;
 mod or;
 mod rows;
 mod stretches;
+mod walks;

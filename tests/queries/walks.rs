@@ -1,0 +1,207 @@
+//! Entity by entity, chunk by chunk, on several threads, one by its handle: how what a query lends is walked. Rows of STACK's
+//! section "Queries".
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use megachunk::prelude::*;
+use megachunk::query::{QueryFilter, QueryRun};
+
+use crate::rows::{F, I, Tag, three};
+
+#[test]
+fn for_each_entity_for_each_chunk_and_parallel_for_each_chunk() {
+    let mut world = World::new();
+    world
+        .create_batch((0..5_000_u64).map(|n| (n, 1.5_f32)))
+        .unwrap();
+    world
+        .create_batch((5_000..6_000_u64).map(|n| (n,)))
+        .unwrap();
+    let all: BTreeSet<u64> = (0..6_000).collect();
+    let mut query = Query::<(Entity, &mut u64, Option<&f32>)>::new(&world).unwrap();
+    let mut seen = BTreeSet::new();
+    query
+        .on(&mut world)
+        .for_each(|(_, n, _)| assert!(seen.insert(*n)));
+    assert_eq!(seen, all);
+    seen.clear();
+    query
+        .on(&mut world)
+        .for_each_chunk(|chunk, (entities, numbers, floats)| {
+            assert_eq!((chunk.len(), chunk.entities()), (numbers.len(), entities));
+            assert!(floats.is_none_or(|floats| floats.len() == numbers.len()));
+            assert_eq!(chunk.has::<f32>(), floats.is_some());
+            seen.extend(numbers.iter().copied());
+        });
+    assert_eq!(seen, all);
+    let seen = Mutex::new(BTreeSet::new());
+    query
+        .on(&mut world)
+        .par_for_each(|(_, n, _)| assert!(seen.lock().unwrap().insert(*n)));
+    assert_eq!(seen.into_inner().unwrap(), all);
+    query
+        .on(&mut world)
+        .par_for_each_chunk(|_, (_, numbers, _)| {
+            numbers.iter_mut().for_each(|n| *n += 1);
+        });
+    let sum: u64 = query.read_sum(&mut world);
+    assert_eq!(sum, 5_999 * 3_000 + 6_000);
+}
+
+#[test]
+fn a_parallel_loop_over_nothing_ends() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build();
+    pool.unwrap().install(|| {
+        let mut world = World::new();
+        let ant = world.create((1_u64,)).unwrap();
+        world.destroy(ant).unwrap();
+        let mut query = Query::<&mut u64>::new(&world).unwrap();
+        let nobody = |_: &mut u64| panic!("there is nobody");
+        query.on(&mut world).par_for_each(nobody);
+        query
+            .on(&mut world)
+            .filter_chunks(|_| false)
+            .par_for_each(nobody);
+    });
+}
+
+/// A last look, by the iterator.
+trait ReadSum {
+    fn read_sum(&mut self, world: &mut World) -> u64;
+}
+
+impl ReadSum for Query<(Entity, &'static mut u64, Option<&'static f32>)> {
+    fn read_sum(&mut self, world: &mut World) -> u64 {
+        self.on(world).iter().map(|(_, n, _)| *n).sum()
+    }
+}
+
+#[test]
+fn few_chunks_are_shared_out_row_by_row_and_each_row_is_lent_once() {
+    let mut world = World::new();
+    world.registry().register_enableable::<Tag>().unwrap();
+    let mut tagged = Vec::new();
+    for count in [1, 63, 64, 65, 777] {
+        // Of a shape each, so that there are several archetypes.
+        let first = tagged.len() as I;
+        let made = world.create_batch((0..count).map(|n| (first + n, Tag)));
+        tagged.extend(made.unwrap().iter(&world));
+        let _ = world.create_batch((0..count).map(|n| (first + n, 0.5 as F)));
+    }
+    for &entity in tagged.iter().step_by(3) {
+        world.set_enabled::<Tag>(entity, false).unwrap();
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build();
+    let pool = pool.unwrap();
+    let asked = AtomicUsize::new(0);
+    let mut chunks = 0;
+    let mut query = Query::<&mut I>::new(&world).unwrap();
+    query.on(&mut world).for_each_chunk(|_, _| chunks += 1);
+    pool.install(|| {
+        let mut all = query.on(&mut world).filter_chunks(|_| {
+            asked.fetch_add(1, Ordering::Relaxed);
+            true
+        });
+        all.par_for_each(|n| *n += 1_000);
+    });
+    assert_eq!(asked.load(Ordering::Relaxed), chunks, "once a chunk");
+    let mut numbers: Vec<I> = Vec::new();
+    let mut all = world.query::<&I, ()>().unwrap();
+    all.for_each(|&n| numbers.push(n));
+    numbers.sort_unstable();
+    let mut expected: Vec<I> = (1_000..1_970).flat_map(|n| [n, n]).collect();
+    expected.sort_unstable();
+    assert_eq!(numbers, expected, "each once");
+    let mut query = Query::<(Entity, &I), With<Tag>>::new(&world).unwrap();
+    let seen = Mutex::new(BTreeSet::new());
+    pool.install(|| {
+        let mut switched = query.on(&mut world);
+        switched.par_for_each(|(entity, _)| assert!(seen.lock().unwrap().insert(entity)));
+    });
+    let on = (0..tagged.len()).filter(|at| at % 3 != 0);
+    let on: BTreeSet<Entity> = on.map(|at| tagged[at]).collect();
+    assert_eq!(*seen.lock().unwrap(), on);
+}
+
+#[test]
+fn random_access_single_entity_count_first_and_iter() {
+    let (mut world, [f, i, both]) = three();
+    let mut query = Query::<(&mut F, Entity)>::new(&world).unwrap();
+    *query.get(&mut world, both).unwrap().0 += 1.0;
+    assert_eq!(world.get::<F>(both).unwrap(), &3.0);
+    assert!(
+        matches!(query.get(&mut world, i), Err(WorldError::Missing { entity, .. }) if entity == i)
+    );
+    let mut run = query.on(&mut world);
+    assert_eq!((run.count(), run.is_empty()), (2, false));
+    assert!(run.single().is_none());
+    assert_eq!(run.first().unwrap().1, f);
+    assert_eq!(
+        run.iter().map(|(_, entity)| entity).collect::<Vec<_>>(),
+        [f, both]
+    );
+    drop(run);
+    world.destroy(f).unwrap();
+    assert!(matches!(
+        query.get(&mut world, f),
+        Err(WorldError::Entity(_))
+    ));
+    assert_eq!(query.on(&mut world).single().unwrap().1, both);
+    world.destroy(both).unwrap();
+    assert!(query.on(&mut world).first().is_none());
+    assert!(query.on(&mut world).is_empty());
+    let mut read = Query::<&I, Without<F>>::new(&world).unwrap();
+    assert_eq!(read.peek(&world, i).unwrap(), &1);
+}
+
+/// By `next` alone; by `next`, and from the `taken`-th on by `fold`; what is left when all have been seen.
+fn iterated<F: QueryFilter>(mut run: QueryRun<'_, &u32, F>, taken: usize) -> [Vec<u32>; 3] {
+    let mut by_next = Vec::new();
+    for number in run.iter() {
+        by_next.push(*number);
+    }
+    let mut iter = run.iter();
+    let mut by_both: Vec<u32> = iter.by_ref().take(taken).copied().collect();
+    assert!(by_both.len() + iter.size_hint().0 <= by_next.len());
+    iter.for_each(|number| by_both.push(*number));
+    let mut iter = run.iter();
+    let _ = iter.by_ref().count();
+    let left = iter.copied().collect();
+    [by_next, by_both, left]
+}
+
+#[test]
+fn an_iterator_lends_each_entity_once_whatever_is_called_on_it() {
+    let mut world = World::new();
+    world.registry().register_enableable::<u16>().unwrap();
+    let batch = (world.create_batch((0..5_000_u32).map(|n| (n, n as u16)))).unwrap();
+    let ants: Vec<Entity> = batch.iter(&world).collect();
+    let _ = (world.create_batch((5_000..5_300_u32).map(|n| (n, "no switch")))).unwrap();
+    world.create((5_300_u32,)).unwrap();
+    // Single rows, rows side by side, over the ends of words, and whole chunks.
+    let off = |n: &u32| n.is_multiple_of(7) || (100..150).contains(n) || (1_000..3_500).contains(n);
+    for n in (0..5_000).filter(off) {
+        world.set_enabled::<u16>(ants[n as usize], false).unwrap();
+    }
+
+    let mut all = Query::<&u32>::new(&world).unwrap();
+    let mut on = Query::<&u32, With<u16>>::new(&world).unwrap();
+    let mut not = Query::<&u32, Without<u16>>::new(&world).unwrap();
+    let numbers = |seen: &dyn Fn(&u32) -> bool| (0..5_301).filter(seen).collect::<Vec<u32>>();
+    for taken in [0, 1, 63, 64, 65, 999, 1_000, 4_999, 5_301, 10_000] {
+        let same = |iterated: [Vec<u32>; 3], seen: &dyn Fn(&u32) -> bool| {
+            let [by_next, by_both, left] = iterated;
+            by_next == numbers(seen) && by_both == by_next && left.is_empty()
+        };
+        assert!(same(iterated(all.read(&world), taken), &|_| true));
+        let is_on = |n: &u32| *n < 5_000 && !off(n);
+        assert!(same(iterated(on.read(&world), taken), &is_on));
+        assert!(same(iterated(not.read(&world), taken), &|n| !is_on(n)));
+        let second = not.read(&world).filter_chunks(|chunk| chunk.len() <= 300);
+        let seen = numbers(&|n| *n >= 5_000);
+        let few = iterated(second, taken);
+        assert!(few[0].ends_with(&seen) && few[0] == few[1] && few[2].is_empty());
+    }
+}

@@ -28,6 +28,7 @@ pub(crate) fn create(
     out: &mut [MaybeUninit<Entity>],
     first: Option<Place>,
 ) -> Result<(), Full> {
+    wide::expect(out);
     if !create_at_hand(core, cache, out, first) {
         create_all(core, threads, cache, tally, out, first)?;
     }

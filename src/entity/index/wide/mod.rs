@@ -93,6 +93,18 @@ impl Width {
     }
 }
 
+/// Asks for the memory of the first handles of a batch before they are made. Their stores would ask for it one behind
+/// the other, and the claim of the next batch waits for them all.
+#[inline(always)]
+pub(crate) fn expect(out: &[MaybeUninit<Entity>]) {
+    #[cfg(not(loom))]
+    for line in out.chunks(run::LINE_HANDLES).take(run::LINES_AHEAD) {
+        crate::memory::prefetch(line.as_ptr());
+    }
+    #[cfg(loom)]
+    let _ = out;
+}
+
 /// Makes the next entity in each of `out.len()` slots from `first` on, all claimed by the caller and all of one
 /// span; with the place of the first one, if they have places: the others lie in the rows behind it.
 #[inline]

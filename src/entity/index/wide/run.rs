@@ -5,6 +5,7 @@ use core::mem::MaybeUninit;
 use crate::entity::index::batch::further;
 use crate::entity::index::core::Core;
 use crate::entity::{Entity, Place};
+use crate::memory;
 
 use super::create_singly;
 use super::lanes::Lanes;
@@ -12,6 +13,13 @@ use super::lanes::Lanes;
 /// Registers of slot words that are loaded before any of them is stored. (A load waits for a store before it that
 /// lies as far behind the beginning of some other page, and large arrays begin alike.)
 const AHEAD: usize = 4;
+
+/// Handles of a cache line.
+pub(super) const LINE_HANDLES: usize = memory::LINE / size_of::<Entity>();
+
+/// So many lines of handles are asked for before they are stored: a processor asks for few lines at a time of its own
+/// accord where it only writes.
+pub(super) const LINES_AHEAD: usize = 8;
 
 /// A run of entities while it is made: whole registers of slots, from the first on.
 struct Run<L: Lanes> {
@@ -140,7 +148,16 @@ impl<L: Lanes> Run<L> {
         registers: usize,
         line: impl Fn(L, L) -> L,
     ) {
+        // Of the first ones `expect` has spoken.
+        let some = AHEAD * L::COUNT;
+        let end = self.out.wrapping_add(registers * L::COUNT);
         for _ in 0..registers / AHEAD {
+            let next = self.out.wrapping_add(LINES_AHEAD * LINE_HANDLES);
+            if next < end {
+                for line in 0..some / LINE_HANDLES {
+                    memory::prefetch(next.wrapping_add(line * LINE_HANDLES));
+                }
+            }
             // SAFETY: the caller's.
             unsafe { self.make_some::<AHEAD, PLACED>(&line) };
         }

@@ -190,8 +190,9 @@ impl Directory {
     pub(crate) fn enter_private(&self, chunk: &Chunk, world: u16, number: u32) {
         let world = u64::from(world) + 1;
         let owner = world << (POSITION_BITS + SUB_BITS) | u64::from(number) << SUB_BITS;
-        // Ordering: Relaxed. Who follows an entity's place here has read the place by Acquire, and it
-        // was published after this.
+        // Ordering: Relaxed. Whoever asks for a recorder's chunks has read an entity's place by Acquire, and that was
+        // published after this. A `Finder` has not, and need not: to it this is not its world's, and neither is what was
+        // here before, or the chunk would be in its world's hands.
         for (entry, sub) in self.of(chunk).iter().zip(0..) {
             entry.store(owner | sub, Ordering::Relaxed);
         }

@@ -8,9 +8,9 @@ use std::io;
 use crate::archetype::directory::{Directory, Finder, ROWS_PER_CHUNK, WorldMark, place};
 use crate::archetype::world_numbers::WorldNumbers;
 use crate::chunk::{ChunkError, ChunkOptions, MegachunkAllocator, Run};
-use crate::entity::{Buried, Entity, EntityIndex, Full, IndexOptions, Place};
+use crate::entity::{Buried, Entity, EntityIndex, Full, IndexOptions, Lowest, Place};
 use crate::fragment::FragmentRegistry;
-use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicPtr, Ordering};
 
 /// Empty mega-chunks (1 MiB each) whose memory a universe keeps: what comes and goes from frame to frame
 /// does not go to the system and back.
@@ -71,8 +71,8 @@ pub struct Universe {
     worlds: ManuallyDrop<WorldNumbers>,
     /// Ids do not depend on threads.
     ordered: bool,
-    /// Below this claim word no slot is free, in an ordered universe.
-    pub(crate) lowest: AtomicU32,
+    /// From which claim word on a slot may be free, in an ordered universe.
+    pub(crate) lowest: Lowest,
 }
 
 impl Universe {
@@ -166,7 +166,7 @@ impl Universe {
             directory: ManuallyDrop::new(parts.directory),
             worlds: ManuallyDrop::new(parts.worlds),
             ordered: false,
-            lowest: AtomicU32::new(0),
+            lowest: Lowest::new(),
         })
     }
 
@@ -326,18 +326,7 @@ impl Universe {
     #[cold]
     #[inline(never)]
     fn create_lowest(&self, place: Option<Place>) -> Result<Entity, Full> {
-        // Ordering: Relaxed, here and below: only where to look first. Threads that create at one time make
-        // their order by chance anyway.
-        let mut from = self.lowest.load(Ordering::Relaxed);
-        let created = match self.index.create_lowest(&mut from, place) {
-            Err(_) if from > 0 => {
-                from = 0;
-                self.index.create_lowest(&mut from, place)
-            }
-            created => created,
-        }?;
-        self.lowest.store(from, Ordering::Relaxed);
-        Ok(created)
+        self.index.create_lowest(&self.lowest, place)
     }
 
     #[cold]
@@ -348,7 +337,7 @@ impl Universe {
             .map(|&entity| self.index.destroy_owned_at_once(entity))
             .min();
         if let Some(lowest) = lowest {
-            self.look_from(lowest);
+            self.lowest.freed(lowest);
         }
     }
 
@@ -359,8 +348,7 @@ impl Universe {
             return None;
         }
         let kept = self.index.kept();
-        // Ordering: Relaxed: nothing changes meanwhile.
-        let lowest = self.lowest.load(Ordering::Relaxed);
+        let lowest = self.lowest.seen().word();
         let passed_by = self.index.first_free_word().filter(|&free| free < lowest);
         match passed_by {
             _ if kept > 0 => Some(format!("threads keep {kept} free slots for themselves")),
@@ -371,26 +359,11 @@ impl Universe {
         }
     }
 
-    /// Slots of a claim word are free again.
-    fn look_from(&self, word: u32) {
-        let mut lowest = self.lowest.load(Ordering::Relaxed);
-        while word < lowest {
-            // Ordering: as in `create_lowest`.
-            match self
-                .lowest
-                .compare_exchange(lowest, word, Ordering::Relaxed, Ordering::Relaxed)
-            {
-                Ok(_) => break,
-                Err(now) => lowest = now,
-            }
-        }
-    }
-
     /// After an entity was destroyed the usual way: nothing of it stays with this thread.
     pub(crate) fn settle_released(&self, entity: Entity) {
         if self.ordered {
             self.index.flush();
-            self.look_from(entity.index() / crate::sync::geometry::WORD_BITS);
+            (self.lowest).freed(entity.index() / crate::sync::geometry::WORD_BITS);
         }
     }
 
@@ -477,7 +450,7 @@ impl Universe {
         if !self.ordered {
             self.index.free_owned(buried);
         } else if let Some(lowest) = self.index.free_owned_at_once(buried) {
-            self.look_from(lowest);
+            self.lowest.freed(lowest);
         }
     }
 }

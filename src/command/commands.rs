@@ -182,6 +182,12 @@ impl ParallelCommands {
     /// time; and if `self` was made after the last flush. (A batch or copies that a panic breaks off use up the ids of
     /// what was to come.) Ids of other recorders are given by chance, and the flush
     /// [counts them](crate::command::FlushReport::by_chance).
+    ///
+    /// Not counted, and to be seen to by who wants the same ids each time: the world's own calls must not create while such
+    /// recorders are open (they take what is free then), nor may those of another [`ParallelCommands`] be. And of shared values
+    /// that are equal the world keeps one: where they can be told apart all the same (0.0 and -0.0 of a type that calls
+    /// them equal), which one that is depends on the recorders' order in time. A recorder that is forgotten
+    /// ([`mem::forget`](core::mem::forget)) keeps up to 63 ids as long as the universe lives.
     #[must_use]
     pub fn open_at(&self, sort_key: u64) -> Commands<'_> {
         let stripe = self.stripes.as_deref().map(|stripes| {

@@ -22,6 +22,8 @@ pub(crate) struct Stripes {
     /// For each archetype the number of the piece that its first chunk is; then their end.
     first: Vec<u32>,
     pieces: u32,
+    /// Keys are the numbers of pieces, not chunks' keys.
+    numbered: bool,
 }
 
 /// Of more pieces the later ones have no ids of their own anyway: there are not as many.
@@ -57,6 +59,7 @@ impl Stripes {
             used,
             first,
             pieces: pieces.map_or(chunks, saturated).max(1),
+            numbered: pieces.is_some(),
         }
     }
 
@@ -69,10 +72,8 @@ impl Stripes {
     pub(super) fn stripe_among(&self, pieces: Range<u32>, key: u64) -> Stripe<'_> {
         let (archetype, position) = ((key >> 32) as usize, key as u32);
         let piece = match (self.first.get(archetype), self.first.get(archetype + 1)) {
-            (Some(first), Some(end)) if archetype > 0 => {
-                first.checked_add(position).filter(|piece| piece < end)
-            }
-            _ if archetype == 0 => Some(position),
+            _ if archetype == 0 && self.numbered => Some(position),
+            (Some(first), Some(end)) => first.checked_add(position).filter(|piece| piece < end),
             _ => None,
         };
         let piece = piece.and_then(|piece| piece.checked_add(pieces.start));
@@ -120,7 +121,7 @@ impl Stripe<'_> {
                 return Some(entity);
             }
             let word = self.next_word()?;
-            if let Some(claimed) = index.claim_whole_word(word) {
+            if let Some(claimed) = index.claim_whole_word(word, &universe.lowest) {
                 self.claimed = claimed;
             }
         }
@@ -128,7 +129,8 @@ impl Stripe<'_> {
 
     /// Gives back what was not used.
     pub(super) fn close(&mut self, universe: &Universe) {
-        universe.index().give_claimed(&mut self.claimed);
+        let index = universe.index();
+        index.give_claimed(&mut self.claimed, &universe.lowest);
     }
 }
 

@@ -14,6 +14,6 @@ pub use id::Entity;
 #[cfg(loom)]
 pub use index::model;
 #[cfg(not(loom))]
-pub(crate) use index::{Buried, Claimed, FreeWords, Origin, Places};
+pub(crate) use index::{Buried, Claimed, FreeWords, Lowest, Origin, Places};
 pub use index::{CACHED_IDS, Created, EntityIndex, IndexOptions, Live, Session};
 pub use place::Place;

@@ -42,6 +42,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a claim takes slots that others have: it ignores what was there",
     ),
     (
+        "claimed_untold",
+        "a recorder gives slots back, and those who look for the lowest are not told",
+    ),
+    (
         "commit_late",
         "chunks are given out before their memory is committed",
     ),
@@ -161,6 +165,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "look_up_by_claim",
         "a look-up asks the claim word, not the version (as published)",
+    ),
+    (
+        "lowest_by_store",
+        "a search's end is stored, whatever was given back meanwhile",
+    ),
+    (
+        "lowest_relaxed",
+        "a search for the lowest does not see what was given back before",
     ),
     (
         "no_full_scan",

@@ -385,3 +385,65 @@ fn of_more_pieces_than_there_are_ids_the_first_have_their_own() {
         assert_eq!(world.flush().by_chance, 0);
     }
 }
+
+#[test]
+fn the_lowest_free_index_comes_next_when_recorders_have_closed() {
+    let universe = Arc::new(Universe::ordered());
+    let mut world = World::of(&universe).unwrap();
+    let commands = world.parallel_commands_for(4);
+    let mut recorder = commands.open_at(0);
+    let recorded = recorder.create((1_u32,)).unwrap();
+    // The recorder has all of the first 64.
+    let own = world.create((2_u32,)).unwrap();
+    drop(recorder);
+    assert_eq!(world.flush().by_chance, 0);
+    universe.check([&world]).unwrap();
+    let next = world.create((3_u32,)).unwrap();
+    assert_eq!((recorded.index(), own.index(), next.index()), (0, 64, 1));
+}
+
+#[test]
+fn the_lowest_free_index_comes_next_whatever_threads_did_beside_each_other() {
+    for _ in 0..20 {
+        let universe = Arc::new(Universe::ordered());
+        let mut world = World::of(&universe).unwrap();
+        let mine: Vec<Entity> = (0..640).map(|_| world.reserve().unwrap()).collect();
+        let commands = world.parallel_commands_for(8);
+        std::thread::scope(|scope| {
+            let (universe, world, commands) = (&universe, &world, &commands);
+            for _ in 0..2 {
+                scope.spawn(move || (0..1_000).for_each(|_| assert!(universe.reserve().is_ok())));
+            }
+            scope.spawn(move || {
+                for key in 0..8 {
+                    let mut recorder = commands.open_at(key);
+                    for n in 0..100_u32 {
+                        recorder.create((n,)).unwrap();
+                    }
+                }
+            });
+            // From the highest down: each is lower than what was free.
+            for &entity in mine.iter().rev() {
+                world.release(entity).unwrap();
+            }
+        });
+        assert!(world.flush().is_clean());
+        universe.check([&world]).unwrap();
+        let next = [(); 2].map(|()| world.create((1_u8,)).unwrap().index());
+        assert!(next[0] < next[1], "{next:?}");
+    }
+}
+
+#[test]
+fn ids_of_a_recorder_whose_key_is_no_chunks_are_counted() {
+    let universe = Arc::new(Universe::ordered());
+    let mut world = World::of(&universe).unwrap();
+    world.create((1_u32,)).unwrap();
+    world.create((1_u64,)).unwrap();
+    let commands = world.parallel_commands();
+    // The second chunk of an archetype that has one.
+    let mut recorder = commands.open_at(1);
+    recorder.create((2_u32,)).unwrap();
+    drop(recorder);
+    assert_eq!(world.flush().by_chance, 1);
+}

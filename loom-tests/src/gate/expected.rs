@@ -40,6 +40,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_claims::no_slot_is_given_to_two_threads",
     ),
     (
+        "claimed_untold",
+        "entity_lowest::what_a_recorder_did_not_use_is_found_when_it_ends",
+    ),
+    (
         "commit_late",
         "chunk_commit::two_takers_of_fresh_runs_commit_each_mega_chunk_once",
     ),
@@ -162,6 +166,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "look_up_by_claim",
         "entity_words::a_dead_handle_never_exists_whatever_its_slot_does",
+    ),
+    (
+        "lowest_by_store",
+        "entity_lowest::two_that_create_the_lowest_leave_nothing_behind_them",
+    ),
+    (
+        "lowest_relaxed",
+        "entity_lowest::a_slot_that_dies_beside_a_search_is_found_by_the_next",
     ),
     (
         "no_full_scan",

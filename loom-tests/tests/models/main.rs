@@ -11,6 +11,7 @@ mod chunk_takes;
 mod entity_batches;
 mod entity_cache;
 mod entity_claims;
+mod entity_lowest;
 mod entity_owned;
 mod entity_retire;
 mod entity_spans;

@@ -6,13 +6,15 @@ mod cache;
 mod claim;
 mod core;
 mod death;
+#[cfg(not(loom))]
+mod free_words;
 mod group;
 mod iter;
 mod living;
+mod lowest;
 #[cfg(loom)]
 pub mod model;
 mod options;
-#[cfg(not(loom))]
 mod ordered;
 #[cfg(not(loom))]
 mod owned;
@@ -31,7 +33,11 @@ mod tests;
 mod wide;
 
 #[cfg(not(loom))]
-pub(crate) use ordered::{Claimed, FreeWords};
+pub(crate) use free_words::FreeWords;
+#[cfg(not(loom))]
+pub(crate) use lowest::Lowest;
+#[cfg(not(loom))]
+pub(crate) use ordered::Claimed;
 use std::io;
 
 use crate::entity::{

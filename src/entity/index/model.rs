@@ -1,6 +1,8 @@
 //! What loom models need of the index and an ordinary user does not: slots with a past, and the hint
 //! tree alone. Exists under `cfg(loom)` only.
 
+use super::lowest::Lowest;
+use super::ordered::Claimed;
 use super::slot;
 use super::summary::Summary;
 use crate::entity::{Entity, EntityIndex, Full, Place};
@@ -42,6 +44,72 @@ pub fn create_in_rows(
     // SAFETY: batches write whole handles.
     let handles = unsafe { super::batch::overwritten(out) };
     entities.create_placed_slice(handles, first)
+}
+
+/// Ids as an ordered universe gives them: always the lowest.
+#[derive(Debug)]
+pub struct LowestIds {
+    index: EntityIndex,
+    lowest: Lowest,
+}
+
+/// A claim word of which all slots are a recorder's.
+#[derive(Debug)]
+pub struct Piece(Claimed);
+
+impl LowestIds {
+    /// None of them.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "for models")]
+    pub fn new() -> Self {
+        Self {
+            index: EntityIndex::new(),
+            lowest: Lowest::new(),
+        }
+    }
+
+    /// The index.
+    #[must_use]
+    pub fn index(&self) -> &EntityIndex {
+        &self.index
+    }
+
+    /// Creates an entity with the lowest free index, as a world does.
+    ///
+    /// # Errors
+    /// [`Full`].
+    pub fn create(&self) -> Result<Entity, Full> {
+        self.index.create_lowest(&self.lowest, None)
+    }
+
+    /// Destroys an entity that the caller alone may destroy.
+    pub fn destroy(&self, entity: Entity) {
+        let word = self.index.destroy_owned_at_once(entity);
+        self.lowest.freed(word);
+    }
+
+    /// All of a claim word, if all is free, as a recorder claims it.
+    #[must_use]
+    pub fn claim(&self, word: u32) -> Option<Piece> {
+        self.index.claim_whole_word(word, &self.lowest).map(Piece)
+    }
+
+    /// Creates an entity in a recorder's word.
+    pub fn create_in(&self, piece: &mut Piece) -> Option<Entity> {
+        self.index.create_claimed(&mut piece.0, None)
+    }
+
+    /// Ends a recorder.
+    pub fn close(&self, mut piece: Piece) {
+        self.index.give_claimed(&mut piece.0, &self.lowest);
+    }
+
+    /// Whether no slot is free where nobody would look for it. Exact while nothing changes.
+    #[must_use]
+    pub fn is_in_order(&self) -> bool {
+        let free = self.index.first_free_word();
+        free.is_none_or(|word| word >= self.lowest.seen().word())
+    }
 }
 
 /// The hint tree alone, over words that the model has in its own hands.

@@ -1,0 +1,96 @@
+//! Ordered universes: whoever creates takes the lowest free slot. Recorders claim whole words and give back what they
+//! did not use; when all is quiet, no slot is free before the word from which on it is looked for.
+
+use loom::sync::Arc;
+use loom::thread;
+use megachunk::entity::Entity;
+use megachunk::entity::model::LowestIds;
+use megachunk::sync::model::ThreadCache;
+use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::model;
+
+/// Runs `work` on a thread of its own; its result comes from the closure that is returned.
+fn spawn<R: 'static>(
+    ids: &Arc<LowestIds>,
+    work: impl FnOnce(&LowestIds) -> R + 'static,
+) -> impl FnOnce() -> R {
+    let ids = Arc::clone(ids);
+    let handle = thread::spawn(move || {
+        let cache = ids.index().thread_cache();
+        cache.adopt();
+        (work(&ids), cache)
+    });
+    move || handle.join().expect("no panic").0
+}
+
+fn ids() -> (Arc<LowestIds>, Box<dyn ThreadCache>) {
+    let ids = Arc::new(LowestIds::new());
+    let cache: Box<dyn ThreadCache> = Box::new(ids.index().thread_cache());
+    cache.adopt();
+    (ids, cache)
+}
+
+#[test]
+fn two_that_create_the_lowest_leave_nothing_behind_them() {
+    model(
+        "two_that_create_the_lowest_leave_nothing_behind_them",
+        Preemptions(3),
+        || {
+            let (ids, _cache) = ids();
+            let other = spawn(&ids, |ids| ids.create().expect("not full"));
+            let mine = ids.create().expect("not full");
+            let theirs = other();
+            assert_ne!(mine, theirs, "one id for two");
+            assert!(ids.is_in_order());
+            // Words have two slots: one is free before the third word, or the first word is full.
+            let next = ids.create().expect("not full");
+            assert!(next.index() < 4, "{next}");
+        },
+    );
+}
+
+#[test]
+fn a_slot_that_dies_beside_a_search_is_found_by_the_next() {
+    model(
+        "a_slot_that_dies_beside_a_search_is_found_by_the_next",
+        Exhaustive,
+        || {
+            let (ids, _cache) = ids();
+            let [first, second, third] = [(); 3].map(|()| ids.create().expect("not full"));
+            let killer = spawn(&ids, move |ids| ids.destroy(first));
+            let mine = ids.create().expect("not full");
+            killer();
+            assert!(ids.is_in_order());
+            let next = ids.create().expect("not full");
+            assert!(
+                [mine, next].iter().any(|entity| entity.index() == 0),
+                "{mine}, {next}"
+            );
+            assert!([second, third].iter().all(|&it| ids.index().exists(it)));
+        },
+    );
+}
+
+#[test]
+fn what_a_recorder_did_not_use_is_found_when_it_ends() {
+    model(
+        "what_a_recorder_did_not_use_is_found_when_it_ends",
+        Preemptions(3),
+        || {
+            let (ids, _cache) = ids();
+            let recorder = spawn(&ids, |ids| {
+                let mut piece = ids.claim(0)?;
+                let entity = ids.create_in(&mut piece);
+                ids.close(piece);
+                entity
+            });
+            let mine = ids.create().expect("not full");
+            let theirs = recorder();
+            assert_ne!(theirs, Some(mine), "one id for two");
+            assert!(ids.is_in_order());
+            let all: Vec<Entity> = (0..8).map_while(|_| ids.create().ok()).collect();
+            let recorded = usize::from(theirs.is_some());
+            assert_eq!(all.len() + 1 + recorded, 8, "a slot is lost");
+        },
+    );
+}

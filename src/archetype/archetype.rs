@@ -559,11 +559,25 @@ pub(crate) unsafe fn write_bit(bits: *mut u8, row: u32, to: bool) {
     *word = *word & !(1 << (row % 64)) | u64::from(to) << (row % 64);
 }
 
+/// Sets the bits of rows that come behind the last one. A word whose first row comes is written as a whole, whatever
+/// was there: nobody has written one to a fresh chunk, or what lay there was no word.
+///
 /// # Safety
-/// As for [`read_bit`].
+/// `bits` has room for a word for each 64 rows up to the last, holds those of the rows before `first`, and nobody else uses
+/// it.
 pub(crate) unsafe fn set_bits(bits: *mut u8, first: u32, count: u32) {
-    for row in first..first + count {
+    let mut row = first;
+    let end = first + count;
+    while row < end {
+        let (word, lane) = (row / 64, row % 64);
+        let next = end.min((word + 1) * 64);
+        let come = u64::MAX >> (64 - (next - row)) << lane;
         // SAFETY: the caller's.
-        unsafe { write_bit(bits, row, true) };
+        unsafe {
+            let word = bits.cast::<u64>().add(word as usize);
+            let before = if lane == 0 { 0 } else { word.read() };
+            word.write(before | come);
+        }
+        row = next;
     }
 }

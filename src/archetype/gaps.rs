@@ -1,6 +1,8 @@
 //! Gaps: rows all over a chunk go together. Their values are dropped, then each column is closed in one pass,
 //! the last rows that stay coming where the first ones go.
 
+use core::mem::MaybeUninit;
+
 use crate::archetype::archetype::{Archetype, read_bit, write_bit};
 use crate::archetype::universe::Universe;
 use crate::fragment::panic::{Panicked, first};
@@ -121,7 +123,8 @@ unsafe fn close_column(array: *mut u8, size: usize, moves: &[Move]) {
 /// # Safety
 /// As there.
 unsafe fn close_sized<const SIZE: usize>(array: *mut u8, moves: &[Move]) {
-    let array = array.cast::<[u8; SIZE]>();
+    // Whatever the values are: they may hold pointers, and bytes that nobody wrote.
+    let array = array.cast::<MaybeUninit<[u8; SIZE]>>();
     for (at, &Move { from, to }) in moves.iter().enumerate() {
         // Small values stand so close that the processor sees for itself what comes.
         if SIZE >= 32
@@ -156,6 +159,29 @@ mod tests {
             column.sort_unstable();
             let stay: Vec<u32> = (0..10).filter(|row| gaps >> row & 1 == 0).collect();
             assert_eq!(column, stay);
+        }
+    }
+
+    #[test]
+    fn values_that_hold_pointers_or_have_bytes_between_come_whole() {
+        #[derive(Debug, PartialEq)]
+        struct Padded(u8, u32);
+        let mut moves = Vec::new();
+        plan(4, &[0, 2], &mut moves);
+        let mut boxes = ['a', 'b', 'c', 'd'].map(|letter| MaybeUninit::new(Box::new(letter)));
+        let mut padded = [0, 1, 2, 3].map(|n| MaybeUninit::new(Padded(n, n.into())));
+        let stay = |left: &[Move]| left.iter().map(|each| each.from).collect::<Vec<_>>();
+        assert_eq!(stay(&moves), [3]);
+        // SAFETY: four rows each; those that go have been read out or need no end.
+        unsafe {
+            drop([boxes[0].assume_init_read(), boxes[2].assume_init_read()]);
+            close_column(boxes.as_mut_ptr().cast(), size_of::<Box<char>>(), &moves);
+            close_column(padded.as_mut_ptr().cast(), size_of::<Padded>(), &moves);
+            let [first, second, ..] = &boxes;
+            assert_eq!(*first.assume_init_read(), 'd');
+            assert_eq!(*second.assume_init_read(), 'b');
+            assert_eq!(*padded[0].assume_init_ref(), Padded(3, 3));
+            assert_eq!(*padded[1].assume_init_ref(), Padded(1, 1));
         }
     }
 }

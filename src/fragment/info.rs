@@ -287,8 +287,13 @@ impl FragmentInfo {
     /// another.
     #[cfg(not(loom))]
     pub(crate) fn may_be_doubled(&self) -> bool {
-        let is_name = self.kind == FragmentKind::Tag && self.role.is_none() && self.drop.is_none();
-        is_name || self.clone_value().is_some()
+        self.is_name() || self.clone_value().is_some()
+    }
+
+    /// Whether it is nothing but a name: a tag of no type, of which nothing is called when it goes.
+    #[cfg(not(loom))]
+    pub(crate) fn is_name(&self) -> bool {
+        self.kind == FragmentKind::Tag && self.role.is_none() && self.drop.is_none()
     }
 
     pub(crate) fn role(&self) -> Option<TypeId> {

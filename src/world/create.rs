@@ -219,15 +219,21 @@ impl World {
                 world.group_of(archetype, &key)
             };
             let (entity, row) = place(world, archetype, group)?;
-            // Filled before anything else is done: what `sharing` ends with may panic.
+            // Filled before anything else is done: what `sharing` ends with may panic. And what an observer panics with
+            // must not come to it: the entity is there.
+            let mut panicked = None;
             if let Some(bundle) = bundle.take() {
-                let placed = |_: &Universe, _, _| Ok::<_, Infallible>(entity);
-                // SAFETY: the chunk has room, and the offsets are the archetype's.
-                let Ok(_) = unsafe { world.push(archetype, row.chunk, number, bundle, placed) };
+                note(&mut panicked, || {
+                    let placed = |_: &Universe, _, _| Ok::<_, Infallible>(entity);
+                    // SAFETY: the chunk has room, and the offsets are the archetype's.
+                    let Ok(_) = unsafe { world.push(archetype, row.chunk, number, bundle, placed) };
+                });
             }
-            Ok(entity)
+            Ok((entity, panicked))
         });
-        created.map_err(|error| refused(bundle, error))
+        let (entity, panicked) = created.map_err(|error| refused(bundle, error))?;
+        resume(panicked);
+        Ok(entity)
     }
 
     /// Creates an entity for each bundle, in order. O(entities × fragments); handles are made a chunk at a
@@ -282,7 +288,8 @@ impl World {
                 spans: Vec::new(),
             },
         };
-        loop {
+        let mut more = true;
+        while more {
             // A chunk is taken only for an entity that comes.
             let Some(first) = bundles.next() else { break };
             let world = &mut *unfinished.world;
@@ -306,7 +313,11 @@ impl World {
             unsafe { first.write(columns.as_ptr(), start) };
             written.count = 1;
             while written.count < room {
-                let Some(bundle) = bundles.next() else { break };
+                let Some(bundle) = bundles.next() else {
+                    // It has said that this was all: it is not asked again.
+                    more = false;
+                    break;
+                };
                 // SAFETY: as above.
                 unsafe { bundle.write(columns.as_ptr(), start + written.count as usize) };
                 written.count += 1;

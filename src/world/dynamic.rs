@@ -5,7 +5,7 @@
 
 use crate::archetype::{Archetype, Change, Chunk, EnabledBits, Row};
 use crate::entity::Entity;
-use crate::fragment::panic::{refused, resume};
+use crate::fragment::panic::{note, refused, resume};
 use crate::fragment::{
     DynamicBundle, FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentSet, Value,
     Values, ValuesMut, none_twice,
@@ -88,14 +88,19 @@ impl World {
                 world.group_of(archetype, &key)
             };
             let (entity, row) = place(world, archetype, group)?;
-            // Filled before anything else is done: what `sharing` ends with may panic.
+            // As in `placing_values`.
+            let mut panicked = None;
             if let Some(columns) = columns.take() {
-                // SAFETY: an empty row at the end of the chunk, and the columns are the bundle's.
-                unsafe { world.fill(number, archetype, row, columns, entity) };
+                note(&mut panicked, || {
+                    // SAFETY: an empty row at the end of the chunk, and the columns are the bundle's.
+                    unsafe { world.fill(number, archetype, row, columns, entity) };
+                });
             }
-            Ok(entity)
+            Ok((entity, panicked))
         });
-        created.map_err(|error| refused(columns, error))
+        let (entity, panicked) = created.map_err(|error| refused(columns, error))?;
+        resume(panicked);
+        Ok(entity)
     }
 
     /// Fills an empty row with an entity.

@@ -136,3 +136,24 @@ fn a_batch_that_goes_again_drops_each_value_though_several_panic() {
         assert_eq!(count.get(), 0);
     });
 }
+
+#[test]
+fn an_iterator_that_has_ended_is_not_asked_again() {
+    let ending = || {
+        let mut left = Some(3_u32);
+        std::iter::from_fn(move || {
+            let n = left.expect("it has said that this was all");
+            left = n.checked_sub(1);
+            left.map(|n| (n,))
+        })
+    };
+    let mut world = World::new();
+    assert_eq!(world.create_batch(ending()).unwrap().len(), 3);
+    let shared = ending().map(|bundle| bundle.shared("all"));
+    assert_eq!(world.create_batch(shared).unwrap().len(), 3);
+    let mut commands = world.commands();
+    assert_eq!(commands.create_batch(ending()).unwrap().len(), 3);
+    drop(commands);
+    world.flush();
+    assert_eq!(world.count(), 9);
+}

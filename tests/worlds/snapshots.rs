@@ -586,3 +586,67 @@ proptest! {
         prop_assert!(check(&noise).is_err() && check(&behind_magic).is_err());
     }
 }
+
+#[test]
+fn a_tag_that_has_a_drop_is_not_saved() {
+    let mut world = World::new();
+    let definition = megachunk::fragment::FragmentDefinition {
+        name: "guard",
+        layout: core::alloc::Layout::new::<()>(),
+        drop: Some(|_, _| {}),
+        clone: None,
+    };
+    // SAFETY: its drop does nothing, of however many.
+    let guard = unsafe { world.registry().define(definition) }.unwrap().id();
+    // SAFETY: a value of no bytes.
+    let value = unsafe {
+        megachunk::fragment::Value::from_raw(world.registry(), guard, core::ptr::dangling())
+    };
+    let bundle = megachunk::fragment::DynamicBundle::new().with(value.unwrap());
+    let ant = world.create_dynamic(bundle).unwrap();
+    assert!(world.clone_entity(ant).is_err());
+    let said = world.to_snapshot(&SnapshotOptions::new()).unwrap_err();
+    assert!(said.to_string().contains("guard"), "{said}");
+    assert!(
+        world.state_hash().is_ok(),
+        "membership is all there is to see"
+    );
+}
+
+#[test]
+fn a_world_whose_observer_panicked_when_a_chunk_began_comes_back() {
+    let registered = || {
+        let universe = Universe::new();
+        universe.registry().register_plain::<u8>().unwrap();
+        universe.registry().register_plain_chunk::<u32>().unwrap();
+        universe
+    };
+    for way in 0..4 {
+        let mut world = World::of(&std::sync::Arc::new(registered())).unwrap();
+        let panics = world
+            .observe::<u8, ()>(Observed::CREATE, |_, _| panic!("an observer"))
+            .unwrap();
+        let bundle = || (1_u8,).per_chunk(7_u32);
+        let registry = std::sync::Arc::clone(world.universe());
+        let dynamic = || {
+            let value = |value| megachunk::fragment::Value::new(registry.registry(), value);
+            let chunk = megachunk::fragment::Value::per_chunk(registry.registry(), 7_u32);
+            megachunk::fragment::DynamicBundle::new()
+                .with(value(1_u8).unwrap())
+                .with(chunk.unwrap())
+        };
+        let egg = world.reserve().unwrap();
+        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match way {
+            0 => drop(world.create(bundle())),
+            1 => drop(world.build(egg, bundle())),
+            2 => drop(world.create_dynamic(dynamic())),
+            _ => drop(world.build_dynamic(egg, dynamic())),
+        }));
+        assert!(made.is_err(), "the panic goes on");
+        world.unobserve(panics);
+        assert_eq!(world.count(), 1);
+        world.check().unwrap();
+        let loaded = World::from_snapshot(&bytes(&world), registered()).unwrap();
+        assert_eq!(loaded.count(), 1);
+    }
+}

@@ -112,7 +112,9 @@ impl<'a> Unfinished<'a> {
     ) -> Result<(), WorldError> {
         let way = self.lane.way::<B>(NONE)?;
         let stream = self.lane.ways[way as usize].stream;
-        while let Some(bundle) = bundles.next() {
+        let mut more = true;
+        while more {
+            let Some(bundle) = bundles.next() else { break };
             let (private, row) = self.lane.room(stream)?;
             let room = self.lane.streams[stream as usize].limit - row;
             let columns = {
@@ -130,7 +132,11 @@ impl<'a> Unfinished<'a> {
             unsafe { bundle.write(columns.as_ptr(), row as usize) };
             rows.count = 1;
             while rows.count < room {
-                let Some(bundle) = bundles.next() else { break };
+                let Some(bundle) = bundles.next() else {
+                    // It has said that this was all: it is not asked again.
+                    more = false;
+                    break;
+                };
                 // SAFETY: as above.
                 unsafe { bundle.write(columns.as_ptr(), (row + rows.count) as usize) };
                 rows.count += 1;

@@ -5,17 +5,21 @@
 //! touch; a `Table` is a reservation seen as an array of words for which all-zero is a valid
 //! value. Under loom a table is a boxed slice.
 
+#[cfg(miri)]
+mod heap_reservation;
 #[cfg(not(loom))]
 mod prefetch;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, miri)))]
 mod reservation;
 #[cfg(not(loom))]
 pub(crate) mod stream;
 mod table;
 
+#[cfg(miri)]
+pub use heap_reservation::Reservation;
 #[cfg(not(loom))]
 pub(crate) use prefetch::prefetch;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, miri)))]
 pub use reservation::Reservation;
 pub(crate) use table::{Table, ZeroFilled};
 

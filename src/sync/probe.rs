@@ -23,17 +23,18 @@ pub(crate) use on::{after_rmw, before_rmw, failed_claim, is_narrow, probed, rmw,
 
 #[cfg(not(all(feature = "probe", not(loom))))]
 pub(crate) use off::{failed_claim, probed, rmw, step};
-#[cfg(not(any(feature = "probe", loom)))]
+// For accesses that are several words wide.
+#[cfg(all(not(any(feature = "probe", loom, miri)), target_arch = "x86_64"))]
 pub(crate) use off::{is_narrow, store};
 
 #[cfg(not(all(feature = "probe", not(loom))))]
 mod off {
     #[inline(always)]
     pub(crate) fn step() {}
-    #[cfg(not(loom))]
+    #[cfg(all(not(any(loom, miri)), target_arch = "x86_64"))]
     #[inline(always)]
     pub(crate) fn store(_address: *const u8) {}
-    #[cfg(not(loom))]
+    #[cfg(all(not(any(loom, miri)), target_arch = "x86_64"))]
     #[inline(always)]
     pub(crate) fn is_narrow() -> bool {
         false

@@ -21,6 +21,10 @@ impl SystemMemory {
     /// Reserves addresses, or falls back.
     #[must_use]
     pub fn new(huge_pages: bool, populate: bool) -> Self {
+        if cfg!(miri) {
+            // It has no address space to reserve.
+            return Self::Mapped(MappedMemory::new(huge_pages, populate));
+        }
         match ReservedMemory::new(huge_pages, populate) {
             Ok(memory) => Self::Reserved(memory),
             Err(error) => {

@@ -93,12 +93,21 @@ impl Width {
     }
 }
 
+/// Handles of a cache line.
+#[cfg(not(loom))]
+const LINE_HANDLES: usize = crate::memory::LINE / size_of::<Entity>();
+
+/// So many lines of handles are asked for before they are stored: a processor asks for few lines at a time of its own
+/// accord where it only writes.
+#[cfg(not(loom))]
+const LINES_AHEAD: usize = 8;
+
 /// Asks for the memory of the first handles of a batch before they are made. Their stores would ask for it one behind
 /// the other, and the claim of the next batch waits for them all.
 #[inline(always)]
 pub(crate) fn expect(out: &[MaybeUninit<Entity>]) {
     #[cfg(not(loom))]
-    for line in out.chunks(run::LINE_HANDLES).take(run::LINES_AHEAD) {
+    for line in out.chunks(LINE_HANDLES).take(LINES_AHEAD) {
         crate::memory::prefetch(line.as_ptr());
     }
     #[cfg(loom)]

@@ -7,19 +7,12 @@ use crate::entity::index::core::Core;
 use crate::entity::{Entity, Place};
 use crate::memory;
 
-use super::create_singly;
 use super::lanes::Lanes;
+use super::{LINE_HANDLES, LINES_AHEAD, create_singly};
 
 /// Registers of slot words that are loaded before any of them is stored. (A load waits for a store before it that
 /// lies as far behind the beginning of some other page, and large arrays begin alike.)
 const AHEAD: usize = 4;
-
-/// Handles of a cache line.
-pub(super) const LINE_HANDLES: usize = memory::LINE / size_of::<Entity>();
-
-/// So many lines of handles are asked for before they are stored: a processor asks for few lines at a time of its own
-/// accord where it only writes.
-pub(super) const LINES_AHEAD: usize = 8;
 
 /// A run of entities while it is made: whole registers of slots, from the first on.
 struct Run<L: Lanes> {

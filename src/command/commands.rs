@@ -26,7 +26,8 @@ use crate::world::{Lack, Prototype, World, WorldError};
 /// counts, as of all values.
 ///
 /// Dropped, the recorder hands its commands to the world. One that is still open when the world is flushed
-/// keeps them, and those which its thread's earlier recorders left in the same memory, for a later flush.
+/// keeps them, and those which its thread's earlier recorders left in the same memory, for a later flush (and the report
+/// [says](crate::command::FlushReport::open) that there was one).
 ///
 /// Recording is lock-free and, once its memory is there, allocates nothing but a chunk now and then. The
 /// memory serves the next recorder.

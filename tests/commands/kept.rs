@@ -81,3 +81,20 @@ fn a_recorder_compares_few_of_many_shared_values() {
     }
     assert_eq!(world.stats().archetypes[0].groups, 1_000);
 }
+
+#[test]
+fn a_flush_says_how_many_recorders_were_open() {
+    let mut world = World::new();
+    let doomed = world.create((1_u8,)).unwrap();
+    let commands = world.parallel_commands();
+    let mut closed = commands.open();
+    closed.destroy(doomed);
+    drop(closed);
+    // It has the memory of the one before.
+    let open = commands.open();
+    let report = world.flush();
+    assert_eq!((report.open, report.destroyed), (1, 0));
+    drop(open);
+    let report = world.flush();
+    assert_eq!((report.open, report.destroyed), (0, 1));
+}

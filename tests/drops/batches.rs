@@ -154,6 +154,6 @@ fn an_iterator_that_has_ended_is_not_asked_again() {
     let mut commands = world.commands();
     assert_eq!(commands.create_batch(ending()).unwrap().len(), 3);
     drop(commands);
-    world.flush();
+    assert_eq!(world.flush().created, 3);
     assert_eq!(world.count(), 9);
 }

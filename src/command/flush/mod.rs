@@ -161,7 +161,8 @@ impl World {
             let recorders = queue.recorders.count();
             let mut lanes = queue.lanes.take_all();
             // Asked after they were taken: one that came meanwhile is missing.
-            let all = lanes.len() == queue.lanes.len();
+            report.open = queue.lanes.len().saturating_sub(lanes.len());
+            let all = report.open == 0;
             lanes.retain_mut(|lane| {
                 let records = !lane.is_empty();
                 if !records {

@@ -28,6 +28,10 @@ pub struct FlushReport {
     /// Entities that were created in an [ordered](crate::world::Universe::ordered) universe, and have ids that
     /// depend on which thread was quicker: their recorders had no ids of their own, or none left.
     pub by_chance: usize,
+    /// Recorders that were open when the flush looked for commands the last time. What they hold comes with the next flush,
+    /// and so does what those before them have left that had the same memory: close recorders before a flush whose outcome is
+    /// to be complete.
+    pub open: usize,
     /// How often commands were looked for: those that closures and observers record come in the next round.
     pub rounds: usize,
     /// Commands are left for the next flush: after as many rounds as the world
@@ -47,11 +51,12 @@ impl FlushReport {
         self.dead += other.dead;
         self.refused.extend(other.refused);
         self.by_chance += other.by_chance;
+        self.open = other.open;
         self.rounds += other.rounds;
         self.unfinished |= other.unfinished;
     }
 
-    /// Whether every command was done.
+    /// Whether every command was done that the flush found; recorders may have been [open](Self::open).
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.dead == 0 && self.refused.is_empty() && !self.unfinished

@@ -57,10 +57,8 @@ impl Observer {
         for rows in rows.chunk_by(alike) {
             let archetype = &world.archetypes[rows[0].archetype as usize];
             // What is on both sides of a move has neither come nor gone.
-            let stays = rows[0].other != NOWHERE
-                && world.archetypes[rows[0].other as usize]
-                    .set
-                    .contains(self.fragment);
+            let stays =
+                rows[0].other != NOWHERE && world.set_of(rows[0].other).contains(self.fragment);
             if stays || !self.sees(archetype) {
                 continue;
             }

@@ -211,7 +211,7 @@ impl World {
     }
 
     /// The fragments of an archetype's entities after a change.
-    fn composition_after(&self, source: u32, change: Change) -> Vec<FragmentId> {
+    pub(super) fn composition_after(&self, source: u32, change: Change) -> Vec<FragmentId> {
         let mut ids: Vec<FragmentId> = self.archetypes[source as usize].ids.to_vec();
         let bundle = |number: u32| &self.bundles.infos[number as usize];
         if let Change::Remove(gone) | Change::Swap(gone, _) = change {

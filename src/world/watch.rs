@@ -8,10 +8,11 @@
 use core::any::Any;
 use core::fmt;
 
-use crate::archetype::{Archetype, Row, Rows};
+use crate::archetype::{ARCHETYPES, Archetype, Change, Row, Rows};
 use crate::entity::Entity;
+use crate::fragment::FragmentSet;
 use crate::fragment::panic::{Panicked, first, note, resume};
-use crate::world::{Batch, SliceReport, World};
+use crate::world::{Batch, SliceReport, World, WorldError};
 
 /// Entities came to life.
 pub(crate) const CREATED: u8 = 1;
@@ -24,6 +25,10 @@ pub(crate) const REMOVED: u8 = 8;
 
 /// "No archetype."
 pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// From this number on: no archetype yet, but one that is [expected](World::expect_archetype).
+const EXPECTED: u32 = 1 << 31;
+const _: () = assert!(ARCHETYPES <= EXPECTED as usize);
 
 /// Says of which kinds of change of an archetype's entities the watcher wants to hear, in a universe whose ids depend on
 /// threads or do not.
@@ -40,7 +45,7 @@ pub(crate) struct WatchedRows {
     pub(crate) chunk: u32,
     pub(crate) first: u32,
     pub(crate) count: u32,
-    /// The archetype that they came from or go to, or [`NOWHERE`].
+    /// The archetype that they came from or go to, or [`NOWHERE`]: see [`World::set_of`].
     pub(crate) other: u32,
 }
 
@@ -136,6 +141,8 @@ pub(crate) struct Watch {
     /// Kinds that some archetype is watched for, now or later.
     kinds: u8,
     gathered: Option<Gathered>,
+    /// The fragments of archetypes that entities are told to go to, and which are not there yet.
+    expected: Vec<FragmentSet>,
 }
 
 impl World {
@@ -340,10 +347,39 @@ impl World {
             self.gather_stayed(&leaving);
         }
         panicked = first(first(panicked, stopped), self.tell_gathered());
+        self.watch.expected.clear();
         resume(panicked);
         match result {
             Some(result) => result,
             None => unreachable!("the change has panicked"),
+        }
+    }
+
+    /// The archetype that a change leads to, to be told of: the one that there is, or what it will be. (What its chunks begin
+    /// with may come with the change itself.)
+    ///
+    /// # Errors
+    /// There can be no such archetype.
+    pub(crate) fn expect_archetype(
+        &mut self,
+        source: u32,
+        change: Change,
+    ) -> Result<u32, WorldError> {
+        self.check_change(source, change)?;
+        let ids = self.composition_after(source, change);
+        if let Some(&archetype) = self.by_composition.get(ids.as_slice()) {
+            return Ok(archetype);
+        }
+        let number = EXPECTED + self.watch.expected.len() as u32;
+        self.watch.expected.push(ids.into_iter().collect());
+        Ok(number)
+    }
+
+    /// The fragments of an archetype, or of one that is [expected](Self::expect_archetype).
+    pub(crate) fn set_of(&self, archetype: u32) -> &FragmentSet {
+        match archetype.checked_sub(EXPECTED) {
+            None => &self.archetypes[archetype as usize].set,
+            Some(expected) => &self.watch.expected[expected as usize],
         }
     }
 

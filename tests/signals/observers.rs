@@ -424,6 +424,32 @@ fn changes_of_all_that_matches_fire_once() {
 }
 
 #[test]
+fn chunks_that_a_swap_begins_begin_with_what_it_brings_whoever_observes() {
+    #[derive(Clone, Debug, PartialEq)]
+    struct Weather(u32);
+    let mut world = World::new();
+    let all = many(&mut world, 5);
+    let (heats, weights) = (watch::<Heat>(&mut world), watch::<Weight>(&mut world));
+    let mut query = Query::<&Heat>::new(&world).unwrap();
+    let come = |heat: &Heat| (Weight(u64::from(heat.0)),).per_chunk(Weather(7));
+    let swapped = query.change(&mut world).swap::<(Heat,), _>(come);
+    assert_eq!(swapped.unwrap(), 5);
+    assert_eq!(
+        world.chunk_fragment::<Weather>(all[3]).unwrap(),
+        &Weather(7)
+    );
+    let once = |seen: Seen, kind| {
+        let [(change, entities)] = &taken(&seen)[..] else {
+            panic!("once")
+        };
+        assert_eq!((*change, sorted(entities.clone())), (kind, all.clone()));
+    };
+    once(heats, Observed::REMOVE);
+    once(weights, Observed::ADD);
+    world.check().unwrap();
+}
+
+#[test]
 fn builds_clones_and_run_time_bundles_fire() {
     let mut world = World::new();
     world.registry().register_clone::<Heat>().unwrap();

@@ -224,7 +224,10 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     ) -> Result<usize, WorldError> {
         if self.world.is_watched(ADDED | REMOVED) {
             self.decide();
-            let going = self.going_along(|world, data| world.swap_edge::<Gone, Come>(data))?;
+            let registry = self.world.universe.registry();
+            let gone = self.world.bundles.number::<Gone>(registry)?;
+            let change = Change::Swap(gone, self.world.bundles.number::<Come>(registry)?);
+            let going = self.going_along(|world, data| world.expect_archetype(data, change))?;
             return self.told(REMOVED, going, |change| change.swap_all::<Gone, Come>(come));
         }
         self.swap_all::<Gone, Come>(come)
@@ -262,8 +265,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         let number = (self.world.bundles).number::<Gone>(self.world.universe.registry())?;
         if self.world.is_watched(REMOVED) {
             self.decide();
-            let going =
-                self.going_along(|world, data| world.edge_for(data, Change::Remove(number)))?;
+            let change = Change::Remove(number);
+            let going = self.going_along(|world, data| world.expect_archetype(data, change))?;
             return self.told(REMOVED, going, |change| change.remove_all(number));
         }
         self.remove_all(number)
@@ -440,14 +443,19 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         going
     }
 
-    /// The same for entities that go along edges and may lose fragments.
+    /// The same for entities that change and may lose fragments: `to` says to which archetype they will go from another.
     fn going_along(
         &mut self,
-        edge: impl Fn(&mut World, u32) -> Result<EdgeRef, WorldError>,
+        to: impl Fn(&mut World, u32) -> Result<u32, WorldError>,
     ) -> Result<Vec<WatchedRows>, WorldError> {
-        let ways = ways(self.world, self.matches.get(), edge)?;
-        let archetypes = ways.iter().map(|(known, edge)| (*known, edge.target));
-        Ok(self.going(REMOVED, archetypes.collect()))
+        let mut archetypes = Vec::new();
+        for known in self.matches.get() {
+            // An archetype without entities needs no other.
+            if self.world.archetypes[known.archetype as usize].entities > 0 {
+                archetypes.push((known, to(self.world, known.archetype)?));
+            }
+        }
+        Ok(self.going(REMOVED, archetypes))
     }
 
     /// Does `work`. What it was given and the filter of chunks end before its result is on its way: see

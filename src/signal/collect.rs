@@ -37,7 +37,7 @@ pub(super) struct Board {
     /// Signals that were collected.
     sequence: u64,
     later: BinaryHeap<Reverse<Waiting>>,
-    /// For entities that are not built yet.
+    /// For entities that are not built yet: until they are, or die, or the world ends.
     early: Vec<Waiting>,
 }
 
@@ -166,11 +166,12 @@ impl Board {
                 if waiting.time > now {
                     waiting.slot = log.payloads.keep(column, letter.row);
                     self.later.push(Reverse(waiting));
-                } else if log.is_idle() {
-                    note(panicked, || log.payloads.drop_sent(column, letter.row));
                 } else if is_unbuilt(world, letter.entity) {
+                    // Also if nobody listens: who will by then does not depend on who does now.
                     waiting.slot = log.payloads.keep(column, letter.row);
                     self.early.push(waiting);
+                } else if log.is_idle() {
+                    note(panicked, || log.payloads.drop_sent(column, letter.row));
                 } else {
                     log.payloads.post(column, letter.row);
                     log.note(self.sequence, letter.entity);

@@ -26,9 +26,10 @@ use crate::world::World;
 /// signals can come a run before an earlier one's.
 ///
 /// Sending is lock-free and, once its memory is there, allocates nothing. Signals that nobody has subscribed to
-/// are dropped when they are collected. Delayed ones are kept until their time has come, and then until their
-/// entities are built, whether or not anybody has subscribed: who has by then gets them, and if nobody has, they are
-/// dropped then.
+/// are dropped when they are collected. But delayed ones are kept until their time has come, and those for entities that
+/// are not built until these are, whether or not anybody has subscribed: who has by then gets them, and if nobody has,
+/// they are dropped then. So what is sent to a reserved entity takes memory until somebody builds it or
+/// [releases](World::release) it, or the world ends: who gives a reservation up is to release it.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -150,7 +151,7 @@ impl<'q> Signals<'q> {
     /// Sends a signal to an entity. O(1), lock-free.
     ///
     /// An entity that is not built yet (reserved, or created by a recorder that was not flushed) gets it when it
-    /// is. One that is dead does not; readers count that.
+    /// is, from all readers that have subscribed by then. One that is dead does not; readers count that.
     ///
     /// # Panics
     /// If the signal is of another world.

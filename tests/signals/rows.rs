@@ -239,12 +239,65 @@ fn delayed_signals_that_nobody_hears_are_kept_until_their_time() {
     }
     drop(signals);
     world.advance_time(Duration::from_millis(999));
-    assert_eq!(count(), 2, "those that were not delayed");
+    assert_eq!(count(), 1, "the one that waits for nothing");
     world.advance_time(Duration::from_millis(1));
-    assert_eq!(count(), 3, "its time has come");
+    assert_eq!(count(), 2, "its time has come");
     world.build(unbuilt, (Health(1),)).unwrap();
     world.collect_signals();
-    assert_eq!(count(), 4, "its entity is built");
+    assert_eq!(count(), 4, "their entity is built");
+}
+
+#[test]
+fn who_gets_what_waits_for_an_entity_depends_on_no_other_reader() {
+    for others in [false, true] {
+        let mut world = World::new();
+        let ring = world.signal::<u32>("ring").unwrap();
+        let other: Option<SignalReader> = others.then(|| reader(&mut world, ring));
+        let unbuilt = world.reserve().unwrap();
+        world.signals().send(ring, unbuilt, 7);
+        let mut late: SignalReader = reader(&mut world, ring);
+        drop(other);
+        world.build(unbuilt, (Health(1),)).unwrap();
+        let got = numbers(&mut late, &mut world, ring);
+        assert_eq!(got, [(unbuilt, vec![7])], "others: {others}");
+    }
+}
+
+#[test]
+fn a_delayed_signal_waits_for_its_entity_although_its_sender_was_open_when_its_time_came() {
+    for open in [false, true] {
+        let mut world = World::new();
+        let ring = world.signal::<u32>("ring").unwrap();
+        let unbuilt = world.reserve().unwrap();
+        let parallel = world.parallel_signals();
+        let mut signals = parallel.open();
+        signals.send_at(ring, unbuilt, 7, seconds(1));
+        let signals = open.then_some(signals);
+        world.advance_time(seconds(1));
+        drop(signals);
+        let mut late: SignalReader = reader(&mut world, ring);
+        world.build(unbuilt, (Health(1),)).unwrap();
+        let got = numbers(&mut late, &mut world, ring);
+        assert_eq!(got, [(unbuilt, vec![7])], "open: {open}");
+    }
+}
+
+#[test]
+fn what_waits_for_an_entity_that_nobody_will_build_goes_when_it_is_released() {
+    let drops = Arc::new(AtomicUsize::new(0));
+    let mut world = World::new();
+    let signal = world.signal_of::<Counted>();
+    let unbuilt = world.reserve().unwrap();
+    let mut signals = world.signals();
+    for _ in 0..100 {
+        signals.send(signal, unbuilt, Counted(Arc::clone(&drops)));
+    }
+    drop(signals);
+    world.collect_signals();
+    assert_eq!(drops.load(Ordering::Relaxed), 0);
+    world.release(unbuilt).unwrap();
+    world.collect_signals();
+    assert_eq!(drops.load(Ordering::Relaxed), 100);
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! `DynamicBundle`: the fragments of one entity, known at run time only.
 
-use crate::fragment::{FragmentError, FragmentId, FragmentRegistry, Value};
+use crate::fragment::{FragmentError, FragmentId, FragmentRegistry, Pile, Value};
 
 /// Fragments and tags that are put into an entity together, known at run time only: a list of [values](Value).
 ///
 /// As many as you like, in any order, in any role; none twice: the call that takes the bundle says so.
-/// Dropped, it drops its values.
+/// Dropped, it drops its values, all of them, also if some panic.
 ///
 /// ```
 /// use core::alloc::Layout;
@@ -24,14 +24,16 @@ use crate::fragment::{FragmentError, FragmentId, FragmentRegistry, Value};
 /// ```
 #[derive(Debug, Default)]
 pub struct DynamicBundle {
-    pub(crate) values: Vec<Value>,
+    pub(crate) values: Pile<Value>,
 }
 
 impl DynamicBundle {
     /// A bundle without values.
     #[must_use]
     pub const fn new() -> Self {
-        Self { values: Vec::new() }
+        Self {
+            values: Pile::new(),
+        }
     }
 
     /// Adds a value.

@@ -19,6 +19,8 @@ mod info;
 mod kind;
 #[cfg(not(loom))]
 pub(crate) mod panic;
+#[cfg(not(loom))]
+mod pile;
 mod plain;
 mod registry;
 #[cfg(not(loom))]
@@ -52,3 +54,5 @@ pub use values::{Values, ValuesMut};
 pub(crate) use dynamic::none_twice;
 #[cfg(not(loom))]
 pub(crate) use fill::{FillValues, fill_bytes};
+#[cfg(not(loom))]
+pub(crate) use pile::Pile;

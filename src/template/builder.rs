@@ -4,6 +4,7 @@ use core::any::{TypeId, type_name};
 use std::sync::Arc;
 
 use crate::archetype::Universe;
+use crate::fragment::Pile;
 use crate::fragment::panic::refused;
 use crate::template::member::{Member, Members};
 use crate::template::parts::{Added, Parts};
@@ -39,7 +40,7 @@ use crate::world::World;
 pub struct TemplateBuilder {
     id: Box<str>,
     name: Option<Box<str>>,
-    members: Vec<Member>,
+    members: Pile<Member>,
     /// Of the traits that are added now.
     depth: usize,
     /// What is wrong with traits by their classes alone.
@@ -52,7 +53,7 @@ impl TemplateBuilder {
         Self {
             id: id.into(),
             name: None,
-            members: Vec::new(),
+            members: Pile::new(),
             depth: 0,
             faults: Vec::new(),
         }
@@ -173,7 +174,7 @@ impl TemplateBuilder {
         universe: &Universe,
         built: &mut Members,
         faults: &mut Vec<(usize, TemplateFault)>,
-    ) -> Vec<Added> {
+    ) -> Pile<Added> {
         let parts = Parts::new(universe.registry(), &self.id, &self.members);
         let mut context = BuildContext::new(parts);
         for (by, member) in self.members.iter().enumerate() {
@@ -189,7 +190,7 @@ impl TemplateBuilder {
             Ok(added) => added,
             Err(more) => {
                 faults.extend(more);
-                Vec::new()
+                Pile::new()
             }
         }
     }

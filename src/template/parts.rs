@@ -6,7 +6,7 @@ use core::any::{Any, type_name};
 
 use crate::archetype::Draft;
 use crate::fragment::panic::refused;
-use crate::fragment::{FragmentError, FragmentId, FragmentKind, FragmentRegistry, Value};
+use crate::fragment::{FragmentError, FragmentId, FragmentKind, FragmentRegistry, Pile, Value};
 use crate::template::TemplateFault;
 use crate::template::fault::near;
 use crate::template::member::Member;
@@ -17,12 +17,12 @@ pub(super) struct Parts<'a> {
     pub(super) template: &'a str,
     pub(super) members: &'a [Member],
     /// Fragments, chunk and shared fragments, in the order in which they came.
-    pub(super) values: Vec<Added>,
-    marks: Vec<Mark>,
+    pub(super) values: Pile<Added>,
+    marks: Pile<Mark>,
     required: Vec<(usize, Required)>,
     pub(super) faults: Vec<(usize, TemplateFault)>,
     /// What could not be added, and is lent to the trait that wanted to.
-    refused: Vec<Box<dyn Any>>,
+    refused: Pile<Box<dyn Any>>,
 }
 
 /// A value of a fragment, and who added it.
@@ -57,11 +57,11 @@ impl<'a> Parts<'a> {
             registry,
             template,
             members,
-            values: Vec::new(),
-            marks: Vec::new(),
+            values: Pile::new(),
+            marks: Pile::new(),
             required: Vec::new(),
             faults: Vec::new(),
-            refused: Vec::new(),
+            refused: Pile::new(),
         }
     }
 
@@ -157,7 +157,7 @@ impl<'a> Parts<'a> {
     pub(super) fn settle(
         mut self,
         complete: bool,
-    ) -> Result<Vec<Added>, Vec<(usize, TemplateFault)>> {
+    ) -> Result<Pile<Added>, Vec<(usize, TemplateFault)>> {
         self.settle_tags();
         self.values.sort_by_key(|added| added.value.id());
         if complete {
@@ -165,7 +165,7 @@ impl<'a> Parts<'a> {
             self.check_layout();
         }
         // Before the values that are given on: they may be what a user's `drop` panics in.
-        self.refused.clear();
+        drop(core::mem::take(&mut self.refused));
         if self.faults.is_empty() {
             Ok(self.values)
         } else {
@@ -181,18 +181,14 @@ impl<'a> Parts<'a> {
         while let Some(last) = marks.last() {
             let (id, depth) = (last.id, self.members[last.by].depth);
             let of_tag = marks.partition_point(|mark| mark.id < id);
-            let tag = marks.split_off(of_tag);
+            let mut tag = Pile::from(marks.split_off(of_tag));
             self.check_contradictions(&tag);
-            let mut latest = tag
-                .into_iter()
-                .filter(|mark| self.members[mark.by].depth == depth);
-            if let Some(Mark {
-                by,
-                value: Some(value),
-                ..
-            }) = latest.next()
+            let mut marks = tag.iter_mut();
+            let latest = marks.find(|mark| self.members[mark.by].depth == depth);
+            if let Some(Mark { by, value, .. }) = latest
+                && let Some(value) = value.take()
             {
-                self.values.push(Added { value, by });
+                self.values.push(Added { value, by: *by });
             }
         }
     }

@@ -7,7 +7,8 @@ use crate::archetype::Universe;
 use crate::command::Commands;
 use crate::entity::Entity;
 use crate::fragment::{
-    Fragment, FragmentError, FragmentId, FragmentRegistry, FragmentSet, SharedFragment, Values,
+    Fragment, FragmentError, FragmentId, FragmentRegistry, FragmentSet, Pile, SharedFragment,
+    Values,
 };
 use crate::template::member::Members;
 use crate::template::parts::Added;
@@ -40,11 +41,11 @@ impl Template {
         name: Box<str>,
         universe: &Arc<Universe>,
         traits: Members,
-        added: Vec<Added>,
+        added: Pile<Added>,
     ) -> Result<Self, WorldError> {
         let class = |added: &Added| Arc::clone(&traits.0[added.by].class);
         let added_by = added.iter().map(class).collect();
-        let values = added.into_iter().map(|added| added.value);
+        let values = added.into_vec().into_iter().map(|added| added.value);
         let prototype = Prototype::new(universe.registry(), values.collect())?;
         Ok(Self {
             id,

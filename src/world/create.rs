@@ -6,7 +6,7 @@ use crate::archetype::{Archetype, Row, Rows, Universe, place};
 use crate::chunk::Run;
 use crate::entity::{Entity, EntityFault, Place};
 use crate::fragment::panic::{Panicked, first as earlier, note, refused, resume, resume_alone};
-use crate::fragment::{Bundle, Value};
+use crate::fragment::{Bundle, Pile, Value};
 use crate::world::taken::TakenIn;
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
@@ -194,7 +194,7 @@ impl World {
         mut bundle: B,
         place: impl FnOnce(&mut Self, u32, u32) -> Result<(Entity, Row), WorldError>,
     ) -> Result<Entity, WorldError> {
-        let mut values: Vec<Value> = Vec::new();
+        let mut values: Pile<Value> = Pile::new();
         let registry = self.universe.registry();
         // SAFETY: the first time, of a bundle that was given to go into an entity.
         let taken = unsafe { bundle.take_values(registry, &mut |_, value| values.push(value)) };

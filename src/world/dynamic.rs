@@ -7,7 +7,7 @@ use crate::archetype::{Archetype, Change, Chunk, EnabledBits, Row};
 use crate::entity::Entity;
 use crate::fragment::panic::{note, refused, resume};
 use crate::fragment::{
-    DynamicBundle, FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentSet, Value,
+    DynamicBundle, FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentSet, Pile, Value,
     Values, ValuesMut, none_twice,
 };
 use crate::world::taken::TakenIn;
@@ -19,7 +19,7 @@ struct Prepared {
     /// Its number among the world's bundles.
     number: u32,
     /// The values for columns, in the order of the bundle's fragments, each with its position there.
-    columns: Vec<(usize, Value)>,
+    columns: Pile<(usize, Value)>,
     /// The others.
     taken: TakenIn,
 }
@@ -113,7 +113,7 @@ impl World {
         number: u32,
         archetype: u32,
         row: Row,
-        columns: Vec<(usize, Value)>,
+        columns: Pile<(usize, Value)>,
         entity: Entity,
     ) {
         let version = self.version();
@@ -153,9 +153,9 @@ impl World {
             return Err(refused(bundle, error));
         }
         let registry = self.universe.registry();
-        let mut columns = Vec::with_capacity(ids.len());
-        let mut others = Vec::new();
-        for (at, value) in bundle.values.into_iter().enumerate() {
+        let mut columns = Pile::with_capacity(ids.len());
+        let mut others = Pile::new();
+        for (at, value) in bundle.values.into_vec().into_iter().enumerate() {
             let id = value.id();
             let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
             match info.kind() {
@@ -407,8 +407,8 @@ enum ValuePlace {
 ///
 /// # Safety
 /// `offsets` are the chunk's, by the position of each value's fragment; the row holds no values there.
-unsafe fn write(chunk: &Chunk, offsets: &[u32], row: u32, columns: Vec<(usize, Value)>) {
-    for (at, value) in columns {
+unsafe fn write(chunk: &Chunk, offsets: &[u32], row: u32, columns: Pile<(usize, Value)>) {
+    for (at, value) in columns.into_vec() {
         let size = value.size();
         let to = chunk.array(offsets[at]).wrapping_add(row as usize * size);
         // SAFETY: the caller's; a value of size zero is nowhere.

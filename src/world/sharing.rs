@@ -3,7 +3,7 @@
 use crate::archetype::{Change, Chunk, Edge, Row, SharedId, copy_value, read_bit, write_bit};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, refused, resume};
-use crate::fragment::{Bundle, FragmentId, FragmentKind, SharedFragment, Value};
+use crate::fragment::{Bundle, FragmentId, FragmentKind, Pile, SharedFragment, Value};
 use crate::world::change::{carry, end, two, write_bundle};
 use crate::world::compose::EdgeRef;
 use crate::world::{World, WorldError};
@@ -57,7 +57,7 @@ impl World {
         change: impl FnOnce(u32) -> Change,
         mut bundle: B,
     ) -> Result<(), WorldError> {
-        let mut values: Vec<Value> = Vec::new();
+        let mut values: Pile<Value> = Pile::new();
         let registry = self.universe.registry();
         // SAFETY: the first time, of a bundle that was given to go into an entity.
         let taken = unsafe { bundle.take_values(registry, &mut |_, value| values.push(value)) };

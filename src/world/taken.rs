@@ -6,7 +6,7 @@
 
 use crate::archetype::SharedId;
 use crate::fragment::panic::{Panicked, end_all, note, resume};
-use crate::fragment::{FragmentId, Value};
+use crate::fragment::{FragmentId, Pile, Value};
 use crate::world::bundles::NO_ARCHETYPE;
 use crate::world::{World, WorldError};
 
@@ -32,10 +32,10 @@ impl World {
     /// Takes in the values that do not lie in columns: templates of chunk fragments, for archetypes that are new,
     /// and shared values. Nobody uses them yet: what follows is to be done in [`sharing`](Self::sharing). If a user's
     /// `eq`, `hash` or `drop` panics, none is left behind.
-    pub(crate) fn take_in(&mut self, values: Vec<Value>) -> TakenIn {
+    pub(crate) fn take_in(&mut self, values: Pile<Value>) -> TakenIn {
         let mut taken = self.nothing_taken();
         let mut panicked = None;
-        for value in values {
+        for value in values.into_vec() {
             note(&mut panicked, || {
                 let info = self.universe.registry().get(value.id());
                 match info.filter(|info| info.shared_ops().is_some()) {

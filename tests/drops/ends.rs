@@ -1,11 +1,13 @@
 //! What holds many values ends, and some of their drops panic: the others are dropped all the same, and the
 //! universe gets all back.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use megachunk::fragment::{DynamicBundle, Value};
+use megachunk::fragment::{DynamicBundle, FragmentRegistry, Value};
 use megachunk::prelude::*;
+use megachunk::world::Prototype;
 
 use crate::brittle::{ALWAYS, Brittle, Count, arm, burns, ends, holds_nothing};
 
@@ -353,4 +355,77 @@ fn an_observer_whose_drop_panics_is_gone() {
     assert!(!world.unobserve(observer));
     world.create((1_u32,)).unwrap();
     assert_eq!(count.get(), 0);
+}
+
+/// What holds several values ends each of them, although all of them panic, and although something else panics.
+fn ends_all_of<T>(count: &Count, make: impl Fn() -> T) {
+    let made = make();
+    burns(ALWAYS, || drop(made));
+    assert_eq!(count.get(), 0);
+    let made = make();
+    let panic = catch_unwind(AssertUnwindSafe(|| {
+        let _made = made;
+        arm(ALWAYS);
+        resume_unwind(Box::new("something else"));
+    }));
+    arm(0);
+    let panic = panic.unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&"something else"));
+    assert_eq!(count.get(), 0);
+}
+
+#[test]
+fn dynamic_bundles_and_prototypes_whose_values_all_panic() {
+    struct Other<const N: usize>(#[expect(dead_code, reason = "it is dropped")] Brittle);
+    impl<const N: usize> Clone for Other<N> {
+        fn clone(&self) -> Self {
+            unreachable!("nobody makes one")
+        }
+    }
+    #[derive(PartialEq, Eq, Hash)]
+    struct Shared<const N: usize>(Brittle);
+    let count = Count::default();
+    let registry = FragmentRegistry::new();
+    let bundle = || {
+        DynamicBundle::new()
+            .with(Value::cloneable(&registry, Other::<0>(count.brittle(0))).unwrap())
+            .with(Value::cloneable(&registry, Other::<1>(count.brittle(1))).unwrap())
+            .with(Value::per_chunk(&registry, Other::<2>(count.brittle(2))).unwrap())
+            .with(Value::per_chunk(&registry, Other::<3>(count.brittle(3))).unwrap())
+            .with(Value::shared(&registry, Shared::<4>(count.brittle(4))).unwrap())
+            .with(Value::const_shared(&registry, Shared::<5>(count.brittle(5))).unwrap())
+    };
+    ends_all_of(&count, bundle);
+    ends_all_of(&count, || Prototype::new(&registry, bundle()).unwrap());
+}
+
+#[test]
+fn templates_and_builders_whose_values_and_traits_all_panic() {
+    /// Adds values, and panics when it hears of the end and when it is dropped.
+    struct Adds<const N: usize>(
+        Count,
+        #[expect(dead_code, reason = "it is dropped")] Brittle,
+    );
+    #[derive(Clone)]
+    struct Own<const N: usize>(#[expect(dead_code, reason = "it is dropped")] Brittle);
+    impl<const N: usize> EntityTrait for Adds<N> {
+        fn build(&self, context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+            context.add(Own::<N>(self.0.brittle(1)));
+            context.per_chunk(Own::<N>(self.0.brittle(2)));
+            Ok(())
+        }
+
+        fn destroy(&self) {
+            drop(self.0.brittle(3));
+        }
+    }
+    let count = Count::default();
+    let world = World::new();
+    let builder = || {
+        TemplateBuilder::new("t")
+            .with_class("zero", Adds::<0>(count.clone(), count.brittle(0)))
+            .with_class("one", Adds::<1>(count.clone(), count.brittle(0)))
+    };
+    ends_all_of(&count, builder);
+    ends_all_of(&count, || builder().finish(&world).unwrap());
 }

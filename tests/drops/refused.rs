@@ -6,7 +6,7 @@ use megachunk::fragment::{DynamicBundle, FragmentInfo, Value};
 use megachunk::prelude::*;
 use megachunk::world::Prototype;
 
-use crate::brittle::{Brittle, Count, burns, ends, holds_nothing};
+use crate::brittle::{ALWAYS, Brittle, Count, burns, ends, holds_nothing};
 
 /// A value that is too large for any chunk.
 fn huge(world: &World) -> Value {
@@ -172,6 +172,35 @@ fn bundles_of_iterators() {
         }
         assert!(world.flush().is_clean());
         assert_eq!(world.count(), 0);
+        world.check().unwrap();
+    });
+}
+
+#[test]
+fn calls_that_refuse_values_all_of_which_panic() {
+    holds_nothing(|| {
+        let count = Count::default();
+        let mut world = World::new();
+        let ant = world.create((1_u32,).const_shared(1_u8)).unwrap();
+        let own =
+            || ((count.brittle(0),).shared([count.brittle(1)])).const_shared([[count.brittle(2)]]);
+        let twice = || own().shared([count.brittle(3)]);
+        let (given, other) = (twice(), twice());
+        burns(ALWAYS, || drop_result(world.create(given)));
+        burns(ALWAYS, || drop_result(world.add(ant, other)));
+        let given = own().const_shared(2_u8);
+        burns(ALWAYS, || drop_result(world.add(ant, given)));
+        let large = || values(&world, &count, 0..1).with(huge(&world));
+        let (given, other) = (large(), large());
+        let twice = values(&world, &count, 0..3);
+        let cannot = values(&world, &count, 0..2);
+        burns(ALWAYS, || drop_result(world.create_dynamic(given)));
+        burns(ALWAYS, || drop_result(world.add_dynamic(ant, other)));
+        burns(ALWAYS, || drop_result(world.create_dynamic(twice)));
+        burns(ALWAYS, || {
+            drop_result(Prototype::new(world.registry(), cannot))
+        });
+        assert_eq!((world.count(), count.get()), (1, 0));
         world.check().unwrap();
     });
 }

@@ -7,7 +7,7 @@ use megachunk::prelude::*;
 use megachunk::template::spawner::{Generator, Points, SpawnError};
 use megachunk::world::Prototype;
 
-use crate::brittle::{Brittle, Count, With, burns, holds_nothing};
+use crate::brittle::{ALWAYS, Brittle, Count, With, burns, holds_nothing};
 
 /// Adds a value and one that is shared; asks for what is not there; refuses.
 struct Adds(Count, bool, bool);
@@ -111,6 +111,32 @@ fn lines_that_are_refused() {
         burns(1, || assert!(AlongLines::new(lines).is_err()));
         let lines = With([[[0.0_f32; 3], [1.0; 3]]].into_iter(), count.brittle(0));
         burns(1, || drop(AlongLines::new(lines)));
+        assert_eq!(count.get(), 0);
+    });
+}
+
+#[test]
+fn templates_that_are_refused_although_all_that_they_have_panics() {
+    /// A trait of tags and values that asks for what is not there.
+    struct Adds(Count);
+    #[derive(Clone)]
+    struct More(#[expect(dead_code, reason = "it is dropped")] Brittle);
+    impl EntityTrait for Adds {
+        fn build(&self, context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+            context.add(Own(self.0.brittle(1)));
+            context.add(More(self.0.brittle(2)));
+            context.shared(self.0.brittle(3));
+            context.require::<u64>();
+            Ok(())
+        }
+    }
+    holds_nothing(|| {
+        let count = Count::default();
+        let world = World::new();
+        let builder = TemplateBuilder::new("t")
+            .with(Adds(count.clone()))
+            .with(Ends(count.clone()));
+        burns(ALWAYS, || assert!(builder.finish(&world).is_err()));
         assert_eq!(count.get(), 0);
     });
 }

@@ -11,6 +11,7 @@ use super::depth::{DEEPEST, too_deep};
 use super::lines::{Lines, about_file};
 use super::reader::{Entry, ReadError, What, in_order};
 use super::trait_registry::TraitRegistry;
+use crate::fragment::Pile;
 use crate::template::fault::near;
 use crate::template::member::{Member, MemberSource};
 use crate::template::{ConfigPlace, TemplateError, TemplateFault};
@@ -28,7 +29,7 @@ pub(super) struct Config {
     /// It is a parent of others, and no template.
     pub(super) is_abstract: bool,
     /// Traits, in the order of the file.
-    pub(super) members: Vec<Member>,
+    pub(super) members: Pile<Member>,
     /// Something in it is wrong: what was told of it is all that there is to tell.
     pub(super) broken: bool,
 }
@@ -129,7 +130,7 @@ impl Reading<'_> {
             name: None,
             parent: None,
             is_abstract: false,
-            members: Vec::new(),
+            members: Pile::new(),
             broken: true,
         };
         for (key, value) in in_order(table) {
@@ -186,7 +187,7 @@ impl Reading<'_> {
             name: None,
             parent: None,
             is_abstract: false,
-            members: Vec::new(),
+            members: Pile::new(),
             broken: true,
         })
     }
@@ -220,7 +221,7 @@ impl Reading<'_> {
         }
     }
 
-    fn traits(&mut self, (key, value): Entry<'_, '_>, members: &mut Vec<Member>) {
+    fn traits(&mut self, (key, value): Entry<'_, '_>, members: &mut Pile<Member>) {
         let DeValue::Table(table) = value.get_ref() else {
             return self.wrong_kind((key, value), "a table: `[traits.…]`");
         };

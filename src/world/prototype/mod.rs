@@ -19,7 +19,7 @@ use crate::archetype::copy_value;
 use crate::fragment::panic::refused;
 use crate::fragment::{
     CloneValue, DynamicBundle, FillValues, FragmentError, FragmentId, FragmentInfo, FragmentKind,
-    FragmentRegistry, FragmentSet, Value, Values, fill_bytes,
+    FragmentRegistry, FragmentSet, Pile, Value, Values, fill_bytes,
 };
 use crate::world::WorldError;
 
@@ -30,7 +30,7 @@ pub(crate) use fill::{Filling, PAST, Target, WriteRows};
 /// entities as you like: [`World::create_copies`](crate::world::World::create_copies).
 ///
 /// It keeps no world alive and belongs to none: all worlds of a universe can create its copies, from several threads
-/// at once. Dropped, it drops its values.
+/// at once. Dropped, it drops its values, all of them, also if some panic.
 ///
 /// ```
 /// use megachunk::fragment::{DynamicBundle, Value};
@@ -63,11 +63,11 @@ pub struct Prototype {
     /// All fragments, in the order of their numbers.
     ids: Box<[FragmentId]>,
     /// What lies in columns, in the order of its fragments.
-    sources: Box<[Source]>,
+    sources: Pile<Source>,
     /// What the chunks of a new archetype begin with.
-    once: Box<[Arc<Value>]>,
+    once: Pile<Arc<Value>>,
     /// Shared values, in the order of their fragments, which worlds keep together with the prototype.
-    shared: Box<[Arc<Value>]>,
+    shared: Pile<Arc<Value>>,
 }
 
 /// A value, and how a column is filled with it.
@@ -75,6 +75,33 @@ pub struct Prototype {
 struct Source {
     value: Value,
     way: Way,
+}
+
+/// Where a value of a prototype goes.
+enum Role {
+    Column(Way),
+    /// A tag that needs no column.
+    Nowhere,
+    PerChunk,
+    Shared,
+}
+
+impl Role {
+    fn of(registry: &FragmentRegistry, value: &Value) -> Result<Self, WorldError> {
+        let id = value.id();
+        let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
+        match info.kind() {
+            FragmentKind::Chunk => return Ok(Self::PerChunk),
+            FragmentKind::Shared | FragmentKind::ConstShared => return Ok(Self::Shared),
+            FragmentKind::Fragment | FragmentKind::Tag => {}
+        }
+        let has_column = info.layout().size() > 0 || info.drop_values().is_some();
+        match Way::of(info) {
+            Ok(way) if has_column => Ok(Self::Column(way)),
+            Err(error) if has_column || !info.may_be_doubled() => Err(error),
+            _ => Ok(Self::Nowhere),
+        }
+    }
 }
 
 /// How a column is filled with clones of a value.
@@ -103,38 +130,29 @@ impl Prototype {
             Ok(ids) => ids,
             Err(error) => return Err(refused(values, error.into())),
         };
-        let (mut sources, mut once, mut shared) = (Vec::new(), Vec::new(), Vec::new());
-        let mut values = values.values.into_iter();
-        while let Some(value) = values.next() {
-            let id = value.id();
-            let info = registry.get(id).ok_or(FragmentError::Unknown { id })?;
-            match info.kind() {
-                FragmentKind::Fragment | FragmentKind::Tag => {
-                    // Other tags lie nowhere.
-                    let has_column = info.layout().size() > 0 || info.drop_values().is_some();
-                    let way = match Way::of(info) {
-                        Ok(way) => way,
-                        Err(_) if !has_column && info.may_be_doubled() => continue,
-                        Err(error) => {
-                            let given = (value, values, sources, once, shared);
-                            return Err(refused(given, error));
-                        }
-                    };
-                    if has_column {
-                        sources.push(Source { value, way });
-                    }
-                }
-                FragmentKind::Chunk => once.push(Arc::new(value)),
-                FragmentKind::Shared | FragmentKind::ConstShared => shared.push(Arc::new(value)),
+        let roles = values.values.iter().map(|value| Role::of(registry, value));
+        let roles: Result<Vec<Role>, WorldError> = roles.collect();
+        let roles = match roles {
+            Ok(roles) => roles,
+            Err(error) => return Err(refused(values, error)),
+        };
+        let (mut sources, mut once, mut shared) = (Pile::new(), Pile::new(), Pile::new());
+        for (value, role) in values.values.into_vec().into_iter().zip(roles) {
+            match role {
+                Role::Column(way) => sources.push(Source { value, way }),
+                // It has no `drop` either.
+                Role::Nowhere => {}
+                Role::PerChunk => once.push(Arc::new(value)),
+                Role::Shared => shared.push(Arc::new(value)),
             }
         }
         Ok(Self {
             number: new_number(),
             registry: registry.identity(),
             ids: ids.into(),
-            sources: sources.into(),
-            once: once.into(),
-            shared: shared.into(),
+            sources,
+            once,
+            shared,
         })
     }
 

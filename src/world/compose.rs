@@ -102,7 +102,8 @@ impl World {
         let mut missing = None;
         note(&mut panicked, || {
             for &(id, offset) in &draft.once {
-                let Some(template) = inherited(id).or_else(|| self.templates.get(&id)) else {
+                let Some(template) = inherited(id).or_else(|| Some(&**self.templates.get(&id)?))
+                else {
                     missing = Some(FragmentError::Unknown { id });
                     break;
                 };

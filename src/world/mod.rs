@@ -121,7 +121,7 @@ pub struct World {
     pub(crate) shared: SharedValues,
     /// What chunk fragments begin with in new archetypes, if these do not inherit it from others: the value that
     /// was given last.
-    pub(crate) templates: HashMap<FragmentId, Value>,
+    pub(crate) templates: HashMap<FragmentId, Arc<Value>>,
     /// The version of the last query that ran. What is changed now gets the next one.
     pub(crate) version: AtomicU32,
     /// The [moment](World::moment) at which chunks were aged.

@@ -4,6 +4,8 @@
 //! A call that is refused leaves nothing of what it was given: no shared value, and nothing that chunks begin with, be
 //! it the world's or that of an archetype which nobody has come to.
 
+use std::sync::Arc;
+
 use crate::archetype::SharedId;
 use crate::fragment::panic::{Panicked, end_all, note, resume};
 use crate::fragment::{FragmentId, Pile, Value};
@@ -16,7 +18,7 @@ pub(crate) struct TakenIn {
     /// The numbers of shared values, in the order of their fragments.
     pub(crate) shared: Vec<(FragmentId, SharedId)>,
     /// What chunks of new archetypes began with, for each fragment that came with another value; the oldest first.
-    replaced: Vec<(FragmentId, Option<Value>)>,
+    replaced: Vec<(FragmentId, Option<Arc<Value>>)>,
     /// So many archetypes there were.
     archetypes: usize,
 }
@@ -40,7 +42,7 @@ impl World {
                 let info = self.universe.registry().get(value.id());
                 match info.filter(|info| info.shared_ops().is_some()) {
                     Some(info) => (taken.shared).push((info.id(), self.shared.intern(info, value))),
-                    None => self.bring_template(&mut taken, value),
+                    None => self.bring_template(&mut taken, Arc::new(value)),
                 }
             });
         }
@@ -57,8 +59,8 @@ impl World {
         }
     }
 
-    /// New archetypes begin with this.
-    pub(crate) fn bring_template(&mut self, taken: &mut TakenIn, value: Value) {
+    /// New archetypes begin with clones of this.
+    pub(crate) fn bring_template(&mut self, taken: &mut TakenIn, value: Arc<Value>) {
         let id = value.id();
         let replaced = self.templates.insert(id, value);
         taken.replaced.push((id, replaced));

@@ -235,7 +235,7 @@ impl World {
         let source = &self.archetypes[archetype as usize];
         for value in &source.chunk_values {
             let template = other.templates.entry(value.id);
-            template.or_insert_with(|| value.template.duplicate());
+            template.or_insert_with(|| Arc::new(value.template.duplicate()));
         }
         let target = other.archetype_after(&source.ids, &|id| {
             let mut values = source.chunk_values.iter();

@@ -2,6 +2,7 @@
 //! rest tops up what has room.
 
 use core::cell::OnceCell;
+use std::sync::Arc;
 
 use crate::archetype::{Archetype, Carry, Chunk, Draft, Edge, Row, SharedId, copy_rows, set_bits};
 use crate::command::lane::{Lane, Private, Template};
@@ -58,10 +59,10 @@ impl Joining {
 }
 
 impl World {
-    /// New archetypes begin with a copy of this.
+    /// New archetypes begin with clones of this.
     pub(super) fn take_template(&mut self, template: &Template) {
         let value = &template.value;
-        self.templates.insert(value.id(), value.duplicate());
+        self.templates.insert(value.id(), Arc::clone(value));
     }
 
     /// The way of a stream's entities.

@@ -91,7 +91,7 @@ impl Flush<'_> {
         for template in
             templates.filter(|own| own.segment as usize == segment && own.stream == NONE)
         {
-            // The template's `clone` may panic, or the `drop` of the one before.
+            // The `drop` of the one before may panic.
             note(&mut self.panicked, || world.take_template(template));
         }
     }

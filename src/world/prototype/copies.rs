@@ -1,6 +1,7 @@
 //! The calls that create copies of prototypes.
 
 use core::any::Any;
+use std::sync::Arc;
 
 use super::Prototype;
 use super::claim::{Claim, Claims};
@@ -182,7 +183,7 @@ impl World {
         let mut panicked = None;
         for value in &prototype.once {
             note(&mut panicked, || {
-                self.bring_template(&mut taken, value.duplicate());
+                self.bring_template(&mut taken, Arc::clone(value));
             });
         }
         let registry = self.universe.registry();

@@ -30,7 +30,8 @@ pub(crate) use fill::{Filling, PAST, Target, WriteRows};
 /// entities as you like: [`World::create_copies`](crate::world::World::create_copies).
 ///
 /// It keeps no world alive and belongs to none: all worlds of a universe can create its copies, from several threads
-/// at once. Dropped, it drops its values, all of them, also if some panic.
+/// at once. Dropped, it drops its values, all of them, also if some panic; a shared value or a chunk fragment that
+/// a world keeps goes with the last that has it.
 ///
 /// ```
 /// use megachunk::fragment::{DynamicBundle, Value};
@@ -64,7 +65,7 @@ pub struct Prototype {
     ids: Box<[FragmentId]>,
     /// What lies in columns, in the order of its fragments.
     sources: Pile<Source>,
-    /// What the chunks of a new archetype begin with.
+    /// What the chunks of a new archetype begin with, which worlds keep together with the prototype.
     once: Pile<Arc<Value>>,
     /// Shared values, in the order of their fragments, which worlds keep together with the prototype.
     shared: Pile<Arc<Value>>,

@@ -188,6 +188,43 @@ fn chunk_fragments_begin_with_the_prototypes_value() {
 }
 
 #[test]
+fn chunk_fragments_are_cloned_when_a_chunk_begins_and_not_for_each_copy() {
+    static CLONES: AtomicUsize = AtomicUsize::new(0);
+    struct Weather(u32);
+    impl Clone for Weather {
+        fn clone(&self) -> Self {
+            CLONES.fetch_add(1, Ordering::Relaxed);
+            Self(self.0)
+        }
+    }
+    let mut world = World::new();
+    world.set_chunk_size(1);
+    let of = |number| {
+        let weather = Value::per_chunk(world.registry(), Weather(number)).unwrap();
+        prototype(world.registry(), [cloneable(&world, [0_u64; 50]), weather])
+    };
+    let (sunny, rainy) = (of(1), of(2));
+    for _ in 0..200 {
+        world.create_copies(&sunny, 1).unwrap();
+    }
+    let chunks = world.stats().chunks;
+    assert!(chunks > 2);
+    // One more is the composition's.
+    assert_eq!(CLONES.load(Ordering::Relaxed), chunks + 1);
+    // Its chunks go on as they began; a new composition begins with its own.
+    let ant = world.create_copies(&rainy, 1).unwrap();
+    let ant = ant.iter(&world).next().unwrap();
+    assert_eq!(world.chunk_fragment::<Weather>(ant).unwrap().0, 1);
+    let weather = Value::per_chunk(world.registry(), Weather(3)).unwrap();
+    let other = prototype(world.registry(), [cloneable(&world, 1_u8), weather]);
+    let other = world.create_copies(&other, 1).unwrap();
+    let other = other.iter(&world).next().unwrap();
+    assert_eq!(world.chunk_fragment::<Weather>(other).unwrap().0, 3);
+    drop((sunny, rainy));
+    sound(&world);
+}
+
+#[test]
 fn every_clone_is_dropped_once_whichever_panics() {
     let alive = Arc::new(AtomicUsize::new(0));
     let mut world = World::new();

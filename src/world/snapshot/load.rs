@@ -91,7 +91,7 @@ impl World {
         for &(fragment, bytes) in &world.templates {
             let id = saved.fragments[fragment as usize].id;
             let template = Value::from_bytes(registry, id, bytes).map_err(WorldError::from)?;
-            self.templates.insert(id, template);
+            self.templates.insert(id, Arc::new(template));
         }
         let mut shared = Vec::with_capacity(world.shared.len());
         for &(fragment, bytes) in &world.shared {

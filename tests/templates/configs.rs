@@ -264,6 +264,20 @@ fn a_text_replaces_the_one_of_the_same_name() {
 }
 
 #[test]
+fn thousands_of_texts_are_loaded_together_and_of_two_of_one_name_the_last_counts() {
+    let world = World::new();
+    let mut registry = TemplateRegistry::new(world.universe(), traits());
+    let texts: Vec<_> = (0..3_000)
+        .flat_map(|n| [(n, "first"), (n, "last")])
+        .map(|(n, which)| (n.to_string(), format!("id = '{which}{n}'")))
+        .collect();
+    let texts = || texts.iter().map(|(name, text)| (&**name, &**text));
+    assert_eq!(registry.load_texts(texts()).unwrap().added.len(), 3_000);
+    assert!(registry.ids().all(|id| id.starts_with("last")));
+    assert!(registry.load_texts(texts()).unwrap().is_empty());
+}
+
+#[test]
 fn a_file_that_is_found_twice_is_one_config() {
     let folder = Folder::new("found_twice");
     folder.write("a.toml", "id = 'a'");

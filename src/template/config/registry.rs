@@ -1,5 +1,6 @@
 //! `TemplateRegistry`: entity configs, and the templates that they describe.
 
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -122,14 +123,12 @@ impl TemplateRegistry {
 
     fn load(&mut self, fresh: Vec<Source>) -> Result<ConfigChanges, TemplateErrors> {
         let mut sources = self.state.sources.clone();
-        let mut numbers = Vec::with_capacity(fresh.len());
+        let known = sources.iter().map(Source::key).zip(0..);
+        let mut known: HashMap<_, usize> = known.collect();
+        let mut numbers = HashSet::with_capacity(fresh.len());
         for source in fresh {
-            let same = |other: &Source| match (other, &source) {
-                (Source::Text(a, _), Source::Text(b, _)) => a == b,
-                (a, b) => a == b,
-            };
-            let number = sources.iter().position(same).unwrap_or(sources.len());
-            numbers.push(number);
+            let number = *known.entry(source.key()).or_insert(sources.len());
+            numbers.insert(number);
             if number == sources.len() {
                 sources.push(source);
             } else {

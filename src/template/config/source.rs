@@ -1,5 +1,6 @@
 //! `Source`: where configs come from, and their texts.
 
+use core::mem::{Discriminant, discriminant};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -14,13 +15,21 @@ use crate::template::{TemplateError, TemplateFault};
 const LONGEST: u64 = 1 << 20;
 
 /// Where configs come from.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) enum Source {
     /// All files below it that end in `.toml`, in small or large letters.
     Directory(PathBuf),
     File(PathBuf),
     /// A text with its name, which stands for a path.
     Text(PathBuf, Arc<str>),
+}
+
+impl Source {
+    /// What a source is known by: one that is loaded again takes the place of that with the same.
+    pub(super) fn key(&self) -> (Discriminant<Self>, PathBuf) {
+        let (Self::Directory(path) | Self::File(path) | Self::Text(path, _)) = self;
+        (discriminant(self), path.clone())
+    }
 }
 
 /// By what a text is found again: the path, and whether it is only a name.

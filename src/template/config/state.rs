@@ -1,6 +1,6 @@
 //! `State`: all that a registry knows, as one thing that is replaced as a whole.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +16,7 @@ use crate::template::{Template, TemplateError, TemplateErrors};
 #[derive(Debug)]
 pub(super) enum Fresh {
     /// Those with these numbers, which must be there.
-    Loaded(Vec<usize>),
+    Loaded(HashSet<usize>),
     /// All.
     Refreshed,
 }

@@ -125,7 +125,8 @@ impl Template {
         self.in_role::<T, T>()
     }
 
-    /// The value of a chunk fragment.
+    /// The value of a chunk fragment. Chunks begin with it if the template is the first of its composition in a world; else
+    /// with what [the first one said](crate::template::BuildContext::per_chunk).
     #[must_use]
     pub fn per_chunk<T: Fragment>(&self) -> Option<&T> {
         self.in_role::<crate::fragment::PerChunk<T>, T>()

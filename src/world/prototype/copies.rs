@@ -34,7 +34,7 @@ impl World {
     ///
     /// All or none: if ids or memory run out, or if a `clone` panics, there is no new entity, and every clone is
     /// dropped. Observers see one batch. Chunk fragments of the prototype are what the chunks of a new archetype
-    /// begin with, as for [`per_chunk`](Bundle::per_chunk).
+    /// begin with, as for [`per_chunk`](Bundle::per_chunk): of two prototypes with the same fragments, the first one's.
     ///
     /// ```
     /// use megachunk::fragment::{DynamicBundle, Value};

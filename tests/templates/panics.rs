@@ -214,6 +214,49 @@ fn a_reload_that_panics_is_all_or_nothing() {
 }
 
 #[test]
+fn what_was_loaded_is_there_if_the_trait_panics_that_it_takes_the_place_of() {
+    #[derive(Clone, PartialEq, Debug)]
+    struct Word(String);
+    /// Panics when a template that is in use ends which has the word "old".
+    #[derive(Deserialize)]
+    struct Says {
+        word: String,
+    }
+    impl EntityTrait for Says {
+        fn build(&self, context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+            context.add(Word(self.word.clone()));
+            Ok(())
+        }
+
+        fn destroy(&self) {
+            if self.word == "old" {
+                burn();
+            }
+        }
+    }
+    let mut traits = TraitRegistry::new();
+    traits.register::<Says>("says").unwrap();
+    let world = World::new();
+    let mut registry = TemplateRegistry::new(world.universe(), traits);
+    let text = |word: &str| format!("id = 'a'\n[traits.says]\nword = '{word}'");
+    let word_of = |registry: &TemplateRegistry| {
+        let template = registry.template("a").ok()?;
+        Some(template.get::<Word>()?.0.clone())
+    };
+    let mut load = |word: &str, fuse| {
+        FUSE.set(fuse);
+        let loaded = catch_unwind(AssertUnwindSafe(|| registry.load_str("a", &text(word))));
+        FUSE.set(usize::MAX);
+        (loaded.is_ok(), registry.ids().count(), word_of(&registry))
+    };
+    let before = (false, 0, None);
+    assert_eq!(load("old", 1), before, "it was built on trial");
+    assert_eq!(load("old", usize::MAX), (true, 1, Some("old".into())));
+    let after = (false, 1, Some("new".into()));
+    assert_eq!(load("new", 1), after, "the old one was in use");
+}
+
+#[test]
 fn creating_an_entity_whose_clone_panics_creates_none() {
     let _one = ONE_AT_A_TIME.lock();
     let mut world = World::new();

@@ -247,6 +247,10 @@ fn children_of_a_parent_whose_file_is_broken_are_not_in_the_wrong() {
     fs::write(folder.path().join("parents/base.toml"), b"id = '\xff'").unwrap();
     let errors = registry.refresh().unwrap_err();
     assert_eq!(errors.len(), 1, "{errors}");
+    // By another path.
+    let errors = registry.load_file(folder.path().join("parents/../parents/base.toml"));
+    let errors = errors.unwrap_err();
+    assert_eq!(errors.len(), 1, "{errors}");
     fs::remove_file(folder.path().join("parents/base.toml")).unwrap();
     let errors = registry.refresh().unwrap_err().to_string();
     assert!(errors.ends_with("no config has the id `base`"), "{errors}");

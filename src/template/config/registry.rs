@@ -74,7 +74,9 @@ impl TemplateRegistry {
     /// All that is wrong, in whatever file.
     ///
     /// # Panics
-    /// If a trait does; the registry is as before then.
+    /// If a trait does while it is read, builds, validates, or hears that what it has built was a trial: the registry is
+    /// as before then. If it is the [`destroy`](crate::template::EntityTrait::destroy) of a trait whose template goes
+    /// because its config is another now, or gone: then all is as it was loaded, and nobody is told what has changed.
     pub fn load_dir(&mut self, path: impl Into<PathBuf>) -> Result<ConfigChanges, TemplateErrors> {
         self.load(vec![Source::Directory(path.into())])
     }
@@ -149,7 +151,7 @@ impl TemplateRegistry {
     /// All that is wrong with the files as they are now. Then all is as before, and the next call tries again.
     ///
     /// # Panics
-    /// As for [`load_dir`](Self::load_dir); or if the `destroy` of a trait does: then all is as the files are.
+    /// As for [`load_dir`](Self::load_dir).
     #[doc(alias = "hot reload")]
     pub fn refresh(&mut self) -> Result<ConfigChanges, TemplateErrors> {
         self.turn(self.state.sources.clone(), &Fresh::Refreshed)

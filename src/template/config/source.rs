@@ -129,7 +129,7 @@ impl Texts {
 }
 
 /// The path of a file that is one for all its paths, if it is there.
-fn one_path(path: &Path) -> PathBuf {
+pub(super) fn one_path(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.into())
 }
 

@@ -1,12 +1,12 @@
 //! `State`: all that a registry knows, as one thing that is replaced as a whole.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::config::Config;
 use super::family::{Family, builder};
-use super::source::{Source, SourceText, TextKey, Texts};
+use super::source::{Source, SourceText, TextKey, Texts, one_path};
 use super::{ConfigChanges, TraitRegistry};
 use crate::archetype::Universe;
 use crate::fragment::panic::refused;
@@ -64,10 +64,16 @@ impl State {
     /// The ids in the files that these errors are about, or in directories that they are about.
     fn ids_below(&self, errors: &[TemplateError]) -> BTreeSet<Box<str>> {
         let places = errors.iter().filter_map(|error| error.place.as_ref());
-        let wrong: BTreeSet<&Path> = places.map(|place| &*place.file).collect();
+        // The same file may be known by another path.
+        let wrong: BTreeSet<PathBuf> = places
+            .flat_map(|place| [place.file.to_path_buf(), one_path(&place.file)])
+            .collect();
+        if wrong.is_empty() {
+            return BTreeSet::new();
+        }
+        let is_below = |path: &Path| path.ancestors().any(|path| wrong.contains(path));
         let files = self.files.iter().filter(|((path, is_text), _)| {
-            let mut above = path.ancestors();
-            !is_text && above.any(|path| wrong.contains(path))
+            !is_text && (is_below(path) || is_below(&one_path(path)))
         });
         files.map(|(_, file)| file.config.id.clone()).collect()
     }

@@ -1,12 +1,13 @@
 //! `Names`: what entities are called, if anybody calls them something.
 //!
 //! A dead handle stays dead for ever, so an entity that goes need not tell: its name is passed by from
-//! then on, and swept out when the table has doubled. Worlds without names pay nothing anywhere.
+//! then on, once, and swept out when the table has doubled. Worlds without names pay nothing anywhere.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::entity::Entity;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::world::check::{FlawPlace, Found};
 use crate::world::{World, WorldError};
 
@@ -17,9 +18,44 @@ const FIRST_SWEEP: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     by_entity: HashMap<Entity, Arc<str>>,
-    /// In the order in which they got the name.
-    by_name: HashMap<Arc<str>, Vec<Entity>>,
+    by_name: HashMap<Arc<str>, Named>,
     sweep_at: usize,
+}
+
+/// The entities of one name.
+#[derive(Debug, Default)]
+struct Named {
+    /// In the order in which they got it.
+    entities: Vec<Entity>,
+    /// So many at the beginning are gone: who looks for the first one begins behind them.
+    gone: AtomicUsize,
+}
+
+impl Named {
+    /// Those that may live.
+    fn rest(&self) -> &[Entity] {
+        // Ordering: Relaxed, here and below: it only saves work, and the list changes under `&mut` of the world.
+        &self.entities[self.gone.load(Ordering::Relaxed)..]
+    }
+
+    /// The first one that lives.
+    fn first(&self, lives: impl Fn(Entity) -> bool) -> Option<Entity> {
+        let rest = self.rest();
+        let at = rest.iter().position(|&entity| lives(entity));
+        let gone = self.entities.len() - rest.len() + at.unwrap_or(rest.len());
+        if at != Some(0) {
+            self.gone.fetch_max(gone, Ordering::Relaxed);
+        }
+        self.entities.get(gone).copied()
+    }
+
+    /// Lets some go; whether there are others.
+    fn retain(&mut self, stays: impl Fn(Entity) -> bool) -> bool {
+        self.entities.retain(|&entity| stays(entity));
+        // They have other places now.
+        self.gone = AtomicUsize::new(0);
+        !self.entities.is_empty()
+    }
 }
 
 impl Names {
@@ -56,6 +92,7 @@ impl Names {
         self.by_name
             .entry(Arc::clone(&name))
             .or_default()
+            .entities
             .push(entity);
         self.by_entity.insert(entity, name);
     }
@@ -63,11 +100,10 @@ impl Names {
     /// Takes an entity's name away.
     pub(crate) fn remove(&mut self, entity: Entity) -> Option<Arc<str>> {
         let name = self.by_entity.remove(&entity)?;
-        if let Some(entities) = self.by_name.get_mut(&name) {
-            entities.retain(|&known| known != entity);
-            if entities.is_empty() {
-                self.by_name.remove(&name);
-            }
+        if let Some(named) = self.by_name.get_mut(&name)
+            && !named.retain(|known| known != entity)
+        {
+            self.by_name.remove(&name);
         }
         Some(name)
     }
@@ -76,12 +112,14 @@ impl Names {
     pub(crate) fn check(&self, found: &mut Found) {
         for (&entity, name) in &self.by_entity {
             let known = self.by_name.get(name);
-            let count = known.map_or(0, |all| all.iter().filter(|&&e| e == entity).count());
+            let count = known.map_or(0, |all| {
+                all.entities.iter().filter(|&&e| e == entity).count()
+            });
             found.expect(count == 1, FlawPlace::Name(entity), || {
                 format!("{count} entries of `{name}` lead to it")
             });
         }
-        let named: usize = self.by_name.values().map(Vec::len).sum();
+        let named: usize = self.by_name.values().map(|all| all.entities.len()).sum();
         found.expect(named == self.by_entity.len(), FlawPlace::World, || {
             format!(
                 "{named} entities are found by name, and {} have one",
@@ -96,10 +134,8 @@ impl Names {
             return;
         }
         self.by_entity.retain(|&entity, _| !is_forgotten(entity));
-        self.by_name.retain(|_, entities| {
-            entities.retain(|&entity| !is_forgotten(entity));
-            !entities.is_empty()
-        });
+        self.by_name
+            .retain(|_, named| named.retain(|entity| !is_forgotten(entity)));
     }
 
     /// Lets the names go of entities that are gone.
@@ -159,17 +195,21 @@ impl World {
         Ok(self.names.by_entity.get(&entity).map(|name| &**name))
     }
 
-    /// The entity with this name; of several the one that has had it longest. O(1), as long as no entity
-    /// of that name has gone.
+    /// The entity with this name; of several the one that has had it longest. O(1), and once for each entity of that name
+    /// that had it before and has gone; again, after a name was [removed](Self::remove_name) or changed. Any thread,
+    /// wait-free.
     #[must_use]
     pub fn find_by_name(&self, name: &str) -> Option<Entity> {
-        self.named(name).next()
+        self.names
+            .by_name
+            .get(name)?
+            .first(|entity| self.exists(entity))
     }
 
-    /// The entities with this name, in the order in which they got it.
+    /// The entities with this name, in the order in which they got it. O(entities of that name).
     pub fn named(&self, name: &str) -> impl Iterator<Item = Entity> + '_ {
         let entities = self.names.by_name.get(name);
-        let entities = entities.into_iter().flatten().copied();
+        let entities = entities.into_iter().flat_map(Named::rest).copied();
         entities.filter(|&entity| self.exists(entity))
     }
 

@@ -77,3 +77,45 @@ fn what_a_world_calls_a_reserved_entity_goes_to_no_other_that_has_built_it() {
         }
     }
 }
+
+#[test]
+fn the_first_of_a_name_is_found_whoever_of_it_has_gone() {
+    let mut world = World::new();
+    let all: Vec<Entity> = (0..1_000_u32)
+        .map(|n| world.create((n,)).unwrap())
+        .collect();
+    for &ant in &all {
+        world.set_name(ant, "ant").unwrap();
+    }
+    let found = |world: &World| {
+        let found = world.find_by_name("ant");
+        assert_eq!(found, world.named("ant").next());
+        found
+    };
+    assert_eq!(found(&world), Some(all[0]));
+    all[..500]
+        .iter()
+        .for_each(|&ant| world.destroy(ant).unwrap());
+    world.destroy(all[501]).unwrap();
+    for _ in 0..2 {
+        assert_eq!(found(&world), Some(all[500]));
+    }
+    // Names that are taken away or changed, of the first one and of others.
+    assert!(world.remove_name(all[700]).unwrap());
+    assert_eq!(found(&world), Some(all[500]));
+    world.set_name(all[500], "queen").unwrap();
+    assert_eq!(found(&world), Some(all[502]));
+    world.set_name(all[500], "ant").unwrap();
+    assert_eq!(found(&world), Some(all[502]));
+    let rest = all[502..].iter().filter(|&&ant| ant != all[700]);
+    rest.for_each(|&ant| world.destroy(ant).unwrap());
+    assert_eq!(found(&world), Some(all[500]));
+    world.destroy(all[500]).unwrap();
+    for _ in 0..2 {
+        assert_eq!(found(&world), None);
+    }
+    let late = world.create((1_u8,)).unwrap();
+    world.set_name(late, "ant").unwrap();
+    assert_eq!(found(&world), Some(late));
+    world.check().unwrap();
+}

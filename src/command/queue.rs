@@ -124,7 +124,7 @@ impl Attachment for Arc<Queue> {
         held
     }
 
-    fn trim(&self) -> usize {
+    fn trim(&mut self) -> usize {
         // Those that are lent, or hold what is to be flushed, are left as they are.
         let mut lanes = self.lanes.take_all();
         let idle = lanes.iter_mut().filter(|lane| lane.is_empty());

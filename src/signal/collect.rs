@@ -18,6 +18,10 @@ use crate::world::{Attachment, World, WorldError};
 /// How many letters ahead their entities' slots are asked for.
 const AHEAD: u32 = 24;
 
+/// Of the signals for entities that are not built, so many are looked at where nothing was built, in turn: those that died,
+/// or were built elsewhere, are found by and by.
+const SWEEP: usize = 64;
+
 /// A signal that waits for its time, or for its entity to be built. In the order of times, then of sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Waiting {
@@ -39,10 +43,24 @@ pub(super) struct Board {
     later: BinaryHeap<Reverse<Waiting>>,
     /// For entities that are not built yet: until they are, or die, or the world ends.
     early: Vec<Waiting>,
+    /// The world's births when all of them were looked at.
+    births: u64,
+    /// Those before this one were looked at since.
+    swept: usize,
+    /// How often room was given back: readers give theirs back after that.
+    pub(super) trims: u32,
 }
 
 impl Attachment for Board {
     fn world_ends(&self) {}
+
+    fn trim(&mut self) -> usize {
+        self.logs.iter_mut().for_each(Log::shrink);
+        self.later.shrink_to_fit();
+        self.early.shrink_to_fit();
+        self.trims = self.trims.wrapping_add(1);
+        0
+    }
 
     fn check(&self, _: &mut Found) -> Held {
         Held::default()
@@ -111,15 +129,40 @@ impl Board {
         }
     }
 
-    /// Posts what has waited for entities that are built now, or dead: readers count those.
+    /// Posts what has waited for entities that are built now, or dead: readers count those. O(those that wait) if
+    /// something was built; else O(1), until one is found that waits no more.
     fn rouse(&mut self, world: &World, panicked: &mut Panicked) {
-        for waiting in core::mem::take(&mut self.early) {
+        let births = core::mem::replace(&mut self.births, world.births);
+        if births == world.births && !self.sweep(world) {
+            return;
+        }
+        let mut early = core::mem::take(&mut self.early);
+        let finder = world.finder();
+        let mut kept = 0;
+        for at in 0..early.len() {
+            if let Some(later) = early.get(at + AHEAD as usize) {
+                finder.expect(later.entity);
+            }
+            let waiting = early[at];
             if is_unbuilt(world, waiting.entity) {
-                self.early.push(waiting);
+                early[kept] = waiting;
+                kept += 1;
             } else {
                 self.post_kept(waiting, panicked);
             }
         }
+        early.truncate(kept);
+        self.early = early;
+    }
+
+    /// Looks at the next few that wait for their entities; whether one waits no more.
+    fn sweep(&mut self, world: &World) -> bool {
+        if self.swept >= self.early.len() {
+            self.swept = 0;
+        }
+        let mut next = self.early[self.swept..].iter().take(SWEEP);
+        self.swept += next.len();
+        next.any(|waiting| !is_unbuilt(world, waiting.entity))
     }
 
     /// Takes the letters out of the bags, in order.

@@ -21,6 +21,8 @@ pub(super) trait Store: Any + Send + Sync {
     fn post_kept(&mut self, slot: u32);
     /// Drops the first so many of the log.
     fn forget(&mut self, count: usize);
+    /// Gives room back in which there is nothing.
+    fn shrink(&mut self);
     /// Drops a payload of a sender's column, or one that was kept.
     fn drop_sent(&self, column: &mut dyn Any, row: u32);
     fn drop_kept(&mut self, slot: u32);
@@ -96,6 +98,15 @@ impl<P: Send + Sync + 'static> Store for Payloads<P> {
         let mut panicked = None;
         end_all(&mut panicked, self.log.drain(..count));
         resume(panicked);
+    }
+
+    fn shrink(&mut self) {
+        self.log.shrink_to_fit();
+        if self.free.len() == self.kept.len() {
+            (self.kept, self.free) = Default::default();
+        }
+        self.kept.shrink_to_fit();
+        self.free.shrink_to_fit();
     }
 
     fn drop_sent(&self, column: &mut dyn Any, row: u32) {
@@ -181,6 +192,12 @@ impl Log {
             self.first = read;
             note(panicked, || self.payloads.forget(count));
         }
+    }
+
+    /// Gives room back in which there is nothing.
+    pub(super) fn shrink(&mut self) {
+        self.sent.shrink_to_fit();
+        self.payloads.shrink();
     }
 }
 

@@ -77,6 +77,11 @@ impl Mailbag {
         self.letters.len() - self.began as usize
     }
 
+    /// Whether nothing is in it that is to be collected.
+    pub(super) fn is_empty(&self) -> bool {
+        self.letters.is_empty()
+    }
+
     /// Sends a signal.
     #[inline]
     pub(super) fn send<P: Send + 'static>(&mut self, signal: u32, entity: Entity, payload: P) {

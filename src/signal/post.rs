@@ -76,6 +76,14 @@ impl Attachment for Arc<Post> {
         }
     }
 
+    fn trim(&mut self) -> usize {
+        // Those that are lent, or hold what is to be collected, are left as they are.
+        let mut bags = self.bags.take_all();
+        let idle = bags.iter_mut().filter(|bag| bag.is_empty());
+        idle.for_each(|bag| **bag = Mailbag::default());
+        0
+    }
+
     fn check(&self, _: &mut Found) -> Held {
         Held::default()
     }

@@ -27,6 +27,8 @@ pub struct SignalReader<D: QueryData = Entity, F: QueryFilter = ()> {
     post: Option<Arc<Post>>,
     subscriptions: Vec<Subscription>,
     found: Vec<Found>,
+    /// The world's trims when this one gave its room back.
+    trims: u32,
 }
 
 struct Subscription {
@@ -136,6 +138,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
             post: None,
             subscriptions: Vec::new(),
             found: Vec::new(),
+            trims: 0,
         })
     }
 
@@ -260,6 +263,10 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         };
         let found = &mut self.found;
         found.clear();
+        if self.trims != board.trims {
+            self.trims = board.trims;
+            *found = Vec::new();
+        }
         let finder = world.finder();
         for Subscription { signal, cursor } in &self.subscriptions {
             let log = &board.logs[*signal as usize];

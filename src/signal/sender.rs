@@ -30,6 +30,8 @@ use crate::world::World;
 /// are not built until these are, whether or not anybody has subscribed: who has by then gets them, and if nobody has,
 /// they are dropped then. So what is sent to a reserved entity takes memory until somebody builds it or
 /// [releases](World::release) it, or the world ends: who gives a reservation up is to release it.
+/// Collecting looks at all that wait for entities when some were built, and else at a few of them, so that what was sent to
+/// entities that were released is dropped by and by. [`World::trim`] gives the memory of a burst back.
 ///
 /// ```
 /// use megachunk::prelude::*;

@@ -15,8 +15,8 @@ pub(crate) trait Attachment: Any + Send + Sync {
     /// The world ends.
     fn world_ends(&self);
 
-    /// Gives chunks back in which there is nothing; how many.
-    fn trim(&self) -> usize {
+    /// Gives memory back in which there is nothing; how many chunks.
+    fn trim(&mut self) -> usize {
         0
     }
 
@@ -57,6 +57,11 @@ impl Attached {
             Some(attached) => attached,
             None => unreachable!("it was found by its type"),
         }
+    }
+
+    /// Has all give memory back in which there is nothing; how many chunks.
+    pub(crate) fn trim(&mut self) -> usize {
+        self.0.iter_mut().map(|value| value.trim()).sum()
     }
 
     /// All that there is.

@@ -428,6 +428,7 @@ impl World {
                 _ => error.into(),
             });
         }
+        self.births += 1;
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use crate::entity::{DestroyReport, Entity, Place};
 use crate::fragment::panic::{Panicked, first, resume};
 use crate::sync::atomic::Ordering;
 use crate::world::watch::DESTROYED;
-use crate::world::{Attachment, World, WorldError};
+use crate::world::{World, WorldError};
 
 /// How many rows ahead the memory is asked for where entities leave one after the other.
 const AHEAD: usize = 32;
@@ -240,9 +240,10 @@ impl World {
     }
 
     /// Gives the memory of empty chunks back, those among them that recorders have kept for what they create next, and the
-    /// room for the records of chunks that are gone; how many chunks.
+    /// room for the records of chunks that are gone; how many chunks. Room for more signals than wait goes, too: that of
+    /// senders and of the world at once, that of each reader when it runs next.
     pub fn trim(&mut self) -> usize {
-        let mut trimmed = self.attached.iter().map(Attachment::trim).sum();
+        let mut trimmed = self.attached.trim();
         for data in &mut self.archetypes {
             trimmed += data.trim(&self.universe, self.number);
             data.chunks.shrink();

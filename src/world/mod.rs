@@ -134,6 +134,8 @@ pub struct World {
     pub(crate) identity: u64,
     /// Counts the compositions that came, and the times that some went.
     pub(crate) data_version: u64,
+    /// Counts the calls that may have built entities which were reserved or recorded: as long as it is the same, none was.
+    pub(crate) births: u64,
     /// How often a flush looks for commands.
     pub(crate) flush_rounds: usize,
     /// From so many commands on a flush uses several threads; `None`: see [`forks`](Self::forks).
@@ -228,6 +230,7 @@ impl World {
             chunks_grow: true,
             identity: new_identity(),
             data_version: 0,
+            births: 0,
             flush_rounds: 5,
             forks_from: None,
             watch: Watch::default(),

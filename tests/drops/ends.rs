@@ -324,6 +324,38 @@ fn signals_that_nobody_got() {
     }
 }
 
+/// No drop panics; but here it is known what is held.
+#[test]
+fn a_burst_of_signals_leaves_no_room_behind_when_the_world_is_trimmed() {
+    let mut world = World::new();
+    let ant = world.create((1_u8,)).unwrap();
+    let signal = world.signal::<[u64; 4]>("hit").unwrap();
+    let mut reader = SignalReader::<Entity>::new(&world).unwrap();
+    reader.subscribe(&mut world, signal).unwrap();
+    let mut burst = 500;
+    holds_nothing(|| {
+        // More each time: room that was kept would grow.
+        burst *= 2;
+        let reserved = world.reserve().unwrap();
+        let mut signals = world.signals();
+        for _ in 0..burst {
+            signals.send(signal, ant, [1; 4]);
+            signals.send(signal, reserved, [2; 4]);
+            signals.send_after(signal, ant, [3; 4], Duration::from_secs(1));
+        }
+        drop(signals);
+        let got = reader.deliver(&mut world, |_, _| {});
+        assert_eq!(got.signals, burst);
+        world.release(reserved).unwrap();
+        world.advance_time(Duration::from_secs(1));
+        let got = reader.deliver(&mut world, |_, _| {});
+        assert_eq!((got.signals, got.dead), (burst, burst));
+        world.collect_signals();
+        world.trim();
+        let _ = reader.deliver(&mut world, |_, _| {});
+    });
+}
+
 #[test]
 fn observers() {
     for drops in [ALWAYS, -1, 1, 2, 3] {

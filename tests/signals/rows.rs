@@ -649,3 +649,49 @@ fn queries_and_observers_send_with_the_same_result_for_any_number_of_threads() {
         assert!(run(threads) == one, "{threads} threads");
     }
 }
+
+#[test]
+fn what_waits_for_entities_is_found_however_many_wait() {
+    let mut world = World::new();
+    let ring = world.signal::<u32>("ring").unwrap();
+    let mut reader: SignalReader = reader(&mut world, ring);
+    let all: Vec<Entity> = (0..1_000).map(|_| world.reserve().unwrap()).collect();
+    world.signals().send_all(ring, &all, &1);
+    assert_eq!(numbers(&mut reader, &mut world, ring), []);
+    // Built by a call, by a recorder, and for a closure of the same flush.
+    world.build(all[900], (Health(1),)).unwrap();
+    assert_eq!(
+        numbers(&mut reader, &mut world, ring),
+        [(all[900], vec![1])]
+    );
+    let mut commands = world.commands();
+    commands.build(all[800], (Health(1),)).unwrap();
+    let seen = Arc::new(AtomicUsize::new(0));
+    let mine = Arc::clone(&seen);
+    let built = all[800];
+    commands.defer(move |world| {
+        world.collect_signals();
+        mine.store(usize::from(world.is_built(built)), Ordering::Relaxed);
+    });
+    drop(commands);
+    assert_eq!(numbers(&mut reader, &mut world, ring), []);
+    assert!(world.flush().is_clean());
+    assert_eq!(seen.load(Ordering::Relaxed), 1);
+    assert_eq!(
+        numbers(&mut reader, &mut world, ring),
+        [(all[800], vec![1])]
+    );
+    // Those that die are found by and by.
+    all[500..800]
+        .iter()
+        .for_each(|&lost| world.release(lost).unwrap());
+    let mut dead = 0;
+    for _ in 0..20 {
+        dead += reader.deliver(&mut world, |_, _| unreachable!()).dead;
+    }
+    assert_eq!(dead, 300);
+    for &entity in all[..500].iter().chain(&all[801..900]) {
+        world.build(entity, (Health(1),)).unwrap();
+    }
+    assert_eq!(numbers(&mut reader, &mut world, ring).len(), 599);
+}

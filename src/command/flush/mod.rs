@@ -269,6 +269,7 @@ impl Flush<'_> {
             }
         }
         self.empty_nurseries();
+        world.births += 1;
         self.panicked = first(self.panicked.take(), world.tell_gathered());
         for &(_, lane, segment) in &order {
             self.take_templates(world, lane, segment);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::snapshot_world::{
     Asleep, Position, Team, check, register, small_world, small_worlds, universe,
 };
-use megachunk::fragment::PerChunk;
+use megachunk::fragment::{PerChunk, Value};
 use megachunk::prelude::*;
 use megachunk::world::{SnapshotError, SnapshotOptions};
 use proptest::prelude::*;
@@ -427,6 +427,26 @@ fn what_does_not_fit_the_registry_is_named() {
     assert_eq!(
         error.to_string(),
         "the snapshot has a fragment u32, which is not registered"
+    );
+    let several = {
+        let mut world = World::new();
+        let registry = world.registry();
+        let health = registry.define_plain("health", core::alloc::Layout::new::<u64>());
+        let health = health.unwrap().id();
+        let asleep = registry.define_plain("asleep", core::alloc::Layout::new::<()>());
+        let asleep = asleep.unwrap().id();
+        registry.register_plain::<u32>().unwrap();
+        let values = [(health, &[0_u8; 8][..]), (asleep, &[])]
+            .map(|(id, bytes)| Value::from_bytes(registry, id, bytes).unwrap());
+        let ant = world.create_dynamic(values.into_iter().collect()).unwrap();
+        world.add(ant, (1_u32,)).unwrap();
+        let universe = Universe::new();
+        universe.registry().register_plain::<u32>().unwrap();
+        World::from_snapshot(&bytes(&world), universe).unwrap_err()
+    };
+    assert_eq!(
+        several.to_string(),
+        "the snapshot has a tag asleep, a fragment health, which are not registered"
     );
     let error = load(&|universe| drop(universe.registry().register::<u32>())).unwrap_err();
     assert!(matches!(error, SnapshotError::NotPlain { .. }), "{error}");

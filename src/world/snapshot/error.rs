@@ -65,13 +65,15 @@ pub enum SnapshotError {
         /// Where what is wrong begins.
         at: u64,
     },
-    /// The snapshot has a fragment that is not registered in the universe.
-    #[error("the snapshot has a {kind} {name}, which is not registered")]
+    /// The snapshot has fragments that are not registered in the universe.
+    #[error("the snapshot has {}", unregistered(.name, *.kind, .others))]
     Unregistered {
-        /// The fragment's name.
+        /// The first one's name.
         name: Box<str>,
         /// Its role.
         kind: FragmentKind,
+        /// The others, with their roles.
+        others: Box<[(Box<str>, FragmentKind)]>,
     },
     /// A fragment's values had another size or alignment when the snapshot was made.
     #[error(
@@ -140,6 +142,16 @@ pub enum SnapshotError {
 /// Whose value something is, as an error begins.
 fn of(entity: Option<&Entity>) -> String {
     entity.map_or_else(String::new, |entity| format!("entity {entity}: "))
+}
+
+/// Fragments that are not registered, as an error tells them.
+fn unregistered(name: &str, kind: FragmentKind, others: &[(Box<str>, FragmentKind)]) -> String {
+    let mut told = format!("a {kind} {name}");
+    for (name, kind) in others {
+        told += &format!(", a {kind} {name}");
+    }
+    let are = if others.is_empty() { "is" } else { "are" };
+    told + ", which " + are + " not registered"
 }
 
 /// A path as it is told: one that is empty must be seen.

@@ -28,6 +28,45 @@ impl World {
     /// system may end the program. (Who can not be sure reads the file, and gives its bytes to
     /// [`from_snapshot`](Self::from_snapshot).) O(bytes).
     ///
+    /// # Types that were renamed
+    ///
+    /// A type's fragment is known by [`type_name`](core::any::type_name), with the path: a file does not know a type that
+    /// was renamed, or moved to another module. Its old name can be
+    /// [defined](crate::fragment::FragmentRegistry::define_plain), with the layout that it had, and what is loaded under it
+    /// be given to the type as it is now. That is for fragments and tags; for shared values and chunk fragments keep the
+    /// type where it was.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use core::alloc::Layout;
+    ///
+    /// # mod old {
+    /// #     #[derive(Clone, Copy)]
+    /// #     pub(super) struct Health(pub(super) u32);
+    /// #     megachunk::plain!(Health { 0 });
+    /// # }
+    /// # let mut world = World::new();
+    /// # world.registry().register_plain::<old::Health>()?;
+    /// # world.create((old::Health(7),))?;
+    /// # let saved = world.to_snapshot(&Default::default()).unwrap();
+    /// # let old_name = core::any::type_name::<old::Health>();
+    /// struct Health(u32);
+    ///
+    /// let universe = Universe::new();
+    /// // As in `let old_name = "game::old::Health";`
+    /// let old = universe.registry().define_plain(old_name, Layout::new::<u32>())?.id();
+    /// let mut world = World::from_snapshot(&saved, universe).unwrap();
+    /// let all: Vec<Entity> = world.query::<Entity, ()>()?.iter().collect();
+    /// for entity in all {
+    ///     let Ok(value) = world.get_dynamic(entity, old) else { continue };
+    ///     let health = Health(value.plain::<u32>()?[0]);
+    ///     world.add(entity, (health,))?;
+    ///     world.remove_dynamic(entity, &[old])?;
+    /// }
+    /// assert_eq!(world.query::<&Health, ()>()?.iter().next().unwrap().0, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`SnapshotError`], which says what is wrong, and where. There is no world then, and any other is
     /// untouched; the universe is dropped.

@@ -135,14 +135,31 @@ impl<'f> Saved<'f> {
                 .or_default()
                 .push(info);
         }
+        let mut missing = Vec::new();
         for _ in 0..reader.u32("the directory ends early")? {
-            let fragment = read_fragment(reader, &known)?;
+            let fragment = match read_fragment(reader, &known) {
+                Ok(fragment) => fragment,
+                // All of them are told.
+                Err(SnapshotError::Unregistered { name, kind, .. }) => {
+                    missing.push((name, kind));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             if self.fragments.iter().any(|other| other.id == fragment.id) {
                 return Err(reader.damaged("a fragment stands there twice"));
             }
             self.fragments.push(fragment);
         }
-        Ok(())
+        let mut missing = missing.into_iter();
+        match missing.next() {
+            None => Ok(()),
+            Some((name, kind)) => Err(SnapshotError::Unregistered {
+                name,
+                kind,
+                others: missing.collect(),
+            }),
+        }
     }
 
     /// Reads a world, whose chunks begin at `at` and end before `end`.
@@ -418,7 +435,8 @@ fn read_fragment(
     let info = match known.get(&(&*name, kind)).map(Vec::as_slice) {
         Some([info]) => info,
         None | Some([]) => {
-            return Err(SnapshotError::Unregistered { name, kind });
+            let others = Box::default();
+            return Err(SnapshotError::Unregistered { name, kind, others });
         }
         Some(_) => {
             return Err(SnapshotError::Ambiguous { name, kind });

@@ -13,7 +13,9 @@ impl World {
     /// switched off, and the versions of the dead, so that their handles stay dead in the world that is
     /// [loaded](Self::load).
     ///
-    /// Not saved: names of entities, resources, versions of changes; entities that are reserved and not built, that are
+    /// Not saved: names of entities, resources, versions of changes; the world's [time](Self::time), which begins anew, and
+    /// signals, delayed ones among them (a [`Signal`](crate::signal::Signal) is of one world, and none of the loaded one);
+    /// entities that are reserved and not built, that are
     /// recorded and not flushed, and those of other worlds (unless they are [saved with it](Self::save_worlds)), whose
     /// handles are dead in the loaded world; and, where compositions began with different values of a chunk fragment, all
     /// but the one given last: the chunks that come begin with that. Of ids that other threads reserve or record while

@@ -1,5 +1,6 @@
 //! `Signals`: a sender.
 
+use core::any::type_name;
 use core::fmt;
 use core::time::Duration;
 use std::sync::Arc;
@@ -145,7 +146,9 @@ impl<'q> Signals<'q> {
     fn number_of<P>(&self, signal: Signal<P>) -> u32 {
         assert!(
             signal.post == self.post.number,
-            "a signal is sent in its own world"
+            "a signal that carries {} is sent in another world than its own: ask this one for it, with `World::signal`, \
+             also after it was loaded",
+            type_name::<P>()
         );
         signal.number
     }
@@ -156,7 +159,7 @@ impl<'q> Signals<'q> {
     /// is, from all readers that have subscribed by then. One that is dead does not; readers count that.
     ///
     /// # Panics
-    /// If the signal is of another world.
+    /// If the signal is of another world; that is also one that was loaded from what its world had saved.
     #[inline]
     pub fn send<P: Send + Sync + 'static>(
         &mut self,

@@ -15,6 +15,10 @@ impl<T: Send + Sync + 'static> Fragment for T {}
 
 /// A fragment that entities share: equal values are stored once, and entities with the same value lie in
 /// the same chunks. Equality decides.
+///
+/// Entities with different values lie in different chunks, of 16 KiB each or more, in each composition: shared values are
+/// for what many have alike (a mesh, a faction, a region of the map). What nearly every entity has its own of is a
+/// [`Fragment`]: a million distinct values take 16 GB, and a query would look into a million chunks.
 pub trait SharedFragment: Fragment + Eq + core::hash::Hash {}
 
 impl<T: Fragment + Eq + core::hash::Hash> SharedFragment for T {}

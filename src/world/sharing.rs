@@ -3,7 +3,7 @@
 use crate::archetype::{Change, Chunk, Edge, Row, SharedId, copy_value, read_bit, write_bit};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, refused, resume};
-use crate::fragment::{Bundle, FragmentId, FragmentKind, Pile, SharedFragment, Value};
+use crate::fragment::{Bundle, FragmentId, FragmentKind, Pile, SharedFragment, Value, WithShared};
 use crate::world::change::{carry, end, two, write_bundle};
 use crate::world::compose::EdgeRef;
 use crate::world::{World, WorldError};
@@ -213,6 +213,31 @@ impl World {
         }
         data.close_row(&self.universe, self.number, row, version);
         self.settle_groups(archetype);
+    }
+
+    /// Takes a shared value away from an entity, which moves to those that have none; `false` if it has none. The value is
+    /// dropped with the last that has it. O(fragments of the entity).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(PartialEq, Eq, Hash)]
+    /// struct Team(u8);
+    /// let mut world = World::new();
+    /// let ant = world.create((1.0_f32,).shared(Team(3)))?;
+    /// assert!(world.remove_shared::<Team>(ant)?);
+    /// assert!(world.shared::<Team>(ant).is_err());
+    /// assert!(!world.remove_shared::<Team>(ant)?);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`remove`](Self::remove).
+    ///
+    /// # Panics
+    /// As for that.
+    pub fn remove_shared<T: SharedFragment>(&mut self, entity: Entity) -> Result<bool, WorldError> {
+        self.remove::<WithShared<(), T>>(entity)
     }
 
     /// Changes a shared value of an entity: it moves to a chunk of those that have an equal one. The

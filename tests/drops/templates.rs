@@ -7,7 +7,7 @@ use megachunk::prelude::*;
 use megachunk::template::spawner::{Generator, Points, SpawnError};
 use megachunk::world::Prototype;
 
-use crate::brittle::{ALWAYS, Brittle, Count, With, burns, holds_nothing};
+use crate::brittle::{ALWAYS, Brittle, Count, With, burns, ends, holds_nothing};
 
 /// Adds a value and one that is shared; asks for what is not there; refuses.
 struct Adds(Count, bool, bool);
@@ -139,4 +139,32 @@ fn templates_that_are_refused_although_all_that_they_have_panics() {
         burns(ALWAYS, || assert!(builder.finish(&world).is_err()));
         assert_eq!(count.get(), 0);
     });
+}
+
+#[test]
+fn values_of_a_recorded_bundle_that_is_refused_end_each_by_itself() {
+    #[derive(Clone)]
+    struct Began(#[expect(dead_code, reason = "it is dropped")] Brittle);
+    for drops in [1, 2, -1] {
+        holds_nothing(|| {
+            let count = Count::default();
+            let world = World::new();
+            let mut commands = world.commands();
+            let ant = Entity::PLACEHOLDER;
+            // Twice the same fragment.
+            let bundle = (1_u8, 2_u8)
+                .per_chunk(Began(count.brittle(1)))
+                .shared(count.brittle(2))
+                .const_shared(count.brittle(3));
+            ends(drops, || assert!(commands.add(ant, bundle).is_err()));
+            let bundle = (1_u8, 2_u8)
+                .per_chunk(Began(count.brittle(1)))
+                .shared(count.brittle(2))
+                .const_shared(count.brittle(3));
+            ends(drops, || assert!(commands.create(bundle).is_err()));
+            drop(commands);
+            drop(world);
+            assert_eq!(count.get(), 0);
+        });
+    }
 }

@@ -7,7 +7,7 @@ use crate::archetype::{Draft, ROWS_PER_CHUNK, place};
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityFault};
 use crate::fragment::panic::{Panicked, refused, resume};
-use crate::fragment::{Bundle, FragmentError, FragmentId};
+use crate::fragment::{Bundle, FragmentError, FragmentId, Pile};
 use crate::world::{WorldError, columns};
 
 impl Lane {
@@ -154,7 +154,7 @@ impl Lane {
         reserved: Option<Entity>,
         ids: &mut Ids<'_>,
     ) -> Result<(Entity, Panicked), WorldError> {
-        let mut templates = Vec::new();
+        let mut templates = Pile::new();
         let combo = if B::HAS_VALUES {
             self.take_values(&mut bundle, &mut templates)
         } else {

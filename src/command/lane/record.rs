@@ -9,7 +9,7 @@ use crate::archetype::Draft;
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, note, refused, resume};
-use crate::fragment::{Bundle, FragmentId, Value};
+use crate::fragment::{Bundle, FragmentId, Pile, Value};
 use crate::world::{World, WorldError};
 
 /// So many of the last combinations are compared before one is looked for by its hash.
@@ -54,7 +54,7 @@ impl Lane {
         entity: Entity,
         mut come: Come,
     ) -> Result<(), WorldError> {
-        let mut templates = Vec::new();
+        let mut templates = Pile::new();
         let combo = self.take_values(&mut come, &mut templates);
         let of = TypeId::of::<(Gone, Come)>();
         let found = combo.and_then(|combo| self.find_op::<Gone, Come>(OpKey { of, combo }));
@@ -217,9 +217,9 @@ impl Lane {
     pub(super) fn take_values<B: Bundle>(
         &mut self,
         bundle: &mut B,
-        templates: &mut Vec<Value>,
+        templates: &mut Pile<Value>,
     ) -> Result<u32, WorldError> {
-        let mut values: Vec<Value> = Vec::new();
+        let mut values = Pile::new();
         let universe = Arc::clone(&self.universe);
         let registry = universe.registry();
         // SAFETY: the first time, of a bundle that was given to go into an entity.
@@ -232,16 +232,17 @@ impl Lane {
                 .get(value.id())
                 .is_some_and(|i| i.shared_ops().is_some())
         };
-        let (mut shared, others): (Vec<Value>, Vec<Value>) =
-            values.into_iter().partition(is_shared);
-        *templates = others;
+        let (shared, others): (Vec<Value>, Vec<Value>) =
+            values.into_vec().into_iter().partition(is_shared);
+        *templates = others.into();
+        let mut shared = Pile::from(shared);
         if shared.is_empty() {
             return Ok(NONE);
         }
         shared.sort_by_key(Value::id);
         Ok(match self.known_combo(shared.iter()) {
             Some(known) => known,
-            None => self.add_combo(shared.into_iter().map(Arc::new).collect()),
+            None => self.add_combo(shared.into_vec().into_iter().map(Arc::new).collect()),
         })
     }
 
@@ -265,9 +266,9 @@ impl Lane {
     /// The same, of a call that is done; what the drops of those panicked with whose place they take, or which come too
     /// late.
     #[cold]
-    pub(super) fn take_templates(&mut self, stream: u32, templates: Vec<Value>) -> Panicked {
+    pub(super) fn take_templates(&mut self, stream: u32, templates: Pile<Value>) -> Panicked {
         let mut panicked = None;
-        for template in templates {
+        for template in templates.into_vec() {
             note(&mut panicked, || {
                 self.take_template(stream, Arc::new(template))
             });

@@ -1,22 +1,20 @@
 //! The executor: runs a segment's processors, one after the other or side by side.
 //!
-//! Side by side: the calling thread and jobs in the current rayon pool take vertices that wait for nobody from a
-//! [bag](Bag). Who has finished one goes on with a vertex that has waited for it alone, and leaves
-//! others as jobs. Nobody ever waits for a vertex, so a job that a processor's own parallel loop runs into can
-//! only delay it. Only the calling thread waits, for vertices that are bound to it, when there is nothing else
-//! that it could do.
+//! Side by side: the calling thread and [helpers](crate::sync::helpers) in the current rayon pool take vertices that wait
+//! for nobody, from a [bag](crate::sync::graph::Bag) those that do so at the beginning, from a [queue](crate::sync::queue)
+//! those that have become free. Who has finished one goes on with a vertex that has waited for it alone, and puts others
+//! into the queue. Nobody ever waits for a vertex, so a job that a processor's own parallel loop runs into can
+//! only delay it. Only the calling thread waits, for those who are at work, when there is nothing else that it could do: if
+//! the pool has time for nobody, it does all by itself.
 //!
 //! What must hold: a processor is one thread's at a time, after all that it waits for (see
 //! [`sync::graph`](crate::sync::graph)); no two that conflict are in no order (see the solver). The world is
 //! borrowed by the run, and nothing in it moves.
 
 use core::panic::AssertUnwindSafe;
-use core::time::Duration;
 use std::panic::catch_unwind;
 use std::sync::Arc;
 use std::time::Instant;
-
-use rayon::Scope;
 
 use crate::command::Stripes;
 use crate::processor::member::{Member, Mode};
@@ -24,9 +22,10 @@ use crate::processor::runner::Failure;
 use crate::processor::segment::{JOINT, Segment};
 use crate::processor::{Turn, span};
 use crate::query::QueryError;
+use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::sync::graph::{Bag, Doorbell};
-use crate::sync::{UnsafeCell, thread};
+use crate::sync::graph::Doorbell;
+use crate::sync::helpers::{Call, with_helpers};
 use crate::world::World;
 
 /// The processors of a schedule, by their numbers.
@@ -48,12 +47,6 @@ impl MemberCell {
         self.0.with_mut(|member| unsafe { &mut *member })
     }
 }
-
-/// Vertices of which so many became free at once are left in a bag, fewer as a job each.
-const FEW: usize = 4;
-
-/// How long a thread of a pool sleeps at a time while it waits for a vertex.
-const NAP: Duration = Duration::from_micros(100);
 
 /// A segment at work.
 pub(super) struct Scene<'r> {
@@ -90,18 +83,19 @@ impl Scene<'_> {
     /// As for [`run_alone`](Self::run_alone).
     pub(super) unsafe fn run_beside(&self) {
         let doorbell = Doorbell::new();
-        let bag = &self.segment.bag;
         let crew = Helpers {
             scene: self,
             doorbell: &doorbell,
         };
-        rayon::in_place_scope(|scope| {
-            let others = rayon::current_num_threads() - 1;
-            for _ in 0..others.min(bag.len().saturating_sub(1)) {
-                scope.spawn(move |scope| crew.empty(scope, bag));
-            }
-            crew.empty_here(scope, bag);
-        });
+        let others = rayon::current_num_threads() - 1;
+        let mut wanted = others.min(self.segment.bag.len().saturating_sub(1));
+        with_helpers(
+            |call, _| crew.help(call),
+            |call| {
+                call.ask(core::mem::take(&mut wanted));
+                crew.help_here(call)
+            },
+        );
     }
 
     /// Runs a vertex.
@@ -200,50 +194,32 @@ struct Helpers<'s> {
     doorbell: &'s Doorbell,
 }
 
-impl<'s> Helpers<'s> {
-    /// Takes what is in a bag.
-    fn empty(self, scope: &Scope<'s>, bag: &Bag) {
-        while let Some(vertex) = bag.take() {
+impl Helpers<'_> {
+    /// Takes what waits for nobody, until nothing is left.
+    fn help(self, call: &Arc<Call>) {
+        while let Some(vertex) = self.take() {
             if self.is_main(vertex) {
                 self.doorbell.ring(vertex);
             } else {
-                self.work(scope, vertex);
+                self.work(call, vertex);
             }
         }
     }
 
-    /// The same on the schedule's own thread, which goes on until all that is bound to it is done.
-    fn empty_here(self, scope: &Scope<'s>, bag: &Bag) {
-        let mut left = self.scene.segment.main.len();
-        loop {
-            while left > 0
-                && let Some(vertex) = self.doorbell.answer()
-            {
-                left -= 1;
-                self.work(scope, vertex);
-            }
-            match bag.take() {
-                Some(vertex) if self.is_main(vertex) => {
-                    left -= 1;
-                    self.work(scope, vertex);
-                }
-                Some(vertex) => self.work(scope, vertex),
-                None => break,
-            }
+    /// The same on the schedule's own thread, which does all that is bound to it. Whether there was anything.
+    fn help_here(self, call: &Arc<Call>) -> bool {
+        let mut did = false;
+        while let Some(vertex) = self.doorbell.answer().or_else(|| self.take()) {
+            self.work(call, vertex);
+            did = true;
         }
-        for _ in 0..left {
-            let vertex = self.doorbell.wait(|| match rayon::yield_now() {
-                Some(rayon::Yield::Executed) => true,
-                // A pool's own thread: what it waits for may wait for a job that only this thread can do, a broadcast,
-                // and nobody wakes it for that.
-                Some(rayon::Yield::Idle) => {
-                    thread::park_timeout(NAP);
-                    true
-                }
-                None => false,
-            });
-            self.work(scope, vertex);
-        }
+        did
+    }
+
+    /// A vertex that waits for nobody, and that nobody else gets.
+    fn take(self) -> Option<u32> {
+        let segment = self.scene.segment;
+        segment.bag.take().or_else(|| segment.queue.take())
     }
 
     fn is_main(self, vertex: u32) -> bool {
@@ -252,32 +228,27 @@ impl<'s> Helpers<'s> {
     }
 
     /// Runs a vertex that is this thread's, and what becomes free by that.
-    fn work(self, scope: &Scope<'s>, vertex: u32) {
-        let mut more: Vec<u32> = Vec::new();
+    fn work(self, call: &Arc<Call>, vertex: u32) {
+        let segment = self.scene.segment;
         let mut next = Some(vertex);
         while let Some(vertex) = next.take() {
-            // SAFETY: the vertex waits for nobody, and whoever takes it from the bag, or sees its count reach
-            // zero, has it alone; for the rest `run_beside`'s caller's.
+            // SAFETY: the vertex waits for nobody, and whoever takes it, or sees its count reach zero, has it
+            // alone; for the rest `run_beside`'s caller's.
             unsafe { self.scene.run(vertex) };
-            self.scene.segment.graph.finish(vertex, |ready| {
+            let mut more = 0;
+            segment.graph.finish(vertex, |ready| {
                 if self.is_main(ready) {
                     self.doorbell.ring(ready);
                 } else if next.is_none() {
                     next = Some(ready);
                 } else {
-                    more.push(ready);
+                    segment.queue.put(ready);
+                    more += 1;
                 }
             });
-            if more.len() <= FEW {
-                for vertex in more.drain(..) {
-                    scope.spawn(move |scope| self.work(scope, vertex));
-                }
-            } else {
-                let bag = Arc::new(Bag::new(core::mem::take(&mut more)));
-                for _ in 0..rayon::current_num_threads().min(bag.len()) {
-                    let bag = Arc::clone(&bag);
-                    scope.spawn(move |scope| self.empty(scope, &bag));
-                }
+            if more > 0 {
+                call.ask(more.min(rayon::current_num_threads() - 1));
+                call.wake();
             }
         }
     }

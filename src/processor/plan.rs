@@ -9,6 +9,7 @@ use crate::processor::solver::{
     Conflicts, GroupOrder, Node, Order, Reason, SolveError, VertexKind, order,
 };
 use crate::sync::graph::{Bag, Graph};
+use crate::sync::queue::Queue;
 use crate::world::World;
 
 /// A schedule's processors in order, cut into segments.
@@ -76,6 +77,7 @@ impl Plan {
                 flush: stage_ends || commands,
                 graph: Graph::new(0, &[]),
                 bag: Bag::new([]),
+                queue: Queue::new(0),
                 main: Box::default(),
                 wide: false,
                 ran: 0,

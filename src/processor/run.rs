@@ -138,6 +138,7 @@ impl Schedule {
         let beside = free && (!tried || segment.habit.choose());
         if beside {
             segment.bag.refill();
+            segment.queue.clear();
         }
         // A look at the clock takes longer than some processors.
         let began = tried.then(Instant::now);

@@ -1,6 +1,7 @@
 //! `Segment`: processors between two moments at which the world is one thread's alone.
 
 use crate::sync::graph::{Bag, Graph};
+use crate::sync::queue::Queue;
 
 /// "No processor": a joint, at which only edges meet.
 pub(super) const JOINT: u32 = u32::MAX;
@@ -24,6 +25,8 @@ pub(super) struct Segment {
     pub(super) graph: Graph,
     /// The vertices that wait for nobody.
     pub(super) bag: Bag,
+    /// Those that have become free.
+    pub(super) queue: Queue,
     /// Those that run on the schedule's own thread, in order: each waits for the one before.
     pub(super) main: Box<[u32]>,
     /// Some of them can run side by side.
@@ -41,6 +44,7 @@ impl Segment {
         self.bag = Bag::new(self.graph.first().collect::<Vec<_>>());
         // In a chain everybody but the last has one that waits for him alone.
         self.wide = self.bag.len() > 1 || !self.graph.is_chain();
+        self.queue = Queue::new(if self.wide { self.graph.len() } else { 0 });
     }
 
     /// Its processors' numbers, in order.

@@ -3,21 +3,26 @@
 //! On a thread of the pool that is how rayon works. Called from outside, rayon's parallel iterators put the caller to
 //! sleep until the pool is done. That gains little on few processors: the caller's is busy still when the
 //! threads of the pool wake up, so the system puts them on the others, two on one, and the caller's then has nothing to
-//! do for milliseconds. Here the caller is one of the workers, and one thread of the pool fewer is asked for.
+//! do for milliseconds. Here the caller is one of the workers, and one thread of the pool fewer is asked for. It does
+//! all that the others have no time for, and waits for those alone who have begun (see [`helpers`](super::helpers)).
 //!
 //! Invariant: [`Shares`] give each number to one worker, once; that worker alone touches the [slot](super::slots) of this
 //! number, until all have joined.
 
 use core::ops::Range;
 
+use super::graph::Bag;
+use super::helpers::with_helpers;
 use super::shares::{Piece, Shares};
 use super::slots::Slots;
+use crate::fragment::panic::{note, resume};
 
 /// Tasks in a piece, at most: then taking it costs next to nothing.
 const LONGEST: u32 = 64;
 
-/// Calls `work` with each number below `workers`, on as many threads as have time: with the same one a thread time after
-/// time, as far as that goes, so that what it worked on before lies in its own cache still.
+/// Calls `work` with numbers below `workers`, a different one on each of as many threads as have time, this one among
+/// them: with the same one a thread time after time, as far as that goes, so that what it worked on before lies in its own
+/// cache still. Nobody waits for threads that have none.
 ///
 /// A panic comes back when all have ended.
 pub(crate) fn on_threads(workers: usize, work: impl Fn(usize) + Sync) {
@@ -25,13 +30,18 @@ pub(crate) fn on_threads(workers: usize, work: impl Fn(usize) + Sync) {
         let own = |number| work(rayon::current_thread_index().unwrap_or(number) % workers);
         return join(0..workers, &own);
     }
-    let work = &work;
-    rayon::in_place_scope(|scope| {
-        for number in 1..workers {
-            scope.spawn(move |_| work(number));
-        }
-        work(0);
-    });
+    let mut begun = false;
+    with_helpers(
+        |_, number| work(number),
+        |call| {
+            let first = !core::mem::replace(&mut begun, true);
+            if first {
+                call.ask(workers - 1);
+                work(0);
+            }
+            first
+        },
+    );
 }
 
 /// Calls `work` with each of the numbers: on other threads of the pool as far as they have time, else on this one.
@@ -69,6 +79,37 @@ pub(crate) fn share<W: FnMut(Range<usize>)>(
         }
         core::mem::forget(stop);
     });
+}
+
+/// Does `own` on this thread, and the tasks meanwhile on others of the pool; those that these have no time for, on this
+/// one afterwards.
+///
+/// All are done, whoever panics; the panic comes back then.
+pub(crate) fn beside<T: Send>(own: impl FnOnce(), tasks: Vec<T>, run: impl Fn(T) + Sync) {
+    let helpers = rayon::current_num_threads().min(tasks.len());
+    let bag = Bag::new((0..tasks.len() as u32).collect::<Vec<_>>());
+    let slots = Slots::new(tasks);
+    let next = || {
+        let number = bag.take();
+        // SAFETY: a bag gives a number to one thread, once.
+        number.map(|number| unsafe { slots.run(number as usize, &run) })
+    };
+    let (mut own, mut panicked) = (Some(own), None);
+    with_helpers(
+        |_, _| while next().is_some() {},
+        |call| {
+            let mut more = true;
+            match own.take() {
+                Some(own) => {
+                    call.ask(helpers);
+                    note(&mut panicked, own);
+                }
+                None => note(&mut panicked, || more = next().is_some()),
+            }
+            more
+        },
+    );
+    resume(panicked);
 }
 
 /// Dropped, it leaves nothing to the others.
@@ -116,8 +157,10 @@ pub(crate) fn map_with<T: Send, R: Send, S>(
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     use std::thread;
+    use std::time::Duration;
 
     /// On a thread of a pool of three, and on one that is in none.
     fn both(test: impl Fn() + Sync) {
@@ -156,6 +199,50 @@ mod tests {
             }
         });
         assert!(took_part.into_inner());
+    }
+
+    #[test]
+    fn nobody_waits_for_a_pool_that_has_no_time() {
+        let (done, told) = std::sync::mpsc::channel();
+        let held = Arc::new(AtomicBool::new(true));
+        for _ in 0..rayon::current_num_threads() {
+            let held = Arc::clone(&held);
+            rayon::spawn(move || {
+                while held.load(Ordering::Relaxed) {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            });
+        }
+        thread::spawn(move || {
+            let lengths = map(vec!["a", "bc", "def"], str::len);
+            let sum = AtomicUsize::new(0);
+            let add = |length| {
+                sum.fetch_add(length, Ordering::Relaxed);
+            };
+            beside(|| add(10), lengths, add);
+            done.send(sum.into_inner()).unwrap();
+        });
+        let found = told.recv_timeout(Duration::from_secs(20));
+        held.store(false, Ordering::Relaxed);
+        assert_eq!(found, Ok(16));
+    }
+
+    #[test]
+    fn tasks_beside_ones_own_are_done_once_whoever_panics() {
+        both(|| {
+            let done = AtomicUsize::new(0);
+            let all = catch_unwind(AssertUnwindSafe(|| {
+                beside(
+                    || panic!("the bad one"),
+                    vec![1; 20],
+                    |task| {
+                        done.fetch_add(task, Ordering::Relaxed);
+                    },
+                );
+            }));
+            assert!(all.is_err());
+            assert_eq!(done.load(Ordering::Relaxed), 20);
+        });
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! the vertex is its own to run or to hand on.
 //!
 //! A [`Doorbell`] tells the thread that made it of vertices that are bound to it, one at a time: ringing is a
-//! Release, answering an Acquire; who waits parks, and is woken by who rings.
+//! Release, answering an Acquire. The owner may park when it has found nothing: who rings wakes it.
 //!
 //! Orderings: counting down is a Release and an Acquire. The read-modify-writes of one count continue each
 //! other's release sequence, so who takes the last one sees all that was done at every predecessor. A vertex
@@ -158,16 +158,18 @@ impl Bag {
         self.vertices.is_empty()
     }
 
-    /// A vertex that nobody else gets; `None` if all are taken. At most one call a thread may follow on the
-    /// first `None`.
+    /// A vertex that nobody else gets; `None` if all are taken.
     #[inline]
     pub fn take(&self) -> Option<u32> {
+        // Ordering: Relaxed: only uniqueness matters, here and below. Who asks again and again does not count on.
+        if self.next.load(Ordering::Relaxed) as usize >= self.vertices.len() {
+            return None;
+        }
         let at = if mutant::active("bag_reads_then_writes") {
             let at = self.next.load(Ordering::Relaxed);
             self.next.store(at + 1, Ordering::Relaxed);
             at
         } else {
-            // Ordering: Relaxed: only uniqueness matters.
             self.next.fetch_add(1, Ordering::Relaxed)
         };
         self.vertices.get(at as usize).copied()
@@ -222,17 +224,5 @@ impl Doorbell {
         }
         self.vertex.store(0, Ordering::Relaxed);
         Some(vertex - 1)
-    }
-
-    /// The owner: waits for a vertex. `help` does something else meanwhile, if there is something.
-    pub fn wait(&self, mut help: impl FnMut() -> bool) -> u32 {
-        loop {
-            if let Some(vertex) = self.answer() {
-                return vertex;
-            }
-            if !help() {
-                thread::park();
-            }
-        }
     }
 }

@@ -13,8 +13,11 @@
 pub mod atomic;
 #[cfg(not(loom))]
 pub(crate) mod fork_join;
+pub mod gate;
 pub mod geometry;
 pub mod graph;
+#[cfg(not(loom))]
+pub(crate) mod helpers;
 pub(crate) mod lease;
 pub(crate) mod local;
 #[cfg(loom)]
@@ -29,6 +32,7 @@ mod mutex;
 pub mod openings;
 pub mod pool;
 pub mod probe;
+pub mod queue;
 pub mod roster;
 #[cfg(shuttle)]
 mod scheduled;

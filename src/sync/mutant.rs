@@ -99,6 +99,18 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a free that makes a longer run does not clear the hints",
     ),
     (
+        "gate_forgets_entries",
+        "a gate is closed though somebody has come and gone since the look",
+    ),
+    (
+        "gate_leaves_relaxed",
+        "who closes a gate does not see what was done inside",
+    ),
+    (
+        "gate_wakes_nobody",
+        "the last one to leave a gate does not wake its owner",
+    ),
+    (
         "give_relaxed",
         "the next user of a chunk does not see what the last one did",
     ),
@@ -242,6 +254,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "quiet_not_compared",
         "a search does not ask whether somebody lagged while it went on",
+    ),
+    (
+        "queue_reads_then_writes",
+        "what is in a queue is taken by a read and a write",
+    ),
+    (
+        "queue_relaxed",
+        "who takes a vertex does not see what was done before it was put there",
     ),
     (
         "release_relaxed",

@@ -519,3 +519,89 @@ fn the_world_after_some_frames_is_the_same_for_any_number_of_threads() {
     }
     assert!(changed > 0, "some schedule creates or destroys");
 }
+
+/// Holds all threads of the global pool until it is dropped. There is one at a time: two would wait for each other.
+struct Held(
+    Arc<AtomicU32>,
+    #[expect(dead_code, reason = "it is dropped")] std::sync::MutexGuard<'static, ()>,
+);
+
+static HOLDING: Mutex<()> = Mutex::new(());
+
+impl Held {
+    fn new() -> Self {
+        let alone = HOLDING
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let held = Arc::new(AtomicU32::new(1));
+        let threads = rayon::current_num_threads();
+        let came = Arc::new(std::sync::Barrier::new(threads + 1));
+        for _ in 0..threads {
+            let (held, came) = (Arc::clone(&held), Arc::clone(&came));
+            rayon::spawn(move || {
+                came.wait();
+                while held.load(Ordering::Relaxed) != 0 {
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
+            });
+        }
+        came.wait();
+        Self(held, alone)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_run_waits_for_no_thread_of_a_pool_that_has_no_time() {
+    let held = Held::new();
+    let (done, told) = std::sync::mpsc::channel();
+    let frames = std::thread::spawn(move || {
+        let mut world = guarded_world();
+        let mut schedule = Schedule::new();
+        for number in 0..40 {
+            let added = toucher(number % 10, format!("p{number}"));
+            schedule.add(match number % 7 {
+                0 => added.main_thread(),
+                _ => added,
+            });
+        }
+        for execution in [Execution::Beside, Execution::Auto] {
+            schedule.set_execution(execution);
+            for _ in 0..200 {
+                schedule.run(&mut world).expect("it runs");
+            }
+        }
+        done.send(()).expect("somebody listens");
+    });
+    let found = told.recv_timeout(std::time::Duration::from_secs(60));
+    drop(held);
+    assert!(found.is_ok(), "it waits for the pool");
+    frames.join().expect("it does not panic");
+}
+
+#[test]
+fn worlds_of_an_app_advance_though_the_pool_has_no_time() {
+    let held = Held::new();
+    let (done, told) = std::sync::mpsc::channel();
+    let frames = std::thread::spawn(move || {
+        let mut app = App::new();
+        for number in 0..3 {
+            app.add(
+                format!("world {number}"),
+                Simulation::new(World::new(), Schedule::new()),
+            );
+        }
+        app.update(std::time::Duration::from_millis(20))
+            .expect("all advance");
+        done.send(()).expect("somebody listens");
+    });
+    let found = told.recv_timeout(std::time::Duration::from_secs(60));
+    drop(held);
+    assert!(found.is_ok(), "it waits for the pool");
+    frames.join().expect("it does not panic");
+}

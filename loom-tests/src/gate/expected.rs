@@ -100,6 +100,18 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "chunk_hints::a_run_that_two_frees_make_is_found_again",
     ),
     (
+        "gate_forgets_entries",
+        "sync_gate::a_gate_is_not_closed_on_what_was_found_before_somebody_came",
+    ),
+    (
+        "gate_leaves_relaxed",
+        "sync_gate::who_closes_a_gate_has_seen_all_that_was_done_inside",
+    ),
+    (
+        "gate_wakes_nobody",
+        "sync_gate::a_gate_is_not_closed_on_what_was_found_before_somebody_came",
+    ),
+    (
         "give_relaxed",
         "chunk_takes::a_run_that_is_given_back_is_taken_as_it_was_left",
     ),
@@ -246,6 +258,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "quiet_not_compared",
         "entity_claims::full_is_not_said_because_of_two_late_hints",
+    ),
+    (
+        "queue_reads_then_writes",
+        "sync_graph::what_is_put_into_a_queue_is_taken_once_with_what_was_done_before",
+    ),
+    (
+        "queue_relaxed",
+        "sync_graph::what_is_put_into_a_queue_is_taken_once_with_what_was_done_before",
     ),
     (
         "release_relaxed",

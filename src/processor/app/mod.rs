@@ -16,6 +16,7 @@ pub use time::Time;
 
 use crate::fragment::panic::{Panicked, after, first, note, resume};
 use crate::processor::ScheduleError;
+use crate::sync::fork_join;
 
 /// How long [`App::run`] sleeps at most where no tick is to come.
 const IDLE: Duration = Duration::from_millis(10);
@@ -119,17 +120,16 @@ impl App {
                     None => groups.push(vec![(simulation, outcome)]),
                 }
             }
-            rayon::in_place_scope(|scope| {
-                let mut here: Vec<_> = Vec::new();
-                for group in groups {
-                    if here.is_empty() || group.iter().any(|(one, _)| one.schedule().is_bound()) {
-                        here.extend(group);
-                    } else {
-                        scope.spawn(move |_| advance_all(group, elapsed));
-                    }
+            let (mut here, mut others) = (Vec::new(), Vec::new());
+            for group in groups {
+                if here.is_empty() || group.iter().any(|(one, _)| one.schedule().is_bound()) {
+                    here.extend(group);
+                } else {
+                    others.push(group);
                 }
-                advance_all(here, elapsed);
-            });
+            }
+            let advance = |group| advance_all(group, elapsed);
+            fork_join::beside(|| advance(here), others, advance);
         }
         let mut panicked = None;
         let mut failed = Vec::new();

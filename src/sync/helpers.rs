@@ -1,0 +1,144 @@
+//! Helpers: threads of the current rayon pool that work along with the one that asks them to, if they have time.
+//!
+//! A job that nobody has time for stays in the pool's queue. Rayon's scopes wait for it all the same, for ever if
+//! the threads of the pool are busy with something that does not end. Here the asking thread does what is left, closes a
+//! [gate](super::gate), and waits for those alone who have come in: a job that is begun later finds it closed.
+//!
+//! Invariant: what helpers borrow is there as long as one is inside. A job itself borrows nothing: it shares the
+//! [`Call`], and follows its pointer only when it has entered.
+
+use core::time::Duration;
+
+use crossbeam_utils::CachePadded;
+
+use super::atomic::{AtomicUsize, Ordering};
+use super::gate::Gate;
+use super::{Arc, Mutex, thread};
+use crate::fragment::panic::{Panicked, first, note, resume};
+
+/// What a helper is called for, with the call, so that he can call others, and his number, from 1.
+type Help<'h> = dyn Fn(&Arc<Call>, usize) + Sync + 'h;
+
+/// A call for helpers.
+pub(crate) struct Call {
+    gate: Gate,
+    help: *const Help<'static>,
+    /// The first panic of a helper.
+    panicked: Mutex<Panicked>,
+}
+
+// SAFETY: what `help` points to may be called by several threads at once; who may follow it, `answer` says.
+unsafe impl Send for Call {}
+// SAFETY: as above.
+unsafe impl Sync for Call {}
+
+/// Jobs from outside of the pool that nobody has begun.
+static UNANSWERED: CachePadded<AtomicUsize> = CachePadded::new(AtomicUsize::new(0));
+
+/// So many of them are enough to see that the pool has no time: no more are left there.
+const ENOUGH: usize = 4_096;
+
+/// How often a thread of a pool looks for other work before it sleeps, and how long it sleeps at a time.
+const LOOKS: u32 = 32;
+const NAP: Duration = Duration::from_micros(100);
+
+/// Calls `own` on this thread, again and again until it says that there was nothing to do while no helper was at work; and
+/// `help` on threads of the pool that follow a [call](Call::ask) before that.
+///
+/// What helpers leave undone must be found by `own` when they have left. Who has something to do for the calling thread
+/// [wakes](Call::wake) it.
+///
+/// A panic, of `own` first, comes back when all have left.
+pub(crate) fn with_helpers(
+    help: impl Fn(&Arc<Call>, usize) + Sync,
+    mut own: impl FnMut(&Arc<Call>) -> bool,
+) {
+    let help: &Help<'_> = &help;
+    // SAFETY: the lifetime alone changes. It is followed by those alone who are inside the gate, and this function ends
+    // after that was closed.
+    let help = unsafe { core::mem::transmute::<&Help<'_>, &Help<'static>>(help) };
+    let call = Arc::new(Call {
+        gate: Gate::new(),
+        help,
+        panicked: Mutex::new(None),
+    });
+    let mut panicked = None;
+    let mut idle = 0;
+    loop {
+        let view = call.gate.look();
+        let mut did = false;
+        // Who has panicked does no more.
+        if panicked.is_none() {
+            note(&mut panicked, || did = own(&call));
+        }
+        if did {
+            idle = 0;
+        } else if !view.is_empty() {
+            pause(&mut idle);
+        } else if call.gate.close(view) {
+            break;
+        }
+    }
+    // On a thread of the pool jobs that nobody has begun are in its own queue, and nobody else may ever have time.
+    while Arc::strong_count(&call) > 1 && rayon::yield_local() == Some(rayon::Yield::Executed) {}
+    let of_helper = call.panicked.lock().take();
+    resume(first(panicked, of_helper));
+}
+
+/// Lets time pass until somebody wakes this thread, or a little. A thread of a pool does what else there is meanwhile: what
+/// it waits for may wait for a job that only this thread can do, a broadcast, and nobody wakes it for that.
+fn pause(idle: &mut u32) {
+    match rayon::yield_now() {
+        Some(rayon::Yield::Executed) => *idle = 0,
+        Some(rayon::Yield::Idle) if *idle < LOOKS => {
+            *idle += 1;
+            thread::yield_now();
+        }
+        Some(rayon::Yield::Idle) => thread::park_timeout(NAP),
+        None => thread::park(),
+    }
+}
+
+impl Call {
+    /// Asks so many threads for help.
+    pub(crate) fn ask(self: &Arc<Self>, helpers: usize) {
+        let outside = rayon::current_thread_index().is_none();
+        for _ in 0..helpers {
+            if outside {
+                // Ordering: Relaxed, here and below: a count that nothing follows from.
+                if UNANSWERED.load(Ordering::Relaxed) >= ENOUGH {
+                    return;
+                }
+                UNANSWERED.fetch_add(1, Ordering::Relaxed);
+            }
+            let call = Arc::clone(self);
+            rayon::spawn(move || {
+                if outside {
+                    UNANSWERED.fetch_sub(1, Ordering::Relaxed);
+                }
+                call.answer();
+            });
+        }
+    }
+
+    /// Wakes the thread that called, if it sleeps.
+    pub(crate) fn wake(&self) {
+        self.gate.wake();
+    }
+
+    /// Helps, if it is not over.
+    fn answer(self: &Arc<Self>) {
+        let Some(number) = self.gate.enter() else {
+            return;
+        };
+        // SAFETY: entered: `with_helpers` has not ended, and does not before `leave`.
+        let help = unsafe { &*self.help };
+        let mut panicked = None;
+        note(&mut panicked, || help(self, number as usize + 1));
+        if panicked.is_some() {
+            let mut all = self.panicked.lock();
+            *all = first(all.take(), panicked);
+        }
+        self.gate.leave();
+    }
+}

@@ -266,19 +266,25 @@ impl Schedule {
         }
     }
 
-    /// Goes on with the first failure of a segment, in order.
+    /// Goes on with the first panic of a segment, in order; with the first refusal if nobody has panicked: what a
+    /// processor was refused the caller may look for, and a panic must not be lost by that.
     #[cold]
     fn fail(&mut self, at: usize) -> Outcome {
         let Some(plan) = &self.plan else {
             return Ok(());
         };
-        let mut first = None;
+        let mut first: Option<(usize, Failure)> = None;
         for processor in plan.segments[at].processors() {
-            let member = self.crew[processor].get_mut();
-            match member.failure.take() {
-                Some(failure) if first.is_none() => first = Some((processor, failure)),
-                Some(Failure::Panicked(panicked)) => crate::fragment::panic::forget(panicked),
-                _ => {}
+            let Some(failure) = self.crew[processor].get_mut().failure.take() else {
+                continue;
+            };
+            match (&first, failure) {
+                (None, failure) => first = Some((processor, failure)),
+                (Some((_, Failure::Refused(_))), failure @ Failure::Panicked(_)) => {
+                    first = Some((processor, failure));
+                }
+                (Some(_), Failure::Panicked(panicked)) => crate::fragment::panic::forget(panicked),
+                (Some(_), Failure::Refused(_)) => {}
             }
         }
         let Some((processor, failure)) = first else {

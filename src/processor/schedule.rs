@@ -32,7 +32,8 @@ use crate::world::{Seat, World};
 /// does. One that holds a lock then, which another one takes too, may wait for itself for ever.
 ///
 /// *Panics and missing resources:* no other processor begins then, those that run end. What all of them have
-/// recorded is kept, as a whole, for the next flush; the world and the schedule can be used again.
+/// recorded is kept, as a whole, for the next flush; the world and the schedule can be used again. Of several failures
+/// the first panic goes on, in order; without a panic the first resource that is missing is the error.
 ///
 /// A schedule belongs to the world that it ran on first, until it is [detached](Self::detach).
 ///

@@ -80,6 +80,29 @@ fn a_panic_of_an_exclusive_processor_does_the_same() {
 }
 
 #[test]
+fn a_panic_goes_on_though_somebody_before_was_refused() {
+    let mut world = World::new();
+    let mut schedule = Schedule::new();
+    schedule.set_execution(Execution::Beside);
+    let (began, seen) = std::sync::mpsc::channel();
+    schedule.add(processor("waits", move || {
+        seen.recv().expect("it begins");
+    }));
+    schedule.add(processor("asks", |_: &String| {}).after("waits"));
+    schedule.add(processor("panics", move || {
+        began.send(()).expect("somebody waits");
+        std::thread::sleep(Duration::from_millis(50));
+        panic!("a fault");
+    }));
+    let panic = pool(3).install(|| {
+        catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world).map(|report| report.ran)))
+    });
+    let panic = panic.expect_err("it goes on");
+    let text = panic.downcast_ref::<String>().expect("it is text");
+    assert!(text.contains("`panics`"), "{text}");
+}
+
+#[test]
 fn a_schedule_belongs_to_one_world_until_it_is_detached() {
     let (mut one, mut two) = (world(), world());
     let mut schedule = Schedule::new();

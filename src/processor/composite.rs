@@ -85,9 +85,13 @@ impl Composite {
 impl Schedule {
     /// Adds the processors of a composite.
     pub fn add_composite(&mut self, composite: Composite) -> &mut Self {
+        let mut group = Target::from(composite.name);
+        if composite.children.is_empty() {
+            group = group.optional();
+        }
         for child in composite.children {
             self.add(child);
         }
-        self.order_group(composite.name, composite.before, composite.after)
+        self.order_group(group, composite.before, composite.after)
     }
 }

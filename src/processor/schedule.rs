@@ -86,28 +86,34 @@ impl Schedule {
         self
     }
 
-    /// Says that all of a group run before something.
+    /// Says that all of a group run before something. A group that nobody is in is a mistake as any other name that
+    /// nobody has, unless it is [optional](Target::optional).
     pub fn group_before(
         &mut self,
-        path: impl Into<String>,
+        group: impl Into<Target>,
         target: impl Into<Target>,
     ) -> &mut Self {
-        self.order_group(path.into(), vec![target.into()], Vec::new())
+        self.order_group(group.into(), vec![target.into()], Vec::new())
     }
 
-    /// Says that all of a group run after something.
-    pub fn group_after(&mut self, path: impl Into<String>, target: impl Into<Target>) -> &mut Self {
-        self.order_group(path.into(), Vec::new(), vec![target.into()])
+    /// Says that all of a group run after something; the group as for [`group_before`](Self::group_before).
+    pub fn group_after(
+        &mut self,
+        group: impl Into<Target>,
+        target: impl Into<Target>,
+    ) -> &mut Self {
+        self.order_group(group.into(), Vec::new(), vec![target.into()])
     }
 
     pub(super) fn order_group(
         &mut self,
-        path: String,
+        group: Target,
         before: Vec<Target>,
         after: Vec<Target>,
     ) -> &mut Self {
         self.groups.push(GroupOrder {
-            path,
+            path: group.name().into(),
+            optional: group.is_optional(),
             before,
             after,
         });

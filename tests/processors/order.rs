@@ -106,6 +106,31 @@ fn unknown_names_are_an_error_that_knows_the_nearest_unless_they_are_optional() 
 }
 
 #[test]
+fn an_order_of_a_group_that_nobody_is_in_is_an_error_unless_it_is_optional() {
+    let schedule = |group: Target| {
+        let mut schedule = Schedule::new();
+        schedule.add(say("draw")).add(say("fall").group("Physics"));
+        schedule.group_before(group, "draw");
+        schedule
+    };
+    let mut world = world();
+    let error = schedule("Physcs".into()).run(&mut world);
+    let text = error.expect_err("nobody is in it").to_string();
+    assert!(
+        text.contains("draw is to run after `Physcs`") && text.contains("`Physics`"),
+        "{text}"
+    );
+    run(&mut schedule(Target::from("Mods").optional()), &mut world);
+    assert_eq!(said(&mut world), ["draw", "fall"]);
+    run(&mut schedule("Physics".into()), &mut world);
+    assert_eq!(said(&mut world), ["fall", "draw"]);
+    let mut empty = Schedule::new();
+    empty.add(say("draw"));
+    empty.add_composite(megachunk::processor::Composite::new("Mods", []).before("draw"));
+    run(&mut empty, &mut world);
+}
+
+#[test]
 fn a_cycle_is_an_error_that_prints_it() {
     let mut schedule = Schedule::new();
     schedule

@@ -400,6 +400,7 @@ fn game() -> Picture {
     };
     let groups = [GroupOrder {
         path: "Movement".into(),
+        optional: true,
         ..GroupOrder::default()
     }];
     let order = order(&nodes, &groups, &phases).unwrap();

@@ -63,6 +63,10 @@ impl<'a> Names<'a> {
             }
         }
         for order in orders {
+            if !order.optional && !names.known.contains_key(order.path.as_str()) {
+                names.check_path(&order.path)?;
+                names.is_meant(order)?;
+            }
             names.add_group(&order.path)?;
         }
         Ok(names)
@@ -73,9 +77,7 @@ impl<'a> Names<'a> {
         if let Some(Named::Group(_)) = self.known.get(path) {
             return Ok(());
         }
-        if path.split('.').any(str::is_empty) {
-            return Err(SolveError::EmptyPart { path: path.into() });
-        }
+        self.check_path(path)?;
         let mut parent = None;
         let ends = path.match_indices('.').map(|(at, _)| at);
         for end in ends.chain([path.len()]) {
@@ -94,6 +96,25 @@ impl<'a> Names<'a> {
             }
         }
         Ok(())
+    }
+
+    fn check_path(&self, path: &str) -> Result<(), SolveError> {
+        match path.split('.').any(str::is_empty) {
+            true => Err(SolveError::EmptyPart { path: path.into() }),
+            false => Ok(()),
+        }
+    }
+
+    /// Nobody is in the group of an order: a mistake, if anything is ordered by it. It is told from the other's side.
+    fn is_meant(&self, order: &GroupOrder) -> Result<(), SolveError> {
+        let before = order.before.iter().map(|target| (target, Relation::After));
+        let after = order.after.iter().map(|target| (target, Relation::Before));
+        match before.chain(after).next() {
+            Some((other, relation)) => {
+                Err(self.unknown(&order.path, other.name().into(), relation))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The group with this path, which was added.
@@ -118,7 +139,7 @@ impl<'a> Names<'a> {
             }
         }
         if !target.is_optional() {
-            return Err(self.unknown(target, asker, relation));
+            return Err(self.unknown(target.name(), self.label(asker), relation));
         }
         let ghost = Named::Ghost(self.ghosts.len() as u32);
         self.ghosts.push(target.name());
@@ -127,14 +148,14 @@ impl<'a> Names<'a> {
     }
 
     #[cold]
-    fn unknown(&self, target: &Target, asker: Named, relation: Relation) -> SolveError {
+    fn unknown(&self, target: &str, asker: String, relation: Relation) -> SolveError {
         let processors = self.nodes.iter().map(|node| node.name.as_str());
         let groups = self.groups.iter().map(|group| group.path);
         SolveError::Unknown {
-            asker: self.label(asker),
+            asker,
             relation,
-            target: target.name().into(),
-            nearest: nearest(target.name(), processors.chain(groups)).map(Into::into),
+            target: target.into(),
+            nearest: nearest(target, processors.chain(groups)).map(Into::into),
         }
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct Node {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupOrder {
     pub(crate) path: String,
+    /// Nobody need be in it.
+    pub(crate) optional: bool,
     pub(crate) before: Vec<Target>,
     pub(crate) after: Vec<Target>,
 }

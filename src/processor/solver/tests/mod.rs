@@ -74,6 +74,7 @@ fn group(path: &str, before: &[&str], after: &[&str]) -> GroupOrder {
     let targets = |names: &[&str]| names.iter().map(|&name| name.into()).collect();
     GroupOrder {
         path: path.into(),
+        optional: true,
         before: targets(before),
         after: targets(after),
     }

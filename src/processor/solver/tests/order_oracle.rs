@@ -121,6 +121,7 @@ impl Case {
             });
         let orders = self.orders.iter().map(|(path, before, after)| GroupOrder {
             path: PATHS[*path].into(),
+            optional: true,
             before: targets(before),
             after: targets(after),
         });

@@ -223,8 +223,8 @@ impl Helpers<'_> {
     }
 
     fn is_main(self, vertex: u32) -> bool {
-        let main = &self.scene.segment.main;
-        !main.is_empty() && main.contains(&vertex)
+        let bound = &self.scene.segment.bound;
+        !bound.is_empty() && bound[vertex as usize]
     }
 
     /// Runs a vertex that is this thread's, and what becomes free by that.

@@ -79,6 +79,7 @@ impl Plan {
                 bag: Bag::new([]),
                 queue: Queue::new(0),
                 main: Box::default(),
+                bound: Box::default(),
                 wide: false,
                 ran: 0,
                 idle: 0,
@@ -205,6 +206,10 @@ impl Plan {
             let vertices = 0..segment.vertices.len() as u32;
             let main = vertices.filter(|&vertex| self.main[first + vertex as usize]);
             segment.main = main.collect();
+            segment.bound = match segment.main.is_empty() {
+                true => Box::default(),
+                false => self.main[first..first + segment.vertices.len()].into(),
+            };
             edges.extend(segment.main.windows(2).map(|pair| (pair[0], pair[1])));
             edges.sort_unstable();
             edges.dedup();

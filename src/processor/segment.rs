@@ -29,6 +29,8 @@ pub(super) struct Segment {
     pub(super) queue: Queue,
     /// Those that run on the schedule's own thread, in order: each waits for the one before.
     pub(super) main: Box<[u32]>,
+    /// For each vertex whether it is one of those; empty if none is.
+    pub(super) bound: Box<[bool]>,
     /// Some of them can run side by side.
     pub(super) wide: bool,
     /// How many run, and how many are passed by.

@@ -140,7 +140,7 @@ impl Scene<'_> {
     /// As for [`run`](Self::run).
     #[cold]
     unsafe fn run_observed(&self, member: &mut Member, turn: Turn<'_>) {
-        let (mut began, mut ran) = (None, true);
+        let (mut began, mut passed_by) = (None, false);
         let runner = &mut member.runner;
         let failure = caught(|| {
             span::processor(&member.name, || {
@@ -149,19 +149,21 @@ impl Scene<'_> {
                     began = Some((Instant::now(), seen));
                 }
                 // SAFETY: the caller's.
-                ran = unsafe { runner.run(self.world, turn) }?;
+                passed_by = !unsafe { runner.run(self.world, turn) }?;
                 Ok(())
             })
         });
         match began {
-            _ if !ran => {
-                // It has no place in a trace.
+            // It has not run, and has no place in a trace.
+            _ if passed_by || matches!(failure, Some(Failure::Refused(_))) => {
                 member.timing.began = None;
-                // Ordering: Relaxed: who counts them comes after all threads.
-                self.passed_by.fetch_add(1, Ordering::Relaxed);
             }
             Some((began, seen)) => member.timing.note(began, seen),
             None => {}
+        }
+        if passed_by {
+            // Ordering: Relaxed: who counts them comes after all threads.
+            self.passed_by.fetch_add(1, Ordering::Relaxed);
         }
         self.note(member, failure);
     }

@@ -33,7 +33,7 @@ pub(super) enum Mode {
 /// [measured](crate::processor::Schedule::set_measured).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
-    /// How often it ran.
+    /// How often it ran, to its end or until it panicked; not when it was passed by, or refused a resource.
     pub runs: u64,
     /// How long the last run took.
     pub last: Duration,
@@ -41,8 +41,10 @@ pub struct Timing {
     pub total: Duration,
     /// How long the longest took.
     pub longest: Duration,
-    /// What its queries saw in the last run. (Chunks that the processor itself
-    /// [filters](crate::query::QueryRun::filter_chunks) count as seen.)
+    /// What its queries saw in the last run: those that it walks, [`QueryRun`](crate::query::QueryRun). Entities that
+    /// it [looks up](crate::query::QueryLookup), or that got [signals](crate::signal::Signalled), are not counted: which,
+    /// is known when it has run. (Chunks that the processor itself [filters](crate::query::QueryRun::filter_chunks)
+    /// count as seen.)
     pub seen: Seen,
     /// When the last run began.
     pub(super) began: Option<Instant>,

@@ -215,6 +215,7 @@ impl Schedule {
                     progress.pass_by(1);
                 }
                 Err(error) => {
+                    member.timing.began = None;
                     member.failure = Some(Failure::Refused(*error));
                     failed = true;
                 }

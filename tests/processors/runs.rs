@@ -217,6 +217,24 @@ fn what_is_measured_is_how_long_and_what_was_seen_and_passed_by() {
 }
 
 #[test]
+fn who_was_refused_has_not_run() {
+    let mut world = World::new();
+    let mut schedule = Schedule::new();
+    schedule.add(processor("asks", |_: &String| {}));
+    schedule.start_trace();
+    for _ in 0..2 {
+        schedule.run(&mut world).expect_err("it is not there");
+    }
+    let (_, timing) = schedule.timings().next().expect("there is one");
+    assert_eq!(timing.runs, 0);
+    assert_eq!(schedule.take_trace().map(|trace| trace.len()), Some(0));
+    world.resources_mut().insert(String::new());
+    run(&mut schedule, &mut world);
+    let (_, timing) = schedule.timings().next().expect("there is one");
+    assert_eq!(timing.runs, 1);
+}
+
+#[test]
 fn a_trace_has_every_run_and_every_flush() {
     let mut world = World::new();
     let mut schedule = Schedule::new();

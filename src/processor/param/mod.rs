@@ -115,7 +115,7 @@ impl Plea<'_> {
     }
 }
 
-/// What a processor's queries see.
+/// What a processor's [queries](crate::query::QueryRun) see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
     /// Entities in the chunks that are seen.

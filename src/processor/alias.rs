@@ -16,8 +16,8 @@ use crate::world::World;
 struct Pair {
     entry: usize,
     queries: (usize, usize),
-    /// What both lend.
-    fragment: FragmentId,
+    /// What both lend, where it is there.
+    fragments: Vec<FragmentId>,
 }
 
 /// All that there are in a schedule.
@@ -36,11 +36,12 @@ impl Aliases {
             let queries = data.needs.as_ref().map_or(&[][..], |needs| &needs.queries);
             for (b, later) in queries.iter().enumerate() {
                 for (a, earlier) in queries[..b].iter().enumerate() {
-                    if let Some(fragment) = earlier.conflict_with(later) {
+                    let fragments = earlier.conflicts_with(later);
+                    if !fragments.is_empty() {
                         pairs.push(Pair {
                             entry,
                             queries: (a, b),
-                            fragment,
+                            fragments,
                         });
                     }
                 }
@@ -80,9 +81,14 @@ impl Aliases {
                     continue;
                 };
                 let (a, b) = pair.queries;
-                if sees(&needs.queries[a], archetype) && sees(&needs.queries[b], archetype) {
+                if !sees(&needs.queries[a], archetype) || !sees(&needs.queries[b], archetype) {
+                    continue;
+                }
+                // What may be there need not be: then neither lends it.
+                let mut lent = pair.fragments.iter();
+                if let Some(&fragment) = lent.find(|&&id| archetype.set.contains(id)) {
                     // It is looked at again by the next run.
-                    return Some((pair.entry, pair.fragment));
+                    return Some((pair.entry, fragment));
                 }
             }
             self.archetypes += 1;

@@ -157,21 +157,20 @@ impl Requirements {
         &self.watched
     }
 
-    /// A fragment that both lend, one of them to write; the smallest number.
-    pub(crate) fn conflict_with(&self, other: &Self) -> Option<FragmentId> {
-        let of = |a: &Self, b: &Self| {
-            let mut writes = a.writes.iter();
-            writes.find(|&id| b.writes.contains(id) || b.reads.contains(id))
-        };
-        let switched = |a: &Self, b: &Self| {
+    /// The fragments that both lend, one of them to write, or of which one switches what the other looks at. One may be
+    /// named twice.
+    pub(crate) fn conflicts_with(&self, other: &Self) -> Vec<FragmentId> {
+        let mut all = Vec::new();
+        for (a, b) in [(self, other), (other, self)] {
+            let lent = |&id: &FragmentId| b.writes.contains(id) || b.reads.contains(id);
+            all.extend(a.writes.iter().filter(lent));
+        }
+        for (a, b) in [(self, other), (other, self)] {
             let looked_at = b.looked_at();
-            let mut switches = a.switches.iter();
-            switches.find(|&id| b.switches.contains(id) || looked_at.contains(id))
-        };
-        of(self, other)
-            .or_else(|| of(other, self))
-            .or_else(|| switched(self, other))
-            .or_else(|| switched(other, self))
+            let meant = |&id: &FragmentId| b.switches.contains(id) || looked_at.contains(id);
+            all.extend(a.switches.iter().filter(meant));
+        }
+        all
     }
 
     /// Whether one asks for what the other excludes: then no archetype matches both, unless what is excluded can

@@ -365,6 +365,25 @@ fn what_is_kept_apart_by_a_tag_that_can_be_switched_off_is_refused() {
 }
 
 #[test]
+fn what_an_archetype_does_not_have_is_not_lent_twice_there() {
+    struct Asleep;
+    let mut world = World::new();
+    let registered = world.registry().register_enableable::<Asleep>();
+    registered.expect("there is room");
+    let mut schedule = Schedule::new();
+    schedule.add(processor(
+        "apart",
+        |_: QueryRun<(Option<&mut A>, &B), With<Asleep>>,
+         _: QueryRun<(Option<&mut A>, &B), Without<Asleep>>| {},
+    ));
+    world.create((B(1), Asleep)).expect("there is room");
+    run(&mut schedule, &mut world);
+    world.create((A(1), B(1), Asleep)).expect("there is room");
+    let error = schedule.run(&mut world).expect_err("both see the chunk");
+    assert!(error.to_string().contains("::A"), "{error}");
+}
+
+#[test]
 fn who_is_switched_off_lends_nothing_that_could_be_refused() {
     struct Asleep;
     let mut world = World::new();

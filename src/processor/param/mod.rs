@@ -95,7 +95,7 @@ impl Plea<'_> {
         requirements: &Requirements,
     ) -> Result<(), ScheduleError> {
         for earlier in &self.needs.queries {
-            if let Some(id) = earlier.conflict_with(requirements)
+            if let Some(&id) = earlier.conflicts_with(requirements).first()
                 && !earlier.excludes(requirements)
             {
                 let info = world.registry().get(id);

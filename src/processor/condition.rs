@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use crate::processor::param::Plea;
 use crate::processor::runner::Runner;
-use crate::processor::{ScheduleError, Seen, Turn};
+use crate::processor::{ScheduleError, Seen, Subscriptions, Turn};
 use crate::query::{QueryError, QueryResources, ReadOnlyResources, ResourceAccess};
 use crate::world::World;
 
@@ -106,6 +106,15 @@ impl Runner for Conditional {
 
     fn forget(&mut self) {
         self.runner.forget();
+    }
+
+    fn hear(
+        &mut self,
+        world: &mut World,
+        subscriptions: Option<&Subscriptions>,
+        processor: &str,
+    ) -> Result<(), ScheduleError> {
+        self.runner.hear(world, subscriptions, processor)
     }
 
     fn start(&mut self, world: &mut World) {

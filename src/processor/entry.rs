@@ -38,6 +38,8 @@ pub(super) struct Entry {
     pub(super) subscriptions: Subscriptions,
     pub(super) on_start: Option<Hook>,
     pub(super) on_stop: Option<Hook>,
+    /// It gets signals, and has subscribed to them.
+    pub(super) subscribed: bool,
     /// What it touches; `None` until it was asked.
     pub(super) needs: Option<Needs>,
     /// What of it has been started, and not been stopped since.
@@ -65,6 +67,7 @@ impl Entry {
             subscriptions: builder.subscriptions,
             on_start: builder.on_start,
             on_stop: builder.on_stop,
+            subscribed: false,
             needs: None,
             started: Started::default(),
         };

@@ -2,7 +2,7 @@
 
 use crate::fragment::panic::Panicked;
 use crate::processor::param::Plea;
-use crate::processor::{Param, Processor, ScheduleError, Seen, Turn};
+use crate::processor::{Param, Processor, ScheduleError, Seen, Subscriptions, Turn};
 use crate::query::QueryError;
 use crate::world::World;
 
@@ -13,6 +13,16 @@ pub(super) trait Runner: Send {
 
     /// Forgets the world that it was prepared for.
     fn forget(&mut self);
+
+    /// From now on hears the signals of these subscriptions; none with `None`.
+    fn hear(
+        &mut self,
+        _: &mut World,
+        _: Option<&Subscriptions>,
+        _processor: &str,
+    ) -> Result<(), ScheduleError> {
+        Ok(())
+    }
 
     fn start(&mut self, world: &mut World);
     fn stop(&mut self, world: &mut World);
@@ -61,6 +71,18 @@ impl<P: Processor> Runner for Prepared<P> {
 
     fn forget(&mut self) {
         self.state = None;
+    }
+
+    fn hear(
+        &mut self,
+        world: &mut World,
+        subscriptions: Option<&Subscriptions>,
+        processor: &str,
+    ) -> Result<(), ScheduleError> {
+        let Some(state) = &mut self.state else {
+            unreachable!("it was prepared");
+        };
+        P::Params::hear(state, world, subscriptions, processor)
     }
 
     fn start(&mut self, world: &mut World) {

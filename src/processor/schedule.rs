@@ -143,7 +143,9 @@ impl Schedule {
         Ok(())
     }
 
-    /// The parts that this program plays: processors for others are passed by. All unless that is said.
+    /// The parts that this program plays: processors for others are passed by, and hear nothing. (Signals that come
+    /// meanwhile are not kept for them. In their role again, they hear what is sent after the next run has begun.) All
+    /// unless that is said.
     pub fn set_role(&mut self, role: Roles) {
         self.role = role;
         self.restless = true;
@@ -243,6 +245,7 @@ impl Schedule {
             self.restless = true;
         }
         if self.restless {
+            self.subscribe(world)?;
             self.settle(world);
         }
         self.look_closer(world)
@@ -282,6 +285,7 @@ impl Schedule {
         let mut panicked = None;
         for (entry, member) in self.entries.iter_mut().zip(&mut self.crew) {
             entry.needs = None;
+            entry.subscribed = false;
             entry.started = Started::default();
             note(&mut panicked, || member.get_mut().runner.forget());
         }
@@ -343,6 +347,21 @@ impl Schedule {
                 });
             }
             entry.needs = Some(needs);
+        }
+        Ok(())
+    }
+
+    /// Those of this role subscribe to what they hear. Others would never take what is kept for them.
+    fn subscribe(&mut self, world: &mut World) -> Result<(), ScheduleError> {
+        for (entry, member) in self.entries.iter_mut().zip(&mut self.crew) {
+            let hears = entry.needs.as_ref().is_some_and(|needs| needs.hears);
+            let hears = hears && entry.roles.meet(self.role);
+            if hears != entry.subscribed {
+                let subscriptions = hears.then_some(&entry.subscriptions);
+                let runner = &mut member.get_mut().runner;
+                runner.hear(world, subscriptions, &entry.name)?;
+                entry.subscribed = hears;
+            }
         }
         Ok(())
     }

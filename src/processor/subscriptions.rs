@@ -38,11 +38,6 @@ impl Subscriptions {
         reader: &mut SignalReader<D, F>,
         processor: &str,
     ) -> Result<(), ScheduleError> {
-        if self.0.is_empty() {
-            return Err(ScheduleError::HearsNothing {
-                processor: processor.into(),
-            });
-        }
         for find in &self.0 {
             let found = find(world);
             let subscribed = found.and_then(|signal| reader.subscribe(world, signal));

@@ -186,6 +186,12 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         self.subscriptions.len() < before
     }
 
+    /// From now on the reader gets no signal.
+    pub(crate) fn unsubscribe_all(&mut self) {
+        self.subscriptions.clear();
+        self.post = None;
+    }
+
     /// Collects what was sent, and lends each entity that got some of it and that the query matches, once, with
     /// what it got. O(signals · log signals + new archetypes).
     ///

@@ -422,6 +422,44 @@ fn who_is_switched_off_lends_nothing_that_could_be_refused() {
 }
 
 #[test]
+fn signals_are_not_kept_for_who_is_of_another_role() {
+    let mut world = world();
+    let ant = world.create((A(1),)).expect("there is room");
+    let said_it = world.signal::<Arc<()>>("said").expect("it is new");
+    let carried = Arc::new(());
+    let mut schedule = Schedule::new();
+    schedule.set_role(Roles::SERVER);
+    let effects = |mut heard: Signalled<Entity>, said: &mut Said| {
+        let signals = heard.deliver(|_, _| {}).signals;
+        said.0.push(signals.to_string());
+    };
+    let effects = processor("effects", effects).hears::<Arc<()>>("said");
+    schedule.add(effects.roles(Roles::CLIENT));
+    for _ in 0..3 {
+        run(&mut schedule, &mut world);
+        world.signals().send(said_it, ant, Arc::clone(&carried));
+    }
+    run(&mut schedule, &mut world);
+    assert_eq!(Arc::strong_count(&carried), 1, "none is kept");
+
+    schedule.set_role(Roles::CLIENT);
+    run(&mut schedule, &mut world);
+    world.signals().send(said_it, ant, Arc::clone(&carried));
+    run(&mut schedule, &mut world);
+    world.signals().send(said_it, ant, Arc::clone(&carried));
+    schedule.set_role(Roles::SERVER);
+    run(&mut schedule, &mut world);
+    assert_eq!(
+        Arc::strong_count(&carried),
+        1,
+        "what it did not take is let go"
+    );
+    schedule.set_role(Roles::CLIENT);
+    run(&mut schedule, &mut world);
+    assert_eq!(said(&mut world), ["0", "1", "0"]);
+}
+
+#[test]
 fn signals_wait_for_who_is_switched_off_until_he_is_taken_out() {
     let mut world = world();
     let kept = Arc::new(());

@@ -65,6 +65,20 @@ pub unsafe trait Param {
     #[doc(hidden)]
     fn take_back(_: &mut Self::State, _: u32) {}
 
+    /// From now on hears the signals of these subscriptions; none with `None`.
+    ///
+    /// # Errors
+    /// A signal is refused: then it hears none.
+    #[doc(hidden)]
+    fn hear(
+        _: &mut Self::State,
+        _: &mut World,
+        _: Option<&Subscriptions>,
+        _processor: &str,
+    ) -> Result<(), ScheduleError> {
+        Ok(())
+    }
+
     /// Adds what a run would see now.
     #[doc(hidden)]
     fn count(_: &mut Self::State, _: &World, _: &mut Seen) {}
@@ -158,6 +172,18 @@ macro_rules! tuple {
                 let _ = version;
                 let ($($at,)*) = state;
                 $($part::take_back($at, version);)*
+            }
+
+            fn hear(
+                state: &mut Self::State,
+                world: &mut World,
+                subscriptions: Option<&Subscriptions>,
+                processor: &str,
+            ) -> Result<(), ScheduleError> {
+                let _ = (&world, subscriptions, processor);
+                let ($($at,)*) = state;
+                $($part::hear($at, world, subscriptions, processor)?;)*
+                Ok(())
             }
 
             fn count(state: &mut Self::State, world: &World, seen: &mut Seen) {

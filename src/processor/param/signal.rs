@@ -1,7 +1,7 @@
 //! Signals as parameters.
 
 use super::{Param, Plea, Seen};
-use crate::processor::{ScheduleError, Turn};
+use crate::processor::{ScheduleError, Subscriptions, Turn};
 use crate::query::{QueryData, QueryError, QueryFilter};
 use crate::signal::{ParallelSignals, SignalReader, Signalled, Signals};
 use crate::world::World;
@@ -57,12 +57,28 @@ where
         world: &mut World,
         plea: &mut Plea<'_>,
     ) -> Result<SignalReader<D, F>, ScheduleError> {
-        let mut reader = SignalReader::new(world).map_err(|error| plea.refuse(error))?;
+        let reader = SignalReader::new(world).map_err(|error| plea.refuse(error))?;
         plea.query(world, reader.requirements())?;
         plea.needs.hears = true;
-        plea.subscriptions
-            .subscribe(world, &mut reader, plea.processor)?;
+        if plea.subscriptions.is_empty() {
+            return Err(ScheduleError::HearsNothing {
+                processor: plea.processor.into(),
+            });
+        }
         Ok(reader)
+    }
+
+    fn hear(
+        reader: &mut SignalReader<D, F>,
+        world: &mut World,
+        subscriptions: Option<&Subscriptions>,
+        processor: &str,
+    ) -> Result<(), ScheduleError> {
+        reader.unsubscribe_all();
+        match subscriptions {
+            Some(subscriptions) => subscriptions.subscribe(world, reader, processor),
+            None => Ok(()),
+        }
     }
 
     #[inline]

@@ -117,8 +117,8 @@ impl Runner for Conditional {
         self.runner.hear(world, subscriptions, processor)
     }
 
-    fn start(&mut self, world: &mut World) {
-        self.runner.start(world);
+    fn start(&mut self, world: &mut World) -> bool {
+        self.runner.start(world)
     }
 
     fn stop(&mut self, world: &mut World) {

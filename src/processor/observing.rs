@@ -1,5 +1,6 @@
 //! Observers as processors.
 
+use core::fmt;
 use core::marker::PhantomData;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
@@ -13,7 +14,7 @@ use crate::processor::runner::{Runner, panic_by_name};
 use crate::processor::{ProcessorBuilder, ScheduleError, Seen};
 use crate::query::{QueryError, QueryFilter};
 use crate::sync::Mutex;
-use crate::world::World;
+use crate::world::{Seat, World};
 
 /// An observer as a processor: it [observes](World::observe) from when it is started until it is stopped, so
 /// it is switched on and off, has roles, and is taken out as other processors are. It is called when what it
@@ -24,7 +25,8 @@ use crate::world::World;
 /// is stopped before.
 ///
 /// It observes one world at a time: in another one when it was [stopped](crate::processor::Schedule::stop) in the
-/// first, or that is gone.
+/// first, or that is gone. A schedule that was [detached](crate::processor::Schedule::detach) without a stop and runs on
+/// another world looks in each run whether it can be had. Back in the first world it observes on.
 ///
 /// ```
 /// use megachunk::observer::Observed;
@@ -62,6 +64,7 @@ pub fn observing_processor<T: Fragment, F: QueryFilter + 'static>(
         home: Arc::new(Mutex::new(Some(Box::new(run)))),
         life: Arc::new(()),
         on: None,
+        told: false,
         of: PhantomData,
     };
     ProcessorBuilder::new(name, Box::new(observing))
@@ -73,8 +76,10 @@ struct Observing<T, F> {
     home: Home,
     /// Ends with it.
     life: Arc<()>,
-    /// It observes the world that its schedule belongs to.
-    on: Option<ObserverId>,
+    /// The world that it observes.
+    on: Option<(Weak<Seat>, ObserverId)>,
+    /// That it cannot be started was said.
+    told: bool,
     of: PhantomData<fn() -> (T, F)>,
 }
 
@@ -112,6 +117,21 @@ impl Drop for Out {
     }
 }
 
+impl<T, F> Observing<T, F> {
+    /// Whether it observes this world.
+    fn is_on(&self, world: &World) -> bool {
+        let on = self.on.as_ref();
+        on.is_some_and(|(seat, _)| seat.as_ptr() == Arc::as_ptr(&world.seat))
+    }
+
+    /// Says once why it is not started.
+    fn tell(&mut self, why: &dyn fmt::Display) {
+        if !core::mem::replace(&mut self.told, true) {
+            tracing::error!(name = &*self.name, %why, "an observer is not started yet");
+        }
+    }
+}
+
 impl<T: Fragment, F: QueryFilter> Runner for Observing<T, F> {
     fn prepare(&mut self, world: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
         // What can be wrong with it is said before it is started.
@@ -120,18 +140,17 @@ impl<T: Fragment, F: QueryFilter> Runner for Observing<T, F> {
             .map_err(|error| plea.refuse(error))
     }
 
-    fn forget(&mut self) {
-        self.on = None;
-    }
+    /// It observes on, until it is stopped.
+    fn forget(&mut self) {}
 
-    fn start(&mut self, world: &mut World) {
-        if self.on.is_some() {
-            return;
+    fn start(&mut self, world: &mut World) -> bool {
+        if self.is_on(world) {
+            return true;
         }
         let run = self.home.lock().take();
         if run.is_none() {
-            tracing::error!("an observer is not started: it observes another world still");
-            return;
+            self.tell(&"it observes another world still");
+            return false;
         }
         let mut out = Out {
             name: Arc::clone(&self.name),
@@ -143,13 +162,22 @@ impl<T: Fragment, F: QueryFilter> Runner for Observing<T, F> {
             out.call(batch, commands);
         };
         match world.observe::<T, F>(self.observed, run) {
-            Ok(id) => self.on = Some(id),
-            Err(error) => tracing::error!(%error, "an observer cannot be started"),
+            Ok(id) => {
+                self.on = Some((Arc::downgrade(&world.seat), id));
+                self.told = false;
+                true
+            }
+            Err(error) => {
+                self.tell(&error);
+                false
+            }
         }
     }
 
     fn stop(&mut self, world: &mut World) {
-        if let Some(id) = self.on.take() {
+        if self.is_on(world)
+            && let Some((_, id)) = self.on.take()
+        {
             world.unobserve(id);
         }
     }

@@ -24,7 +24,8 @@ pub(super) trait Runner: Send {
         Ok(())
     }
 
-    fn start(&mut self, world: &mut World);
+    /// Starts; `false` if it cannot yet, and is to be asked again.
+    fn start(&mut self, world: &mut World) -> bool;
     fn stop(&mut self, world: &mut World);
 
     /// Runs, if its conditions hold; whether it did.
@@ -85,8 +86,9 @@ impl<P: Processor> Runner for Prepared<P> {
         P::Params::hear(state, world, subscriptions, processor)
     }
 
-    fn start(&mut self, world: &mut World) {
+    fn start(&mut self, world: &mut World) -> bool {
         self.processor.start(world);
+        true
     }
 
     fn stop(&mut self, world: &mut World) {
@@ -128,7 +130,11 @@ impl<F: FnMut(&mut World) + Send> Runner for Alone<F> {
     }
 
     fn forget(&mut self) {}
-    fn start(&mut self, _: &mut World) {}
+
+    fn start(&mut self, _: &mut World) -> bool {
+        true
+    }
+
     fn stop(&mut self, _: &mut World) {}
 
     unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<bool, Box<QueryError>> {

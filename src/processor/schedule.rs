@@ -368,6 +368,7 @@ impl Schedule {
 
     /// Starts and stops those that were switched on or off.
     fn settle(&mut self, world: &mut World) {
+        let mut waits = false;
         for at in 0..self.entries.len() {
             let entry = &mut self.entries[at];
             if !entry.is_on(self.role) {
@@ -376,7 +377,10 @@ impl Schedule {
             }
             // Not said before: who panics there is started again by the next run, and nobody else.
             if !entry.started.processor {
-                self.crew[at].get_mut().runner.start(world);
+                if !self.crew[at].get_mut().runner.start(world) {
+                    waits = true;
+                    continue;
+                }
                 entry.started.processor = true;
             }
             if !entry.started.hook {
@@ -386,7 +390,7 @@ impl Schedule {
                 entry.started.hook = true;
             }
         }
-        self.restless = false;
+        self.restless = waits;
         if let Some(plan) = &mut self.plan
             && plan.aliases.look_again()
         {

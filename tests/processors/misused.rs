@@ -327,6 +327,65 @@ fn an_observer_whose_schedule_goes_to_another_world_observes_there() {
     );
 }
 
+fn watching() -> Schedule {
+    let mut schedule = Schedule::new();
+    let watch = observing_processor::<A, ()>("watch", Observed::COME, |batch, _| {
+        let said = batch.resources_mut().get_mut::<Said>();
+        said.expect("it is there").0.push("come".into());
+    });
+    schedule.add(watch);
+    schedule
+}
+
+#[test]
+fn an_observer_whose_schedule_was_detached_observes_on_until_it_is_stopped() {
+    for by_switch in [false, true] {
+        let mut world = world();
+        let mut schedule = watching();
+        schedule.run(&mut world).expect("it runs");
+        schedule.detach();
+        schedule.run(&mut world).expect("it runs");
+        world.create((A(1),)).expect("there is room");
+        assert_eq!(said(&mut world), ["come"], "once");
+        if by_switch {
+            schedule.set_enabled("watch", false).expect("it is there");
+            schedule.run(&mut world).expect("it runs");
+        } else {
+            schedule.stop(&mut world).expect("it is its own");
+        }
+        world.create((A(1),)).expect("there is room");
+        assert!(said(&mut world).is_empty(), "it is stopped");
+    }
+}
+
+#[test]
+fn an_observer_waits_until_the_world_that_has_it_lets_it_go() {
+    for ends in [false, true] {
+        let (mut one, mut two) = (world(), world());
+        let mut schedule = watching();
+        schedule.run(&mut one).expect("it runs");
+        schedule.detach();
+        for _ in 0..2 {
+            schedule.run(&mut two).expect("it runs");
+            two.create((A(1),)).expect("there is room");
+            assert!(said(&mut two).is_empty(), "it is elsewhere");
+        }
+        if ends {
+            drop(one);
+        } else {
+            schedule.detach();
+            schedule.run(&mut one).expect("it runs");
+            one.create((A(1),)).expect("there is room");
+            assert_eq!(said(&mut one), ["come"], "it is back");
+            schedule.stop(&mut one).expect("it is its own");
+            schedule.detach();
+        }
+        schedule.run(&mut two).expect("it runs");
+        two.create((A(1),)).expect("there is room");
+        assert_eq!(said(&mut two), ["come"]);
+    }
+}
+
 #[test]
 fn a_processor_is_taken_out_of_and_stopped_in_its_own_world_only() {
     let (mut one, mut two) = (world(), world());

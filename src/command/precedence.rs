@@ -3,6 +3,8 @@
 /// Where a recorder, or a sender of signals, comes among others. Compared from the first field on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Precedence {
+    /// `false` of what a flush has left: it comes before all that was recorded since.
+    pub(crate) fresh: bool,
     /// The place of its processor in the order of a phase; [`OUTSIDE`](Self::OUTSIDE) of processors.
     pub(crate) rank: u32,
     /// The sort key that it was given.
@@ -16,4 +18,15 @@ impl Precedence {
     pub(crate) const OUTSIDE: u32 = u32::MAX;
     /// The sort key of who is given none: in the middle.
     pub(crate) const MIDDLE: u64 = 1 << 63;
+
+    /// Of somebody who opens now.
+    #[inline(always)]
+    pub(crate) fn new(rank: u32, key: u64, number: u64) -> Self {
+        Self {
+            fresh: true,
+            rank,
+            key,
+            number,
+        }
+    }
 }

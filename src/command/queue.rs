@@ -79,7 +79,7 @@ impl Queue {
             enableable: self.seat.universe().registry().enableable(),
         };
         lane.open(cut, chunks & GROW != 0);
-        Commands::new(self, lane, Precedence { rank, key, number }, stripe)
+        Commands::new(self, lane, Precedence::new(rank, key, number), stripe)
     }
 
     /// Takes a recorder's lane back. If the world is gone, so is what was recorded.

@@ -76,9 +76,7 @@ impl Schedule {
         // is left from before comes first.
         flush(world, progress);
         // Whether anybody hears them here or not: a host's readers do, and what is not collected piles up.
-        if !signal::is_collected(world) {
-            world.collect_signals();
-        }
+        collect_signals(world);
         Ok(())
     }
 
@@ -225,6 +223,8 @@ impl Schedule {
             return self.fail(at);
         }
         self.finish_segment(world, at, true, progress);
+        // As after a flush; what it has sent, and what a schedule has that it ran.
+        collect_signals(world);
         Ok(())
     }
 
@@ -308,6 +308,14 @@ impl Schedule {
     }
 }
 
+/// Collects signals, if any were sent.
+#[inline]
+fn collect_signals(world: &mut World) {
+    if !signal::is_collected(world) {
+        world.collect_signals();
+    }
+}
+
 /// Flushes, in a span of its own, if that can do anything or anybody listens.
 #[inline]
 fn flush(world: &mut World, progress: &mut Progress) {
@@ -320,6 +328,9 @@ fn flush(world: &mut World, progress: &mut Progress) {
 fn flush_now(world: &mut World, progress: &mut Progress) {
     span::flush(|| {
         let flushed = world.flush();
+        // What closures and observers have sent comes before what processors send that run later; and nobody knows these
+        // by their places.
+        collect_signals(world);
         if !flushed.is_clean() {
             tracing::warn!(report = ?flushed, "a flush could not do all that processors had recorded");
         }

@@ -20,7 +20,8 @@ use crate::world::{Seat, World};
 /// A [run](Self::run) goes through the [phases](super::Phase). In each the processors run in the order that they ask
 /// for; those that touch nothing in common may run side by side, on the threads of the current rayon pool, with
 /// the same result as one after the other: their commands, their signals and the versions of what they change
-/// come in the order of the schedule. Two touch something in common if one writes what the other reads or
+/// come in the order of the schedule; so do the signals of exclusive processors, and of closures and observers that a flush
+/// runs, at the place of that flush. Two touch something in common if one writes what the other reads or
 /// writes and there is an archetype that both see; resources always count, const shared values never. Commands
 /// are flushed after each phase, where an order asks for it ([`Target::flushed`]), and before and after an
 /// [exclusive](super::exclusive_processor) processor.

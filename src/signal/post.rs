@@ -53,7 +53,7 @@ impl Post {
         // Not before: who counts this sender is to miss its bag.
         let number = self.senders.open();
         bag.open();
-        Signals::new(self, bag, Precedence { rank, key, number })
+        Signals::new(self, bag, Precedence::new(rank, key, number))
     }
 
     /// Takes a sender's bag back. If the world is gone, so is what was sent.

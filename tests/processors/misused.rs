@@ -576,6 +576,98 @@ fn what_was_recorded_before_a_run_comes_before_what_processors_record() {
 }
 
 #[test]
+fn what_a_flush_has_left_comes_before_what_processors_record_later() {
+    let mut world = World::new();
+    world.set_flush_rounds(1);
+    let ant = world.create((A(0),)).expect("there is room");
+    let mut schedule = Schedule::new();
+    schedule.add(processor("first", move |mut commands: Commands| {
+        commands.defer(move |world| {
+            let set = world.commands().set(ant, A(1));
+            set.expect("it may");
+        });
+    }));
+    let second = processor("second", move |mut commands: Commands| {
+        commands.set(ant, A(2)).expect("it may");
+    });
+    schedule.add(second.phase(Phase::StartPhysics));
+    assert!(schedule.run(&mut world).expect("it runs").flush.unfinished);
+    let _ = world.flush();
+    assert_eq!(world.get::<A>(ant).expect("it lives").0, 2);
+}
+
+/// Who sends 1 before a processor of the schedule sends 2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum First {
+    Exclusive,
+    Inner,
+    Closure,
+    Observer,
+}
+
+#[test]
+fn signals_come_in_the_order_of_the_schedule_whoever_sends_them() {
+    for first in [
+        First::Exclusive,
+        First::Inner,
+        First::Closure,
+        First::Observer,
+    ] {
+        let mut world = World::new();
+        let ping = world.signal::<u32>("ping").expect("it is new");
+        let ant = world.create((A(0),)).expect("there is room");
+        let mut schedule = Schedule::new();
+        let mut inner = Schedule::new();
+        for number in 0..10 {
+            inner.add(processor(format!("pad {number}"), || {}));
+        }
+        let sends = move |mut signals: Signals| signals.send(ping, ant, 1);
+        inner.add(processor("inner", sends).after("pad 9"));
+        schedule.add(match first {
+            First::Exclusive => exclusive_processor("first", move |world: &mut World| {
+                world.signals().send(ping, ant, 1);
+            }),
+            First::Inner => exclusive_processor("first", move |world: &mut World| {
+                inner.run(world).expect("it runs");
+            }),
+            First::Closure => processor("first", move |mut commands: Commands| {
+                commands.defer(move |world| world.signals().send(ping, ant, 1));
+            }),
+            First::Observer => processor("first", |mut commands: Commands| {
+                commands.create((B,)).expect("there is room");
+            }),
+        });
+        let out = world.parallel_signals();
+        schedule.add(observing_processor::<B, ()>(
+            "watch",
+            Observed::COME,
+            move |_, _| out.open().send(ping, ant, 1),
+        ));
+        let second = processor("second", move |mut signals: Signals| {
+            signals.send(ping, ant, 2);
+        });
+        schedule.add(match first {
+            First::Exclusive | First::Inner => second.after("first"),
+            First::Closure | First::Observer => second.phase(Phase::StartPhysics),
+        });
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let note = Arc::clone(&heard);
+        let hear = processor("hear", move |mut pings: Signalled<Entity>| {
+            let _ = pings.deliver(|_, received| {
+                let mut heard = note.lock().expect("nobody panicked");
+                heard.extend(received.of(ping).copied());
+            });
+        });
+        schedule.add(hear.hears::<u32>("ping").phase(Phase::FrameEnd));
+        for _ in 0..2 {
+            schedule.run(&mut world).expect("it runs");
+            let heard = core::mem::take(&mut *heard.lock().expect("nobody panicked"));
+            assert_eq!(heard, [1, 2], "{first:?}");
+        }
+    }
+}
+
+#[test]
 fn signals_of_one_frame_come_before_those_of_the_next() {
     let mut world = world();
     let ping = world.signal::<u32>("ping").expect("it is new");

@@ -177,6 +177,12 @@ impl World {
             }
             if report.rounds == self.flush_rounds {
                 report.unfinished = true;
+                // Ranks are of processors that ran before: those that run until the next flush come after all of it.
+                for lane in &mut lanes {
+                    for segment in &mut lane.segments {
+                        segment.precedence.fresh = false;
+                    }
+                }
                 tell(|| {
                     tracing::error!(
                         rounds = report.rounds,
@@ -221,7 +227,7 @@ impl World {
     }
 
     /// Sets how often a flush looks for new commands, which closures and observers record while it runs,
-    /// before it leaves them to the next flush. 5 unless it is set; at least 1.
+    /// before it leaves them to the next flush, where they come first. 5 unless it is set; at least 1.
     pub fn set_flush_rounds(&mut self, rounds: usize) {
         self.flush_rounds = rounds.max(1);
     }

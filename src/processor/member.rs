@@ -48,7 +48,7 @@ pub struct Timing {
     pub seen: Seen,
     /// When the last run began.
     pub(super) began: Option<Instant>,
-    /// The thread that it ran on: 0 is the schedule's own, the others are those of the pool.
+    /// The [thread](calling_thread) that it ran on.
     pub(super) thread: u32,
 }
 
@@ -61,6 +61,11 @@ impl Timing {
         self.longest = self.longest.max(self.last);
         self.seen = seen;
         self.began = Some(began);
-        self.thread = rayon::current_thread_index().map_or(0, |thread| thread as u32 + 1);
+        self.thread = calling_thread();
     }
+}
+
+/// The calling thread: 0 is in no pool, the others are those of the pool, from 1.
+pub(super) fn calling_thread() -> u32 {
+    rayon::current_thread_index().map_or(0, |thread| thread as u32 + 1)
 }

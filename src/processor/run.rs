@@ -12,7 +12,7 @@ use crate::processor::plan::Plan;
 use crate::processor::report::Progress;
 use crate::processor::runner::{Failure, panic_by_name};
 use crate::processor::segment::Segment;
-use crate::processor::{Execution, Phase, Schedule, ScheduleError, ScheduleReport, span};
+use crate::processor::{Execution, Phase, Schedule, ScheduleError, ScheduleReport, Trace, span};
 use crate::signal;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::world::World;
@@ -74,7 +74,7 @@ impl Schedule {
         self.solve_if_new(world)?;
         // Commands and signals come by the ranks of those who left them, which mean nothing in another run: what
         // is left from before comes first.
-        flush(world, progress);
+        flush(world, progress, &mut self.trace);
         // Whether anybody hears them here or not: a host's readers do, and what is not collected piles up.
         collect_signals(world);
         Ok(())
@@ -179,7 +179,7 @@ impl Schedule {
     /// Runs a segment's only processor with the world to itself.
     fn run_exclusive(&mut self, world: &mut World, at: usize, progress: &mut Progress) -> Outcome {
         // What was recorded before, it is to see.
-        flush(world, progress);
+        flush(world, progress, &mut self.trace);
         // That too can have put another world in its place.
         self.look(world)?;
         let Some(plan) = &self.plan else {
@@ -240,7 +240,7 @@ impl Schedule {
         if self.trace.is_some() {
             self.finish_traced(world, at, flush_follows, progress);
         } else if flush_follows {
-            flush(world, progress);
+            flush(world, progress, &mut None);
         }
     }
 
@@ -252,18 +252,24 @@ impl Schedule {
         flush_follows: bool,
         progress: &mut Progress,
     ) {
+        self.note_segment(at);
+        let began = Instant::now();
+        if flush_follows {
+            // It is noted, whether there was anything or not.
+            flush(world, progress, &mut None);
+            if let Some(trace) = &mut self.trace {
+                trace.note_flush(began);
+            }
+        }
+    }
+
+    /// Notes in the trace which processors of a segment have run.
+    fn note_segment(&mut self, at: usize) {
         // Else what members know is of a run before.
         if self.measured
             && let (Some(trace), Some(plan)) = (&mut self.trace, &self.plan)
         {
             trace.note_segment(&plan.segments[at], &self.entries, &mut self.crew);
-        }
-        let began = Instant::now();
-        if flush_follows {
-            flush(world, progress);
-            if let Some(trace) = &mut self.trace {
-                trace.note_flush(began);
-            }
         }
     }
 
@@ -271,6 +277,7 @@ impl Schedule {
     /// processor was refused the caller may look for, and a panic must not be lost by that.
     #[cold]
     fn fail(&mut self, at: usize) -> Outcome {
+        self.note_segment(at);
         let Some(plan) = &self.plan else {
             return Ok(());
         };
@@ -316,16 +323,17 @@ fn collect_signals(world: &mut World) {
     }
 }
 
-/// Flushes, in a span of its own, if that can do anything or anybody listens.
+/// Flushes, in a span of its own, and with a place in the trace, if that can do anything or anybody listens.
 #[inline]
-fn flush(world: &mut World, progress: &mut Progress) {
+fn flush(world: &mut World, progress: &mut Progress, trace: &mut Option<Trace>) {
     if span::is_heard() || !world.is_flushed() {
-        flush_now(world, progress);
+        flush_now(world, progress, trace);
     }
 }
 
 #[inline(never)]
-fn flush_now(world: &mut World, progress: &mut Progress) {
+fn flush_now(world: &mut World, progress: &mut Progress, trace: &mut Option<Trace>) {
+    let began = trace.is_some().then(Instant::now);
     span::flush(|| {
         let flushed = world.flush();
         // What closures and observers have sent comes before what processors send that run later; and nobody knows these
@@ -336,6 +344,9 @@ fn flush_now(world: &mut World, progress: &mut Progress) {
         }
         progress.note_flush(flushed);
     });
+    if let (Some(trace), Some(began)) = (trace, began) {
+        trace.note_flush(began);
+    }
 }
 
 /// In an ordered universe: which ids are whose.

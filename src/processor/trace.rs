@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::processor::Schedule;
 use crate::processor::entry::Entry;
 use crate::processor::executor::MemberCell;
-use crate::processor::member::Mode;
+use crate::processor::member::{Mode, calling_thread};
 use crate::processor::segment::Segment;
 
 /// When what ran on which thread: from [`Schedule::take_trace`].
@@ -24,7 +24,7 @@ pub struct Trace {
 #[derive(Clone, Copy, Debug)]
 struct Event {
     name: u32,
-    /// 0 is the schedule's own thread.
+    /// 0 is the schedule's own thread, the others are those of the pool, from 1.
     thread: u32,
     start: Duration,
     took: Duration,
@@ -63,21 +63,32 @@ impl Trace {
         number
     }
 
-    /// A segment's processors have run.
+    /// A segment's processors have run: those that have begun since the last time that this was noted. Called on the
+    /// schedule's thread.
     pub(super) fn note_segment(
         &mut self,
         segment: &Segment,
         entries: &[Entry],
         crew: &mut [MemberCell],
     ) {
+        // Inside a pool it has a number as the others have.
+        let own = calling_thread();
         for processor in segment.processors() {
             let member = crew[processor].get_mut();
+            let began = member.timing.began.take();
             let timing = member.timing;
-            if let (true, Some(began)) = (member.mode != Mode::Idle, timing.began) {
+            if let (true, Some(began)) = (
+                member.mode != Mode::Idle,
+                began.filter(|&began| began >= self.began),
+            ) {
                 let name = self.name(&entries[processor].name);
                 self.events.push(Event {
                     name,
-                    thread: timing.thread,
+                    thread: if timing.thread == own {
+                        0
+                    } else {
+                        timing.thread
+                    },
                     start: began.saturating_duration_since(self.began),
                     took: timing.last,
                 });
@@ -145,7 +156,8 @@ fn write_text(to: &mut dyn Write, text: &str) -> io::Result<()> {
 
 impl Schedule {
     /// From now on notes when what runs on which thread; 32 bytes a processor and run. Processors are
-    /// [measured](Self::set_measured) from now on; while that is switched off, flushes alone are noted.
+    /// [measured](Self::set_measured) from now on; while that is switched off, flushes alone are noted: those that follow
+    /// processors, and those before them that have something to do.
     pub fn start_trace(&mut self) {
         self.set_measured(true);
         self.trace = Some(Trace::new());

@@ -95,7 +95,9 @@ fn a_panic_goes_on_though_somebody_before_was_refused() {
         panic!("a fault");
     }));
     let panic = pool(3).install(|| {
-        catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world).map(|report| report.ran)))
+        catch_unwind(AssertUnwindSafe(|| {
+            schedule.run(&mut world).map(|report| report.ran)
+        }))
     });
     let panic = panic.expect_err("it goes on");
     let text = panic.downcast_ref::<String>().expect("it is text");
@@ -254,6 +256,75 @@ fn a_trace_has_every_run_and_every_flush() {
     assert!(json.contains("two \\\"quoted\\\"\\u000a"), "{json}");
     assert_eq!(json.matches('{').count(), json.matches('}').count());
     assert!(schedule.take_trace().is_none());
+}
+
+/// What a trace has, each with its thread: name and `tid`.
+fn events(schedule: &mut Schedule) -> Vec<(String, u32)> {
+    let mut json = Vec::new();
+    let trace = schedule.take_trace().expect("it was started");
+    trace.write_to(&mut json).expect("there is memory");
+    let json = String::from_utf8(json).expect("it is text");
+    let events = json.lines().filter(|line| line.contains("\"ph\":\"X\""));
+    let after = |line: &str, mark: &str| {
+        let (_, rest) = line.split_once(mark).expect("it is there");
+        rest.split(['"', ','])
+            .next()
+            .expect("it is there")
+            .to_owned()
+    };
+    let event = |line: &str| {
+        let thread = after(line, "\"tid\":").parse().expect("it is a number");
+        (after(line, "\"name\":\""), thread)
+    };
+    events.map(event).collect()
+}
+
+#[test]
+fn a_trace_has_the_flushes_before_processors_and_the_schedules_own_thread_is_0() {
+    let mut world = World::new();
+    let mut schedule = Schedule::new();
+    schedule.add(processor("one", || {}).main_thread());
+    let alone = exclusive_processor("alone", |world: &mut World| {
+        let late = world.commands().create((A(1),));
+        late.expect("there is room");
+    });
+    schedule.add(alone.after("one"));
+    pool(2).install(|| {
+        for execution in [Execution::Alone, Execution::Beside] {
+            schedule.set_execution(execution);
+            schedule.start_trace();
+            let early = world.commands().create((A(0),));
+            early.expect("there is room");
+            run(&mut schedule, &mut world);
+            let found = events(&mut schedule);
+            let names: Vec<_> = found.iter().map(|(name, _)| &**name).collect();
+            assert_eq!(names, ["flush", "one", "alone", "flush"]);
+            assert!(found.iter().all(|&(_, thread)| thread == 0), "{found:?}");
+        }
+    });
+}
+
+#[test]
+fn a_trace_has_who_ran_before_somebody_failed() {
+    let mut world = World::new();
+    let mut schedule = Schedule::new();
+    schedule.add(processor("fine", || {}));
+    let mut runs = 0;
+    schedule.add(
+        processor("fails", move || {
+            runs += 1;
+            assert!(runs != 2, "the second time");
+        })
+        .after("fine"),
+    );
+    schedule.add(processor("late", || {}).after("fails"));
+    run(&mut schedule, &mut world);
+    schedule.start_trace();
+    let failed = catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world)));
+    assert!(failed.is_err());
+    let found = events(&mut schedule);
+    let names: Vec<_> = found.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(names, ["fine", "fails"]);
 }
 
 #[test]

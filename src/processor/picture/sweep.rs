@@ -5,8 +5,10 @@
 
 use crate::processor::picture::columns::Columns;
 
-/// Walks forwards and backwards.
+/// Walks forwards and backwards; and how many where there are so many links that nobody follows them all.
 const SWEEPS: usize = 12;
+const FEW_SWEEPS: usize = 4;
+const MANY_LINKS: usize = 20_000;
 
 /// For each item its neighbours in the column before and in the one behind.
 pub(super) struct Neighbours {
@@ -34,7 +36,12 @@ pub(super) fn sweep(columns: &mut Columns, neighbours: &Neighbours) {
         items.collect()
     };
     let mut best = (crossings(columns, neighbours, &mut place), order(columns));
-    for number in 0..SWEEPS {
+    let links: usize = neighbours.behind.iter().map(Vec::len).sum();
+    let sweeps = match links > MANY_LINKS {
+        true => FEW_SWEEPS,
+        false => SWEEPS,
+    };
+    for number in 0..sweeps {
         let count = columns.columns.len();
         for at in 1..count {
             if number % 2 == 0 {
@@ -74,21 +81,78 @@ fn sort(columns: &mut Columns, at: usize, neighbours: &[Vec<usize>], place: &[us
     columns.columns[at].items = keyed.into_iter().map(|(_, item)| item).collect();
 }
 
-/// How many pairs of links cross.
+/// How many pairs of links cross. O(links · log items).
 fn crossings(columns: &Columns, neighbours: &Neighbours, place: &mut [usize]) -> usize {
     (0..columns.columns.len()).for_each(|at| note(columns, at, place));
     let mut crossings = 0;
-    for column in &columns.columns {
+    let mut met = Counts::default();
+    for (column, next) in columns.columns.iter().zip(columns.columns.iter().skip(1)) {
         // Where the links lead, from those of the topmost item on: each pair in the wrong order is a crossing.
-        let mut met: Vec<usize> = Vec::new();
+        met.begin(next.items.len());
         for &item in &column.items {
-            let known = met.len();
-            for &to in &neighbours.behind[item] {
-                let lower = met[..known].iter().filter(|&&other| other > place[to]);
-                crossings += lower.count();
-                met.push(place[to]);
-            }
+            let behind = &neighbours.behind[item];
+            let lower = behind.iter().map(|&to| met.above(place[to]));
+            crossings += lower.sum::<usize>();
+            behind.iter().for_each(|&to| met.add(place[to]));
         }
     }
     crossings
+}
+
+/// How often each row was met, so that those above one are counted in logarithmic time.
+///
+/// Source: Fenwick, "A New Data Structure for Cumulative Frequency Tables" (1994).
+#[derive(Default)]
+struct Counts {
+    sums: Vec<usize>,
+    all: usize,
+}
+
+impl Counts {
+    /// None of so many rows was met.
+    fn begin(&mut self, rows: usize) {
+        self.sums.clear();
+        self.sums.resize(rows + 1, 0);
+        self.all = 0;
+    }
+
+    fn add(&mut self, row: usize) {
+        self.all += 1;
+        let mut at = row + 1;
+        while let Some(sum) = self.sums.get_mut(at) {
+            *sum += 1;
+            at += at & at.wrapping_neg();
+        }
+    }
+
+    /// Of rows with higher numbers.
+    fn above(&self, row: usize) -> usize {
+        let (mut upto, mut at) = (0, row + 1);
+        while at > 0 {
+            upto += self.sums[at];
+            at &= at - 1;
+        }
+        self.all - upto
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counts;
+
+    #[test]
+    fn rows_with_higher_numbers_are_counted() {
+        let mut counts = Counts::default();
+        for rows in [1, 7, 64] {
+            counts.begin(rows);
+            let mut met = Vec::new();
+            for n in 0..200 {
+                let row = (n * 37 + n / 3) % rows;
+                let above = met.iter().filter(|&&other| other > row).count();
+                assert_eq!(counts.above(row), above);
+                counts.add(row);
+                met.push(row);
+            }
+        }
+    }
 }

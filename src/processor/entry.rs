@@ -8,6 +8,7 @@ use crate::processor::member::Mode;
 use crate::processor::needs::Needs;
 use crate::processor::runner::Runner;
 use crate::processor::{Phase, ProcessorBuilder, Roles, Subscriptions, Target};
+use crate::world::World;
 
 /// What of a processor has been started. Each part by itself: one may panic when the other has been.
 #[derive(Clone, Copy, Default)]
@@ -77,6 +78,24 @@ impl Entry {
             false => Box::new(Conditional { conditions, runner }),
         };
         (entry, runner)
+    }
+
+    /// Starts what of it has not been started; whether all has been.
+    pub(super) fn start(&mut self, runner: &mut dyn Runner, world: &mut World) -> bool {
+        // Not said before: who panics there is started again by the next run, and nobody else.
+        if !self.started.processor {
+            if !runner.start(world) {
+                return false;
+            }
+            self.started.processor = true;
+        }
+        if !self.started.hook {
+            if let Some(start) = &mut self.on_start {
+                start(world);
+            }
+            self.started.hook = true;
+        }
+        true
     }
 
     /// Whether it runs, as far as switches decide.

@@ -154,7 +154,13 @@ fn who_panics_when_it_starts_is_started_again() {
         ),
     );
     let mut world = world();
-    assert!(catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world))).is_err());
+    let panic = catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world)));
+    let panic = panic.expect_err("it goes on");
+    let text = panic.downcast_ref::<String>().expect("it is text");
+    assert!(
+        text.contains("`shaky`") && text.contains("the first time"),
+        "{text}"
+    );
     schedule.run(&mut world).expect("it runs");
     assert_eq!(said(&mut world), ["start", "run"]);
 }
@@ -183,7 +189,9 @@ fn who_panics_when_it_stops_is_stopped_as_the_others_are() {
     schedule.run(&mut world).expect("it runs");
     assert_eq!(said(&mut world), once);
     let stopped = catch_unwind(AssertUnwindSafe(|| schedule.stop(&mut world)));
-    assert!(stopped.is_err());
+    let stopped = stopped.expect_err("it goes on");
+    let text = stopped.downcast_ref::<String>().expect("it is text");
+    assert!(text.contains("`1` panicked"), "{text}");
     assert!(said(&mut world).into_iter().eq(all("stop")));
     schedule.run(&mut world).expect("it runs");
     assert_eq!(said(&mut world), once);

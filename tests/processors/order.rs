@@ -455,6 +455,9 @@ fn what_is_solved_for_one_world_is_not_explained_for_another() {
     }
     let overlap = schedule.explain_overlap(&other, "write A", "read A");
     assert!(elsewhere(overlap.expect_err("it is of another world")));
+    let drawn = [schedule.to_dot(&other), schedule.to_svg(&other)];
+    assert!(drawn.iter().all(String::is_empty), "nor drawn");
+    assert!(schedule.to_dot(&one).contains("write A"));
 
     drop(one);
     let unsolved = |error| matches!(error, ScheduleError::NotSolved);

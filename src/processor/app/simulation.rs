@@ -114,7 +114,8 @@ impl Simulation {
     }
 
     /// Asks for so many ticks while it is paused: the next call of [`advance`](Self::advance) runs them, unless it is
-    /// [resumed](Self::resume) before. While it is not paused, this asks for nothing.
+    /// [resumed](Self::resume) before. While it is not paused, this asks for nothing. At [`Rate::EveryFrame`] each of them is as
+    /// long as the frame that runs it: three of them in one frame take the world's time on by three frames.
     pub fn step(&mut self, ticks: u32) {
         self.clock.ask(ticks);
     }

@@ -1,9 +1,13 @@
 //! What can be wrong with a schedule, as a type.
 
-use crate::processor::SolveError;
-use crate::query::QueryError;
-use crate::signal::SignalError;
-use crate::world::WorldError;
+use core::any::type_name;
+
+use crate::command::{Commands, ParallelCommands};
+use crate::entity::Entity;
+use crate::processor::{Local, SolveError, Time};
+use crate::query::{QueryError, QueryLookup, QueryRun};
+use crate::signal::{ParallelSignals, SignalError, Signalled, Signals};
+use crate::world::{World, WorldError};
 
 /// A schedule was refused, or a run of it was broken off.
 #[derive(Debug, thiserror::Error)]
@@ -44,7 +48,10 @@ pub enum ScheduleError {
         error: SignalError,
     },
     /// A resource that a processor asks for is not there. What had been recorded before stays for the next flush.
-    #[error("processor `{processor}` asks for the resource {name}, which the world does not have")]
+    #[error(
+        "processor `{processor}` asks for the resource {name}, which the world does not have{}",
+        advice(name)
+    )]
     NoResource {
         /// The processor's name.
         processor: Box<str>,
@@ -99,6 +106,32 @@ pub enum ScheduleError {
         /// The processor's name.
         processor: Box<str>,
     },
+}
+
+/// What to do about a resource that is not there, if it is none: any `&T` is taken for one.
+fn advice(resource: &str) -> &'static str {
+    let name = |full: &str| full.split('<').next().map(ToOwned::to_owned);
+    let is = |full: &str| name(full) == name(resource);
+    let by_value = [
+        type_name::<Commands<'static>>(),
+        type_name::<ParallelCommands>(),
+        type_name::<Signals<'static>>(),
+        type_name::<ParallelSignals>(),
+        type_name::<QueryRun<'static, Entity>>(),
+        type_name::<QueryLookup<'static, Entity>>(),
+        type_name::<Signalled<'static>>(),
+        type_name::<Local<'static, ()>>(),
+    ];
+    match () {
+        () if is(type_name::<World>()) => {
+            "; who takes the world itself is made by `exclusive_processor`, and takes `&mut World`"
+        }
+        () if is(type_name::<Time>()) => "; a `Simulation` puts it there before each tick",
+        () if by_value.into_iter().any(is) => {
+            "; it is no resource, but a parameter by itself: take it by value, not by reference"
+        }
+        () => "",
+    }
 }
 
 fn hint(name: Option<&str>) -> String {

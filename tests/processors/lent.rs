@@ -315,6 +315,29 @@ fn a_resource_that_is_not_there_is_an_error_that_names_both() {
 }
 
 #[test]
+fn who_takes_for_a_resource_what_is_none_is_told_what_to_do() {
+    let told = |processor: ProcessorBuilder| {
+        let mut schedule = Schedule::new();
+        schedule.add(processor);
+        let error = schedule.run(&mut World::new());
+        error.expect_err("it is not there").to_string()
+    };
+    let world = [
+        told(processor("reads", |_: &World| {})),
+        told(processor("writes", |_: &mut World| {})),
+    ];
+    for text in world {
+        assert!(text.contains("`exclusive_processor`"), "{text}");
+    }
+    let text = told(processor("records", |_: &mut Commands| {}));
+    assert!(text.contains("by value"), "{text}");
+    let text = told(processor("ticks", |_: &Time| {}));
+    assert!(text.contains("`Simulation`"), "{text}");
+    let text = told(processor("hungry", |_: &Said| {}));
+    assert!(text.ends_with("the world does not have"), "{text}");
+}
+
+#[test]
 fn two_parameters_that_lend_the_same_are_refused() {
     let refused = |processor: ProcessorBuilder, of_queries| {
         let mut schedule = Schedule::new();

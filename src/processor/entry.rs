@@ -80,6 +80,12 @@ impl Entry {
         (entry, runner)
     }
 
+    /// Whether it is in the group with this path, or in one in it.
+    pub(super) fn is_in(&self, path: &str) -> bool {
+        let rest = self.group.strip_prefix(path);
+        !path.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+
     /// Starts what of it has not been started; whether all has been.
     pub(super) fn start(&mut self, runner: &mut dyn Runner, world: &mut World) -> bool {
         // Not said before: who panics there is started again by the next run, and nobody else.

@@ -153,7 +153,8 @@ impl Schedule {
         self.restless = true;
     }
 
-    /// Switches a processor on or off. Switched off it is stopped with the next run, and passed by; who is ordered
+    /// Switches a processor on or off; or all of a group, if the name is the path of one, and of the groups in it, as if
+    /// each was named. Switched off it is stopped with the next run, and passed by; who is ordered
     /// against it keeps his place.
     ///
     /// What its queries look for changes since, and signals that it [hears](ProcessorBuilder::hears), wait for its next
@@ -161,20 +162,22 @@ impl Schedule {
     /// [Removed](Self::remove), it lets them go.
     ///
     /// # Errors
-    /// [`ScheduleError::NoProcessor`].
+    /// [`ScheduleError::NoProcessor`] if there is no such group either.
     pub fn set_enabled(&mut self, name: &str, enabled: bool) -> Result<(), ScheduleError> {
-        let at = self.find(name)?;
-        self.entries[at].enabled = enabled;
+        for at in self.find_all(name)? {
+            self.entries[at].enabled = enabled;
+        }
         self.restless = true;
         Ok(())
     }
 
-    /// Whether a processor is switched on.
+    /// Whether a processor, or each of a group, is switched on.
     ///
     /// # Errors
-    /// [`ScheduleError::NoProcessor`].
+    /// [`ScheduleError::NoProcessor`] if there is no such group either.
     pub fn is_enabled(&self, name: &str) -> Result<bool, ScheduleError> {
-        Ok(self.entries[self.find(name)?].enabled)
+        let all = self.find_all(name)?;
+        Ok(all.into_iter().all(|at| self.entries[at].enabled))
     }
 
     /// Whether processors run side by side.
@@ -218,6 +221,20 @@ impl Schedule {
             name: name.into(),
             nearest: nearest(name, self.entries.iter().map(|entry| &*entry.name)).map(Into::into),
         })
+    }
+
+    /// The processor of this name, or those of the group with this path. (No order has a name for both.)
+    fn find_all(&self, name: &str) -> Result<Vec<usize>, ScheduleError> {
+        let found = self.find(name);
+        if found.is_err() {
+            let entries = self.entries.iter().enumerate();
+            let members = entries.filter(|(_, entry)| entry.is_in(name));
+            let members: Vec<usize> = members.map(|(at, _)| at).collect();
+            if !members.is_empty() {
+                return Ok(members);
+            }
+        }
+        found.map(|at| vec![at])
     }
 
     /// Finds what the processors touch and in which order they run, and starts those that were not started.

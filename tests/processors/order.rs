@@ -295,6 +295,32 @@ fn switching_on_and_off_starts_and_stops() {
 }
 
 #[test]
+fn a_group_is_switched_on_and_off_as_a_whole() {
+    let mut schedule = Schedule::new();
+    schedule.add(say("steer").group("Move.Steering"));
+    schedule.add(say("walk").group("Move"));
+    schedule.add(say("watch").group("Movers"));
+    let mut world = world();
+    schedule.set_enabled("Move", false).expect("it is there");
+    run(&mut schedule, &mut world);
+    assert_eq!(said(&mut world), ["watch"]);
+    schedule
+        .set_enabled("Move.Steering", true)
+        .expect("it is there");
+    run(&mut schedule, &mut world);
+    assert_eq!(said(&mut world), ["steer", "watch"]);
+    let is_on = |name| schedule.is_enabled(name).expect("it is there");
+    assert_eq!(
+        ["Move", "Move.Steering", "Movers"].map(is_on),
+        [false, true, true]
+    );
+    for nobody in ["Mov", "", "Move."] {
+        let error = schedule.is_enabled(nobody);
+        assert!(matches!(error, Err(ScheduleError::NoProcessor { .. })));
+    }
+}
+
+#[test]
 fn two_processors_of_one_name_are_refused_and_it_is_told_where_each_is_made() {
     let mut schedule = Schedule::new();
     schedule.add(processor("twin", || {}));

@@ -93,3 +93,22 @@ pub(super) fn next_run(
     let run = (through | 1).trailing_ones() as usize;
     Some(first..len.min(first + run))
 }
+
+/// The next rows one after the other that masks, if there are any, let through, from `from` on: as many as there are.
+pub(super) fn next_stretch(
+    masks: Option<&[Mask]>,
+    chunk: &Chunk,
+    from: usize,
+) -> Option<Range<usize>> {
+    let len = chunk.len as usize;
+    let Some(masks) = masks else {
+        return (from < len).then_some(from..len);
+    };
+    let mut stretch = next_run(masks, chunk, from, len)?;
+    while let Some(more) = next_run(masks, chunk, stretch.end, len)
+        && more.start == stretch.end
+    {
+        stretch.end = more.end;
+    }
+    Some(stretch)
+}

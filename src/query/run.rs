@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use crate::archetype::{Archetype, Chunk, ChunkList};
 use crate::memory::LINE;
-use crate::query::masks::masked_rows;
+use crate::query::masks::{masked_rows, next_stretch};
 use crate::query::matches::{Match, MatchList};
 use crate::query::requirements::Mask;
 use crate::query::share::share_chunks;
@@ -293,11 +293,48 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     }
 
     /// Lends the data of each chunk as slices: what the compiler vectorises best, where values fill vectors; structs
-    /// of three numbers are mostly faster one by one, by [`for_each`](Self::for_each). Enabled bits are not looked
-    /// at: ask for `Option` data, or use [`for_each`](Self::for_each), where they matter.
+    /// of three numbers are mostly faster one by one, by [`for_each`](Self::for_each).
+    ///
+    /// A slice is a chunk's whole column: rows are in it whose fragments are [switched off](crate::query::Enabled), also
+    /// with data `Option<&T>`, which says whether the chunk has the column. Where switches matter, use
+    /// [`for_each_slice`](Self::for_each_slice) or [`for_each`](Self::for_each), or ask for `Enabled<T>` and look at the
+    /// rows' switches.
     #[inline]
     pub fn for_each_chunk<'a>(&'a mut self, each: impl FnMut(ChunkView<'a>, D::Slices<'a>)) {
         self.chunks(Slices(each));
+    }
+
+    /// Lends the data of neighbouring entities that the query sees as slices: the chunk, which of its rows they are, and
+    /// their data. Where nothing that the query asks for or excludes can be switched off, that is once a chunk, as with
+    /// [`for_each_chunk`](Self::for_each_chunk); else for each stretch of rows between two that it does not see. Rows
+    /// are lent as their bits stood when the call came to the stretch.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Energy(u32);
+    ///
+    /// let mut world = World::new();
+    /// world.registry().register_enableable::<Energy>()?;
+    /// let ants = world.create_batch((0..100).map(|n| (Energy(n),)))?;
+    /// let ants: Vec<Entity> = ants.iter(&world).collect();
+    /// world.set_enabled::<Energy>(ants[40], false)?;
+    ///
+    /// let mut rows = Vec::new();
+    /// world.query::<&mut Energy, ()>()?.run().for_each_slice(|_, at, energies| {
+    ///     energies.iter_mut().for_each(|energy| energy.0 += 1);
+    ///     rows.push(at);
+    /// });
+    /// assert_eq!(rows, [0..40, 41..100]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn for_each_slice<'a>(
+        &'a mut self,
+        mut each: impl FnMut(ChunkView<'a>, Range<usize>, D::Slices<'a>),
+    ) {
+        self.chunks(Chunks(|known: &'a Match<D, F>, view: ChunkView<'a>| {
+            lend_stretches(known, view, &mut each);
+        }));
     }
 
     /// Lends the data of each entity, on all threads of the current rayon pool: these take whole chunks, or,
@@ -371,6 +408,18 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
             let fetch = D::fetch(known.data, view);
             // SAFETY: the rows of the chunk; each chunk is lent once.
             each(view, unsafe { D::slices(fetch, view.len()) });
+        });
+    }
+
+    /// The same as [`for_each_slice`](Self::for_each_slice), chunks on all threads of the current rayon pool.
+    pub fn par_for_each_slice<'a>(
+        &'a mut self,
+        each: impl Fn(ChunkView<'a>, Range<usize>, D::Slices<'a>) + Sync,
+    ) {
+        self.par_chunks(|known, view| {
+            lend_stretches(known, view, &mut |view, rows, slices| {
+                each(view, rows, slices);
+            });
         });
     }
 
@@ -488,6 +537,22 @@ fn lend_masked<'a, D: QueryData>(
     for row in masked_rows(masks, chunk, rows) {
         // SAFETY: a row of the chunk; each is lent once.
         each(unsafe { D::item(fetch, row) });
+    }
+}
+
+/// Lends each stretch of a chunk's rows that masks let through.
+fn lend_stretches<'a, D: QueryData, F: QueryFilter>(
+    known: &'a Match<D, F>,
+    view: ChunkView<'a>,
+    each: &mut impl FnMut(ChunkView<'a>, Range<usize>, D::Slices<'a>),
+) {
+    let mut behind = 0;
+    while let Some(rows) = next_stretch(known.masks(), view.chunk, behind) {
+        behind = rows.end;
+        let fetch = D::skip(D::fetch(known.data, view), rows.start);
+        // SAFETY: rows of the chunk; each stretch begins behind the one before, so none is lent twice.
+        let slices = unsafe { D::slices(fetch, rows.len()) };
+        each(view, rows, slices);
     }
 }
 

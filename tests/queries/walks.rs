@@ -205,3 +205,46 @@ fn an_iterator_lends_each_entity_once_whatever_is_called_on_it() {
         assert!(few[0].ends_with(&seen) && few[0] == few[1] && few[2].is_empty());
     }
 }
+
+#[test]
+fn slices_are_the_stretches_of_rows_that_an_iterator_sees() {
+    let mut world = World::new();
+    world.registry().register_enableable::<u16>().unwrap();
+    let batch = (world.create_batch((0..3_000_u32).map(|n| (n, n as u16)))).unwrap();
+    let ants: Vec<Entity> = batch.iter(&world).collect();
+    let _ = (world.create_batch((3_000..3_100_u32).map(|n| (n, "no switch")))).unwrap();
+    let off = |n: &u32| [0, 63, 64, 999].contains(n) || (130..520).contains(n) || *n == 2_999;
+    for n in (0..3_000).filter(off) {
+        world.set_enabled::<u16>(ants[n as usize], false).unwrap();
+    }
+    let mut on = Query::<(&mut u32, Entity), With<u16>>::new(&world).unwrap();
+    let mut not = Query::<(&mut u32, Entity), Without<u16>>::new(&world).unwrap();
+    let mut all = Query::<(&mut u32, Entity)>::new(&world).unwrap();
+    fn sliced<F: QueryFilter>(world: &mut World, query: &mut Query<(&'static mut u32, Entity), F>) {
+        let numbers: Vec<u32> = query.on(world).iter().map(|(n, _)| *n).collect();
+        let mut seen: Vec<u32> = Vec::new();
+        query
+            .on(world)
+            .for_each_slice(|chunk, rows, (numbers, handles)| {
+                assert_eq!(handles, &chunk.entities()[rows]);
+                seen.extend(&*numbers);
+            });
+        assert_eq!(seen, numbers);
+        let seen = Mutex::new(Vec::new());
+        query.on(world).par_for_each_slice(|_, rows, (numbers, _)| {
+            assert_eq!(rows.len(), numbers.len());
+            seen.lock().unwrap().extend(&*numbers);
+        });
+        let mut seen = seen.into_inner().unwrap();
+        seen.sort_unstable();
+        assert_eq!(seen, numbers);
+    }
+    sliced(&mut world, &mut on);
+    sliced(&mut world, &mut not);
+    sliced(&mut world, &mut all);
+    let mut stretches = Vec::new();
+    let few = on.on(&mut world);
+    let mut few = few.filter_chunks(|chunk| chunk.entities().contains(&ants[0]));
+    few.for_each_slice(|_, rows, _| stretches.push(rows));
+    assert_eq!(stretches[..3], [1..63, 65..130, 520..999]);
+}

@@ -172,7 +172,7 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
 /// Lends the rows of a span that the query sees; how many.
 fn rows_of<'a, D: QueryData, F: QueryFilter>(
     matches: &'a [Match<D, F>],
-    scope: Scope<'a>,
+    scope: Scope<'a, '_>,
     span: &Span,
     each: &mut impl FnMut(D::Item<'a>),
 ) -> usize {
@@ -194,7 +194,7 @@ fn rows_of<'a, D: QueryData, F: QueryFilter>(
 /// A chunk, if the query sees it.
 fn seen<'a, D: QueryData, F: QueryFilter>(
     matches: &'a [Match<D, F>],
-    scope: Scope<'a>,
+    scope: Scope<'a, '_>,
     archetype: u32,
     chunk: u32,
 ) -> Option<(&'a Match<D, F>, ChunkView<'a>)> {

@@ -23,13 +23,13 @@ pub struct QueryIter<'a, D: QueryData, F: QueryFilter> {
     fetch: MaybeUninit<D::Fetch<'a>>,
     ahead: Ahead,
     matches: &'a [Match<D, F>],
-    scope: Scope<'a>,
+    scope: Scope<'a, 'a>,
 }
 
 /// How far a walk has come. By value in and out of what goes on with it, so that nothing points to the iterator, and
 /// a loop can keep that in registers.
 #[derive(Clone, Copy, Default)]
-struct Ahead {
+pub(super) struct Ahead {
     /// The match and its chunk that come next.
     known: u32,
     chunk: u32,
@@ -38,10 +38,10 @@ struct Ahead {
 }
 
 /// Rows that the query sees, and what comes behind them.
-struct Seen<'a, D: QueryData> {
-    fetch: D::Fetch<'a>,
-    rows: Range<usize>,
-    behind: Ahead,
+pub(super) struct Seen<'a, D: QueryData> {
+    pub(super) fetch: D::Fetch<'a>,
+    pub(super) rows: Range<usize>,
+    pub(super) behind: Ahead,
 }
 
 impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryIter<'_, D, F> {
@@ -55,8 +55,8 @@ impl Ahead {
     #[inline(always)]
     fn next<'a, D: QueryData, F: QueryFilter>(
         mut self,
-        matches: &'a [Match<D, F>],
-        scope: Scope<'a>,
+        matches: &[Match<D, F>],
+        scope: Scope<'a, '_>,
     ) -> Option<Seen<'a, D>> {
         loop {
             let known = matches.get(self.known as usize)?;
@@ -103,10 +103,10 @@ impl Ahead {
 
     /// The same, out of line.
     #[inline(never)]
-    fn jump<'a, D: QueryData, F: QueryFilter>(
+    pub(super) fn jump<'a, D: QueryData, F: QueryFilter>(
         self,
-        matches: &'a [Match<D, F>],
-        scope: Scope<'a>,
+        matches: &[Match<D, F>],
+        scope: Scope<'a, '_>,
     ) -> Option<Seen<'a, D>> {
         self.next(matches, scope)
     }
@@ -115,7 +115,7 @@ impl Ahead {
 impl<'a, D: QueryData, F: QueryFilter> QueryIter<'a, D, F> {
     /// Begins at the first entity.
     #[inline(always)]
-    pub(super) fn new(matches: &'a [Match<D, F>], scope: Scope<'a>) -> Self {
+    pub(super) fn new(matches: &'a [Match<D, F>], scope: Scope<'a, 'a>) -> Self {
         Self {
             row: 0,
             end: 0,

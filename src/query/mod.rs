@@ -17,6 +17,7 @@ mod dynamic;
 mod enabled;
 mod error;
 mod filter;
+mod items;
 mod iter;
 mod lookup;
 mod masks;
@@ -39,6 +40,7 @@ pub use dynamic::{
 pub use enabled::{Enabled, Switch, Switches};
 pub use error::QueryError;
 pub use filter::{Any, Changed, ChunkFilter, Moved, Or, QueryFilter, With, Without};
+pub use items::QueryItems;
 pub use iter::QueryIter;
 pub use lookup::QueryLookup;
 pub use once::QueryOnce;

@@ -1,10 +1,12 @@
 //! `QueryOnce`: a query that was made for one run.
 
 use core::marker::PhantomData;
+use core::ops::Range;
 
+use crate::fragment::SharedFragment;
 use crate::query::run::Scope;
 use crate::query::{
-    ChunkView, Query, QueryData, QueryError, QueryFilter, QueryIter, QueryRun, ReadOnly,
+    ChunkView, Query, QueryData, QueryError, QueryFilter, QueryItems, QueryIter, QueryRun, ReadOnly,
 };
 use crate::world::World;
 
@@ -31,7 +33,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
         })
     }
 
-    /// The run itself, for its filters.
+    /// The run itself, for its filters, and to be [lent to many](QueryRun::reborrow) where all is only read.
     pub fn run(&mut self) -> QueryRun<'_, D, F> {
         self.query.run(self.world)
     }
@@ -41,9 +43,50 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
         self.run().for_each(each);
     }
 
+    /// See [`QueryRun::par_for_each`].
+    pub fn par_for_each(&mut self, each: impl Fn(D::Item<'_>) + Sync) {
+        self.run().par_for_each(each);
+    }
+
     /// See [`QueryRun::for_each_chunk`].
     pub fn for_each_chunk(&mut self, each: impl FnMut(ChunkView<'_>, D::Slices<'_>)) {
         self.run().for_each_chunk(each);
+    }
+
+    /// See [`QueryRun::par_for_each_chunk`].
+    pub fn par_for_each_chunk(&mut self, each: impl Fn(ChunkView<'_>, D::Slices<'_>) + Sync) {
+        self.run().par_for_each_chunk(each);
+    }
+
+    /// See [`QueryRun::for_each_slice`].
+    pub fn for_each_slice(&mut self, each: impl FnMut(ChunkView<'_>, Range<usize>, D::Slices<'_>)) {
+        self.run().for_each_slice(each);
+    }
+
+    /// See [`QueryRun::par_for_each_slice`].
+    pub fn par_for_each_slice(
+        &mut self,
+        each: impl Fn(ChunkView<'_>, Range<usize>, D::Slices<'_>) + Sync,
+    ) {
+        self.run().par_for_each_slice(each);
+    }
+
+    /// See [`QueryRun::filter_chunks`].
+    pub fn filter_chunks<'q>(
+        &'q mut self,
+        filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q,
+    ) -> QueryRun<'q, D, F> {
+        self.run().filter_chunks(filter)
+    }
+
+    /// See [`QueryRun::shared`].
+    pub fn shared<'q, T: SharedFragment>(&'q mut self, value: &'q T) -> QueryRun<'q, D, F> {
+        self.run().shared(value)
+    }
+
+    /// See [`QueryRun::since`].
+    pub fn since(&mut self, version: u32) -> QueryRun<'_, D, F> {
+        self.run().since(version)
     }
 
     /// See [`QueryRun::iter`].
@@ -59,10 +102,29 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
         QueryIter::new(&self.query.matches, scope)
     }
 
+    /// What is lent, to be kept as long as the world is lent.
+    pub(super) fn into_items(mut self) -> QueryItems<'w, D, F> {
+        self.query.update(self.world);
+        let versions = self.query.begin(self.world);
+        QueryItems::of_once(self.query.matches, self.world, versions)
+    }
+
     /// See [`QueryRun::count`].
     #[must_use]
     pub fn count(&mut self) -> usize {
         self.run().count()
+    }
+
+    /// See [`QueryRun::is_empty`].
+    #[must_use]
+    pub fn is_empty(&mut self) -> bool {
+        self.run().is_empty()
+    }
+
+    /// See [`QueryRun::first`].
+    #[must_use]
+    pub fn first(&mut self) -> Option<D::Item<'_>> {
+        self.iter().next()
     }
 
     /// See [`QueryRun::single`].
@@ -75,8 +137,8 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
 }
 
 impl World {
-    /// A query for one run: lends what `D` says of the entities that `D` and `F` match. To run it again
-    /// and again, keep a [`Query`]: to one that is new everything has [changed](crate::query::Changed).
+    /// A query for one run: lends what `D` says of the entities that `D` and `F` match; `()` for `F` is no filter. To
+    /// run it again and again, keep a [`Query`]: to one that is new everything has [changed](crate::query::Changed).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -85,7 +147,9 @@ impl World {
     /// world.create((1_u8, "a"))?;
     /// world.create((2_u8,))?;
     /// let mut sum = 0;
-    /// world.query::<&u8, ()>()?.for_each(|&number| sum += number);
+    /// for number in world.query::<&u8, ()>()? {
+    ///     sum += number;
+    /// }
     /// assert_eq!(sum, 3);
     /// assert_eq!(world.query::<Entity, With<&str>>()?.count(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -100,7 +164,7 @@ impl World {
         QueryOnce::new(self)
     }
 
-    /// A query for one run that only reads. To one that is new everything has [changed](crate::query::Changed).
+    /// A query for one run that only reads: [`query`](Self::query) on a world that others may read too. To one that is new everything has [changed](crate::query::Changed).
     ///
     /// # Errors
     /// As for [`Query::new`].

@@ -56,14 +56,15 @@ type Masks<'a> = Option<&'a [Mask]>;
 
 /// What of a world a run sees.
 #[derive(Clone, Copy)]
-pub(super) struct Scope<'a> {
+pub(super) struct Scope<'a, 'f> {
     pub(super) world: &'a World,
     pub(super) since: u32,
     pub(super) version: u32,
-    pub(super) filter: Option<&'a (dyn Fn(&ChunkView<'_>) -> bool + Sync + 'a)>,
+    /// It may end before what is lent of the world does.
+    pub(super) filter: Option<&'f (dyn Fn(&ChunkView<'_>) -> bool + Sync + 'f)>,
 }
 
-impl<'a> Scope<'a> {
+impl<'a> Scope<'a, '_> {
     #[inline(always)]
     pub(super) fn show(self, archetype: &'a Archetype, chunk: &'a Chunk) -> ChunkView<'a> {
         ChunkView {
@@ -184,6 +185,9 @@ struct Span<'a, D: QueryData, F: QueryFilter> {
 unsafe impl<D: QueryData, F: QueryFilter> Sync for Span<'_, D, F> {}
 
 /// A query on a world: lends what the query says, in the order of archetypes, chunks and rows.
+///
+/// It is walked by its own calls, or by a loop: over `&mut run`, over `&run` where all is [only read](crate::query::ReadOnly), and over
+/// `run`, which is used up then, and whose items live as long as what it borrows.
 #[must_use = "nothing is lent until it is asked for, but the run counts: the next one looks for changes since"]
 pub struct QueryRun<'q, D: QueryData, F: QueryFilter = ()> {
     pub(super) matches: &'q MatchList<D, F>,
@@ -277,7 +281,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     }
 
     #[inline(always)]
-    pub(super) fn scope(&self) -> Scope<'_> {
+    pub(super) fn scope(&self) -> Scope<'_, '_> {
         Scope {
             world: self.world,
             since: self.since,

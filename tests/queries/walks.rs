@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::prelude::*;
-use megachunk::query::{QueryFilter, QueryRun};
+use megachunk::query::{ChunkView, QueryFilter, QueryRun};
 
 use crate::rows::{F, I, Tag, three};
 
@@ -230,7 +230,7 @@ fn slices_are_the_stretches_of_rows_that_an_iterator_sees() {
                 seen.extend(&*numbers);
             });
         assert_eq!(seen, numbers);
-        let seen = Mutex::new(Vec::new());
+        let seen = Mutex::new(Vec::<u32>::new());
         query.on(world).par_for_each_slice(|_, rows, (numbers, _)| {
             assert_eq!(rows.len(), numbers.len());
             seen.lock().unwrap().extend(&*numbers);
@@ -247,4 +247,103 @@ fn slices_are_the_stretches_of_rows_that_an_iterator_sees() {
     let mut few = few.filter_chunks(|chunk| chunk.entities().contains(&ants[0]));
     few.for_each_slice(|_, rows, _| stretches.push(rows));
     assert_eq!(stretches[..3], [1..63, 65..130, 520..999]);
+}
+
+/// A world with entities of three archetypes, of which some are switched off, and the numbers of those that are on.
+fn switched() -> (World, Vec<u32>) {
+    let mut world = World::new();
+    world.registry().register_enableable::<u16>().unwrap();
+    let batch = (world.create_batch((0..3_000_u32).map(|n| (n, n as u16)))).unwrap();
+    let ants: Vec<Entity> = batch.iter(&world).collect();
+    let _ = (world.create_batch((3_000..3_100_u32).map(|n| (n, 0_u16, "another")))).unwrap();
+    let _ = (world.create_batch((3_100..3_200_u32).map(|n| (n,)))).unwrap();
+    let off = |n: u32| n.is_multiple_of(5) || (200..700).contains(&n);
+    for n in (0..3_000).filter(|&n| off(n)) {
+        world.set_enabled::<u16>(ants[n as usize], false).unwrap();
+    }
+    let on = (0..3_000).filter(|&n| !off(n)).chain(3_000..3_100);
+    (world, on.collect())
+}
+
+#[test]
+fn a_loop_over_a_run_lends_each_entity_once_whether_the_run_is_lent_or_used_up() {
+    let (mut world, on) = switched();
+    let mut query = Query::<&mut u32, With<u16>>::new(&world).unwrap();
+    let mut run = query.on(&mut world);
+    for number in &mut run {
+        *number += 1;
+    }
+    for number in run {
+        *number += 1;
+    }
+    let twice: Vec<u32> = on.iter().map(|n| n + 2).collect();
+    let mut read = Query::<&u32, With<u16>>::new(&world).unwrap();
+    for taken in [0, 1, 3, 64, 2_400, 10_000] {
+        let mut items = read.read(&world).into_iter();
+        let mut seen: Vec<u32> = items.by_ref().take(taken).copied().collect();
+        assert!(seen.len() + items.size_hint().0 <= twice.len());
+        items.for_each(|n| seen.push(*n));
+        assert_eq!(seen, twice, "by `next`, and from {taken} on by `fold`");
+    }
+    let mut items = read.read(&world).into_iter();
+    assert_eq!(items.by_ref().count(), twice.len());
+    assert!(items.next().is_none());
+    drop(items);
+    let few = read.read(&world).filter_chunks(|chunk| chunk.len() <= 100);
+    let few: Vec<u32> = few.into_iter().copied().collect();
+    assert!(few.len() >= 100 && twice.ends_with(&few));
+    let once = world.query::<&mut u32, With<u16>>().unwrap().into_iter();
+    assert!(once.map(|n| *n).eq(twice.iter().copied()));
+    let mut sum = 0;
+    for number in &mut world.query::<&u32, With<u16>>().unwrap() {
+        sum += number;
+    }
+    assert_eq!(sum, twice.iter().sum::<u32>());
+}
+
+#[test]
+fn items_of_a_run_that_is_used_up_outlive_it() {
+    fn all(world: &World) -> Vec<&u32> {
+        let all = world.read::<&u32, With<u16>>().unwrap();
+        all.into_iter().collect()
+    }
+    fn some<'w>(query: &'w mut Query<&'static u32>, world: &'w World) -> Vec<&'w u32> {
+        let small = |chunk: &ChunkView<'_>| chunk.len() == 100;
+        let run = query.read(world).filter_chunks(small);
+        run.into_iter().collect()
+    }
+    let (world, on) = switched();
+    assert!(all(&world).into_iter().eq(&on));
+    let mut query = Query::<&u32>::new(&world).unwrap();
+    assert!(
+        some(&mut query, &world)
+            .into_iter()
+            .copied()
+            .eq(3_000..3_200)
+    );
+}
+
+#[test]
+fn a_query_for_one_run_has_what_a_run_has() {
+    let (mut world, on) = switched();
+    let count = AtomicUsize::new(0);
+    let add = |n: usize| count.fetch_add(n, Ordering::Relaxed);
+    let mut once = world.query::<&mut u32, With<u16>>().unwrap();
+    assert!(!once.is_empty());
+    assert_eq!(once.first().copied(), on.first().copied());
+    once.par_for_each(|_| _ = add(1));
+    once.for_each_slice(|_, rows, _| _ = add(rows.len()));
+    once.par_for_each_slice(|_, rows, _| _ = add(rows.len()));
+    once.par_for_each_chunk(|chunk, numbers| assert_eq!(chunk.len(), numbers.len()));
+    assert_eq!(count.load(Ordering::Relaxed), 3 * on.len());
+    let another = |chunk: &ChunkView<'_>| chunk.has::<&str>();
+    assert_eq!(once.filter_chunks(another).count(), 100);
+    let entity = world.create((7_u64,).shared(String::from("red"))).unwrap();
+    let (red, blue) = (String::from("red"), String::from("blue"));
+    let mut once = world.query::<Entity, With<u64>>().unwrap();
+    assert_eq!(once.shared(&red).single(), Some(entity));
+    assert!(once.shared(&blue).is_empty());
+    let before = world.version();
+    let mut once = world.query::<&u64, Changed<u64>>().unwrap();
+    assert_eq!(once.since(before).count(), 0);
 }

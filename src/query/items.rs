@@ -1,0 +1,226 @@
+//! `QueryItems`: the data of the entities of a run that is used up.
+
+use core::iter::FusedIterator;
+
+use crate::query::iter::{Ahead, Seen};
+use crate::query::matches::{Match, MatchList};
+use crate::query::run::{ChunkFilter, Scope};
+use crate::query::{QueryData, QueryFilter, QueryIter, QueryOnce, QueryRun, ReadOnly};
+use crate::world::World;
+
+/// Lends the data of each entity in turn, in the order of archetypes, chunks and rows, for as long as the world is
+/// lent: from a run that was used up, by `for item in run`.
+///
+/// As for [`QueryIter`], which a run is lent for, [`fold`](Iterator::fold) and what is made of it are faster than a `for`
+/// loop.
+///
+/// Must hold: the rows in hand, and those behind them, have not been lent. What is lent to be written was the run's alone
+/// for `'q`; so it is this iterator's now.
+pub struct QueryItems<'q, D: QueryData, F: QueryFilter> {
+    matches: Matches<'q, D, F>,
+    world: &'q World,
+    since: u32,
+    version: u32,
+    filter: Option<ChunkFilter<'q>>,
+    ahead: Ahead,
+    /// The rows in hand.
+    seen: Option<Seen<'q, D>>,
+}
+
+/// The archetypes that match.
+enum Matches<'q, D: QueryData, F: QueryFilter> {
+    /// A query's, which may run again.
+    Lent(&'q MatchList<D, F>),
+    /// Those of a query that is gone.
+    Own(MatchList<D, F>),
+}
+
+impl<D: QueryData, F: QueryFilter> Matches<'_, D, F> {
+    fn get(&self) -> &[Match<D, F>] {
+        match self {
+            Self::Lent(list) => list,
+            Self::Own(list) => list,
+        }
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryItems<'_, D, F> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("QueryItems").finish_non_exhaustive()
+    }
+}
+
+impl<'q, D: QueryData, F: QueryFilter> QueryItems<'q, D, F> {
+    /// Those of a query that was made for this. What it lends is lent to nobody else for `'q`, unless it only reads.
+    pub(super) fn of_once(
+        matches: MatchList<D, F>,
+        world: &'q World,
+        (since, version): (u32, u32),
+    ) -> Self {
+        Self {
+            matches: Matches::Own(matches),
+            world,
+            since,
+            version,
+            filter: None,
+            ahead: Ahead::default(),
+            seen: None,
+        }
+    }
+
+    /// The next rows that the query sees.
+    fn advance(&mut self) -> Option<Seen<'q, D>> {
+        let scope = Scope {
+            world: self.world,
+            since: self.since,
+            version: self.version,
+            filter: self.filter.as_deref(),
+        };
+        let Some(seen) = self.ahead.jump(self.matches.get(), scope) else {
+            // Nothing comes any more, whatever is switched on meanwhile.
+            self.matches = Matches::Own(MatchList::new());
+            return None;
+        };
+        self.ahead = seen.behind;
+        Some(seen)
+    }
+}
+
+impl<'q, D: QueryData, F: QueryFilter> Iterator for QueryItems<'q, D, F> {
+    type Item = D::Item<'q>;
+
+    #[inline]
+    fn next(&mut self) -> Option<D::Item<'q>> {
+        loop {
+            if let Some(seen) = &mut self.seen
+                && let Some(row) = seen.rows.next()
+            {
+                // SAFETY: a row of the chunk; each is lent once.
+                return Some(unsafe { D::item(seen.fetch, row) });
+            }
+            self.seen = Some(self.advance()?);
+        }
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let in_hand = self.seen.as_ref().map_or(0, |seen| seen.rows.len());
+        (in_hand, None)
+    }
+
+    #[inline]
+    fn fold<B, E: FnMut(B, Self::Item) -> B>(mut self, init: B, mut each: E) -> B {
+        let mut result = init;
+        let mut next = self.seen.take();
+        while let Some(seen) = next.take().or_else(|| self.advance()) {
+            for row in seen.rows {
+                // SAFETY: a row of the chunk; each is lent once.
+                result = each(result, unsafe { D::item(seen.fetch, row) });
+            }
+        }
+        result
+    }
+}
+
+impl<D: QueryData, F: QueryFilter> FusedIterator for QueryItems<'_, D, F> {}
+
+/// Uses the run up: its items live as long as what it borrows.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// fn names<'w>(people: QueryRun<'w, &String>) -> Vec<&'w str> {
+///     people.into_iter().map(String::as_str).collect()
+/// }
+///
+/// let mut world = World::new();
+/// world.create((String::from("Ada"),))?;
+/// let mut people = Query::<&String>::new(&world)?;
+/// assert_eq!(names(people.read(&world)), ["Ada"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl<'q, D: QueryData, F: QueryFilter> IntoIterator for QueryRun<'q, D, F> {
+    type Item = D::Item<'q>;
+    type IntoIter = QueryItems<'q, D, F>;
+
+    fn into_iter(self) -> QueryItems<'q, D, F> {
+        QueryItems {
+            matches: Matches::Lent(self.matches),
+            world: self.world,
+            since: self.since,
+            version: self.version,
+            filter: self.chunks,
+            ahead: Ahead::default(),
+            seen: None,
+        }
+    }
+}
+
+/// [`QueryRun::iter`].
+impl<'a, D: QueryData, F: QueryFilter> IntoIterator for &'a mut QueryRun<'_, D, F> {
+    type Item = D::Item<'a>;
+    type IntoIter = QueryIter<'a, D, F>;
+
+    #[inline]
+    fn into_iter(self) -> QueryIter<'a, D, F> {
+        self.iter()
+    }
+}
+
+/// Where all is only read, many may walk a run at once: see [`QueryRun::reborrow`].
+impl<'a, D: ReadOnly, F: QueryFilter> IntoIterator for &'a QueryRun<'_, D, F> {
+    type Item = D::Item<'a>;
+    type IntoIter = QueryIter<'a, D, F>;
+
+    #[inline]
+    fn into_iter(self) -> QueryIter<'a, D, F> {
+        QueryIter::new(self.matches, self.scope())
+    }
+}
+
+/// Uses the query up: its items live as long as the world is lent.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// fn names(world: &World) -> Result<Vec<&String>, QueryError> {
+///     Ok(world.read::<&String, ()>()?.into_iter().collect())
+/// }
+///
+/// let mut world = World::new();
+/// world.create((String::from("Ada"),))?;
+/// for name in world.query::<&mut String, ()>()? {
+///     name.push_str(" Lovelace");
+/// }
+/// assert_eq!(names(&world)?, ["Ada Lovelace"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// What is lent keeps the world borrowed:
+///
+/// ```compile_fail,E0499
+/// # use megachunk::prelude::*;
+/// let mut world = World::new();
+/// let lent: Vec<&mut u8> = world.query::<&mut u8, ()>().unwrap().into_iter().collect();
+/// let again: Vec<&mut u8> = world.query::<&mut u8, ()>().unwrap().into_iter().collect();
+/// drop((lent, again));
+/// ```
+impl<'w, D: QueryData + 'w, F: QueryFilter + 'w> IntoIterator for QueryOnce<'w, D, F> {
+    type Item = D::Item<'w>;
+    type IntoIter = QueryItems<'w, D, F>;
+
+    fn into_iter(self) -> QueryItems<'w, D, F> {
+        self.into_items()
+    }
+}
+
+/// [`QueryOnce::iter`].
+impl<'a, D: QueryData, F: QueryFilter> IntoIterator for &'a mut QueryOnce<'_, D, F> {
+    type Item = D::Item<'a>;
+    type IntoIter = QueryIter<'a, D, F>;
+
+    #[inline]
+    fn into_iter(self) -> QueryIter<'a, D, F> {
+        self.iter()
+    }
+}

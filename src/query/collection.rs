@@ -5,12 +5,13 @@ use core::ops::Range;
 use crate::archetype::Row;
 use crate::entity::Entity;
 use crate::fragment::panic::after;
+use crate::query::lookup::refused;
 use crate::query::masks::masked;
 use crate::query::matches::Match;
 use crate::query::run::Scope;
-use crate::query::{ChunkView, Query, QueryData, QueryFilter, QueryRun};
+use crate::query::{ChunkView, Query, QueryData, QueryFilter, QueryRun, ReadOnly};
 use crate::sync::fork_join;
-use crate::world::{SliceReport, World};
+use crate::world::{SliceReport, World, WorldError};
 
 /// Spans in a task of a thread.
 const TOGETHER: usize = 16;
@@ -56,6 +57,64 @@ pub(crate) fn located(world: &World, entities: &[Entity]) -> (Vec<Span>, SliceRe
 }
 
 impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
+    /// Lends the data of one entity, if the run sees it. O(log archetypes that match), and what its filter of chunks takes.
+    ///
+    /// Who looks up many has a [`QueryLookup`](crate::query::QueryLookup), O(1) each.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Target(Entity);
+    /// struct Health(u32);
+    ///
+    /// let mut world = World::new();
+    /// let prey = world.create((Health(3),))?;
+    /// world.create((Target(prey),))?;
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("bite", |targets: QueryRun<&Target>, mut healths: QueryRun<&mut Health>| {
+    ///     for target in targets {
+    ///         if let Ok(health) = healths.get(target.0) {
+    ///             health.0 -= 1;
+    ///         }
+    ///     }
+    /// }));
+    /// schedule.run(&mut world)?;
+    /// assert_eq!(world.get::<Health>(prey)?.0, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The handle is refused; [`WorldError::Missing`] if the run does not see the entity.
+    pub fn get(&mut self, entity: Entity) -> Result<D::Item<'_>, WorldError> {
+        // SAFETY: `&mut self` lends nothing else.
+        unsafe { self.lend(entity) }
+    }
+
+    /// Lends the data of one entity to be read, if the run sees it: [`get`](Self::get) for many at once.
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get).
+    pub fn peek(&self, entity: Entity) -> Result<D::Item<'_>, WorldError>
+    where
+        D: ReadOnly,
+    {
+        // SAFETY: the run only reads, as does whoever has borrowed it too.
+        unsafe { self.lend(entity) }
+    }
+
+    /// # Safety
+    /// Nobody has what is lent in a way that conflicts.
+    unsafe fn lend(&self, entity: Entity) -> Result<D::Item<'_>, WorldError> {
+        let (archetype, Row { chunk, row }) = self.world.find(entity)?;
+        if let Some((known, view)) = seen(self.matches, self.scope(), archetype, chunk)
+            && masked(known.masks(), view.chunk, row)
+        {
+            // SAFETY: a row of the chunk; for the rest the caller's.
+            return Ok(unsafe { D::item(D::fetch(known.data, view), row as usize) });
+        }
+        Err(refused::<D, F>(entity))
+    }
+
     /// Lends the data of those of `entities` that the query sees, in the order in which they lie. O(n log n) for
     /// n entities.
     ///

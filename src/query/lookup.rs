@@ -356,7 +356,7 @@ pub(super) unsafe fn lend<'a, D: QueryData, F: QueryFilter>(
 
 #[cold]
 #[inline(never)]
-fn refused<D, F>(entity: Entity) -> WorldError {
+pub(super) fn refused<D, F>(entity: Entity) -> WorldError {
     WorldError::Missing {
         entity,
         name: short(core::any::type_name::<(D, F)>()).into(),

@@ -3,6 +3,8 @@
 use megachunk::fragment::{ConstShared, PerChunk, Shared};
 use megachunk::prelude::*;
 
+use crate::rows::{F, I, three};
+
 struct Tag;
 
 #[test]
@@ -142,4 +144,39 @@ fn several_entities_are_lent_together_and_none_twice() {
     assert!(lookup.get_disjoint_mut([dead]).is_err());
     assert_eq!(world.get::<u32>(ants[1]).unwrap(), &9);
     assert_eq!(world.get::<u32>(tagged).unwrap(), &1);
+}
+
+#[test]
+fn a_run_lends_single_entities_that_it_sees() {
+    let (mut world, [f, i, both]) = three();
+    world.registry().register_enableable::<Tag>().unwrap();
+    let off = world.create((5 as I, Tag)).unwrap();
+    let on = world.create((6 as I, Tag)).unwrap();
+    world.set_enabled::<Tag>(off, false).unwrap();
+    let missing = |result: Result<&mut I, WorldError>, of: Entity| matches!(result, Err(WorldError::Missing { entity, .. }) if entity == of);
+    let mut query = Query::<&mut I>::new(&world).unwrap();
+    let mut run = query.on(&mut world);
+    *run.get(both).unwrap() += 40;
+    *run.get(both).unwrap() += 400;
+    assert!(missing(run.get(f), f));
+    assert_eq!(run.get(off).unwrap(), &5);
+    let mut few = run.filter_chunks(|chunk| chunk.has::<F>());
+    assert_eq!(few.get(both).unwrap(), &442);
+    assert!(missing(few.get(i), i), "the filter of chunks passes it by");
+    drop(few);
+    let mut tagged = Query::<&I, With<Tag>>::new(&world).unwrap();
+    let run = tagged.read(&world);
+    let (one, again) = (run.peek(on).unwrap(), run.peek(on).unwrap());
+    assert!(core::ptr::eq(one, again));
+    assert!(run.peek(off).is_err(), "it is switched off");
+    drop(run);
+    let mut changed = Query::<&I, Changed<I>>::new(&world).unwrap();
+    assert!(changed.on(&mut world).peek(i).is_ok());
+    assert!(
+        changed.on(&mut world).peek(i).is_err(),
+        "nothing has changed since"
+    );
+    world.destroy(both).unwrap();
+    let stale = query.on(&mut world).get(both).map(|_| ());
+    assert!(matches!(stale, Err(WorldError::Entity(_))));
 }

@@ -10,7 +10,7 @@ use crate::query::masks::{masked_rows, next_stretch};
 use crate::query::matches::{Match, MatchList};
 use crate::query::requirements::Mask;
 use crate::query::share::share_chunks;
-use crate::query::{ChunkView, QueryData, QueryFilter, QueryIter};
+use crate::query::{ChunkView, QueryData, QueryFilter, QueryIter, ReadOnly};
 use crate::sync::fork_join::share;
 use crate::sync::shares::Piece;
 use crate::world::World;
@@ -186,8 +186,9 @@ unsafe impl<D: QueryData, F: QueryFilter> Sync for Span<'_, D, F> {}
 
 /// A query on a world: lends what the query says, in the order of archetypes, chunks and rows.
 ///
-/// It is walked by its own calls, or by a loop: over `&mut run`, over `&run` where all is [only read](crate::query::ReadOnly), and over
-/// `run`, which is used up then, and whose items live as long as what it borrows.
+/// It is walked by its own calls, or by a loop: over `&mut run`, over `&run` where all is [only read](ReadOnly), and over
+/// `run`, which is used up then, and whose items live as long as what it borrows. Its own calls take `&mut self` also
+/// where all is only read, for they are those of every run; for such a run there is [`reborrow`](Self::reborrow).
 #[must_use = "nothing is lent until it is asked for, but the run counts: the next one looks for changes since"]
 pub struct QueryRun<'q, D: QueryData, F: QueryFilter = ()> {
     pub(super) matches: &'q MatchList<D, F>,
@@ -232,6 +233,83 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         Self {
             since: version,
             ..self
+        }
+    }
+
+    /// The same run once more, to be used beside itself: what is only read may be lent to many at once. So one run can
+    /// be walked in loops inside each other, or by all threads of another query's
+    /// [`par_for_each`](Self::par_for_each); `&run` is the iterator of such a run.
+    ///
+    /// It sees what this one sees, looks for changes since the same version, and counts as no run of its own. O(1), and an
+    /// allocation where there is a [filter of chunks](Self::filter_chunks), which is asked for every walk anew.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Mass(f32);
+    /// struct Pull(f32);
+    ///
+    /// let mut world = World::new();
+    /// let _ = world.create_batch((1..4).map(|n| (Mass(n as f32), Pull(0.0))))?;
+    ///
+    /// let mut masses = Query::<(Entity, &Mass)>::new(&world)?;
+    /// let masses = masses.read(&world);
+    /// let mut pairs = 0;
+    /// for (one, _) in &masses {
+    ///     pairs += masses.reborrow().iter().filter(|(other, _)| one < *other).count();
+    /// }
+    /// assert_eq!(pairs, 3);
+    /// drop(masses);
+    ///
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("pull", |mut pulls: QueryRun<&mut Pull>, masses: QueryRun<&Mass>| {
+    ///     pulls.par_for_each(|pull| {
+    ///         for mass in &masses {
+    ///             pull.0 += mass.0;
+    ///         }
+    ///     });
+    /// }));
+    /// schedule.run(&mut world)?;
+    /// assert!(world.query::<&Pull, ()>()?.into_iter().all(|pull| pull.0 == 6.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// What is lent to be written is lent once, so there is no such run of it:
+    ///
+    /// ```compile_fail,E0277
+    /// # use megachunk::prelude::*;
+    /// fn pairs(masses: QueryRun<&mut f32>) {
+    ///     let _ = masses.reborrow();
+    /// }
+    /// ```
+    ///
+    /// ```compile_fail,E0277
+    /// # use megachunk::prelude::*;
+    /// fn pairs(masses: QueryRun<(Entity, &mut f32)>) {
+    ///     for mass in &masses {}
+    /// }
+    /// ```
+    ///
+    /// ```compile_fail,E0505
+    /// # use megachunk::prelude::*;
+    /// fn outlived(masses: QueryRun<&f32>) {
+    ///     let again = masses.reborrow();
+    ///     drop(masses);
+    ///     let _ = again.peek(Entity::PLACEHOLDER);
+    /// }
+    /// ```
+    #[doc(alias = "as_readonly")]
+    pub fn reborrow(&self) -> QueryRun<'_, D, F>
+    where
+        D: ReadOnly,
+    {
+        QueryRun {
+            matches: self.matches,
+            world: self.world,
+            since: self.since,
+            version: self.version,
+            chunks: (self.chunks.as_deref()).map(|filter| -> ChunkFilter<'_> { Box::new(filter) }),
+            _data: PhantomData,
         }
     }
 

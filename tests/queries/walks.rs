@@ -324,6 +324,44 @@ fn items_of_a_run_that_is_used_up_outlive_it() {
 }
 
 #[test]
+fn a_run_that_only_reads_is_walked_in_loops_inside_each_other_and_by_all_threads() {
+    let (mut world, on) = switched();
+    let mut query = Query::<&u32, (With<u16>, Changed<u32>)>::new(&world).unwrap();
+    assert_eq!(query.on(&mut world).count(), on.len());
+    *world
+        .query::<&mut u32, With<&str>>()
+        .unwrap()
+        .first()
+        .unwrap() += 0;
+    let few = query.read(&world).filter_chunks(|chunk| chunk.has::<u16>());
+    let mut pairs = 0;
+    for one in &few {
+        for other in &few {
+            pairs += usize::from(one < other);
+        }
+        let again = few.reborrow().filter_chunks(|chunk| chunk.has::<&str>());
+        pairs += again.into_iter().filter(|other| one > other).count();
+    }
+    assert_eq!(pairs, 100 * 99, "what changed since the same version");
+    drop(few);
+    assert_eq!(query.read(&world).count(), 0, "it was no run of its own");
+    let mut all = Query::<&u32>::new(&world).unwrap();
+    let all = all.read(&world);
+    let mut sums = Query::<(&u32, Has<u16>)>::new(&world).unwrap();
+    let counted = AtomicUsize::new(0);
+    sums.read(&world).par_for_each(|(number, _)| {
+        let smaller = all
+            .reborrow()
+            .iter()
+            .filter(|other| *other < number)
+            .count();
+        assert_eq!(smaller, *number as usize);
+        counted.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(counted.into_inner(), 3_200);
+}
+
+#[test]
 fn a_query_for_one_run_has_what_a_run_has() {
     let (mut world, on) = switched();
     let count = AtomicUsize::new(0);

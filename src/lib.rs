@@ -108,7 +108,8 @@ pub mod prelude {
     };
     #[cfg(not(loom))]
     pub use crate::query::{
-        Any, Changed, Has, Moved, Or, Query, QueryError, QueryLookup, QueryRun, With, Without,
+        Any, Changed, Has, HasRole, Moved, Or, Query, QueryError, QueryLookup, QueryRun, With,
+        WithRole, Without, WithoutRole,
     };
     #[cfg(not(loom))]
     pub use crate::signal::{ParallelSignals, Received, Signal, SignalReader, Signalled, Signals};

@@ -3,6 +3,8 @@
 use core::fmt;
 use core::marker::PhantomData;
 
+use crate::fragment::{FragmentError, FragmentInfo, FragmentRegistry};
+
 /// Data of an entity: any `Send + Sync + 'static` type, without a derive.
 ///
 /// A type of size zero is a *tag*: it takes no memory, only membership. The same type may play
@@ -47,6 +49,44 @@ impl fmt::Display for FragmentKind {
             Self::Shared => "shared fragment",
             Self::ConstShared => "const shared fragment",
         })
+    }
+}
+
+/// Names a type in a role, in types only: [`PerChunk<T>`], [`Shared<T>`], [`ConstShared<T>`].
+///
+/// A role is part of what is named: `T` alone is the fragment or tag of that type, and who has a shared `T` has no such
+/// fragment. Filters and questions that name a role are [`WithRole`](crate::query::WithRole),
+/// [`WithoutRole`](crate::query::WithoutRole), [`HasRole`](crate::query::HasRole) and
+/// [`World::has_role`](crate::world::World::has_role). (One name for all, `With<Shared<T>>`, cannot be: whether
+/// `Shared<T>` will never be a fragment is more than the language lets a crate say.)
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` names no role",
+    note = "roles are `Shared<T>`, `ConstShared<T>` and `PerChunk<T>`; a fragment or tag needs none: `With<T>`, `Without<T>`, `Has<T>`"
+)]
+pub trait FragmentRole: 'static {
+    /// The number of the type in this role.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    #[doc(hidden)]
+    fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError>;
+}
+
+impl<T: Fragment + Clone> FragmentRole for PerChunk<T> {
+    fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError> {
+        registry.register_chunk::<T>()
+    }
+}
+
+impl<T: SharedFragment> FragmentRole for Shared<T> {
+    fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError> {
+        registry.register_shared::<T>()
+    }
+}
+
+impl<T: SharedFragment> FragmentRole for ConstShared<T> {
+    fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError> {
+        registry.register_const_shared::<T>()
     }
 }
 

@@ -38,7 +38,9 @@ pub use bundle::{Bundle, RowMoves, WithConstShared, WithPerChunk, WithShared};
 pub use dynamic::DynamicBundle;
 pub use error::FragmentError;
 pub use info::{CloneValue, DropValues, FragmentId, FragmentInfo};
-pub use kind::{ConstShared, Fragment, FragmentKind, PerChunk, Shared, SharedFragment};
+pub use kind::{
+    ConstShared, Fragment, FragmentKind, FragmentRole, PerChunk, Shared, SharedFragment,
+};
 pub use plain::{IsValue, Plain};
 #[doc(hidden)]
 pub use plain::{field_size, field_takes_any_bytes, is_field, is_one_of};

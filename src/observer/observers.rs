@@ -5,7 +5,9 @@ use core::fmt;
 use crate::archetype::Archetype;
 use crate::command::{Commands, ParallelCommands};
 use crate::fragment::panic::{Panicked, end_all, note, refused, resume_alone};
-use crate::fragment::{Fragment, FragmentError, FragmentId, FragmentRegistry};
+use crate::fragment::{
+    Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, FragmentRole,
+};
 use crate::observer::{Observed, ObservedBatch};
 use crate::query::{QueryError, QueryFilter, Requirements, Span, masked};
 use crate::world::watch::{NOWHERE, WatchedRows, Watcher};
@@ -153,6 +155,8 @@ impl World {
     /// Archetypes that nobody observes cost one predicted branch a change. `F` decides by composition and by
     /// enabled bits; [`Changed`](crate::query::Changed) and [`Moved`](crate::query::Moved) do not compile.
     ///
+    /// `T` is a fragment or tag; of a shared one, or of one a chunk: [`observe_role`](Self::observe_role).
+    ///
     /// ```
     /// use megachunk::prelude::*;
     ///
@@ -192,10 +196,46 @@ impl World {
         observed: Observed,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
+        self.observe_registered::<F>(FragmentRegistry::register::<T>, observed, run)
+    }
+
+    /// The same for a type in a [role](FragmentRole): entities come and go that have a shared value, or a chunk fragment.
+    /// An entity whose shared value is changed has one before and after: nothing comes or goes.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// world.resources_mut().insert(0_usize);
+    /// world.observe_role::<Shared<&str>, ()>(Observed::COME, |batch, _| {
+    ///     *batch.resources_mut().get_mut::<usize>().unwrap() += batch.len();
+    /// })?;
+    /// world.create((1_u32,).shared("red"))?;
+    /// world.create((2_u32, "no team"))?;
+    /// assert_eq!(world.resources().get::<usize>(), Some(&1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`observe`](Self::observe).
+    pub fn observe_role<R: FragmentRole, F: QueryFilter>(
+        &mut self,
+        observed: Observed,
+        run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
+    ) -> Result<ObserverId, QueryError> {
+        self.observe_registered::<F>(R::register, observed, run)
+    }
+
+    fn observe_registered<F: QueryFilter>(
+        &mut self,
+        register: impl FnOnce(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>,
+        observed: Observed,
+        run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
+    ) -> Result<ObserverId, QueryError> {
         const { assert!(F::SEES_ALL, "observers see changes, not versions") };
         let required = |registry: &FragmentRegistry| {
             let mut requirements = Requirements::new();
-            let fragment = registry.register::<T>()?.id();
+            let fragment = register(registry)?.id();
             F::require(registry, &mut requirements)?;
             Ok((fragment, requirements))
         };

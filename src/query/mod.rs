@@ -33,13 +33,15 @@ mod spans;
 mod view;
 
 pub use change::QueryChange;
-pub use data::{Has, QueryData, ReadOnly};
+pub use data::{Has, HasRole, QueryData, ReadOnly};
 pub use dynamic::{
     DynamicChunk, DynamicQuery, DynamicQueryBuilder, DynamicResources, DynamicRun, Presence,
 };
 pub use enabled::{Enabled, Switch, Switches};
 pub use error::QueryError;
-pub use filter::{Any, Changed, ChunkFilter, Moved, Or, QueryFilter, With, Without};
+pub use filter::{
+    Any, Changed, ChunkFilter, Moved, Or, QueryFilter, With, WithRole, Without, WithoutRole,
+};
 pub use items::QueryItems;
 pub use iter::QueryIter;
 pub use lookup::QueryLookup;

@@ -2,7 +2,9 @@
 
 use crate::archetype::{Archetype, Chunk, EnabledBits, Row};
 use crate::entity::Entity;
-use crate::fragment::{ConstShared, Fragment, FragmentInfo, PerChunk, Shared, SharedFragment};
+use crate::fragment::{
+    ConstShared, Fragment, FragmentInfo, FragmentRole, PerChunk, Shared, SharedFragment,
+};
 use crate::world::{World, WorldError};
 
 impl World {
@@ -91,13 +93,31 @@ impl World {
         self.get(entity).ok()
     }
 
-    /// Whether an entity has a fragment or tag. O(1).
+    /// Whether an entity has a fragment or tag. In another role than that: [`has_role`](Self::has_role). O(1).
     ///
     /// # Errors
     /// The handle is refused.
     pub fn has<T: Fragment>(&self, entity: Entity) -> Result<bool, WorldError> {
         let (archetype, _) = self.find(entity)?;
-        Ok(self.has_role::<T>(archetype))
+        Ok(self.is_in::<T>(archetype))
+    }
+
+    /// Whether an entity has a type in a [role](FragmentRole). O(1).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u32,).shared("red"))?;
+    /// assert!(world.has_role::<Shared<&str>>(ant)? && !world.has::<&str>(ant)?);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The handle is refused.
+    pub fn has_role<R: FragmentRole>(&self, entity: Entity) -> Result<bool, WorldError> {
+        let (archetype, _) = self.find(entity)?;
+        Ok(self.is_in::<R>(archetype))
     }
 
     /// Where the value of a fragment lies, and in which chunk and column that is.
@@ -119,7 +139,7 @@ impl World {
         Some((array.wrapping_add(row.row as usize), chunk, column))
     }
 
-    fn has_role<R: 'static>(&self, archetype: u32) -> bool {
+    fn is_in<R: 'static>(&self, archetype: u32) -> bool {
         let id = self
             .universe
             .registry()

@@ -224,13 +224,17 @@ impl World {
     /// Takes fragments away from an entity, in one move, and drops them: those of `B` that it has. `false`
     /// if it has none of them. O(fragments of the entity).
     ///
+    /// What is shared, or the chunk's, goes by the bundle that would give it.
+    ///
     /// ```
+    /// use megachunk::fragment::WithShared;
     /// use megachunk::prelude::*;
     ///
     /// let mut world = World::new();
-    /// let ant = world.create((1.0_f32, "busy"))?;
+    /// let ant = world.create((1.0_f32, "busy").shared("red"))?;
     /// assert!(world.remove::<(&str,)>(ant)?);
     /// assert!(!world.remove::<(&str,)>(ant)?);
+    /// assert!(world.remove::<WithShared<(), &str>>(ant)?);
     /// # Ok::<(), WorldError>(())
     /// ```
     ///

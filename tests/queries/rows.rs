@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::fragment::{ConstShared, FragmentError, PerChunk, Shared};
 use megachunk::prelude::*;
-use megachunk::query::{Access, DynamicQuery, Moved};
+use megachunk::query::{Access, DynamicQuery, Moved, QueryFilter};
 
 pub(super) type F = f32;
 pub(super) type I = i32;
@@ -502,4 +502,55 @@ fn whether_there_is_nothing_is_no_change() {
     assert_eq!(changed.on(&mut world).count(), 0);
     assert!(writes.on(&mut world).first().is_some());
     assert_eq!(changed.on(&mut world).count(), 1);
+}
+
+#[test]
+fn a_role_is_part_of_what_is_asked_for() {
+    #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+    struct Team(u8);
+    let mut world = World::new();
+    let own = world.create((1_u8, Team(1))).unwrap();
+    let shared = world.create((2_u8,).shared(Team(2))).unwrap();
+    let fixed = world.create((3_u8,).const_shared(Team(3))).unwrap();
+    let chunks = world.create((4_u8,).per_chunk(Team(4))).unwrap();
+    let all = [own, shared, fixed, chunks];
+    fn seen<F: QueryFilter>(world: &mut World) -> Vec<Entity> {
+        let all = world.query::<Entity, F>().unwrap();
+        all.into_iter().collect()
+    }
+    assert_eq!(seen::<With<Team>>(&mut world), [own]);
+    assert_eq!(seen::<WithRole<Shared<Team>>>(&mut world), [shared]);
+    assert_eq!(seen::<WithRole<ConstShared<Team>>>(&mut world), [fixed]);
+    assert_eq!(seen::<WithRole<PerChunk<Team>>>(&mut world), [chunks]);
+    assert_eq!(
+        seen::<WithoutRole<Shared<Team>>>(&mut world),
+        [own, fixed, chunks]
+    );
+    type Neither = (WithoutRole<ConstShared<Team>>, WithoutRole<PerChunk<Team>>);
+    assert_eq!(seen::<(Without<Team>, Neither)>(&mut world), [shared]);
+    let mut roles = Query::<(
+        Has<Team>,
+        HasRole<Shared<Team>>,
+        HasRole<ConstShared<Team>>,
+        HasRole<PerChunk<Team>>,
+    )>::new(&world)
+    .unwrap();
+    for (at, entity) in all.into_iter().enumerate() {
+        let has = roles.peek(&world, entity).unwrap();
+        let has = [has.0, has.1, has.2, has.3];
+        assert!((0..4).all(|role| has[role] == (role == at)));
+        let asked = [
+            world.has::<Team>(entity).unwrap(),
+            world.has_role::<Shared<Team>>(entity).unwrap(),
+            world.has_role::<ConstShared<Team>>(entity).unwrap(),
+            world.has_role::<PerChunk<Team>>(entity).unwrap(),
+        ];
+        assert_eq!(asked, has);
+    }
+    type Both = (WithRole<Shared<Team>>, WithoutRole<Shared<Team>>);
+    let refused = Query::<Entity, Both>::new(&world).map(|_| ());
+    assert!(matches!(refused, Err(QueryError::Contradiction { .. })));
+    let gone = world.matching::<WithRole<Shared<Team>>>().unwrap();
+    assert_eq!(gone.destroy(), 1);
+    assert!(!world.exists(shared));
 }

@@ -647,3 +647,38 @@ fn observers_see_the_same_for_any_number_of_threads() {
         assert!(one == run(threads), "{threads} threads");
     }
 }
+
+#[test]
+fn observers_of_a_role_are_told_of_that_role_alone() {
+    let mut world = World::new();
+    world.resources_mut().insert(Vec::<(&str, Entity)>::new());
+    fn told(batch: &mut ObservedBatch<'_>, what: &'static str) {
+        let entities: Vec<Entity> = batch.entities().collect();
+        let told = batch.resources_mut().get_mut::<Vec<(&str, Entity)>>();
+        told.unwrap().extend(entities.iter().map(|&e| (what, e)));
+    }
+    world
+        .observe_role::<Shared<u64>, ()>(Observed::COME, |batch, _| told(batch, "come"))
+        .unwrap();
+    world
+        .observe_role::<Shared<u64>, With<u8>>(Observed::GO, |batch, _| told(batch, "go"))
+        .unwrap();
+    world.create((1_u8, 1_u64)).unwrap();
+    world.create((1_u8,).const_shared(1_u64)).unwrap();
+    let created = world.create((1_u8,).shared(1_u64)).unwrap();
+    let added = world.create(()).unwrap();
+    world.add(added, (2_u8,).shared(2_u64)).unwrap();
+    world.add(added, ().shared(3_u64)).unwrap();
+    type Gone = megachunk::fragment::WithShared<(), u64>;
+    assert!(world.remove::<Gone>(created).unwrap());
+    assert!(!world.remove::<Gone>(created).unwrap());
+    world.destroy(added).unwrap();
+    let told = world.resources().get::<Vec<(&str, Entity)>>().unwrap();
+    let expected = [
+        ("come", created),
+        ("come", added),
+        ("go", created),
+        ("go", added),
+    ];
+    assert_eq!(told[..], expected);
+}

@@ -616,6 +616,7 @@ impl World {
     /// world.create((1_u8, Asleep))?;
     /// world.create((2_u8,))?;
     /// assert_eq!(world.matching::<With<Asleep>>()?.destroy(), 1);
+    /// assert_eq!(world.matching::<()>()?.destroy(), 1, "`()` is no filter");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

@@ -17,13 +17,13 @@ use crate::memory;
 use crate::query::{ChunkView, QueryError, Requirements};
 use crate::sync::atomic::{AtomicU32, Ordering};
 
-pub use has::Has;
+pub use has::{Has, HasRole};
 
 /// "Not there."
 const ABSENT: u32 = u32::MAX;
 
 /// What a query lends of each entity: `&T`, `&mut T`, `Option<&T>`, `Option<&mut T>`, [`Entity`](crate::entity::Entity),
-/// [`Has<T>`], [`Shared<T>`](crate::fragment::Shared), [`ConstShared<T>`](crate::fragment::ConstShared),
+/// [`Has<T>`], [`HasRole<R>`], [`Shared<T>`](crate::fragment::Shared), [`ConstShared<T>`](crate::fragment::ConstShared),
 /// [`PerChunk<T>`](crate::fragment::PerChunk), [`Enabled<T>`](crate::query::Enabled), and tuples of up to 12 of
 /// these.
 ///

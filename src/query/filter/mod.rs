@@ -8,13 +8,18 @@ use crate::fragment::{Fragment, FragmentId, FragmentRegistry, FragmentSet};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 mod or;
+mod role;
 
 pub use or::{ChunkFilter, Or};
+pub use role::{WithRole, WithoutRole};
 
 /// Which entities a query sees: [`With<T>`], [`Without<T>`], [`Any<(A, B)>`], [`Changed<T>`], [`Moved`],
-/// [`Or<(Changed<A>, Changed<B>)>`](Or), `()`, and tuples of up to 8 of these, which must all agree.
+/// [`Or<(Changed<A>, Changed<B>)>`](Or), [`WithRole<R>`], [`WithoutRole<R>`], `()`, and tuples of up to 8 of these, which
+/// must all agree.
 ///
-/// What they are given are fragments and tags, and a tuple is a fragment type of its own there: `(Without<A>, Without<B>)`
+/// What the first ones are given are fragments and tags. A type that entities share, or that a chunk has one of, is
+/// another fragment, which its [role](crate::fragment::FragmentRole) names: `With<Team>` does not see who has a shared
+/// `Team`, [`WithRole<Shared<Team>>`](WithRole) does. And a tuple is a fragment type of its own there: `(Without<A>, Without<B>)`
 /// excludes what has `A` or `B`, and `Without<(A, B)>` only what has the one fragment `(A, B)`. A filter is no fragment.
 ///
 /// ```
@@ -77,19 +82,21 @@ pub trait QueryFilter {
 
 // What only names a fragment in types is no fragment itself, as with `Shared`: neither `Send` nor `Sync`.
 
-/// Entities that have the fragment or tag, switched on.
+/// Entities that have the fragment or tag, switched on. In another role than that: [`WithRole`].
 #[derive(Debug)]
 pub struct With<T>(PhantomData<*const T>, Infallible);
 
-/// Entities that do not have the fragment or tag, or have it switched off.
+/// Entities that do not have the fragment or tag, or have it switched off. In another role than that: [`WithoutRole`].
 #[derive(Debug)]
 pub struct Without<T>(PhantomData<*const T>, Infallible);
 
-/// Entities that have one of a tuple's fragments or tags at least, switched on.
+/// Entities that have one of a tuple's fragments or tags at least, switched on. (Of other roles a
+/// [dynamic query](crate::query::DynamicQueryBuilder::any) can ask for one of several.)
 #[derive(Debug)]
 pub struct Any<T>(PhantomData<*const T>, Infallible);
 
-/// Entities in chunks where the fragment was lent for writing, or got new values, since the query ran last.
+/// Entities in chunks where the fragment was lent for writing, or got new values, since the query ran last. Other roles
+/// have no such version; an entity whose shared value changes goes to another chunk, which [`Moved`] sees.
 ///
 /// A run counts from the moment at which it is begun, by [`Query::on`](crate::query::Query::on) or as a processor's parameter:
 /// also one that is dropped, or only says how many there are. A processor that returns early has had its turn.

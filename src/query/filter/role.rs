@@ -1,0 +1,87 @@
+//! `WithRole`, `WithoutRole`: whether a chunk fragment or a shared one is there.
+
+use core::convert::Infallible;
+use core::marker::PhantomData;
+
+use crate::archetype::Lists;
+use crate::fragment::{FragmentRegistry, FragmentRole};
+use crate::query::{Access, ChunkView, QueryError, QueryFilter, Requirements};
+
+/// Entities that have a type in a [role](FragmentRole): `WithRole<Shared<T>>`, `WithRole<ConstShared<T>>`,
+/// `WithRole<PerChunk<T>>`. Of a fragment or tag, that is [`With<T>`](crate::query::With).
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// #[derive(PartialEq, Eq, Hash)]
+/// struct Team(u8);
+///
+/// let mut world = World::new();
+/// let red = world.create((1_u32,).shared(Team(1)))?;
+/// let none = world.create((2_u32,))?;
+/// let in_team = world.query::<Entity, WithRole<Shared<Team>>>()?.single();
+/// assert_eq!(in_team, Some(red));
+/// let in_none = world.query::<Entity, WithoutRole<Shared<Team>>>()?.single();
+/// assert_eq!(in_none, Some(none));
+/// assert_eq!(world.query::<Entity, With<Team>>()?.count(), 0, "nobody has a fragment of that type");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct WithRole<R>(PhantomData<*const R>, Infallible);
+
+/// Entities that do not have a type in a [role](FragmentRole): see [`WithRole`]. Of a fragment or tag, that is
+/// [`Without<T>`](crate::query::Without).
+#[derive(Debug)]
+pub struct WithoutRole<R>(PhantomData<*const R>, Infallible);
+
+impl<R: FragmentRole> QueryFilter for WithRole<R> {
+    const SEES_ALL: bool = true;
+
+    type Ids = ();
+    type Cursors<'a> = ();
+    type Columns = ();
+
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<(), QueryError> {
+        requirements.all(R::register(registry)?.id(), Access::None);
+        Ok(())
+    }
+
+    fn cursors<'a>((): &(), _: Lists<'a>) {}
+
+    #[inline(always)]
+    fn columns((): &mut (), _: u32) {}
+
+    #[inline(always)]
+    fn sees((): (), _: ChunkView<'_>) -> bool {
+        true
+    }
+}
+
+impl<R: FragmentRole> QueryFilter for WithoutRole<R> {
+    const SEES_ALL: bool = true;
+
+    type Ids = ();
+    type Cursors<'a> = ();
+    type Columns = ();
+
+    fn require(
+        registry: &FragmentRegistry,
+        requirements: &mut Requirements,
+    ) -> Result<(), QueryError> {
+        requirements.none(R::register(registry)?.id());
+        Ok(())
+    }
+
+    fn cursors<'a>((): &(), _: Lists<'a>) {}
+
+    #[inline(always)]
+    fn columns((): &mut (), _: u32) {}
+
+    #[inline(always)]
+    fn sees((): (), _: ChunkView<'_>) -> bool {
+        true
+    }
+}

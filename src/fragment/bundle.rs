@@ -10,7 +10,8 @@ use crate::memory::{self, LINE};
 /// Fragments and tags that are put into an entity together: a tuple of up to 16 values.
 ///
 /// A single fragment is the tuple `(fragment,)`. The order does not matter. No type may stand there
-/// twice: the call that takes the bundle says so. A tuple in it is one fragment of its own type, not more of the bundle.
+/// twice: the call that takes the bundle says so. A tuple in it is one fragment of its own type, not more of the bundle:
+/// two bundles are joined by [`and`](Self::and).
 ///
 /// # Safety
 /// `ids` gives one fragment for each value, in order, with the layout of that value; `write` writes
@@ -65,6 +66,38 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     ) -> Result<(), FragmentError> {
         let _ = (registry, sink);
         Ok(())
+    }
+
+    /// This bundle and another, as one: 16 values at most that lie in columns.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Health(u32);
+    /// struct Name(&'static str);
+    /// struct Wings(u8);
+    ///
+    /// fn animal(name: &'static str) -> impl Bundle {
+    ///     (Health(10), Name(name))
+    /// }
+    ///
+    /// let mut world = World::new();
+    /// let bee = world.create(animal("bee").and((Wings(4),)))?;
+    /// assert!(world.has::<Health>(bee)? && world.has::<Wings>(bee)?);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// No type may stand in both, as none may stand twice in one:
+    ///
+    /// ```
+    /// use megachunk::fragment::FragmentError;
+    /// use megachunk::prelude::*;
+    ///
+    /// let twice = World::new().create((1_u8,).and((2_u8,)));
+    /// assert!(matches!(twice, Err(WorldError::Fragment(FragmentError::Twice { .. }))));
+    /// ```
+    fn and<B: Bundle>(self, other: B) -> Joined<Self, B> {
+        Joined(self, other)
     }
 
     /// The bundle and a shared value: the entity will lie among those that have an equal one, in chunks of their own, of
@@ -180,6 +213,50 @@ macro_rules! with_value {
 with_value!(WithShared, SharedFragment, register_shared);
 with_value!(WithConstShared, SharedFragment, register_const_shared);
 with_value!(WithPerChunk, Clone, register_chunk);
+
+/// Two bundles as one: see [`Bundle::and`].
+#[derive(Debug)]
+pub struct Joined<A, B>(A, B);
+
+// SAFETY: the first's columns come first, and then the second's, in `ids` as in `write`, each with what its own `ids`
+// says; the values that lie in none follow, and are moved out in that order by `take_values`. It has no moves of its own,
+// which nothing needs.
+unsafe impl<A: Bundle, B: Bundle> Bundle for Joined<A, B> {
+    const LEN: usize = A::LEN + B::LEN;
+    const HAS_VALUES: bool = A::HAS_VALUES || B::HAS_VALUES;
+
+    fn ids(registry: &FragmentRegistry, ids: &mut Vec<FragmentId>) -> Result<(), FragmentError> {
+        let first = ids.len();
+        A::ids(registry, ids)?;
+        let values = first + A::LEN..ids.len();
+        B::ids(registry, ids)?;
+        // What lies in columns comes first, of both.
+        let columns = values.end + B::LEN;
+        ids[values.start..columns].rotate_left(values.len());
+        Ok(())
+    }
+
+    #[inline(always)]
+    unsafe fn write(self, columns: *const *mut u8, row: usize) {
+        // SAFETY: the caller's: the columns of the first, and behind them those of the second.
+        unsafe {
+            self.0.write(columns, row);
+            self.1.write(columns.add(A::LEN), row);
+        }
+    }
+
+    unsafe fn take_values(
+        &mut self,
+        registry: &FragmentRegistry,
+        sink: &mut dyn FnMut(&FragmentInfo, Value),
+    ) -> Result<(), FragmentError> {
+        // SAFETY: the caller's.
+        unsafe {
+            self.0.take_values(registry, sink)?;
+            self.1.take_values(registry, sink)
+        }
+    }
+}
 
 /// So many bytes ahead of a value the processor is asked for the lines that later ones will fill: entities are mostly
 /// created row after row, and its own prefetcher stops at each page.

@@ -33,7 +33,7 @@ mod values;
 #[doc(hidden)]
 pub use ::core as __core;
 #[cfg(not(loom))]
-pub use bundle::{Bundle, RowMoves, WithConstShared, WithPerChunk, WithShared};
+pub use bundle::{Bundle, Joined, RowMoves, WithConstShared, WithPerChunk, WithShared};
 #[cfg(not(loom))]
 pub use dynamic::DynamicBundle;
 pub use error::FragmentError;

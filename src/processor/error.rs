@@ -10,7 +10,7 @@ use crate::signal::{ParallelSignals, SignalError, Signalled, Signals};
 use crate::world::{World, WorldError};
 
 /// A schedule was refused, or a run of it was broken off.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
     /// The order that processors ask for cannot be had.

@@ -11,7 +11,7 @@ use crate::world::{World, WorldError};
 const AHEAD: usize = 32;
 
 /// What became of each handle of a slice.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use = "a slice may hold stale handles; the report says which"]
 pub struct SliceReport {
     /// How many entities were changed or destroyed.

@@ -28,6 +28,7 @@ mod sharing;
 mod slices;
 mod snapshot;
 mod stats;
+mod system_error;
 pub(crate) mod taken;
 mod view;
 pub(crate) mod watch;
@@ -48,6 +49,7 @@ pub use prototype::Prototype;
 pub use resources::Resources;
 pub use snapshot::{SnapshotError, SnapshotOptions};
 pub use stats::{ArchetypeStats, WorldStats};
+pub use system_error::SystemError;
 pub use view::{EntityView, EntityViewMut};
 
 use crate::archetype::{AGING, Archetype, Finder, HavingLists, LONG_AGO, READ_ON, Row, WorldMark};

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::entity::EntityFault;
 use megachunk::prelude::*;
+use megachunk::world::SnapshotError;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Position(f32, f32);
@@ -721,4 +722,45 @@ fn two_bundles_joined_are_put_into_an_entity_like_one() {
     assert_eq!(drops.swap(0, Ordering::Relaxed), 2);
     drop(world);
     assert_eq!(drops.load(Ordering::Relaxed), 26 + 50 + 2);
+}
+
+#[test]
+fn errors_and_reports_are_values_that_can_be_copied_and_compared() {
+    fn value<T: Clone + PartialEq + std::fmt::Debug>(value: &T) -> T {
+        let copy = value.clone();
+        assert_eq!(&copy, value);
+        copy
+    }
+    let mut world = World::new();
+    let ant = world.create((1_u8,)).unwrap();
+    let missing = world.get::<u32>(ant).map(|_| ());
+    assert_eq!(value(&missing), world.get::<u32>(ant).map(|_| ()));
+    world.destroy(ant).unwrap();
+    assert_ne!(missing, world.get::<u32>(ant).map(|_| ()));
+    let report = world.destroy_slice(&[ant]);
+    assert_eq!(value(&report).into_result(), world.destroy(ant).map(|()| 1));
+    assert_eq!(value(&world.flush()), world.flush());
+    let mut schedule = Schedule::new();
+    schedule.add(processor("count", |_: &u32| {}));
+    let refused = schedule.run(&mut world).unwrap_err();
+    assert_eq!(value(&refused), schedule.run(&mut world).unwrap_err());
+
+    let file = |path: &str| World::load(path, Universe::new()).map(|_| ());
+    let (one, other) = (
+        file("no such file").unwrap_err(),
+        file("nor this").unwrap_err(),
+    );
+    assert_eq!(value(&one), one);
+    assert_ne!(one, other);
+    let SnapshotError::File { source, .. } = one else {
+        panic!("{one}");
+    };
+    assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+    let refused = |kind: std::io::ErrorKind| WorldError::from(std::io::Error::from(kind));
+    let [denied, full] = [
+        std::io::ErrorKind::PermissionDenied,
+        std::io::ErrorKind::OutOfMemory,
+    ];
+    assert_eq!(value(&refused(denied)), refused(denied));
+    assert_ne!(refused(denied), refused(full));
 }

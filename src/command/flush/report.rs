@@ -4,7 +4,7 @@ use crate::entity::Entity;
 use crate::world::WorldError;
 
 /// What a [flush](crate::world::World::flush) did.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use = "commands for dead entities are dropped; the report says how many, and what was refused"]
 pub struct FlushReport {
     /// Commands that were recorded, without creations.

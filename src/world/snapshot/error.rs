@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::entity::Entity;
 use crate::fragment::FragmentKind;
-use crate::world::WorldError;
+use crate::world::{SystemError, WorldError};
 
 /// A snapshot, or a hash of a world, was refused. No world has changed, and no file.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
     /// A fragment of some entity is more than its bytes.
@@ -33,7 +33,7 @@ pub enum SnapshotError {
         /// The file.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        source: SystemError,
     },
     /// The bytes do not begin as a snapshot does.
     #[error("this is no snapshot of a megachunk world")]

@@ -340,7 +340,10 @@ impl Mapped {
         };
         match map() {
             Ok(mapped) => Ok(Self(mapped)),
-            Err(source) => Err(SnapshotError::File { path, source }),
+            Err(source) => Err(SnapshotError::File {
+                path,
+                source: source.into(),
+            }),
         }
     }
 

@@ -110,7 +110,7 @@ impl World {
         whole_file::replace(path, |file| snapshot.write(file)).map_err(|source| {
             SnapshotError::File {
                 path: path.to_owned(),
-                source,
+                source: source.into(),
             }
         })
     }

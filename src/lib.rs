@@ -97,7 +97,9 @@ pub mod prelude {
     pub use crate::command::{Commands, FlushReport, ParallelCommands};
     pub use crate::entity::{Entity, EntityError, EntityFault, EntityIndex, Full, Place};
     #[cfg(not(loom))]
-    pub use crate::fragment::{Bundle, ConstShared, PerChunk, Shared};
+    pub use crate::fragment::{
+        Bundle, ConstShared, DynamicBundle, Fragment, PerChunk, Shared, SharedFragment, Value,
+    };
     #[cfg(not(loom))]
     pub use crate::observer::{Observed, ObservedBatch, ObserverId};
     #[cfg(not(loom))]
@@ -108,8 +110,8 @@ pub mod prelude {
     };
     #[cfg(not(loom))]
     pub use crate::query::{
-        Any, Changed, Has, HasRole, Moved, Or, Query, QueryError, QueryLookup, QueryRun, With,
-        WithRole, Without, WithoutRole,
+        Any, Changed, DynamicQuery, Enabled, Has, HasRole, Moved, Or, Query, QueryError,
+        QueryLookup, QueryRun, With, WithRole, Without, WithoutRole,
     };
     #[cfg(not(loom))]
     pub use crate::signal::{ParallelSignals, Received, Signal, SignalReader, Signalled, Signals};
@@ -120,7 +122,7 @@ pub mod prelude {
     #[cfg(all(feature = "config", not(loom)))]
     pub use crate::template::{TemplateRegistry, TraitRegistry};
     #[cfg(not(loom))]
-    pub use crate::world::{Universe, World, WorldError};
+    pub use crate::world::{Prototype, SnapshotOptions, Universe, World, WorldError};
 }
 
 /// The tests' value that counts itself.

@@ -4,6 +4,7 @@ use core::fmt;
 
 use crate::archetype::Archetype;
 use crate::entity::Entity;
+use crate::fragment::FragmentKind;
 use crate::processor::needs::sees;
 use crate::processor::solver::why;
 use crate::processor::{Schedule, ScheduleError};
@@ -15,7 +16,7 @@ use crate::world::{World, WorldError};
 pub struct MatchExplanation {
     /// The processor's name.
     pub processor: String,
-    /// The names of what the entity is made of.
+    /// The names of what the entity is made of; with the role of what is no fragment or tag, here and in what is against it.
     pub composition: Vec<String>,
     /// For each query what is against it; empty if it sees the entity.
     pub queries: Vec<Vec<Mismatch>>,
@@ -174,9 +175,13 @@ impl Schedule {
         let Some(needs) = &self.entries[at].needs else {
             return Err(ScheduleError::NotSolved);
         };
-        let name = |id| {
-            let info = world.registry().get(id);
-            info.map_or("", |info| info.name()).to_owned()
+        // A type may be there in one role and be asked for in another.
+        let name = |id| match world.registry().get(id) {
+            None => String::new(),
+            Some(info) => match info.kind() {
+                FragmentKind::Fragment | FragmentKind::Tag => info.name().to_owned(),
+                role => format!("{} ({role})", info.name()),
+            },
         };
         Ok(MatchExplanation {
             processor: processor.into(),

@@ -465,6 +465,22 @@ fn what_is_not_solved_is_not_explained_and_one_thread_is_a_reason_to_wait() {
 }
 
 #[test]
+fn an_explanation_names_the_role_in_which_a_type_is_there() {
+    #[derive(PartialEq, Eq, Hash)]
+    struct Team(u8);
+    let mut schedule = Schedule::new();
+    schedule.add(processor("play", |_: QueryRun<Entity, With<Team>>| {}));
+    let mut world = world();
+    let ant = world.create((A(1),).shared(Team(1)));
+    schedule.solve(&mut world).expect("it is right");
+    let why = schedule.explain_match(&world, "play", ant.expect("there is room"));
+    let why = why.expect("it is solved").to_string();
+    let team = core::any::type_name::<Team>();
+    assert!(why.contains(&format!("{team} (shared fragment)")), "{why}");
+    assert!(why.contains(&format!("asks for {team}, which")), "{why}");
+}
+
+#[test]
 fn what_is_solved_for_one_world_is_not_explained_for_another() {
     let mut schedule = Schedule::new();
     schedule.add(processor("write A", |_: QueryRun<&mut A>| {}));

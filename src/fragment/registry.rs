@@ -15,7 +15,9 @@
 //! # Linearization points
 //! A type is registered when it stands in `roles`, a definition when it stands in `names`.
 //!
-//! Looking up is wait-free in practice (a probe or two), registering is lock-free. Nothing is ever
+//! Looking up is wait-free in practice (a probe or two), registering is lock-free. (What can be said of a fragment later, that
+//! it is plain, cloneable or can be switched off, is in a `OnceLock`: of two threads that say the same of one fragment at one
+//! moment the second waits for the first.) Nothing is ever
 //! taken out before the registry is dropped, so a reference to a fragment lives as long as that.
 
 use core::any::TypeId;

@@ -63,13 +63,21 @@ impl fmt::Display for FragmentKind {
     message = "`{Self}` names no role",
     note = "roles are `Shared<T>`, `ConstShared<T>` and `PerChunk<T>`; a fragment or tag needs none: `With<T>`, `Without<T>`, `Has<T>`"
 )]
-pub trait FragmentRole: 'static {
+pub trait FragmentRole: sealed::Sealed + 'static {
     /// The number of the type in this role.
     ///
     /// # Errors
     /// [`FragmentError::TooMany`].
     #[doc(hidden)]
     fn register(registry: &FragmentRegistry) -> Result<&FragmentInfo, FragmentError>;
+}
+
+/// There are three roles, and no more.
+mod sealed {
+    pub trait Sealed {}
+    impl<T> Sealed for super::PerChunk<T> {}
+    impl<T> Sealed for super::Shared<T> {}
+    impl<T> Sealed for super::ConstShared<T> {}
 }
 
 impl<T: Fragment + Clone> FragmentRole for PerChunk<T> {

@@ -377,10 +377,10 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// Lends the data of each chunk as slices: what the compiler vectorises best, where values fill vectors; structs
     /// of three numbers are mostly faster one by one, by [`for_each`](Self::for_each).
     ///
-    /// A slice is a chunk's whole column: rows are in it whose fragments are [switched off](crate::query::Enabled), also
-    /// with data `Option<&T>`, which says whether the chunk has the column. Where switches matter, use
-    /// [`for_each_slice`](Self::for_each_slice) or [`for_each`](Self::for_each), or ask for `Enabled<T>` and look at the
-    /// rows' switches.
+    /// A slice is a chunk's whole column: rows are in it whose fragments are [switched off](crate::query::Enabled). Where
+    /// switches matter of what the query asks for or excludes, use [`for_each_slice`](Self::for_each_slice) or
+    /// [`for_each`](Self::for_each). (`Option<&T>` says whether there is a `T`, switched on or not, in every kind of walk; ask for
+    /// `Enabled<T>` to see its switches.)
     #[inline]
     pub fn for_each_chunk<'a>(&'a mut self, each: impl FnMut(ChunkView<'a>, D::Slices<'a>)) {
         self.chunks(Slices(each));

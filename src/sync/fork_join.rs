@@ -6,8 +6,8 @@
 //! do for milliseconds. Here the caller is one of the workers, and one thread of the pool fewer is asked for. It does
 //! all that the others have no time for, and waits for those alone who have begun (see [`helpers`](super::helpers)).
 //!
-//! Invariant: [`Shares`] give each number to one worker, once; that worker alone touches the [slot](super::slots) of this
-//! number, until all have joined.
+//! Invariant: [`Shares`], or a [`Bag`], give each number to one worker, once; that worker alone touches the
+//! [slot](super::slots) of this number, until all have joined.
 
 use core::ops::Range;
 
@@ -20,9 +20,9 @@ use crate::fragment::panic::{note, resume};
 /// Tasks in a piece, at most: then taking it costs next to nothing.
 const LONGEST: u32 = 64;
 
-/// Calls `work` with numbers below `workers`, a different one on each of as many threads as have time, this one among
-/// them: with the same one a thread time after time, as far as that goes, so that what it worked on before lies in its own
-/// cache still. Nobody waits for threads that have none.
+/// Calls `work` with numbers below `workers`, on as many threads as have time, this one among them: with the same one a
+/// thread time after time, as far as that goes, so that what it worked on before lies in its own cache still. Two threads
+/// of a pool that is larger than `workers` may have one number at once. Nobody waits for threads that have no time.
 ///
 /// A panic comes back when all have ended.
 pub(crate) fn on_threads(workers: usize, work: impl Fn(usize) + Sync) {

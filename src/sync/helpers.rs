@@ -23,6 +23,10 @@ type Help<'h> = dyn Fn(&Arc<Call>, usize) + Sync + 'h;
 pub(crate) struct Call {
     gate: Gate,
     help: *const Help<'static>,
+    /// The thread of the pool that called, if it is one.
+    caller: Option<usize>,
+    /// Jobs in that thread's own queue that nobody has begun.
+    left: AtomicUsize,
     /// The first panic of a helper.
     panicked: Mutex<Panicked>,
 }
@@ -60,6 +64,8 @@ pub(crate) fn with_helpers(
     let call = Arc::new(Call {
         gate: Gate::new(),
         help,
+        caller: rayon::current_thread_index(),
+        left: AtomicUsize::new(0),
         panicked: Mutex::new(None),
     });
     let mut panicked = None;
@@ -79,8 +85,12 @@ pub(crate) fn with_helpers(
             break;
         }
     }
-    // On a thread of the pool jobs that nobody has begun are in its own queue, and nobody else may ever have time.
-    while Arc::strong_count(&call) > 1 && rayon::yield_local() == Some(rayon::Yield::Executed) {}
+    // On a thread of the pool they are in its own queue, most of them at its end, and nobody else may ever have time.
+    //
+    // Ordering: Relaxed: a count that nothing follows from.
+    while call.left.load(Ordering::Relaxed) > 0
+        && rayon::yield_local() == Some(rayon::Yield::Executed)
+    {}
     let of_helper = call.panicked.lock().take();
     resume(first(panicked, of_helper));
 }
@@ -102,7 +112,8 @@ fn pause(idle: &mut u32) {
 impl Call {
     /// Asks so many threads for help.
     pub(crate) fn ask(self: &Arc<Self>, helpers: usize) {
-        let outside = rayon::current_thread_index().is_none();
+        let thread = rayon::current_thread_index();
+        let (outside, own) = (thread.is_none(), thread.is_some() && thread == self.caller);
         for _ in 0..helpers {
             if outside {
                 // Ordering: Relaxed, here and below: a count that nothing follows from.
@@ -111,10 +122,16 @@ impl Call {
                 }
                 UNANSWERED.fetch_add(1, Ordering::Relaxed);
             }
+            if own {
+                self.left.fetch_add(1, Ordering::Relaxed);
+            }
             let call = Arc::clone(self);
             rayon::spawn(move || {
                 if outside {
                     UNANSWERED.fetch_sub(1, Ordering::Relaxed);
+                }
+                if own {
+                    call.left.fetch_sub(1, Ordering::Relaxed);
                 }
                 call.answer();
             });

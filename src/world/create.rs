@@ -209,7 +209,7 @@ impl World {
         }
         let taken = self.take_in(values);
         let mut bundle = Some(bundle);
-        let created = self.sharing(taken, |world, shared| {
+        let created = self.sharing_told(taken, |world, shared| {
             let number = world.bundle::<B>()?;
             let archetype = world.bundles.infos[number].archetype;
             let key = TakenIn::key(shared);
@@ -231,9 +231,7 @@ impl World {
             }
             Ok((entity, panicked))
         });
-        let (entity, panicked) = created.map_err(|error| refused(bundle, error))?;
-        resume(panicked);
-        Ok(entity)
+        created.map_err(|error| refused(bundle, error))
     }
 
     /// Creates an entity for each bundle, in order. O(entities × fragments); handles are made a chunk at a

@@ -79,7 +79,7 @@ impl World {
             taken,
         } = self.prepare_dynamic(bundle, None)?;
         let mut columns = Some(columns);
-        let created = self.sharing(taken, |world, shared| {
+        let created = self.sharing_told(taken, |world, shared| {
             let archetype = world.bundle_numbered(number)?;
             let key = TakenIn::key(shared);
             let group = if key.is_empty() {
@@ -98,9 +98,7 @@ impl World {
             }
             Ok((entity, panicked))
         });
-        let (entity, panicked) = created.map_err(|error| refused(columns, error))?;
-        resume(panicked);
-        Ok(entity)
+        created.map_err(|error| refused(columns, error))
     }
 
     /// Fills an empty row with an entity.
@@ -188,7 +186,7 @@ impl World {
             taken,
         } = self.prepare_dynamic(bundle, Some(archetype))?;
         let mut columns = Some(columns);
-        let result = self.sharing(taken, |world, shared| {
+        let result = self.sharing_told(taken, |world, shared| {
             let change = Change::Add(number);
             let edge = world.edge_among(archetype, row, entity, change, shared)?;
             let write = |chunk: &Chunk, row| {
@@ -197,15 +195,10 @@ impl World {
                     unsafe { write(chunk, &edge.offsets, row, columns) }
                 }
             };
-            world.add_shared(archetype, row, entity, &edge, shared, write)
+            let panicked = world.add_shared(archetype, row, entity, &edge, shared, write)?;
+            Ok(((), panicked))
         });
-        match result {
-            Ok(panicked) => {
-                resume(panicked);
-                Ok(())
-            }
-            Err(error) => Err(refused(columns, error)),
-        }
+        result.map_err(|error| refused(columns, error))
     }
 
     /// Takes those of these fragments away from an entity that it has, in one move, and drops them; `false` if

@@ -136,7 +136,8 @@ pub struct World {
     pub(crate) identity: u64,
     /// Counts the compositions that came, and the times that some went.
     pub(crate) data_version: u64,
-    /// Counts the calls that may have built entities which were reserved or recorded: as long as it is the same, none was.
+    /// Counts the calls that may have built entities here which were reserved or recorded, or brought such ones from other
+    /// worlds: as long as it is the same, none was.
     pub(crate) births: u64,
     /// How often a flush looks for commands.
     pub(crate) flush_rounds: usize,

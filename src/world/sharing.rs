@@ -2,7 +2,7 @@
 
 use crate::archetype::{Change, Chunk, Edge, Row, SharedId, copy_value, read_bit, write_bit};
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, first, refused, resume};
+use crate::fragment::panic::{Panicked, first, refused};
 use crate::fragment::{Bundle, FragmentId, FragmentKind, Pile, SharedFragment, Value, WithShared};
 use crate::world::change::{carry, end, two, write_bundle};
 use crate::world::compose::EdgeRef;
@@ -71,7 +71,7 @@ impl World {
         }
         let taken = self.take_in(values);
         let mut bundle = Some(bundle);
-        let result = self.sharing(taken, |world, shared| {
+        let result = self.sharing_told(taken, |world, shared| {
             let edge = world.edge_among(archetype, row, entity, change, shared)?;
             let write = |chunk: &Chunk, row| {
                 if let Some(bundle) = bundle.take() {
@@ -79,15 +79,10 @@ impl World {
                     unsafe { write_bundle(bundle, chunk, &edge, row) }
                 }
             };
-            world.add_shared(archetype, row, entity, &edge, shared, write)
+            let panicked = world.add_shared(archetype, row, entity, &edge, shared, write)?;
+            Ok(((), panicked))
         });
-        match result {
-            Ok(panicked) => {
-                resume(panicked);
-                Ok(())
-            }
-            Err(error) => Err(refused(bundle, error)),
-        }
+        result.map_err(|error| refused(bundle, error))
     }
 
     /// The edge for a change with which shared values come, if none of them is another than the entity has

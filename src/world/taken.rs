@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::archetype::SharedId;
-use crate::fragment::panic::{Panicked, end_all, note, resume};
+use crate::fragment::panic::{Panicked, end_all, first, note, resume};
 use crate::fragment::{FragmentId, Pile, Value};
 use crate::world::bundles::NO_ARCHETYPE;
 use crate::world::{World, WorldError};
@@ -95,6 +95,28 @@ impl World {
             unreachable!("a panic goes on");
         }
         result
+    }
+
+    /// [`sharing`](Self::sharing) of work that is done although users' code may have panicked in it, observers' for one:
+    /// such a panic goes on in the end, before those of values that go.
+    pub(crate) fn sharing_told<R>(
+        &mut self,
+        taken: TakenIn,
+        work: impl FnOnce(&mut Self, &[(FragmentId, SharedId)]) -> Result<(R, Panicked), WorldError>,
+    ) -> Result<R, WorldError> {
+        let (mut result, mut told, mut panicked) = (None, None, None);
+        note(&mut panicked, || {
+            result = Some(self.sharing(taken, |world, shared| {
+                let (done, of_work) = work(world, shared)?;
+                told = of_work;
+                Ok(done)
+            }));
+        });
+        resume(first(told, panicked));
+        match result {
+            Some(result) => result,
+            None => unreachable!("a panic has gone on"),
+        }
     }
 
     /// [`sharing`](Self::sharing) of a shared value.

@@ -347,7 +347,7 @@ impl World {
             self.gather_stayed(&leaving);
         }
         panicked = first(first(panicked, stopped), self.tell_gathered());
-        self.watch.expected.clear();
+        self.expect_none();
         resume(panicked);
         match result {
             Some(result) => result,
@@ -373,6 +373,11 @@ impl World {
         let number = EXPECTED + self.watch.expected.len() as u32;
         self.watch.expected.push(ids.into_iter().collect());
         Ok(number)
+    }
+
+    /// Nobody is to be told of archetypes that are not there.
+    pub(crate) fn expect_none(&mut self) {
+        self.watch.expected.clear();
     }
 
     /// The fragments of an archetype, or of one that is [expected](Self::expect_archetype).

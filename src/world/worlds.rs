@@ -295,6 +295,8 @@ impl World {
         rows: Rows,
         passage: &mut Passage,
     ) -> Moved {
+        // Signals may wait there for what was reserved and is built here.
+        other.births += 1;
         let source = &self.archetypes[archetype as usize];
         let chunk = &source.chunks[rows.chunk as usize];
         let (here, whole) = (chunk.group, rows.count == chunk.len);

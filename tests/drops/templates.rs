@@ -1,5 +1,6 @@
 //! Templates that are refused, and spawners, whose values panic when they are dropped.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use megachunk::fragment::{DynamicBundle, Value};
@@ -7,7 +8,7 @@ use megachunk::prelude::*;
 use megachunk::template::spawner::{Generator, Points, SpawnError};
 use megachunk::world::Prototype;
 
-use crate::brittle::{ALWAYS, Brittle, Count, With, burns, ends, holds_nothing};
+use crate::brittle::{ALWAYS, Brittle, Count, With, arm, burns, ends, holds_nothing};
 
 /// Adds a value and one that is shared; asks for what is not there; refuses.
 struct Adds(Count, bool, bool);
@@ -167,4 +168,32 @@ fn values_of_a_recorded_bundle_that_is_refused_end_each_by_itself() {
             assert_eq!(count.get(), 0);
         });
     }
+}
+
+#[test]
+fn what_an_observer_panics_with_goes_before_the_end_of_a_template_that_is_replaced() {
+    #[derive(Clone)]
+    struct Began(#[expect(dead_code, reason = "it is dropped")] Brittle);
+    holds_nothing(|| {
+        let count = Count::default();
+        let mut world = World::new();
+        let first = (1_u8,).per_chunk(Began(count.brittle(1)));
+        world.create(first).unwrap();
+        let panics = Observed::CREATE | Observed::ADD;
+        world
+            .observe::<u8, ()>(panics, |_, _| {
+                std::panic::resume_unwind(Box::new("an observer"))
+            })
+            .unwrap();
+        let second = (2_u8,).per_chunk(Began(count.brittle(2)));
+        arm(1);
+        let made = catch_unwind(AssertUnwindSafe(|| world.create(second)));
+        arm(0);
+        let panic = made.expect_err("it was to panic");
+        assert_eq!(panic.downcast_ref(), Some(&"an observer"));
+        assert_eq!(world.count(), 2);
+        world.check().unwrap();
+        drop(world);
+        assert_eq!(count.get(), 0);
+    });
 }

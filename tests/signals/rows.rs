@@ -681,6 +681,14 @@ fn what_waits_for_entities_is_found_however_many_wait() {
         numbers(&mut reader, &mut world, ring),
         [(all[800], vec![1])]
     );
+    // Built in another world: it waits there, too, and is found when it comes.
+    let mut other = World::of(&Arc::clone(world.universe())).unwrap();
+    other.build(all[950], (Health(1),)).unwrap();
+    other.move_to(&mut world, all[950]).unwrap();
+    assert_eq!(
+        numbers(&mut reader, &mut world, ring),
+        [(all[950], vec![1])]
+    );
     // Those that die are found by and by.
     all[500..800]
         .iter()

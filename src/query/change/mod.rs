@@ -452,7 +452,13 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         for known in self.matches.get() {
             // An archetype without entities needs no other.
             if self.world.archetypes[known.archetype as usize].entities > 0 {
-                archetypes.push((known, to(self.world, known.archetype)?));
+                match to(self.world, known.archetype) {
+                    Ok(other) => archetypes.push((known, other)),
+                    Err(error) => {
+                        self.world.expect_none();
+                        return Err(error);
+                    }
+                }
             }
         }
         Ok(self.going(REMOVED, archetypes))

@@ -5,8 +5,10 @@ mod said;
 
 mod beside;
 mod conditions;
+mod hosts;
 mod lent;
 mod misused;
 mod nested;
 mod order;
 mod runs;
+mod sequence;

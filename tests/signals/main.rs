@@ -4,3 +4,4 @@ mod account;
 mod deeds;
 mod observers;
 mod rows;
+mod waiting;

@@ -141,57 +141,44 @@ const ABSENT: u32 = NO_COLUMN - 1;
 #[derive(Debug)]
 pub struct Moved(PhantomData<*const ()>, Infallible);
 
-impl<T: Fragment> QueryFilter for With<T> {
-    const SEES_ALL: bool = true;
+/// Implements a filter that asks of an archetype's composition, and of nothing in its chunks.
+macro_rules! asks_of_composition {
+    ($filter:ident<$t:ident: $bound:path>, |$registry:ident, $requirements:ident| $require:expr) => {
+        impl<$t: $bound> QueryFilter for $filter<$t> {
+            const SEES_ALL: bool = true;
 
-    type Ids = ();
-    type Cursors<'a> = ();
-    type Columns = ();
+            type Ids = ();
+            type Cursors<'a> = ();
+            type Columns = ();
 
-    fn require(
-        registry: &FragmentRegistry,
-        requirements: &mut Requirements,
-    ) -> Result<(), QueryError> {
-        requirements.all(registry.register::<T>()?.id(), Access::None);
-        Ok(())
-    }
+            fn require(
+                $registry: &FragmentRegistry,
+                $requirements: &mut Requirements,
+            ) -> Result<(), QueryError> {
+                $require;
+                Ok(())
+            }
 
-    fn cursors<'a>((): &(), _: Lists<'a>) {}
+            fn cursors<'a>((): &(), _: Lists<'a>) {}
 
-    #[inline(always)]
-    fn columns((): &mut (), _: u32) {}
+            #[inline(always)]
+            fn columns((): &mut (), _: u32) {}
 
-    #[inline(always)]
-    fn sees((): (), _: ChunkView<'_>) -> bool {
-        true
-    }
+            #[inline(always)]
+            fn sees((): (), _: ChunkView<'_>) -> bool {
+                true
+            }
+        }
+    };
 }
+pub(super) use asks_of_composition;
 
-impl<T: Fragment> QueryFilter for Without<T> {
-    const SEES_ALL: bool = true;
-
-    type Ids = ();
-    type Cursors<'a> = ();
-    type Columns = ();
-
-    fn require(
-        registry: &FragmentRegistry,
-        requirements: &mut Requirements,
-    ) -> Result<(), QueryError> {
-        requirements.none(registry.register::<T>()?.id());
-        Ok(())
-    }
-
-    fn cursors<'a>((): &(), _: Lists<'a>) {}
-
-    #[inline(always)]
-    fn columns((): &mut (), _: u32) {}
-
-    #[inline(always)]
-    fn sees((): (), _: ChunkView<'_>) -> bool {
-        true
-    }
-}
+asks_of_composition!(With<T: Fragment>, |registry, requirements| {
+    requirements.all(registry.register::<T>()?.id(), Access::None)
+});
+asks_of_composition!(Without<T: Fragment>, |registry, requirements| {
+    requirements.none(registry.register::<T>()?.id())
+});
 
 impl<T: Fragment> QueryFilter for Changed<T> {
     type Ids = FragmentId;

@@ -5,6 +5,7 @@ use core::marker::PhantomData;
 
 use crate::archetype::Lists;
 use crate::fragment::{FragmentRegistry, FragmentRole};
+use crate::query::filter::asks_of_composition;
 use crate::query::{Access, ChunkView, QueryError, QueryFilter, Requirements};
 
 /// Entities that have a type in a [role](FragmentRole): `WithRole<Shared<T>>`, `WithRole<ConstShared<T>>`,
@@ -34,54 +35,9 @@ pub struct WithRole<R>(PhantomData<*const R>, Infallible);
 #[derive(Debug)]
 pub struct WithoutRole<R>(PhantomData<*const R>, Infallible);
 
-impl<R: FragmentRole> QueryFilter for WithRole<R> {
-    const SEES_ALL: bool = true;
-
-    type Ids = ();
-    type Cursors<'a> = ();
-    type Columns = ();
-
-    fn require(
-        registry: &FragmentRegistry,
-        requirements: &mut Requirements,
-    ) -> Result<(), QueryError> {
-        requirements.all(R::register(registry)?.id(), Access::None);
-        Ok(())
-    }
-
-    fn cursors<'a>((): &(), _: Lists<'a>) {}
-
-    #[inline(always)]
-    fn columns((): &mut (), _: u32) {}
-
-    #[inline(always)]
-    fn sees((): (), _: ChunkView<'_>) -> bool {
-        true
-    }
-}
-
-impl<R: FragmentRole> QueryFilter for WithoutRole<R> {
-    const SEES_ALL: bool = true;
-
-    type Ids = ();
-    type Cursors<'a> = ();
-    type Columns = ();
-
-    fn require(
-        registry: &FragmentRegistry,
-        requirements: &mut Requirements,
-    ) -> Result<(), QueryError> {
-        requirements.none(R::register(registry)?.id());
-        Ok(())
-    }
-
-    fn cursors<'a>((): &(), _: Lists<'a>) {}
-
-    #[inline(always)]
-    fn columns((): &mut (), _: u32) {}
-
-    #[inline(always)]
-    fn sees((): (), _: ChunkView<'_>) -> bool {
-        true
-    }
-}
+asks_of_composition!(WithRole<R: FragmentRole>, |registry, requirements| {
+    requirements.all(R::register(registry)?.id(), Access::None)
+});
+asks_of_composition!(WithoutRole<R: FragmentRole>, |registry, requirements| {
+    requirements.none(R::register(registry)?.id())
+});

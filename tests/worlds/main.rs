@@ -16,4 +16,6 @@ mod names;
 mod plain;
 mod rows;
 mod snapshots;
+mod threads;
+mod values;
 mod whole_chunks;

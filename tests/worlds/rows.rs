@@ -5,15 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::entity::EntityFault;
 use megachunk::prelude::*;
-use megachunk::world::SnapshotError;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Position(f32, f32);
+pub(crate) struct Position(pub(crate) f32, pub(crate) f32);
 #[derive(Debug, PartialEq)]
-struct Name(String);
+pub(crate) struct Name(pub(crate) String);
 #[derive(Clone)]
-struct Asleep;
-struct Hungry;
+pub(crate) struct Asleep;
+pub(crate) struct Hungry;
 
 fn dead(error: &WorldError, entity: Entity) -> bool {
     matches!(error, WorldError::Entity(e)
@@ -330,7 +329,7 @@ fn an_entitys_fragments_by_a_checked_and_an_optional_getter() {
 }
 
 /// Counts its drops.
-struct Counted(Arc<AtomicUsize>);
+pub(crate) struct Counted(pub(crate) Arc<AtomicUsize>);
 
 impl Drop for Counted {
     fn drop(&mut self) {
@@ -431,85 +430,6 @@ fn a_const_shared_value_cannot_be_changed() {
         ),
         (&2, &"ant")
     );
-}
-
-#[test]
-fn a_world_may_go_to_another_thread_and_be_read_by_many() {
-    let mut world = World::new();
-    let ants: Vec<_> = (0..1_000_u32)
-        .map(|n| world.create((n, n.to_string())).unwrap())
-        .collect();
-    let world = std::thread::spawn(move || {
-        for &ant in ants.iter().step_by(2) {
-            world.destroy(ant).unwrap();
-        }
-        world
-            .create_batch((0..1_000_u32).map(|n| (n, n.to_string())))
-            .unwrap();
-        world
-    })
-    .join()
-    .unwrap();
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                let mut sum = 0;
-                let mut all = world.read::<(&u32, &String), ()>().unwrap();
-                all.for_each(|(n, text)| {
-                    assert_eq!(n.to_string(), *text);
-                    sum += u64::from(*n);
-                });
-                assert_eq!(sum, 999 * 1_000 / 2 + 500 * 500);
-            });
-        }
-    });
-}
-
-#[test]
-fn two_worlds_on_one_universe_change_on_two_threads_while_each_asks_for_the_others_entities() {
-    let universe = Arc::new(Universe::new());
-    let handles = std::sync::Mutex::new(Vec::<(u8, Entity)>::new());
-    std::thread::scope(|scope| {
-        for number in 0..2_u8 {
-            let (universe, handles) = (&universe, &handles);
-            scope.spawn(move || {
-                let mut world = World::of(universe).unwrap();
-                let mut mine = Vec::new();
-                for round in 0..3_000_u32 {
-                    let entity = world.create((number, round.to_string())).unwrap();
-                    mine.push((entity, round));
-                    handles.lock().unwrap().push((number, entity));
-                    if round % 3 == 0 {
-                        let (entity, _) = mine.swap_remove(round as usize % mine.len());
-                        world.add(entity, (Asleep,)).unwrap();
-                        world.destroy(entity).unwrap();
-                    }
-                    if round % 16 == 0 {
-                        let others: Vec<_> = handles
-                            .lock()
-                            .unwrap()
-                            .iter()
-                            .rev()
-                            .take(64)
-                            .copied()
-                            .collect();
-                        for (owner, entity) in others {
-                            match world.get::<u8>(entity) {
-                                Ok(found) => assert!(*found == number && owner == number),
-                                Err(WorldError::Elsewhere { .. }) => assert_ne!(owner, number),
-                                Err(WorldError::Entity(_)) => {}
-                                Err(error) => panic!("{error}"),
-                            }
-                        }
-                    }
-                }
-                for (entity, round) in mine {
-                    assert_eq!(world.get::<String>(entity).unwrap(), &round.to_string());
-                }
-            });
-        }
-    });
-    assert_eq!(universe.count(), 0);
 }
 
 #[test]
@@ -642,125 +562,4 @@ fn entity_names_are_optional_and_go_with_their_entities() {
     assert_eq!(one, two, "interned");
     world.destroy(queen).unwrap();
     assert_eq!(world.named("queen").collect::<Vec<_>>(), [drone]);
-}
-
-#[test]
-fn an_id_is_never_without_its_row_while_a_batch_is_created() {
-    // Another thread guesses handles and tries to build them in another world: none can be had.
-    let universe = Arc::new(Universe::new());
-    let (mut land, mut sea) = (World::of(&universe).unwrap(), World::of(&universe).unwrap());
-    let done = std::sync::atomic::AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut guess = 0;
-            while !done.load(std::sync::atomic::Ordering::Relaxed) {
-                guess = (guess + 1) % 4_096;
-                for version in [1, 5, 9, 13] {
-                    let entity = Entity::new(guess, version).unwrap();
-                    assert!(sea.build(entity, (0_u8,)).is_err(), "{entity} was reserved");
-                    assert!(sea.release(entity).is_err());
-                }
-            }
-        });
-        for _ in 0..40 {
-            let batch = land.create_batch((0..4_000_u16).map(|n| (n,))).unwrap();
-            assert!(
-                batch
-                    .iter(&land)
-                    .zip(0..)
-                    .all(|(ant, n)| land.get::<u16>(ant).ok() == Some(&n))
-            );
-            land.clear();
-        }
-        done.store(true, std::sync::atomic::Ordering::Relaxed);
-    });
-}
-
-#[test]
-fn two_bundles_joined_are_put_into_an_entity_like_one() {
-    let drops = Arc::new(AtomicUsize::new(0));
-    let counted = || Counted(Arc::clone(&drops));
-    let mut world = World::new();
-    let base = |n: u8| (n, counted(), Asleep).shared(7_i64).per_chunk('c');
-    let more = |n: u32| (Name(n.to_string()), n, Hungry).const_shared("fixed");
-    let whole = |n: u32| base(n as u8).and(more(n)).and(());
-    let ants: Vec<Entity> = (0..40).map(|n| world.create(whole(n)).unwrap()).collect();
-    let batch = world.create_batch((40..90_u32).map(|n| (n as u8, counted(), Asleep).and((n,))));
-    let batch: Vec<Entity> = batch.unwrap().iter(&world).collect();
-    let late = world.create(((),)).unwrap();
-    world.add(late, more(90).and(base(90))).unwrap();
-    let mut commands = world.commands();
-    let recorded = commands.create(().and(whole(91))).unwrap();
-    drop(commands);
-    assert!(world.flush().is_clean());
-    // Rows move into holes, and along to other archetypes.
-    for &ant in ants.iter().step_by(3) {
-        world.destroy(ant).unwrap();
-    }
-    for &ant in ants.iter().skip(1).step_by(3) {
-        assert!(world.remove::<(Asleep,)>(ant).unwrap());
-    }
-    let left = ants.iter().enumerate().filter(|(n, _)| n % 3 != 0);
-    let left = left.map(|(n, &ant)| (n as u32, ant, n % 3 == 2));
-    for (n, ant, asleep) in left.chain([(90, late, true), (91, recorded, true)]) {
-        assert_eq!(world.get::<u8>(ant).unwrap(), &(n as u8));
-        assert_eq!(world.get::<u32>(ant).unwrap(), &n);
-        assert_eq!(world.get::<Name>(ant).unwrap().0, n.to_string());
-        assert_eq!(world.shared::<i64>(ant).unwrap(), &7);
-        assert_eq!(world.const_shared::<&str>(ant).unwrap(), &"fixed");
-        assert_eq!(world.chunk_fragment::<char>(ant).unwrap(), &'c');
-        assert!(world.has::<Hungry>(ant).unwrap());
-        assert_eq!(world.has::<Asleep>(ant).unwrap(), asleep);
-    }
-    let numbers = batch.iter().map(|&ant| *world.get::<u32>(ant).unwrap());
-    assert!(numbers.eq(40..90));
-    assert_eq!(drops.swap(0, Ordering::Relaxed), 14);
-    let twice = world.create((counted(),).and((1_u8, counted()).shared(1_i64)));
-    assert!(matches!(twice, Err(WorldError::Fragment(_))));
-    let twice = world.create((1_u8,).shared(1_i64).and(().shared(2_i64)));
-    assert!(matches!(twice, Err(WorldError::Fragment(_))));
-    assert_eq!(drops.swap(0, Ordering::Relaxed), 2);
-    drop(world);
-    assert_eq!(drops.load(Ordering::Relaxed), 26 + 50 + 2);
-}
-
-#[test]
-fn errors_and_reports_are_values_that_can_be_copied_and_compared() {
-    fn value<T: Clone + PartialEq + std::fmt::Debug>(value: &T) -> T {
-        let copy = value.clone();
-        assert_eq!(&copy, value);
-        copy
-    }
-    let mut world = World::new();
-    let ant = world.create((1_u8,)).unwrap();
-    let missing = world.get::<u32>(ant).map(|_| ());
-    assert_eq!(value(&missing), world.get::<u32>(ant).map(|_| ()));
-    world.destroy(ant).unwrap();
-    assert_ne!(missing, world.get::<u32>(ant).map(|_| ()));
-    let report = world.destroy_slice(&[ant]);
-    assert_eq!(value(&report).into_result(), world.destroy(ant).map(|()| 1));
-    assert_eq!(value(&world.flush()), world.flush());
-    let mut schedule = Schedule::new();
-    schedule.add(processor("count", |_: &u32| {}));
-    let refused = schedule.run(&mut world).unwrap_err();
-    assert_eq!(value(&refused), schedule.run(&mut world).unwrap_err());
-
-    let file = |path: &str| World::load(path, Universe::new()).map(|_| ());
-    let (one, other) = (
-        file("no such file").unwrap_err(),
-        file("nor this").unwrap_err(),
-    );
-    assert_eq!(value(&one), one);
-    assert_ne!(one, other);
-    let SnapshotError::File { source, .. } = one else {
-        panic!("{one}");
-    };
-    assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
-    let refused = |kind: std::io::ErrorKind| WorldError::from(std::io::Error::from(kind));
-    let [denied, full] = [
-        std::io::ErrorKind::PermissionDenied,
-        std::io::ErrorKind::OutOfMemory,
-    ];
-    assert_eq!(value(&refused(denied)), refused(denied));
-    assert_ne!(refused(denied), refused(full));
 }

@@ -5,6 +5,7 @@ mod counted;
 
 mod copies;
 mod dice;
+mod dynamic;
 mod kept;
 mod lanes;
 mod ordered;
@@ -12,5 +13,6 @@ mod panics;
 mod rare;
 mod rows;
 mod sweeps;
+mod switches;
 mod templates;
 mod whole_chunks;

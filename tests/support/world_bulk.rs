@@ -64,7 +64,7 @@ fn lets_through(which: u8, row: &Row) -> bool {
 }
 
 /// The kinds that the bits of a number stand for; the first one twice if the highest bit is set.
-fn kinds_in(mask: u16) -> Vec<Kind> {
+pub(crate) fn kinds_in(mask: u16) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = (0..)
         .zip(Kind::ALL)
         .filter_map(|(bit, kind)| (mask >> bit & 1 == 1).then_some(kind))
@@ -75,7 +75,12 @@ fn kinds_in(mask: u16) -> Vec<Kind> {
     kinds
 }
 
-fn value(kind: Kind, registry: &FragmentRegistry, payload: u32, ledger: &Arc<Ledger>) -> Value {
+pub(crate) fn value(
+    kind: Kind,
+    registry: &FragmentRegistry,
+    payload: u32,
+    ledger: &Arc<Ledger>,
+) -> Value {
     fn plain<T: Made + Fragment>(
         registry: &FragmentRegistry,
         payload: u32,

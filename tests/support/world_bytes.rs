@@ -209,7 +209,7 @@ pub(crate) fn op(number: u8, bytes: &mut Unstructured<'_>) -> WorldOp {
 
 fn command(bytes: &mut Unstructured<'_>) -> CommandOp {
     let mut byte = || bytes.arbitrary::<u8>().unwrap_or(0);
-    let number = byte() % 13;
+    let number = byte() % 18;
     // Sixteen of the recorder's own, or some of all.
     let pick = |byte| match byte {
         own @ 240.. => 0x8000 | u16::from(own - 240),
@@ -269,6 +269,29 @@ fn command(bytes: &mut Unstructured<'_>) -> CommandOp {
             pick: pick(byte()),
             what: byte(),
             payload: byte().into(),
+        },
+        13 => CommandOp::Enable {
+            pick: pick(byte()),
+            which: byte(),
+            on: byte() % 2 == 1,
+        },
+        14 => CommandOp::CreateDynamic {
+            kinds: u16::from_le_bytes([byte(), byte()]),
+            payload: byte().into(),
+        },
+        15 => CommandOp::BuildDynamic {
+            pick: pick(byte()),
+            kinds: u16::from_le_bytes([byte(), byte()]),
+            payload: byte().into(),
+        },
+        16 => CommandOp::AddDynamic {
+            pick: pick(byte()),
+            kinds: u16::from_le_bytes([byte(), byte()]),
+            payload: byte().into(),
+        },
+        17 => CommandOp::RemoveDynamic {
+            pick: pick(byte()),
+            kinds: u16::from_le_bytes([byte(), byte()]),
         },
         _ => CommandOp::CreateCopies {
             kinds: u16::from_le_bytes([byte(), byte()]),

@@ -74,6 +74,30 @@ pub(crate) enum CommandOp {
         pick: u16,
         payload: u32,
     },
+    /// On or off; by type or by number.
+    Enable {
+        pick: u16,
+        which: u8,
+        on: bool,
+    },
+    CreateDynamic {
+        kinds: u16,
+        payload: u32,
+    },
+    BuildDynamic {
+        pick: u16,
+        kinds: u16,
+        payload: u32,
+    },
+    AddDynamic {
+        pick: u16,
+        kinds: u16,
+        payload: u32,
+    },
+    RemoveDynamic {
+        pick: u16,
+        kinds: u16,
+    },
     Defer {
         pick: u16,
         what: u8,
@@ -110,6 +134,7 @@ impl Machine {
             _ => (1 + usize::from(threads) % 4, together),
         };
         let ordered = self.is_ordered();
+        let universe = Arc::clone(&self.universe);
         let world = &self.worlds[self.at];
         let parallel = match ordered {
             true => world.parallel_commands_for(scripts.len()),
@@ -132,6 +157,7 @@ impl Machine {
                 MIDDLE => parallel.open(),
                 key => parallel.open_at(key),
             },
+            registry: universe.registry(),
             prototypes: &prototypes,
             builds: ordered.then_some((at as u32, scripts.len() as u32)),
             own: Vec::new(),
@@ -281,19 +307,26 @@ impl Machine {
                         assert_eq!(result, expected, "get_mut of a recorder");
                     }
                     Done::Recorded(entity, act) => {
-                        if let Act::Change {
-                            gone,
-                            come,
-                            payload,
-                        } = act
-                        {
-                            assert_eq!(Naive::can_change(gone, come), Ok(()));
-                            self.note_weathers(come, payload, 1);
+                        match act {
+                            Act::Change {
+                                gone,
+                                come,
+                                payload,
+                            } => {
+                                assert_eq!(Naive::can_change(gone, come), Ok(()));
+                                self.note_weathers(come, payload, 1);
+                            }
+                            Act::Enable { kind, .. } => assert!(kind.is_enableable()),
+                            Act::Destroy | Act::Call { .. } => {}
                         }
                         segment.commands.push((entity, act));
                     }
                     Done::Refused(gone, come, refusal) => {
                         assert_eq!(Naive::can_change(gone, come), Err(refusal));
+                    }
+                    Done::NotEnabled(kind, refusal) => {
+                        assert!(!kind.is_enableable());
+                        assert_eq!(refusal, Refusal::NotEnableable);
                     }
                 }
             }

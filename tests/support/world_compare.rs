@@ -262,7 +262,7 @@ impl Machine {
         let commands = self.recorded.iter().flatten();
         let commands = commands.flat_map(|segment| &segment.commands);
         let waits = |act: &Act| match act {
-            Act::Destroy => 0,
+            Act::Destroy | Act::Enable { .. } => 0,
             Act::Change { come, .. } => come.iter().filter(|&&come| come == kind).count(),
             Act::Call { .. } => usize::from(kind == Kind::Counted),
         };

@@ -282,6 +282,11 @@ impl Kind {
         )
     }
 
+    /// Whether it can be switched off.
+    pub(crate) fn is_enableable(self) -> bool {
+        matches!(self, Self::Switch | Self::Awake)
+    }
+
     /// What of a payload a value of this kind keeps.
     pub(crate) fn keeps(self, payload: u32) -> u32 {
         match self {

@@ -67,6 +67,15 @@ impl Row {
         self.has(kind) && !self.off.contains(&kind)
     }
 
+    /// Switches a kind that it has.
+    pub(crate) fn enable(&mut self, kind: Kind, on: bool) {
+        if on {
+            self.off.remove(&kind);
+        } else {
+            self.off.insert(kind);
+        }
+    }
+
     pub(crate) fn get(&self, kind: Kind) -> Option<u32> {
         self.values.get(&kind).copied()
     }
@@ -403,14 +412,10 @@ impl Naive {
         if !row.has(kind) {
             return Err(Refusal::Missing);
         }
-        if !matches!(kind, Kind::Switch | Kind::Awake) {
+        if !kind.is_enableable() {
             return Err(Refusal::NotEnableable);
         }
-        if on {
-            row.off.remove(&kind);
-        } else {
-            row.off.insert(kind);
-        }
+        row.enable(kind, on);
         Ok(())
     }
 

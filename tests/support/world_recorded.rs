@@ -43,6 +43,10 @@ pub(crate) enum Act {
         come: &'static [Kind],
         payload: u32,
     },
+    Enable {
+        kind: Kind,
+        on: bool,
+    },
     Call {
         serial: u32,
         what: Deferred,
@@ -182,6 +186,7 @@ impl Replay<'_> {
         let (mut written, mut gone, mut again) =
             (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         let (mut species, mut species_anew) = (None, false);
+        let mut switched = BTreeSet::new();
         for act in acts {
             match *act {
                 // It wins over what follows.
@@ -191,6 +196,13 @@ impl Replay<'_> {
                     return;
                 }
                 Act::Call { .. } => unreachable!("closures end a batch"),
+                // Who does not have it passes it by.
+                Act::Enable { kind, on } => {
+                    if row.has(kind) {
+                        row.enable(kind, on);
+                        switched.insert(kind);
+                    }
+                }
                 Act::Change {
                     gone: go,
                     come,
@@ -202,6 +214,7 @@ impl Replay<'_> {
                         gone.insert(kind);
                         written.remove(&kind);
                         again.remove(&kind);
+                        switched.remove(&kind);
                         if kind == Kind::Species {
                             (species, species_anew) = (None, false);
                         }
@@ -211,8 +224,8 @@ impl Replay<'_> {
                         written.insert(kind);
                         if gone.remove(&kind) {
                             match kind {
-                                Kind::Switch | Kind::Awake => drop(again.insert(kind)),
                                 Kind::Species => species_anew = true,
+                                kind if kind.is_enableable() => drop(again.insert(kind)),
                                 _ => {}
                             }
                         }
@@ -232,7 +245,9 @@ impl Replay<'_> {
         let shared = |row: &Row| [row.get(Kind::Team), row.get(Kind::Species)];
         if !row.values.keys().eq(before.values.keys()) || shared(&row) != shared(&before) {
             tally.moved += 1;
-        } else if !again.is_empty() || written.iter().any(|kind| kind.has_column()) {
+        } else if !(again.is_empty() && switched.is_empty())
+            || written.iter().any(|kind| kind.has_column())
+        {
             tally.updated += 1;
         }
         self.model.replace(self.world, entity, row);

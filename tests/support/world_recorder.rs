@@ -5,12 +5,14 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use megachunk::fragment::{DynamicBundle, FragmentId, FragmentRegistry};
 use megachunk::prelude::*;
 use megachunk::world::Prototype;
 
+use crate::world_bulk::{id, kinds_in, value};
 use crate::world_commands::CommandOp;
 use crate::world_fragments::{
-    Counted, Fused, GONE_SHAPES, Kind, Ledger, Made, Matrix, Small, Switch, Tag, Team, Text,
+    Awake, Counted, Fused, GONE_SHAPES, Kind, Ledger, Made, Matrix, Small, Switch, Tag, Team, Text,
     WithShape, gone_kinds_of, kinds_of, with_gone, with_shape,
 };
 use crate::world_naive::Refusal;
@@ -29,6 +31,14 @@ pub(crate) struct Desk {
 /// would keep it until they have run.
 pub(crate) type Prototypes = BTreeMap<(u16, u32), (Prototype, Vec<Kind>)>;
 
+/// The kinds that the bits of a number stand for, to keep.
+fn all_kinds_in(mask: u16) -> &'static [Kind] {
+    static KNOWN: Mutex<BTreeMap<u16, &'static [Kind]>> = Mutex::new(BTreeMap::new());
+    let mask = mask & (0x8000 | ((1 << Kind::ALL.len()) - 1));
+    let mut known = KNOWN.lock().unwrap();
+    known.entry(mask).or_insert_with(|| kinds_in(mask).leak())
+}
+
 /// What came of a call.
 #[derive(Debug)]
 pub(crate) enum Done {
@@ -41,10 +51,13 @@ pub(crate) enum Done {
     /// Refused when it was recorded.
     /// What was to go, and to come.
     Refused(&'static [Kind], &'static [Kind], Refusal),
+    /// The same of a switch.
+    NotEnabled(Kind, Refusal),
 }
 
 pub(crate) struct Recorder<'q> {
     pub(crate) commands: Commands<'q>,
+    pub(crate) registry: &'q FragmentRegistry,
     pub(crate) prototypes: &'q Prototypes,
     /// Which reserved entities it may build, if not all: those whose index, divided by the second number, leaves the
     /// first. (Of several recorders that build one, who comes first is chance.)
@@ -81,6 +94,9 @@ impl Recorder<'_> {
                 len,
                 how,
             } => self.copy((kinds, payload), len, how),
+            CommandOp::CreateDynamic { kinds, payload } => {
+                self.create_dynamic(desk, kinds, payload);
+            }
             CommandOp::Defer {
                 pick,
                 what,
@@ -93,9 +109,14 @@ impl Recorder<'_> {
             | CommandOp::Set { pick, .. }
             | CommandOp::Remove { pick, .. }
             | CommandOp::Swap { pick, .. }
-            | CommandOp::SetShared { pick, .. } => {
+            | CommandOp::SetShared { pick, .. }
+            | CommandOp::Enable { pick, .. }
+            | CommandOp::BuildDynamic { pick, .. }
+            | CommandOp::AddDynamic { pick, .. }
+            | CommandOp::RemoveDynamic { pick, .. } => {
+                let builds = matches!(op, CommandOp::Build { .. } | CommandOp::BuildDynamic { .. });
                 if let Some(entity) = self.resolve(desk, pick)
-                    && (!matches!(op, CommandOp::Build { .. }) || self.may_build(entity))
+                    && (!builds || self.may_build(entity))
                 {
                     let done = self.change(desk, entity, op);
                     self.done.push(done);
@@ -130,6 +151,25 @@ impl Recorder<'_> {
             }
             Err(error) => Done::Refused(&[], kinds, Refusal::of(&error)),
         });
+    }
+
+    fn create_dynamic(&mut self, desk: &Desk, mask: u16, payload: u32) {
+        let kinds = all_kinds_in(mask);
+        let created = self
+            .commands
+            .create_dynamic(self.bundle(desk, kinds, payload));
+        self.done.push(match created {
+            Ok(entity) => {
+                self.own.push(entity);
+                Done::Created(kinds, payload, vec![entity])
+            }
+            Err(error) => Done::Refused(&[], kinds, Refusal::of(&error)),
+        });
+    }
+
+    fn bundle(&self, desk: &Desk, kinds: &[Kind], payload: u32) -> DynamicBundle {
+        let value = |&kind: &Kind| value(kind, self.registry, payload, &desk.ledger);
+        kinds.iter().map(value).collect()
     }
 
     /// Creates copies of a prototype, if there is one of this name.
@@ -202,8 +242,42 @@ impl Recorder<'_> {
             ),
             Err(error) => Done::Refused(gone, come, Refusal::of(&error)),
         };
+        if let CommandOp::BuildDynamic { kinds, payload, .. }
+        | CommandOp::AddDynamic { kinds, payload, .. } = op
+        {
+            let kinds = all_kinds_in(kinds);
+            let bundle = self.bundle(desk, kinds, payload);
+            if matches!(op, CommandOp::AddDynamic { .. }) {
+                let added = self.commands.add_dynamic(entity, bundle);
+                return recorded(added, &[], kinds, payload);
+            }
+            let built = of(self.commands.build_dynamic(entity, bundle));
+            if built.is_ok() {
+                self.own.push(entity);
+            }
+            return Done::Built(entity, kinds, payload, built);
+        }
         let commands = &mut self.commands;
         match op {
+            CommandOp::RemoveDynamic { kinds, .. } => {
+                let kinds = all_kinds_in(kinds);
+                let ids = kinds.iter().map(|&kind| id(kind, self.registry));
+                let ids: Vec<FragmentId> = ids.collect();
+                recorded(commands.remove_dynamic(entity, &ids), kinds, &[], 0)
+            }
+            CommandOp::Enable { which, on, .. } => {
+                let kind = [Kind::Switch, Kind::Awake, Kind::Small][usize::from(which) % 3];
+                let enabled = match which % 6 {
+                    0 => commands.set_enabled::<Switch>(entity, on),
+                    1 => commands.set_enabled::<Awake>(entity, on),
+                    2 => commands.set_enabled::<Small>(entity, on),
+                    _ => commands.set_enabled_dynamic(entity, id(kind, self.registry), on),
+                };
+                match enabled {
+                    Ok(()) => Done::Recorded(entity, Act::Enable { kind, on }),
+                    Err(error) => Done::NotEnabled(kind, Refusal::of(&error)),
+                }
+            }
             CommandOp::Build { shape, payload, .. } => {
                 let built = of(with_shape(shape, Change(commands, desk, entity, op)));
                 if built.is_ok() {

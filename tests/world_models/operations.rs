@@ -152,6 +152,14 @@ fn command() -> impl Strategy<Value = WorldOp> {
         3 => (pick(), byte(), byte(), payload())
             .prop_map(|(pick, gone, come, payload)| Swap { pick, gone, come, payload }),
         3 => (pick(), payload()).prop_map(|(pick, payload)| SetShared { pick, payload }),
+        4 => (pick(), byte(), any::<bool>())
+            .prop_map(|(pick, which, on)| Enable { pick, which, on }),
+        2 => (kinds(), payload()).prop_map(|(kinds, payload)| CreateDynamic { kinds, payload }),
+        1 => (pick(), kinds(), payload())
+            .prop_map(|(pick, kinds, payload)| BuildDynamic { pick, kinds, payload }),
+        3 => (pick(), kinds(), payload())
+            .prop_map(|(pick, kinds, payload)| AddDynamic { pick, kinds, payload }),
+        3 => (pick(), kinds()).prop_map(|(pick, kinds)| RemoveDynamic { pick, kinds }),
         1 => (pick(), byte(), payload())
             .prop_map(|(pick, what, payload)| Defer { pick, what, payload }),
         // Few prototypes, so that some are copied again and again.
@@ -304,6 +312,34 @@ fn recorded() -> Vec<WorldOp> {
             payload,
         },
         SetShared { pick: 151, payload },
+        Enable {
+            pick: 3,
+            which: 0,
+            on: false,
+        },
+        Enable {
+            pick: own + 2,
+            which: 4,
+            on: false,
+        },
+        CreateDynamic {
+            kinds: 0b1010_1000_0111,
+            payload,
+        },
+        BuildDynamic {
+            pick: 156,
+            kinds: 0b0110_0000_0101,
+            payload,
+        },
+        AddDynamic {
+            pick: 4,
+            kinds: 0b1101_1010_0110,
+            payload,
+        },
+        RemoveDynamic {
+            pick: 15,
+            kinds: 0b0101,
+        },
     ]);
     // One copy of what counts itself, several of what has a chunk fragment, several with numbers of their own.
     for (kinds, how) in [(0b101, 0), (0b1000_0000_0110, 1), (0b10_0000_0100, 2)] {

@@ -247,7 +247,7 @@ impl<'a> Scene<'a> {
         let tasks = self.plan.tasks.iter();
         let with_bits = |task: &&Task| {
             let way = &self.plan.ways[task.way as usize];
-            !(way.edge.bits.is_empty() && way.again.is_empty())
+            !(way.edge.bits.is_empty() && way.switched.is_empty())
         };
         tasks
             .filter(with_bits)
@@ -262,9 +262,9 @@ impl<'a> Scene<'a> {
         let source = &self.world.archetypes[work.archetype as usize];
         let Some(to) = task.to else {
             let (chunk, version) = (work.chunk, self.world.version());
-            for &bits in &way.again {
+            for &(bits, on) in &way.switched {
                 for &row in rows {
-                    source.switch(Row { chunk, row }, bits, true, version);
+                    source.switch(Row { chunk, row }, bits, on, version);
                 }
             }
             return;
@@ -278,6 +278,13 @@ impl<'a> Scene<'a> {
                     let enabled = read_bit(from.array(source), row);
                     write_bit(chunk.array(target), there, enabled);
                 }
+            }
+        }
+        // Rows that come are on.
+        for (bits, _) in way.switched.iter().filter(|(_, on)| !on) {
+            for there in to.row..to.row + task.count {
+                // SAFETY: as above.
+                unsafe { write_bit(chunk.array(bits.offset), there, false) };
             }
         }
     }

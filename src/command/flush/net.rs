@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::archetype::SharedId;
 use crate::command::flush::ops::{ChangeOp, FlushOp};
-use crate::fragment::FragmentId;
+use crate::fragment::{FragmentId, FragmentSet};
 
 /// The net change of an entity. All lists are in the order of the fragments' numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -20,6 +20,17 @@ pub(super) struct Net {
     pub(super) again: SmallVec<[FragmentId; 1]>,
     /// The shared values of those that come.
     pub(super) shared: SmallVec<[(FragmentId, SharedId); 1]>,
+    /// What is switched, each fragment once; none of those that are gone.
+    pub(super) switched: SmallVec<[Switched; 1]>,
+}
+
+/// A fragment is switched on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Switched {
+    pub(super) id: FragmentId,
+    pub(super) on: bool,
+    /// Before it came, if it came: of those entities only that had it.
+    pub(super) before: bool,
 }
 
 impl Net {
@@ -35,6 +46,7 @@ impl Net {
                 };
             }
             FlushOp::Change(change) => net.change(change),
+            FlushOp::Switch { id, on } => net.switch(*id, *on),
             FlushOp::Call { .. } | FlushOp::Refused => {}
         }
         net
@@ -50,6 +62,7 @@ impl Net {
             remove(&mut self.again, id);
             insert(&mut self.gone, id);
             self.shared.retain(|(known, _)| *known != id);
+            self.switched.retain(|known| known.id != id);
         }
         for &id in op.come {
             if remove(&mut self.gone, id) && op.anew.contains(&id) {
@@ -66,6 +79,31 @@ impl Net {
                 }
             }
         }
+    }
+
+    /// What is switched of entities that had these fragments, and whether on.
+    pub(super) fn switched_among<'n>(
+        &'n self,
+        had: &'n FragmentSet,
+    ) -> impl Iterator<Item = (FragmentId, bool)> + 'n {
+        // The last switch counts.
+        let is_later = |id: FragmentId| self.switched.iter().any(|later| later.id == id);
+        let again = self.again.iter().filter(move |id| !is_later(**id));
+        let switched = self.switched.iter();
+        let switched = switched.filter(|switched| !switched.before || had.contains(switched.id));
+        again
+            .map(|&id| (id, true))
+            .chain(switched.map(|switched| (switched.id, switched.on)))
+    }
+
+    fn switch(&mut self, id: FragmentId, on: bool) {
+        if self.gone.binary_search(&id).is_ok() {
+            return;
+        }
+        let before = self.come.binary_search(&id).is_err();
+        self.switched.retain(|known| known.id != id);
+        let at = self.switched.partition_point(|known| known.id < id);
+        self.switched.insert(at, Switched { id, on, before });
     }
 }
 

@@ -14,6 +14,10 @@ use crate::world::{World, WorldError};
 pub(super) enum FlushOp<'l> {
     Destroy,
     Change(ChangeOp<'l>),
+    Switch {
+        id: FragmentId,
+        on: bool,
+    },
     Call {
         payload: &'l Payload,
         call: Call,
@@ -31,6 +35,18 @@ pub(super) struct ChangeOp<'l> {
     /// Those that come and of which it matters whether they went before: they can be switched off, or are const.
     pub(super) anew: Vec<FragmentId>,
     payload: Option<&'l Payload>,
+}
+
+/// What an op does, without its values.
+#[derive(PartialEq, Eq, Hash)]
+enum Does<'o> {
+    Destroy,
+    Change(
+        &'o [FragmentId],
+        &'o [FragmentId],
+        &'o [(FragmentId, SharedId)],
+    ),
+    Switch(FragmentId, bool),
 }
 
 impl<'l> FlushOp<'l> {
@@ -103,11 +119,12 @@ impl<'l> Ops<'l> {
             for op in &lane.ops {
                 let payloads = lane.payloads.len() as u32;
                 ops.payload_of.push(match op {
-                    Op::Destroy => payloads,
+                    Op::Destroy | Op::Switch { .. } => payloads,
                     Op::Change { payload, .. } | Op::Call { payload, .. } => payloads.min(*payload),
                 });
                 let op = match op {
                     Op::Destroy => FlushOp::Destroy,
+                    &Op::Switch { id, on } => FlushOp::Switch { id, on },
                     Op::Call { payload, call } => {
                         ops.has_calls = true;
                         FlushOp::Call {
@@ -158,14 +175,13 @@ impl<'l> Ops<'l> {
         }
         let mut known = HashMap::new();
         for (op, same) in self.all.iter().zip(&mut self.same_as) {
-            match op {
-                FlushOp::Destroy => *same = *known.entry(None).or_insert(*same),
-                FlushOp::Change(op) => {
-                    let does = Some((op.gone, op.come, op.shared.as_slice()));
-                    *same = *known.entry(does).or_insert(*same);
-                }
-                FlushOp::Call { .. } | FlushOp::Refused => {}
-            }
+            let does = match op {
+                FlushOp::Destroy => Does::Destroy,
+                FlushOp::Change(op) => Does::Change(op.gone, op.come, &op.shared),
+                FlushOp::Switch { id, on } => Does::Switch(*id, *on),
+                FlushOp::Call { .. } | FlushOp::Refused => continue,
+            };
+            *same = *known.entry(does).or_insert(*same);
         }
     }
 

@@ -20,8 +20,8 @@ pub(super) struct Way {
     pub(super) edge: Edge,
     /// The target's columns that get recorded values.
     pub(super) come: Vec<Column>,
-    /// The target's fragments that are switched on.
-    pub(super) again: Vec<EnabledBits>,
+    /// The target's fragments that are switched, and whether on.
+    pub(super) switched: Vec<(EnabledBits, bool)>,
     /// The net change names nothing that the archetype does not have already, or lacks already.
     nothing: bool,
 }
@@ -177,7 +177,7 @@ impl Flush<'_> {
             let here = &world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
             if target == work.archetype && to == here.group {
                 let way = &plan.ways[found as usize];
-                if way.come.is_empty() && way.again.is_empty() {
+                if way.come.is_empty() && way.switched.is_empty() {
                     continue;
                 }
                 self.report.updated += rows as usize;
@@ -316,24 +316,23 @@ impl World {
             Some(to.columns[column])
         });
         let come: Vec<Column> = come.collect();
-        let again = net.again.iter().filter_map(|&id| to.enabled_of(id));
-        let again: Vec<EnabledBits> = again.collect();
-        let mut edge = Edge::new(
-            &self.archetypes[archetype as usize],
-            to,
-            Box::default(),
-            |column| come.iter().any(|new| new.id == column.id),
-        );
+        let source = &self.archetypes[archetype as usize];
+        let switched = net.switched_among(&source.set);
+        let switched = switched.filter_map(|(id, on)| Some((to.enabled_of(id)?, on)));
+        let switched: Vec<(EnabledBits, bool)> = switched.collect();
+        let mut edge = Edge::new(source, to, Box::default(), |column| {
+            come.iter().any(|new| new.id == column.id)
+        });
         // Rows that come are on.
-        let is_again = |to: u32| again.iter().any(|bits| bits.offset == to);
-        let carried = edge.bits.iter().filter(|&&(_, to)| !is_again(to));
+        let is_switched = |to: u32| switched.iter().any(|(bits, _)| bits.offset == to);
+        let carried = edge.bits.iter().filter(|&&(_, to)| !is_switched(to));
         edge.bits = carried.copied().collect();
         Ok(Way {
             target,
             edge,
-            nothing: nothing && come.is_empty() && again.is_empty(),
+            nothing: nothing && come.is_empty() && switched.is_empty(),
             come,
-            again,
+            switched,
         })
     }
 
@@ -344,7 +343,7 @@ impl World {
         let data = &self.archetypes[work.archetype as usize];
         let is_same = way.come.is_empty()
             && way.edge.ended.is_empty()
-            && way.again.is_empty()
+            && way.switched.is_empty()
             && data.same_layout(&self.archetypes[target as usize]);
         let is_other = target != work.archetype;
         if !is_same && !is_other {

@@ -3,9 +3,9 @@
 use core::any::TypeId;
 
 use super::{Cut, LONGEST, Lane, NONE, Part, Private, Span, Stream, Way};
-use crate::archetype::{Draft, ROWS_PER_CHUNK, place};
+use crate::archetype::{Draft, ROWS_PER_CHUNK, Universe, place};
 use crate::command::stripes::Ids;
-use crate::entity::{Entity, EntityFault};
+use crate::entity::{Entity, EntityFault, Place};
 use crate::fragment::panic::{Panicked, refused, resume};
 use crate::fragment::{Bundle, FragmentError, FragmentId, Pile};
 use crate::world::{WorldError, columns};
@@ -172,20 +172,7 @@ impl Lane {
             let limit = self.streams[stream as usize].limit;
             self.cursors.aim::<B>(private, limit, chunk, offsets);
         }
-        let entity = match reserved {
-            None => ids.create(&self.universe, Some(place(chunk.run, row)))?,
-            Some(entity) => {
-                // Another thread may build it at this moment.
-                let place = place(chunk.run, row);
-                match self.universe.index().build(entity, place) {
-                    Ok(()) => entity,
-                    Err(error) if error.fault == EntityFault::AlreadyBuilt => {
-                        return Err(WorldError::AlreadyBuilt { entity });
-                    }
-                    Err(error) => return Err(error.into()),
-                }
-            }
-        };
+        let entity = entity_at(&self.universe, place(chunk.run, row), reserved, ids)?;
         let columns = columns::<B>(chunk, offsets);
         // SAFETY: the columns have such a row, which is empty.
         unsafe {
@@ -327,5 +314,26 @@ impl Lane {
             span = rows.next;
         }
         None
+    }
+}
+
+/// The entity of a place: a new one, or one that is reserved, if nobody has built it.
+#[inline(always)]
+pub(super) fn entity_at(
+    universe: &Universe,
+    place: Place,
+    reserved: Option<Entity>,
+    ids: &mut Ids<'_>,
+) -> Result<Entity, WorldError> {
+    let Some(entity) = reserved else {
+        return ids.create(universe, Some(place)).map_err(Into::into);
+    };
+    // Another thread may build it at this moment.
+    match universe.index().build(entity, place) {
+        Ok(()) => Ok(entity),
+        Err(error) if error.fault == EntityFault::AlreadyBuilt => {
+            Err(WorldError::AlreadyBuilt { entity })
+        }
+        Err(error) => Err(error.into()),
     }
 }

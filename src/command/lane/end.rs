@@ -33,6 +33,7 @@ impl Lane {
             self.end_values(&mut panicked);
         }
         self.forget_copies();
+        self.forget_dynamic_ops();
         self.keep_nurseries();
         panicked
     }
@@ -59,6 +60,8 @@ impl Lane {
         );
         self.op_of.retain(|key, _| key.combo == NONE);
         renumber(self.op_of.values_mut(), &numbers);
+        self.forget_dynamic_combos();
+        renumber(self.dynamic_ops_mut(), &numbers);
         let cut = self.cut;
         self.stream_of.retain(|key, _| key.1 == NONE);
         // There may be another one for the same chunks, of before these were others for a time.

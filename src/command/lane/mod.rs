@@ -11,6 +11,7 @@ mod batch;
 mod copies;
 mod create;
 mod cursor;
+mod dynamic;
 mod end;
 mod recent;
 mod record;
@@ -31,6 +32,7 @@ use crate::world::{TypeHasher, World};
 pub(in crate::command) use batch::AllMade;
 use copies::{CopyKey, CopyWay};
 use cursor::Cursors;
+use dynamic::DynamicOps;
 use recent::Recent;
 
 /// "None", where a number is expected.
@@ -56,6 +58,11 @@ pub(in crate::command) enum Op {
         payload: u32,
         combo: u32,
     },
+    /// A fragment is switched on or off.
+    Switch {
+        id: FragmentId,
+        on: bool,
+    },
     /// A closure runs: its payload, and how it is called.
     Call {
         payload: u32,
@@ -69,7 +76,7 @@ pub(in crate::command) type Call = unsafe fn(*mut u8, &mut World);
 /// What an op is found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct OpKey {
-    /// The tuple of the bundle that goes and the one that comes, or a closure.
+    /// The tuple of the bundle that goes and the one that comes, a closure, or a [switch](record::Turned).
     of: TypeId,
     combo: u32,
 }
@@ -224,6 +231,7 @@ pub(crate) struct Lane {
     /// Ops without shared values.
     recent_ops: Recent<TypeId, FoundOp>,
     payload_of: ByType<TypeId, u32>,
+    dynamic: DynamicOps,
     stream_of: HashMap<(Box<[FragmentId]>, u32), u32>,
     way_of: ByType<(TypeId, u32), u32>,
     /// To streams without shared values.
@@ -265,6 +273,7 @@ impl Lane {
             op_of: HashMap::default(),
             recent_ops: Recent::new(),
             payload_of: HashMap::default(),
+            dynamic: DynamicOps::default(),
             stream_of: HashMap::new(),
             way_of: HashMap::default(),
             cursors: Cursors::new(),

@@ -2,6 +2,7 @@
 
 use core::any::TypeId;
 use core::iter::successors;
+use core::marker::PhantomData;
 use std::sync::Arc;
 
 use super::{Combo, FoundOp, Lane, NONE, Op, OpKey, Template};
@@ -9,8 +10,11 @@ use crate::archetype::Draft;
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, note, refused, resume};
-use crate::fragment::{Bundle, FragmentId, Pile, Value};
+use crate::fragment::{Bundle, Fragment, FragmentId, Pile, Value};
 use crate::world::{World, WorldError};
+
+/// What the op that switches a fragment is found by.
+pub(super) struct Turned<T, const ON: bool>(PhantomData<fn(T)>);
 
 /// So many of the last combinations are compared before one is looked for by its hash.
 const RECENT_COMBOS: u32 = 4;
@@ -142,6 +146,50 @@ impl Lane {
         number
     }
 
+    /// Records that a fragment is switched.
+    #[inline(always)]
+    pub(in crate::command) fn switch<T: Fragment>(
+        &mut self,
+        entity: Entity,
+        on: bool,
+    ) -> Result<(), WorldError> {
+        let of = match on {
+            true => TypeId::of::<Turned<T, true>>(),
+            false => TypeId::of::<Turned<T, false>>(),
+        };
+        let FoundOp { op, .. } = match self.recent_ops.get(of) {
+            Some(found) => found,
+            None => self.find_switch::<T>(OpKey { of, combo: NONE }, on)?,
+        };
+        self.log.push(entity, op, &self.payloads);
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_switch<T: Fragment>(&mut self, key: OpKey, on: bool) -> Result<FoundOp, WorldError> {
+        let op = match self.op_of.get(&key) {
+            Some(&op) => op,
+            None => {
+                let info = self.universe.registry().of::<T>();
+                let Some(info) = info.filter(|info| info.is_enableable()) else {
+                    let name = core::any::type_name::<T>().into();
+                    return Err(WorldError::NotEnableable { name });
+                };
+                let op = self.switch_numbered(info.id(), on);
+                self.op_of.insert(key, op);
+                op
+            }
+        };
+        Ok(self.remember(key, op))
+    }
+
+    /// A new op that switches a fragment.
+    pub(super) fn switch_numbered(&mut self, id: FragmentId, on: bool) -> u32 {
+        self.ops.push(Op::Switch { id, on });
+        self.ops.len() as u32 - 1
+    }
+
     /// Records that a closure runs.
     pub(in crate::command) fn call<F: FnOnce(&mut World) + Send + 'static>(&mut self, run: F) {
         let of = TypeId::of::<F>();
@@ -201,8 +249,9 @@ impl Lane {
     }
 
     fn remember(&mut self, key: OpKey, op: u32) -> FoundOp {
-        let (Op::Change { payload, .. } | Op::Call { payload, .. }) = self.ops[op as usize] else {
-            unreachable!("it is asked for by type")
+        let payload = match self.ops[op as usize] {
+            Op::Change { payload, .. } | Op::Call { payload, .. } => payload,
+            Op::Destroy | Op::Switch { .. } => NONE,
         };
         let found = FoundOp { op, payload };
         if key.combo == NONE {
@@ -224,9 +273,15 @@ impl Lane {
         let registry = universe.registry();
         // SAFETY: the first time, of a bundle that was given to go into an entity.
         let taken = unsafe { bundle.take_values(registry, &mut |_, value| values.push(value)) };
-        if let Err(error) = taken {
-            return Err(refused(values, error.into()));
+        match taken {
+            Ok(()) => Ok(self.part_values(values, templates)),
+            Err(error) => Err(refused(values, error.into())),
         }
+    }
+
+    /// The combination of those values that are shared; the others are templates.
+    pub(super) fn part_values(&mut self, values: Pile<Value>, templates: &mut Pile<Value>) -> u32 {
+        let registry = self.universe.registry();
         let is_shared = |value: &Value| {
             registry
                 .get(value.id())
@@ -237,13 +292,13 @@ impl Lane {
         *templates = others.into();
         let mut shared = Pile::from(shared);
         if shared.is_empty() {
-            return Ok(NONE);
+            return NONE;
         }
         shared.sort_by_key(Value::id);
-        Ok(match self.known_combo(shared.iter()) {
+        match self.known_combo(shared.iter()) {
             Some(known) => known,
             None => self.add_combo(shared.into_vec().into_iter().map(Arc::new).collect()),
-        })
+        }
     }
 
     /// Keeps what the chunks of new archetypes begin with: that of a stream, which is its first entity's, or, for

@@ -2,6 +2,7 @@
 
 use core::marker::PhantomData;
 
+use crate::exactly::Exactly;
 use crate::processor::param::Plea;
 use crate::processor::runner::Runner;
 use crate::processor::{ScheduleError, Seen, Subscriptions, Turn};
@@ -35,7 +36,7 @@ pub(super) trait Condition: Send {
 /// A closure as a condition.
 struct Asked<R, F> {
     ask: F,
-    resources: PhantomData<fn() -> R>,
+    resources: Exactly<R>,
 }
 
 impl<R: ReadOnlyResources, F: ConditionFn<R>> Condition for Asked<R, F> {

@@ -2,6 +2,7 @@
 
 use core::marker::PhantomData;
 
+use crate::exactly::Exactly;
 use crate::processor::{Param, Processor};
 
 /// A closure whose parameters a processor can have. Up to 12, each a [`Param`].
@@ -18,7 +19,7 @@ pub trait ProcessorFn<P: Param>: Send + 'static {
 /// A closure as a processor.
 pub(super) struct Function<P, F> {
     run: F,
-    params: PhantomData<fn() -> P>,
+    params: Exactly<P>,
 }
 
 impl<P, F> Function<P, F> {

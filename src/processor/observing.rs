@@ -7,6 +7,7 @@ use std::panic::catch_unwind;
 use std::sync::{Arc, Weak};
 
 use crate::command::{Commands, Turn};
+use crate::exactly::Exactly;
 use crate::fragment::Fragment;
 use crate::observer::{Observed, ObservedBatch, ObserverId, ObserverRun};
 use crate::processor::param::Plea;
@@ -80,7 +81,7 @@ struct Observing<T, F> {
     on: Option<(Weak<Seat>, ObserverId)>,
     /// That it cannot be started was said.
     told: bool,
-    of: PhantomData<fn() -> (T, F)>,
+    of: Exactly<(T, F)>,
 }
 
 /// Where the closure is while no world has it. Nobody ever waits for the lock: one takes it when the closure goes to a

@@ -6,6 +6,7 @@ use core::mem::MaybeUninit;
 
 use crate::archetype::{Archetype, Finder, Row};
 use crate::entity::Entity;
+use crate::exactly::Exactly;
 use crate::query::chunk_table::{ChunkTable, KnownChunks};
 use crate::query::masks::masked;
 use crate::query::matches::Match;
@@ -44,7 +45,7 @@ pub struct QueryLookup<'q, D: QueryData, F: QueryFilter = ()> {
     since: u32,
     version: u32,
     /// What is lent: whoever has this need not be able to have it.
-    _data: PhantomData<fn() -> D>,
+    _data: Exactly<D>,
 }
 
 /// An archetype that a query sees without a further question, and where the fragments lie in it.

@@ -3,6 +3,7 @@
 use core::marker::PhantomData;
 use core::ops::Range;
 
+use crate::exactly::Exactly;
 use crate::fragment::SharedFragment;
 use crate::query::run::Scope;
 use crate::query::{
@@ -15,7 +16,7 @@ use crate::world::World;
 pub struct QueryOnce<'w, D: QueryData, F: QueryFilter> {
     query: Query<D, F>,
     world: &'w World,
-    _data: PhantomData<fn() -> D>,
+    _data: Exactly<D>,
 }
 
 impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryOnce<'_, D, F> {

@@ -5,6 +5,7 @@ use core::mem::MaybeUninit;
 
 use crate::archetype::{Cursor, Having, Lists, STRETCH, Walk};
 use crate::entity::Entity;
+use crate::exactly::Exactly;
 use crate::query::chunk_table::ChunkTable;
 use crate::query::lookup::lend;
 use crate::query::matches::{Match, MatchList};
@@ -57,7 +58,7 @@ pub struct Query<D: QueryData, F: QueryFilter = (), R: QueryResources = ()> {
     before: u64,
     /// For random access.
     table: ChunkTable<D>,
-    resources: PhantomData<fn() -> R>,
+    resources: Exactly<R>,
 }
 
 /// Finds what matches know of archetypes, upwards.

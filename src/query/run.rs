@@ -5,6 +5,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 
 use crate::archetype::{Archetype, Chunk, ChunkList};
+use crate::exactly::Exactly;
 use crate::memory::LINE;
 use crate::query::masks::{masked_rows, next_stretch};
 use crate::query::matches::{Match, MatchList};
@@ -197,7 +198,7 @@ pub struct QueryRun<'q, D: QueryData, F: QueryFilter = ()> {
     pub(super) version: u32,
     pub(super) chunks: Option<ChunkFilter<'q>>,
     /// What is lent: whoever has this need not be able to have it.
-    pub(super) _data: PhantomData<fn() -> D>,
+    pub(super) _data: Exactly<D>,
 }
 
 impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryRun<'_, D, F> {

@@ -4,6 +4,7 @@ use core::any::{TypeId, type_name};
 use core::fmt;
 use core::marker::PhantomData;
 
+use crate::exactly::Exactly;
 use crate::signal::SignalError;
 use crate::signal::log::{Payloads, Store};
 use crate::signal::post::Post;
@@ -17,7 +18,7 @@ pub struct Signal<P> {
     /// The world's post.
     pub(super) post: u32,
     pub(super) number: u32,
-    _payload: PhantomData<fn(P)>,
+    _payload: Exactly<P>,
 }
 
 /// What a world knows of a signal.

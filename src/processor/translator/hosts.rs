@@ -4,6 +4,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use crate::entity::Entity;
+use crate::exactly::Exactly;
 use crate::fragment::panic::{end_all, note, refused, resume};
 use crate::observer::{Observed, ObserverId};
 use crate::query::QueryError;
@@ -16,7 +17,7 @@ use crate::world::{Attachment, World, WorldError, new_identity};
 /// object is looked for among all, O(objects).
 pub struct HostOf<H> {
     slot: u32,
-    object: PhantomData<fn() -> H>,
+    object: Exactly<H>,
 }
 
 impl<H> HostOf<H> {
@@ -88,7 +89,7 @@ pub struct Hosts<H> {
 struct Watched<H> {
     /// Who notes the objects of entities that go.
     observer: Option<ObserverId>,
-    object: PhantomData<fn() -> H>,
+    object: Exactly<H>,
 }
 
 impl<H: 'static> Attachment for Watched<H> {

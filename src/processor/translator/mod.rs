@@ -15,6 +15,7 @@ pub use hosts::{HostOf, Hosts};
 use core::marker::PhantomData;
 
 use crate::entity::Entity;
+use crate::exactly::Exactly;
 use crate::processor::{Param, Phase, Processor, ProcessorBuilder};
 use crate::query::{QueryData, QueryFilter, QueryLookup, QueryRun, ReadOnly};
 
@@ -74,12 +75,10 @@ fn has_hosts<H: Send + Sync + 'static>(hosts: Option<&Hosts<H>>) -> bool {
     hosts.is_some()
 }
 
-/// What a translator copies between.
-type Of<H, D, F> = fn() -> (H, D, F);
-
 struct ToHost<H, D, F, C> {
     copy: C,
-    of: PhantomData<Of<H, D, F>>,
+    /// What it copies between.
+    of: Exactly<(H, D, F)>,
 }
 
 impl<H, D, F, C> Processor for ToHost<H, D, F, C>
@@ -113,7 +112,8 @@ struct FromHost<H, D, F, C> {
     copy: C,
     /// The last change that it has copied.
     seen: HostChange,
-    of: PhantomData<Of<H, D, F>>,
+    /// What it copies between.
+    of: Exactly<(H, D, F)>,
 }
 
 impl<H, D, F, C> Processor for FromHost<H, D, F, C>

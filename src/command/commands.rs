@@ -29,10 +29,12 @@ use crate::world::{Lack, Prototype, World, WorldError};
 ///
 /// Dropped, the recorder hands its commands to the world. One that is still open when the world is flushed
 /// keeps them, and those which its thread's earlier recorders left in the same memory, for a later flush (and the report
-/// [says](crate::command::FlushReport::open) that there was one).
+/// [says](crate::command::FlushReport::open) that there was one). Forgotten ([`mem::forget`](core::mem::forget)), it keeps
+/// them as long as the world lives.
 ///
-/// Recording is lock-free and, once its memory is there, allocates nothing but a chunk now and then. The
-/// memory serves the next recorder.
+/// Recording is lock-free and, once its memory is there, allocates nothing but a chunk now and then; what is shared, a
+/// chunk's, or known at run time only, comes in a box and costs some allocations each time. The memory serves the next
+/// recorder; [`World::trim`] gives it back.
 ///
 /// ```
 /// use megachunk::prelude::*;

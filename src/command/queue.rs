@@ -24,6 +24,8 @@ pub(crate) struct Queue {
     pub(super) recorders: Openings,
     /// 16 KiB chunks that a chunk of a new composition has at least; [`GROW`] if later ones are longer.
     chunks: AtomicU32,
+    /// Lanes that a flush under way has: closures may flush, too.
+    pub(super) flushed: AtomicU32,
     /// The world has ended.
     ended: AtomicU32,
     /// Goes last, after the lanes: the directory names their chunks by the world's number, which goes with it.
@@ -39,6 +41,7 @@ impl Queue {
             memory: Pool::new(),
             recorders: Openings::new(),
             chunks: AtomicU32::new(1 | GROW),
+            flushed: AtomicU32::new(0),
             ended: AtomicU32::new(0),
             seat: Arc::clone(seat),
         }
@@ -93,6 +96,11 @@ impl Queue {
             }
             **lane = Lane::new(self.seat.universe(), self.seat.number);
         }
+        // What a recorder holds back that stays open is its own thread's.
+        match lane.is_empty() {
+            true => lane.leave(),
+            false => lane.keep(),
+        }
     }
 
     /// Lanes have come back that were away: if the world has ended in the meantime, they keep nothing.
@@ -109,6 +117,7 @@ impl Queue {
                 tell(|| tracing::debug!("a world has ended before its commands were flushed"));
             }
             *lane = Lane::new(self.seat.universe(), self.seat.number);
+            lane.leave();
         }
     }
 }
@@ -125,10 +134,24 @@ impl Attachment for Arc<Queue> {
     }
 
     fn trim(&mut self) -> usize {
+        let mut trimmed = 0;
         // Those that are lent, or hold what is to be flushed, are left as they are.
-        let mut lanes = self.lanes.take_all();
-        let idle = lanes.iter_mut().filter(|lane| lane.is_empty());
-        idle.map(|lane| lane.trim()).sum()
+        for mut lane in self.lanes.take_all() {
+            if lane.is_empty() {
+                trimmed += lane.trim();
+                // With all that it has learned, and the room for what was recorded.
+                *lane = Lane::new(self.seat.universe(), self.seat.number);
+            }
+        }
+        for mut memory in self.memory.take_all() {
+            *memory = Memory::default();
+        }
+        // If nobody else may open recorders, there need be no more of them than are in use.
+        if let Some(queue) = Arc::get_mut(self) {
+            queue.lanes.retain(|lane| !lane.is_empty());
+            queue.memory.retain(|_| false);
+        }
+        trimmed
     }
 
     fn world_ends(&self) {

@@ -88,6 +88,7 @@ pub(super) fn collect(world: &mut World) -> Panicked {
     let now = post.now.load(Ordering::Relaxed);
     board.sort_in(world, &mut bags, now, &mut panicked);
     // Nothing is left in them.
+    bags.iter().for_each(Lent::leave);
     post.senders.settle(all.then_some(senders));
     board.ring(world, now, &mut panicked);
     *self::board(world) = board;

@@ -64,6 +64,11 @@ impl Post {
         if self.ended.load(Ordering::Acquire) == 1 {
             **bag = Mailbag::default();
         }
+        // What a sender holds back that stays open is its own thread's.
+        match bag.is_empty() {
+            true => bag.leave(),
+            false => bag.keep(),
+        }
     }
 }
 
@@ -73,14 +78,21 @@ impl Attachment for Arc<Post> {
         self.ended.store(1, Ordering::Release);
         for mut bag in self.bags.take_all() {
             *bag = Mailbag::default();
+            bag.leave();
         }
     }
 
     fn trim(&mut self) -> usize {
         // Those that are lent, or hold what is to be collected, are left as they are.
-        let mut bags = self.bags.take_all();
-        let idle = bags.iter_mut().filter(|bag| bag.is_empty());
-        idle.for_each(|bag| **bag = Mailbag::default());
+        for mut bag in self.bags.take_all() {
+            if bag.is_empty() {
+                *bag = Mailbag::default();
+            }
+        }
+        // If nobody else may open senders, there need be no more of them than are in use.
+        if let Some(post) = Arc::get_mut(self) {
+            post.bags.retain(|bag| !bag.is_empty());
+        }
         0
     }
 

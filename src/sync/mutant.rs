@@ -236,6 +236,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
     ),
     ("pool_take_relaxed", "the same, by the taker"),
     (
+        "pool_take_unasked",
+        "whether an item is kept for another thread is not asked once more when it is taken",
+    ),
+    (
         "publish_by_store",
         "a place is stored, not compared and swapped: it can hit the next owner",
     ),

@@ -6,17 +6,20 @@
 //! Operations, all on `&self`, lock-free: [`take`](Pool::take) swaps a slot with nothing;
 //! [`lend`](Pool::lend) adds an item; a [`Lent`] that is dropped puts its item into an empty slot by a
 //! compare-and-swap, or in front of the list; [`take_all`](Pool::take_all) swaps every slot and the list
-//! with nothing.
+//! with nothing. Who gives an item back may [keep it to his thread](Lent::keep): there is something in it that no
+//! other is to have with him, and `take` passes it by for others. [`retain`](Pool::retain), on `&mut self`, frees items.
 //!
 //! Invariant: an item is in one slot, or in the list, or lent. Nobody follows the `next` of an item of the
 //! list unless he has swapped the whole list out, so no item comes back to the list while somebody looks at
-//! it. Items are freed only with the pool, and a [`Lent`] borrows the pool: who forgets one keeps the item
-//! from the others, but not for ever.
+//! it. Items are freed only by who has the pool to himself, and a [`Lent`] borrows the pool: who forgets one keeps the
+//! item from the others, but not for ever.
 //!
 //! Orderings: giving back is a Release, taking an Acquire: who takes an item sees all that the one before
-//! him did with it.
+//! him did with it. For whom an item is kept is asked twice: before it is taken, so that nobody has it for a moment whom
+//! it is not for, and after, as another may have come to lie there. The first look into it is behind an Acquire, too.
 
 use core::fmt;
+use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
 use core::ptr;
 
@@ -27,6 +30,9 @@ use super::{local, mutant};
 
 /// Slots: as many threads can leave an item each without meeting. Fewer in models.
 const SLOTS: usize = if cfg!(loom) { 2 } else { 32 };
+
+/// No thread in particular.
+const ANYBODY: usize = usize::MAX;
 
 /// Items that are lent and collected.
 pub struct Pool<T> {
@@ -39,9 +45,11 @@ pub struct Pool<T> {
 
 struct Node<T> {
     item: T,
+    /// The thread that alone may take it, or [`ANYBODY`].
+    kept_for: AtomicUsize,
     /// The next in the list of those without a slot; of use to who has swapped it out.
     next: *mut Node<T>,
-    /// The next in the list of all; never changes once it is there.
+    /// The next in the list of all; changed only by who has the pool to himself.
     older: *mut Node<T>,
 }
 
@@ -103,15 +111,30 @@ impl<T> Pool<T> {
         }
     }
 
-    /// An item, preferably the one that this thread gave back last; `None` if no slot has one. At most one
-    /// read-modify-write for each slot.
+    /// An item, preferably the one that this thread gave back last, and none that is [kept](Lent::keep) for another
+    /// thread; `None` if no slot has one. A few read-modify-writes for each slot at most.
     #[must_use]
     pub fn take(&self) -> Option<Lent<'_, T>> {
+        self.take_for(local::thread_number())
+    }
+
+    /// [`take`](Self::take), by a thread with another number.
+    #[must_use]
+    pub fn take_for(&self, thread: usize) -> Option<Lent<'_, T>> {
         let mut slots = self.slots_from_home();
         slots.find_map(|slot| {
-            // Ordering: Relaxed: a hint; the swap decides.
-            let node = slot.load(Ordering::Relaxed);
-            (!node.is_null()).then(|| self.empty(slot)).flatten()
+            // Ordering: Acquire pairs with the Release in `give`: the node is looked into. The swap decides.
+            let node = slot.load(Ordering::Acquire);
+            // SAFETY: nodes are freed by who has the pool to himself.
+            if node.is_null() || !unsafe { is_for(node, thread) } {
+                return None;
+            }
+            let lent = self.empty(slot)?;
+            // SAFETY: as above.
+            let is_mine =
+                mutant::active("pool_take_unasked") || unsafe { is_for(lent.node, thread) };
+            // Who must not have it gives it back.
+            is_mine.then_some(lent)
         })
     }
 
@@ -122,6 +145,7 @@ impl<T> Pool<T> {
         self.count.fetch_add(1, Ordering::Relaxed);
         let node = Box::into_raw(Box::new(Node {
             item,
+            kept_for: AtomicUsize::new(ANYBODY),
             next: ptr::null_mut(),
             older: ptr::null_mut(),
         }));
@@ -226,6 +250,71 @@ impl<T> Pool<T> {
     }
 }
 
+/// Whether a thread may take an item.
+///
+/// # Safety
+/// The node is one of a pool that lives.
+#[inline(always)]
+unsafe fn is_for<T>(node: *mut Node<T>, thread: usize) -> bool {
+    // SAFETY: the caller's; who has the item uses another field of the node.
+    let kept_for = unsafe { &(*node).kept_for };
+    // Ordering: Relaxed: it is written before the item is given back, and read behind that.
+    let kept_for = kept_for.load(Ordering::Relaxed);
+    kept_for == ANYBODY || kept_for == thread
+}
+
+impl<T> Lent<'_, T> {
+    /// Given back, it is this thread's alone to [take](Pool::take), until it is [left](Self::leave) to all; who takes
+    /// all has it with the others.
+    pub fn keep(&self) {
+        self.keep_for(local::thread_number());
+    }
+
+    /// [`keep`](Self::keep), for a thread with another number.
+    pub fn keep_for(&self, thread: usize) {
+        // SAFETY: the node lives as long as the pool; see `is_for` for the field, and for the ordering.
+        unsafe { (*self.node).kept_for.store(thread, Ordering::Relaxed) };
+    }
+
+    /// Given back, it is anybody's to take.
+    pub fn leave(&self) {
+        self.keep_for(ANYBODY);
+    }
+}
+
+impl<T> Pool<T> {
+    /// Frees the items of which `keep` says so by `false`; those that somebody has lent and forgotten stay until the pool
+    /// ends.
+    pub fn retain(&mut self, mut keep: impl FnMut(&mut T) -> bool) {
+        let mut gone: Vec<*mut Node<T>> = Vec::new();
+        for mut lent in self.take_all() {
+            if !keep(&mut *lent) {
+                gone.push(ManuallyDrop::new(lent).node);
+            }
+        }
+        gone.sort_unstable();
+        // Ordering: Relaxed, here and below: `&mut` comes after everybody.
+        let mut next = self.all.load(Ordering::Relaxed);
+        let mut all = ptr::null_mut();
+        while !next.is_null() {
+            let node = next;
+            // SAFETY: a node of this pool, which nobody else has; if it is lent and forgotten, nobody looks at it.
+            next = unsafe { (*node).older };
+            if gone.binary_search(&node).is_err() {
+                // SAFETY: as above.
+                unsafe { (*node).older = all };
+                all = node;
+            }
+        }
+        self.all.store(all, Ordering::Relaxed);
+        self.count.fetch_sub(gone.len(), Ordering::Relaxed);
+        // SAFETY: from `Box::into_raw`, in no list any more, and in no slot.
+        let gone = gone.into_iter().map(|node| unsafe { Box::from_raw(node) });
+        // All of them, though the drop of one panics.
+        drop(gone.collect::<Vec<_>>());
+    }
+}
+
 impl<T> Default for Pool<T> {
     fn default() -> Self {
         Self::new()
@@ -277,6 +366,47 @@ mod tests {
                 resume_unwind(Box::new("burnt"));
             }
         }
+    }
+
+    #[test]
+    fn what_a_thread_keeps_is_taken_by_no_other_but_who_takes_all() {
+        let pool = Pool::new();
+        let item = pool.lend(7);
+        item.keep_for(1);
+        drop(item);
+        assert!(pool.take_for(2).is_none());
+        let mut item = pool.take_for(1).unwrap();
+        *item += 1;
+        drop(item);
+        // It is kept until it is left.
+        assert!(pool.take_for(2).is_none());
+        let all = pool.take_all();
+        assert_eq!(all.iter().map(|item| **item).collect::<Vec<i32>>(), [8]);
+        all.iter().for_each(Lent::leave);
+        drop(all);
+        assert_eq!(*pool.take_for(2).unwrap(), 8);
+    }
+
+    #[test]
+    fn items_are_freed_once_and_the_others_stay() {
+        let drops = Cell::new(0);
+        let mut pool = Pool::new();
+        // More than there are slots, and one that is forgotten.
+        let all: Vec<_> = (0..100)
+            .map(|at| pool.lend((at, Counts(&drops, false))))
+            .collect();
+        core::mem::forget(pool.lend((1_000, Counts(&drops, false))));
+        drop(all);
+        pool.retain(|(at, _)| *at % 3 == 0);
+        assert_eq!((drops.get(), pool.len()), (66, 35));
+        let mut left: Vec<i32> = pool.take_all().iter().map(|item| item.0).collect();
+        left.sort_unstable();
+        assert_eq!(left, (0..100).step_by(3).collect::<Vec<_>>());
+        pool.retain(|_| false);
+        assert_eq!((drops.get(), pool.len()), (100, 1));
+        drop(pool.lend((5, Counts(&drops, false))));
+        drop(pool);
+        assert_eq!(drops.get(), 102);
     }
 
     #[test]

@@ -50,6 +50,11 @@ impl Hasher for TypeHasher {
         self.0 = bits;
     }
 
+    /// What comes beside a type: both are to be seen in the lowest bits and in the highest.
+    fn write_u32(&mut self, bits: u32) {
+        self.0 = (self.0.rotate_left(5) ^ u64::from(bits)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
     fn finish(&self) -> u64 {
         self.0
     }

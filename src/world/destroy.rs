@@ -240,8 +240,9 @@ impl World {
     }
 
     /// Gives the memory of empty chunks back, those among them that recorders have kept for what they create next, and the
-    /// room for the records of chunks that are gone; how many chunks. Room for more signals than wait goes, too: that of
-    /// senders and of the world at once, that of each reader when it runs next.
+    /// room for the records of chunks that are gone; how many chunks. The memory of recorders and flushes in which nothing
+    /// waits goes, too, and room for more signals than wait: that of senders and of the world at once, that of each reader
+    /// when it runs next. What was learned of the types that are recorded is learned anew.
     pub fn trim(&mut self) -> usize {
         let mut trimmed = self.attached.trim();
         for data in &mut self.archetypes {

@@ -240,6 +240,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_pool::two_recorders_never_have_one_lane_and_lose_nothing",
     ),
     (
+        "pool_take_unasked",
+        "sync_pool::what_a_thread_keeps_no_other_takes",
+    ),
+    (
         "publish_by_store",
         "entity_words::a_late_publish_never_hits_the_next_owner",
     ),

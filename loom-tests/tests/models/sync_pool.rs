@@ -111,6 +111,33 @@ fn who_finds_that_another_has_taken_what_he_saw_gives_nothing_back() {
     );
 }
 
+/// What a recorder of a thread does that keeps what it has recorded for its thread: the item says whose it is.
+fn record_alone(pool: &Pool<Counter>, thread: usize) {
+    let item = pool.take_for(thread);
+    let item = item.unwrap_or_else(|| pool.lend(UnsafeCell::new(0)));
+    // SAFETY: as above.
+    item.with_mut(|of| unsafe {
+        assert!([0, thread as u32].contains(&*of), "another's commands");
+        *of = thread as u32;
+    });
+    item.keep_for(thread);
+}
+
+#[test]
+fn what_a_thread_keeps_no_other_takes() {
+    model("what_a_thread_keeps_no_other_takes", Exhaustive, || {
+        let pool = Arc::new(Pool::new());
+        drop(pool.lend(UnsafeCell::new(0)));
+        let other = {
+            let pool = Arc::clone(&pool);
+            thread::spawn(move || record_alone(&pool, 1))
+        };
+        record_alone(&pool, 2);
+        other.join().expect("it does not panic");
+        assert_eq!(collect(&pool), 3);
+    });
+}
+
 /// A pool, and how often recorders were opened.
 struct Counted {
     pool: Pool<Counter>,

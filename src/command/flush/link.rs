@@ -87,10 +87,8 @@ impl Flush<'_> {
 
     /// Takes over what the chunks of archetypes begin with which one recorder's commands are the first to need.
     pub(super) fn take_templates(&mut self, world: &mut World, lane: usize, segment: usize) {
-        let templates = self.lanes[lane].templates.iter();
-        for template in
-            templates.filter(|own| own.segment as usize == segment && own.stream == NONE)
-        {
+        let lane = &*self.lanes[lane];
+        for template in &lane.templates[lane.templates_of(segment, Some(NONE))] {
             // The `drop` of the one before may panic.
             note(&mut self.panicked, || world.take_template(template));
         }
@@ -268,9 +266,7 @@ impl Linking<'_> {
         }
         let (lane, stream) = (self.lane, self.part.stream);
         let world = &mut *self.world;
-        let templates = lane.templates.iter();
-        let templates = templates.filter(|own| own.segment as usize == self.segment);
-        for template in templates.filter(|own| own.stream == stream) {
+        for template in &lane.templates[lane.templates_of(self.segment, Some(stream))] {
             note(self.panicked, || world.take_template(template));
         }
         // Users' `eq` and `hash` may panic, and the `clone` of a template.

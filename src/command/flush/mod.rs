@@ -42,6 +42,7 @@ use crate::command::log::{self, Rows, Word};
 use crate::command::queue::Queue;
 use crate::entity::{Entity, EntityFault};
 use crate::fragment::panic::{Panicked, first, note, resume, tell};
+use crate::sync::atomic::Ordering;
 use crate::sync::fork_join;
 use crate::sync::pool::Lent;
 use crate::world::watch::CREATED;
@@ -137,7 +138,8 @@ impl World {
     /// change; the changes are made on all threads of the current rayon pool, with the same result for any
     /// number of them. A thread outside of the pool works too, in place of one of them.
     ///
-    /// O(commands + archetypes + chunks of the world); what was created costs time by the chunk.
+    /// O(commands + recorders + archetypes + chunks of the world); what was created costs time by the chunk. Recorders
+    /// that were ever open at one time count each time, until the world is [trimmed](Self::trim).
     ///
     /// # Panics
     /// If users' code panicked: a closure, a `drop`, the `eq` or `hash` of a shared value, the `clone` of a
@@ -161,8 +163,11 @@ impl World {
             let recorders = queue.recorders.count();
             let mut lanes = queue.lanes.take_all();
             // Asked after they were taken: one that came meanwhile is missing.
-            report.open = queue.lanes.len().saturating_sub(lanes.len());
-            let all = report.open == 0;
+            let away = queue.lanes.len().saturating_sub(lanes.len());
+            let all = away == 0;
+            // Ordering: Relaxed, here and below: flushes of one world come one after the other, or one in the other.
+            let flushed = queue.flushed.load(Ordering::Relaxed) as usize;
+            report.open = away.saturating_sub(flushed);
             lanes.retain_mut(|lane| {
                 let records = !lane.is_empty();
                 if !records {
@@ -186,7 +191,7 @@ impl World {
                 tell(|| {
                     tracing::error!(
                         rounds = report.rounds,
-                        "a flush ends with commands left: what it runs records new ones each time"
+                        "a flush ends with commands left: what it runs, or other threads, record new ones each time"
                     );
                 });
                 break;
@@ -197,11 +202,15 @@ impl World {
                 report,
                 panicked,
             };
+            let flushed = flush.lanes.len() as u32;
+            queue.flushed.fetch_add(flushed, Ordering::Relaxed);
             flush.run(self, &mut memory);
+            queue.flushed.fetch_sub(flushed, Ordering::Relaxed);
             for lane in &mut flush.lanes {
                 flush.panicked = first(flush.panicked, lane.reset());
             }
             // They are back before anybody looks for what is there.
+            flush.lanes.iter().for_each(Lent::leave);
             drop(flush.lanes);
             (report, panicked) = (flush.report, flush.panicked);
             if !Arc::ptr_eq(&queue.seat, &self.seat) {
@@ -226,7 +235,7 @@ impl World {
         queue.is_none_or(|queue| queue.recorders.is_settled())
     }
 
-    /// Sets how often a flush looks for new commands, which closures and observers record while it runs,
+    /// Sets how often a flush looks for new commands, which closures, observers and other threads record while it runs,
     /// before it leaves them to the next flush, where they come first. 5 unless it is set; at least 1.
     pub fn set_flush_rounds(&mut self, rounds: usize) {
         self.flush_rounds = rounds.max(1);

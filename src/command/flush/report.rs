@@ -19,7 +19,8 @@ pub struct FlushReport {
     pub updated: usize,
     /// Closures that ran.
     pub closures: usize,
-    /// Commands for entities that had died before: dropped.
+    /// Commands for entities that had died before: dropped. Not those that follow a `destroy` of the same flush with no
+    /// closure between: it says itself what becomes of them.
     pub dead: usize,
     /// What could not be done, and why: the entities are as they were, and what was created for them is
     /// dropped. Those that could not be created are dead; if a change that was recorded later is what was refused, they
@@ -29,10 +30,11 @@ pub struct FlushReport {
     /// depend on which thread was quicker: their recorders had no ids of their own, or none left.
     pub by_chance: usize,
     /// Recorders that were open when the flush looked for commands the last time. What they hold comes with the next flush,
-    /// and so does what those before them have left that had the same memory: close recorders before a flush whose outcome is
-    /// to be complete.
+    /// and so does what those before them on the same thread have left that had the same memory: close recorders before a
+    /// flush whose outcome is to be complete.
     pub open: usize,
-    /// How often commands were looked for: those that closures and observers record come in the next round.
+    /// How often commands were looked for: those that closures, observers and other threads record meanwhile come in the
+    /// next round.
     pub rounds: usize,
     /// Commands are left for the next flush: after as many rounds as the world
     /// [allows](crate::world::World::set_flush_rounds) there were still new ones.

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::create::Noted;
 use super::{Lane, NONE};
 use crate::archetype::place;
 use crate::command::stripes::Ids;
@@ -96,10 +97,9 @@ impl<'a> Unfinished<'a> {
         ids: &mut Ids<'_>,
     ) -> Result<(), WorldError> {
         for bundle in bundles {
-            let (entity, panicked) = self.lane.create_noting(bundle, None, ids)?;
-            let found = self.lane.find(entity);
-            self.made
-                .extend(found.map(|(private, row)| (private, row, 1)));
+            let Noted { at, panicked, .. } = self.lane.create_noting(bundle, None, ids)?;
+            let (private, row) = at;
+            self.made.push((private, row, 1));
             resume(panicked);
         }
         Ok(())

@@ -5,6 +5,7 @@
 
 use core::any::TypeId;
 use core::hash::{Hash, Hasher};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::batch::{AllMade, BatchRows, Made, Unfinished};
@@ -278,8 +279,8 @@ impl Lane {
     /// Forgets all ways, if there are many.
     pub(super) fn forget_copies(&mut self) {
         if self.copy_ways.len() > KEPT_WAYS {
-            self.copy_ways.clear();
-            self.copy_way_of.clear();
+            self.copy_ways = Vec::new();
+            self.copy_way_of = HashMap::default();
             self.recent_copies.clear();
         }
     }

@@ -10,6 +10,15 @@ use crate::fragment::panic::{Panicked, refused, resume};
 use crate::fragment::{Bundle, FragmentError, FragmentId, Pile};
 use crate::world::{WorldError, columns};
 
+/// What came of the creation of one entity.
+pub(super) struct Noted {
+    pub(super) entity: Entity,
+    /// Where it lies: which private chunk, and which row.
+    pub(super) at: (u32, u32),
+    /// What the drops of its bundle's templates panicked with.
+    pub(super) panicked: Panicked,
+}
+
 impl Lane {
     /// The way of a bundle type, whose shared values are taken out already.
     #[inline(always)]
@@ -141,9 +150,9 @@ impl Lane {
         reserved: Option<Entity>,
         ids: &mut Ids<'_>,
     ) -> Result<Entity, WorldError> {
-        let (entity, panicked) = self.create_noting(bundle, reserved, ids)?;
-        resume(panicked);
-        Ok(entity)
+        let noted = self.create_noting(bundle, reserved, ids)?;
+        resume(noted.panicked);
+        Ok(noted.entity)
     }
 
     /// The same, and what the drops of the bundle's templates panicked with.
@@ -153,7 +162,7 @@ impl Lane {
         mut bundle: B,
         reserved: Option<Entity>,
         ids: &mut Ids<'_>,
-    ) -> Result<(Entity, Panicked), WorldError> {
+    ) -> Result<Noted, WorldError> {
         let mut templates = Pile::new();
         let combo = if B::HAS_VALUES {
             self.take_values(&mut bundle, &mut templates)
@@ -184,7 +193,11 @@ impl Lane {
             true => self.take_templates(stream, templates),
             false => None,
         };
-        Ok((entity, panicked))
+        Ok(Noted {
+            entity,
+            at: (private, row),
+            panicked,
+        })
     }
 
     /// Room for an entity of a stream: which private chunk, and which row.

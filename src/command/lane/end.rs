@@ -42,6 +42,9 @@ impl Lane {
     /// room for.
     pub(in crate::command) fn let_go(&mut self) -> Panicked {
         if self.combos.is_empty() && self.templates.is_empty() {
+            // Nothing is recorded with them.
+            self.forget_copies();
+            self.forget_dynamic_ops();
             return None;
         }
         self.hand_over();

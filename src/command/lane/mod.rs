@@ -216,8 +216,10 @@ pub(crate) struct Lane {
     pub(in crate::command) combos: Vec<Combo>,
     /// The last combination of each hash.
     combo_of: HashMap<u64, u32>,
-    /// In the order of their segments.
+    /// In the order of their segments; of a segment that is closed, in that of their streams.
     pub(in crate::command) templates: Vec<Template>,
+    /// Which of them is the open recorder's, for a stream and a fragment.
+    template_of: HashMap<(u32, FragmentId), u32>,
     pub(in crate::command) segments: Vec<Segment>,
     pub(in crate::command) parts: Vec<Part>,
     pub(in crate::command) spans: Vec<Span>,
@@ -263,6 +265,7 @@ impl Lane {
             combos: Vec::new(),
             combo_of: HashMap::new(),
             templates: Vec::new(),
+            template_of: HashMap::new(),
             segments: Vec::new(),
             parts: Vec::new(),
             spans: Vec::new(),
@@ -316,9 +319,11 @@ impl Lane {
             commands..self.log.len() as u32,
             parts..self.parts.len() as u32,
         );
-        let segment = self.segments.len() as u32;
-        let templates = self.templates.last();
-        let templates = templates.is_some_and(|template| template.segment == segment);
+        let first = self.templates_of(self.segments.len(), None).start;
+        let own = &mut self.templates[first..];
+        own.sort_by_key(|template| template.stream);
+        let templates = !own.is_empty();
+        self.template_of.clear();
         if !commands.is_empty() || !parts.is_empty() || templates {
             self.segments.push(Segment {
                 precedence,
@@ -326,6 +331,26 @@ impl Lane {
                 parts,
             });
         }
+    }
+
+    /// Which templates a segment said, all of them or those of one stream. The latter of a segment that is closed.
+    pub(in crate::command) fn templates_of(
+        &self,
+        segment: usize,
+        stream: Option<u32>,
+    ) -> Range<usize> {
+        let at = |template: &Template| (template.segment as usize, template.stream);
+        let (first, last) = match stream {
+            Some(stream) => ((segment, stream), (segment, stream)),
+            None => ((segment, 0), (segment, NONE)),
+        };
+        let begin = self
+            .templates
+            .partition_point(|template| at(template) < first);
+        let behind = self
+            .templates
+            .partition_point(|template| at(template) <= last);
+        begin..behind
     }
 
     /// Commands of the recorder that is open.

@@ -304,12 +304,11 @@ impl Lane {
     /// Keeps what the chunks of new archetypes begin with: that of a stream, which is its first entity's, or, for
     /// [`NONE`], all to which the open recorder's changes lead, which begin with what was said last.
     pub(super) fn take_template(&mut self, stream: u32, value: Arc<Value>) {
-        let segment = self.segments.len() as u32;
-        let of_segment = |known: &&mut Template| known.segment == segment;
-        let mut known = self.templates.iter_mut().rev().take_while(of_segment);
-        match known.find(|known| known.stream == stream && known.value.id() == value.id()) {
+        let next = self.templates.len() as u32;
+        let at = *self.template_of.entry((stream, value.id())).or_insert(next);
+        match self.templates.get_mut(at as usize) {
             None => self.templates.push(Template {
-                segment,
+                segment: self.segments.len() as u32,
                 stream,
                 value,
             }),

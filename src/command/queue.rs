@@ -160,3 +160,45 @@ impl Attachment for Arc<Queue> {
         self.empty();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_world_that_is_trimmed_keeps_no_recorders_memory_but_what_is_in_use() {
+        let mut world = World::new();
+        let entity = world
+            .create((1_u32,))
+            .unwrap_or_else(|error| panic!("{error}"));
+        let commands = world.parallel_commands();
+        let mut open: Vec<_> = (0..100).map(|_| commands.open()).collect();
+        for recorder in &mut open {
+            assert!(recorder.set(entity, [1_u64; 32]).is_ok());
+        }
+        drop(open);
+        assert!(world.flush().is_clean());
+        let lanes = |world: &World| Queue::of(world).lanes.len();
+        assert_eq!(lanes(&world), 100);
+        // Others may open recorders: they find what is there, emptied.
+        world.trim();
+        assert_eq!(lanes(&world), 100);
+        let mut forgotten = 0;
+        for lane in Queue::of(&world).lanes.take_all() {
+            forgotten += usize::from(lane.payloads.is_empty() && lane.ops.len() == 1);
+        }
+        assert_eq!(forgotten, 100);
+        drop(commands);
+        let mut recorder = world.commands();
+        assert!(recorder.set(entity, 2_u32).is_ok());
+        drop(recorder);
+        world.trim();
+        assert_eq!(lanes(&world), 1);
+        assert_eq!(world.flush().updated, 1);
+        world.trim();
+        assert_eq!(lanes(&world), 0);
+        assert!(world.commands().set(entity, 3_u32).is_ok());
+        assert_eq!(world.flush().updated, 1);
+        assert_eq!(world.get::<u32>(entity).ok(), Some(&3));
+    }
+}

@@ -122,3 +122,27 @@ impl Bundles {
         Ok(number)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::hash::Hash;
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn types_with_numbers_beside_them_have_places_of_their_own() {
+        for of in [TypeId::of::<u8>(), TypeId::of::<String>()] {
+            let hash = |number: u32| {
+                let mut hasher = TypeHasher::default();
+                (of, number).hash(&mut hasher);
+                hasher.finish()
+            };
+            // A table takes the place from the lowest bits, and tells those that share one apart by the highest.
+            let places: HashSet<u64> = (0..4_096).map(|number| hash(number) % 4_096).collect();
+            assert!(places.len() > 2_000, "{}", places.len());
+            let marks: HashSet<u64> = (0..4_096).map(|number| hash(number) >> 57).collect();
+            assert!(marks.len() > 100, "{}", marks.len());
+        }
+    }
+}

@@ -1,7 +1,9 @@
 //! What recorders keep from one flush to the next, and within one.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
+use megachunk::command::FlushReport;
 use megachunk::prelude::*;
 
 /// What a recorder keeps for what it creates next.
@@ -97,4 +99,56 @@ fn a_flush_says_how_many_recorders_were_open() {
     drop(open);
     let report = world.flush();
     assert_eq!((report.open, report.destroyed), (0, 1));
+}
+
+/// What a thread's recorder holds back while it is open is what the same thread recorded before.
+#[test]
+fn an_open_recorder_holds_nothing_back_that_other_threads_have_recorded() {
+    let mut world = World::new();
+    let commands = world.parallel_commands();
+    let record = || commands.open().create((1_u32,)).unwrap();
+    let others = |count: usize| -> Vec<Entity> {
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..count).map(|_| scope.spawn(record)).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        })
+    };
+    let theirs = others(3);
+    let open = commands.open();
+    let report = world.flush();
+    assert_eq!((report.created, report.open), (3, 1));
+    assert!(theirs.iter().all(|&entity| world.is_built(entity)));
+    drop(open);
+    // Nor does one that is forgotten.
+    let theirs = others(2);
+    std::mem::forget(commands.open());
+    assert_eq!(world.flush().created, 2);
+    assert!(theirs.iter().all(|&entity| world.is_built(entity)));
+    let mine = record();
+    assert_eq!(world.flush().created, 1);
+    assert!(world.is_built(mine));
+    world.check().unwrap();
+}
+
+#[test]
+fn a_flush_in_a_flush_counts_only_recorders_that_are_open() {
+    let mut world = World::new();
+    let commands = world.parallel_commands();
+    let open: Vec<_> = (0..8).map(|_| commands.open()).collect();
+    for mut recorder in open {
+        recorder.create((1_u32,)).unwrap();
+    }
+    let mut first = world.commands();
+    first.defer(|world| {
+        let report = world.flush();
+        assert_eq!((report.open, report.created), (0, 0));
+        let commands = world.parallel_commands();
+        let open = commands.open();
+        assert_eq!(world.flush().open, 1);
+        drop(open);
+    });
+    drop(first);
+    assert_eq!(world.flush().closures, 1);
+    // Nothing is left, and the next flush knows it.
+    assert_eq!(world.flush(), FlushReport::default());
 }

@@ -89,3 +89,28 @@ fn all_templates_of_a_call_come_also_if_the_drop_of_one_before_panics() {
     assert!(report.is_clean() && report.commands == 2, "{report:?}");
     assert_eq!(world.chunk_fragment::<char>(bee).unwrap(), &'a');
 }
+
+/// Many streams and many recorders, whose templates come in no order.
+#[test]
+fn each_of_many_compositions_begins_with_its_own_template() {
+    let mut world = World::new();
+    let mut made = Vec::new();
+    for recorder in 0..20_i32 {
+        let mut commands = world.commands();
+        for number in [3_i32, 0, 2, 3, 1, 0, 2] {
+            let weather = 100 * recorder + 10 * number;
+            let made_here = match number {
+                0 => commands.create((1_u8, recorder).per_chunk(weather)),
+                1 => commands.create((1_u16, recorder).per_chunk(weather)),
+                2 => commands.create((1_u8,).shared(recorder).per_chunk(weather)),
+                _ => commands.create((1_u16,).shared(recorder).per_chunk(weather)),
+            };
+            made.push((number, made_here.unwrap()));
+        }
+    }
+    assert!(world.flush().is_clean());
+    for (number, entity) in made {
+        // All archetypes are met by the first recorder.
+        assert_eq!(world.chunk_fragment::<i32>(entity).unwrap(), &(10 * number));
+    }
+}

@@ -15,25 +15,37 @@ use crate::world::{World, WorldError};
 const FIRST_SWEEP: usize = 64;
 
 /// Names of entities, each text once.
+///
+/// Must hold: each entry of `by_entity` stands in the list of its name, where it says; nothing else stands in the lists.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    by_entity: HashMap<Entity, Arc<str>>,
+    by_entity: HashMap<Entity, Called>,
     by_name: HashMap<Arc<str>, Named>,
     sweep_at: usize,
+}
+
+/// What an entity is called.
+#[derive(Debug)]
+struct Called {
+    name: Arc<str>,
+    /// Where it stands among those of the name.
+    at: usize,
 }
 
 /// The entities of one name.
 #[derive(Debug, Default)]
 struct Named {
-    /// In the order in which they got it.
-    entities: Vec<Entity>,
+    /// In the order in which they got it; `None` where one stood that has it no more: at most as often as not.
+    entities: Vec<Option<Entity>>,
+    /// How many have it no more.
+    removed: usize,
     /// So many at the beginning are gone: who looks for the first one begins behind them.
     gone: AtomicUsize,
 }
 
 impl Named {
     /// Those that may live.
-    fn rest(&self) -> &[Entity] {
+    fn rest(&self) -> &[Option<Entity>] {
         // Ordering: Relaxed, here and below: it only saves work, and the list changes under `&mut` of the world.
         &self.entities[self.gone.load(Ordering::Relaxed)..]
     }
@@ -41,19 +53,45 @@ impl Named {
     /// The first one that lives.
     fn first(&self, lives: impl Fn(Entity) -> bool) -> Option<Entity> {
         let rest = self.rest();
-        let at = rest.iter().position(|&entity| lives(entity));
+        let at = rest.iter().position(|entity| entity.is_some_and(&lives));
         let gone = self.entities.len() - rest.len() + at.unwrap_or(rest.len());
         if at != Some(0) {
             self.gone.fetch_max(gone, Ordering::Relaxed);
         }
-        self.entities.get(gone).copied()
+        self.entities.get(gone).copied().flatten()
     }
 
-    /// Lets some go; whether there are others.
-    fn retain(&mut self, stays: impl Fn(Entity) -> bool) -> bool {
-        self.entities.retain(|&entity| stays(entity));
-        // They have other places now.
-        self.gone = AtomicUsize::new(0);
+    /// The one that stands there has the name no more; whether others may.
+    fn remove(&mut self, at: usize) -> bool {
+        self.removed += usize::from(self.entities[at].take().is_some());
+        self.removed < self.entities.len()
+    }
+
+    fn is_sparse(&self) -> bool {
+        2 * self.removed > self.entities.len()
+    }
+
+    /// Lets some go, and the places of those that have the name no more: `moved` hears where the others stand then. Whether
+    /// there are any.
+    fn compact(
+        &mut self,
+        stays: impl Fn(Entity) -> bool,
+        mut moved: impl FnMut(Entity, usize),
+    ) -> bool {
+        let (before, mut gone, mut passed, mut count) =
+            (self.gone.load(Ordering::Relaxed), 0, 0, 0);
+        self.entities.retain(|&entity| {
+            let stays = entity.filter(|&entity| stays(entity));
+            if let Some(entity) = stays {
+                moved(entity, count);
+                count += 1;
+                gone += usize::from(passed < before);
+            }
+            passed += 1;
+            stays.is_some()
+        });
+        self.removed = 0;
+        self.gone = AtomicUsize::new(gone);
         !self.entities.is_empty()
     }
 }
@@ -73,9 +111,9 @@ impl Names {
         self.by_entity.contains_key(&entity)
     }
 
-    /// Names and entities, dead ones too.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Entity, &Arc<str>)> {
-        self.by_entity.iter().map(|(&entity, name)| (entity, name))
+    /// The entities that have a name, dead ones too.
+    pub(crate) fn entities(&self) -> impl Iterator<Item = Entity> {
+        self.by_entity.keys().copied()
     }
 
     /// The text that is kept for a name.
@@ -86,43 +124,53 @@ impl Names {
         }
     }
 
-    /// Calls an entity by a name.
+    /// Calls an entity by a name. O(1), and now and then O(entities of the name that it had).
     pub(crate) fn insert(&mut self, entity: Entity, name: Arc<str>) {
         self.remove(entity);
-        self.by_name
-            .entry(Arc::clone(&name))
-            .or_default()
-            .entities
-            .push(entity);
-        self.by_entity.insert(entity, name);
+        let named = self.by_name.entry(Arc::clone(&name)).or_default();
+        let at = named.entities.len();
+        named.entities.push(Some(entity));
+        self.by_entity.insert(entity, Called { name, at });
     }
 
-    /// Takes an entity's name away.
+    /// Takes an entity's name away. O(1), and O(entities of the name) when more than half of those that had it have it no
+    /// more.
     pub(crate) fn remove(&mut self, entity: Entity) -> Option<Arc<str>> {
-        let name = self.by_entity.remove(&entity)?;
-        if let Some(named) = self.by_name.get_mut(&name)
-            && !named.retain(|known| known != entity)
-        {
-            self.by_name.remove(&name);
+        let Called { name, at } = self.by_entity.remove(&entity)?;
+        if let Some(named) = self.by_name.get_mut(&name) {
+            if !named.remove(at) {
+                self.by_name.remove(&name);
+            } else if named.is_sparse() {
+                named.compact(|_| true, stand(&mut self.by_entity));
+            }
         }
         Some(name)
     }
 
-    /// Notes whether one table says what the other does not.
+    /// Notes whether one table says what the other does not. O(names).
     pub(crate) fn check(&self, found: &mut Found) {
-        for (&entity, name) in &self.by_entity {
+        for (&entity, Called { name, at }) in &self.by_entity {
             let known = self.by_name.get(name);
-            let count = known.map_or(0, |all| {
-                all.entities.iter().filter(|&&e| e == entity).count()
-            });
-            found.expect(count == 1, FlawPlace::Name(entity), || {
-                format!("{count} entries of `{name}` lead to it")
+            let there = known.and_then(|all| *all.entities.get(*at)?);
+            found.expect(there == Some(entity), FlawPlace::Name(entity), || {
+                format!("place {at} among those called `{name}` is that of {there:?}")
             });
         }
-        let named: usize = self.by_name.values().map(|all| all.entities.len()).sum();
-        found.expect(named == self.by_entity.len(), FlawPlace::World, || {
+        // As many places as names, each of which has its own.
+        let mut places = 0;
+        for (name, all) in &self.by_name {
+            let removed = all.entities.iter().filter(|place| place.is_none()).count();
+            places += all.entities.len() - removed;
+            found.expect(removed == all.removed, FlawPlace::World, || {
+                format!(
+                    "{removed} entities are called `{name}` no more, and {} are counted",
+                    all.removed
+                )
+            });
+        }
+        found.expect(places == self.by_entity.len(), FlawPlace::World, || {
             format!(
-                "{named} entities are found by name, and {} have one",
+                "{places} entities are found by name, and {} have one",
                 self.by_entity.len()
             )
         });
@@ -130,12 +178,13 @@ impl Names {
 
     /// Lets the names of some entities go. O(names).
     pub(super) fn forget(&mut self, is_forgotten: impl Fn(Entity) -> bool) {
-        if self.is_empty() {
-            return;
-        }
+        let before = self.by_entity.len();
         self.by_entity.retain(|&entity, _| !is_forgotten(entity));
-        self.by_name
-            .retain(|_, named| named.retain(|entity| !is_forgotten(entity)));
+        if self.by_entity.len() < before {
+            self.by_name.retain(|_, named| {
+                named.compact(|entity| !is_forgotten(entity), stand(&mut self.by_entity))
+            });
+        }
     }
 
     /// Lets the names go of entities that are gone.
@@ -145,10 +194,20 @@ impl Names {
     }
 }
 
+/// Notes where an entity stands among those of its name.
+fn stand(by_entity: &mut HashMap<Entity, Called>) -> impl FnMut(Entity, usize) {
+    |entity, place| {
+        if let Some(called) = by_entity.get_mut(&entity) {
+            called.at = place;
+        }
+    }
+}
+
 impl World {
     /// Calls an entity by a name, which others may have too; a name that it had is forgotten. Each text is
     /// kept once. The name goes with the entity, also to another world; that of a reserved entity is this world's only, and
-    /// not the entity's where another world builds it. O(1), and now and then O(names).
+    /// not the entity's where another world builds it. O(1), and now and then O(names): when they have doubled, or most of
+    /// those that had the entity's old name have it no more.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -177,7 +236,8 @@ impl World {
         Ok(())
     }
 
-    /// Takes an entity's name away; whether it had one. O(entities of that name).
+    /// Takes an entity's name away; whether it had one. O(1), and O(entities of that name) when most of those that had it have
+    /// it no more.
     ///
     /// # Errors
     /// The handle is refused.
@@ -192,12 +252,15 @@ impl World {
     /// The handle is refused.
     pub fn name(&self, entity: Entity) -> Result<Option<&str>, WorldError> {
         self.check_exists(entity)?;
-        Ok(self.names.by_entity.get(&entity).map(|name| &**name))
+        Ok(self
+            .names
+            .by_entity
+            .get(&entity)
+            .map(|called| &*called.name))
     }
 
-    /// The entity with this name; of several the one that has had it longest. O(1), and once for each entity of that name
-    /// that had it before and has gone; again, after a name was [removed](Self::remove_name) or changed. Any thread,
-    /// wait-free.
+    /// The entity with this name; of several the one that has had it longest. O(1), and once for each entity that had it
+    /// before and has gone, or has it no more. Any thread, wait-free.
     #[must_use]
     pub fn find_by_name(&self, name: &str) -> Option<Entity> {
         self.names
@@ -209,7 +272,11 @@ impl World {
     /// The entities with this name, in the order in which they got it. O(entities of that name).
     pub fn named(&self, name: &str) -> impl Iterator<Item = Entity> + '_ {
         let entities = self.names.by_name.get(name);
-        let entities = entities.into_iter().flat_map(Named::rest).copied();
+        let entities = entities
+            .into_iter()
+            .flat_map(Named::rest)
+            .copied()
+            .flatten();
         entities.filter(|&entity| self.exists(entity))
     }
 
@@ -218,5 +285,38 @@ impl World {
             Ok(_) | Err(WorldError::NotBuilt { .. }) => Ok(()),
             Err(error) => Err(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_of_a_name_move_less_often_than_it_was_taken_away() {
+        const ENTITIES: u32 = 500;
+        let entities = (0..ENTITIES).map(|n| Entity::new(n, 1).unwrap());
+        let mut names = Names::default();
+        let ant = names.intern("ant");
+        for entity in entities.clone() {
+            names.insert(entity, Arc::clone(&ant));
+        }
+        let mut moves = 0;
+        // In no order: 7 and the number of entities have no divisor.
+        for n in 0..ENTITIES {
+            let before: Vec<_> = names.by_entity.iter().map(|(&e, c)| (e, c.at)).collect();
+            names.remove(Entity::new(7 * n % ENTITIES, 1).unwrap());
+            let stays = before
+                .iter()
+                .filter_map(|(e, at)| Some((names.by_entity.get(e)?.at, at)));
+            moves += stays.filter(|(now, before)| now != *before).count();
+            let mut found = Found::default();
+            names.check(&mut found);
+            found.into_result().unwrap();
+            let sparse = names.by_name.values().any(Named::is_sparse);
+            assert!(!sparse, "{n} have it no more");
+        }
+        assert!(names.is_empty() && names.by_name.is_empty());
+        assert!(moves <= ENTITIES as usize, "{moves}");
     }
 }

@@ -406,7 +406,7 @@ impl World {
         let (mut result, mut panicked) = (None, None);
         // What they were called there while they were reserved.
         other.names.forget(|entity| self.is_built(entity));
-        let named = self.named_here(self.names.iter().map(|(entity, _)| entity));
+        let named = self.named_here(self.names.entities());
         note(&mut panicked, || result = Some(work(self, other)));
         self.names_go_along(other, named);
         resume(panicked);

@@ -119,3 +119,82 @@ fn the_first_of_a_name_is_found_whoever_of_it_has_gone() {
     assert_eq!(found(&world), Some(late));
     world.check().unwrap();
 }
+
+/// Random numbers below a limit, always the same.
+fn numbers() -> impl FnMut(usize) -> usize {
+    let mut state = 9_u64;
+    move |limit| {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (state >> 33) as usize % limit
+    }
+}
+
+#[test]
+fn those_of_a_name_stand_in_the_order_in_which_they_got_it_however_names_change() {
+    const CALLED: [&str; 3] = ["ant", "bee", "wasp"];
+    let universe = Arc::new(Universe::new());
+    let [mut land, mut sea] = [(); 2].map(|()| World::of(&universe).unwrap());
+    // Of each world the entities that live, and the names in the order in which they came.
+    let mut living: [Vec<Entity>; 2] = Default::default();
+    let mut named: [Vec<(Entity, &str)>; 2] = Default::default();
+    let mut number = numbers();
+    for round in 0..6_000 {
+        if number(100) == 0 {
+            // The other world's turn.
+            std::mem::swap(&mut land, &mut sea);
+            living.swap(0, 1);
+            named.swap(0, 1);
+        }
+        let pick = number(usize::MAX);
+        let of = |living: &[Entity]| (!living.is_empty()).then(|| pick % living.len());
+        match (number(16), of(&living[0])) {
+            (0..=2, _) if living[0].len() < 150 => {
+                living[0].push(land.create((round,)).unwrap());
+            }
+            (3..=8, Some(at)) => {
+                let (entity, name) = (living[0][at], CALLED[number(3)]);
+                land.set_name(entity, name).unwrap();
+                named[0].retain(|(known, _)| *known != entity);
+                named[0].push((entity, name));
+            }
+            (9..=11, Some(at)) => {
+                let entity = living[0][at];
+                let had = land.remove_name(entity).unwrap();
+                let count = named[0].len();
+                named[0].retain(|(known, _)| *known != entity);
+                assert_eq!(had, named[0].len() < count);
+            }
+            (12..=13, Some(at)) => {
+                let entity = living[0].swap_remove(at);
+                land.destroy(entity).unwrap();
+                named[0].retain(|(known, _)| *known != entity);
+            }
+            (14, Some(at)) => {
+                let entity = living[0].swap_remove(at);
+                land.move_to(&mut sea, entity).unwrap();
+                living[1].push(entity);
+                if let Some(at) = named[0].iter().position(|(known, _)| *known == entity) {
+                    let name = named[0].remove(at);
+                    named[1].push(name);
+                }
+            }
+            _ => {}
+        }
+        for (world, named) in [&land, &sea].into_iter().zip(&named) {
+            for name in CALLED {
+                let expected = named.iter().filter(|(_, called)| *called == name);
+                let expected: Vec<Entity> = expected.map(|&(entity, _)| entity).collect();
+                if round % 3 == 0 {
+                    assert_eq!(world.find_by_name(name), expected.first().copied());
+                }
+                if round % 16 == 0 {
+                    assert_eq!(world.named(name).collect::<Vec<_>>(), expected);
+                }
+            }
+        }
+        if round % 64 == 0 {
+            universe.check([&land, &sea]).unwrap();
+        }
+    }
+    assert!(living.iter().any(|living| living.len() > 50));
+}

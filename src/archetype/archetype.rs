@@ -94,6 +94,7 @@ pub(crate) struct Archetype {
     pub(crate) set: FragmentSet,
     /// Shared and const shared fragments, in the order of their numbers: of what group keys are made.
     pub(crate) shared: Box<[FragmentId]>,
+    /// In the order of their fragments' numbers, these and the next.
     pub(crate) chunk_values: Box<[ChunkValue]>,
     pub(crate) enabled: Box<[EnabledBits]>,
     /// Versions that a chunk keeps: one for each column, and for each tag that can be switched off.
@@ -121,9 +122,22 @@ impl Archetype {
         self.column_ids.iter().position(|&column| column == id)
     }
 
+    /// The same for who asks for many of many, and seldom. O(log columns).
+    pub(crate) fn seek_column(&self, id: FragmentId) -> Option<usize> {
+        self.column_ids.binary_search(&id).ok()
+    }
+
+    /// The positions of some of its columns, which are in its order. O(columns).
+    #[inline]
+    pub(crate) fn positions_of<'a>(&'a self, some: &'a [Column]) -> impl Iterator<Item = usize> {
+        let mut all = (0..).zip(&self.column_ids);
+        some.iter()
+            .filter_map(move |column| Some(all.find(|(_, id)| **id == column.id)?.0))
+    }
+
     /// Where the arrays of these fragments begin in its shortest chunks; anywhere for a tag.
     pub(crate) fn offsets_of(&self, ids: &[FragmentId]) -> Box<[u32]> {
-        let columns = ids.iter().map(|&id| self.column_of(id));
+        let columns = ids.iter().map(|&id| self.seek_column(id));
         columns
             .map(|column| column.map_or(0, |at| self.columns[at].offset))
             .collect()
@@ -161,24 +175,29 @@ impl Archetype {
         }
     }
 
-    /// What queries know of a fragment that is there.
+    /// What queries know of a fragment that is there. O(log fragments).
     pub(crate) fn having(&self, id: FragmentId) -> Having {
-        let column = self.column_of(id);
-        let mut values = self.chunk_values.iter();
-        let offset = match column {
-            Some(column) => self.columns[column].offset,
-            None => match self.shared_at(id) {
-                Some(at) => at as u32,
-                None => values
-                    .find(|value| value.id == id)
-                    .map_or(0, |value| value.offset),
-            },
+        let column = self.seek_column(id);
+        let bits = self.enabled.binary_search_by_key(&id, |bits| bits.id);
+        let bits = bits.ok().map(|at| self.enabled[at]);
+        let offset = match (column, self.shared.binary_search(&id)) {
+            (Some(column), _) => self.columns[column].offset,
+            (None, Ok(at)) => at as u32,
+            (None, Err(_)) => {
+                let value = self
+                    .chunk_values
+                    .binary_search_by_key(&id, |value| value.id);
+                value.map_or(0, |at| self.chunk_values[at].offset)
+            }
         };
+        let version = column.map(|column| column as u32);
         Having {
             archetype: self.number,
-            column: self.version_of(id).unwrap_or(NO_COLUMN),
+            column: version
+                .or(bits.map(|bits| bits.version))
+                .unwrap_or(NO_COLUMN),
             offset,
-            switchable: self.enabled_of(id).is_some(),
+            switchable: bits.is_some(),
         }
     }
 

@@ -91,9 +91,9 @@ impl Draft {
         let enabled = enabled.map(|(&id, &offset)| EnabledBits {
             id,
             offset: offset as u32,
-            version: match fragments.iter().position(|info| info.id() == id) {
-                Some(column) => column as u32,
-                None => {
+            version: match fragments.binary_search_by_key(&id, |info| info.id()) {
+                Ok(column) => column as u32,
+                Err(_) => {
                     versions += 1;
                     versions - 1
                 }
@@ -133,8 +133,8 @@ impl Draft {
     /// Where values of these fragments go. A tag's goes anywhere.
     pub(crate) fn offsets(&self, ids: &[FragmentId]) -> Box<[u32]> {
         let offset = |id: &FragmentId| {
-            let column = self.columns.iter().find(|column| column.id == *id);
-            column.map_or(0, |column| column.offset)
+            let column = self.columns.binary_search_by_key(id, |column| column.id);
+            column.map_or(0, |at| self.columns[at].offset)
         };
         ids.iter().map(offset).collect()
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::archetype::archetype::Archetype;
 use crate::archetype::{Carrier, Column};
+use crate::fragment::FragmentId;
 
 /// What a move is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,7 +49,7 @@ pub(crate) struct Edge {
 
 impl Edge {
     /// The way from `source` to `target`, on which the fragments in `offsets` (of the target) get new
-    /// values: `replaced` says which columns those are.
+    /// values: `replaced` says which columns those are. O(columns), and O(log columns) for each that is carried.
     pub(crate) fn new(
         source: &Archetype,
         target: &Archetype,
@@ -56,26 +57,24 @@ impl Edge {
         replaced: impl Fn(&Column) -> bool,
     ) -> Self {
         let (mut carried, mut ended) = (Vec::new(), Vec::new());
-        for column in &source.columns {
-            match target.column_of(column.id) {
-                Some(at) if !replaced(column) => carried.push(Carry {
+        for (column, there) in side_by_side(&source.columns, &target.columns, |column| column.id) {
+            match there {
+                Some(there) if !replaced(column) => carried.push(Carry {
                     from: column.offset,
-                    to: target.columns[at].offset,
+                    to: there.offset,
                     size: column.size,
                 }),
                 _ => ended.push(*column),
             }
         }
         let is_carried = |id| {
-            let mut ended = ended.iter().map(|column: &Column| column.id);
-            source.column_of(id).is_some() && ended.all(|ended| ended != id)
+            let ended = ended.binary_search_by_key(&id, |column: &Column| column.id);
+            source.seek_column(id).is_some() && ended.is_err()
         };
         let sized = carried.iter().filter(|carry: &&Carry| carry.size > 0);
         let carriers = Carrier::between(source, target, is_carried, sized.count());
-        let bits = source.enabled.iter().filter_map(|bits| {
-            let there = target.enabled_of(bits.id)?;
-            Some((bits.offset, there.offset))
-        });
+        let bits = side_by_side(&source.enabled, &target.enabled, |bits| bits.id);
+        let bits = bits.filter_map(|(bits, there)| Some((bits.offset, there?.offset)));
         let ends_drop = ended.iter().any(|column| column.drop.is_some());
         let switches = !source.enabled.is_empty() || !target.enabled.is_empty();
         Self {
@@ -89,6 +88,24 @@ impl Edge {
             offsets,
         }
     }
+}
+
+/// Each of one list with its namesake in the other; both are in the order of their fragments. O(both).
+fn side_by_side<'a, T>(
+    one: &'a [T],
+    other: &'a [T],
+    id_of: impl Fn(&T) -> FragmentId,
+) -> impl Iterator<Item = (&'a T, Option<&'a T>)> {
+    let mut rest = other;
+    one.iter().map(move |here| {
+        let id = id_of(here);
+        while let [first, later @ ..] = rest
+            && id_of(first) < id
+        {
+            rest = later;
+        }
+        (here, rest.first().filter(|there| id_of(there) == id))
+    })
 }
 
 /// The edges of an archetype that have been walked.

@@ -84,7 +84,7 @@ impl Mover {
     fn sized(movers: &[Self], archetype: &Archetype) -> impl Iterator<Item = FragmentId> {
         let ids = movers.iter().flat_map(|mover| &mover.ids).copied();
         ids.filter(|&id| {
-            let column = archetype.column_of(id);
+            let column = archetype.seek_column(id);
             column.is_some_and(|at| archetype.columns[at].size > 0)
         })
     }

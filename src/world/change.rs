@@ -13,6 +13,10 @@ impl World {
     /// Gives an entity fragments, in one move. A fragment that it has already gets the new value, and if
     /// it has all of them the entity does not move. O(fragments of the entity).
     ///
+    /// The first time that a kind of bundle comes to a composition, the way from there is found and remembered, until
+    /// compositions are [collected](Self::collect_archetypes): O(fragments × log fragments) of the entity and the bundle
+    /// together, also where it leads to a composition that is new.
+    ///
     /// ```
     /// use megachunk::prelude::*;
     ///
@@ -212,17 +216,15 @@ impl World {
         let data = &self.archetypes[archetype as usize];
         let panicked = end(data, row, edge);
         let chunk = &data.chunks[row.chunk as usize];
-        for column in &edge.ended {
-            if let Some(at) = data.column_of(column.id) {
-                chunk.touch(at, version);
-            }
+        for at in data.positions_of(&edge.ended) {
+            chunk.touch(at, version);
         }
         write(chunk, row.row);
         panicked
     }
 
     /// Takes fragments away from an entity, in one move, and drops them: those of `B` that it has. `false`
-    /// if it has none of them. O(fragments of the entity).
+    /// if it has none of them. O(fragments of the entity); the first time from a composition as for [`add`](Self::add).
     ///
     /// What is shared, or the chunk's, goes by the bundle that would give it.
     ///
@@ -356,7 +358,8 @@ impl World {
         }
     }
 
-    /// Takes the fragments of `Gone` away and gives `Come`, in one move. What swapping tags is.
+    /// Takes the fragments of `Gone` away and gives `Come`, in one move. What swapping tags is. O(fragments of the entity); the
+    /// first time from a composition as for [`add`](Self::add).
     ///
     /// # Errors
     /// As for [`add`](Self::add).

@@ -262,7 +262,7 @@ impl World {
     }
 
     /// The archetype that entities of another come to. If it is new, its chunk fragments begin as there, but for
-    /// those that come along.
+    /// those that come along, which are sorted.
     pub(crate) fn target_of(
         &mut self,
         source: u32,
@@ -275,9 +275,9 @@ impl World {
         // Put aside, not cloned: users' `clone` and `drop` have no business here.
         let values = core::mem::take(&mut self.archetypes[source as usize].chunk_values);
         let inherited = |id| {
-            let mut values = values.iter().filter(|value| value.id == id);
-            let stays = come.is_none_or(|come| !come.contains(&id));
-            values.next().filter(|_| stays).map(|value| &value.template)
+            let at = values.binary_search_by_key(&id, |value| value.id).ok()?;
+            let comes = come.is_some_and(|come| come.binary_search(&id).is_ok());
+            (!comes).then(|| &values[at].template)
         };
         let (mut target, mut panicked) = (None, None);
         // What the new archetype has is cloned.

@@ -171,7 +171,8 @@ impl World {
     }
 
     /// Gives an entity values whose types are known at run time only, in one move: as
-    /// [`add`](Self::add) does. O(fragments of the entity).
+    /// [`add`](Self::add) does. O(fragments of the entity and the bundle); the first time that a set of fragments comes to a
+    /// composition as there.
     ///
     /// # Errors
     /// As for [`add`](Self::add) and [`create_dynamic`](Self::create_dynamic).
@@ -202,7 +203,8 @@ impl World {
     }
 
     /// Takes those of these fragments away from an entity that it has, in one move, and drops them; `false` if
-    /// it has none of them. O(fragments of the entity).
+    /// it has none of them. O(fragments of the entity, and those named, which are sorted); the first time that a set of
+    /// fragments goes from a composition as for [`add`](Self::add).
     ///
     /// # Errors
     /// The handle is refused; [`FragmentError::Unknown`], [`FragmentError::Twice`]; no memory is left.

@@ -396,10 +396,8 @@ impl World {
         let version = self.version();
         let data = &self.archetypes[archetype as usize];
         let chunk = &data.chunks[rows.chunk as usize];
-        for column in &edge.ended {
-            if let Some(at) = data.column_of(column.id) {
-                chunk.touch(at, version);
-            }
+        for at in data.positions_of(&edge.ended) {
+            chunk.touch(at, version);
         }
         let columns = columns::<B>(chunk, &edge.offsets);
         let mut new = self.filling(archetype, rows, columns, rows.first, Some(edge));

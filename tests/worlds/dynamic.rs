@@ -404,3 +404,76 @@ fn of_threads_that_define_one_name_exactly_one_wins() {
         assert_eq!((won, registry.iter().count()), (1, 1));
     }
 }
+
+/// Many more columns than typed bundles have, of several sizes, and tags.
+#[test]
+fn many_fragments_come_and_go_together_and_those_that_stay_keep_their_values() {
+    use std::collections::BTreeMap;
+    let mut world = World::new();
+    let ids: Vec<FragmentId> = (0..60)
+        .map(|n| {
+            let layout = match n % 7 {
+                6 => Layout::new::<()>(),
+                n if n % 2 == 0 => Layout::new::<u32>(),
+                _ => Layout::new::<[u32; 3]>(),
+            };
+            let id = plain(world.registry(), &format!("fragment {n}"), layout);
+            if n % 5 == 0 {
+                world.registry().make_enableable(id).unwrap();
+            }
+            id
+        })
+        .collect();
+    let mut state = 3_u64;
+    let mut number = move || {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (state >> 33) as u32
+    };
+    // What the entity has: its value, and whether it is on.
+    let mut expected: BTreeMap<FragmentId, (Vec<u8>, bool)> = BTreeMap::new();
+    let ant = world.create_dynamic(DynamicBundle::new()).unwrap();
+    for round in 0..200 {
+        // Few at a time, or many.
+        let one_in = [2, 3, 20][number() as usize % 3];
+        let some: Vec<FragmentId> = ids
+            .iter()
+            .copied()
+            .filter(|_| number() % one_in == 0)
+            .collect();
+        if number() % 2 == 0 {
+            let mut bundle = DynamicBundle::new();
+            // Backwards: bundles have no order.
+            for &id in some.iter().rev() {
+                let size = world.registry().get(id).unwrap().layout().size();
+                let bytes: Vec<u8> = (0..size).map(|_| number() as u8).collect();
+                bundle = bundle.with(Value::from_bytes(world.registry(), id, &bytes).unwrap());
+                let is_on = expected.get(&id).is_none_or(|(_, is_on)| *is_on);
+                expected.insert(id, (bytes, is_on));
+            }
+            world.add_dynamic(ant, bundle).unwrap();
+        } else {
+            let removed = world.remove_dynamic(ant, &some).unwrap();
+            let before = expected.len();
+            expected.retain(|id, _| !some.contains(id));
+            assert_eq!(removed, expected.len() < before);
+        }
+        for (at, id) in ids.iter().enumerate() {
+            assert_eq!(
+                world.has_dynamic(ant, *id).unwrap(),
+                expected.contains_key(id)
+            );
+            let Some((bytes, is_on)) = expected.get_mut(id) else {
+                continue;
+            };
+            assert_eq!(world.get_dynamic(ant, *id).unwrap().bytes().unwrap(), bytes);
+            if at % 5 == 0 {
+                assert_eq!(world.is_enabled_dynamic(ant, *id).unwrap(), *is_on);
+                *is_on = number() % 2 == 0;
+                world.set_enabled_dynamic(ant, *id, *is_on).unwrap();
+            }
+        }
+        if round % 20 == 0 {
+            world.check().unwrap();
+        }
+    }
+}

@@ -312,7 +312,7 @@ impl World {
         let target = self.target_of(archetype, &ids, Some(&net.come))?;
         let to = &self.archetypes[target as usize];
         let come = net.come.iter().filter_map(|&id| {
-            let column = to.column_of(id)?;
+            let column = to.seek_column(id)?;
             Some(to.columns[column])
         });
         let come: Vec<Column> = come.collect();
@@ -321,7 +321,8 @@ impl World {
         let switched = switched.filter_map(|(id, on)| Some((to.enabled_of(id)?, on)));
         let switched: Vec<(EnabledBits, bool)> = switched.collect();
         let mut edge = Edge::new(source, to, Box::default(), |column| {
-            come.iter().any(|new| new.id == column.id)
+            let new = come.binary_search_by_key(&column.id, |new| new.id);
+            new.is_ok()
         });
         // Rows that come are on.
         let is_switched = |to: u32| switched.iter().any(|(bits, _)| bits.offset == to);

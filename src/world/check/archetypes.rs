@@ -63,8 +63,12 @@ impl World {
             "its set of fragments is not its list".into()
         });
         let ids = data.columns.iter().map(|column| column.id);
-        found.expect(ids.eq(data.column_ids.iter().copied()), at, || {
-            "its columns are not in the order of their numbers".into()
+        let in_order = data.column_ids.is_sorted_by(|a, b| a < b)
+            && data.enabled.is_sorted_by(|a, b| a.id < b.id)
+            && data.chunk_values.is_sorted_by(|a, b| a.id < b.id)
+            && data.shared.is_sorted_by(|a, b| a < b);
+        found.expect(in_order && ids.eq(data.column_ids.iter().copied()), at, || {
+            "its columns, or what else it has of its fragments, are not in the order of their numbers".into()
         });
         let drops = data.columns.iter().any(|column| column.drop.is_some());
         found.expect(drops == data.needs_drop, at, || {

@@ -1,5 +1,6 @@
 //! `Edge`: what it takes to move an entity from one archetype to another.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::archetype::Archetype;
@@ -108,40 +109,141 @@ fn side_by_side<'a, T>(
     })
 }
 
+/// Edges among which one is found by walking; from more on, where each stands is kept.
+const FEW: usize = 16;
+
 /// The edges of an archetype that have been walked.
+///
+/// Must hold: `places`, if it is there, says where each edge stands in `all`; it is there if there are more than [`FEW`].
 #[derive(Debug, Default)]
-pub(crate) struct Edges(Vec<(Change, Arc<Edge>)>);
+pub(crate) struct Edges {
+    /// The one that was asked for last is the first.
+    all: Vec<(Change, Arc<Edge>)>,
+    #[expect(
+        clippy::box_collection,
+        reason = "most archetypes have few edges, and pay a word"
+    )]
+    places: Option<Box<HashMap<Change, usize>>>,
+}
 
 impl Edges {
-    /// The edge for a change, if it is known. The one that was asked for last is found at once.
+    /// The edge for a change, if it is known. The one that was asked for last is found at once. O(1).
     #[inline(always)]
     pub(crate) fn get(&mut self, change: Change) -> Option<&Arc<Edge>> {
-        if self.0.first().is_none_or(|(first, _)| *first != change) {
+        if self.all.first().is_none_or(|(first, _)| *first != change) {
             self.bring_forward(change)?;
         }
-        self.0.first().map(|(_, edge)| edge)
+        self.all.first().map(|(_, edge)| edge)
     }
 
     /// Makes the edge for a change the first, if it is known.
     #[inline(never)]
     fn bring_forward(&mut self, change: Change) -> Option<()> {
-        let at = self.0.iter().position(|(known, _)| *known == change)?;
-        self.0.swap(0, at);
+        let Some(places) = &mut self.places else {
+            let at = self.all.iter().position(|(known, _)| *known == change)?;
+            self.all.swap(0, at);
+            return Some(());
+        };
+        let at = *places.get(&change)?;
+        self.all.swap(0, at);
+        places.insert(self.all[at].0, at);
+        places.insert(change, 0);
         Some(())
     }
 
     /// All that are known.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Edge> {
-        self.0.iter().map(|(_, edge)| &**edge)
+        self.all.iter().map(|(_, edge)| &**edge)
     }
 
     /// Forgets those that lead to an archetype with this number or a higher one.
     pub(crate) fn keep_below(&mut self, archetype: u32) {
-        self.0.retain(|(_, edge)| edge.target < archetype);
+        self.all.retain(|(_, edge)| edge.target < archetype);
+        self.places = None;
+        self.note_places();
     }
 
-    /// Remembers an edge.
+    /// Remembers an edge for a change that is not known.
     pub(crate) fn insert(&mut self, change: Change, edge: Arc<Edge>) {
-        self.0.push((change, edge));
+        let at = self.all.len();
+        self.all.push((change, edge));
+        match &mut self.places {
+            Some(places) => _ = places.insert(change, at),
+            None => self.note_places(),
+        }
+    }
+
+    /// Notes where each stands, if there are many.
+    fn note_places(&mut self) {
+        if self.all.len() > FEW {
+            let changes = self.all.iter().map(|(change, _)| *change);
+            self.places = Some(Box::new(changes.zip(0..).collect()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edge(target: u32) -> Arc<Edge> {
+        Arc::new(Edge {
+            target,
+            carried: Box::default(),
+            carriers: Box::default(),
+            ended: Box::default(),
+            offsets: Box::default(),
+            bits: Box::default(),
+            ends_drop: false,
+            is_plain: false,
+        })
+    }
+
+    fn change(n: u32) -> Change {
+        match n % 3 {
+            0 => Change::Add(n / 3),
+            1 => Change::Remove(n / 3),
+            _ => Change::Swap(n / 3, n),
+        }
+    }
+
+    #[test]
+    fn an_edge_is_found_however_many_there_are() {
+        let mut edges = Edges::default();
+        let mut known: HashMap<Change, u32> = HashMap::new();
+        let mut state = 5_u64;
+        let mut number = |limit| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 33) as u32 % limit
+        };
+        let mut most = 0;
+        for round in 0..4_000 {
+            let asked = change(number(90));
+            let found = edges.get(asked).map(|edge| edge.target);
+            assert_eq!(found, known.get(&asked).copied());
+            if found.is_none() {
+                edges.insert(asked, edge(round));
+                known.insert(asked, round);
+            } else {
+                assert_eq!(edges.all[0].0, asked, "it is found at once the next time");
+            }
+            if number(200) == 0 {
+                let below = number(round + 1);
+                edges.keep_below(below);
+                known.retain(|_, target| *target < below);
+            }
+            most = most.max(known.len());
+            let mut targets: Vec<u32> = edges.iter().map(|edge| edge.target).collect();
+            let mut expected: Vec<u32> = known.values().copied().collect();
+            targets.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(targets, expected);
+            // Many are not walked.
+            assert_eq!(edges.places.is_some(), known.len() > FEW);
+            let mut places = edges.places.iter().flat_map(|places| places.iter());
+            let right = |(change, at): (&Change, &usize)| edges.all[*at].0 == *change;
+            assert!(places.all(right));
+        }
+        assert!(most > 4 * FEW, "{most}");
     }
 }

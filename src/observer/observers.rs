@@ -152,7 +152,8 @@ impl World {
     /// If memory runs out in the middle of a change of many, or users' code panics, or an observer switches off what the
     /// change asks for, what was shown as going and stays after all is shown as coming again.
     ///
-    /// Archetypes that nobody observes cost one predicted branch a change. `F` decides by composition and by
+    /// *Cost:* of this call O(compositions that have the fragment). Of changes, archetypes that nobody observes cost one
+    /// predicted branch each; a composition that is new asks all observers. `F` decides by composition and by
     /// enabled bits; [`Changed`](crate::query::Changed) and [`Moved`](crate::query::Moved) do not compile.
     ///
     /// `T` is a fragment or tag; of a shared one, or of one a chunk: [`observe_role`](Self::observe_role).
@@ -270,27 +271,29 @@ impl World {
         if let Err(error) = check(self.registry()) {
             return Err(refused(run, error));
         }
-        Ok(self.rewatch(|observers: &mut Observers| {
-            let id = ObserverId(new_identity());
-            observers.all.push(Observer {
-                id,
-                observed,
-                fragment,
-                requirements,
-                run: Box::new(run),
-            });
-            (observers.kinds(), id)
-        }))
+        let observer = Observer {
+            id: ObserverId(new_identity()),
+            observed,
+            fragment,
+            requirements,
+            run: Box::new(run),
+        };
+        let id = observer.id;
+        self.watch_more(observed.bits(), fragment, |data| observer.sees(data));
+        self.watcher::<Observers>().all.push(observer);
+        Ok(id)
     }
 
-    /// Lets an observer go; `false` if it has gone already.
+    /// Lets an observer go; `false` if it has gone already. O(observers), for each composition that has its fragment.
     pub fn unobserve(&mut self, observer: ObserverId) -> bool {
-        let gone = self.rewatch(|observers: &mut Observers| {
-            let at = observers.all.iter().position(|known| known.id == observer);
-            let gone = at.map(|at| observers.all.remove(at));
-            (observers.kinds(), gone)
-        });
-        gone.is_some()
+        let observers = self.watcher::<Observers>();
+        let Some(at) = observers.all.iter().position(|known| known.id == observer) else {
+            return false;
+        };
+        let gone = observers.all.remove(at);
+        let kinds = observers.kinds();
+        self.watch_anew(kinds, gone.fragment);
+        true
     }
 }
 
@@ -298,5 +301,72 @@ impl Observers {
     fn kinds(&self) -> u8 {
         let all = self.all.iter();
         all.fold(0, |kinds, observer| kinds | observer.observed.bits())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fragment::{DynamicBundle, Value};
+    use crate::query::Access;
+    use core::alloc::Layout;
+
+    #[test]
+    fn archetypes_are_watched_as_their_observers_say_whichever_came_first() {
+        let mut world = World::new();
+        let ids: Vec<FragmentId> = (0..6)
+            .map(|n| {
+                let registry = world.registry();
+                let id = registry.define_plain(&format!("{n}"), Layout::new::<u32>());
+                id.unwrap().id()
+            })
+            .collect();
+        let mut state = 1_u64;
+        let mut number = move |limit| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 33) as usize % limit
+        };
+        let mut observers = Vec::new();
+        for round in 0..600 {
+            match number(5) {
+                0 => {
+                    let mut bundle = DynamicBundle::new();
+                    for &id in ids.iter().filter(|_| number(2) == 0) {
+                        bundle =
+                            bundle.with(Value::from_bytes(world.registry(), id, &[0; 4]).unwrap());
+                    }
+                    world.create_dynamic(bundle).unwrap();
+                }
+                1 | 2 => {
+                    let (fragment, other) = (ids[number(6)], ids[number(6)]);
+                    let mut requirements = Requirements::new();
+                    match number(3) {
+                        0 => requirements.all(other, Access::None),
+                        1 if other != fragment => requirements.none(other),
+                        _ => {}
+                    }
+                    let observed = Observed::from_bits(1 << number(4) | 1 << number(4));
+                    let run = |_: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {};
+                    let id = world.observe_dynamic(observed, fragment, requirements, run);
+                    observers.push(id.unwrap());
+                }
+                _ if !observers.is_empty() => {
+                    let gone = observers.swap_remove(number(observers.len()));
+                    assert!(world.unobserve(gone) && !world.unobserve(gone));
+                }
+                _ => {}
+            }
+            if round == 300 {
+                world.collect_archetypes();
+            }
+            let kinds = world.watcher::<Observers>().kinds();
+            for bit in [0, 1, 2, 3] {
+                assert_eq!(world.is_watched(1 << bit), kinds & 1 << bit != 0);
+            }
+            for data in &world.archetypes {
+                assert_eq!(data.watched, world.watched_kinds(data));
+            }
+        }
+        assert!(world.archetypes.len() > 30);
     }
 }

@@ -10,8 +10,8 @@ use core::fmt;
 
 use crate::archetype::{ARCHETYPES, Archetype, Change, Row, Rows};
 use crate::entity::Entity;
-use crate::fragment::FragmentSet;
 use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::fragment::{FragmentId, FragmentSet};
 use crate::world::{Batch, SliceReport, World, WorldError};
 
 /// Entities came to life.
@@ -158,31 +158,48 @@ impl World {
         self.archetypes[archetype as usize].watched & kind != 0
     }
 
-    /// Changes what the watcher wants to hear of: `kinds` says of which kinds at all.
-    pub(crate) fn rewatch<W: Watcher + Default, R>(
-        &mut self,
-        change: impl FnOnce(&mut W) -> (u8, R),
-    ) -> R {
-        let watcher = self
-            .watch
-            .watcher
-            .get_or_insert_with(|| Box::<W>::default());
-        let watcher: &mut dyn Any = &mut **watcher;
-        let (kinds, result) = match watcher.downcast_mut::<W>() {
-            Some(watcher) => change(watcher),
+    /// The watcher, which is to be told with [`watch_more`](Self::watch_more) or [`watch_anew`](Self::watch_anew) of what
+    /// it wants to hear of.
+    pub(crate) fn watcher<W: Watcher + Default>(&mut self) -> &mut W {
+        let watcher = &mut self.watch.watcher;
+        let watcher: &mut dyn Any = &mut **watcher.get_or_insert_with(|| Box::<W>::default());
+        match watcher.downcast_mut() {
+            Some(watcher) => watcher,
             None => unreachable!("a world has one kind of watcher"),
-        };
+        }
+    }
+
+    /// The watcher wants to hear of these kinds besides, of archetypes that have a fragment and that `sees` says.
+    /// O(archetypes that have it).
+    pub(crate) fn watch_more(
+        &mut self,
+        kinds: u8,
+        fragment: FragmentId,
+        sees: impl Fn(&Archetype) -> bool,
+    ) {
+        self.watch.kinds |= kinds;
+        for having in self.having.of(fragment) {
+            let data = &mut self.archetypes[having.archetype as usize];
+            if sees(data) {
+                watch(data, data.watched | kinds, self.universe.is_ordered());
+            }
+        }
+    }
+
+    /// The watcher wants to hear of these kinds at all, and has changed its mind about archetypes that have a fragment: it
+    /// is asked about each. O(archetypes that have it), and what the watcher takes.
+    pub(crate) fn watch_anew(&mut self, kinds: u8, fragment: FragmentId) {
         self.watch.kinds = kinds;
         let watcher = self.watch.watcher.as_deref();
-        for data in &mut self.archetypes {
+        for having in self.having.of(fragment) {
+            let data = &mut self.archetypes[having.archetype as usize];
             let kinds = watcher.map_or(0, |watcher| watcher.kinds_of(data));
             watch(data, kinds, self.universe.is_ordered());
         }
-        result
     }
 
     /// What the watcher wants to hear of a new archetype.
-    pub(super) fn watched_kinds(&self, archetype: &Archetype) -> u8 {
+    pub(crate) fn watched_kinds(&self, archetype: &Archetype) -> u8 {
         let watcher = self.watch.watcher.as_deref();
         watcher.map_or(0, |watcher| watcher.kinds_of(archetype))
     }
@@ -499,5 +516,51 @@ impl World {
             count: chunk.len,
             other: NOWHERE,
         }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::atomic::{AtomicUsize, Ordering};
+    use core::cell::Cell;
+
+    /// Wants to hear of all, and counts how often it is asked.
+    #[derive(Debug, Default)]
+    struct Asked(AtomicUsize);
+
+    impl Watcher for Asked {
+        fn kinds_of(&self, _: &Archetype) -> u8 {
+            // Ordering: one thread, here and below.
+            self.0.fetch_add(1, Ordering::Relaxed);
+            CREATED
+        }
+
+        fn hear(&mut self, _: &mut World, _: u8, _: &[WatchedRows]) -> Panicked {
+            None
+        }
+    }
+
+    #[test]
+    fn only_archetypes_that_have_a_fragment_are_asked_about() {
+        let mut world = World::new();
+        world.create((1_u8,)).unwrap();
+        world.create((1_u8, 2_u16)).unwrap();
+        world.create((2_u16, 3_u32)).unwrap();
+        world.create((3_u32,)).unwrap();
+        let id = world.registry().register::<u8>().unwrap().id();
+        let calls = Cell::new(0);
+        world.watch_more(ADDED, id, |data| {
+            calls.set(calls.get() + 1);
+            data.columns.len() == 2
+        });
+        assert_eq!(calls.get(), 2);
+        let watched = |world: &World| [0, 1, 2, 3].map(|n| world.archetypes[n].watched);
+        assert_eq!(watched(&world), [0, ADDED, 0, 0]);
+        world.watcher::<Asked>();
+        world.watch_anew(CREATED, id);
+        assert_eq!(world.watcher::<Asked>().0.load(Ordering::Relaxed), 2);
+        assert_eq!(watched(&world), [CREATED, CREATED, 0, 0]);
+        assert!(world.is_watched(CREATED) && !world.is_watched(ADDED));
     }
 }

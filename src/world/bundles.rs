@@ -1,4 +1,8 @@
-//! `Bundles`: what a world knows of each bundle type that it has met.
+//! `Bundles`: what a world knows of each bundle type that it has met, and of each set of fragments that came or went
+//! without one.
+//!
+//! Must hold: only edges, and calls that change the world, know numbers of bundles that no type stands for; they are
+//! [forgotten](Bundles::forget_dynamic) with all edges, in a call that changes nothing else.
 
 use core::any::TypeId;
 use core::hash::{BuildHasherDefault, Hasher};
@@ -24,6 +28,19 @@ pub(crate) struct BundleInfo {
     pub(crate) offsets: Box<[u32]>,
 }
 
+impl BundleInfo {
+    /// What is known of a number that no bundle has.
+    fn none() -> Self {
+        Self {
+            ids: Box::default(),
+            sorted: Box::default(),
+            moves: None,
+            archetype: NO_ARCHETYPE,
+            offsets: Box::default(),
+        }
+    }
+}
+
 /// Bundle types → numbers → what is known.
 #[derive(Debug, Default)]
 pub(crate) struct Bundles {
@@ -31,6 +48,8 @@ pub(crate) struct Bundles {
     /// Those that no type stands for, by their fragments.
     by_ids: HashMap<Box<[FragmentId]>, u32>,
     pub(crate) infos: Vec<BundleInfo>,
+    /// Numbers that no bundle has: their `infos` are empty.
+    free: Vec<u32>,
     /// The type that was asked for last: most calls ask for the same again.
     last: Option<(TypeId, u32)>,
 }
@@ -79,16 +98,45 @@ impl Bundles {
         if let Some(&number) = self.by_ids.get(ids) {
             return number;
         }
-        let number = self.infos.len() as u32;
-        self.infos.push(BundleInfo {
+        let number = self.add(BundleInfo {
             ids: ids.into(),
             sorted: ids.into(),
-            moves: None,
-            archetype: NO_ARCHETYPE,
-            offsets: Box::default(),
+            ..BundleInfo::none()
         });
         self.by_ids.insert(ids.into(), number);
         number
+    }
+
+    /// Gives a bundle a number.
+    fn add(&mut self, info: BundleInfo) -> u32 {
+        match self.free.pop() {
+            Some(number) => {
+                self.infos[number as usize] = info;
+                number
+            }
+            None => {
+                self.infos.push(info);
+                self.infos.len() as u32 - 1
+            }
+        }
+    }
+
+    /// Forgets the bundles that no type stands for; whether there were any. Others will have their numbers: what was kept by
+    /// one is to be forgotten, too.
+    pub(crate) fn forget_dynamic(&mut self) -> bool {
+        let before = self.free.len();
+        for (_, number) in self.by_ids.drain() {
+            self.infos[number as usize] = BundleInfo::none();
+            self.free.push(number);
+        }
+        // The same world gives the same numbers: the lowest come first.
+        self.free.sort_unstable_by(|a, b| b.cmp(a));
+        self.free.len() > before
+    }
+
+    /// Bundles that have a number, and numbers that none has.
+    pub(crate) fn count(&self) -> usize {
+        self.numbers.len() + self.by_ids.len() + self.free.len()
     }
 
     #[cold]
@@ -106,13 +154,11 @@ impl Bundles {
                     let name = registry.get(pair[0]).map_or("", |info| info.name());
                     return Err(FragmentError::Twice { name: name.into() });
                 }
-                let number = self.infos.len() as u32;
-                self.infos.push(BundleInfo {
+                let number = self.add(BundleInfo {
                     ids: ids.into(),
                     sorted: sorted.into(),
                     moves: B::MOVES.map(|moves| (moves, B::LEN)),
-                    archetype: NO_ARCHETYPE,
-                    offsets: Box::default(),
+                    ..BundleInfo::none()
                 });
                 self.numbers.insert(id, number);
                 number

@@ -8,7 +8,13 @@ use crate::world::{World, new_identity};
 impl World {
     /// Forgets the compositions that no entity has, and gives their memory back; how many. Queries notice:
     /// they look for their archetypes anew, and
-    /// what their filters see by changes, they see once more. O(archetypes + chunks of those that stay).
+    /// what their filters see by changes, they see once more. O(archetypes + chunks of those that stay + what is
+    /// forgotten).
+    ///
+    /// Forgotten are also, be there such compositions or not, the sets of fragments that a world keeps of those that were
+    /// [created](Self::create_dynamic), [added](Self::add_dynamic), [removed](Self::remove_dynamic) or
+    /// [copied](Self::create_copies) at run time: each is looked up once when it comes again. (Of bundle types there are
+    /// no more than in the program.)
     ///
     /// A program that makes many combinations of tags for a moment calls it now and then.
     ///
@@ -27,6 +33,11 @@ impl World {
     /// # Panics
     /// If the `drop` of a chunk fragment's template panics; the compositions are gone then.
     pub fn collect_archetypes(&mut self) -> usize {
+        if self.bundles.forget_dynamic() {
+            for data in &mut self.archetypes {
+                data.edges = Edges::default();
+            }
+        }
         if self.archetypes.iter().all(|data| data.entities > 0) {
             return 0;
         }
@@ -76,5 +87,83 @@ impl World {
         }
         resume(panicked);
         count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::alloc::Layout;
+
+    use crate::fragment::{DynamicBundle, FragmentId, Value};
+    use crate::world::World;
+
+    #[test]
+    fn sets_of_fragments_do_not_heap_up_in_a_world_that_is_collected() {
+        let mut world = World::new();
+        let registry = world.registry();
+        let ids: Vec<FragmentId> = (0..12)
+            .map(|n| {
+                let id = registry.define_plain(&format!("{n}"), Layout::new::<u32>());
+                id.unwrap().id()
+            })
+            .collect();
+        let all = |world: &World| -> DynamicBundle {
+            let values = (0_u32..)
+                .zip(&ids)
+                .map(|(n, &id)| Value::from_bytes(world.registry(), id, &n.to_ne_bytes()).unwrap());
+            values.collect()
+        };
+        let ant = world.create_dynamic(all(&world)).unwrap();
+        let mut most = 0;
+        for set in 1..400_usize {
+            let some = ids.iter().enumerate().filter(|(at, _)| set >> at & 1 == 1);
+            let some: Vec<FragmentId> = some.map(|(_, &id)| id).collect();
+            world.add(ant, (set,)).unwrap();
+            assert!(world.remove_dynamic(ant, &some).unwrap());
+            assert!(world.remove::<(usize,)>(ant).unwrap());
+            for (n, &id) in (0_u32..).zip(&ids) {
+                let value = world.get_dynamic(ant, id);
+                match some.contains(&id) {
+                    true => assert!(value.is_err()),
+                    false => assert_eq!(value.unwrap().plain::<u32>().unwrap(), [n]),
+                }
+            }
+            let bundle = all(&world);
+            world.add_dynamic(ant, bundle).unwrap();
+            if set % 20 == 0 {
+                // Also where no composition goes: the second time.
+                for _ in 0..2 {
+                    world.collect_archetypes();
+                    world.check().unwrap();
+                }
+                assert_eq!(world.archetype_count(), 1);
+            }
+            most = most.max(world.bundles.infos.len());
+        }
+        // Those of 20 sets, what comes back, and a type.
+        assert!(most <= 22, "{most}");
+    }
+
+    #[test]
+    fn sets_of_fragments_are_forgotten_though_all_compositions_stay() {
+        let mut world = World::new();
+        let id = world.registry().register::<u8>().unwrap().id();
+        let ant = world.create((1_u8,)).unwrap();
+        for _ in 0..3 {
+            assert!(world.remove_dynamic(ant, &[id]).unwrap());
+            world.add(ant, (1_u8,)).unwrap();
+            // So that it stays.
+            world.create(()).unwrap();
+            assert_eq!(world.bundles.infos.len(), 3);
+            assert_eq!(world.collect_archetypes(), 0);
+            world.check().unwrap();
+            let other = world.registry().register::<u16>().unwrap().id();
+            assert!(
+                !world.remove_dynamic(ant, &[other]).unwrap(),
+                "another has its number"
+            );
+            assert_eq!(world.bundles.infos.len(), 3);
+            assert_eq!(world.collect_archetypes(), 0);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Entities whose fragments are known at run time only: created, built, changed, read.
 //!
 //! The same moves as those of typed bundles: a set of fragments that comes or goes is a bundle with a
-//! number, whose archetype and edges are remembered.
+//! number, whose archetype and edges are remembered until compositions are collected.
 
 use crate::archetype::{Archetype, Change, Chunk, EnabledBits, Row};
 use crate::entity::Entity;
@@ -26,6 +26,9 @@ struct Prepared {
 
 impl World {
     /// Creates an entity with values whose types are known at run time only. O(fragments).
+    ///
+    /// The world keeps each set of fragments that is created, added, removed or copied so, a few hundred bytes and the
+    /// ways from the compositions where it came or went, until [`collect_archetypes`](Self::collect_archetypes).
     ///
     /// ```
     /// use core::alloc::Layout;

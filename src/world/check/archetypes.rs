@@ -115,6 +115,10 @@ impl World {
 
     /// What is remembered of bundles is so.
     fn check_bundles(&self, found: &mut Found) {
+        let (count, numbers) = (self.bundles.count(), self.bundles.infos.len());
+        found.expect(count == numbers, FlawPlace::World, || {
+            format!("{numbers} numbers of bundles are given to {count}")
+        });
         for info in &self.bundles.infos {
             if info.archetype == NO_ARCHETYPE {
                 continue;

@@ -50,6 +50,15 @@ impl Neighbours {
     }
 }
 
+impl Neighbours {
+    /// The run that was found is not handled together, and its entities are to be looked at one by one: as far as it goes,
+    /// it is not looked for again.
+    #[cold]
+    fn pass(&mut self, rows: Rows) {
+        (self.wait, self.waited) = (rows.count - 1, 0);
+    }
+}
+
 impl World {
     /// Gives each entity of a slice a bundle, which `bundle` makes of its position; handles that are
     /// refused are reported by position. Entities that lie side by side, as those of a batch do, move
@@ -100,7 +109,11 @@ impl World {
                 neighbours.look(self, &entities[at..])
             };
             let done = run.and_then(|(archetype, rows)| {
-                self.add_run(archetype, rows, at, &mut bundle, &mut report)
+                let done = self.add_run(archetype, rows, at, &mut bundle, &mut report);
+                if done.is_none() {
+                    neighbours.pass(rows);
+                }
+                done
             });
             at += match done {
                 Some(done) => done,
@@ -167,7 +180,11 @@ impl World {
         while at < entities.len() {
             let run = neighbours.look(self, &entities[at..]);
             let done = run.and_then(|(archetype, rows)| {
-                self.remove_run::<B>(archetype, rows, at, &mut report)
+                let done = self.remove_run::<B>(archetype, rows, at, &mut report);
+                if done.is_none() {
+                    neighbours.pass(rows);
+                }
+                done
             });
             at += match done {
                 Some(done) => done,
@@ -181,6 +198,7 @@ impl World {
         report
     }
 
+    /// Takes fragments away from a run, as [`add_run`](Self::add_run) adds some.
     fn remove_run<B: Bundle>(
         &mut self,
         archetype: u32,
@@ -289,5 +307,63 @@ impl SliceReport {
             }
             None => position,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fragment::FragmentError;
+
+    #[test]
+    fn a_run_that_is_refused_is_looked_along_once() {
+        let mut world = World::new();
+        let batch = world.create_batch((0..500_u32).map(|n| (n,))).unwrap();
+        let ants: Vec<Entity> = batch.iter(&world).collect();
+        let mut neighbours = Neighbours::default();
+        let mut runs = Vec::new();
+        for at in 0..ants.len() {
+            if let Some((_, rows)) = neighbours.look(&world, &ants[at..]) {
+                runs.push(rows.count);
+                neighbours.pass(rows);
+            }
+        }
+        assert_eq!(runs.iter().sum::<u32>(), 500, "{runs:?}");
+    }
+
+    #[test]
+    fn each_entity_of_a_run_that_is_refused_is_refused_in_order() {
+        let mut world = World::new();
+        let first = world.create_batch((0..500_u32).map(|n| (n,))).unwrap();
+        let then = world.create_batch((0..20).map(|_| ("bee",))).unwrap();
+        let mut all: Vec<Entity> = first.iter(&world).chain(then.iter(&world)).collect();
+        let stale = all[300];
+        world.destroy(stale).unwrap();
+        all.push(stale);
+        let mut asked = 0;
+        let added = world.add_slice(&all, |position| {
+            assert_eq!(position, asked);
+            asked += 1;
+            (1_u8, 2_u8)
+        });
+        assert_eq!(asked, all.len());
+        for report in [added, world.remove_slice::<(u8, u8)>(&all)] {
+            assert_eq!(report.done, 0);
+            for (at, (position, error)) in report.refused.iter().enumerate() {
+                assert_eq!(*position, at);
+                match all[at] == stale {
+                    true => assert!(matches!(error, WorldError::Entity(_))),
+                    false => assert!(matches!(
+                        error,
+                        WorldError::Fragment(FragmentError::Twice { .. })
+                    )),
+                }
+            }
+            assert_eq!(report.refused.len(), all.len());
+        }
+        // It goes on as ever.
+        let good = [&all[..300], &all[301..520]].concat();
+        assert_eq!(world.add_slice(&good, |_| (1_u8,)).done, 519);
+        world.check().unwrap();
     }
 }

@@ -52,9 +52,11 @@ impl Refit {
         found.map(|(_, array)| array.as_ptr())
     }
 
-    /// Columns that have an array.
-    pub(crate) fn len(&self) -> usize {
-        self.arrays.len()
+    /// The offsets of the columns that have an array, in order.
+    pub(crate) fn offsets(&self) -> Vec<u32> {
+        let mut offsets: Vec<u32> = self.arrays.iter().map(|&(offset, _)| offset).collect();
+        offsets.sort_unstable();
+        offsets
     }
 
     /// Bytes outside of the chunk's memory.

@@ -132,8 +132,33 @@ impl SharedValues {
         slot.map(|slot| slot.value.id())
     }
 
+    /// How often each number is free.
+    fn times_free(&self) -> Vec<usize> {
+        let mut times = vec![0; self.slots.len()];
+        for &number in &self.free {
+            if let Some(times) = times.get_mut(number as usize) {
+                *times += 1;
+            }
+        }
+        times
+    }
+
+    /// How often each value is found by its fragment and its hash.
+    fn times_listed(&self) -> Vec<usize> {
+        let mut times = vec![0; self.slots.len()];
+        for (key, ids) in &self.by_hash {
+            for &SharedId(number) in ids {
+                let slot = self.slots.get(number as usize).and_then(Option::as_ref);
+                if slot.is_some_and(|slot| (slot.value.id(), slot.hash) == *key) {
+                    times[number as usize] += 1;
+                }
+            }
+        }
+        times
+    }
+
     /// Notes whether values are not used as often as they say, or not found. Values are not compared: that
-    /// would run users' code.
+    /// would run users' code. O(values + groups × shared fragments).
     pub(crate) fn check(&self, archetypes: &[Archetype], found: &mut Found) {
         let mut uses = vec![0; self.slots.len()];
         for data in archetypes {
@@ -144,6 +169,7 @@ impl SharedValues {
                 }
             }
         }
+        let (free, listed) = (self.times_free(), self.times_listed());
         let mut flushed = 0;
         for (number, slot) in (0..).zip(&self.slots) {
             let at = FlawPlace::SharedValue(number);
@@ -152,7 +178,7 @@ impl SharedValues {
                 found.expect(uses == 0, at, || {
                     format!("{uses} groups have it, and it is gone")
                 });
-                let free = self.free.iter().filter(|&&free| free == number).count();
+                let free = free[number as usize];
                 found.expect(free == 1, at, || format!("its number is free {free} times"));
                 continue;
             };
@@ -160,8 +186,7 @@ impl SharedValues {
                 format!("it counts {} uses, and {uses} groups have it", slot.uses)
             });
             flushed += slot.uses.saturating_sub(uses);
-            let listed = self.by_hash.get(&(slot.value.id(), slot.hash));
-            let listed = listed.map_or(0, |ids| ids.iter().filter(|id| id.0 == number).count());
+            let listed = listed[number as usize];
             found.expect(listed == 1, at, || format!("it is found {listed} times"));
         }
         found.expect(flushed == self.flushed, FlawPlace::World, || {
@@ -175,6 +200,12 @@ impl SharedValues {
         found.expect(listed == there, FlawPlace::World, || {
             format!("{listed} shared values are found by hash, and there are {there}")
         });
+    }
+
+    /// Breaks the list of free numbers, for tests of the check.
+    #[cfg(test)]
+    pub(crate) fn free_twice(&mut self) {
+        self.free.push(self.free[0]);
     }
 
     /// Lets all values go: the world ends.

@@ -75,8 +75,11 @@ impl World {
             "it does not know whether its values must be dropped".into()
         });
         for &id in &data.ids {
-            let listed = self.having.of(id).iter().filter(|h| h.archetype == number);
-            found.expect(listed.eq([&data.having(id)]), at, || {
+            // In order, each once: see `check_lists`.
+            let list = self.having.of(id);
+            let listed = list.binary_search_by_key(&number, |having| having.archetype);
+            let right = listed.is_ok_and(|at| list[at] == data.having(id));
+            found.expect(right, at, || {
                 format!("queries do not know where {id:?} lies")
             });
         }
@@ -142,6 +145,13 @@ impl World {
     fn check_groups(&self, archetype: u32, data: &Archetype, found: &mut Found) {
         let at = FlawPlace::Archetype(archetype);
         let mut chunks = vec![0; data.groups.len()];
+        let mut idle_times = vec![0; data.groups.len()];
+        for &group in &data.idle_groups {
+            match idle_times.get_mut(group as usize) {
+                Some(times) => *times += 1,
+                None => found.expect(false, at, || format!("there is no idle group {group}")),
+            }
+        }
         for (number, chunk) in (0..).zip(&data.chunks) {
             match chunks.get_mut(chunk.group as usize) {
                 Some(count) => *count += 1,
@@ -165,14 +175,14 @@ impl World {
                 format!("it counts {} chunks, and has {count}", group.chunks)
             });
             let named = data.group_of.get(&group.key) == Some(&number);
-            let idle = data.idle_groups.contains(&number);
+            let idle = idle_times[number as usize];
             let right = match (data.shared.is_empty(), count) {
-                (true, _) => !named && !idle && group.key.is_empty() && number == 0,
-                (false, 0) => !named && idle && group.key.is_empty(),
-                (false, _) => named && !idle && group.key.len() == data.shared.len(),
+                (true, _) => !named && idle == 0 && group.key.is_empty() && number == 0,
+                (false, 0) => !named && idle == 1 && group.key.is_empty(),
+                (false, _) => named && idle == 0 && group.key.len() == data.shared.len(),
             };
             found.expect(right, here, || {
-                format!("with {count} chunks it is named: {named}, idle: {idle}")
+                format!("with {count} chunks it is named: {named}, idle: {idle} times")
             });
             for (&id, &value) in data.shared.iter().zip(&group.key) {
                 found.expect(self.shared.id_of(value) == Some(id), here, || {
@@ -210,16 +220,20 @@ impl World {
                 });
                 continue;
             };
-            let all = edge.carried.len() + edge.ended.len() == data.columns.len();
-            let carried = edge.carried.iter().all(|carry| {
-                let from = data.columns.iter().filter(|c| c.offset == carry.from);
-                let mut from = from.filter(|c| c.size == carry.size);
-                from.any(|from| {
-                    let there = target.column_of(from.id);
-                    there.is_some_and(|at| target.columns[at].offset == carry.to)
-                })
+            // Both in the order of the columns.
+            let (mut carried, mut ended) = (edge.carried.iter(), edge.ended.iter().peekable());
+            let all = data.columns.iter().all(|column| {
+                if ended.next_if(|ended| ended.id == column.id).is_some() {
+                    return true;
+                }
+                let there = target.seek_column(column.id).map(|at| &target.columns[at]);
+                let (Some(there), Some(carry)) = (there, carried.next()) else {
+                    return false;
+                };
+                (carry.from, carry.to, carry.size) == (column.offset, there.offset, column.size)
             });
-            found.expect(all && carried, FlawPlace::Archetype(number), || {
+            let none_else = carried.next().is_none() && ended.next().is_none();
+            found.expect(all && none_else, FlawPlace::Archetype(number), || {
                 format!("an edge to archetype {} loses a column", edge.target)
             });
         }
@@ -234,10 +248,9 @@ impl World {
         let times = chunk.run.len() / data.run;
         let whole = data.columns.iter().filter(|column| column.size > 0);
         let refit = chunk.refit().map(|refit| {
-            whole.clone().all(|c| refit.array(c.offset).is_some())
-                && refit.len() == whole.count()
-                && data.enabled.is_empty()
-                && data.chunk_values.is_empty()
+            let mut offsets: Vec<u32> = whole.map(|column| column.offset).collect();
+            offsets.sort_unstable();
+            refit.offsets() == offsets && data.enabled.is_empty() && data.chunk_values.is_empty()
         });
         let folded = || {
             chunk.run.len() == 1

@@ -28,8 +28,9 @@ pub(crate) struct Held {
 impl World {
     /// Checks that nothing contradicts itself: every row has a living entity whose place is that row, every
     /// chunk belongs to whom the directory says, counts, lists and groups are what they count, every shared
-    /// value is used as often as it is held, no version is of the future. O(entities + chunks + archetypes
-    /// × fragments); no code of users' runs.
+    /// value is used as often as it is held, no version is of the future. O(entities + names + fragments × (chunks +
+    /// archetypes + ways between archetypes that are remembered + combinations of shared values)), but for logarithms; no
+    /// code of users' runs.
     ///
     /// A world that only safe code and documented calls have touched is sound; whoever finds one that is not
     /// has found a bug of this crate.
@@ -135,8 +136,9 @@ impl Universe {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::archetype::Row;
+    use crate::archetype::{Change, Edge, Edges, Row};
     use crate::entity::Entity;
+    use crate::fragment::Bundle;
 
     /// A world, and one of its entities with a place in the middle of a chunk.
     fn world() -> (World, Entity, u32, Row) {
@@ -213,6 +215,73 @@ mod tests {
         data.groups[0].chunks -= 1;
         data.chunks[row.chunk as usize].order_version = 1_000;
         assert!(said(&world).contains("version"));
+    }
+
+    #[test]
+    fn numbers_that_are_free_twice_and_fragments_that_queries_do_not_know_are_found() {
+        let mut world = World::new();
+        world.create((1_u8,).shared("red")).unwrap();
+        let blue = world.create((1_u8,).shared("blue")).unwrap();
+        world.create((2_u16, 1_u8)).unwrap();
+        world.destroy(blue).unwrap();
+        world.check().unwrap();
+        let idle = world.archetypes[0].idle_groups[0];
+        world.archetypes[0].idle_groups.push(idle);
+        assert!(said(&world).contains("idle: 2 times"), "{}", said(&world));
+        *world.archetypes[0].idle_groups.last_mut().unwrap() = 77;
+        assert!(
+            said(&world).contains("no idle group 77"),
+            "{}",
+            said(&world)
+        );
+        world.archetypes[0].idle_groups.pop();
+        world.check().unwrap();
+        let id = world.registry().register::<u8>().unwrap().id();
+        world.having.pop(id);
+        assert!(said(&world).contains("queries do not know where"));
+        let having = world.archetypes[1].having(id);
+        world.having.push(id, having);
+        world.check().unwrap();
+        world.shared.free_twice();
+        assert!(said(&world).contains("is free 2 times"), "{}", said(&world));
+        assert!(said(&world).contains("found by hash"), "{}", said(&world));
+    }
+
+    #[test]
+    fn edges_that_lose_a_column_are_found() {
+        let mut world = World::new();
+        let ant = world.create((1_u8, 2_u16, [3_u32; 3])).unwrap();
+        assert!(world.remove::<(u16,)>(ant).unwrap());
+        world.add(ant, (4_u16, 5_u64)).unwrap();
+        world.check().unwrap();
+        let broken: [fn(&mut Edge); 4] = [
+            |edge| edge.ended = Box::default(),
+            |edge| edge.carried = edge.carried[1..].into(),
+            |edge| edge.carried[0].to += 4,
+            |edge| edge.ended = [&*edge.ended, &*edge.ended].concat().into(),
+        ];
+        let number = world.bundles.number::<(u16,)>(world.universe.registry());
+        let change = Change::Remove(number.unwrap());
+        for how in broken {
+            let edges = &mut world.archetypes[0].edges;
+            let edge = edges.get(change).unwrap().clone();
+            let mut wrong = Edge {
+                carried: edge.carried.clone(),
+                carriers: Box::default(),
+                ended: edge.ended.clone(),
+                offsets: edge.offsets.clone(),
+                bits: edge.bits.clone(),
+                ..*edge
+            };
+            how(&mut wrong);
+            *edges = Edges::default();
+            edges.insert(change, wrong.into());
+            assert!(said(&world).contains("loses a column"));
+            let edges = &mut world.archetypes[0].edges;
+            *edges = Edges::default();
+            edges.insert(change, edge);
+            world.check().unwrap();
+        }
     }
 
     #[test]

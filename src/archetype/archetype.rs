@@ -517,15 +517,23 @@ impl Archetype {
         end_all(panicked, self.chunk_values);
     }
 
-    /// Gives all chunks without entities back; how many.
+    /// The chunks without entities, the last ones first. O(groups + chunks with room), and they are sorted.
+    pub(crate) fn empty_chunks(&self) -> Vec<u32> {
+        let open = self.groups.iter().flat_map(|group| &group.open);
+        let is_empty = |position: &u32| self.chunks[*position as usize].len == 0;
+        let mut empty: Vec<u32> = open.copied().filter(is_empty).collect();
+        empty.sort_unstable_by(|a, b| b.cmp(a));
+        empty
+    }
+
+    /// Gives all chunks without entities back; how many. The cost of [`empty_chunks`](Self::empty_chunks).
     pub(crate) fn trim(&mut self, universe: &Universe, world: u16) -> usize {
-        let before = self.chunks.len();
-        for position in (0..before as u32).rev() {
-            if self.chunks[position as usize].len == 0 {
-                self.release_chunk(universe, world, position);
-            }
+        let empty = self.empty_chunks();
+        // The last chunk takes the place of one that goes: it is none that is still to go.
+        for &position in &empty {
+            self.release_chunk(universe, world, position);
         }
-        before - self.chunks.len()
+        empty.len()
     }
 }
 

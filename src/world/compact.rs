@@ -4,6 +4,7 @@ use core::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 use crate::archetype::{Edge, Rows, copy_bits, copy_rows};
+use crate::chunk::CHUNK_BYTES;
 use crate::world::World;
 
 /// How much work a call may do.
@@ -78,7 +79,11 @@ struct Open {
 
 impl World {
     /// Moves entities from the emptiest chunks of each composition (and combination of shared values) to
-    /// its fullest ones, as long as that saves chunks, and gives all empty chunks back. O(archetypes + chunks with room + entities that move).
+    /// its fullest ones, as long as that saves chunks, and gives all empty chunks back.
+    ///
+    /// O(compositions + combinations of shared values that they have had at a time + chunks with room, which are sorted, +
+    /// entities that move). The budget is for the last of these only: a call looks at all compositions and their chunks
+    /// with room however small it is.
     ///
     /// Entities change rows, as when others are destroyed; values, ids and bits stay. Afterwards the chunks of a
     /// composition (and combination) that have room have less of it in all than the shortest of them holds.
@@ -119,10 +124,12 @@ impl World {
                 }
             }
             let data = &mut self.archetypes[archetype as usize];
-            let empty = data.chunks.iter().filter(|chunk| chunk.len == 0);
-            let memory = empty.map(|chunk| chunk.run.len() as usize * crate::chunk::CHUNK_BYTES);
-            report.bytes += memory.sum::<usize>();
-            report.chunks += data.trim(&self.universe, self.number);
+            for empty in data.empty_chunks() {
+                let run = data.chunks[empty as usize].run;
+                report.bytes += run.len() as usize * CHUNK_BYTES;
+                data.release_chunk(&self.universe, self.number, empty);
+                report.chunks += 1;
+            }
             self.settle_groups(archetype);
         }
         report
@@ -204,5 +211,60 @@ impl World {
         // SAFETY: as above; the rows are filled now.
         unsafe { copy_bits(edge, from, rows.first, chunk, at, rows.count) };
         data.fill_gap(&self.universe, rows, version);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::Entity;
+    use crate::fragment::Bundle;
+
+    #[test]
+    fn empty_chunks_are_found_among_those_with_room() {
+        let mut world = World::new();
+        world.set_chunk_size(1);
+        let mut ants: Vec<Entity> = Vec::new();
+        for team in 0..3_u8 {
+            let bundles = (0..10_000_u64).map(|n| (n, [n; 4]).shared(team));
+            let batch = world.create_batch(bundles).unwrap();
+            ants.extend(batch.iter(&world));
+        }
+        let batch = world.create_batch((0..10_000_u64).map(|n| (n,))).unwrap();
+        ants.extend(batch.iter(&world));
+        let mut state = 1_u64;
+        while !ants.is_empty() {
+            for _ in 0..ants.len().min(1_000) {
+                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+                // Many side by side, so that chunks become empty.
+                let at = ((state >> 33) as usize % ants.len()) & !255;
+                world.destroy(ants.remove(at)).unwrap();
+            }
+            let mut expected = CompactReport::default();
+            for data in &world.archetypes {
+                let chunks = (0..data.chunks.len() as u32).rev();
+                let empty = chunks.filter(|&chunk| data.chunks[chunk as usize].len == 0);
+                let empty: Vec<u32> = empty.collect();
+                assert_eq!(data.empty_chunks(), empty);
+                let runs = empty.iter().map(|&at| data.chunks[at as usize].run.len());
+                expected.chunks += empty.len();
+                expected.bytes += runs.sum::<u32>() as usize * CHUNK_BYTES;
+            }
+            let report = world.compact(Budget::Entities(0));
+            assert_eq!(
+                (report.chunks, report.bytes),
+                (expected.chunks, expected.bytes)
+            );
+            world.check().unwrap();
+        }
+        assert_eq!(
+            world
+                .stats()
+                .archetypes
+                .iter()
+                .map(|a| a.chunks)
+                .sum::<usize>(),
+            0
+        );
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use megachunk::fragment::{DynamicBundle, Value};
+use megachunk::fragment::{DynamicBundle, FragmentError, Value};
 use megachunk::prelude::*;
-use megachunk::query::QueryChange;
+use megachunk::query::{ChunkView, QueryChange};
 use megachunk::world::SnapshotOptions;
 
 #[test]
@@ -119,4 +119,139 @@ fn refuse_changes() {
         world.archetype_count(),
     );
     assert!(after == before, "something has changed");
+}
+
+#[test]
+fn fragments_that_stand_there_twice_are_refused_before_anything_changes() {
+    type Way = fn(QueryChange<'_, Entity, With<u32>>) -> Result<usize, WorldError>;
+    let ways: [Way; 5] = [
+        |all| all.remove::<(u32, u32)>(),
+        |all| all.swap::<(u32, u32), _>(|_| (1_u8,)),
+        |all| all.swap::<(u32,), _>(|_| (1_u8, 2_u8)),
+        |all| all.add(|_| (1_u8, 2_u8)),
+        |all| all.add(|_| (1_u8, 2_u8).shared("red")),
+    ];
+    for watched in [false, true] {
+        let mut world = World::new();
+        if watched {
+            let all = Observed::COME | Observed::GO;
+            let told = |batch: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {
+                panic!("{:?} of {}", batch.change(), batch.len());
+            };
+            world.observe::<u32, With<u16>>(all, told).unwrap();
+        }
+        let ant = world.create((7_u32,)).unwrap();
+        for way in ways {
+            let refused = way(world.matching::<With<u32>>().unwrap());
+            assert!(
+                matches!(
+                    &refused,
+                    Err(WorldError::Fragment(FragmentError::Twice { .. }))
+                ),
+                "{refused:?}"
+            );
+            assert_eq!(world.composition(ant).unwrap().len(), 1);
+            assert_eq!(world.get::<u32>(ant).unwrap(), &7);
+        }
+        world.check().unwrap();
+    }
+}
+
+#[test]
+fn a_filter_of_chunks_that_panics_leaves_done_what_it_was_asked_of_before() {
+    type Change<'q> = QueryChange<'q, Entity, With<u32>>;
+    // What a change does, whether it asks all chunks first, and whether an entity is changed.
+    type Way = (
+        &'static str,
+        bool,
+        fn(Change<'_>, &mut World),
+        fn(&World, Entity) -> bool,
+    );
+    let has = |world: &World, ant| world.has::<u8>(ant).unwrap();
+    let ways: [Way; 8] = [
+        (
+            "destroy",
+            false,
+            |all, _| _ = all.destroy(),
+            |world, ant| !world.exists(ant),
+        ),
+        ("add", false, |all, _| _ = all.add(|_| (1_u8,)), has),
+        (
+            "swap",
+            false,
+            |all, _| _ = all.swap::<(u32,), _>(|_| (1_u8,)),
+            has,
+        ),
+        (
+            "remove",
+            false,
+            |all, _| _ = all.remove::<(u32,)>(),
+            |world, ant| !world.has::<u32>(ant).unwrap(),
+        ),
+        (
+            "move_to",
+            false,
+            |all, other| _ = all.move_to(other),
+            |world, ant| !world.is_built(ant),
+        ),
+        (
+            "add, shared",
+            true,
+            |all, _| _ = all.add(|_| (1_u8,).shared("red")),
+            has,
+        ),
+        (
+            "swap, shared",
+            true,
+            |all, _| _ = all.swap::<(u32,), _>(|_| (1_u8,).shared("red")),
+            has,
+        ),
+        (
+            "set_shared",
+            true,
+            |all, _| _ = all.set_shared("red"),
+            |world, ant| world.shared::<&str>(ant).is_ok(),
+        ),
+    ];
+    for (name, asks_first, way, is_changed) in ways {
+        for watched in [false, true] {
+            let universe = Arc::new(Universe::new());
+            let [mut world, mut other] = [(); 2].map(|()| World::of(&universe).unwrap());
+            world.set_chunk_size(1);
+            if watched {
+                let told = |_: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {};
+                let all = Observed::COME | Observed::GO;
+                world.observe::<u32, ()>(all, told).unwrap();
+            }
+            let batch = world.create_batch((0..20_000_u32).map(|n| (n,))).unwrap();
+            let ants: Vec<Entity> = batch.iter(&world).collect();
+            let before: Mutex<Vec<Entity>> = Mutex::new(Vec::new());
+            let asked = AtomicUsize::new(0);
+            let filter = |chunk: &ChunkView<'_>| {
+                if asked.fetch_add(1, Ordering::Relaxed) == 3 {
+                    std::panic::resume_unwind(Box::new("told to"));
+                }
+                before.lock().unwrap().extend(chunk.entities());
+                true
+            };
+            let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                let all = world.matching::<With<u32>>().unwrap();
+                way(all.filter_chunks(filter), &mut other);
+            }));
+            assert_eq!(
+                panicked.unwrap_err().downcast_ref(),
+                Some(&"told to"),
+                "{name}"
+            );
+            let changed = ants.iter().copied().filter(|&ant| is_changed(&world, ant));
+            let changed: BTreeSet<Entity> = changed.collect();
+            let before = before.into_inner().unwrap();
+            assert!(before.len() > 1_000 && before.len() < ants.len());
+            // Of what is added nobody is told before.
+            let none = asks_first || watched && name != "add";
+            let expected = before.into_iter().filter(|_| !none).collect();
+            assert!(changed == expected, "{name}, watched: {watched}");
+            universe.check([&world, &other]).unwrap();
+        }
+    }
 }

@@ -111,9 +111,10 @@ impl Names {
         self.by_entity.contains_key(&entity)
     }
 
-    /// The entities that have a name, dead ones too.
+    /// The entities that have a name, dead ones too: those of each name in the order in which they got it.
     pub(crate) fn entities(&self) -> impl Iterator<Item = Entity> {
-        self.by_entity.keys().copied()
+        let named = self.by_name.values();
+        named.flat_map(|named| named.entities.iter().copied().flatten())
     }
 
     /// The text that is kept for a name.

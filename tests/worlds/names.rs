@@ -198,3 +198,33 @@ fn those_of_a_name_stand_in_the_order_in_which_they_got_it_however_names_change(
     }
     assert!(living.iter().any(|living| living.len() > 50));
 }
+
+#[test]
+fn those_of_a_name_that_go_together_keep_their_order() {
+    type Way = fn(&mut World, &mut World);
+    let ways: [Way; 4] = [
+        |land, sea| assert_eq!(land.move_all_to(sea).unwrap(), 40),
+        |land, sea| assert_eq!(land.move_archetype_to::<(u32,)>(sea).unwrap(), 40),
+        |land, sea| _ = land.matching::<()>().unwrap().move_to(sea).unwrap(),
+        |land, sea| {
+            let all: Vec<Entity> = land.named("ant").collect();
+            assert!(land.move_slice_to(sea, &all).unwrap().is_clean());
+        },
+    ];
+    for way in ways {
+        let universe = Arc::new(Universe::new());
+        let [mut land, mut sea] = [(); 2].map(|()| World::of(&universe).unwrap());
+        let batch = land.create_batch((0..40_u32).map(|n| (n,))).unwrap();
+        let ants: Vec<Entity> = batch.iter(&land).collect();
+        // Not in the order of their ids: 7 and 40 have no divisor.
+        let order: Vec<Entity> = (0..40).map(|n| ants[7 * n % 40]).collect();
+        for &ant in &order {
+            land.set_name(ant, "ant").unwrap();
+        }
+        way(&mut land, &mut sea);
+        assert_eq!(sea.named("ant").collect::<Vec<_>>(), order);
+        assert_eq!(sea.find_by_name("ant"), Some(order[0]));
+        assert_eq!(land.find_by_name("ant"), None);
+        universe.check([&land, &sea]).unwrap();
+    }
+}

@@ -185,6 +185,7 @@ impl Edges {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use core::cell::Cell;
 
     fn edge(target: u32) -> Arc<Edge> {
         Arc::new(Edge {
@@ -197,6 +198,38 @@ mod tests {
             ends_drop: false,
             is_plain: false,
         })
+    }
+
+    #[test]
+    fn lists_of_many_are_walked_once() {
+        let ids = |is_there: fn(u16) -> bool| -> Vec<FragmentId> {
+            let numbers = (0..600).filter(|&n| is_there(n));
+            numbers.map(FragmentId::from_number).collect()
+        };
+        let lists = [
+            ids(|_| true),
+            ids(|n| n % 3 == 1),
+            ids(|n| n > 300 && n % 7 != 2),
+            ids(|n| !(20..=590).contains(&n)),
+            Vec::new(),
+        ];
+        for one in &lists {
+            for other in &lists {
+                let asked = Cell::new(0);
+                let id_of = |id: &FragmentId| {
+                    asked.set(asked.get() + 1);
+                    *id
+                };
+                let found = side_by_side(one, other, id_of);
+                let found: Vec<_> = found.map(|(id, there)| (*id, there.copied())).collect();
+                let expected = one
+                    .iter()
+                    .map(|id| (*id, other.contains(id).then_some(*id)));
+                assert_eq!(found, expected.collect::<Vec<_>>());
+                let all = one.len() + other.len();
+                assert!(asked.get() <= 3 * all, "{} of {all}", asked.get());
+            }
+        }
     }
 
     fn change(n: u32) -> Change {

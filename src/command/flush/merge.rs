@@ -1,6 +1,7 @@
 //! The commands of a chunk become one net change for each of its entities.
 
 use core::mem::MaybeUninit;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -32,7 +33,7 @@ pub(super) struct Handed {
 /// Entities of a chunk with the same net change: rows in the [memory](super::memory), in order.
 #[derive(Debug)]
 pub(super) struct Group {
-    pub(super) net: Net,
+    pub(super) net: Arc<Net>,
     pub(super) first: u32,
     pub(super) count: u32,
     /// So many of them, the first ones, leave the chunk; once it is planned.
@@ -172,8 +173,8 @@ pub(super) fn merge(scratch: &mut Scratch, ops: &Ops<'_>, chunk: Chunk<'_>, len:
     };
     let op = items[0].op;
     let net = scratch.nets.step(0, op, &ops.all);
-    let group = |net: &Net, values| Group {
-        net: net.clone(),
+    let group = |net: &Arc<Net>, values| Group {
+        net: Arc::clone(net),
         first: bucket.first,
         count: 0,
         leaving: 0,

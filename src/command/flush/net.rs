@@ -2,6 +2,7 @@
 
 use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -128,15 +129,31 @@ where
     found.is_ok()
 }
 
-/// Two small numbers are spread well enough by a product.
+/// Small numbers are spread well enough by products.
 #[derive(Debug, Default)]
-pub(super) struct PairHasher(u64);
+pub(super) struct NumberHasher(u64);
 
-impl Hasher for PairHasher {
+impl Hasher for NumberHasher {
     fn write(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.write_u64(u64::from(byte));
         }
+    }
+
+    fn write_u8(&mut self, bits: u8) {
+        self.write_u64(bits.into());
+    }
+
+    fn write_u16(&mut self, bits: u16) {
+        self.write_u64(bits.into());
+    }
+
+    fn write_u32(&mut self, bits: u32) {
+        self.write_u64(bits.into());
+    }
+
+    fn write_usize(&mut self, bits: usize) {
+        self.write_u64(bits as u64);
     }
 
     fn write_u64(&mut self, bits: u64) {
@@ -154,9 +171,9 @@ impl Hasher for PairHasher {
 /// equal numbers, so that there are few, however long the sequences.
 #[derive(Debug)]
 pub(super) struct Nets {
-    pub(super) all: Vec<Net>,
-    numbers: HashMap<Net, u32>,
-    steps: HashMap<u64, u32, BuildHasherDefault<PairHasher>>,
+    pub(super) all: Vec<Arc<Net>>,
+    numbers: HashMap<Arc<Net>, u32, BuildHasherDefault<NumberHasher>>,
+    steps: HashMap<u64, u32, BuildHasherDefault<NumberHasher>>,
     /// The step that was asked for last.
     last: (u64, u32),
 }
@@ -165,7 +182,7 @@ impl Nets {
     pub(super) fn new() -> Self {
         let mut nets = Self {
             all: Vec::new(),
-            numbers: HashMap::new(),
+            numbers: HashMap::default(),
             steps: HashMap::default(),
             last: (u64::MAX, 0),
         };
@@ -179,7 +196,8 @@ impl Nets {
             return number;
         }
         let number = self.all.len() as u32;
-        self.all.push(net.clone());
+        let net = Arc::new(net);
+        self.all.push(Arc::clone(&net));
         self.numbers.insert(net, number);
         number
     }

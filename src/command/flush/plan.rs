@@ -1,14 +1,17 @@
 //! Where every changed entity goes: the only step that one thread does alone. Its work is counted in chunks
 //! and kinds of change, not in entities.
 
+use core::hash::BuildHasherDefault;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use crate::archetype::{Column, Edge, EnabledBits, Refitting, Row, SharedId};
 use crate::command::flush::Flush;
 use crate::command::flush::merge::{Handed, Work};
-use crate::command::flush::net::Net;
+use crate::command::flush::net::{Net, NumberHasher};
+use crate::entity::Entity;
 use crate::fragment::FragmentId;
 use crate::fragment::panic::{Panicked, note};
 use crate::world::{World, WorldError};
@@ -72,7 +75,7 @@ impl Flush<'_> {
     /// Says for each entity where it goes, and takes the room there.
     pub(super) fn plan(&mut self, world: &mut World, works: &mut [Work], rows: &[u32]) -> Plan {
         let mut plan = Plan::default();
-        let mut known: HashMap<(u32, Net), Result<u32, WorldError>> = HashMap::new();
+        let mut known = Known::default();
         for (number, work) in works.iter_mut().enumerate() {
             self.hand_over(world, &mut plan, &mut known, number as u32, work);
         }
@@ -90,7 +93,7 @@ impl Flush<'_> {
         &mut self,
         world: &mut World,
         plan: &mut Plan,
-        known: &mut HashMap<(u32, Net), Result<u32, WorldError>>,
+        known: &mut Known,
         number: u32,
         work: &mut Work,
     ) {
@@ -137,14 +140,14 @@ impl Flush<'_> {
         &mut self,
         world: &mut World,
         plan: &mut Plan,
-        known: &mut HashMap<(u32, Net), Result<u32, WorldError>>,
+        known: &mut Known,
         number: u32,
         work: &mut Work,
         all_rows: &[u32],
     ) {
         for group in 0..work.groups.len() {
             let rows = work.groups[group].count;
-            let net = &work.groups[group].net;
+            let net = &Arc::clone(&work.groups[group].net);
             if net.destroyed {
                 self.report.destroyed += rows as usize;
                 work.groups[group].leaving = rows;
@@ -261,38 +264,55 @@ impl Flush<'_> {
     }
 }
 
+/// The ways that were looked for, or why there is none.
+#[derive(Default)]
+struct Known {
+    ways: HashMap<(u32, Arc<Net>), Result<u32, WorldError>, BuildHasherDefault<NumberHasher>>,
+    /// The one that was asked for last: most chunks ask for the same again.
+    last: Option<(u32, Arc<Net>, u32)>,
+}
+
+impl Known {
+    fn get(&self, archetype: u32, net: &Arc<Net>) -> Option<Result<u32, WorldError>> {
+        match &self.last {
+            Some((of, last, way)) if *of == archetype && Arc::ptr_eq(last, net) => Some(Ok(*way)),
+            _ => match self.ways.get(&(archetype, Arc::clone(net)))? {
+                Ok(way) => Some(Ok(*way)),
+                Err(error) => Some(Err(error.for_another(Entity::PLACEHOLDER))),
+            },
+        }
+    }
+}
+
 /// The way of a net change from an archetype.
 fn way(
     panicked: &mut Panicked,
     world: &mut World,
     plan: &mut Plan,
-    known: &mut HashMap<(u32, Net), Result<u32, WorldError>>,
+    known: &mut Known,
     archetype: u32,
-    net: &Net,
+    net: &Arc<Net>,
 ) -> Result<u32, WorldError> {
-    let key = (archetype, net.clone());
-    if let Some(way) = known.get(&key) {
-        return match way {
-            Ok(way) => Ok(*way),
-            Err(error) => Err(error.for_another(crate::entity::Entity::PLACEHOLDER)),
-        };
-    }
-    let mut way = Err(WorldError::Interrupted);
-    // A new archetype clones the templates of its chunk fragments, which may panic.
-    note(panicked, || way = world.way_along(archetype, net));
-    let way = match way {
-        Ok(way) => {
-            plan.ways.push(way);
-            Ok(plan.ways.len() as u32 - 1)
+    let way = match known.get(archetype, net) {
+        Some(way) => way?,
+        None => {
+            let mut way = Err(WorldError::Interrupted);
+            // A new archetype clones the templates of its chunk fragments, which may panic.
+            note(panicked, || way = world.way_along(archetype, net));
+            let way = way.map(|way| {
+                plan.ways.push(way);
+                plan.ways.len() as u32 - 1
+            });
+            let again = match &way {
+                Ok(way) => Ok(*way),
+                Err(error) => Err(error.for_another(Entity::PLACEHOLDER)),
+            };
+            known.ways.insert((archetype, Arc::clone(net)), again);
+            way?
         }
-        Err(error) => Err(error),
     };
-    let again = match &way {
-        Ok(way) => Ok(*way),
-        Err(error) => Err(error.for_another(crate::entity::Entity::PLACEHOLDER)),
-    };
-    known.insert(key, way);
-    again
+    known.last = Some((archetype, Arc::clone(net), way));
+    Ok(way)
 }
 
 impl World {

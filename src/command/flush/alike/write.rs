@@ -1,5 +1,7 @@
 //! Rows that were named are written for the steps that follow, chunk by chunk.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use crate::command::flush::alike::rows::{Numbered, Rows};
@@ -69,7 +71,7 @@ impl Writer<'_> {
     }
 
     /// Writes all, and says what is to be done with it.
-    pub(super) fn all(&self, rows: &Rows<'_>, net: &Net, memory: &mut Memory) -> Vec<Work> {
+    pub(super) fn all(&self, rows: &Rows<'_>, net: &Arc<Net>, memory: &mut Memory) -> Vec<Work> {
         let words = |numbered: &Numbered| {
             let first = numbered.begin as usize / WORD_BITS as usize;
             first..first + numbered.len.div_ceil(WORD_BITS) as usize
@@ -88,7 +90,7 @@ impl Writer<'_> {
                 archetype: numbered.archetype,
                 chunk: numbered.chunk,
                 groups: SmallVec::from_iter([Group {
-                    net: net.clone(),
+                    net: Arc::clone(net),
                     first: total as u32,
                     count,
                     leaving: 0,

@@ -1,6 +1,7 @@
 //! What the runs of a chunk are together.
 
 use core::ops::Range;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -93,7 +94,7 @@ pub(super) fn plan(
         let group = group.unwrap_or_else(|| {
             groups.push(net);
             planned.work.groups.push(Group {
-                net: nets.all[net as usize].clone(),
+                net: Arc::clone(&nets.all[net as usize]),
                 first: 0,
                 count: 0,
                 leaving: 0,

@@ -264,10 +264,12 @@ impl Flush<'_> {
     }
 }
 
+type Hashes = BuildHasherDefault<NumberHasher>;
+
 /// The ways that were looked for, or why there is none.
 #[derive(Default)]
 struct Known {
-    ways: HashMap<(u32, Arc<Net>), Result<u32, WorldError>, BuildHasherDefault<NumberHasher>>,
+    ways: HashMap<(u32, Arc<Net>), Result<u32, WorldError>, Hashes>,
     /// The one that was asked for last: most chunks ask for the same again.
     last: Option<(u32, Arc<Net>, u32)>,
 }

@@ -32,25 +32,26 @@ pub(crate) use error::CityError;
 /// Runs a city and writes what was asked for.
 pub(crate) fn main(args: &Args) -> Result<(), CityError> {
     let mut city = run::run(args)?;
-    // First what cannot be refused.
     let on_output = args
         .json
         .as_ref()
         .is_some_and(|path| path.as_os_str() == "-");
     let text = city.report.to_string();
-    if on_output {
+    // Each result whatever became of the others: they took minutes.
+    let shown = if on_output {
         // Nobody is left to be told if that fails.
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        Ok(())
     } else {
-        show(&text)?;
-    }
-    // Each file whatever became of the others: it took minutes.
+        show(&text)
+    };
     let json = write_json(&city.report, args, on_output);
     let drawn = match args.png.is_some() || args.svg.is_some() || args.html.is_some() {
         true => draw(&mut city, args),
         false => Ok(()),
     };
-    json.and(drawn).and(write_trace(&mut city, args))
+    let trace = write_trace(&mut city, args);
+    shown.and(json).and(drawn).and(trace)
 }
 
 fn write_json(report: &report::Report, args: &Args, on_output: bool) -> Result<(), CityError> {

@@ -361,3 +361,21 @@ fn a_report_that_cannot_be_written_costs_neither_the_table_nor_the_others() {
     assert!(text(&output.stdout).contains("busy_block"));
     assert!(folder.join("bench-report.html").exists());
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_table_that_cannot_be_shown_costs_no_file() {
+    let folder = folder("bench_full_output");
+    let full = fs::OpenOptions::new().write(true).open("/dev/full");
+    let arguments = "--quick --reps 1 --threads 1 --filter ^pair$ --json out.json";
+    let output = Command::new(env!("CARGO_BIN_EXE_megachunk"))
+        .current_dir(&folder)
+        .args(arguments.split(' '))
+        .stdout(full.unwrap())
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    let said = text(&output.stderr);
+    assert!(said.contains("error: standard output"), "{said}");
+    assert!(folder.join("out.json").exists() && folder.join("bench-report.html").exists());
+}

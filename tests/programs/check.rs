@@ -92,6 +92,25 @@ fn check_writes_json_to_standard_output() {
     assert!(failure(&output).contains("only one result can go to standard output"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_checked_is_written_though_it_cannot_be_shown() {
+    let (folder, cargo) = staged("check_full_output", ALL_IS_WELL);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+    let output = program()
+        .args(["check", "--json", "check.json"])
+        .env("CARGO", &cargo)
+        .env("CARGO_MANIFEST_DIR", &folder)
+        .current_dir(&folder)
+        .stdout(full.unwrap())
+        .output()
+        .unwrap();
+    let said = failure(&output);
+    assert!(said.contains("error: standard output"), "{said}");
+    assert!(folder.join("check.json").exists());
+    assert!(folder.join("papers/checked.md").exists());
+}
+
 #[test]
 fn check_quick_checks_fewer_histories_and_records_nothing() {
     let (folder, cargo) = staged("check_quick", ALL_IS_WELL);

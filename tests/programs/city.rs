@@ -174,7 +174,7 @@ fn block_length(header: &[u8]) -> usize {
 #[cfg(target_os = "linux")]
 fn a_report_that_cannot_be_written_is_an_error() {
     let folder = folder("city_full");
-    for json in [&["--json", "-"][..], &[]] {
+    for json in [&["--json", "-"][..], &["--svg", "city.svg"]] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full");
         let mut command = Command::new(env!("CARGO_BIN_EXE_megachunk"));
         command.current_dir(&folder).args(["city", MONACO]);
@@ -186,6 +186,10 @@ fn a_report_that_cannot_be_written_is_an_error() {
         let error = String::from_utf8(output.stderr).unwrap();
         assert!(error.contains("error: standard output: "), "{error}");
     }
+    assert!(
+        folder.join("city.svg").exists(),
+        "a file is written all the same"
+    );
 }
 
 /// Who reads one stream may have stopped to read the other.

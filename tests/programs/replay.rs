@@ -309,6 +309,30 @@ fn whoever_reads_the_output_may_stop_reading() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn results_for_files_are_written_though_nothing_can_be_shown() {
+    let folder = folder("replay_full_output");
+    let path = written(&folder, "small.trace", SMALL);
+    for (arguments, file) in [
+        (&["replay", "--repeat", "1", "--json"][..], "figures.json"),
+        (&["map", "--svg"], "picture.svg"),
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full");
+        let output = program()
+            .args(arguments)
+            .arg(file)
+            .arg(&path)
+            .current_dir(&folder)
+            .stdout(full.unwrap())
+            .output()
+            .unwrap();
+        let said = failure(&output);
+        assert!(said.contains("error: standard output"), "{said}");
+        assert!(folder.join(file).exists(), "{file}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_replay_with_more_threads_than_can_be_started_says_so_and_ends() {
     let folder = folder("replay_no_thread");
     let path = written(&folder, "small.trace", SMALL);

@@ -78,13 +78,13 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
 
     let report = measure(args, &cells)?;
 
-    // First what cannot be refused, and each file whatever became of the other: it took minutes.
-    screen.show(&report.to_table())?;
+    // Each result whatever became of the others: they took minutes.
+    let shown = screen.show(&report.to_table());
     let json = json.map_or(Ok(()), |json| json.write(&report.to_json()));
     let page = report.to_html();
-    let page = page.map_err(|error| CliError::Failed(error.to_string()))?;
-    let html = html.map_or(Ok(()), |html| html.write(&page));
-    json.and(html)?;
+    let page = page.map_err(|error| CliError::Failed(error.to_string()));
+    let html = page.and_then(|page| html.map_or(Ok(()), |html| html.write(&page)));
+    shown.and(json).and(html)?;
     if !is_standard_stream(&args.html) {
         screen.show(&format!("Report: {}\n", args.html.display()))?;
     }

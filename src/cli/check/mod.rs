@@ -92,7 +92,8 @@ pub fn run(args: &Args) -> Result<(), CliError> {
             outcomes.push(outcome);
         }
     }
-    screen.show(&report::text(&outcomes))?;
+    // Each result whatever became of the others: they took minutes.
+    let shown = screen.show(&report::text(&outcomes));
 
     let failed: Vec<&str> = outcomes
         .iter()
@@ -100,19 +101,22 @@ pub fn run(args: &Args) -> Result<(), CliError> {
         .map(|outcome| outcome.stage.name())
         .collect();
     let [json, record] = files;
-    if let Some(json) = json {
+    let json = json.map_or(Ok(()), |json| {
         let text = report::json(&outcomes, args.quick);
-        json.write(&(text.map_err(|error| CliError::Failed(error.to_string()))? + "\n"))?;
-    }
+        json.write(&(text.map_err(|error| CliError::Failed(error.to_string()))? + "\n"))
+    });
     let whole = failed.is_empty() && !args.quick && args.only.is_empty();
     let by_default = root.join("papers/checked.md");
-    let [record] = match record {
-        None if whole => Destination::open_all([("--record", Some(by_default.as_path()))], &[])?,
-        asked_for => [asked_for],
+    let record = match record {
+        None if whole => Destination::open_all([("--record", Some(by_default.as_path()))], &[]),
+        asked_for => Ok([asked_for]),
     };
-    if let Some(record) = record {
-        record.write(&report::markdown(&outcomes, args.quick))?;
-    }
+    let record = record.and_then(|[record]| {
+        record.map_or(Ok(()), |record| {
+            record.write(&report::markdown(&outcomes, args.quick))
+        })
+    });
+    shown.and(json).and(record)?;
     if failed.is_empty() {
         Ok(())
     } else {

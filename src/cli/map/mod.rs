@@ -133,12 +133,11 @@ pub fn run(args: &Args) -> Result<(), CliError> {
             }
         },
     };
-    screen.show(&terminal::draw(&picture, canvas))?;
+    let shown = screen.show(&terminal::draw(&picture, canvas));
+    // Whatever became of the screen.
     let [svg] = files;
-    match svg {
-        Some(file) => file.write(&svg::draw(&picture)),
-        None => Ok(()),
-    }
+    let drawn = svg.map_or(Ok(()), |file| file.write(&svg::draw(&picture)));
+    shown.and(drawn)
 }
 
 /// The terminal's width; where there is none, `COLUMNS`, or 100.

@@ -129,7 +129,9 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     }
     let files = Destination::open_all([("--json", args.json.as_deref())], &args.files)?;
     let screen = Screen::beside(&files);
+    let [json] = files;
     let mut measured = Vec::with_capacity(traces.len());
+    let mut shown = Ok(());
     for trace in &traces {
         let threads = usize::from(args.threads.unwrap_or(0));
         let mut replay = Replay::new(trace, threads).ok_or_else(|| {
@@ -141,17 +143,18 @@ pub fn run(args: &Args) -> Result<(), CliError> {
             bad_argument("--threads", &reason)
         })?;
         let figures = measure::measure(trace, &mut replay, args)?;
-        screen.show(&report::text(&figures))?;
+        shown = shown.and_then(|()| screen.show(&report::text(&figures)));
+        // A file gets the figures whatever became of the screen.
+        if shown.is_err() && json.is_none() {
+            return shown;
+        }
         measured.push(figures);
     }
     if cfg!(debug_assertions) {
-        screen.show(&format!("{UNOPTIMISED}\n"))?;
+        shown = shown.and_then(|()| screen.show(&format!("{UNOPTIMISED}\n")));
     }
-    let [json] = files;
-    match json {
-        Some(json) => json.write(&report::json(&measured)?),
-        None => Ok(()),
-    }
+    let written = json.map_or(Ok(()), |json| json.write(&report::json(&measured)?));
+    shown.and(written)
 }
 
 fn bad_argument(argument: &str, reason: &str) -> CliError {

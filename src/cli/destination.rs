@@ -5,11 +5,11 @@
 //! the program is ended before.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::CliError;
-use super::output::{show, tell};
+use super::output::{show, show_with, tell};
 use crate::whole_file;
 
 /// Whether `path` means standard output, or input where something is read.
@@ -146,22 +146,39 @@ impl<'a> Destination<'a> {
         }
     }
 
+    /// How it was named.
+    pub(super) fn path(&self) -> &'a Path {
+        self.path
+    }
+
+    /// Whether a file is there afterwards: not standard output, no device, and no pipe.
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self.target, Target::File(_))
+    }
+
     /// Replaces what is there with `text`.
     pub(super) fn write(self, text: &str) -> Result<(), CliError> {
-        let bytes = text.as_bytes();
+        self.write_with(|writer| writer.write_all(text.as_bytes()))
+    }
+
+    /// Replaces what is there with what `write` writes, which may be called a second time.
+    pub(super) fn write_with(
+        self,
+        write: impl Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), CliError> {
         let written = match self.target {
-            Target::Output => return show(text),
+            Target::Output => return show_with(write),
             Target::File(path) => {
-                let replaced = whole_file::replace(&path, |file| file.write_all(bytes));
-                match replaced.as_ref().map_err(std::io::Error::kind) {
+                let replaced = whole_file::replace(&path, |file| write(file));
+                match replaced.as_ref().map_err(io::Error::kind) {
                     // No file can be put beside it, or none with so long a name: it could be opened, so it is written to.
                     Err(ErrorKind::PermissionDenied | ErrorKind::InvalidFilename) => {
-                        fs::write(&path, bytes)
+                        File::create(&path).and_then(|mut file| write(&mut file))
                     }
                     _ => replaced,
                 }
             }
-            Target::Stream(mut file) => file.write_all(bytes),
+            Target::Stream(mut file) => write(&mut file),
         };
         written.map_err(|source| CliError::File {
             path: self.path.into(),

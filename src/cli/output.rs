@@ -18,13 +18,15 @@ pub(super) fn plain_table() -> Table {
 
 /// Writes `text` to standard output. Whoever reads it may stop reading (`| head`): no error.
 pub(super) fn show(text: &str) -> Result<(), CliError> {
-    show_bytes(text.as_bytes())
+    show_with(|output| output.write_all(text.as_bytes()))
 }
 
-/// [`show`] for what need not be text.
-pub(super) fn show_bytes(bytes: &[u8]) -> Result<(), CliError> {
+/// [`show`] for what need not be text: whatever `write` writes.
+pub(super) fn show_with(
+    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> Result<(), CliError> {
     let mut output = std::io::stdout().lock();
-    match output.write_all(bytes).and_then(|()| output.flush()) {
+    match write(&mut output).and_then(|()| output.flush()) {
         Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(CliError::File {
             path: "standard output".into(),
             source,

@@ -35,6 +35,8 @@ pub use error::{TraceError, TraceFault};
 pub use event::Event;
 #[cfg(feature = "cli")]
 pub(crate) use recorder::Recorder;
+#[cfg(feature = "cli")]
+pub(crate) use write::is_gzip;
 
 /// The most threads that a trace may name: 1,024.
 ///

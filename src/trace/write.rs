@@ -44,7 +44,7 @@ impl Trace {
     /// # Errors
     /// What the system says.
     pub fn save(&self, path: &Path) -> io::Result<()> {
-        let gzip = path.extension().is_some_and(|extension| extension == "gz");
+        let gzip = is_gzip(path);
         match fs::metadata(path) {
             Ok(there) if !there.is_file() => {
                 self.write(OpenOptions::new().write(true).open(path)?, gzip)
@@ -53,7 +53,8 @@ impl Trace {
         }
     }
 
-    fn write(&self, out: impl Write, gzip: bool) -> io::Result<()> {
+    /// Writes the trace as [`save`](Self::save) does, whatever `out` is.
+    pub(crate) fn write(&self, out: impl Write, gzip: bool) -> io::Result<()> {
         let out = BufWriter::new(out);
         if gzip {
             let mut gzip = GzBuilder::new().write(out, Compression::best());
@@ -63,4 +64,9 @@ impl Trace {
             self.to_writer(out)
         }
     }
+}
+
+/// Whether a trace of this name is gzip.
+pub(crate) fn is_gzip(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "gz")
 }

@@ -137,6 +137,15 @@ fn replay_writes_json_to_standard_output_and_its_tables_beside_it() {
         .unwrap();
     assert!(success(&output).ends_with("0 + 0\n0 + 1\n1 - 0\n1 + 2\n1 - 2\n"));
     assert!(!folder.join("-").exists());
+    if cfg!(unix) {
+        let output = program()
+            .args(["replay", "--save", "/dev/stdout"])
+            .arg(&path)
+            .output()
+            .unwrap();
+        assert!(success(&output).ends_with("1 + 2\n1 - 2\n"));
+        assert!(text(&output.stderr).starts_with("small: 5 events"));
+    }
 }
 
 #[test]
@@ -192,13 +201,18 @@ fn replay_saves_a_window_that_it_can_replay() {
         .output()
         .unwrap();
     assert!(failure(&output).contains("--events: whole has only 5 events"));
-    // A trace can be replaced by what is cut from it.
-    let output = program()
-        .args(["replay", "--events", "2..4", "--save"])
-        .args([&whole, &whole])
-        .output()
-        .unwrap();
-    assert!(success(&output).contains("4 events, 3 objects"));
+    // Not over what it is cut from, were it by another name.
+    for over in [whole.clone(), folder.join("./whole.trace")] {
+        let output = program()
+            .args(["replay", "--events", "2..4", "--save"])
+            .args([&over, &whole])
+            .output()
+            .unwrap();
+        let said = failure(&output);
+        assert!(said.contains("--save: "), "{said}");
+        assert!(said.contains("is a trace that is read"), "{said}");
+    }
+    assert_eq!(std::fs::read_to_string(&whole).unwrap(), SMALL);
     let left = std::fs::read_dir(&folder).unwrap().count();
     assert_eq!(left, 3, "nothing but the traces");
 }
@@ -220,13 +234,23 @@ fn replay_writes_its_figures_over_no_trace_that_it_replays() {
         );
     }
     assert_eq!(std::fs::read_to_string(&path).unwrap(), SMALL);
-    let output = program()
-        .args(["replay", "--save", "a", "--json", "b"])
-        .arg(&path)
-        .output()
-        .unwrap();
-    assert!(!output.status.success());
-    assert!(text(&output.stderr).contains("cannot be used with"));
+    // What has no say in what is written is refused.
+    for more in [
+        &["--json", "b"][..],
+        &["--verify"],
+        &["--threads", "2"],
+        &["--repeat", "7"],
+        &["--allocator", "naive"],
+    ] {
+        let output = program()
+            .args(["replay", "--save", "a"])
+            .args(more)
+            .arg(&path)
+            .output()
+            .unwrap();
+        assert!(!output.status.success());
+        assert!(text(&output.stderr).contains("cannot be used with"));
+    }
 }
 
 #[test]

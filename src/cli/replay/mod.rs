@@ -2,18 +2,18 @@
 //!
 //! What it replays with is in [`trace::replay`](crate::trace::replay); the subcommand adds files, tables and JSON.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 
 use super::CliError;
-use super::destination::{Destination, Screen, is_standard_stream};
-use super::output::{plural, show_bytes};
+use super::destination::{Destination, Screen};
+use super::output::{grouped, plural};
 use super::report::UNOPTIMISED;
 use super::trace_named::trace_named;
 use super::workload::Registry;
 use crate::trace::replay::{Contender, Replay};
-use crate::trace::{MAX_THREADS, Trace};
+use crate::trace::{MAX_THREADS, Trace, is_gzip};
 
 mod measure;
 mod report;
@@ -50,7 +50,7 @@ pub struct Args {
     events: Option<EventRange>,
 
     /// Write what would be replayed to a trace file, and stop (`-`: standard output)
-    #[arg(short = 'o', long, value_name = "FILE", conflicts_with = "json")]
+    #[arg(short = 'o', long, value_name = "FILE", conflicts_with_all = ["json", "verify", "threads", "repeat", "allocator"])]
     save: Option<PathBuf>,
 
     /// Write the figures to a file (`-`: standard output)
@@ -117,19 +117,21 @@ fn parse_range(text: &str) -> Result<EventRange, String> {
 /// # Errors
 /// [`CliError`] where a file is no trace, or an allocator fails.
 pub fn run(args: &Args) -> Result<(), CliError> {
-    let traces = traces(args)?;
-    if let Some(path) = &args.save {
-        let [trace] = traces.as_slice() else {
-            return Err(bad_argument(
-                "--save",
-                "one trace can be written, not several",
-            ));
-        };
-        return save(trace, path);
-    }
-    let files = Destination::open_all([("--json", args.json.as_deref())], &args.files)?;
+    let files = [
+        ("--save", args.save.as_deref()),
+        ("--json", args.json.as_deref()),
+    ];
+    let files = Destination::open_all(files, &args.files)?;
     let screen = Screen::beside(&files);
-    let [json] = files;
+    let [save, json] = files;
+    if save.is_some() && args.files.len() != 1 {
+        let reason = "one trace can be written, not several";
+        return Err(bad_argument("--save", reason));
+    }
+    let traces = traces(args)?;
+    if let (Some(to), [trace]) = (save, traces.as_slice()) {
+        return self::save(trace, to, screen);
+    }
     let mut measured = Vec::with_capacity(traces.len());
     let mut shown = Ok(());
     for trace in &traces {
@@ -184,31 +186,20 @@ fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
     whole.iter().map(cut).collect()
 }
 
-fn save(trace: &Trace, path: &Path) -> Result<(), CliError> {
-    let failed = |source| CliError::File {
-        path: path.to_owned(),
-        source,
+/// Writes a trace, and shows what it is.
+fn save(trace: &Trace, to: Destination<'_>, screen: Screen) -> Result<(), CliError> {
+    let name = match screen {
+        Screen::Error => trace.name().to_owned(),
+        Screen::Output => to.path().display().to_string(),
     };
-    let screen = if is_standard_stream(path) {
-        let mut text = Vec::new();
-        trace.to_writer(&mut text).map_err(failed)?;
-        show_bytes(&text)?;
-        Screen::Error
-    } else {
-        trace.save(path).map_err(failed)?;
-        Screen::Output
-    };
+    let gzip = is_gzip(to.path());
+    to.write_with(|out| trace.write(out, gzip))?;
     let summary = trace.summary();
     screen.show(&format!(
-        "{}: {}, {}, {} live at the peak, {} destroyed by another thread\n",
-        if screen == Screen::Error {
-            trace.name().into()
-        } else {
-            path.display().to_string()
-        },
+        "{name}: {}, {}, {} live at the peak, {} destroyed by another thread\n",
         plural(summary.events as usize, "event"),
         plural(summary.created as usize, "object"),
-        summary.peak_live,
-        summary.destroyed_by_another_thread
+        grouped(summary.peak_live as usize),
+        grouped(summary.destroyed_by_another_thread as usize)
     ))
 }

@@ -1,10 +1,28 @@
 //! Traces that arguments name: by a file, by `-` for standard input, or by the name of one that the program carries.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::CliError;
 use super::destination::is_standard_stream;
 use crate::trace::Trace;
+
+/// The traces that `paths`, all of them values of `argument`, name.
+///
+/// # Errors
+/// As [`trace_named`]; that several are to come from standard input.
+pub(super) fn traces_named(argument: &str, paths: &[PathBuf]) -> Result<Vec<Trace>, CliError> {
+    let from_input = paths.iter().filter(|path| is_standard_stream(path));
+    if from_input.count() > 1 {
+        return Err(CliError::BadArgument {
+            argument: argument.to_owned(),
+            reason: "standard input can be read only once".to_owned(),
+        });
+    }
+    paths
+        .iter()
+        .map(|path| trace_named(argument, path))
+        .collect()
+}
 
 /// The trace that `path`, the value of `argument`, names. A file comes before a shipped trace of its name, which may be
 /// `trace:name` too, as the benchmarks call it.

@@ -580,6 +580,16 @@ fn a_trace_is_a_file_or_one_that_the_program_carries_or_comes_from_standard_inpu
         printed.starts_with("standard input: 2 threads, 3 events"),
         "{printed}"
     );
+    for arguments in [
+        &["replay", "-", "-"][..],
+        &["bench", "--trace", "-", "--trace", "-"],
+    ] {
+        let said = failure(&program().args(arguments).output().unwrap());
+        assert!(
+            said.contains("standard input can be read only once"),
+            "{said}"
+        );
+    }
     // A file comes first.
     written(&folder, "gcc", SMALL);
     let printed = success(&replay("gcc", Stdio::null()));

@@ -6,7 +6,7 @@ use super::destination::{Destination, Screen, is_standard_stream};
 use super::measure::{Cell, Machine, Pool, Span, available_memory, caught, measure_cell};
 use super::output::plural;
 use super::report::{Report, Row, Section, Skipped};
-use super::trace_named::trace_named;
+use super::trace_named::traces_named;
 use super::workload::Registry;
 use crate::trace::Trace;
 
@@ -142,8 +142,7 @@ fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
     let shipped = Trace::shipped_names().filter(|name| args.wants(&format!("trace:{name}")));
     let mut traces: Vec<_> = shipped.filter_map(Trace::shipped).collect();
     let mut names: Vec<String> = Trace::shipped_names().map(str::to_owned).collect();
-    for path in &args.trace {
-        let trace = trace_named("--trace", path)?;
+    for trace in traces_named("--trace", &args.trace)? {
         let name = unlike(&names, trace.name());
         names.push(name.clone());
         traces.push(trace.named(name));

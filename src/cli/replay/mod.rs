@@ -10,7 +10,7 @@ use super::CliError;
 use super::destination::{Destination, Screen};
 use super::output::{grouped, plural};
 use super::report::UNOPTIMISED;
-use super::trace_named::trace_named;
+use super::trace_named::traces_named;
 use super::workload::Registry;
 use crate::trace::replay::{Contender, Replay};
 use crate::trace::{MAX_THREADS, Trace, is_gzip};
@@ -171,8 +171,7 @@ fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
     let whole: Vec<Trace> = if args.files.is_empty() {
         Trace::shipped_names().filter_map(Trace::shipped).collect()
     } else {
-        let named = |path: &PathBuf| trace_named("FILE", path);
-        args.files.iter().map(named).collect::<Result<_, _>>()?
+        traces_named("FILE", &args.files)?
     };
     let Some(EventRange { from, to }) = args.events else {
         return Ok(whole);

@@ -86,12 +86,13 @@ impl Trace {
         parse::trace(name, reader)
     }
 
-    /// Reads the trace in the file `path`. It is named after the file: `gcc.trace.gz` is `gcc`.
+    /// Reads the trace in the file `path`. It is named after the file: `gcc.trace.gz` is `gcc`. Control characters of
+    /// the file's name are no part of that, nor of errors: `�` stands for each.
     ///
     /// # Errors
     /// [`TraceError`] where the file cannot be opened, or is no trace.
     pub fn load(path: &Path) -> Result<Self, TraceError> {
-        let shown = path.display().to_string();
+        let shown = one_line(&path.display().to_string());
         let cannot_open = |cause| TraceError::Open {
             file: shown.clone(),
             cause,
@@ -102,11 +103,8 @@ impl Trace {
         }
         let mut trace = Self::from_reader(&shown, file)?;
         if let Some(stem) = path.file_name().and_then(|file| file.to_str()) {
-            trace.name = stem
-                .split('.')
-                .find(|part| !part.is_empty())
-                .unwrap_or(stem)
-                .to_owned();
+            let mut parts = stem.split('.');
+            trace.name = one_line(parts.find(|part| !part.is_empty()).unwrap_or(stem));
         }
         Ok(trace)
     }
@@ -181,4 +179,9 @@ impl Trace {
         }
         0
     }
+}
+
+/// `text` without what would end a line, or change how a terminal writes on.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
 }

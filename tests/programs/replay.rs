@@ -37,6 +37,27 @@ fn replay_prints_a_row_for_each_allocator_and_says_that_they_were_verified() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_name_tells_the_terminal_nothing() {
+    let folder = folder("replay_control");
+    let path = written(&folder, "\x1b[31mred\n.trace", SMALL);
+    let output = program()
+        .args(["replay", "--repeat", "1", "--allocator", "naive"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    let printed = success(&output);
+    assert!(
+        printed.starts_with("\u{fffd}[31mred\u{fffd}: "),
+        "{printed}"
+    );
+    std::fs::write(&path, "no trace").unwrap();
+    let said = failure(&program().arg("replay").arg(&path).output().unwrap());
+    assert!(!said.contains('\x1b'), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
 #[test]
 fn replay_takes_one_allocator_and_a_number_of_threads() {
     let folder = folder("replay_one_allocator");

@@ -2,7 +2,7 @@
 //! store, on every workload, side by side.
 
 use super::CliError;
-use super::destination::{Destination, Screen, is_standard_stream};
+use super::destination::{Destination, Screen};
 use super::measure::{Cell, Machine, Pool, Span, available_memory, caught, measure_cell};
 use super::output::plural;
 use super::report::{Report, Row, Section, Skipped};
@@ -75,6 +75,7 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
     let files = Destination::open_all(files, &args.trace)?;
     let screen = Screen::beside(&files);
     let [json, html] = files;
+    let has_page = html.as_ref().is_some_and(Destination::is_file);
 
     let report = measure(args, &cells)?;
 
@@ -85,7 +86,7 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
     let page = page.map_err(|error| CliError::Failed(error.to_string()));
     let html = page.and_then(|page| html.map_or(Ok(()), |html| html.write(&page)));
     shown.and(json).and(html)?;
-    if !is_standard_stream(&args.html) {
+    if has_page {
         screen.show(&format!("Report: {}\n", args.html.display()))?;
     }
     if report.left_out > 0 {

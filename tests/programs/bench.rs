@@ -87,6 +87,23 @@ fn a_run_ends_in_a_table_a_report_and_json() {
     assert!(report.contains("<svg") && report.trim_end().ends_with("</html>"));
 }
 
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn memory_that_others_have_freed_is_no_ones() {
+    let folder = folder("bench_resident");
+    let arguments = "--quick --reps 2 --filter ^scale/100000/ --json out.json";
+    let output = megachunk(&folder, &arguments.split(' ').collect::<Vec<_>>());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json = fs::read_to_string(folder.join("out.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let rows = json["rows"].as_array().unwrap().iter();
+    let create = rows.filter(|row| row["workload"] == "scale/100000/create");
+    for row in create {
+        // Half of what the leanest keeps: two bytes for each id.
+        assert!(row["memory_bytes"].as_u64().unwrap() >= 100_000, "{row}");
+    }
+}
+
 #[test]
 fn a_shorter_result_replaces_a_longer_one_whole() {
     let folder = folder("bench_overwrite");

@@ -22,7 +22,7 @@ pub use cell::{
     Cell, CellOutcome, CellRow, Effort, PhaseTotal, Subject, measure_cell, repeat_once,
 };
 pub use figures::Figures;
-pub use host::{provide_memory, provide_processors};
+pub use host::{give_memory_back, provide_memory, provide_processors};
 pub use machine::{Machine, available_memory, resident_memory};
 pub(super) use pool::caught;
 pub use pool::{Pool, WorkerPanic};

@@ -1,10 +1,11 @@
 //! `scale`: from ten thousand live ids to a hundred million.
 
+use std::hint::black_box;
 use std::marker::PhantomData;
 use std::time::{Duration, Instant};
 
 use super::{IdContender, IdSession};
-use crate::cli::measure::{Stopwatch, Subject, provide_memory, resident_memory};
+use crate::cli::measure::{Stopwatch, Subject, give_memory_back, provide_memory, resident_memory};
 use crate::cli::workload::Shuffler;
 
 /// Ids between two looks at the clock.
@@ -71,8 +72,15 @@ fn in_stretches<T>(ids: &mut [T], mut work: impl FnMut(&mut [T])) -> (usize, Dur
 impl<C: IdContender> Subject for Scale<C> {
     fn repeat(&self, _worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
         let mut ids = vec![C::placeholder(); self.live];
+        // Resident from here on, also where a placeholder is all zeros.
+        ids.fill(black_box(C::placeholder()));
         provide_memory(self.live * super::BYTES);
-        let before = resident_memory();
+        // What others have freed would hide what this one takes; where it stays, nothing can be said.
+        let before = if give_memory_back() {
+            resident_memory()
+        } else {
+            None
+        };
         let contender = C::fresh();
         let mut session = contender.session();
 

@@ -77,7 +77,14 @@ fn replay_takes_one_allocator_and_a_number_of_threads() {
             .output()
             .unwrap();
         let printed = success(&output);
-        assert!(printed.contains(&format!("{threads} thread")), "{printed}");
+        let counts = "3 objects, 2 live at the peak, 1 destroyed by another thread";
+        // On other threads they are those of the recording, and only that.
+        let expected = match threads {
+            "1" => format!("small: 1 thread, 5 events; recorded on 2 threads: {counts}"),
+            "2" => format!("small: 2 threads, 5 events, {counts}"),
+            _ => format!("small: 4 threads, 10 events; recorded on 2 threads: {counts}"),
+        };
+        assert!(printed.starts_with(&expected), "{printed}");
         assert!(!printed.contains("busy_block"), "{printed}");
     }
     let output = program()
@@ -108,6 +115,7 @@ fn replay_writes_its_figures_as_json() {
         (&trace["trace"], &trace["events"]),
         (&"small".into(), &5.into())
     );
+    assert_eq!(trace["recorded"]["objects"], 3);
     let rows = trace["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 3);
     for row in rows {

@@ -32,14 +32,23 @@ pub(super) struct Row {
 #[derive(Debug, Serialize)]
 pub(super) struct Figures {
     pub(super) trace: String,
-    pub(super) recorded_threads: usize,
+    /// What was played, the times taken together that it was played side by side.
+    pub(super) threads: usize,
+    pub(super) events: usize,
+    /// What the trace says of itself. On another number of threads these counts may be others.
+    pub(super) recorded: Recorded,
+    pub(super) reading_ns: Spread,
+    pub(super) rows: Vec<Row>,
+}
+
+/// What a trace says of itself.
+#[derive(Debug, Serialize)]
+pub(super) struct Recorded {
     pub(super) threads: usize,
     pub(super) events: usize,
     pub(super) objects: usize,
     pub(super) peak_live: u64,
     pub(super) destroyed_by_another_thread: u64,
-    pub(super) reading_ns: Spread,
-    pub(super) rows: Vec<Row>,
 }
 
 /// Replays `trace` on every allocator that `args` choose: verified where asked for, then timed.
@@ -120,12 +129,15 @@ pub(super) fn measure(
     let summary = trace.summary();
     Ok(Figures {
         trace: trace.name().to_owned(),
-        recorded_threads: trace.threads(),
         threads: replay.threads(),
         events,
-        objects: trace.objects(),
-        peak_live: summary.peak_live,
-        destroyed_by_another_thread: summary.destroyed_by_another_thread,
+        recorded: Recorded {
+            threads: trace.threads(),
+            events: trace.len(),
+            objects: trace.objects(),
+            peak_live: summary.peak_live,
+            destroyed_by_another_thread: summary.destroyed_by_another_thread,
+        },
         reading_ns,
         rows,
     })

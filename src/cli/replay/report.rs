@@ -9,19 +9,25 @@ use crate::cli::output::{grouped, plain_table, plural};
 
 /// One trace's line and table.
 pub(super) fn text(figures: &Figures) -> String {
-    let threads = match (figures.recorded_threads, figures.threads) {
-        (recorded, threads) if recorded == threads => plural(threads, "thread"),
-        (recorded, threads) => format!("{} for {recorded} recorded", plural(threads, "thread")),
+    let recorded = &figures.recorded;
+    let threads = plural(figures.threads, "thread");
+    let events = plural(figures.events, "event");
+    let counts = format!(
+        "{}, {} live at the peak, {} destroyed by another thread",
+        plural(recorded.objects, "object"),
+        grouped(recorded.peak_live as usize),
+        grouped(recorded.destroyed_by_another_thread as usize)
+    );
+    let played = match recorded.threads {
+        of if of == figures.threads => format!("{threads}, {events}, {counts}"),
+        of => format!(
+            "{threads}, {events}; recorded on {}: {counts}",
+            plural(of, "thread")
+        ),
     };
     let headline = format!(
-        "{}: {threads}, {}, {}, {} live at the peak, {} destroyed by another \
-         thread; reading the events takes {:.2} ns an event",
-        figures.trace,
-        plural(figures.events, "event"),
-        plural(figures.objects, "object"),
-        grouped(figures.peak_live as usize),
-        grouped(figures.destroyed_by_another_thread as usize),
-        figures.reading_ns.median
+        "{}: {played}; reading the events takes {:.2} ns an event",
+        figures.trace, figures.reading_ns.median
     );
     let mut table = plain_table();
     table.set_header([

@@ -578,6 +578,13 @@ fn map_runs_every_workload_and_refuses_an_unknown_trace() {
         success(&map(&["--workload", workload, "--size", "2"]));
         success(&map(&["--workload", workload, "--size", "1000"]));
     }
+    // The title says what was played: here the trace twice, side by side.
+    let arguments = ["--workload", "fill", "--size", "2", "--threads", "2"];
+    let printed = success(&map(&arguments));
+    assert!(
+        printed.starts_with("fill at its end: 4 events on 2 threads\n"),
+        "{printed}"
+    );
     let said = failure(&map(&["--workload", "larson", "--threads", "3"]));
     assert!(said.contains("--threads: larson has 2 threads"), "{said}");
     let output = map(&["python", "--size", "10"]);

@@ -185,7 +185,7 @@ fn picture(args: &Args, trace: &Trace) -> Result<Picture, CliError> {
         }
     });
     let mut replay = replay?;
-    let threads = replay.threads();
+    let (threads, events) = (replay.threads(), replay.events());
     let mut indices = Vec::new();
     for (name, fresh) in registry
         .entity_allocators()
@@ -214,7 +214,6 @@ fn picture(args: &Args, trace: &Trace) -> Result<Picture, CliError> {
             .map_err(|error| failed(name, error))?;
         chunks.push(ChunkMap::new(name, placement));
     }
-    let summary = trace.summary();
     let moment = match args.at {
         Moment::End => "at its end",
         Moment::Peak => "at its peak",
@@ -223,7 +222,7 @@ fn picture(args: &Args, trace: &Trace) -> Result<Picture, CliError> {
         title: format!(
             "{} {moment}: {} on {}",
             trace.name(),
-            plural(summary.events as usize, "event"),
+            plural(events, "event"),
             plural(threads, "thread")
         ),
         indices,

@@ -97,6 +97,29 @@ fn replay_takes_one_allocator_and_a_number_of_threads() {
 }
 
 #[test]
+fn nothing_is_compared_where_threads_have_no_processors() {
+    let folder = folder("replay_void");
+    let path = written(&folder, "small.trace", SMALL);
+    let output = program()
+        .args(["replay", "--repeat", "1", "--threads", "1024", "--json"])
+        .args(["figures.json", "--allocator", "naive"])
+        .arg(&path)
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let printed = success(&output);
+    assert!(
+        printed.contains("void: there are more threads"),
+        "{printed}"
+    );
+    let figures = std::fs::read_to_string(folder.join("figures.json")).unwrap();
+    let figures: serde_json::Value = serde_json::from_str(&figures).unwrap();
+    let trace = &figures["traces"][0];
+    assert_eq!(trace["void"], true);
+    assert!(trace["rows"][0].get("ratio_to_naive").is_none(), "{trace}");
+}
+
+#[test]
 fn replay_writes_its_figures_as_json() {
     let folder = folder("replay_json");
     let path = written(&folder, "small.trace", SMALL);
@@ -116,6 +139,8 @@ fn replay_writes_its_figures_as_json() {
         (&"small".into(), &5.into())
     );
     assert_eq!(trace["recorded"]["objects"], 3);
+    assert!(figures["machine"]["cores"].as_u64().unwrap() >= 1);
+    assert!(trace["too_short"].is_boolean(), "{trace}");
     let rows = trace["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 3);
     for row in rows {

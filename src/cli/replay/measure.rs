@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Args;
 use crate::cli::CliError;
-use crate::cli::measure::Figures as Spread;
+use crate::cli::measure::{Figures as Spread, Machine};
 use crate::trace::Trace;
 use crate::trace::replay::{Contender, Reading, Replay};
 
@@ -21,7 +21,7 @@ pub(super) struct Row {
     pub(super) gross_ns: Spread,
     /// Without what reading the events takes.
     pub(super) net_ns: Spread,
-    /// How many times faster than `naive`, net; absent where `naive` did not run.
+    /// How many times faster than `naive`, net; absent where `naive` did not run, and where nothing is to be compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) ratio_to_naive: Option<f64>,
     pub(super) peak_blocks: usize,
@@ -37,6 +37,10 @@ pub(super) struct Figures {
     pub(super) events: usize,
     /// What the trace says of itself. On another number of threads these counts may be others.
     pub(super) recorded: Recorded,
+    /// Whether there were more threads than processors: nothing is to be compared.
+    pub(super) void: bool,
+    /// Whether reading the events took longer than replaying them somewhere.
+    pub(super) too_short: bool,
     pub(super) reading_ns: Spread,
     pub(super) rows: Vec<Row>,
 }
@@ -116,7 +120,10 @@ pub(super) fn measure(
             }
         })
         .collect();
-    if let Some(naive) = rows.iter().find(|row| row.allocator == "naive") {
+    let void = replay.threads() > Machine::here().cores;
+    let too_short = rows.iter().any(|row| row.net_ns.median <= 0.0);
+    let mut references = rows.iter().filter(|_| !void);
+    if let Some(naive) = references.find(|row| row.allocator == "naive") {
         let naive = naive.net_ns.median;
         // A trace may be too short for the clock: then reading it took longer than replaying it.
         for row in rows
@@ -138,6 +145,8 @@ pub(super) fn measure(
             peak_live: summary.peak_live,
             destroyed_by_another_thread: summary.destroyed_by_another_thread,
         },
+        void,
+        too_short,
         reading_ns,
         rows,
     })

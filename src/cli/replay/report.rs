@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::measure::Figures;
 use crate::cli::CliError;
+use crate::cli::measure::Machine;
 use crate::cli::output::{grouped, plain_table, plural};
 
 /// One trace's line and table.
@@ -56,14 +57,15 @@ pub(super) fn text(figures: &Figures) -> String {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let shortest = figures.rows.iter().map(|row| row.net_ns.median);
-    let remark = match shortest.fold(f64::INFINITY, f64::min) > 0.0 {
-        true => "",
-        false => {
-            "The trace is too short to be timed: reading its events took longer than replaying them.\n"
-        }
-    };
-    format!("{headline}\n{table}\n{remark}\n")
+    let mut remarks = String::new();
+    if figures.void {
+        remarks +=
+            "void: there are more threads than processors; compare nothing with these rows.\n";
+    }
+    if figures.too_short {
+        remarks += "The trace is too short to be timed: reading its events took longer than replaying them.\n";
+    }
+    format!("{headline}\n{table}\n{remarks}\n")
 }
 
 /// All traces' figures as JSON.
@@ -71,10 +73,12 @@ pub(super) fn json(traces: &[Figures]) -> Result<String, CliError> {
     #[derive(Serialize)]
     struct File<'a> {
         format: &'static str,
+        machine: Machine,
         traces: &'a [Figures],
     }
     let file = File {
         format: "megachunk-replay 1",
+        machine: Machine::here(),
         traces,
     };
     match serde_json::to_string_pretty(&file) {

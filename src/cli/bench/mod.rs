@@ -167,6 +167,7 @@ fn measure(args: &Args, cells: &[Planned<'_>]) -> Result<Report, CliError> {
     })?;
     let mut progress = Progress::start(cells.len());
     let mut report = Report::new(Machine::here());
+    report.quick = args.quick;
     let interrupt = Interrupt::listen();
     for (done, cell) in cells.iter().enumerate() {
         if interrupt.is_asked() {
@@ -267,6 +268,7 @@ fn measure_one(
                         contender: entrant.name,
                         unit: planned.unit,
                         ns: overhead(phase).map_or(row.ns, |overhead| row.ns.less(overhead)),
+                        repetitions: row.repetitions,
                         net_of_ns: overhead(phase),
                         ratio: None,
                         rmw_per_op: row.rmw_per_op.filter(|_| entrant.is_counted),

@@ -72,6 +72,8 @@ impl core::fmt::Debug for Cell {
 pub struct CellRow {
     /// Nanoseconds an operation, over all threads: wall time by all operations.
     pub ns: Figures,
+    /// Of how many repetitions.
+    pub repetitions: usize,
     /// Read-modify-writes an operation, if they were counted.
     pub rmw_per_op: Option<f64>,
     /// Claims lost an operation, if they were counted.
@@ -255,6 +257,7 @@ impl Course {
             };
             Some(CellRow {
                 ns: Figures::of(samples)?,
+                repetitions: samples.len(),
                 rmw_per_op: per_op(|counts| counts.rmw),
                 failed_claims_per_op: per_op(|counts| counts.failed_claims),
                 resident: *resident,

@@ -81,6 +81,8 @@ pub struct Row {
     pub unit: &'static str,
     /// Nanoseconds an operation: wall time by the operations of all threads, less `net_of_ns`.
     pub ns: Figures,
+    /// How many repetitions `ns` is of.
+    pub repetitions: usize,
     /// What was taken from `ns`: the median of reading a trace's events without doing what they say. Only where
     /// something was.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,7 +101,8 @@ pub struct Row {
     pub memory_bytes: Option<u64>,
     /// Whether the machine gave too few processors while it was measured.
     pub void: bool,
-    /// Whether the repetitions on one thread, which are never void, lie so far apart that ratios say little.
+    /// Whether ratios say little: the repetitions on one thread, which are never void, lie far apart, or there is only
+    /// one, on whatever number of threads.
     pub unsteady: bool,
 }
 
@@ -120,6 +123,8 @@ pub struct Report {
     pub format: &'static str,
     /// What the figures were taken on.
     pub machine: Machine,
+    /// Whether less was done for each figure than usual.
+    pub quick: bool,
     /// The figures.
     pub rows: Vec<Row>,
     /// Where there are none.
@@ -135,6 +140,7 @@ impl Report {
         Self {
             format: "megachunk-bench 1",
             machine,
+            quick: false,
             rows: Vec::new(),
             skipped: Vec::new(),
             left_out: 0,
@@ -157,7 +163,8 @@ impl Report {
             })
             .collect();
         for row in &mut self.rows {
-            row.unsteady = row.threads == 1 && row.ns.median > STEADY * row.ns.min;
+            let lies_apart = row.threads == 1 && row.ns.median > STEADY * row.ns.min;
+            row.unsteady = lies_apart || row.repetitions == 1;
             if row.void {
                 row.ratio = None;
                 continue;
@@ -276,8 +283,9 @@ impl Report {
         let marked = self.rows.iter().any(|row| row.unsteady);
         marked.then(|| {
             format!(
-                "~: the median of one of the two is more than {STEADY} times its least repetition; \
-                 what disturbed it is in the ratio."
+                "~: of one of the two there is one repetition only, or its median on one thread is more than {STEADY} \
+                 times its least repetition: what disturbed it is in the ratio. (On several threads repetitions lie \
+                 apart anyhow, and are not judged by that.)"
             )
         })
     }
@@ -321,6 +329,7 @@ mod tests {
                 median,
                 max: median,
             },
+            repetitions: 3,
             net_of_ns: None,
             ratio: None,
             rmw_per_op: None,
@@ -371,12 +380,24 @@ mod tests {
         report.set_ratios();
         assert!(report.rows[0].unsteady && !report.rows[1].unsteady);
         assert!(report.to_table().contains("~2.50"));
-        assert!(report.to_table().contains("~: the median"));
+        assert!(report.to_table().contains("~: of one of the two"));
         assert!(report.to_html().unwrap().contains("<td>~2.50</td>"));
         assert!(report.to_json().contains("\"unsteady\": true"));
         report.rows.iter_mut().for_each(|row| row.threads = 2);
         report.set_ratios();
         assert!(!report.rows[0].unsteady, "threads get in each other's way");
+    }
+
+    #[test]
+    fn one_repetition_is_unsteady_on_any_number_of_threads() {
+        for threads in [1, 2] {
+            let mut report = Report::new(Machine::here());
+            report.rows = vec![row("naive", threads, 10.0), row("bitmask", threads, 4.0)];
+            report.rows[0].repetitions = 1;
+            report.set_ratios();
+            assert!(report.to_table().contains("~2.50"), "{threads}");
+            assert!(report.to_json().contains("\"repetitions\": 1"));
+        }
     }
 
     #[test]
@@ -467,6 +488,7 @@ mod tests {
         report.set_ratios();
         let json: serde_json::Value = serde_json::from_str(&report.to_json()).unwrap();
         assert_eq!(json["format"], "megachunk-bench 1");
+        assert_eq!(json["quick"], false);
         let row = json["rows"][1].as_object().unwrap();
         let mut fields: Vec<_> = row.keys().map(String::as_str).collect();
         fields.sort_unstable();
@@ -476,6 +498,7 @@ mod tests {
                 "contender",
                 "ns",
                 "ratio",
+                "repetitions",
                 "section",
                 "threads",
                 "unit",

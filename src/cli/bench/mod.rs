@@ -267,7 +267,7 @@ fn measure_one(
                         threads: planned.threads,
                         contender: entrant.name,
                         unit: planned.unit,
-                        ns: overhead(phase).map_or(row.ns, |overhead| row.ns.less(overhead)),
+                        ns: overhead(phase).map_or(row.ns, |overhead| row.ns.minus(overhead)),
                         repetitions: row.repetitions,
                         net_of_ns: overhead(phase),
                         ratio: None,

@@ -61,7 +61,10 @@ impl Progress {
         for name in &cell.rows {
             let measured = rows.iter().filter(|row| row.workload == *name).map(|row| {
                 let void = if row.void { " void" } else { "" };
-                format!("{} {:.2}{void}", row.contender, row.ns.median)
+                match row.median() {
+                    Some(median) => format!("{} {median:.2}{void}", row.contender),
+                    None => format!("{} -{void}", row.contender),
+                }
             });
             let others = skipped.iter().filter(|row| row.workload == *name);
             let others = others.map(|row| {

@@ -30,23 +30,10 @@ impl Figures {
     /// What is left of each after `overhead`: less than nothing, where that was taken from too little.
     #[must_use]
     pub fn minus(self, overhead: f64) -> Self {
-        self.each(|value| value - overhead)
-    }
-
-    /// The same, but a hundredth of a nanosecond at least, so that a ratio remains one.
-    #[must_use]
-    pub fn less(self, overhead: f64) -> Self {
-        match overhead {
-            0.0 => self,
-            _ => self.minus(overhead).each(|value| value.max(0.01)),
-        }
-    }
-
-    fn each(self, change: impl Fn(f64) -> f64) -> Self {
         Self {
-            min: change(self.min),
-            median: change(self.median),
-            max: change(self.max),
+            min: self.min - overhead,
+            median: self.median - overhead,
+            max: self.max - overhead,
         }
     }
 }
@@ -63,11 +50,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_less_than_the_overhead_stays_a_divisor_only_where_it_is_asked_for() {
+    fn what_is_left_may_be_less_than_nothing() {
         let figures = Figures::of(&[1.0, 2.0, 4.0]).unwrap();
         let net = figures.minus(2.0);
         assert_eq!((net.min, net.median, net.max), (-1.0, 0.0, 2.0));
-        let net = figures.less(2.0);
-        assert_eq!((net.min, net.median, net.max), (0.01, 0.01, 2.0));
     }
 }

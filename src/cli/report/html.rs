@@ -83,6 +83,9 @@ impl Report {
         if let Some(net_of) = self.net_of() {
             page.line(&format!("<p>{}</p>", escaped(&net_of)));
         }
+        if let Some(too_short) = self.too_short() {
+            page.line(&format!("<p>{}</p>", escaped(too_short)));
+        }
         if let Some(left_out) = self.left_out() {
             page.line(&format!("<p>{}</p>", escaped(&left_out)));
         }
@@ -128,7 +131,13 @@ impl Report {
                 let rows = self.rows.iter();
                 rows.filter(|row| row.section == section && row.workload == name)
             };
-            let bars: Vec<_> = rows().map(|row| bar(row, &contenders)).collect();
+            let bars: Vec<_> = rows()
+                .filter(|row| row.median().is_some())
+                .map(|row| bar(row, &contenders))
+                .collect();
+            if bars.is_empty() {
+                continue;
+            }
             let unit = rows().next().map_or("ns", |row| row.unit);
             page.line(&plot::bars(name, unit, &bars, None)?);
         }
@@ -178,7 +187,7 @@ impl Report {
                     let mut parts = row.workload.split('/');
                     let is_ours = parts.next() == Some("scale");
                     let live = parts.next()?.parse().ok()?;
-                    (is_ours && parts.next() == Some(phase)).then_some((live, row.ns.median))
+                    (is_ours && parts.next() == Some(phase)).then_some((live, row.median()?))
                 })
                 .collect()
             };
@@ -214,7 +223,7 @@ impl Report {
             let cells = [
                 row.unit.to_owned(),
                 figure(Some(row.ns.min)),
-                figure(Some(row.ns.median)),
+                figure(row.median()),
                 figure(Some(row.ns.max)),
                 self.ratio_text(row, naive).unwrap_or_default(),
                 self.ratio_text(row, published).unwrap_or_default(),

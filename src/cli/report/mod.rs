@@ -79,7 +79,8 @@ pub struct Row {
     pub contender: &'static str,
     /// What `ns` counts, as `ns/id`.
     pub unit: &'static str,
-    /// Nanoseconds an operation: wall time by the operations of all threads, less `net_of_ns`.
+    /// Nanoseconds an operation: wall time by the operations of all threads, less `net_of_ns`. Nothing, or less than
+    /// that, where reading the events took as long as all of it: then there is no figure.
     pub ns: Figures,
     /// How many repetitions `ns` is of.
     pub repetitions: usize,
@@ -88,7 +89,7 @@ pub struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub net_of_ns: Option<f64>,
     /// How many times as fast as each contender of the same cell: its median by this one's. `None` where the row is
-    /// void: nothing is to be compared with it.
+    /// void, or has no figure: nothing is to be compared with it.
     pub ratio: Option<BTreeMap<&'static str, f64>>,
     /// Read-modify-writes an operation; only where they were counted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,6 +111,12 @@ pub struct Row {
 const STEADY: f64 = 1.5;
 
 impl Row {
+    /// The median, if it is one: if more than reading the events was timed.
+    #[must_use]
+    pub fn median(&self) -> Option<f64> {
+        Some(self.ns.median).filter(|&median| median > 0.0)
+    }
+
     /// How many times as fast as `contender` it is, if that says anything.
     fn ratio_to(&self, contender: &str) -> Option<f64> {
         self.ratio.as_ref()?.get(contender).copied()
@@ -158,22 +165,23 @@ impl Report {
                     row.workload.clone(),
                     row.threads,
                     row.contender,
-                    row.ns.median,
+                    row.median(),
                 )
             })
             .collect();
         for row in &mut self.rows {
             let lies_apart = row.threads == 1 && row.ns.median > STEADY * row.ns.min;
             row.unsteady = lies_apart || row.repetitions == 1;
-            if row.void {
+            let Some(own) = row.median().filter(|_| !row.void) else {
                 row.ratio = None;
                 continue;
-            }
+            };
             let peers = medians.iter().filter(|(section, workload, threads, ..)| {
                 (*section, workload, *threads) == (row.section, &row.workload, row.threads)
             });
             let others = peers.filter(|(.., contender, _)| *contender != row.contender);
-            let ratios = others.map(|&(.., contender, median)| (contender, median / row.ns.median));
+            let ratios =
+                others.filter_map(|&(.., contender, median)| Some((contender, median? / own)));
             row.ratio = Some(ratios.collect());
         }
     }
@@ -257,6 +265,14 @@ impl Report {
                 each.join(", ")
             )
         })
+    }
+
+    /// That some rows have no figure though they were timed, if there are any.
+    fn too_short(&self) -> Option<&'static str> {
+        let mut rows = self.rows.iter();
+        rows.any(|row| row.median().is_none()).then_some(
+            "A trace without a figure is too short to be timed: reading its events took as long as replaying them.",
+        )
     }
 
     /// How many times as fast as `reference` the contender of `row` is, as a table shows it: with `~` before it where
@@ -415,6 +431,24 @@ mod tests {
         assert!(report.to_table().contains(said));
         assert!(report.to_html().unwrap().contains(said));
         assert!(report.to_json().contains("\"net_of_ns\": 0.75"));
+    }
+
+    #[test]
+    fn a_row_that_took_no_longer_than_its_overhead_has_no_figure() {
+        let mut report = Report::new(Machine::here());
+        report.rows = vec![row("naive", 1, 10.0), row("bitmask", 1, 4.0)];
+        report.set_ratios();
+        let said = "too short to be timed";
+        assert!(!report.to_table().contains(said));
+        report.rows[1].ns = report.rows[1].ns.minus(4.5);
+        report.rows[0].ns.min = -1.0;
+        report.set_ratios();
+        assert_eq!(report.rows[1].ratio, None);
+        assert_eq!(report.rows[0].ratio, Some(BTreeMap::new()));
+        let table = report.to_table();
+        assert!(table.contains(said) && !table.contains("-0.5"), "{table}");
+        let page = report.to_html().unwrap();
+        assert!(page.contains(said) && !page.contains("NaN"), "{page}");
     }
 
     #[test]

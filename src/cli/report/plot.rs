@@ -114,6 +114,8 @@ fn draw_bars<'a>(
     for (position, bar) in bars.iter().enumerate() {
         let middle = count - position as f64 - 0.5;
         let Figures { min, median, max } = bar.figures;
+        // Nothing, or less, lies nowhere on a logarithmic axis.
+        let min = min.max(low);
         let colour = COLOURS[bar.colour % COLOURS.len()].mix(if bar.pale { 0.3 } else { 1.0 });
         chart.draw_series([Rectangle::new(
             [(low, middle - 0.36), (median, middle + 0.36)],

@@ -76,6 +76,9 @@ impl Report {
         if let Some(unsteady) = self.unsteady() {
             text += &format!("{unsteady}\n");
         }
+        if let Some(too_short) = self.too_short() {
+            text += &format!("{too_short}\n");
+        }
         if let Some(cold) = self.cold() {
             text += &format!("{cold}\n");
         }
@@ -111,7 +114,7 @@ impl Report {
 }
 
 fn ns(row: Option<&Row>) -> String {
-    match row.map(|row| row.ns.median) {
+    match row.and_then(Row::median) {
         None => "-".into(),
         Some(ns) if ns >= 1_000.0 => format!("{ns:.0}"),
         Some(ns) if ns >= 100.0 => format!("{ns:.1}"),

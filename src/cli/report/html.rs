@@ -106,8 +106,9 @@ impl Report {
     fn section(&self, page: &mut Page, section: Section) -> Result<(), PlotError> {
         let contenders = self.contenders(section);
         page.line(&format!("<h2>{}</h2>\n<p class=\"key\">", section.title()));
-        for (place, name) in contenders.iter().enumerate() {
-            let colour = plot::css(place);
+        let colours = plot::colours(section, &contenders);
+        for (name, &colour) in contenders.iter().zip(&colours) {
+            let colour = plot::css(colour);
             page.line(&format!(
                 "<span><i style=\"background:{colour}\"></i>{}</span>",
                 escaped(name)
@@ -117,7 +118,7 @@ impl Report {
         if let Some(glance) = self.glance(section)? {
             page.line(&glance);
         }
-        for plot in self.scale_plots(section, &contenders)? {
+        for plot in self.scale_plots(section, &contenders, &colours)? {
             page.line(&plot);
         }
         let mut names: Vec<_> = self
@@ -133,7 +134,7 @@ impl Report {
             };
             let bars: Vec<_> = rows()
                 .filter(|row| row.median().is_some())
-                .map(|row| bar(row, &contenders))
+                .map(|row| bar(row, &contenders, &colours))
                 .collect();
             if bars.is_empty() {
                 continue;
@@ -162,7 +163,7 @@ impl Report {
                         median: ratio,
                         max: ratio,
                     },
-                    colour: 2,
+                    colour: plot::colours(section, &[section.product()])[0],
                     pale: self.is_unsteady(row, reference),
                 })
             })
@@ -175,7 +176,12 @@ impl Report {
     }
 
     /// For each phase of `scale`, time over the number of live ids.
-    fn scale_plots(&self, section: Section, contenders: &[&str]) -> Result<Vec<String>, PlotError> {
+    fn scale_plots(
+        &self,
+        section: Section,
+        contenders: &[&str],
+        colours: &[usize],
+    ) -> Result<Vec<String>, PlotError> {
         let mut plots = Vec::new();
         for phase in ["create", "lookup", "destroy"] {
             let points = |contender: &str| -> Vec<(f64, f64)> {
@@ -193,8 +199,8 @@ impl Report {
             };
             let lines: Vec<_> = contenders
                 .iter()
-                .enumerate()
-                .map(|(colour, contender)| Line {
+                .zip(colours)
+                .map(|(contender, &colour)| Line {
                     colour,
                     points: points(contender),
                 })
@@ -265,14 +271,14 @@ impl Report {
     }
 }
 
-fn bar(row: &Row, contenders: &[&str]) -> Bar {
+fn bar(row: &Row, contenders: &[&str], colours: &[usize]) -> Bar {
     Bar {
         label: label(row.contender, row.threads),
         figures: row.ns,
         colour: contenders
             .iter()
             .position(|name| *name == row.contender)
-            .unwrap_or(0),
+            .map_or(0, |place| colours[place]),
         pale: row.void,
     }
 }

@@ -5,6 +5,7 @@ use core::fmt;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
+use super::Section;
 use crate::cli::measure::Figures;
 
 /// A plot could not be drawn.
@@ -25,7 +26,7 @@ pub(super) struct Bar {
     pub label: String,
     /// Its length is the median; the whisker goes from the least to the most.
     pub figures: Figures,
-    /// The place of its contender, which chooses the colour.
+    /// That of its contender: see [`colours`].
     pub colour: usize,
     /// Whether it is drawn pale, because it says nothing.
     pub pale: bool,
@@ -42,22 +43,39 @@ const WIDTH: u32 = 580;
 const VALUES: u32 = 52;
 const FONT: &str = "sans-serif";
 
-/// References grey and orange, the product blue, and then whoever else there is.
-const COLOURS: [RGBColor; 9] = [
+/// The product blue, the two references grey and orange, and then whoever else there is.
+const COLOURS: [RGBColor; 14] = [
+    RGBColor(30, 100, 200),
     RGBColor(130, 130, 130),
     RGBColor(224, 140, 50),
-    RGBColor(30, 100, 200),
     RGBColor(110, 170, 235),
     RGBColor(60, 160, 90),
     RGBColor(170, 90, 180),
     RGBColor(200, 70, 70),
     RGBColor(120, 110, 40),
     RGBColor(40, 150, 160),
+    RGBColor(235, 150, 190),
+    RGBColor(100, 60, 30),
+    RGBColor(160, 200, 80),
+    RGBColor(50, 50, 110),
+    RGBColor(215, 190, 60),
 ];
+
+/// The colours of `contenders`, as numbers: the product's and the references' are always theirs, whoever comes first.
+pub(super) fn colours(section: Section, contenders: &[&str]) -> Vec<usize> {
+    let [one, two] = section.references();
+    let roles = [section.product(), one, two];
+    let mut others = (roles.len()..COLOURS.len()).cycle();
+    let colours = contenders.iter().map(|name| {
+        let role = roles.iter().position(|role| role == name);
+        role.or_else(|| others.next()).unwrap_or(0)
+    });
+    colours.collect()
+}
 
 /// A colour as style sheets write it.
 pub(super) fn css(colour: usize) -> String {
-    let RGBColor(red, green, blue) = COLOURS[colour % COLOURS.len()];
+    let RGBColor(red, green, blue) = COLOURS[colour];
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
@@ -116,7 +134,7 @@ fn draw_bars<'a>(
         let Figures { min, median, max } = bar.figures;
         // Nothing, or less, lies nowhere on a logarithmic axis.
         let min = min.max(low);
-        let colour = COLOURS[bar.colour % COLOURS.len()].mix(if bar.pale { 0.3 } else { 1.0 });
+        let colour = COLOURS[bar.colour].mix(if bar.pale { 0.3 } else { 1.0 });
         chart.draw_series([Rectangle::new(
             [(low, middle - 0.36), (median, middle + 0.36)],
             colour.filled(),
@@ -147,7 +165,7 @@ fn text_style(side: plotters::style::text_anchor::HPos) -> TextStyle<'static> {
 /// One line of a [`lines`] plot.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    /// The place of its contender, which chooses the colour.
+    /// That of its contender: see [`colours`].
     pub colour: usize,
     /// Its points, from left to right.
     pub points: Vec<(f64, f64)>,
@@ -196,7 +214,7 @@ fn draw_lines<'a>(
         .bold_line_style(RGBColor(215, 215, 215))
         .draw()?;
     for line in lines {
-        let colour = COLOURS[line.colour % COLOURS.len()];
+        let colour = COLOURS[line.colour];
         chart.draw_series(LineSeries::new(
             line.points.iter().copied(),
             colour.stroke_width(2),
@@ -229,5 +247,22 @@ fn number(value: f64) -> String {
         100.0.. => format!("{}", value.round()),
         10.0.. => format!("{}", (value * 10.0).round() / 10.0),
         _ => format!("{}", (value * 100.0).round() / 100.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn product_and_references_have_their_colours_whoever_comes_first() {
+        let all = ["limit", "megachunk", "a", "hecs", "b"];
+        assert_eq!(colours(Section::Worlds, &all), [2, 0, 3, 1, 4]);
+        let many = ["x"; COLOURS.len()];
+        let given = colours(Section::Ids, &many);
+        assert_eq!((given[0], given.last()), (3, Some(&5)), "in a round");
+        let mut distinct = COLOURS.map(|RGBColor(red, green, blue)| (red, green, blue));
+        distinct.sort_unstable();
+        assert!(distinct.windows(2).all(|two| two[0] != two[1]));
     }
 }

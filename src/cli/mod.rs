@@ -16,6 +16,7 @@ mod error;
 pub mod map;
 pub mod measure;
 mod output;
+mod ready;
 pub mod replay;
 pub mod report;
 mod trace_named;

@@ -10,6 +10,7 @@ use crate::cli::workload::ecs::{EcsWorkload, Size};
 use crate::cli::workload::id::{IdWorkload, rehearsal};
 use crate::cli::workload::{Registry, Unsupported};
 use crate::trace::Trace;
+use crate::trace::replay::Replay;
 
 /// One cell to measure: a workload on a number of threads.
 pub(super) struct Planned<'a> {
@@ -132,13 +133,15 @@ fn of_trace<'a>(registry: &'a Registry, trace: &'a Trace, threads: usize) -> Pla
         is_counted: entrant.is_counted(),
         set_up: Box::new(move || entrant.set_up_trace(trace, threads)),
     });
+    let entrants: Vec<_> = entrants.collect();
     Planned {
         section: Section::Ids,
         rows: vec![format!("trace:{}", trace.name())],
         unit: "ns/event",
         threads,
-        memory: 0,
-        entrants: entrants.collect(),
+        // Each has the events for itself, and so has whoever only reads them.
+        memory: Replay::memory(trace, threads) * (entrants.len() as u64 + 1),
+        entrants,
         overhead: Some(Box::new(move || rehearsal(trace, threads))),
         skip: None,
     }

@@ -13,10 +13,11 @@ use clap::builder::PossibleValuesParser;
 use super::CliError;
 use super::destination::{Destination, Screen};
 use super::output::{grouped, plural};
+use super::ready::ready;
 use super::trace_named::trace_named;
 use super::workload::Registry;
+use crate::trace::Trace;
 use crate::trace::replay::{Replay, ReplayError};
-use crate::trace::{MAX_THREADS, Trace};
 
 mod chunks;
 mod index;
@@ -174,17 +175,7 @@ fn picture(args: &Args, trace: &Trace) -> Result<Picture, CliError> {
     let no_room = |allocator| move |source| CliError::NoRoom { allocator, source };
     let registry = Registry::standard();
     let wanted = args.threads.map_or(0, usize::from);
-    let replay = Replay::new(trace, wanted).ok_or_else(|| {
-        let recorded = trace.threads();
-        CliError::BadArgument {
-            argument: "--threads".to_owned(),
-            reason: format!(
-                "{} has {recorded} threads: run it on 1 to {recorded}, or on a multiple up to {MAX_THREADS}",
-                trace.name()
-            ),
-        }
-    });
-    let mut replay = replay?;
+    let mut replay = ready(trace, args.threads)?;
     let (threads, events) = (replay.threads(), replay.events());
     let mut indices = Vec::new();
     for (name, fresh) in registry

@@ -9,11 +9,12 @@ use clap::builder::PossibleValuesParser;
 use super::CliError;
 use super::destination::{Destination, Screen};
 use super::output::{grouped, plural};
+use super::ready::ready;
 use super::report::UNOPTIMISED;
 use super::trace_named::traces_named;
 use super::workload::Registry;
-use crate::trace::replay::{Contender, Replay};
-use crate::trace::{MAX_THREADS, Trace, is_gzip};
+use crate::trace::replay::Contender;
+use crate::trace::{Trace, is_gzip};
 
 mod measure;
 mod report;
@@ -135,15 +136,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     let mut measured = Vec::with_capacity(traces.len());
     let mut shown = Ok(());
     for trace in &traces {
-        let threads = usize::from(args.threads.unwrap_or(0));
-        let mut replay = Replay::new(trace, threads).ok_or_else(|| {
-            let recorded = trace.threads();
-            let reason = format!(
-                "{} has {recorded} threads: replay it on 1 to {recorded}, or on a multiple up to {MAX_THREADS}",
-                trace.name()
-            );
-            bad_argument("--threads", &reason)
-        })?;
+        let mut replay = ready(trace, args.threads)?;
         let figures = measure::measure(trace, &mut replay, args)?;
         shown = shown.and_then(|()| screen.show(&report::text(&figures)));
         // A file gets the figures whatever became of the screen.

@@ -296,6 +296,22 @@ impl Replay {
         Some(Self { lanes, exchange })
     }
 
+    /// Bytes that [`new`](Self::new) takes for `trace` on so many threads, at most: four an event, and eight for each
+    /// place of an id, for each time that the trace is played, and for once more while they are copied.
+    #[must_use]
+    pub fn memory(trace: &Trace, threads: usize) -> u64 {
+        let threads = if threads == 0 {
+            trace.threads()
+        } else {
+            threads
+        };
+        let summary = trace.summary();
+        let lanes = summary.threads.min(threads as u64);
+        let of_lanes = lanes * summary.peak_live + summary.destroyed_by_another_thread;
+        let each = 4 * summary.events + 8 * of_lanes.min(summary.created);
+        each * (threads.div_ceil(trace.threads()) as u64 + 1)
+    }
+
     /// How many threads play.
     #[must_use]
     pub fn threads(&self) -> usize {
@@ -499,6 +515,21 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_replay_takes_no_more_memory_than_is_said() {
+        let text = "# entity-trace 1\n# threads=2 events=5 created=3 peak_live=2 destroyed_by_another_thread=1\n\
+            0 + 0\n0 + 1\n1 - 0\n1 + 2\n1 - 2\n";
+        let trace = Trace::from_reader("small", text.as_bytes()).unwrap();
+        for threads in [1, 2, 8] {
+            let replay = Replay::new(&trace, threads).unwrap();
+            let slots = replay.lanes.iter().map(|lane| lane.slots.len());
+            let ids = slots.sum::<usize>() + replay.exchange.ids.len();
+            let taken = (4 * replay.events() + 8 * ids) as u64;
+            let said = Replay::memory(&trace, threads);
+            assert!(taken <= said && said <= 4 * taken, "{taken}, {said}");
+        }
+    }
 
     #[test]
     fn no_two_slots_are_the_same_to_moves() {

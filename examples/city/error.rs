@@ -19,6 +19,8 @@ pub(crate) enum CityError {
     BadArgument { flag: &'static str, reason: String },
     #[error("no picture of {width} × {height} pixels can be made")]
     TooLarge { width: u32, height: u32 },
+    #[error("there is no address space for the ids and chunks of a city: {source}")]
+    NoRoom { source: std::io::Error },
     /// What the library says.
     #[error("{0}")]
     Library(Box<dyn std::error::Error + Send + Sync>),

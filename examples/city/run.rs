@@ -61,8 +61,8 @@ fn run_here(args: &Args, map: Map) -> Result<City, CityError> {
     // What goes makes room for what comes: 256 MiB of it are kept.
     let chunks = ChunkOptions::new().retain(256);
     let universe = Universe::ordered_with(&IndexOptions::new(), &chunks);
-    let mut world =
-        World::of(&Arc::new(universe.map_err(CityError::of)?)).map_err(CityError::of)?;
+    let universe = universe.map_err(|source| CityError::NoRoom { source })?;
+    let mut world = World::of(&Arc::new(universe)).map_err(CityError::of)?;
     register(world.registry()).map_err(CityError::of)?;
     frame::furnish(&mut world, map, args.seed)?;
     let mut simulation = Simulation::new(world, frame::schedule());

@@ -585,10 +585,35 @@ fn an_allocator_that_there_is_no_room_for_is_named() {
     let said = failure(&output);
     assert!(said.contains("2 of the rows failed; the first: "), "{said}");
     assert!(
-        said.contains("no address space for an entity index"),
+        said.contains("there is no room for it") && !said.contains("panicked"),
         "{said}"
     );
     assert!(text(&output.stdout).contains("busy_block"));
+    let output = program_within(1_000_000)
+        .args(["ecs", "--quick", "--reps", "1", "--threads", "1"])
+        .args(["--filter", "^simple_iter$"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let said = failure(&output);
+    assert!(
+        said.contains("there is no room for it") && !said.contains("panicked"),
+        "{said}"
+    );
+    assert!(text(&output.stdout).contains("limit"));
+    let output = program_within(1_000_000)
+        .args([
+            "city",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/data/maps/monaco.osm.pbf"),
+        ])
+        .args(["--agents", "1", "--seconds", "0"])
+        .output()
+        .unwrap();
+    let said = failure(&output);
+    assert!(
+        said.contains("no address space for the ids and chunks of a city"),
+        "{said}"
+    );
 }
 
 #[test]

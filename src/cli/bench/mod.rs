@@ -223,7 +223,14 @@ fn measure_one(
     let mut entrants = Vec::new();
     let mut subjects = Vec::new();
     for entrant in &planned.entrants {
-        // There may be no room for it.
+        if let Err(error) = (entrant.try_room)() {
+            skip(
+                entrant.name,
+                format!("there is no room for it: {error}"),
+                true,
+            );
+            continue;
+        }
         match caught(|| (entrant.set_up)()) {
             Ok(Ok(subject)) => {
                 entrants.push(entrant);

@@ -1,5 +1,6 @@
 //! What a run measures: the cells that remain of all, after the filter.
 
+use std::io;
 use std::sync::Arc;
 
 use super::Args;
@@ -37,6 +38,8 @@ pub(super) struct Entrant<'a> {
     pub name: &'static str,
     /// Whether the probe counts everything that it does.
     pub is_counted: bool,
+    /// Whether the system has room for it.
+    pub try_room: Box<dyn Fn() -> io::Result<()> + 'a>,
     /// Makes it ready; or why it cannot take part.
     pub set_up: SetUp<'a>,
 }
@@ -112,6 +115,7 @@ fn of_ids<'a>(
     let entrants = registry.ids(workload).map(|entrant| Entrant {
         name: entrant.name(),
         is_counted: entrant.is_counted(),
+        try_room: Box::new(move || entrant.try_room()),
         set_up: Box::new(move || entrant.set_up(workload, threads)),
     });
     let entrants: Vec<_> = entrants.collect();
@@ -131,6 +135,7 @@ fn of_trace<'a>(registry: &'a Registry, trace: &'a Trace, threads: usize) -> Pla
     let entrants = registry.on_traces().map(|entrant| Entrant {
         name: entrant.name(),
         is_counted: entrant.is_counted(),
+        try_room: Box::new(move || entrant.try_room()),
         set_up: Box::new(move || entrant.set_up_trace(trace, threads)),
     });
     let entrants: Vec<_> = entrants.collect();
@@ -151,6 +156,7 @@ fn of_chunks(registry: &Registry, workload: ChunkWorkload, threads: usize) -> Pl
     let entrants = registry.chunks(workload).map(|entrant| Entrant {
         name: entrant.name(),
         is_counted: true,
+        try_room: Box::new(move || entrant.try_room()),
         set_up: Box::new(move || entrant.set_up(workload, threads)),
     });
     let entrants: Vec<_> = entrants.collect();
@@ -175,6 +181,7 @@ fn of_worlds<'a>(
     let entrants = registry.worlds().map(|entrant| Entrant {
         name: entrant.name(),
         is_counted: false,
+        try_room: Box::new(move || entrant.try_room()),
         set_up: Box::new(move || entrant.set_up(workload, threads, Size::Full)),
     });
     let entrants: Vec<_> = entrants.collect();

@@ -1,6 +1,7 @@
 //! `ChunkContender`: what takes part in the chunk workloads.
 
 use core::ptr::NonNull;
+use std::io;
 
 use crate::chunk::{ChunkError, Run};
 
@@ -23,6 +24,14 @@ pub unsafe trait ChunkContender: Send + Sync + Sized + 'static {
 
     /// A fresh allocator with nothing in use.
     fn fresh() -> Self;
+
+    /// Whether the system has room for one: [`fresh`](Self::fresh) can only panic.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn try_room() -> io::Result<()> {
+        Ok(())
+    }
 
     /// Takes a run of exactly `len` chunks.
     ///

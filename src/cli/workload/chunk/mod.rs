@@ -1,5 +1,6 @@
 //! The chunk workloads, and what takes part in them.
 
+use std::io;
 use std::sync::Arc;
 
 use super::Unsupported;
@@ -138,6 +139,11 @@ pub trait ChunkEntrant: Send + Sync {
     fn name(&self) -> &'static str;
     /// Whether it can take part in `workload`.
     fn is_admitted(&self, workload: ChunkWorkload) -> bool;
+    /// See [`ChunkContender::try_room`].
+    ///
+    /// # Errors
+    /// What the system says.
+    fn try_room(&self) -> io::Result<()>;
     /// See [`ChunkWorkload::set_up`].
     ///
     /// # Errors
@@ -161,6 +167,10 @@ pub fn entrant<C: ChunkContender>() -> Box<dyn ChunkEntrant> {
 
         fn is_admitted(&self, workload: ChunkWorkload) -> bool {
             workload.admits::<C>().is_ok()
+        }
+
+        fn try_room(&self) -> io::Result<()> {
+            C::try_room()
         }
 
         fn set_up(

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::ptr::NonNull;
+use std::io;
 
 use super::ChunkContender;
 use crate::chunk::reference::{MegachunkDots, Naive};
@@ -98,6 +99,10 @@ unsafe impl<R: ChunkRecipe> ChunkContender for ChunkSeam<R> {
 
     fn fresh() -> Self {
         Self(R::make())
+    }
+
+    fn try_room() -> io::Result<()> {
+        R::Allocator::try_fresh().map(drop)
     }
 
     #[inline(always)]

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 use core::time::Duration;
+use std::io;
 use std::time::Instant;
 
 use rayon::ThreadPool;
@@ -112,6 +113,14 @@ pub trait EcsContender: Send + Sized + 'static {
 
     /// A fresh world, without entities.
     fn fresh() -> Self;
+
+    /// Whether the system has room for one: [`fresh`](Self::fresh) can only panic.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn try_room() -> io::Result<()> {
+        Ok(())
+    }
 
     /// Makes `threads` threads ready for [`step_on`](Self::step_on), if the contender brings its
     /// own; called before the first world is made.

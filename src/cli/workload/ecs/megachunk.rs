@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 use core::time::Duration;
+use std::io;
 use std::time::Instant;
 
 use rayon::ThreadPool;
@@ -11,9 +12,10 @@ use super::{
     Beside, Crowd, Deferred, EcsAbilities, EcsContender, Mixed, Solving, Systems, SystemsCase,
     Tally, in_parts, systems, values,
 };
+use crate::chunk::ChunkOptions;
 use crate::cli::workload::Unsupported;
 use crate::command::Commands;
-use crate::entity::Entity;
+use crate::entity::{Entity, IndexOptions};
 use crate::fragment::Bundle;
 use crate::query::Query;
 use crate::world::{World, WorldError};
@@ -150,6 +152,12 @@ impl EcsContender for Megachunk {
 
     fn fresh() -> Self {
         Self::default()
+    }
+
+    fn try_room() -> io::Result<()> {
+        // Not a universe: it would leave its memory for the next one.
+        let _index = IndexOptions::new().build()?;
+        ChunkOptions::new().build().map(drop)
     }
 
     fn spawn_slice(&mut self, numbers: Range<u32>, out: &mut Vec<Entity>) {

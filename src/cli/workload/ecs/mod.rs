@@ -4,6 +4,7 @@
 //! do not say. Cold is a fresh world, page faults included, in memory that the machine has at hand;
 //! warm is one that held as many before.
 
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rayon::ThreadPool;
@@ -457,6 +458,11 @@ pub trait EcsEntrant: Send + Sync {
     fn name(&self) -> &'static str;
     /// Whether it can take part in `workload` on `threads` threads.
     fn is_admitted(&self, workload: EcsWorkload, threads: usize) -> bool;
+    /// See [`EcsContender::try_room`].
+    ///
+    /// # Errors
+    /// What the system says.
+    fn try_room(&self) -> io::Result<()>;
     /// See [`EcsWorkload::set_up`].
     ///
     /// # Errors
@@ -481,6 +487,10 @@ pub fn entrant<C: EcsContender>() -> Box<dyn EcsEntrant> {
 
         fn is_admitted(&self, workload: EcsWorkload, threads: usize) -> bool {
             workload.admits(C::ABILITIES, threads).is_ok()
+        }
+
+        fn try_room(&self) -> io::Result<()> {
+            C::try_room()
         }
 
         fn set_up(

@@ -1,5 +1,7 @@
 //! `IdContender`: what takes part in the id workloads.
 
+use std::io;
+
 use crate::entity::Place;
 
 /// What a contender can do besides creating and destroying single ids. A workload that needs more
@@ -38,6 +40,14 @@ pub trait IdContender: Send + Sync + Sized + 'static {
 
     /// A fresh allocator with nothing created.
     fn fresh() -> Self;
+
+    /// Whether the system has room for one: [`fresh`](Self::fresh) can only panic.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn try_room() -> io::Result<()> {
+        Ok(())
+    }
 
     /// What the calling thread works through: a reference to the allocator, or whatever the
     /// allocator's documentation tells a thread to keep for speed.

@@ -1,5 +1,6 @@
 //! The id workloads, and what takes part in them.
 
+use std::io;
 use std::sync::Arc;
 
 use super::Unsupported;
@@ -277,6 +278,11 @@ pub trait IdEntrant: Send + Sync {
     fn is_counted(&self) -> bool;
     /// Whether it can take part in `workload`.
     fn is_admitted(&self, workload: IdWorkload) -> bool;
+    /// See [`IdContender::try_room`].
+    ///
+    /// # Errors
+    /// What the system says.
+    fn try_room(&self) -> io::Result<()>;
     /// See [`IdWorkload::set_up`].
     ///
     /// # Errors
@@ -314,6 +320,10 @@ pub fn entrant<C: IdContender>() -> Box<dyn IdEntrant> {
 
         fn is_admitted(&self, workload: IdWorkload) -> bool {
             workload.admits(C::ABILITIES).is_ok()
+        }
+
+        fn try_room(&self) -> io::Result<()> {
+            C::try_room()
         }
 
         fn set_up(

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::marker::PhantomData;
+use std::io;
 
 use super::{Abilities, IdContender, IdSession};
 use crate::entity::{Entity, EntityAllocator, EntityIndex, Full, IndexOptions, Place};
@@ -16,6 +17,14 @@ pub trait Recipe: 'static {
 
     /// A fresh one.
     fn make() -> Self::Allocator;
+
+    /// See [`IdContender::try_room`].
+    ///
+    /// # Errors
+    /// What the system says.
+    fn try_room() -> io::Result<()> {
+        Self::Allocator::try_fresh().map(drop)
+    }
 }
 
 /// As the allocator itself has it.
@@ -92,6 +101,10 @@ impl<R: Recipe> IdContender for Seam<R> {
 
     fn fresh() -> Self {
         Self(R::make())
+    }
+
+    fn try_room() -> io::Result<()> {
+        R::try_room()
     }
 
     fn session(&self) -> SeamSession<'_, R::Allocator> {

@@ -1,5 +1,7 @@
 //! `Sessions`: the product through a session for each thread.
 
+use std::io;
+
 use super::seam::refused;
 use super::{Abilities, IdContender, IdSession, Seam, Usual};
 use crate::entity::{Entity, EntityIndex, Place, Session};
@@ -18,6 +20,10 @@ impl IdContender for Sessions {
 
     fn fresh() -> Self {
         Self(EntityIndex::new())
+    }
+
+    fn try_room() -> io::Result<()> {
+        Seam::<Usual<EntityIndex>>::try_room()
     }
 
     fn session(&self) -> Session<'_> {

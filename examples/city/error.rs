@@ -21,6 +21,10 @@ pub(crate) enum CityError {
     TooLarge { width: u32, height: u32 },
     #[error("there is no address space for the ids and chunks of a city: {source}")]
     NoRoom { source: std::io::Error },
+    #[error("interrupted: {left_out} frames were not run")]
+    Interrupted { left_out: u64 },
+    #[error("the world is damaged: integrity errors: {errors}")]
+    Broken { errors: u64 },
     /// What the library says.
     #[error("{0}")]
     Library(Box<dyn std::error::Error + Send + Sync>),

@@ -51,7 +51,8 @@ pub(crate) fn main(args: &Args) -> Result<(), CityError> {
         false => Ok(()),
     };
     let trace = write_trace(&mut city, args);
-    shown.and(json).and(drawn).and(trace)
+    let verdict = city.report.verdict();
+    shown.and(json).and(drawn).and(trace).and(verdict)
 }
 
 fn write_json(report: &report::Report, args: &Args, on_output: bool) -> Result<(), CityError> {

@@ -72,6 +72,8 @@ pub(crate) struct Report {
     departures: u64,
     /// The logical state at the end: the same for any number of threads.
     state_hash: String,
+    /// Frames that were asked for, and not run because somebody has interrupted the city.
+    left_out: u64,
     checked: bool,
     integrity_errors: u64,
     first_flaw: Option<String>,
@@ -113,6 +115,24 @@ impl Report {
         self.integrity_errors += 1;
         self.first_flaw
             .get_or_insert_with(|| format!("after frame {frame}: {what}"));
+    }
+
+    /// Somebody has asked the city to end before all of so many `frames`.
+    pub(crate) fn interrupt(&mut self, frames: u64) {
+        self.left_out = frames - self.frames;
+    }
+
+    /// Whether all was run, and nothing was found that does not hold.
+    pub(crate) fn verdict(&self) -> Result<(), CityError> {
+        if self.integrity_errors > 0 {
+            return Err(CityError::Broken {
+                errors: self.integrity_errors,
+            });
+        }
+        match self.left_out {
+            0 => Ok(()),
+            left_out => Err(CityError::Interrupted { left_out }),
+        }
     }
 
     pub(crate) fn frames(&self) -> u64 {
@@ -193,6 +213,9 @@ impl fmt::Display for Report {
             "{} people and {} cars at the end, {} entities in {:.1} MiB; {} arrivals, {} left by the map's edge",
             self.people, self.cars, self.entities, self.chunk_mib, self.arrivals, self.departures
         )?;
+        if self.left_out > 0 {
+            writeln!(f, "Interrupted: {} frames were not run.", self.left_out)?;
+        }
         if self.checked {
             writeln!(
                 f,

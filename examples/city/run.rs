@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use megachunk::chunk::ChunkOptions;
+use megachunk::cli::Interrupt;
 use megachunk::entity::{EntityIndex, IndexOptions};
 use megachunk::prelude::*;
 
@@ -92,7 +93,12 @@ fn run_here(args: &Args, map: Map) -> Result<City, CityError> {
     city.report.spawn(args.agents, spawn);
     let live = Live::new(args.frames());
     let step = Duration::from_secs_f64(1.0 / FRAMES);
+    let interrupt = Interrupt::listen("ends after this frame, with the report of all until then");
     for number in 0..args.frames() {
+        if interrupt.is_asked() {
+            city.report.interrupt(args.frames());
+            break;
+        }
         let began = Instant::now();
         let done = city.simulation.advance(step).map_err(CityError::of)?;
         let took = began.elapsed();

@@ -174,3 +174,15 @@ fn agents_that_leave_are_replaced_and_all_are_on_the_map() {
         }
     }
 }
+
+#[test]
+fn a_world_that_is_damaged_is_no_success() {
+    let mut city = run(&args(10, 0.1)).unwrap();
+    city.report.verdict().unwrap();
+    city.report.flaw(3, "a flaw");
+    let error = city.report.verdict().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the world is damaged: integrity errors: 1"
+    );
+}

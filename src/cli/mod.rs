@@ -13,6 +13,7 @@ pub mod check;
 mod city;
 mod destination;
 mod error;
+mod interrupt;
 pub mod map;
 pub mod measure;
 mod output;
@@ -23,6 +24,7 @@ mod trace_named;
 pub mod workload;
 
 pub use error::CliError;
+pub use interrupt::Interrupt;
 use workload::Registry;
 
 /// Measure, replay, check and draw the lock-free entity index and mega-chunk allocator.

@@ -248,11 +248,18 @@ fn begun(folder: &Path, rows: &str) -> (Child, BufReader<ChildStderr>) {
 #[cfg(unix)]
 #[test]
 fn a_run_that_is_asked_to_end_keeps_what_it_has_measured() {
+    // As a terminal does, and as whoever ends services does.
+    for signal in ["-INT", "-TERM"] {
+        asked_to_end(signal);
+    }
+}
+
+#[cfg(unix)]
+fn asked_to_end(signal: &str) {
     let folder = folder("bench_asked_to_end");
     let (run, progress) = begun(&folder, "^(pair|larson|boundary|chunk_pair)$");
-    // As a terminal does.
     let sent = Command::new("kill")
-        .args(["-INT", &run.id().to_string()])
+        .args([signal, &run.id().to_string()])
         .status();
     assert!(sent.unwrap().success());
     let told: Vec<String> = progress.lines().map(|line| line.unwrap()).collect();

@@ -277,3 +277,40 @@ fn flags_and_configs_that_make_no_sense_are_named() {
     let error = refused(&folder, &[MONACO, "--configs", "configs"]);
     assert!(error.contains("bus"), "{error}");
 }
+
+/// Who is asked to end by a signal writes what it knows.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_city_that_is_asked_to_end_writes_its_report() {
+    /// Whether the process catches the signal that asks it to end, number 15.
+    fn listens(process: u32) -> bool {
+        let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
+        caught >> 14 & 1 == 1
+    }
+
+    let folder = folder("city_asked_to_end");
+    let run = Command::new(env!("CARGO_BIN_EXE_megachunk"))
+        .current_dir(&folder)
+        .args(["city", MONACO, "--agents", "10", "--seconds", "86400"])
+        .args(["--json", "city.json"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !listens(run.id()) {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let sent = Command::new("kill")
+        .args(["-TERM", &run.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("error: interrupted: "), "{error}");
+    let report = fs::read(folder.join("city.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
+    assert!(report["left_out"].as_u64().unwrap() > 0, "{report}");
+}

@@ -13,8 +13,8 @@ use crate::cli::report::Section;
 /// Measure every allocator on every workload, side by side.
 ///
 /// All contenders do equal work in one process, in turn; each figure is the median of the
-/// repetitions. Ends in a table and a report, also if it is interrupted (Ctrl-C): then of the rows
-/// that were measured.
+/// repetitions. Ends in a table and a report, also if it is interrupted (Ctrl-C, SIGTERM): then of the
+/// rows that were measured.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
     /// Measure less often and for less long: the whole run in less than 40 seconds.

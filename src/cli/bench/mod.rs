@@ -3,6 +3,7 @@
 
 use super::CliError;
 use super::destination::{Destination, Screen};
+use super::interrupt::Interrupt;
 use super::measure::{Cell, Machine, Pool, Span, available_memory, caught, measure_cell};
 use super::output::plural;
 use super::report::{Report, Row, Section, Skipped};
@@ -11,13 +12,11 @@ use super::workload::Registry;
 use crate::trace::Trace;
 
 mod args;
-mod interrupt;
 mod list;
 mod plan;
 mod progress;
 
 pub use args::{Args, BadThreads, Threads};
-use interrupt::Interrupt;
 use list::{check_names, list};
 use plan::{Planned, plan};
 use progress::Progress;
@@ -168,7 +167,7 @@ fn measure(args: &Args, cells: &[Planned<'_>]) -> Result<Report, CliError> {
     let mut progress = Progress::start(cells.len());
     let mut report = Report::new(Machine::here());
     report.quick = args.quick;
-    let interrupt = Interrupt::listen();
+    let interrupt = Interrupt::listen("ends after this row, with what is measured");
     for (done, cell) in cells.iter().enumerate() {
         if interrupt.is_asked() {
             report.left_out = cells.len() - done;

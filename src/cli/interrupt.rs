@@ -1,0 +1,65 @@
+//! `Interrupt`: whoever ends a run early gets what was found out until then.
+
+use std::sync::OnceLock;
+
+use super::output::tell;
+
+/// How a process ends that was interrupted: what shells say of SIGINT.
+const INTERRUPTED: i32 = 130;
+
+/// Whether the run is to end: the user has pressed Ctrl-C, or somebody has asked the process to end.
+#[derive(Debug)]
+pub struct Interrupt(());
+
+static ASKED: OnceLock<()> = OnceLock::new();
+
+impl Interrupt {
+    /// From now on the first Ctrl-C (or SIGTERM, or the terminal's end) is a wish, and `promise` says what becomes of it;
+    /// the second ends the program. (Also where Ctrl-C was ignored, as by a shell that runs the program in the
+    /// background: who sends it means it. Under `nohup` the terminal's end stays ignored.) Where the system refuses, the
+    /// first does what it always did.
+    #[must_use]
+    pub fn listen(promise: &'static str) -> Self {
+        static LISTENS: OnceLock<()> = OnceLock::new();
+        LISTENS.get_or_init(|| {
+            keeping_nohup(|| {
+                let _ = ctrlc::set_handler(move || {
+                    if ASKED.set(()).is_err() {
+                        std::process::exit(INTERRUPTED);
+                    }
+                    tell(&format!("\n{promise}; once more: at once, with nothing\n"));
+                });
+            });
+        });
+        Self(())
+    }
+
+    /// Whether somebody asked.
+    #[must_use]
+    pub fn is_asked(&self) -> bool {
+        ASKED.get().is_some()
+    }
+}
+
+/// Does `work`; if the end of the terminal was ignored before, it is afterwards.
+#[cfg(unix)]
+fn keeping_nohup(work: impl FnOnce()) {
+    use core::ffi::c_int;
+    /// The same numbers on every Unix.
+    const SIGHUP: c_int = 1;
+    const IGNORE: usize = 1;
+    unsafe extern "C" {
+        // C, `signal.h`; ignoring a signal runs no code.
+        safe fn signal(number: c_int, handler: usize) -> usize;
+    }
+    let before = signal(SIGHUP, IGNORE);
+    work();
+    if before == IGNORE {
+        signal(SIGHUP, IGNORE);
+    }
+}
+
+#[cfg(not(unix))]
+fn keeping_nohup(work: impl FnOnce()) {
+    work();
+}

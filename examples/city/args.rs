@@ -1,8 +1,8 @@
 //! `Args`: what the city is told.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
+
+use megachunk::cli::Destination;
 
 use super::error::CityError;
 
@@ -64,54 +64,32 @@ impl Args {
         (self.seconds * FRAMES).round() as u64
     }
 
-    /// Whether files can be written where they are asked for, and over nothing that is read: said before the run, not
-    /// after it.
-    pub(crate) fn check_outputs(&self) -> Result<(), CityError> {
-        let is_output = |path: &PathBuf| path.as_os_str() == "-";
-        let others = others_of(self);
-        for (flag, path) in others {
-            if path.as_ref().is_some_and(is_output) {
+    /// Opens the files for the report, PNG, SVG, page and trace, where they are asked for and lie over nothing that is
+    /// read: said before the run, not after it.
+    pub(crate) fn open(&self) -> Result<[Option<Destination<'_>>; 5], CityError> {
+        let files = [
+            ("--json", &self.json),
+            ("--png", &self.png),
+            ("--svg", &self.svg),
+            ("--html", &self.html),
+            ("--trace", &self.trace),
+        ];
+        for (flag, path) in files {
+            let Some(path) = path else {
+                continue;
+            };
+            if flag != "--json" && path.as_os_str() == "-" {
                 let reason =
                     "only the report can go to standard output; a file may be called `./-`";
                 let reason = reason.to_owned();
                 return Err(CityError::BadArgument { flag, reason });
             }
-        }
-        let json = self.json.iter().filter(|path| !is_output(path));
-        let others = others.into_iter().filter_map(|(_, path)| path.as_ref());
-        for path in json.chain(others) {
-            let folder = path
-                .parent()
-                .filter(|folder| !folder.as_os_str().is_empty());
-            let source = if path.is_dir() {
-                Error::from(ErrorKind::IsADirectory)
-            } else if folder.is_some_and(|folder| !folder.is_dir()) {
-                Error::new(ErrorKind::NotFound, "there is no such directory")
-            } else if let Err(source) = try_to_write(path) {
-                source
-            } else {
-                continue;
-            };
-            let path = path.clone();
-            return Err(CityError::File { path, source });
-        }
-        let json = [("--json", &self.json)];
-        let all = json.into_iter().chain(others_of(self));
-        let mut places: Vec<(&str, PathBuf)> = Vec::new();
-        for (flag, path) in all {
-            let Some(place) = path.as_deref().and_then(place) else {
-                continue;
-            };
-            if let Some(reason) = self.reads(&place) {
+            if let Some(reason) = place(path).and_then(|place| self.reads(&place)) {
                 return Err(CityError::BadArgument { flag, reason });
             }
-            if let Some((other, _)) = places.iter().find(|(_, taken)| *taken == place) {
-                let reason = format!("{} is that of {other} already", place.display());
-                return Err(CityError::BadArgument { flag, reason });
-            }
-            places.push((flag, place));
         }
-        Ok(())
+        let files = files.map(|(flag, path)| (flag, path.as_deref()));
+        Ok(Destination::open_all(files, &[])?)
     }
 
     /// What the city reads in the file `place`, if it does.
@@ -134,30 +112,7 @@ impl Args {
     }
 }
 
-/// Whether a file can be written; what is in it stays, and one that was not there is not there afterwards.
-fn try_to_write(path: &Path) -> Result<(), Error> {
-    match File::create_new(path) {
-        Ok(_) => std::fs::remove_file(path),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_file() => {
-            OpenOptions::new().write(true).open(path).map(drop)
-        }
-        // A device, or a pipe, which waits for its reader.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-/// The files that are no report.
-fn others_of(args: &Args) -> [(&'static str, &Option<PathBuf>); 4] {
-    [
-        ("--png", &args.png),
-        ("--svg", &args.svg),
-        ("--html", &args.html),
-        ("--trace", &args.trace),
-    ]
-}
-
-/// The one name of a file, whether it is there or not; `None` for what can take several outputs: a device, a pipe.
+/// The one name of a file, whether it is there or not; `None` for what is no file: a device, a pipe.
 fn place(path: &Path) -> Option<PathBuf> {
     if let Ok(place) = path.canonicalize() {
         return place.is_file().then_some(place);

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use megachunk::cli::CliError;
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CityError {
     #[error("{}: {source}", path.display())]
@@ -28,6 +30,15 @@ pub(crate) enum CityError {
     /// What the library says.
     #[error("{0}")]
     Library(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<CliError> for CityError {
+    fn from(error: CliError) -> Self {
+        match error {
+            CliError::File { path, source } => Self::File { path, source },
+            other => Self::of(other),
+        }
+    }
 }
 
 impl CityError {

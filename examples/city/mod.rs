@@ -24,89 +24,70 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-use std::io::{ErrorKind, Write};
+use megachunk::cli::{Destination, Screen};
 
 pub(crate) use args::Args;
 pub(crate) use error::CityError;
 
 /// Runs a city and writes what was asked for.
 pub(crate) fn main(args: &Args) -> Result<(), CityError> {
+    // Before minutes are spent: can the results be kept?
+    let files = args.open()?;
+    let screen = Screen::beside(&files);
+    let [json, png, svg, html, trace] = files;
     let mut city = run::run(args)?;
-    let on_output = args
-        .json
-        .as_ref()
-        .is_some_and(|path| path.as_os_str() == "-");
-    let text = city.report.to_string();
-    // Each result whatever became of the others: they took minutes.
-    let shown = if on_output {
-        // Nobody is left to be told if that fails.
-        let _ = std::io::stderr().lock().write_all(text.as_bytes());
-        Ok(())
-    } else {
-        show(&text)
-    };
-    let json = write_json(&city.report, args, on_output);
-    let drawn = match args.png.is_some() || args.svg.is_some() || args.html.is_some() {
-        true => draw(&mut city, args),
-        false => Ok(()),
-    };
-    let trace = write_trace(&mut city, args);
-    let verdict = city.report.verdict();
-    shown.and(json).and(drawn).and(trace).and(verdict)
+    // Each result whatever became of the others.
+    let results = [
+        screen
+            .show(&city.report.to_string())
+            .map_err(CityError::from),
+        write_json(&city.report, json),
+        draw(&mut city, args, [png, svg, html]),
+        write_trace(&mut city, trace),
+        city.report.verdict(),
+    ];
+    results.into_iter().collect()
 }
 
-fn write_json(report: &report::Report, args: &Args, on_output: bool) -> Result<(), CityError> {
-    let Some(path) = &args.json else {
+fn write_json(report: &report::Report, file: Option<Destination<'_>>) -> Result<(), CityError> {
+    let Some(file) = file else {
         return Ok(());
     };
-    let mut json = serde_json::to_string_pretty(report).map_err(CityError::of)?;
-    json.push('\n');
-    match on_output {
-        true => show(&json),
-        false => picture::write(path, json.as_bytes()),
-    }
+    let json = serde_json::to_string_pretty(report).map_err(CityError::of)?;
+    Ok(file.write(&(json + "\n"))?)
 }
 
-fn write_trace(city: &mut run::City, args: &Args) -> Result<(), CityError> {
+fn write_trace(city: &mut run::City, file: Option<Destination<'_>>) -> Result<(), CityError> {
     let (_, schedule) = city.simulation.parts_mut();
-    let (Some(path), Some(trace)) = (&args.trace, schedule.take_trace()) else {
+    let (Some(file), Some(trace)) = (file, schedule.take_trace()) else {
         return Ok(());
     };
-    let mut text = Vec::new();
-    let written = trace.write_to(&mut text);
-    written.map_err(|source| CityError::File {
-        path: path.clone(),
-        source,
-    })?;
-    picture::write(path, &text)
+    Ok(file.write_with(|out| trace.write_to(out))?)
 }
 
-/// Writes to standard output. Whoever reads it may stop reading.
-fn show(text: &str) -> Result<(), CityError> {
-    let mut output = std::io::stdout().lock();
-    let written = output.write_all(text.as_bytes());
-    match written.and_then(|()| output.flush()) {
-        Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(CityError::File {
-            path: "standard output".into(),
-            source,
-        }),
-        _ => Ok(()),
+fn draw(
+    city: &mut run::City,
+    args: &Args,
+    [png, svg, html]: [Option<Destination<'_>>; 3],
+) -> Result<(), CityError> {
+    if png.is_none() && svg.is_none() && html.is_none() {
+        return Ok(());
     }
-}
-
-fn draw(city: &mut run::City, args: &Args) -> Result<(), CityError> {
     let world = city.simulation.world_mut();
     // A picture looks at the world with queries; the map is lent beside it.
     let Some(map) = world.resources_mut().remove::<map::Map>() else {
         return Ok(());
     };
     let drawn = picture::Scene::of(world, &map).and_then(|scene| {
-        let png = args.png.as_ref().map(|path| picture::png(&scene, path));
-        let svg = args.svg.as_ref().map(|path| picture::svg(&scene, path));
-        let page = args.html.as_ref().map(|path| {
+        let png = png.map(|file| {
+            let bytes = picture::png(&scene)?;
+            Ok(file.write_with(|out| out.write_all(&bytes))?)
+        });
+        let svg = svg.map(|file| Ok(file.write(&picture::svg(&scene))?));
+        let page = html.map(|file| {
             let name = args.map.file_name().unwrap_or_default().to_string_lossy();
             let title = format!("{} agents in {name}", args.agents);
-            picture::write(path, picture::page(&scene, &city.film, &title).as_bytes())
+            Ok(file.write(&picture::page(&scene, &city.film, &title))?)
         });
         [png, svg, page]
             .into_iter()

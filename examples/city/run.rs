@@ -51,7 +51,6 @@ pub(crate) fn run(args: &Args) -> Result<City, CityError> {
             reason: format!("{} is more than {}", args.agents, EntityIndex::CAPACITY),
         });
     }
-    args.check_outputs()?;
     let map = Map::read(&args.map)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
     let pool = pool.build().map_err(CityError::of)?;

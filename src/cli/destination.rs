@@ -36,7 +36,7 @@ fn is_own_output(_: &Path) -> bool {
 
 /// A file for results, or standard output.
 #[derive(Debug)]
-pub(super) struct Destination<'a> {
+pub struct Destination<'a> {
     path: &'a Path,
     target: Target,
 }
@@ -56,7 +56,7 @@ impl<'a> Destination<'a> {
     ///
     /// # Errors
     /// A file cannot be written, two results would be mixed on standard output, or one would replace a trace.
-    pub(super) fn open_all<const N: usize>(
+    pub fn open_all<const N: usize>(
         paths: [(&str, Option<&'a Path>); N],
         traces: &[PathBuf],
     ) -> Result<[Option<Self>; N], CliError> {
@@ -157,12 +157,18 @@ impl<'a> Destination<'a> {
     }
 
     /// Replaces what is there with `text`.
-    pub(super) fn write(self, text: &str) -> Result<(), CliError> {
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(self, text: &str) -> Result<(), CliError> {
         self.write_with(|writer| writer.write_all(text.as_bytes()))
     }
 
     /// Replaces what is there with what `write` writes, which may be called a second time.
-    pub(super) fn write_with(
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write_with(
         self,
         write: impl Fn(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), CliError> {
@@ -189,7 +195,7 @@ impl<'a> Destination<'a> {
 
 /// Where a person reads on: standard output, unless results for a program go there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Screen {
+pub enum Screen {
     /// Standard output.
     Output,
     /// Standard error.
@@ -198,9 +204,8 @@ pub(super) enum Screen {
 
 impl Screen {
     /// The screen that leaves room for `results`.
-    pub(super) fn beside<'a>(
-        results: impl IntoIterator<Item = &'a Option<Destination<'a>>>,
-    ) -> Self {
+    #[must_use]
+    pub fn beside<'a>(results: impl IntoIterator<Item = &'a Option<Destination<'a>>>) -> Self {
         let mut results = results.into_iter().flatten();
         if results.any(|result| matches!(result.target, Target::Output)) {
             Self::Error
@@ -209,8 +214,11 @@ impl Screen {
         }
     }
 
-    /// Shows `text`.
-    pub(super) fn show(self, text: &str) -> Result<(), CliError> {
+    /// Shows `text`. Whoever reads it may stop reading.
+    ///
+    /// # Errors
+    /// What the system says of standard output.
+    pub fn show(self, text: &str) -> Result<(), CliError> {
         match self {
             Self::Output => show(text),
             Self::Error => {

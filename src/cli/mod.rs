@@ -23,6 +23,7 @@ pub mod report;
 mod trace_named;
 pub mod workload;
 
+pub use destination::{Destination, Screen};
 pub use error::CliError;
 pub use interrupt::Interrupt;
 use workload::Registry;

@@ -142,6 +142,19 @@ fn a_report_that_goes_to_standard_output_by_name_stands_alone_there() {
 }
 
 #[test]
+fn a_map_may_be_called_like_what_is_filled_in() {
+    let folder = folder("city_template");
+    let map = "@GROUND@<i>.pbf";
+    fs::copy(MONACO, folder.join(map)).unwrap();
+    let arguments = ["--agents", "10", "--seconds", "0", "--html", "city.html"];
+    let output = city(&folder, &[&[map][..], &arguments[..]].concat());
+    assert!(output.status.success());
+    let page = fs::read_to_string(folder.join("city.html")).unwrap();
+    let title = "<title>10 agents in @GROUND@&lt;i>.pbf</title>";
+    assert!(page.contains(title), "{}", &page[..400]);
+}
+
+#[test]
 fn a_map_that_is_missing_empty_or_damaged_is_a_clear_error() {
     let folder = folder("city_maps");
     let error = refused(&folder, &["nowhere.osm.pbf"]);

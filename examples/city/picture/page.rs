@@ -56,9 +56,16 @@ pub(crate) fn page(scene: &Scene<'_>, film: &Film, title: &str) -> String {
         ("CAMERA", camera.join(",")),
         ("PLACES", STANDARD.encode(places)),
     ];
-    let mut page = include_str!("page.html").to_owned();
-    for (name, value) in values {
-        page = page.replace(&format!("@{name}@"), &value);
+    filled(include_str!("page.html"), &values)
+}
+
+/// `template` with a value for each `@NAME@`. What a value says of names stays as it is.
+fn filled(template: &str, values: &[(&str, String)]) -> String {
+    let mut page = String::new();
+    for (position, piece) in template.split('@').enumerate() {
+        let is_name = position % 2 == 1;
+        let value = values.iter().find(|(name, _)| is_name && *name == piece);
+        page += value.map_or(piece, |(_, value)| value);
     }
     page
 }

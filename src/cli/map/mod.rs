@@ -5,6 +5,7 @@
 //! or squares of 64 chunks, coloured by the length of the run that each chunk belongs to. The
 //! pictures show only ids and runs that were handed out, so every allocator can be drawn.
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -87,7 +88,7 @@ enum Moment {
 /// Whether there are colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Colour {
-    /// On a terminal, unless NO_COLOR is set
+    /// On a terminal, unless NO_COLOR is set to anything, or TERM is dumb
     Auto,
     Always,
     Never,
@@ -130,7 +131,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
             Colour::Always => true,
             Colour::Never => false,
             Colour::Auto => {
-                std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+                std::io::stdout().is_terminal() && wants_colour(|name| std::env::var_os(name))
             }
         },
     };
@@ -139,6 +140,13 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     let [svg] = files;
     let drawn = svg.map_or(Ok(()), |file| file.write(&svg::draw(&picture)));
     shown.and(drawn)
+}
+
+/// Whether the environment lets a terminal have colours. (An empty `NO_COLOR` says nothing: <https://no-color.org>.)
+fn wants_colour(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let refuses = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let cannot = variable("TERM").is_some_and(|value| value == "dumb");
+    !refuses && !cannot
 }
 
 /// The terminal's width; where there is none, `COLUMNS`, or 100.
@@ -268,4 +276,22 @@ fn chunk_caption(figures: &ChunkFigures) -> String {
         100.0 * figures.occupancy,
         figures.fragmentation,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_wants_no_colours_or_cannot_show_them_gets_none() {
+        for (name, value, expected) in [
+            ("NO_COLOR", "1", false),
+            ("NO_COLOR", "", true),
+            ("TERM", "dumb", false),
+            ("TERM", "xterm-256color", true),
+        ] {
+            let variable = |asked: &str| (asked == name).then(|| OsString::from(value));
+            assert_eq!(wants_colour(variable), expected, "{name}={value}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::cli::output::{grouped, plural};
 pub(super) struct Canvas {
     /// Characters of a line.
     pub(super) width: usize,
-    /// Whether colours are shown; they come after the characters' shapes, never alone.
+    /// Whether colours, told apart by their lightness, stand for what the characters' shapes say without them.
     pub(super) colour: bool,
 }
 

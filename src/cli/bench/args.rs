@@ -17,7 +17,7 @@ use crate::cli::report::Section;
 /// rows that were measured.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Measure less often and for less long: the whole run in less than 40 seconds.
+    /// Measure less often and for less long: the whole run in less than 40 seconds on an idle machine with two cores.
     #[arg(long)]
     pub quick: bool,
 
@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long, value_name = "REGEX")]
     pub filter: Option<Regex>,
 
-    /// Numbers of threads: `4` for 1 to 4, or a list as `1,2,8`. Else 1, 2, 4 … up to the
+    /// Numbers of threads: `4` for 1 to 4, or a list as `1,2,8`. Else 1, 2, 3, 4, 8, 16 … up to the
     /// machine's processors.
     #[arg(long, value_name = "N")]
     pub threads: Option<Threads>,

@@ -15,7 +15,7 @@ pub(super) enum Workload {
     Recreate,
     /// Two threads, each replacing random ones of its half; they swap halves at times
     Larson,
-    /// Two threads: what one creates the other destroys, a few behind
+    /// Two threads: what one creates the other destroys, a quarter of --size behind
     ProducerConsumer,
 }
 

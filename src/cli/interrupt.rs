@@ -23,12 +23,13 @@ impl Interrupt {
         static LISTENS: OnceLock<()> = OnceLock::new();
         LISTENS.get_or_init(|| {
             keeping_nohup(|| {
-                let _ = ctrlc::set_handler(move || {
+                let set = ctrlc::set_handler(move || {
                     if ASKED.set(()).is_err() {
                         std::process::exit(INTERRUPTED);
                     }
                     tell(&format!("\n{promise}; once more: at once, with nothing\n"));
                 });
+                set.is_ok()
             });
         });
         Self(())
@@ -41,25 +42,28 @@ impl Interrupt {
     }
 }
 
-/// Does `work`; if the end of the terminal was ignored before, it is afterwards.
+/// Does `work`, which says whether it has set what the end of the terminal does; if that was ignored before, it is
+/// afterwards.
 #[cfg(unix)]
-fn keeping_nohup(work: impl FnOnce()) {
+fn keeping_nohup(work: impl FnOnce() -> bool) {
     use core::ffi::c_int;
     /// The same numbers on every Unix.
     const SIGHUP: c_int = 1;
     const IGNORE: usize = 1;
     unsafe extern "C" {
-        // C, `signal.h`; ignoring a signal runs no code.
-        safe fn signal(number: c_int, handler: usize) -> usize;
+        /// C, `signal.h`: gives what stood there before.
+        fn signal(number: c_int, handler: usize) -> usize;
     }
-    let before = signal(SIGHUP, IGNORE);
-    work();
-    if before == IGNORE {
-        signal(SIGHUP, IGNORE);
+    // SAFETY: a signal that is ignored runs no code.
+    let before = unsafe { signal(SIGHUP, IGNORE) };
+    let is_set = work();
+    if before == IGNORE || !is_set {
+        // SAFETY: what stood there.
+        unsafe { signal(SIGHUP, before) };
     }
 }
 
 #[cfg(not(unix))]
-fn keeping_nohup(work: impl FnOnce()) {
+fn keeping_nohup(work: impl FnOnce() -> bool) {
     work();
 }

@@ -25,10 +25,18 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "batch_forgets_surplus",
         "a batch that needs a part of a claimed word loses the rest",
     ),
+    (
+        "batch_lag_not_said",
+        "as `lag_not_said`, by a batch that dies",
+    ),
     ("batch_no_generation", "as `no_generation`, in a batch"),
     ("batch_no_retire", "as `no_retire`, in a batch"),
     ("batch_relaxed", "as `kill_relaxed`, in a batch"),
     ("batch_release", "as `kill_release`, in a batch"),
+    (
+        "bury_relaxed",
+        "who finds an entity of a batch dead does not see what its destroyer did before",
+    ),
     (
         "bury_without_second_look",
         "an entity created while its phase was read is taken for condemned",
@@ -53,6 +61,7 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "create_relaxed",
         "who sees an entity does not see what its creator did before",
     ),
+    ("death_relaxed", "as `bury_relaxed`, of one entity"),
     (
         "decommit_early",
         "a mega-chunk is opened before its memory is given back",
@@ -95,6 +104,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
     ),
     ("fragment_role_first", "a type is found before its name is"),
     (
+        "free_lag_not_said",
+        "as `lag_not_said`, by who gives chunks back",
+    ),
+    (
         "free_unchecked_hint",
         "a free that makes a longer run does not clear the hints",
     ),
@@ -123,6 +136,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "who counts a vertex down last does not see what the others did",
     ),
     (
+        "half_pair_stays_held",
+        "a mega-chunk whose neighbour could not be held stays taken",
+    ),
+    (
+        "help_relaxed",
+        "as `bury_relaxed`, where another thread helped",
+    ),
+    (
         "hints_no_group_recheck",
         "a hint over a group is set without a second look (as published)",
     ),
@@ -137,6 +158,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "hold_relaxed",
         "who holds a mega-chunk to give its memory back does not see its last user",
+    ),
+    (
+        "kill_again_relaxed",
+        "as `kill_relaxed`, by who was beaten once",
     ),
     (
         "kill_ignores_phase",
@@ -223,6 +248,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "who sees that something was opened does not see that its lane is gone",
     ),
     (
+        "owned_death_relaxed",
+        "as `bury_relaxed`, of an entity of a world",
+    ),
+    (
         "part_given_back_whole",
         "a claim word is given back whole of which only a part is owned",
     ),
@@ -233,6 +262,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "pool_give_relaxed",
         "who takes an item does not see what the one before him did with it",
+    ),
+    (
+        "pool_list_relaxed",
+        "as `pool_take_relaxed`, of items without a slot",
     ),
     ("pool_take_relaxed", "the same, by the taker"),
     (
@@ -252,14 +285,6 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a publish that took effect is refused if the entity died since",
     ),
     (
-        "quiet_no_fence",
-        "a search that was misled by a hint does not see that its setter lags",
-    ),
-    (
-        "quiet_not_compared",
-        "a search does not ask whether somebody lagged while it went on",
-    ),
-    (
         "queue_reads_then_writes",
         "what is in a queue is taken by a read and a write",
     ),
@@ -268,8 +293,24 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "who takes a vertex does not see what was done before it was put there",
     ),
     (
+        "quiet_no_fence",
+        "a search that was misled by a hint does not see that its setter lags",
+    ),
+    (
+        "quiet_not_compared",
+        "a search does not ask whether somebody lagged while it went on",
+    ),
+    (
         "release_relaxed",
         "the next owner of a slot does not see what the last one did",
+    ),
+    (
+        "relocate_relaxed",
+        "as `publish_relaxed`, of a place that is changed",
+    ),
+    (
+        "reopen_lag_not_said",
+        "as `lag_not_said`, by who held a mega-chunk for its memory",
     ),
     (
         "roster_add_relaxed",
@@ -324,6 +365,7 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "summary_no_recheck",
         "a hint is set without a second look at the child (as published)",
     ),
+    ("summary_no_recheck_above", "the same, over a hint word"),
     (
         "summary_set_relaxed",
         "the second look may see the child as it was before",
@@ -344,6 +386,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "word_ignores_phase",
         "as `kill_ignores_phase`, for a whole word at once",
+    ),
+    (
+        "word_passed_on_unburied",
+        "a word of a batch is passed on while its slots still name the dead",
     ),
     (
         "word_relaxed",

@@ -239,7 +239,8 @@ impl<T> Pool<T> {
         }
         // Ordering: Acquire pairs with the Release in `give`. The compare-and-swap of each item continues
         // the release sequence of those below it.
-        let mut node = self.list.swap(ptr::null_mut(), Ordering::Acquire);
+        let order = mutant::ordering("pool_list_relaxed", Ordering::Acquire);
+        let mut node = self.list.swap(ptr::null_mut(), order);
         while !node.is_null() {
             // SAFETY: the swap has made the whole list this call's.
             let next = unsafe { (*node).next };

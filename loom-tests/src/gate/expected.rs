@@ -12,6 +12,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_claims::two_batches_share_no_slot",
     ),
     (
+        "batch_lag_not_said",
+        "entity_claims::full_is_not_said_beside_a_batch_that_dies",
+    ),
+    (
         "batch_no_generation",
         "entity_batches::a_stale_batch_never_hits_a_later_owner_when_all_die_in_batches",
     ),
@@ -26,6 +30,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "batch_release",
         "entity_batches::a_stale_batch_never_hits_a_later_owner_when_all_die_in_batches",
+    ),
+    (
+        "bury_relaxed",
+        "entity_words::who_sees_a_death_in_a_batch_sees_what_its_destroyer_did_before",
     ),
     (
         "bury_without_second_look",
@@ -50,6 +58,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "create_relaxed",
         "entity_words::who_sees_an_entity_sees_what_its_creator_did_before",
+    ),
+    (
+        "death_relaxed",
+        "entity_words::who_sees_a_death_sees_what_its_destroyer_did_before",
     ),
     (
         "decommit_early",
@@ -96,6 +108,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "fragment_registry::who_finds_a_type_by_its_name_finds_it_by_its_type",
     ),
     (
+        "free_lag_not_said",
+        "chunk_hints::a_run_is_found_though_another_free_stands_between_two_levels",
+    ),
+    (
         "free_unchecked_hint",
         "chunk_hints::a_run_that_two_frees_make_is_found_again",
     ),
@@ -124,6 +140,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_graph::a_vertex_that_waits_for_two_threads_runs_once_and_sees_both",
     ),
     (
+        "half_pair_stays_held",
+        "chunk_commit::flags_tell_which_memory_is_there",
+    ),
+    (
+        "help_relaxed",
+        "entity_words::who_sees_a_death_that_was_helped_sees_what_its_destroyer_did_before",
+    ),
+    (
         "hints_no_group_recheck",
         "chunk_hints::a_run_given_back_while_a_search_learned_is_found_again",
     ),
@@ -138,6 +162,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "hold_relaxed",
         "chunk_commit::memory_is_given_back_after_its_last_owner_used_it",
+    ),
+    (
+        "kill_again_relaxed",
+        "entity_words::a_stale_destroy_that_was_beaten_never_hits_a_later_owner_of_the_same_phase",
     ),
     (
         "kill_ignores_phase",
@@ -224,6 +252,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_pool::a_flush_that_is_spared_misses_nothing",
     ),
     (
+        "owned_death_relaxed",
+        "entity_words::who_sees_an_owned_death_sees_what_its_world_did_before",
+    ),
+    (
         "part_given_back_whole",
         "entity_spans::a_part_of_a_word_is_not_given_back_whole",
     ),
@@ -234,6 +266,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "pool_give_relaxed",
         "sync_pool::two_recorders_never_have_one_lane_and_lose_nothing",
+    ),
+    (
+        "pool_list_relaxed",
+        "sync_pool::what_lies_in_the_list_is_seen_as_it_was_left",
     ),
     (
         "pool_take_relaxed",
@@ -256,14 +292,6 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_words::a_refused_publish_was_seen_by_nobody",
     ),
     (
-        "quiet_no_fence",
-        "entity_spans::full_is_not_said_because_of_a_late_claim",
-    ),
-    (
-        "quiet_not_compared",
-        "entity_claims::full_is_not_said_because_of_two_late_hints",
-    ),
-    (
         "queue_reads_then_writes",
         "sync_graph::what_is_put_into_a_queue_is_taken_once_with_what_was_done_before",
     ),
@@ -272,8 +300,24 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_graph::what_is_put_into_a_queue_is_taken_once_with_what_was_done_before",
     ),
     (
+        "quiet_no_fence",
+        "entity_spans::full_is_not_said_because_of_a_late_claim",
+    ),
+    (
+        "quiet_not_compared",
+        "entity_claims::full_is_not_said_because_of_two_late_hints",
+    ),
+    (
         "release_relaxed",
         "entity_claims::a_slot_that_is_released_and_claimed_has_the_next_version",
+    ),
+    (
+        "relocate_relaxed",
+        "entity_words::who_sees_a_place_that_was_changed_sees_what_was_written_there",
+    ),
+    (
+        "reopen_lag_not_said",
+        "chunk_hints::a_run_is_found_though_a_mega_chunk_that_was_held_is_half_reopened",
     ),
     (
         "roster_add_relaxed",
@@ -332,6 +376,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_summary::a_word_filled_and_opened_is_not_hidden_at_two_levels",
     ),
     (
+        "summary_no_recheck_above",
+        "entity_summary::a_word_filled_and_opened_in_another_branch_is_not_hidden_at_two_levels",
+    ),
+    (
         "summary_set_relaxed",
         "entity_summary::a_word_filled_and_opened_is_not_hidden_at_two_levels",
     ),
@@ -354,6 +402,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "word_ignores_phase",
         "entity_batches::of_two_batches_that_destroy_the_same_each_entity_dies_once",
+    ),
+    (
+        "word_passed_on_unburied",
+        "entity_spans::a_word_of_a_batch_that_dies_is_claimed_when_all_of_it_is_dead",
     ),
     (
         "word_relaxed",

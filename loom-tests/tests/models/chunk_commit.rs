@@ -97,7 +97,14 @@ fn flags_tell_which_memory_is_there() {
         });
         // Two empty ones are one more than is kept.
         give_ticket(&allocator, low);
-        other.join();
+        let kept = other.join();
+        assert_eq!(
+            (0..MEGACHUNKS as u32)
+                .map(|megachunk| allocator.in_use_mask(megachunk).count_ones())
+                .sum::<u32>(),
+            if kept { 2 } else { 0 },
+            "what was held for its memory stays taken"
+        );
         let committed = (0..MEGACHUNKS as u32)
             .filter(|&megachunk| allocator.memory().is_committed(megachunk))
             .count();

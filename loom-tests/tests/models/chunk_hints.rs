@@ -75,3 +75,53 @@ fn exhausted_is_never_said_while_a_completed_free_left_room() {
         },
     );
 }
+
+#[test]
+fn a_run_is_found_though_another_free_stands_between_two_levels() {
+    model(
+        "a_run_is_found_though_another_free_stands_between_two_levels",
+        Preemptions(2),
+        || {
+            let allocator = fresh();
+            let _cache = hold_cache(&allocator);
+            assert!(keep(&allocator, MEGACHUNK_CHUNKS));
+            let [low, high] = [(); 2].map(|()| ticket(&allocator, 2));
+            // Both levels say that nothing is free.
+            assert!(!keep(&allocator, 2));
+            let other = spawn(&allocator, move |allocator| give_ticket(allocator, low));
+            give_ticket(&allocator, high);
+            assert!(
+                keep(&allocator, 2),
+                "a thread does not find what it gave back itself"
+            );
+            other.join();
+        },
+    );
+}
+
+#[test]
+fn a_run_is_found_though_a_mega_chunk_that_was_held_is_half_reopened() {
+    model(
+        "a_run_is_found_though_a_mega_chunk_that_was_held_is_half_reopened",
+        Preemptions(3),
+        || {
+            let allocator = fresh();
+            let _cache = hold_cache(&allocator);
+            assert!(keep(&allocator, MEGACHUNK_CHUNKS));
+            // Empty, with memory: it is held while that is given back.
+            give_ticket(&allocator, ticket(&allocator, 2));
+            let other = spawn(&allocator, |allocator| {
+                // Who finds nothing has said so at both levels. A single chunk is looked for without hints, and what
+                // was held with it, in case its memory is missing, is given back.
+                if !keep(allocator, 2) && keep(allocator, 1) {
+                    assert!(
+                        keep(allocator, 2),
+                        "a thread does not find what it gave back itself"
+                    );
+                }
+            });
+            allocator.trim();
+            other.join();
+        },
+    );
+}

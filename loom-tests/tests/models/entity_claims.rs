@@ -288,3 +288,23 @@ fn a_batch_that_fails_leaves_nothing_alive_and_loses_nothing() {
         },
     );
 }
+
+#[test]
+fn full_is_not_said_beside_a_batch_that_dies() {
+    model(
+        "full_is_not_said_beside_a_batch_that_dies",
+        Preemptions(2),
+        || {
+            let (index, entities) = all_taken_but(&[]);
+            // The first of them stays with the thread; the other's word is opened.
+            let batch = [entities[0], entities[2]];
+            let other = spawn(&index, move |index| {
+                assert!(index.destroy_slice(&batch).is_clean());
+            });
+            index.destroy(entities[3]).expect("it lives");
+            index.flush();
+            index.create().expect("this thread has released a slot");
+            other.join();
+        },
+    );
+}

@@ -293,3 +293,26 @@ fn full_is_not_said_because_of_a_late_claim() {
         },
     );
 }
+
+#[test]
+fn a_word_of_a_batch_that_dies_is_claimed_when_all_of_it_is_dead() {
+    model(
+        "a_word_of_a_batch_that_dies_is_claimed_when_all_of_it_is_dead",
+        Preemptions(3),
+        || {
+            let index = empty();
+            let cache = Box::new(index.thread_cache());
+            megachunk::sync::model::ThreadCache::adopt(&*cache);
+            // The last word stays in hand, so that what dies goes to everybody, who has nothing else.
+            let six = batch(&index, 6).expect("not full");
+            let pair = [six[0], six[1]];
+            let other = spawn(&index, |index| index.create().ok());
+            assert!(index.destroy_slice(&pair).is_clean());
+            if let Some(theirs) = other.join() {
+                assert!(!pair.contains(&theirs), "a handle came twice");
+                assert!(index.exists(theirs));
+            }
+            assert!(pair.iter().all(|&dead| !index.exists(dead)));
+        },
+    );
+}

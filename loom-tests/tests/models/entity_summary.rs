@@ -95,6 +95,24 @@ fn the_last_word_filled_while_its_neighbour_opens_hides_nothing_at_two_levels() 
 }
 
 #[test]
+fn a_word_filled_and_opened_in_another_branch_is_not_hidden_at_two_levels() {
+    model(
+        "a_word_filled_and_opened_in_another_branch_is_not_hidden_at_two_levels",
+        Exhaustive,
+        || {
+            let words = Words::all_full_but(4, &[2]);
+            let opener = thread::spawn({
+                let words = Arc::clone(&words);
+                move || words.open(3)
+            });
+            words.fill(2);
+            opener.join().expect("no panic");
+            words.check();
+        },
+    );
+}
+
+#[test]
 fn two_openers_hide_nothing_at_two_levels() {
     model("two_openers_hide_nothing_at_two_levels", Exhaustive, || {
         let words = Words::all_full_but(4, &[]);
@@ -205,6 +223,24 @@ fn two_openers_and_a_filler_hide_nothing_at_three_levels() {
             for opener in openers {
                 opener.join().expect("no panic");
             }
+            words.check();
+        },
+    );
+}
+
+#[test]
+fn a_word_filled_and_opened_in_another_branch_is_not_hidden_at_three_levels() {
+    model(
+        "a_word_filled_and_opened_in_another_branch_is_not_hidden_at_three_levels",
+        Exhaustive,
+        || {
+            let words = Words::all_full_but(8, &[6]);
+            let opener = thread::spawn({
+                let words = Arc::clone(&words);
+                move || words.open(7)
+            });
+            words.fill(6);
+            opener.join().expect("no panic");
             words.check();
         },
     );

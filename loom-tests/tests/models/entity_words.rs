@@ -6,7 +6,9 @@
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
-use megachunk::entity::{EntityFault, EntityIndex};
+use megachunk::entity::model::{destroy_owned, destroy_slowly};
+use megachunk::entity::{Entity, EntityFault, EntityIndex};
+use megachunk::sync::atomic::{AtomicU64, Ordering};
 use megachunk::sync::model::ThreadCache;
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
 use megachunk_loom_tests::entities::{Thread, empty, handle, place, spawn};
@@ -114,26 +116,41 @@ fn a_stale_destroy_never_hits_the_next_owner() {
     );
 }
 
+/// A destroyer that does as `stale_destroy` comes late: its slot has an entity of the same phase by then.
+fn a_stale_destroy_spares_a_later_owner_of_the_same_phase(
+    name: &'static str,
+    stale_destroy: fn(&EntityIndex, Entity) -> bool,
+) {
+    model(name, Preemptions(3), move || {
+        let (index, _cache) = with_slots_in_hand();
+        let first = index.create().expect("not full");
+        let other = spawn(&index, move |index| stale_destroy(index, first));
+        if index.destroy(first).is_ok() {
+            let second = index.create().expect("not full");
+            index.destroy(second).expect("only this thread knows it");
+            let third = index.create().expect("not full");
+            assert_eq!(third, handle(first.index(), first.version() + 4));
+            assert!(!other.join(), "one entity was destroyed twice");
+            assert!(index.exists(third), "a stale handle killed the next owner");
+        } else {
+            assert!(other.join());
+        }
+    });
+}
+
 #[test]
 fn a_stale_destroy_never_hits_a_later_owner_of_the_same_phase() {
-    model(
+    a_stale_destroy_spares_a_later_owner_of_the_same_phase(
         "a_stale_destroy_never_hits_a_later_owner_of_the_same_phase",
-        Preemptions(3),
-        || {
-            let (index, _cache) = with_slots_in_hand();
-            let first = index.create().expect("not full");
-            let other = spawn(&index, move |index| index.destroy(first).is_ok());
-            if index.destroy(first).is_ok() {
-                let second = index.create().expect("not full");
-                index.destroy(second).expect("only this thread knows it");
-                let third = index.create().expect("not full");
-                assert_eq!(third, handle(first.index(), first.version() + 4));
-                assert!(!other.join(), "one entity was destroyed twice");
-                assert!(index.exists(third), "a stale handle killed the next owner");
-            } else {
-                assert!(other.join());
-            }
-        },
+        |index, entity| index.destroy(entity).is_ok(),
+    );
+}
+
+#[test]
+fn a_stale_destroy_that_was_beaten_never_hits_a_later_owner_of_the_same_phase() {
+    a_stale_destroy_spares_a_later_owner_of_the_same_phase(
+        "a_stale_destroy_that_was_beaten_never_hits_a_later_owner_of_the_same_phase",
+        destroy_slowly,
     );
 }
 
@@ -181,6 +198,80 @@ fn a_guessed_handle_dies_only_after_it_was_created() {
                     assert!(index.exists(second), "a refused destroy took effect");
                 }
             }
+        },
+    );
+}
+
+/// Who finds an entity dead that `kill` destroys sees what its destroyer did before.
+fn a_death_is_seen_with_what_came_before(name: &'static str, kill: fn(&EntityIndex, Entity)) {
+    model(name, Preemptions(3), move || {
+        let (index, _cache) = with_slots_in_hand();
+        let entity = index.create().expect("not full");
+        let data = Arc::new(UnsafeCell::new(0));
+        let other = spawn(&index, {
+            let data = Arc::clone(&data);
+            move |index| read_if_dead(index, entity, &data)
+        });
+        // SAFETY: nobody sees the entity dead yet.
+        data.with_mut(|data| unsafe { *data = 1 });
+        kill(&index, entity);
+        other.join();
+    });
+}
+
+fn read_if_dead(index: &EntityIndex, entity: Entity, data: &UnsafeCell<u32>) {
+    if !index.exists(entity) {
+        // SAFETY: who sees the death may read; that this is enough is the claim.
+        assert_eq!(data.with(|data| unsafe { *data }), 1);
+    }
+}
+
+#[test]
+fn who_sees_a_death_sees_what_its_destroyer_did_before() {
+    a_death_is_seen_with_what_came_before(
+        "who_sees_a_death_sees_what_its_destroyer_did_before",
+        |index, entity| index.destroy(entity).expect("it lives"),
+    );
+}
+
+#[test]
+fn who_sees_a_death_in_a_batch_sees_what_its_destroyer_did_before() {
+    a_death_is_seen_with_what_came_before(
+        "who_sees_a_death_in_a_batch_sees_what_its_destroyer_did_before",
+        |index, entity| assert!(index.destroy_slice(&[entity]).is_clean()),
+    );
+}
+
+#[test]
+fn who_sees_an_owned_death_sees_what_its_world_did_before() {
+    a_death_is_seen_with_what_came_before(
+        "who_sees_an_owned_death_sees_what_its_world_did_before",
+        destroy_owned,
+    );
+}
+
+#[test]
+fn who_sees_a_death_that_was_helped_sees_what_its_destroyer_did_before() {
+    // The destroyer stands between its compare-and-swap and its store; the loser stores for it.
+    model(
+        "who_sees_a_death_that_was_helped_sees_what_its_destroyer_did_before",
+        Preemptions(2),
+        || {
+            let (index, _cache) = with_slots_in_hand();
+            let entity = index.create().expect("not full");
+            let data = Arc::new(AtomicU64::new(0));
+            let helper = spawn(&index, move |index| index.destroy(entity).is_ok());
+            let seer = spawn(&index, {
+                let data = Arc::clone(&data);
+                move |index| index.exists(entity) || data.load(Ordering::Relaxed) == 1
+            });
+            data.store(1, Ordering::Relaxed);
+            let won = index.destroy(entity).is_ok();
+            assert!(won != helper.join());
+            assert!(
+                seer.join() || !won,
+                "a death was seen without what came before"
+            );
         },
     );
 }
@@ -444,4 +535,30 @@ fn of_two_that_build_one_entity_one_wins() {
         let fault = mine.and(theirs).expect_err("one of them lost").fault;
         assert_eq!(fault, EntityFault::AlreadyBuilt);
     });
+}
+
+#[test]
+fn who_sees_a_place_that_was_changed_sees_what_was_written_there() {
+    model(
+        "who_sees_a_place_that_was_changed_sees_what_was_written_there",
+        Exhaustive,
+        || {
+            let (index, _cache) = with_slots_in_hand();
+            let entity = index.create().expect("not full");
+            let data = Arc::new(UnsafeCell::new(0));
+            let other = spawn(&index, {
+                let data = Arc::clone(&data);
+                move |index| {
+                    if index.locate(entity) == Ok(Some(place(1))) {
+                        // SAFETY: who sees the place may read; that this is enough is the claim.
+                        assert_eq!(data.with(|data| unsafe { *data }), 1);
+                    }
+                }
+            });
+            // SAFETY: nobody sees the place yet.
+            data.with_mut(|data| unsafe { *data = 1 });
+            assert_eq!(index.relocate(entity, None, Some(place(1))), Ok(Ok(())));
+            other.join();
+        },
+    );
 }

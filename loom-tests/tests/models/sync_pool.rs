@@ -214,3 +214,27 @@ fn a_flush_that_is_spared_beside_two_recorders_misses_nothing() {
         || a_spared_flush(2),
     );
 }
+
+#[test]
+fn what_lies_in_the_list_is_seen_as_it_was_left() {
+    model(
+        "what_lies_in_the_list_is_seen_as_it_was_left",
+        Preemptions(3),
+        || {
+            let pool = Arc::new(Pool::new());
+            let other = {
+                let pool = Arc::clone(&pool);
+                thread::spawn(move || {
+                    let open: Vec<_> = (0..3).map(|_| pool.lend(UnsafeCell::new(0))).collect();
+                    for item in &open {
+                        // SAFETY: lent to this thread alone.
+                        item.with_mut(|count| unsafe { *count += 1 });
+                    }
+                })
+            };
+            let early = collect(&pool);
+            other.join().expect("it does not panic");
+            assert_eq!(early + collect(&pool), 3);
+        },
+    );
+}

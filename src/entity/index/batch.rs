@@ -290,7 +290,7 @@ pub(crate) fn destroy(
 ) -> DestroyReport {
     let mut report = DestroyReport::default();
     // From the first slot given back to the last hint.
-    let _lag = tally.lag.begin();
+    let _lag = (!mutant::active("batch_lag_not_said")).then(|| tally.lag.begin());
     let mut freed = Freed::new(core, cache);
     let mut groups = 0;
     let mut at = 0;
@@ -371,6 +371,13 @@ fn destroy_groups(core: &Core, freed: &mut Freed<'_>, entities: &[Entity]) -> us
     }
     let handles = entities.chunks(GROUP_LEN);
     for (number, handles) in (first..).zip(handles).take(condemned) {
+        if mutant::active("word_passed_on_unburied") {
+            freed.add(number, ALL_LANES);
+            freed.pass_on_word();
+            freed.pass_on_lanes();
+            wide::bury_handles(core, handles);
+            continue;
+        }
         wide::bury_handles(core, handles);
         freed.add(number, ALL_LANES);
     }

@@ -55,7 +55,8 @@ impl Core {
             .is_ok();
         if won && !mutant::active("kill_without_bury") {
             // Ordering: as in `bury`.
-            slot.store(slot::dead(entity.version()), Ordering::Release);
+            let order = mutant::ordering("death_relaxed", Ordering::Release);
+            slot.store(slot::dead(entity.version()), order);
         }
         won || mutant::active("kill_takes_loss_for_win")
     }
@@ -99,11 +100,12 @@ impl Core {
             };
             // Ordering: Release: whoever sees the death sees what its destroyer had seen of the
             // slot, so that it never takes the old version for the current one.
+            // The failure's Acquire is that of the load above, for the next round.
             match group.compare_exchange_weak(
                 phases,
                 dead,
                 mutant::ordering("kill_release", Ordering::AcqRel),
-                Ordering::Acquire,
+                mutant::ordering("kill_again_relaxed", Ordering::Acquire),
             ) {
                 Ok(_) => {
                     if mutant::active("kill_without_bury") {
@@ -128,9 +130,9 @@ impl Core {
         // this version, or store the same.
         //
         // Ordering: Release, for whoever learns from the word that the entity is dead.
-        //
+        let order = mutant::ordering("bury_relaxed", Ordering::Release);
         // SAFETY: the caller looked at the slot.
-        unsafe { self.slot(index) }.store(slot::dead(version), Ordering::Release);
+        unsafe { self.slot(index) }.store(slot::dead(version), order);
     }
 
     /// For an entity whose version was seen in its slot while the slot's phase said that it is
@@ -158,9 +160,11 @@ impl Core {
         }
         while slot::version(word) == entity.version() && !mutant::active("no_help") {
             let dead = slot::dead(entity.version());
-            // Ordering: Release, as in `bury`. A failure means that the place changed, or that the
-            // word is even already.
-            match slot.compare_exchange_weak(word, dead, Ordering::AcqRel, Ordering::Acquire) {
+            // Ordering: Release, as in `bury`: the helper has seen the death, by the Acquire of the group word, and
+            // passes on what its destroyer did before. A failure means that the place changed, or that the word is
+            // even already.
+            let order = mutant::ordering("help_relaxed", Ordering::AcqRel);
+            match slot.compare_exchange_weak(word, dead, order, Ordering::Acquire) {
                 Ok(_) => break,
                 Err(now) => word = now,
             }

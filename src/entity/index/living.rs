@@ -109,7 +109,8 @@ impl Core {
         //
         // SAFETY: a living entity's index is in range.
         let slot = unsafe { self.slot(entity.index()) };
-        match slot.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire) {
+        let order = mutant::ordering("relocate_relaxed", Ordering::AcqRel);
+        match slot.compare_exchange(old, new, order, Ordering::Acquire) {
             Ok(_) => Ok(Ok(())),
             Err(now) if slot::version(now) == entity.version() => Ok(Err(slot::place(now))),
             Err(_) => Err(self.refuse(entity)),

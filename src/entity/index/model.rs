@@ -32,6 +32,12 @@ pub fn destroy_owned(entities: &EntityIndex, entity: Entity) {
     entities.destroy_owned(entity);
 }
 
+/// Destroys an entity by the steps of whom another death in its group has beaten to the group word: whether it was this
+/// call that destroyed it. Its slot stays claimed.
+pub fn destroy_slowly(entities: &EntityIndex, entity: Entity) -> bool {
+    entities.shared.core.kill_slowly(entity).is_ok()
+}
+
 /// Creates entities that lie in neighbouring rows from `first` on, as a world does.
 ///
 /// # Errors

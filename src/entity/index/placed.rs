@@ -19,6 +19,7 @@ use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering;
 #[cfg(not(loom))]
 use crate::sync::geometry::GROUP_SLOTS;
+use crate::sync::mutant;
 
 /// All slots of a group.
 #[cfg(not(loom))]
@@ -209,7 +210,8 @@ impl EntityIndex {
         // SAFETY: the caller's: what lives has a slot.
         let slot = unsafe { self.shared.core.slot(entity.index()) };
         // Ordering: Release, as in `Core::bury`.
-        slot.store(slot::dead(entity.version() + 2), Ordering::Release);
+        let order = mutant::ordering("owned_death_relaxed", Ordering::Release);
+        slot.store(slot::dead(entity.version() + 2), order);
         self.with_cache(|core, cache, tally| {
             core.keep(cache, tally, entity.index());
         });

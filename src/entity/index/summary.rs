@@ -91,7 +91,11 @@ impl Summary {
                 0 => still_full(),
                 _ => self.word(level - 1, child).load(Ordering::Relaxed) == FULL,
             };
-            if !is_full && !mutant::active("summary_no_recheck") {
+            let recheck = match level {
+                0 => "summary_no_recheck",
+                _ => "summary_no_recheck_above",
+            };
+            if !is_full && !mutant::active(recheck) {
                 self.clear(level, child / FANOUT, bit);
                 return;
             }

@@ -396,7 +396,7 @@ impl<M: Memory> Core<M> {
     /// Frees all chunks of a mega-chunk that the caller held for its mapping's sake. Others took it
     /// for full meanwhile, so the hints are cleared.
     fn reopen(&self, tally: &Tally, megachunk: u32) {
-        let _lag = tally.lag.begin();
+        let _lag = (!mutant::active("reopen_lag_not_said")).then(|| tally.lag.begin());
         // Ordering: Release pairs with the Acquire in `take`. A read-modify-write, though nobody else
         // can change a full mask: models of the memory order see it as one chain that way.
         self.mask(megachunk).swap(0, Ordering::AcqRel);
@@ -418,7 +418,7 @@ impl<M: Memory> Core<M> {
         if bits == 0 {
             return false;
         }
-        let lag = tally.lag.begin();
+        let lag = (!mutant::active("free_lag_not_said")).then(|| tally.lag.begin());
         // The bits are the caller's and set, so nothing is borrowed from others.
         //
         // Ordering: Release pairs with the Acquire in `take`.

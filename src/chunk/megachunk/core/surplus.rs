@@ -81,8 +81,13 @@ impl<M: Memory> Core<M> {
         let held = self.hold_empty(pairs);
         let whole = held.start..held.end & !1;
         if !whole.is_empty() {
-            self.decommit(whole);
+            self.decommit(whole.clone());
         }
+        let held = if mutant::active("half_pair_stays_held") {
+            whole
+        } else {
+            held
+        };
         held.for_each(|megachunk| self.reopen(tally, megachunk));
     }
 

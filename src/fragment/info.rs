@@ -6,6 +6,7 @@ use core::fmt;
 use std::sync::OnceLock;
 
 use crate::fragment::{Fragment, FragmentKind, IsValue, Plain, SharedFragment};
+use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// A fragment's number in its registry: below 65,535, in the order of registration.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,7 +55,8 @@ struct Extras {
     /// Plain, and what says which bytes are a value.
     plain: OnceLock<Option<IsValue>>,
     /// Which one it is of those that can be switched off, from 1 on, in the order of that being said.
-    enableable: OnceLock<u32>,
+    /// 0: none. Changes once.
+    enableable: AtomicU32,
 }
 
 /// What is known of a fragment: its name, role and size, and how to drop its values.
@@ -272,14 +274,17 @@ impl FragmentInfo {
     /// Whether it can be switched off and on for each entity.
     #[must_use]
     pub fn is_enableable(&self) -> bool {
-        self.extras.enableable.get().is_some()
+        // Ordering: Acquire pairs with the Release in `set_enableable`: who sees this asks for the count after it was
+        // begun, and finds it in it.
+        self.extras.enableable.load(Ordering::Acquire) != 0
     }
 
-    /// Whether it is one of the first `count` that can be.
-    #[cfg(not(loom))]
+    /// Whether it is one of the first `count` that can be: the answer for a count that the registry gave is always the
+    /// same.
     pub(crate) fn is_enableable_among(&self, count: u32) -> bool {
-        let number = self.extras.enableable.get();
-        number.is_some_and(|&number| number <= count)
+        // Ordering: Relaxed: who has the count has seen the numbers that are in it.
+        let number = self.extras.enableable.load(Ordering::Relaxed);
+        (1..=count).contains(&number)
     }
 
     /// Whether there may be a second value where there is one, for all that is known: it can be cloned, or it is
@@ -325,7 +330,8 @@ impl FragmentInfo {
     }
 
     pub(crate) fn set_enableable(&self, number: u32) {
-        let _ = self.extras.enableable.set(number);
+        // Ordering: Release, see `is_enableable`.
+        self.extras.enableable.store(number, Ordering::Release);
     }
 }
 

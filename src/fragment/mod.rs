@@ -17,6 +17,8 @@ mod error;
 mod fill;
 mod info;
 mod kind;
+#[cfg(loom)]
+pub mod model;
 #[cfg(not(loom))]
 pub(crate) mod panic;
 #[cfg(not(loom))]

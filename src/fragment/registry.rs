@@ -5,6 +5,9 @@
 //! * `roles`: a hash table of open addressing, type (in its role) → fragment, or null. An entry is set once, by a
 //!   compare-and-swap from null, and never changes.
 //! * `names`: another one, name → the first fragment that is called so: one that was defined, or a type's.
+//! * `switches`: how many fragments can be switched off, and which one is about to be counted. First a fragment is
+//!   written there as the next one, then its number into itself, then the count goes up: whoever comes between does the
+//!   rest. So all that are counted have their numbers, and none is counted twice.
 //! * `next`: the next number. A number can be lost (two threads register one type at once, the loser
 //!   throws his away); it is then never given out.
 //!
@@ -15,9 +18,9 @@
 //! # Linearization points
 //! A type is registered when it stands in `roles`, a definition when it stands in `names`.
 //!
-//! Looking up is wait-free in practice (a probe or two), registering is lock-free. (What can be said of a fragment later, that
-//! it is plain, cloneable or can be switched off, is in a `OnceLock`: of two threads that say the same of one fragment at one
-//! moment the second waits for the first.) Nothing is ever
+//! Looking up is wait-free in practice (a probe or two), registering and switching are lock-free. (What else can be said
+//! of a fragment later, that it is plain or cloneable, is in a `OnceLock`: of two threads that say the same of one fragment
+//! at one moment the second waits for the first, for the time of a few stores.) Nothing is ever
 //! taken out before the registry is dropped, so a reference to a fragment lives as long as that.
 
 use core::any::TypeId;
@@ -31,7 +34,7 @@ use crate::fragment::{
     SharedFragment,
 };
 use crate::memory::Table;
-use crate::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::sync::mutant;
 
 /// Fragments that a registry can hold.
@@ -42,7 +45,10 @@ const ENTRIES: usize = if cfg!(loom) { 8 } else { 1 << 17 };
 /// All fragments that a family of worlds knows, each with its number.
 ///
 /// Registering the same type again gives the same number. Any thread may register and look up at any
-/// moment, without a lock. 65,535 fragments at most; memory only for those that there are.
+/// moment, without a lock: lock-free, but for what is said of a fragment by
+/// [`register_clone`](Self::register_clone), [`register_plain`](Self::register_plain) and the others of their kind. Of two threads
+/// that say the same of one fragment for the first time at one moment, one waits until the other has stored it.
+/// 65,535 fragments at most; memory only for those that there are.
 ///
 /// ```
 /// use megachunk::fragment::{FragmentKind, FragmentRegistry};
@@ -58,10 +64,39 @@ pub struct FragmentRegistry {
     roles: Table<AtomicPtr<FragmentInfo>>,
     names: Table<AtomicPtr<FragmentInfo>>,
     next: AtomicU32,
-    /// Fragments of which it was said that they can be switched off.
-    enableable: AtomicU32,
+    /// Of how many fragments it was said that they can be switched off, and of which it is just being said: see
+    /// [`Switches`].
+    switches: AtomicU64,
     /// Unique in the process: values remember which registry's fragment they are of.
     identity: u64,
+}
+
+/// How many fragments can be switched off, and which one is the next, if one is: `count 32 | number + 1 32`, the lower
+/// half zero if none is. A word never comes back.
+#[derive(Clone, Copy)]
+struct Switches(u64);
+
+impl Switches {
+    const fn count(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// The fragment that is the next.
+    const fn next(self) -> Option<FragmentId> {
+        match (self.0 as u32).checked_sub(1) {
+            Some(number) => Some(FragmentId::from_number(number as u16)),
+            None => None,
+        }
+    }
+
+    const fn with_next(self, id: FragmentId) -> Self {
+        Self(self.0 | (id.number() as u64 + 1))
+    }
+
+    /// The next one counted.
+    const fn counted(self) -> Self {
+        Self((self.count() as u64 + 1) << 32)
+    }
 }
 
 /// What an entry of a hash table is found by.
@@ -120,7 +155,7 @@ impl FragmentRegistry {
             roles: Table::new(ENTRIES, 3 << 12)?,
             names: Table::new(ENTRIES, 5 << 12)?,
             next: AtomicU32::new(0),
-            enableable: AtomicU32::new(0),
+            switches: AtomicU64::new(0),
             identity: new_identity(),
         })
     }
@@ -233,18 +268,70 @@ impl FragmentRegistry {
         self.identity
     }
 
-    /// How many fragments can be switched off: so many at least, of which it was said before.
-    #[cfg(not(loom))]
+    /// How many fragments can be switched off: those that [are among so many](FragmentInfo::is_enableable_among). Lock-free.
+    #[inline]
     pub(crate) fn enableable(&self) -> u32 {
-        // Ordering: Relaxed: what is said beside the call counts or not.
-        self.enableable.load(Ordering::Relaxed)
+        // Ordering: Acquire pairs with the Release in `count_next`: who sees the count finds the numbers of all that
+        // are counted.
+        let switches = Switches(self.switches.load(Ordering::Acquire));
+        match switches.next() {
+            None => switches.count(),
+            Some(next) => self.count_next(switches, next).count(),
+        }
     }
 
+    /// Gives a fragment the next number of those that can be switched off, unless it has one. Lock-free: nobody waits
+    /// for who has begun, but ends it for him.
     fn enable(&self, info: &FragmentInfo) {
-        if !info.is_enableable() {
-            // Ordering: Relaxed: the fragment's own cell tells the number.
-            let before = self.enableable.fetch_add(1, Ordering::Relaxed);
-            info.set_enableable(before + 1);
+        // Ordering: Acquire, here and below: as in `enableable`.
+        let mut switches = Switches(self.switches.load(Ordering::Acquire));
+        loop {
+            if let Some(next) = switches.next() {
+                switches = self.count_next(switches, next);
+            } else if info.is_enableable() {
+                // It was counted: none is the next.
+                return;
+            } else {
+                let begun = switches.with_next(info.id());
+                // Ordering: Release: who ends it for this thread finds the fragment by its number.
+                switches = match self.switches.compare_exchange(
+                    switches.0,
+                    begun.0,
+                    Ordering::AcqRel,
+                    Ordering::Acquire,
+                ) {
+                    Ok(_) => begun,
+                    Err(now) => Switches(now),
+                };
+            }
+        }
+    }
+
+    /// Gives the next fragment its number, and then counts it; what stands there then.
+    #[cold]
+    #[inline(never)]
+    fn count_next(&self, switches: Switches, next: FragmentId) -> Switches {
+        let counted = switches.counted();
+        let number = || {
+            if let Some(info) = self.get(next) {
+                // Who comes late gives it the number that it has.
+                info.set_enableable(counted.count());
+            }
+        };
+        if !mutant::active("switch_counted_first") {
+            number();
+        }
+        // Ordering: Release: who sees the count sees the number.
+        let order = mutant::ordering("switch_relaxed", Ordering::AcqRel);
+        let changed =
+            self.switches
+                .compare_exchange(switches.0, counted.0, order, Ordering::Acquire);
+        if mutant::active("switch_counted_first") {
+            number();
+        }
+        match changed {
+            Ok(_) => counted,
+            Err(now) => Switches(now),
         }
     }
 
@@ -573,6 +660,7 @@ impl FragmentRegistry {
         self.drop_infos();
         self.infos.clear(0..numbers);
         self.next = AtomicU32::new(0);
+        self.switches = AtomicU64::new(0);
         self.identity = new_identity();
         Some(self)
     }

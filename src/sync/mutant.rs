@@ -375,6 +375,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "an opener leaves a hint alone that looks clear",
     ),
     (
+        "switch_counted_first",
+        "a fragment that can be switched off is counted before it has its number",
+    ),
+    (
+        "switch_relaxed",
+        "who sees the count of fragments that can be switched off may not see their numbers",
+    ),
+    (
         "take_relaxed",
         "who takes a chunk does not see its last user, nor its memory",
     ),

@@ -388,6 +388,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_summary::a_word_filled_and_opened_is_not_hidden_at_two_levels",
     ),
     (
+        "switch_counted_first",
+        "fragment_registry::who_counts_a_switch_knows_whose_it_is",
+    ),
+    (
+        "switch_relaxed",
+        "fragment_registry::who_counts_a_switch_knows_whose_it_is",
+    ),
+    (
         "take_relaxed",
         "chunk_takes::a_run_that_is_given_back_is_taken_as_it_was_left",
     ),

@@ -4,6 +4,7 @@ use core::alloc::Layout;
 
 use loom::sync::Arc;
 use loom::thread::{self, JoinHandle};
+use megachunk::fragment::model::{is_among, switches};
 use megachunk::fragment::{FragmentError, FragmentKind, FragmentRegistry};
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
 use megachunk_loom_tests::model;
@@ -169,4 +170,53 @@ fn the_last_number_is_given_once() {
         );
         assert_eq!(registry.iter().count(), 4);
     });
+}
+
+#[test]
+fn who_counts_a_switch_knows_whose_it_is() {
+    model("who_counts_a_switch_knows_whose_it_is", Exhaustive, || {
+        let registry = Arc::new(FragmentRegistry::new());
+        let id = registry.register::<u32>().expect("room").id();
+        let other = spawn(&registry, move |registry| {
+            registry.make_enableable(id).expect("it is there");
+        });
+        let info = registry.get(id).expect("it is there");
+        let counted = switches(&registry);
+        assert_eq!(is_among(info, counted), counted == 1);
+        joined(other);
+        assert_eq!(is_among(info, counted), counted == 1, "it came later");
+        assert_eq!(switches(&registry), 1);
+    });
+}
+
+#[test]
+fn what_two_threads_make_enableable_is_counted_once() {
+    model(
+        "what_two_threads_make_enableable_is_counted_once",
+        Preemptions(3),
+        || {
+            let registry = Arc::new(FragmentRegistry::new());
+            let ids = [
+                registry.register::<u8>().expect("room").id(),
+                registry.register::<u16>().expect("room").id(),
+            ];
+            let enable = |registry: &FragmentRegistry, id| {
+                let info = registry.make_enableable(id).expect("it is there");
+                assert!(
+                    is_among(info, switches(registry)),
+                    "what was said is not counted"
+                );
+            };
+            let other = spawn(&registry, move |registry| {
+                ids.iter().for_each(|&id| enable(registry, id));
+            });
+            ids.iter().rev().for_each(|&id| enable(&registry, id));
+            joined(other);
+            assert_eq!(switches(&registry), 2);
+            let first = ids
+                .iter()
+                .filter(|&&id| is_among(registry.get(id).expect("it is there"), 1));
+            assert_eq!(first.count(), 1, "two have one number");
+        },
+    );
 }

@@ -62,6 +62,7 @@ pub mod chunk;
 #[cfg(not(loom))]
 pub mod command;
 pub mod entity;
+#[cfg(not(loom))]
 mod exactly;
 pub mod fragment;
 #[cfg(not(loom))]

@@ -15,7 +15,7 @@ use megachunk::entity::EntityIndex;
 use megachunk::entity::reference::{BusyBlock, Naive};
 use megachunk_loom_tests::say;
 use megachunk_loom_tests::stall::{
-    Chunks, Effort, Entities, Recorders, Row, Sending, Sessions, Subject, sweep,
+    Chunks, Effort, Entities, Recorders, Row, Sending, Sessions, SparingChunks, Subject, sweep,
 };
 
 /// For what must not block: long, so that a busy machine is not taken for a blocked thread. It is
@@ -104,6 +104,11 @@ fn a_thread_that_stops_in_megachunk_dots_blocks_nobody() {
 #[test]
 fn a_thread_that_stops_in_the_megachunk_allocator_blocks_nobody() {
     assert_eq!(blocked(&table::<Chunks<MegachunkAllocator>>(PRODUCT)), 0);
+}
+
+#[test]
+fn a_thread_that_stops_while_it_gives_memory_back_blocks_nobody() {
+    assert_eq!(blocked(&table::<SparingChunks>(PRODUCT)), 0);
 }
 
 #[test]

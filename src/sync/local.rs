@@ -78,16 +78,18 @@ impl Lag {
         // Ordering: Relaxed. Whoever sees the change that follows (by Acquire) sees this too, because
         // the change is a Release; and who does not see the change came first.
         if !mutant::active("lag_not_said") {
-            self.count(Ordering::Relaxed);
+            let before = self.count(Ordering::Relaxed);
+            debug_assert!(before.is_multiple_of(2), "one stretch within another");
         }
         Lagged(self)
     }
 
-    /// One on. Only the owner writes, so a load and a store are enough.
+    /// One on; what it was. Only the owner writes, so a load and a store are enough.
     #[inline]
-    fn count(&self, order: Ordering) {
+    fn count(&self, order: Ordering) -> u64 {
         let count = self.0.load(Ordering::Relaxed);
         self.0.store(count + 1, order);
+        count
     }
 }
 

@@ -112,6 +112,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a free that makes a longer run does not clear the hints",
     ),
     (
+        "free_words_believe_hints",
+        "free claim words are told by hints, whoever lags",
+    ),
+    (
         "gate_forgets_entries",
         "a gate is closed though somebody has come and gone since the look",
     ),
@@ -252,8 +256,16 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "as `bury_relaxed`, of an entity of a world",
     ),
     (
+        "owned_lag_not_said",
+        "as `lag_not_said`, where a world's entities die",
+    ),
+    (
         "part_given_back_whole",
         "a claim word is given back whole of which only a part is owned",
+    ),
+    (
+        "place_stored_late",
+        "who guesses a handle can find an entity of a world before it has its place",
     ),
     (
         "pool_give_blindly",

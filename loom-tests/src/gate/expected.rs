@@ -116,6 +116,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "chunk_hints::a_run_that_two_frees_make_is_found_again",
     ),
     (
+        "free_words_believe_hints",
+        "entity_owned::words_that_are_free_are_told_while_a_thread_gives_back_what_it_kept",
+    ),
+    (
         "gate_forgets_entries",
         "sync_gate::a_gate_is_not_closed_on_what_was_found_before_somebody_came",
     ),
@@ -256,8 +260,16 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_words::who_sees_an_owned_death_sees_what_its_world_did_before",
     ),
     (
+        "owned_lag_not_said",
+        "entity_owned::full_is_not_said_beside_owned_deaths_in_order",
+    ),
+    (
         "part_given_back_whole",
         "entity_spans::a_part_of_a_word_is_not_given_back_whole",
+    ),
+    (
+        "place_stored_late",
+        "entity_owned::an_entity_that_is_created_at_a_place_is_never_without_it",
     ),
     (
         "pool_give_blindly",

@@ -1,6 +1,6 @@
 //! The chunk allocators' operations, and what helpers do meanwhile.
 
-use megachunk::chunk::{ChunkAllocator, Run};
+use megachunk::chunk::{ChunkAllocator, ChunkOptions, MegachunkAllocator, Run};
 
 use super::{Progress, Scenario, Subject};
 
@@ -19,7 +19,7 @@ impl<A: ChunkAllocator + 'static> Subject for Chunks<A> {
     }
 
     fn in_use(&self) -> i64 {
-        self.0.in_use() as i64
+        self.count()
     }
 
     fn scenarios() -> Vec<Scenario<Self>> {
@@ -75,6 +75,108 @@ impl<A: ChunkAllocator + 'static> Subject for Chunks<A> {
     }
 
     fn help(&self, helper: usize, _: &Vec<Run>, progress: &Progress) -> i64 {
+        self.work(helper, progress)
+    }
+}
+
+/// A mega-chunk allocator that keeps no more empty mega-chunks than it must, so that memory goes back.
+#[derive(Debug)]
+pub struct SparingChunks(Chunks<MegachunkAllocator>);
+
+/// So many empty mega-chunks are left until the next one: then memory goes back.
+const LEFT_EMPTY: usize = 9;
+
+impl SparingChunks {
+    fn decommits(&self) -> u64 {
+        self.0.0.stats().decommits
+    }
+
+    /// As many empty mega-chunks as are left, and none given back.
+    fn with_empty_left(&self, in_use: usize) -> (Vec<Run>, i64) {
+        let prepared = self
+            .0
+            .prepared_and_freed(&vec![64; LEFT_EMPTY + in_use], LEFT_EMPTY);
+        assert_eq!(self.decommits(), 0, "memory went back too early");
+        prepared
+    }
+}
+
+impl Subject for SparingChunks {
+    type Handles = Vec<Run>;
+    const ROOM: &'static str = "chunk";
+    const NAME: &'static str = "megachunk-sparing";
+
+    fn fresh() -> Self {
+        let allocator = ChunkOptions::new().retain(1).build();
+        Self(Chunks(allocator.expect("there is address space")))
+    }
+
+    fn in_use(&self) -> i64 {
+        self.0.count()
+    }
+
+    fn scenarios() -> Vec<Scenario<Self>> {
+        vec![
+            // The one that is given back is one too many.
+            Scenario::<Self>::new(
+                "free-run-and-memory",
+                |a| a.with_empty_left(1),
+                // SAFETY: the handle is given back once, by this operation, and used by nobody.
+                |a, handles| unsafe { a.0.give(handles[0]) },
+            )
+            .reaching(|a| a.decommits() > 0),
+            // The same by the chunks that leave the thread's cache.
+            Scenario::<Self>::new(
+                "flush-chunks-and-memory",
+                |a| {
+                    let (_, in_use) = a.with_empty_left(0);
+                    let (_, more) = a.0.prepared_and_freed(&[1; 8], 8);
+                    (Vec::new(), in_use + more)
+                },
+                |a, _| {
+                    a.0.0.flush();
+                    0
+                },
+            )
+            .reaching(|a| a.decommits() > 0),
+            Scenario::<Self>::new(
+                "trim",
+                |a| a.with_empty_left(2),
+                |a, _| {
+                    a.0.0.trim();
+                    0
+                },
+            )
+            .reaching(|a| a.decommits() > 0 && a.0.0.stats().empty_megachunks == 0),
+            // Memory that went back is committed again.
+            Scenario::<Self>::new(
+                "alloc-after-trim",
+                |a| {
+                    let prepared = a.with_empty_left(1);
+                    a.0.0.trim();
+                    prepared
+                },
+                |a, _| a.0.take(64).1,
+            )
+            .reaching(|a| a.decommits() > 0),
+        ]
+    }
+
+    fn help(&self, helper: usize, _: &Vec<Run>, progress: &Progress) -> i64 {
+        let in_use = self.0.work(helper, progress);
+        progress.batch(|| self.0.0.trim());
+        in_use
+    }
+}
+
+impl<A: ChunkAllocator> Chunks<A> {
+    /// How many chunks are in use.
+    fn count(&self) -> i64 {
+        self.0.in_use() as i64
+    }
+
+    /// A helper's program.
+    fn work(&self, helper: usize, progress: &Progress) -> i64 {
         let mut in_use = 0;
         for lens in [
             [1; 70].as_slice(),
@@ -99,9 +201,7 @@ impl<A: ChunkAllocator + 'static> Subject for Chunks<A> {
         progress.batch(|| self.0.flush());
         in_use + progress.operation(|| self.take(1)).1
     }
-}
 
-impl<A: ChunkAllocator> Chunks<A> {
     /// A run of `len` chunks, and how many more are in use.
     fn take(&self, len: usize) -> (Run, i64) {
         let run = self.0.allocate(len).expect("a stall test is far from full");

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use megachunk::sync::probe::{Frozen, Gate, freeze_at, measure};
 
-pub use chunk::Chunks;
+pub use chunk::{Chunks, SparingChunks};
 #[cfg(not(loom))]
 pub use command::Recorders;
 pub use entity::Entities;
@@ -67,6 +67,8 @@ pub struct Scenario<S: Subject> {
     pub prepare: fn(&S) -> (S::Handles, i64),
     /// The operation: gives how many more things are in use after it.
     pub operate: fn(&S, &S::Handles) -> i64,
+    /// Whether the operation has done what it is here for, if nobody disturbed it.
+    pub reached: fn(&S) -> bool,
 }
 
 impl<S: Subject> Scenario<S> {
@@ -79,7 +81,14 @@ impl<S: Subject> Scenario<S> {
             operation,
             prepare,
             operate,
+            reached: |_| true,
         }
+    }
+
+    /// The same, of use only if `reached` holds afterwards.
+    fn reaching(mut self, reached: fn(&S) -> bool) -> Self {
+        self.reached = reached;
+        self
     }
 }
 
@@ -157,7 +166,8 @@ impl fmt::Display for Row {
 /// Freezes the operation before each of its steps.
 ///
 /// # Panics
-/// If a thread panics, does not finish after all, or if something was lost or counted twice.
+/// If a thread panics, does not finish after all, or if something was lost or counted twice; or if the operation,
+/// undisturbed, does not reach what it is to be frozen in.
 #[must_use]
 pub fn sweep<S: Subject>(scenario: &Scenario<S>, effort: Effort) -> Row {
     let steps = undisturbed(scenario);
@@ -192,10 +202,16 @@ pub fn sweep<S: Subject>(scenario: &Scenario<S>, effort: Effort) -> Row {
 fn undisturbed<S: Subject>(scenario: &Scenario<S>) -> u64 {
     let allocator = S::fresh();
     let (handles, _) = (scenario.prepare)(&allocator);
-    measure(|| {
+    let counts = measure(|| {
         (scenario.operate)(&allocator, &handles);
-    })
-    .steps
+    });
+    assert!(
+        (scenario.reached)(&allocator),
+        "{} {} does not reach what it is to be frozen in",
+        S::NAME,
+        scenario.operation
+    );
+    counts.steps
 }
 
 /// Freezes the operation before its step `step` while two helpers work; whether they were blocked,

@@ -2,12 +2,17 @@
 //! group, while others create, destroy, look up and guess handles beside it.
 
 use loom::sync::Arc;
-use megachunk::entity::model::{create_in_rows, destroy_owned};
+use megachunk::entity::model::{
+    bury_and_free, bury_and_free_at_once, create_in_rows, create_placed, destroy_owned,
+    destroy_owned_slice, free_words,
+};
 use megachunk::entity::{Entity, EntityFault, EntityIndex};
 use megachunk::sync::geometry::SLOTS;
 use megachunk::sync::model::ThreadCache;
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
-use megachunk_loom_tests::entities::{all_taken_but, empty, handle, place, room, spawn};
+use megachunk_loom_tests::entities::{
+    all_taken_but, empty, handle, place, room, spawn, spawn_with,
+};
 use megachunk_loom_tests::model;
 
 /// An index, two entities of one group, and a cache that this thread has adopted.
@@ -85,6 +90,140 @@ fn a_slot_that_was_given_back_after_an_owned_death_has_one_next_owner() {
             assert!(!index.exists(mine), "a dead handle lives again");
             assert!(index.exists(created) && index.exists(theirs));
             assert!(room(&index) > 0);
+        },
+    );
+}
+
+/// Slots of a world's entities go back together, by `kill`, while another thread creates.
+fn slots_that_go_back_together_have_one_next_owner(
+    name: &'static str,
+    kill: fn(&EntityIndex, &[Entity]),
+) {
+    model(name, Preemptions(2), move || {
+        let (index, pair, _cache) = with_neighbours();
+        let creator = spawn(&index, move |index| {
+            let created = index.create().expect("not full");
+            assert!(index.exists(created) && !pair.contains(&created));
+            created
+        });
+        kill(&index, &pair);
+        assert!(
+            pair.iter().all(|&dead| !index.exists(dead)),
+            "a dead handle lives"
+        );
+        // What stayed with this thread is everybody's.
+        index.flush();
+        let created = index.create().expect("not full");
+        let theirs = creator.join();
+        assert_ne!(created, theirs, "one id for two");
+        assert!(index.exists(created) && index.exists(theirs));
+        index.destroy(created).expect("the phase fits its version");
+        index.flush();
+        assert_eq!(room(&index), SLOTS as usize - 1);
+    });
+}
+
+#[test]
+fn slots_of_owned_entities_in_order_have_one_next_owner() {
+    slots_that_go_back_together_have_one_next_owner(
+        "slots_of_owned_entities_in_order_have_one_next_owner",
+        destroy_owned_slice,
+    );
+}
+
+#[test]
+fn slots_of_buried_entities_have_one_next_owner() {
+    slots_that_go_back_together_have_one_next_owner(
+        "slots_of_buried_entities_have_one_next_owner",
+        bury_and_free,
+    );
+}
+
+#[test]
+fn slots_of_buried_entities_that_are_everybodys_at_once_have_one_next_owner() {
+    slots_that_go_back_together_have_one_next_owner(
+        "slots_of_buried_entities_that_are_everybodys_at_once_have_one_next_owner",
+        bury_and_free_at_once,
+    );
+}
+
+/// A thread finds the slot that it released itself, whatever hints a world's deaths have not set right yet.
+fn full_is_not_said_beside_deaths_of_a_world(
+    name: &'static str,
+    kill: fn(&EntityIndex, &[Entity]),
+) {
+    model(name, Preemptions(2), move || {
+        let (index, entities) = all_taken_but(&[]);
+        // The first of them stays with the thread; the other's word is opened.
+        let owned = [entities[0], entities[2]];
+        let other = spawn(&index, move |index| kill(index, &owned));
+        index.destroy(entities[3]).expect("it lives");
+        index.flush();
+        index.create().expect("this thread has released a slot");
+        other.join();
+    });
+}
+
+#[test]
+fn full_is_not_said_beside_owned_deaths_in_order() {
+    full_is_not_said_beside_deaths_of_a_world(
+        "full_is_not_said_beside_owned_deaths_in_order",
+        destroy_owned_slice,
+    );
+}
+
+#[test]
+fn full_is_not_said_beside_buried_entities() {
+    full_is_not_said_beside_deaths_of_a_world(
+        "full_is_not_said_beside_buried_entities",
+        bury_and_free,
+    );
+}
+
+#[test]
+fn words_that_are_free_are_told_while_a_thread_gives_back_what_it_kept() {
+    model(
+        "words_that_are_free_are_told_while_a_thread_gives_back_what_it_kept",
+        Preemptions(3),
+        || {
+            let (index, entities) = all_taken_but(&[]);
+            let kept = Box::new(index.thread_cache());
+            kept.adopt();
+            index.destroy(entities[0]).expect("it lives");
+            let other = spawn_with(kept, &index, EntityIndex::flush);
+            // The other slot of its word.
+            let mine = Box::new(index.thread_cache());
+            mine.adopt();
+            index.destroy(entities[1]).expect("it lives");
+            index.flush();
+            let [before, told] = free_words(&index);
+            assert!(
+                before.iter().all(|word| told.contains(word)),
+                "a hint was believed that lags"
+            );
+            other.join();
+            assert_eq!(free_words(&index), [[0], [0]]);
+        },
+    );
+}
+
+#[test]
+fn an_entity_that_is_created_at_a_place_is_never_without_it() {
+    model(
+        "an_entity_that_is_created_at_a_place_is_never_without_it",
+        Exhaustive,
+        || {
+            let (index, [first, _], _cache) = with_neighbours();
+            index.destroy(first).expect("it lives");
+            let guess = handle(first.index(), first.version() + 2);
+            let guesser = spawn(&index, move |index| {
+                assert!(index.build(guess, place(9)).is_err(), "it has a place");
+                let seen = index.locate(guess);
+                assert!(seen.is_err() || seen == Ok(Some(place(4))));
+            });
+            assert_eq!(create_placed(&index, place(4)), Ok(guess));
+            guesser.join();
+            assert_eq!(index.locate(guess), Ok(Some(place(4))));
         },
     );
 }

@@ -6,7 +6,7 @@
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
-use megachunk::entity::model::{destroy_owned, destroy_slowly};
+use megachunk::entity::model::{bury_and_free, destroy_owned, destroy_owned_slice, destroy_slowly};
 use megachunk::entity::{Entity, EntityFault, EntityIndex};
 use megachunk::sync::atomic::{AtomicU64, Ordering};
 use megachunk::sync::model::ThreadCache;
@@ -247,6 +247,22 @@ fn who_sees_an_owned_death_sees_what_its_world_did_before() {
     a_death_is_seen_with_what_came_before(
         "who_sees_an_owned_death_sees_what_its_world_did_before",
         destroy_owned,
+    );
+}
+
+#[test]
+fn who_sees_one_of_many_owned_deaths_sees_what_its_world_did_before() {
+    a_death_is_seen_with_what_came_before(
+        "who_sees_one_of_many_owned_deaths_sees_what_its_world_did_before",
+        |index, entity| destroy_owned_slice(index, &[entity]),
+    );
+}
+
+#[test]
+fn who_sees_a_burial_sees_what_its_world_did_before() {
+    a_death_is_seen_with_what_came_before(
+        "who_sees_a_burial_sees_what_its_world_did_before",
+        |index, entity| bury_and_free(index, &[entity]),
     );
 }
 

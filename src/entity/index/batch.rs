@@ -576,7 +576,6 @@ impl<'a> Freed<'a> {
     }
 
     /// Adds slots of a claim word, all owned by the caller; words come in order.
-    #[cfg(not(loom))]
     #[inline]
     pub(crate) fn add_word(&mut self, word: u32, slots: u64) {
         self.pass_on_word();

@@ -209,6 +209,9 @@ impl Core {
         let next = slot::next(slot.load(Ordering::Relaxed));
         // Ordering: Release: whoever sees the entity sees what its creator did before.
         let order = mutant::ordering("create_relaxed", Ordering::Release);
+        if place.is_some() && mutant::active("place_stored_late") {
+            slot.store(slot::at(next, None), order);
+        }
         slot.store(slot::at(next, place), order);
         slot::entity(next, index)
     }

@@ -6,7 +6,6 @@ mod cache;
 mod claim;
 mod core;
 mod death;
-#[cfg(not(loom))]
 mod free_words;
 mod group;
 mod iter;
@@ -16,7 +15,6 @@ mod lowest;
 pub mod model;
 mod options;
 mod ordered;
-#[cfg(not(loom))]
 mod owned;
 mod placed;
 mod release;

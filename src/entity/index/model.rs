@@ -1,13 +1,15 @@
 //! What loom models need of the index and an ordinary user does not: slots with a past, and the hint
 //! tree alone. Exists under `cfg(loom)` only.
 
+use super::free_words::FreeWords;
 use super::lowest::Lowest;
 use super::ordered::Claimed;
+use super::owned::Buried;
 use super::slot;
 use super::summary::Summary;
 use crate::entity::{Entity, EntityIndex, Full, Place};
 use crate::sync::atomic::Ordering;
-use crate::sync::geometry::GROUP_SLOTS;
+use crate::sync::geometry::{GROUP_SLOTS, WORDS_PER_BLOCK};
 
 /// The last version that an entity can have.
 pub const LAST_VERSION: u32 = slot::LAST_VERSION;
@@ -36,6 +38,46 @@ pub fn destroy_owned(entities: &EntityIndex, entity: Entity) {
 /// call that destroyed it. Its slot stays claimed.
 pub fn destroy_slowly(entities: &EntityIndex, entity: Entity) -> bool {
     entities.shared.core.kill_slowly(entity).is_ok()
+}
+
+/// Destroys entities that the caller alone may destroy, as a world does with its own where they stand in order.
+pub fn destroy_owned_slice(entities: &EntityIndex, owned: &[Entity]) {
+    entities.destroy_owned_slice(owned);
+}
+
+/// The same, as a world does where they stand in no order: it buries them, and gives their slots back together.
+pub fn bury_and_free(entities: &EntityIndex, owned: &[Entity]) {
+    let mut buried = Buried::with_capacity(owned.len());
+    for &entity in owned {
+        entities.bury_owned(entity, &mut buried);
+    }
+    entities.free_owned(buried);
+}
+
+/// The same, where threads' caches are passed by.
+pub fn bury_and_free_at_once(entities: &EntityIndex, owned: &[Entity]) {
+    let mut buried = Buried::with_capacity(owned.len());
+    for &entity in owned {
+        entities.bury_owned(entity, &mut buried);
+    }
+    entities.free_owned_at_once(buried);
+}
+
+/// The claim words of which all slots are free: first as the claim words have it, then as the index tells by its hints.
+#[must_use]
+pub fn free_words(entities: &EntityIndex) -> [Vec<u32>; 2] {
+    let used = entities.shared.core.opened() * WORDS_PER_BLOCK;
+    let all = |free: FreeWords| (0..free.len()).filter_map(|at| free.get(at)).collect();
+    let before = all(entities.free_words_by_claims(used));
+    [before, all(entities.free_words().0)]
+}
+
+/// Creates an entity that lies at a place from the beginning, as a world does.
+///
+/// # Errors
+/// [`Full`].
+pub fn create_placed(entities: &EntityIndex, place: Place) -> Result<Entity, Full> {
+    entities.create_placed(place)
 }
 
 /// Creates entities that lie in neighbouring rows from `first` on, as a world does.

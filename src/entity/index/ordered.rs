@@ -146,7 +146,8 @@ impl EntityIndex {
                 // SAFETY: just checked.
                 let slot = unsafe { core.slot(index) };
                 // Ordering: Release, as in `Core::bury`.
-                slot.store(slot::dead(entity.version() + 2), Ordering::Release);
+                let order = mutant::ordering("owned_death_relaxed", Ordering::Release);
+                slot.store(slot::dead(entity.version() + 2), order);
                 tally.add_destroyed(1);
                 core.release(tally, word, 1 << (index % WORD_BITS));
             });

@@ -9,6 +9,7 @@ use crate::entity::index::slot;
 use crate::entity::{Entity, EntityIndex};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::WORD_BITS;
+use crate::sync::mutant;
 
 /// A table of claim words is worth its memory if it has at most this many for each slot.
 const SPARSEST: usize = 2;
@@ -38,7 +39,8 @@ impl EntityIndex {
         // SAFETY: just checked.
         let slot = unsafe { self.shared.core.slot(entity.index()) };
         // Ordering: Release, as in `Core::bury`.
-        slot.store(slot::dead(entity.version() + 2), Ordering::Release);
+        let order = mutant::ordering("owned_death_relaxed", Ordering::Release);
+        slot.store(slot::dead(entity.version() + 2), order);
         buried.0.push(entity.index());
         true
     }
@@ -56,7 +58,7 @@ impl EntityIndex {
         let words = (highest - lowest) as usize + 1;
         self.with_cache(|core, cache, tally| {
             // From the first slot given back to the last hint.
-            let _lag = tally.lag.begin();
+            let _lag = (!mutant::active("owned_lag_not_said")).then(|| tally.lag.begin());
             let mut freed = Freed::new(core, cache);
             if words <= slots.len() * SPARSEST {
                 let mut masks = vec![0_u64; words];
@@ -79,7 +81,8 @@ impl EntityIndex {
         });
     }
 
-    /// The same, but the slots are everybody's at once; the lowest claim word of them. Wait-free, up to two
+    /// The same, but the slots are everybody's at once; the lowest claim word of them. Wait-free once the thread has a
+    /// cache (else lock-free), up to two
     /// read-modify-writes for 64 neighbours; sorts.
     pub(crate) fn free_owned_at_once(&self, buried: Buried) -> Option<u32> {
         let mut slots = buried.0;

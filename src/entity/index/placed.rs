@@ -6,23 +6,19 @@ use core::mem::MaybeUninit;
 #[cfg(not(loom))]
 use core::ptr::NonNull;
 
-#[cfg(not(loom))]
 use crate::entity::index::batch::Freed;
 #[cfg(not(loom))]
 use crate::entity::index::slot::Origin;
-#[cfg(not(loom))]
 use crate::entity::index::wide;
 use crate::entity::index::{batch, slot};
 use crate::entity::{Entity, EntityIndex, Full, Place};
 #[cfg(not(loom))]
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering;
-#[cfg(not(loom))]
 use crate::sync::geometry::GROUP_SLOTS;
 use crate::sync::mutant;
 
 /// All slots of a group.
-#[cfg(not(loom))]
 const ALL_LANES: u64 = (1 << GROUP_SLOTS) - 1;
 
 /// Where the entities of a world lie, for as long as nobody changes the world: one address to keep in a register.
@@ -85,7 +81,6 @@ impl Places<'_> {
 impl EntityIndex {
     /// Creates an entity that has a place from the beginning. Lock-free; no read-modify-write but one or
     /// two in 64.
-    #[cfg(not(loom))]
     #[inline(always)]
     pub(crate) fn create_placed(&self, place: Place) -> Result<Entity, Full> {
         let created = self.with_cache(|core, cache, tally| {
@@ -110,7 +105,6 @@ impl EntityIndex {
     }
 
     /// `create_placed`, when the thread's cache is empty.
-    #[cfg(not(loom))]
     #[cold]
     #[inline(never)]
     fn create_placed_shared(&self, place: Place) -> Result<Entity, Full> {
@@ -227,11 +221,10 @@ impl EntityIndex {
     /// Destroys entities that nobody else destroys, changes or builds meanwhile, as
     /// [`destroy_owned`](Self::destroy_owned) does; neighbours' slots go back together. Lock-free, two
     /// read-modify-writes for 64 neighbours.
-    #[cfg(not(loom))]
     pub(crate) fn destroy_owned_slice(&self, entities: &[Entity]) {
         let retiring = self.with_cache(|core, cache, tally| {
             // From the first slot given back to the last hint.
-            let _lag = tally.lag.begin();
+            let _lag = (!mutant::active("owned_lag_not_said")).then(|| tally.lag.begin());
             let mut freed = Freed::new(core, cache);
             let mut retiring = 0;
             let mut rest = entities;
@@ -256,7 +249,8 @@ impl EntityIndex {
                 // SAFETY: just checked.
                 let slot = unsafe { core.slot(index) };
                 // Ordering: Release, as in `Core::bury`.
-                slot.store(slot::dead(entity.version() + 2), Ordering::Release);
+                let order = mutant::ordering("owned_death_relaxed", Ordering::Release);
+                slot.store(slot::dead(entity.version() + 2), order);
                 freed.add(index / GROUP_SLOTS, 1 << (index % GROUP_SLOTS));
             }
             freed.finish();

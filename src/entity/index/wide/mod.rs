@@ -184,10 +184,9 @@ pub(crate) fn bury_handles(core: &Core, handles: &[Entity]) {
 /// [`destroy_owned`](crate::entity::EntityIndex::destroy_owned) does it, a version skipped, as far as they are those of
 /// whole groups, one behind the other, and none is near its slot's last version: so many are. Always none without the
 /// wide instructions.
-#[cfg(not(loom))]
 #[inline]
 pub(crate) fn bury_owned(core: &Core, handles: &[Entity]) -> usize {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     if core.wide() {
         let (groups, _) = handles.as_chunks::<16>();
         // SAFETY: the width says that the processor has AVX2.

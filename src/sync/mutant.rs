@@ -148,12 +148,24 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "as `bury_relaxed`, where another thread helped",
     ),
     (
+        "hints_clear_relaxed",
+        "who sets a hint over chunks again does not see what was given back",
+    ),
+    (
+        "hints_group_relaxed",
+        "as `hints_set_relaxed`, over a group",
+    ),
+    (
         "hints_no_group_recheck",
         "a hint over a group is set without a second look (as published)",
     ),
     (
         "hints_no_recheck",
         "a hint is set without a second look at the mask (as published)",
+    ),
+    (
+        "hints_set_relaxed",
+        "the second look may see a mask as it was before",
     ),
     (
         "hints_skip_if_clear",

@@ -1,4 +1,9 @@
-//! `Mutex`: for the references only. No protocol of the product takes a lock.
+//! `Mutex`: for the references, whose subject it is to wait.
+//!
+//! The product takes one in two places, where nobody waits for what another does meanwhile: a helper that panicked puts
+//! the panic where its caller finds it (`helpers`), and an observing processor's closure goes to a world and comes back
+//! from it (`processor/observing.rs`). Each holds it for a few moves, and calls nothing of the user's under it. The
+//! protocols of entities, chunks, recorders and signals take none.
 
 use core::ops::{Deref, DerefMut};
 
@@ -6,8 +11,8 @@ use super::probe;
 
 /// A mutex whose steps the [`probe`] sees: the acquisition, each moment it is held, the release.
 ///
-/// A lock that a panicking thread held is taken as it is: the references leave no half-done
-/// state behind a panic.
+/// A lock that a panicking thread held is taken as it is: nobody who uses it leaves half-done state
+/// behind a panic.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(Inner<T>);
 

@@ -152,11 +152,23 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_words::who_sees_a_death_that_was_helped_sees_what_its_destroyer_did_before",
     ),
     (
+        "hints_clear_relaxed",
+        "chunk_hints::a_run_given_back_while_a_search_learned_is_found_again",
+    ),
+    (
+        "hints_group_relaxed",
+        "chunk_hints::a_run_given_back_while_a_search_learned_is_found_again",
+    ),
+    (
         "hints_no_group_recheck",
         "chunk_hints::a_run_given_back_while_a_search_learned_is_found_again",
     ),
     (
         "hints_no_recheck",
+        "chunk_hints::a_run_given_back_while_a_search_learned_is_found_again",
+    ),
+    (
+        "hints_set_relaxed",
         "chunk_hints::a_run_given_back_while_a_search_learned_is_found_again",
     ),
     (

@@ -64,8 +64,10 @@ impl Hints {
     /// A search found no run longer than `longest` in a mega-chunk. `look` gives its in-use mask now.
     pub(crate) fn learn(&self, megachunk: u32, longest: u32, look: impl FnOnce() -> u64) {
         let word = self.word(0, megachunk);
-        // Ordering: Acquire pairs with the Release in `clear`: the look sees what was freed.
-        word.fetch_or(ALL_CHUNKS & !up_to(longest), Ordering::AcqRel);
+        // Ordering: Acquire pairs with the Release in `clear`: the look sees what was freed. Release, for whoever is
+        // misled by the bits and asks who lags: see `Registry::quiet`.
+        let order = mutant::ordering("hints_set_relaxed", Ordering::AcqRel);
+        word.fetch_or(ALL_CHUNKS & !up_to(longest), order);
         if mutant::active("hints_no_recheck") {
             return;
         }
@@ -86,7 +88,8 @@ impl Hints {
                 return;
             }
             // Ordering: as in `learn`; the children are looked at again below.
-            self.word(level, at).fetch_or(agreed, Ordering::AcqRel);
+            let order = mutant::ordering("hints_group_relaxed", Ordering::AcqRel);
+            self.word(level, at).fetch_or(agreed, order);
             if mutant::active("hints_no_group_recheck") {
                 continue;
             }
@@ -102,8 +105,8 @@ impl Hints {
     fn agreed(&self, level: usize, at: u32) -> u64 {
         let children = at * HINT_FANOUT..(at + 1) * HINT_FANOUT;
         children.fold(ALL_CHUNKS, |all, child| {
-            // Ordering: Acquire, so that after a set this is a look after it.
-            all & self.word(level - 1, child).load(Ordering::Acquire)
+            // Ordering: Relaxed: the Acquire of the set keeps the look that follows it behind it.
+            all & self.word(level - 1, child).load(Ordering::Relaxed)
         })
     }
 
@@ -119,9 +122,10 @@ impl Hints {
             if mutant::active("hints_skip_if_clear") && word.load(Ordering::Acquire) & bits == 0 {
                 return;
             }
-            // Ordering: Release pairs with the Acquire of whoever sets a bit afterwards. Always a
-            // read-modify-write: see the file's head.
-            let old = word.fetch_and(!bits, Ordering::AcqRel);
+            // Ordering: Release pairs with the Acquire of whoever sets a bit afterwards. (Acquire is not needed for that;
+            // kept.) Always a read-modify-write: see the file's head.
+            let order = mutant::ordering("hints_clear_relaxed", Ordering::AcqRel);
+            let old = word.fetch_and(!bits, order);
             // Above, only bits that stood here can stand.
             bits &= old;
             if bits == 0 {

@@ -432,11 +432,12 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// another allocator's.
     pub fn reclaim(&self, raw: RawChunks) -> Result<Chunks<'_, M>, ChunkError> {
         let ticket = self.shared.tickets.get(raw.run.first() as usize);
-        // Ordering: AcqRel pairs with the Release in `issue_ticket`: what the last owner wrote to
-        // the chunks is seen.
         if raw.allocator != self.id() {
             return Err(ChunkError::ForeignTicket { run: raw.run });
         }
+        // Ordering: only which of two gets the chunks is decided here. Who has a ticket was given it, and with it, by
+        // whatever way it came, what the last owner wrote to the chunks: safe code cannot guess one. Acquire, with the
+        // Release in `issue_ticket`, is not needed for that; kept.
         if ticket
             .compare_exchange(
                 raw.ticket,
@@ -455,9 +456,10 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// Issues a ticket for a run that the caller owns and lets go of.
     fn issue_ticket(&self, run: Run) -> RawChunks {
         let counter = self.shared.tickets.get(run.first() as usize);
-        // Ordering: Relaxed: only the owner of the chunk issues; none is out, so nobody redeems.
+        // Ordering: Relaxed: only the owner of the chunk issues, who got it by its mask after the one before him; none is
+        // out, so nobody redeems.
         let ticket = counter.load(Ordering::Relaxed) + 1;
-        // Ordering: Release pairs with the Acquire in `reclaim`.
+        // Ordering: Release, see `reclaim`.
         counter.store(ticket, Ordering::Release);
         RawChunks {
             run,

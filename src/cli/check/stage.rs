@@ -8,7 +8,13 @@ use super::finding::Finding;
 use crate::cli::output::plural;
 
 /// The products' names in the stall table: a thread that stops in them may block nobody.
-const PRODUCTS: [&str; 4] = ["bitmask", "megachunk", "recorders", "signals"];
+const PRODUCTS: [&str; 5] = [
+    "bitmask",
+    "megachunk",
+    "megachunk-sparing",
+    "recorders",
+    "signals",
+];
 /// A reference that must block, or the stall table could not tell.
 const BLOCKS: &str = "busy_block";
 

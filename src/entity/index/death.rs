@@ -49,6 +49,7 @@ impl Core {
         } else {
             group::after_death(phases, 1 << lane)
         };
+        // (Acquire is not needed: the word that is compared was read with it above, and none comes back.)
         let order = mutant::ordering("kill_release", Ordering::AcqRel);
         let won = group
             .compare_exchange(phases, dead, order, Ordering::Relaxed)
@@ -99,7 +100,8 @@ impl Core {
                 group::after_death(phases, 1 << lane)
             };
             // Ordering: Release: whoever sees the death sees what its destroyer had seen of the
-            // slot, so that it never takes the old version for the current one.
+            // slot, so that it never takes the old version for the current one. (Acquire is not needed: the word that is
+            // compared was read with it, and none comes back. Kept, as in the argument.)
             // The failure's Acquire is that of the load above, for the next round.
             match group.compare_exchange_weak(
                 phases,
@@ -161,8 +163,8 @@ impl Core {
         while slot::version(word) == entity.version() && !mutant::active("no_help") {
             let dead = slot::dead(entity.version());
             // Ordering: Release, as in `bury`: the helper has seen the death, by the Acquire of the group word, and
-            // passes on what its destroyer did before. A failure means that the place changed, or that the word is
-            // even already.
+            // passes on what its destroyer did before. Acquire, also on failure, is not needed, as only the version is
+            // looked at; kept. A failure means that the place changed, or that the word is even already.
             let order = mutant::ordering("help_relaxed", Ordering::AcqRel);
             match slot.compare_exchange_weak(word, dead, order, Ordering::Acquire) {
                 Ok(_) => break,

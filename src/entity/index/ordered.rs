@@ -94,7 +94,8 @@ impl EntityIndex {
         self.with_cache(|core, _, tally| core.release(tally, claimed.word, slots));
     }
 
-    /// Creates an entity in the lowest of claimed slots; `None` if there is none left. Wait-free.
+    /// Creates an entity in the lowest of claimed slots; `None` if there is none left. Wait-free once the
+    /// thread has a cache (its first call gets it one: lock-free).
     pub(crate) fn create_claimed(
         &self,
         claimed: &mut Claimed,
@@ -130,7 +131,8 @@ impl EntityIndex {
     }
 
     /// Destroys an entity as [`destroy_owned`](Self::destroy_owned) does, but its slot is everybody's at once;
-    /// its claim word. Wait-free.
+    /// its claim word. Wait-free once the thread has a cache (else lock-free); the last versions of a slot go the usual
+    /// way, which is lock-free.
     pub(crate) fn destroy_owned_at_once(&self, entity: Entity) -> u32 {
         let index = entity.index();
         let word = index / WORD_BITS;

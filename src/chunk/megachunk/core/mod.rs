@@ -234,7 +234,8 @@ impl<M: Memory> Core<M> {
                 Attempt::None { longest } => {
                     let _lag = tally.lag.begin();
                     self.hints.learn(megachunk, longest, || {
-                        self.mask(megachunk).load(Ordering::Acquire)
+                        // Ordering: Relaxed: the Acquire in `learn` keeps the look behind it.
+                        self.mask(megachunk).load(Ordering::Relaxed)
                     });
                 }
             }

@@ -293,6 +293,7 @@ mod tests {
             "stall megachunk alloc points=5 blocked=0",
             "stall recorders create points=8 blocked=0",
             "stall signals send points=6 blocked=0",
+            "stall megachunk-sparing trim points=4 blocked=0",
         ];
         assert!(Stage::Stall.problems(&findings(&good)).is_empty());
         let cases = [

@@ -297,7 +297,7 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     ),
     (
         "pool_take_relaxed",
-        "sync_pool::two_recorders_never_have_one_lane_and_lose_nothing",
+        "signals::what_is_sent_is_collected_once_in_order_by_who_knows_the_signal",
     ),
     (
         "pool_take_unasked",

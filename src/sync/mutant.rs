@@ -54,6 +54,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a recorder gives slots back, and those who look for the lowest are not told",
     ),
     (
+        "close_lag_not_said",
+        "as `lag_not_said`, by who says that a claim word or a span is closed",
+    ),
+    (
         "commit_late",
         "chunks are given out before their memory is committed",
     ),
@@ -208,6 +212,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a thread between a change and its hint does not say so",
     ),
     (
+        "learn_lag_not_said",
+        "as `lag_not_said`, by a search that found no run",
+    ),
+    (
         "leaving_no_fence",
         "who sees that a chunk left a cache may not see that chunks are leaving",
     ),
@@ -325,6 +333,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a search does not ask whether somebody lagged while it went on",
     ),
     (
+        "release_lag_not_said",
+        "as `lag_not_said`, by who gives slots of one word back",
+    ),
+    (
         "release_relaxed",
         "the next owner of a slot does not see what the last one did",
     ),
@@ -352,6 +364,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "session_keeps_its_slots",
         "a session that is dropped takes the slots that it kept with it",
+    ),
+    (
+        "set_place_relaxed",
+        "as `publish_relaxed`, of a place that a world sets",
     ),
     (
         "shares_read_then_write",

@@ -52,6 +52,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_lowest::what_a_recorder_did_not_use_is_found_when_it_ends",
     ),
     (
+        "close_lag_not_said",
+        "entity_claims::full_is_not_said_because_of_two_late_hints",
+    ),
+    (
         "commit_late",
         "chunk_commit::two_takers_of_fresh_runs_commit_each_mega_chunk_once",
     ),
@@ -212,6 +216,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_claims::full_is_not_said_after_a_free_slot_was_released",
     ),
     (
+        "learn_lag_not_said",
+        "chunk_hints::exhausted_is_never_said_while_a_completed_free_left_room",
+    ),
+    (
         "leaving_no_fence",
         "chunk_cache::what_is_in_use_is_exact_while_a_thread_that_ends_gives_back_what_it_kept",
     ),
@@ -332,6 +340,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_claims::full_is_not_said_because_of_two_late_hints",
     ),
     (
+        "release_lag_not_said",
+        "entity_claims::full_is_not_said_after_a_free_slot_was_released",
+    ),
+    (
         "release_relaxed",
         "entity_claims::a_slot_that_is_released_and_claimed_has_the_next_version",
     ),
@@ -362,6 +374,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "session_keeps_its_slots",
         "entity_cache::what_a_session_kept_is_claimed_while_it_is_dropped",
+    ),
+    (
+        "set_place_relaxed",
+        "entity_words::who_sees_a_place_that_a_world_set_sees_what_was_written_there",
     ),
     (
         "shares_read_then_write",

@@ -6,8 +6,10 @@
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
-use megachunk::entity::model::{bury_and_free, destroy_owned, destroy_owned_slice, destroy_slowly};
-use megachunk::entity::{Entity, EntityFault, EntityIndex};
+use megachunk::entity::model::{
+    bury_and_free, destroy_owned, destroy_owned_slice, destroy_slowly, replace_place, set_place,
+};
+use megachunk::entity::{Entity, EntityFault, EntityIndex, Place};
 use megachunk::sync::atomic::{AtomicU64, Ordering};
 use megachunk::sync::model::ThreadCache;
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
@@ -417,29 +419,62 @@ fn who_sees_an_entity_sees_what_its_creator_did_before() {
 
 // --- Places -------------------------------------------------------------------------------------
 
+/// Who finds an entity at a place, where `place_at` puts it, sees what was written there before.
+fn a_place_is_seen_with_what_was_written_there(
+    name: &'static str,
+    place_at: fn(&EntityIndex, Entity, Place),
+) {
+    model(name, Exhaustive, move || {
+        let (index, _cache) = with_slots_in_hand();
+        let entity = index.create().expect("not full");
+        let data = Arc::new(UnsafeCell::new(0));
+        let other = spawn(&index, {
+            let data = Arc::clone(&data);
+            move |index| {
+                if index.locate(entity) == Ok(Some(place(1))) {
+                    // SAFETY: who sees the place may read; that this is enough is the claim.
+                    assert_eq!(data.with(|data| unsafe { *data }), 1);
+                }
+            }
+        });
+        // SAFETY: nobody sees the place yet.
+        data.with_mut(|data| unsafe { *data = 1 });
+        place_at(&index, entity, place(1));
+        other.join();
+    });
+}
+
 #[test]
 fn who_sees_a_place_sees_what_was_written_there() {
-    model(
+    a_place_is_seen_with_what_was_written_there(
         "who_sees_a_place_sees_what_was_written_there",
-        Exhaustive,
-        || {
-            let (index, _cache) = with_slots_in_hand();
-            let entity = index.create().expect("not full");
-            let data = Arc::new(UnsafeCell::new(0));
-            let other = spawn(&index, {
-                let data = Arc::clone(&data);
-                move |index| {
-                    if index.locate(entity) == Ok(Some(place(1))) {
-                        // SAFETY: who sees the place may read; that this is enough is the claim.
-                        assert_eq!(data.with(|data| unsafe { *data }), 1);
-                    }
-                }
-            });
-            // SAFETY: nobody sees the place yet.
-            data.with_mut(|data| unsafe { *data = 1 });
-            index.publish(entity, place(1)).expect("it lives");
-            other.join();
+        |index, entity, place| index.publish(entity, place).expect("it lives"),
+    );
+}
+
+#[test]
+fn who_sees_a_place_that_was_changed_sees_what_was_written_there() {
+    a_place_is_seen_with_what_was_written_there(
+        "who_sees_a_place_that_was_changed_sees_what_was_written_there",
+        |index, entity, place| {
+            assert_eq!(index.relocate(entity, None, Some(place)), Ok(Ok(())));
         },
+    );
+}
+
+#[test]
+fn who_sees_a_place_that_a_world_set_sees_what_was_written_there() {
+    a_place_is_seen_with_what_was_written_there(
+        "who_sees_a_place_that_a_world_set_sees_what_was_written_there",
+        set_place,
+    );
+}
+
+#[test]
+fn who_sees_a_place_that_a_world_replaced_sees_what_was_written_there() {
+    a_place_is_seen_with_what_was_written_there(
+        "who_sees_a_place_that_a_world_replaced_sees_what_was_written_there",
+        replace_place,
     );
 }
 
@@ -551,30 +586,4 @@ fn of_two_that_build_one_entity_one_wins() {
         let fault = mine.and(theirs).expect_err("one of them lost").fault;
         assert_eq!(fault, EntityFault::AlreadyBuilt);
     });
-}
-
-#[test]
-fn who_sees_a_place_that_was_changed_sees_what_was_written_there() {
-    model(
-        "who_sees_a_place_that_was_changed_sees_what_was_written_there",
-        Exhaustive,
-        || {
-            let (index, _cache) = with_slots_in_hand();
-            let entity = index.create().expect("not full");
-            let data = Arc::new(UnsafeCell::new(0));
-            let other = spawn(&index, {
-                let data = Arc::clone(&data);
-                move |index| {
-                    if index.locate(entity) == Ok(Some(place(1))) {
-                        // SAFETY: who sees the place may read; that this is enough is the claim.
-                        assert_eq!(data.with(|data| unsafe { *data }), 1);
-                    }
-                }
-            });
-            // SAFETY: nobody sees the place yet.
-            data.with_mut(|data| unsafe { *data = 1 });
-            assert_eq!(index.relocate(entity, None, Some(place(1))), Ok(Ok(())));
-            other.join();
-        },
-    );
 }

@@ -40,6 +40,21 @@ pub fn destroy_slowly(entities: &EntityIndex, entity: Entity) -> bool {
     entities.shared.core.kill_slowly(entity).is_ok()
 }
 
+/// Sets the place of an entity that the caller alone changes or destroys, as a world does.
+pub fn set_place(entities: &EntityIndex, entity: Entity, place: Place) {
+    entities.set_place(entity, place);
+}
+
+/// The same, where the world has just found the entity.
+///
+/// # Panics
+/// If it does not live.
+pub fn replace_place(entities: &EntityIndex, entity: Entity, place: Place) {
+    assert!(entities.exists(entity), "{entity} does not live");
+    // SAFETY: just checked, and the caller alone destroys it.
+    unsafe { entities.replace_place(entity, place) };
+}
+
 /// Destroys entities that the caller alone may destroy, as a world does with its own where they stand in order.
 pub fn destroy_owned_slice(entities: &EntityIndex, owned: &[Entity]) {
     entities.destroy_owned_slice(owned);

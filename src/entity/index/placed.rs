@@ -148,7 +148,6 @@ impl EntityIndex {
 
     /// Sets the place of an entity that nobody else changes or destroys meanwhile: one that lies in a
     /// world, which the caller has to itself. Wait-free, one store.
-    #[cfg(not(loom))]
     #[inline(always)]
     pub(crate) fn set_place(&self, entity: Entity, place: Place) {
         debug_assert!(self.exists(entity));
@@ -157,7 +156,8 @@ impl EntityIndex {
             let slot = unsafe { self.shared.core.slot(entity.index()) };
             // Ordering: Release, as in `Core::publish`. A plain store: the version is the one that
             // stands there, because nobody but the caller may change it.
-            slot.store(slot::pack(entity.version(), Some(place)), Ordering::Release);
+            let order = mutant::ordering("set_place_relaxed", Ordering::Release);
+            slot.store(slot::pack(entity.version(), Some(place)), order);
         }
     }
 
@@ -165,14 +165,14 @@ impl EntityIndex {
     ///
     /// # Safety
     /// The entity lives.
-    #[cfg(not(loom))]
     #[inline(always)]
     pub(crate) unsafe fn replace_place(&self, entity: Entity, place: Place) {
         debug_assert!(self.exists(entity));
         // SAFETY: the caller's: what lives has a slot.
         let slot = unsafe { self.shared.core.slot(entity.index()) };
         // Ordering: as in `set_place`.
-        slot.store(slot::pack(entity.version(), Some(place)), Ordering::Release);
+        let order = mutant::ordering("set_place_relaxed", Ordering::Release);
+        slot.store(slot::pack(entity.version(), Some(place)), order);
     }
 
     /// Destroys an entity that nobody else destroys, changes or builds meanwhile: one that lies in a world,

@@ -232,7 +232,7 @@ impl<M: Memory> Core<M> {
             match self.take(tally, megachunk, &pick)? {
                 Attempt::Taken(bits) => return Ok(Some((megachunk, bits))),
                 Attempt::None { longest } => {
-                    let _lag = tally.lag.begin();
+                    let _lag = (!mutant::active("learn_lag_not_said")).then(|| tally.lag.begin());
                     self.hints.learn(megachunk, longest, || {
                         // Ordering: Relaxed: the Acquire in `learn` keeps the look behind it.
                         self.mask(megachunk).load(Ordering::Relaxed)
@@ -241,7 +241,7 @@ impl<M: Memory> Core<M> {
             }
             next = self.hints.find(place + 1, len, down);
             if leaves_group(place, next) {
-                let _lag = tally.lag.begin();
+                let _lag = (!mutant::active("learn_lag_not_said")).then(|| tally.lag.begin());
                 self.hints.learn_group(megachunk);
             }
         }

@@ -482,10 +482,12 @@ impl Archetype {
     }
 
     /// Decides what becomes of a chunk that has no entities: it stays if it is the only one of its
-    /// archetype with room, so that one entity that comes and goes costs no chunk.
+    /// archetype with room, so that one entity that comes and goes costs no chunk. Not if it has chunk fragments: whoever
+    /// comes next begins with the archetype's own.
     pub(crate) fn emptied(&mut self, universe: &Universe, world: u16, position: u32) {
         let group = self.chunks[position as usize].group as usize;
-        if !self.shared.is_empty() || self.groups[group].open.len() > 1 {
+        let is_plain = self.shared.is_empty() && self.chunk_values.is_empty();
+        if !is_plain || self.groups[group].open.len() > 1 {
             self.release_chunk(universe, world, position);
         }
     }

@@ -75,8 +75,14 @@ pub(crate) unsafe fn copy_bits(
 }
 
 impl Archetype {
-    /// Whether chunks of this archetype are laid out as those of `other`, so that one can become the
-    /// other's as it is.
+    /// Whether a chunk of this archetype may become `other`'s, or another group's, as it is, in one world. Not if it
+    /// has chunk fragments: these are of the archetype and the group, and entities take those of the chunks
+    /// that they come to, however many come at once.
+    pub(crate) fn hands_chunks_to(&self, other: &Self) -> bool {
+        self.chunk_values.is_empty() && self.same_layout(other)
+    }
+
+    /// Whether chunks of this archetype are laid out as those of `other`.
     pub(crate) fn same_layout(&self, other: &Self) -> bool {
         self.run == other.run
             && self.least_capacity == other.least_capacity

@@ -133,6 +133,10 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     /// call makes the archetype: an archetype keeps its template. One that is made by other calls takes that of the
     /// archetype that the entity comes from, or the one that was given last. A flush makes all recorded changes together:
     /// archetypes that are new with them begin with what the last of these changes brought.
+    ///
+    /// Entities that come to another composition, or to other shared values, take the chunk fragments of the chunks
+    /// that they come to, one or all of a chunk alike; new chunks begin with the template. Only to another world a
+    /// whole chunk takes its own along.
     fn per_chunk<T: Fragment + Clone>(self, template: T) -> WithPerChunk<Self, T> {
         WithPerChunk {
             bundle: self,

@@ -3,7 +3,7 @@
 //!
 //! A run moves in pieces, as many as it takes chunks at the other end: users' values are made first, then
 //! each column is copied at once, then the handles' places follow. Where the two compositions are laid
-//! out alike (only tags or shared values differ), a whole chunk is handed over as it is.
+//! out alike (only tags or shared values differ) and without chunk fragments, a whole chunk is handed over as it is.
 //!
 //! A panic of the user's closure ends the run: the entities before are moved, the others are as they
 //! were. What a `drop` panics with is kept, and comes back when the run is done.
@@ -145,7 +145,7 @@ impl World {
         rows.count == chunk.len
             && edge.ended.is_empty()
             && target.wants_chunk(group, chunk)
-            && source.same_layout(target)
+            && source.hands_chunks_to(target)
     }
 
     /// How a whole chunk becomes the target's with its columns where they are; `None` if its entities are better

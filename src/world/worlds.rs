@@ -2,7 +2,7 @@
 //!
 //! Values move, a column at a time; shared values become the other world's (the two keep one copy
 //! together); names go along. A whole chunk is handed over as it is where the other world lays its chunks
-//! out alike.
+//! out alike, with its chunk fragments: it stays one of the same composition.
 
 use std::sync::Arc;
 
@@ -49,7 +49,8 @@ impl World {
     }
 
     /// Moves each entity of a slice to another world of the same universe; handles that are refused are
-    /// reported by position.
+    /// reported by position. All of a chunk side by side go as in [`move_all_to`](Self::move_all_to), others come to
+    /// chunks that have room.
     ///
     /// # Errors
     /// [`WorldError::OtherUniverse`].
@@ -155,6 +156,9 @@ impl World {
 
     /// Moves all entities of this world to another of the same universe, chunk by chunk; how many.
     /// Reserved entities belong to no world and may be built in either; resources stay.
+    ///
+    /// Chunks that are laid out alike there go as they are, with their chunk fragments, unless they are less than half
+    /// full and others there have room: then their entities take the chunk fragments of those.
     ///
     /// # Errors
     /// [`WorldError::OtherUniverse`]; no memory is left: then some of the entities have moved.

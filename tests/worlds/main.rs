@@ -7,6 +7,7 @@ mod snapshot_world;
 
 mod archetypes;
 mod changes;
+mod chunk_fragments;
 mod determinism;
 mod dynamic;
 mod features;

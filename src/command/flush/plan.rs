@@ -367,7 +367,7 @@ impl World {
         let is_same = way.come.is_empty()
             && way.edge.ended.is_empty()
             && way.switched.is_empty()
-            && data.same_layout(&self.archetypes[target as usize]);
+            && data.hands_chunks_to(&self.archetypes[target as usize]);
         let is_other = target != work.archetype;
         if !is_same && !is_other {
             return None;

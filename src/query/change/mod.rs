@@ -27,7 +27,8 @@ use ways::{chunks_of, emigrate, settled, share, ways};
 
 /// Everything that a query matches, to be changed or destroyed: chunk by chunk, a copy for each fragment
 /// instead of one for each entity. Where only tags or shared values change, chunks that match as a
-/// whole are handed over as they are.
+/// whole are handed over as they are, unless they have chunk fragments: entities take those of the chunks that they
+/// [come to](Bundle::per_chunk).
 ///
 /// From [`World::matching`], or [`Query::change`] for a query that is kept.
 ///
@@ -36,7 +37,7 @@ use ways::{chunks_of, emigrate, settled, share, ways};
 /// | destroy | the values' drops, and the ids |
 /// | add or remove of small fragments | the values that come, the drops of those that go |
 /// | add, remove, swap of fragments otherwise | a copy of each column that stays, and the places of the entities |
-/// | add, remove, swap of tags; set shared | O(1), and a call of the closure an entity |
+/// | add, remove, swap of tags; set shared | O(1), and a call of the closure an entity; as above where there are chunk fragments |
 ///
 /// Entities are visited in a fixed order, which is not that of iteration.
 ///

@@ -333,6 +333,17 @@ impl Archetype {
         }
     }
 
+    /// Puts each group's list of chunks with room in the order of their places; those without one come first, as they
+    /// stand.
+    pub(crate) fn order_open(&mut self, place: impl Fn(u32) -> Option<u32>) {
+        for group in &mut self.groups {
+            group.open.sort_by_key(|&position| place(position));
+            for (&position, at) in group.open.iter().zip(0..) {
+                self.chunks[position as usize].open_at = at;
+            }
+        }
+    }
+
     /// Takes a chunk out of its group's list of those with room, if it is there.
     pub(crate) fn close_if_open(&mut self, position: u32) {
         if self.chunks[position as usize].open_at != NOT_OPEN {

@@ -3,7 +3,7 @@
 //! Adding a small fragment to whole chunks, or taking one away, would cost a copy of all others. So a chunk that
 //! changes its composition as a whole keeps its arrays: what comes gets an array outside, what goes leaves
 //! its room unused. That is done while no more than an eighth of the chunk lies idle and no more than a
-//! quarter of it outside; else its entities are copied to chunks that are cut out for them.
+//! quarter of it outside; else its entities are copied to chunks that are cut out for them. Not in an ordered universe.
 //!
 //! Called by the world room when a run moves, and by the flush. Everybody else asks [`Chunk::array`], which knows.
 

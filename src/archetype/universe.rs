@@ -104,6 +104,10 @@ impl Universe {
     /// indices are used less densely: what other pieces of work have is left to them. All worlds of the universe
     /// must be used by one thread at a time, but for the recorders.
     ///
+    /// A world that is [saved](crate::world::World::save) and loaded into another ordered universe goes on as the one that was
+    /// saved. For this, chunks do not keep their columns where they are when a fragment comes to all of their entities,
+    /// or goes: entities are copied.
+    ///
     /// # Panics
     /// As for [`new`](Self::new).
     #[must_use]

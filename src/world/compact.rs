@@ -111,17 +111,18 @@ impl World {
         for archetype in 0..self.archetypes.len() as u32 {
             let data = &self.archetypes[archetype as usize];
             let mut edge = None;
-            for group in 0..data.groups.len() as u32 {
-                if self.archetypes[archetype as usize].groups[group as usize]
-                    .open
-                    .len()
-                    > 1
-                {
-                    let data = &self.archetypes[archetype as usize];
-                    let edge = edge
-                        .get_or_insert_with(|| Edge::new(data, data, Box::default(), |_| false));
-                    self.compact_group(archetype, group, edge, &mut left, &mut report);
-                }
+            // By where they stand: a world that was loaded numbers its groups otherwise.
+            let groups = (0..).zip(&data.groups);
+            let groups = groups.filter(|(_, group)| group.open.len() > 1);
+            let mut groups: Vec<(Option<u32>, u32)> = groups
+                .map(|(number, group)| (group.open.iter().min().copied(), number))
+                .collect();
+            groups.sort_unstable();
+            for (_, group) in groups {
+                let data = &self.archetypes[archetype as usize];
+                let edge =
+                    edge.get_or_insert_with(|| Edge::new(data, data, Box::default(), |_| false));
+                self.compact_group(archetype, group, edge, &mut left, &mut report);
             }
             let data = &mut self.archetypes[archetype as usize];
             for empty in data.empty_chunks() {

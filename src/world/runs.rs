@@ -154,11 +154,17 @@ impl World {
         let source = &self.archetypes[archetype as usize];
         let chunk = &source.chunks[rows.chunk as usize];
         let is_whole = rows.count == chunk.len && chunk.len >= chunk.capacity / 2;
-        if !is_whole || edge.target == archetype {
+        if !is_whole || edge.target == archetype || !self.refits() {
             return None;
         }
         let target = &self.archetypes[edge.target as usize];
         Refitting::plan(source, chunk, target, edge)
+    }
+
+    /// Whether chunks may be [refitted](Refitting). Not where a world that is loaded is to go on as the saved one: a file
+    /// does not say where such a chunk has its columns, and how many rows have room so.
+    pub(crate) fn refits(&self) -> bool {
+        !self.universe.is_ordered()
     }
 
     /// Hands a whole chunk over whose columns stay where they are; what comes lies outside.

@@ -11,6 +11,7 @@ mod chunk_fragments;
 mod determinism;
 mod dynamic;
 mod features;
+mod going_on;
 mod life;
 mod moves;
 mod names;

@@ -369,7 +369,7 @@ impl World {
             && way.switched.is_empty()
             && data.hands_chunks_to(&self.archetypes[target as usize]);
         let is_other = target != work.archetype;
-        if !is_same && !is_other {
+        if !is_same && (!is_other || !self.refits()) {
             return None;
         }
         let group = self.target_group(work.archetype, work.chunk, target, net);

@@ -14,15 +14,20 @@
 //!                ⌈len / 64⌉ × 8     bits, if it can be switched off
 //!                size               the chunk's value, if it is a chunk fragment
 //! directory  checksum of the versions 8
-//!            fragments 4; of each: role 1, can be switched off 1, alignment 4, size 8, length of the name 4,
-//!              name
+//!            fragments 4; of each: role 1, some entity has it 1, can be switched off 1, alignment 4, size 8, length
+//!              of the name 4, name
 //!            worlds 4; of each: chunk size for new archetypes 4, whether chunks grow 1
 //!            what chunks begin with 4; of each: chunk fragment 4, value
 //!            shared values 4; of each: fragment 4, value
 //!            archetypes 4; of each: fragments 4, each a number 4, ascending; length of the shortest chunks 4,
-//!              whether chunks grow 1; chunks 4; of each chunk: len 4, length 4, for each shared fragment the number
-//!              of the value 4, checksum 8. Lengths of chunks are in 16 KiB.
+//!              whether chunks grow 1; for each chunk fragment the value that its new chunks begin with; chunks 4; of
+//!              each chunk: len 4, length 4, place in the list of the chunks with room that have the same shared
+//!              values 4 (`FULL_CHUNK`: it has none), for each shared fragment the number of the value 4,
+//!              checksum 8. Lengths of chunks are in 16 KiB.
 //! ```
+//!
+//! All that decides where a new entity comes to lie stands there, so that a world which is loaded goes on as the saved
+//! one: archetypes that no entity has and chunks without entities too, and which chunk is filled before which.
 
 use crate::fragment::FragmentKind;
 use crate::world::snapshot::SnapshotError;
@@ -30,8 +35,10 @@ use crate::world::snapshot::checksum::Checksum;
 
 /// How a snapshot begins.
 pub(super) const MAGIC: [u8; 8] = *b"MEGACHNK";
-/// The format that is written, and read: the first that can have several worlds.
-pub(super) const FORMAT: u32 = 2;
+/// The format that is written, and read: the first with all that decides where a new entity comes to lie.
+pub(super) const FORMAT: u32 = 3;
+/// Instead of a place in the list of chunks with room: it is full.
+pub(super) const FULL_CHUNK: u32 = u32::MAX;
 /// Written as this machine writes numbers.
 const BYTE_ORDER: u32 = 0x0102_0304;
 

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use memmap2::Mmap;
 
-use crate::archetype::{Row, SharedId, Universe, write_bit};
+use crate::archetype::{Archetype, Row, SharedId, Universe, write_bit};
 use crate::chunk::MEGACHUNK_CHUNKS;
 use crate::entity::Entity;
-use crate::fragment::{FragmentId, Value};
+use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::world::snapshot::SnapshotError;
-use crate::world::snapshot::format::bit_bytes;
+use crate::world::snapshot::format::{FULL_CHUNK, bit_bytes};
 use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk, SavedWorld, is_shared};
 use crate::world::{World, WorldError};
 
@@ -21,7 +21,8 @@ impl World {
     ///
     /// Ids are the same, with their versions; handles that were dead are dead. Entities lie in the same order,
     /// in chunks that are as full as they were; those that had room for more, because a change of all their entities let
-    /// them stay where they lay, are cut up. All values count as changed.
+    /// them stay where they lay, are cut up. All values count as changed. What comes next comes to lie
+    /// [where it would have](Self::save#going-on) in the world that was saved.
     ///
     /// The file is read through a mapping, and all of it is checked first. If somebody changes it meanwhile, values may
     /// be what he writes (as far as that is a [value](crate::fragment::Plain::IS_VALUE)); if he makes it shorter, the
@@ -128,15 +129,13 @@ impl World {
         let universe = Arc::clone(&self.universe);
         let registry = universe.registry();
         for &(fragment, bytes) in &world.templates {
-            let id = saved.fragments[fragment as usize].id;
-            let template = Value::from_bytes(registry, id, bytes).map_err(WorldError::from)?;
-            self.templates.insert(id, Arc::new(template));
+            let template = saved.value(registry, fragment, bytes)?;
+            self.templates.insert(template.id(), Arc::new(template));
         }
         let mut shared = Vec::with_capacity(world.shared.len());
         for &(fragment, bytes) in &world.shared {
-            let id = saved.fragments[fragment as usize].id;
-            let value = Value::from_bytes(registry, id, bytes).map_err(WorldError::from)?;
-            if let Some(info) = registry.get(id) {
+            let value = saved.value(registry, fragment, bytes)?;
+            if let Some(info) = registry.get(value.id()) {
                 shared.push(self.shared.intern(info, value));
             }
         }
@@ -154,21 +153,34 @@ impl World {
     fn bring_archetype(
         &mut self,
         saved: &Saved<'_>,
-        archetype: &SavedArchetype,
+        archetype: &SavedArchetype<'_>,
         shared: &[SharedId],
     ) -> Result<(), SnapshotError> {
         let fragment = |&number: &u32| &saved.fragments[number as usize];
         let fragments = || archetype.fragments.iter().map(fragment);
-        let mut ids: Vec<FragmentId> = fragments().map(|fragment| fragment.id).collect();
+        let ids: Option<Vec<FragmentId>> = fragments().map(|fragment| fragment.known).collect();
+        let Some(mut ids) = ids else {
+            // Nobody has it, and nobody here can.
+            return Ok(());
+        };
+        // Where each of the archetype's shared fragments stands among the chunk's shared values.
+        let of_chunk: Vec<FragmentId> = fragments()
+            .zip(&ids)
+            .filter(|(fragment, _)| is_shared(fragment.kind))
+            .map(|(_, &id)| id)
+            .collect();
         ids.sort_unstable();
         self.chunks_per_chunk = archetype.run as usize;
         self.chunks_grow = archetype.grows;
-        let number = self.archetype_of(&ids)?;
-        // Where each of the archetype's shared fragments stands among the chunk's shared values.
-        let of_chunk: Vec<FragmentId> = fragments()
-            .filter(|fragment| is_shared(fragment.kind))
-            .map(|fragment| fragment.id)
-            .collect();
+        let universe = Arc::clone(&self.universe);
+        let templates = archetype.templates.iter();
+        let templates =
+            templates.map(|&(fragment, bytes)| saved.value(universe.registry(), fragment, bytes));
+        let templates: Vec<Value> = templates.collect::<Result<_, _>>()?;
+        let number = self.archetype_after(&ids, &|id| {
+            templates.iter().find(|template| template.id() == id)
+        })?;
+        let mut places = Places::of(&self.archetypes[number as usize]);
         for chunk in &archetype.chunks {
             let value = |id: &FragmentId| {
                 let at = of_chunk.iter().position(|of| of == id)?;
@@ -185,7 +197,9 @@ impl World {
                 self.group_of(number, &key)
             };
             self.bring_chunk(saved, archetype, chunk, number, group)?;
+            places.note(&self.archetypes[number as usize], chunk.place);
         }
+        self.archetypes[number as usize].order_open(|position| places.of_chunk(position));
         Ok(())
     }
 
@@ -193,13 +207,14 @@ impl World {
     fn bring_chunk(
         &mut self,
         saved: &Saved<'_>,
-        archetype: &SavedArchetype,
+        archetype: &SavedArchetype<'_>,
         chunk: &SavedChunk,
         number: u32,
         group: u32,
     ) -> Result<(), SnapshotError> {
         let mut first = 0;
-        while first < chunk.len {
+        // Also if it has none.
+        while first < chunk.len.max(1) {
             let data = &mut self.archetypes[number as usize];
             let left = chunk.len - first;
             let shift = match first {
@@ -223,7 +238,7 @@ impl World {
                 row: count,
             };
             self.bring_rows(saved, archetype, chunk, number, to, first)?;
-            first += count;
+            first += count.max(1);
         }
         Ok(())
     }
@@ -233,7 +248,7 @@ impl World {
     fn bring_rows(
         &mut self,
         saved: &Saved<'_>,
-        archetype: &SavedArchetype,
+        archetype: &SavedArchetype<'_>,
         chunk: &SavedChunk,
         number: u32,
         to: Row,
@@ -253,8 +268,9 @@ impl World {
         let mut off = Vec::new();
         for &fragment in &archetype.fragments {
             let fragment = &saved.fragments[fragment as usize];
+            let Some(id) = fragment.known else { continue };
             let size = fragment.size;
-            if let Some(column) = data.column_of(fragment.id) {
+            if let Some(column) = data.column_of(id) {
                 let begin = at + first as usize * size;
                 let bytes = &saved.file[begin..][..count as usize * size];
                 let array = new.array(data.columns[column].offset);
@@ -269,10 +285,10 @@ impl World {
                     let row = (first + row) as usize;
                     bits[row / 8] >> (row % 8) & 1 == 0
                 };
-                off.extend((0..count).filter(is_off).map(|row| (fragment.id, row)));
+                off.extend((0..count).filter(is_off).map(|row| (id, row)));
                 at += bit_bytes(chunk.len.into()) as usize;
             }
-            if let Some(value) = data.chunk_values.iter().find(|v| v.id == fragment.id) {
+            if let Some(value) = data.chunk_values.iter().find(|v| v.id == id) {
                 let bytes = &saved.file[at..][..size];
                 let value = new.array(value.offset);
                 // SAFETY: room for a plain value, which replaces the template's.
@@ -306,12 +322,56 @@ fn bring_back(saved: &Saved<'_>, mut universe: Universe) -> Result<Vec<World>, S
 }
 
 impl<'f> Saved<'f> {
+    /// The value of a fragment that is known.
+    fn value(
+        &self,
+        registry: &FragmentRegistry,
+        fragment: u32,
+        bytes: &[u8],
+    ) -> Result<Value, SnapshotError> {
+        let fragment = &self.fragments[fragment as usize];
+        let Some(id) = fragment.known else {
+            unreachable!("what entities have is known")
+        };
+        Ok(Value::from_bytes(registry, id, bytes).map_err(WorldError::from)?)
+    }
+
     /// Reads a whole file, for a universe that never had an entity.
     fn fresh(file: &'f [u8], universe: &Universe) -> Result<Self, SnapshotError> {
         if !universe.index().is_fresh() {
             return Err(SnapshotError::UniverseInUse);
         }
         Self::read(file, universe.registry())
+    }
+}
+
+/// Where the chunks that come to an archetype stood in the lists of those with room.
+struct Places {
+    /// So many chunks were there before.
+    before: u32,
+    places: Vec<u32>,
+}
+
+impl Places {
+    fn of(archetype: &Archetype) -> Self {
+        Self {
+            before: archetype.chunks.len() as u32,
+            places: Vec::new(),
+        }
+    }
+
+    /// The last chunks that came are what became of a saved one with this place.
+    fn note(&mut self, archetype: &Archetype, place: u32) {
+        let come = archetype.chunks.len() - self.before as usize;
+        self.places.resize(come, place);
+    }
+
+    /// The place of a chunk. Those that were full, and are not because chunks are laid out in another way now, or
+    /// were there before, are filled after all others.
+    fn of_chunk(&self, position: u32) -> Option<u32> {
+        let at = position.checked_sub(self.before)?;
+        let place = self.places.get(at as usize).copied();
+        place.filter(|&place| place != FULL_CHUNK)
     }
 }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::entity::{Entity, EntityIndex};
 use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, IsValue};
 use crate::world::snapshot::SnapshotError;
-use crate::world::snapshot::format::{Header, Reader, bit_bytes, kind_of_byte, verify};
+use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, bit_bytes, kind_of_byte, verify};
 use crate::world::snapshot::options::{Purpose, readable};
 
 /// A snapshot whose every part is as it should be, and fits the registry.
@@ -23,7 +23,8 @@ pub(super) struct Saved<'f> {
 
 pub(super) struct SavedFragment {
     name: Box<str>,
-    pub(super) id: FragmentId,
+    /// `None` if it does not fit the registry, and no entity has it.
+    pub(super) known: Option<FragmentId>,
     pub(super) kind: FragmentKind,
     pub(super) size: usize,
     /// Which bytes are a value, if not all are.
@@ -61,15 +62,17 @@ pub(super) struct SavedWorld<'f> {
     pub(super) templates: Vec<(u32, &'f [u8])>,
     /// Shared values, each with the number of its fragment.
     pub(super) shared: Vec<(u32, &'f [u8])>,
-    pub(super) archetypes: Vec<SavedArchetype>,
+    pub(super) archetypes: Vec<SavedArchetype<'f>>,
 }
 
-pub(super) struct SavedArchetype {
+pub(super) struct SavedArchetype<'f> {
     /// Numbers of fragments, ascending.
     pub(super) fragments: Vec<u32>,
     /// 16 KiB chunks in one of its shortest chunks.
     pub(super) run: u32,
     pub(super) grows: bool,
+    /// What its chunks begin with, each with the number of its chunk fragment.
+    pub(super) templates: Vec<(u32, &'f [u8])>,
     pub(super) chunks: Vec<SavedChunk>,
 }
 
@@ -82,6 +85,8 @@ pub(super) struct SavedChunk {
     handles: usize,
     /// 16 KiB chunks that it had.
     pub(super) run: u32,
+    /// Its place in the list of chunks with room that have the same shared values, or `FULL_CHUNK`.
+    pub(super) place: u32,
     /// Numbers of shared values, in the order of the archetype's fragments.
     pub(super) shared: Vec<u32>,
     checksum: u64,
@@ -146,7 +151,8 @@ impl<'f> Saved<'f> {
                 }
                 Err(error) => return Err(error),
             };
-            if self.fragments.iter().any(|other| other.id == fragment.id) {
+            let others = self.fragments.iter();
+            if fragment.known.is_some() && others.map(|f| f.known).any(|id| id == fragment.known) {
                 return Err(reader.damaged("a fragment stands there twice"));
             }
             self.fragments.push(fragment);
@@ -177,12 +183,17 @@ impl<'f> Saved<'f> {
             archetypes: Vec::new(),
         };
         let what = "a chunk begins with a value of no chunk fragment";
-        world.templates = self.read_values(reader, |kind| kind == FragmentKind::Chunk, what)?;
+        world.templates = self.read_values(reader, |of| of.kind == FragmentKind::Chunk, what)?;
         if !world.templates.is_sorted_by(|one, next| one.0 < next.0) {
             return Err(reader.damaged("what chunks begin with is in no order"));
         }
+        // Of a fragment that is not known there is nothing to begin with.
+        world
+            .templates
+            .retain(|&(fragment, _)| self.fragments[fragment as usize].known.is_some());
         let what = "a shared value is of no shared fragment";
-        world.shared = self.read_values(reader, is_shared, what)?;
+        let is_wanted = |of: &SavedFragment| is_shared(of.kind) && of.known.is_some();
+        world.shared = self.read_values(reader, is_wanted, what)?;
         for _ in 0..reader.u32("the directory ends early")? {
             let archetype = self.read_archetype(reader, &world, at, end)?;
             world.archetypes.push(archetype);
@@ -194,14 +205,14 @@ impl<'f> Saved<'f> {
     fn read_values(
         &self,
         reader: &mut Reader<'f>,
-        is_wanted: impl Fn(FragmentKind) -> bool,
+        is_wanted: impl Fn(&SavedFragment) -> bool,
         what: &'static str,
     ) -> Result<Vec<(u32, &'f [u8])>, SnapshotError> {
         let mut values = Vec::new();
         for _ in 0..reader.u32("the directory ends early")? {
             let number = reader.u32("the directory ends early")?;
             let fragment = self.fragments.get(number as usize);
-            let Some(fragment) = fragment.filter(|fragment| is_wanted(fragment.kind)) else {
+            let Some(fragment) = fragment.filter(|fragment| is_wanted(fragment)) else {
                 return Err(reader.damaged(what));
             };
             let at = reader.at();
@@ -218,33 +229,46 @@ impl<'f> Saved<'f> {
         world: &SavedWorld<'f>,
         at: &mut u64,
         end: u64,
-    ) -> Result<SavedArchetype, SnapshotError> {
+    ) -> Result<SavedArchetype<'f>, SnapshotError> {
         let mut archetype = SavedArchetype {
             fragments: Vec::new(),
             run: 0,
             grows: false,
+            templates: Vec::new(),
             chunks: Vec::new(),
         };
         for _ in 0..reader.u32("the directory ends early")? {
             let number = reader.u32("the directory ends early")?;
             let ascends = archetype.fragments.last().is_none_or(|&last| last < number);
-            let fragment = self.fragments.get(number as usize);
-            let Some(fragment) = fragment.filter(|_| ascends) else {
+            if !ascends || number as usize >= self.fragments.len() {
                 return Err(reader.damaged("an archetype's fragments are no fragments"));
-            };
-            let templates = &world.templates;
-            let has_template = || templates.binary_search_by_key(&number, |one| one.0).is_ok();
-            if fragment.kind == FragmentKind::Chunk && !has_template() {
-                return Err(reader.damaged("nothing says what a chunk begins with"));
             }
             archetype.fragments.push(number);
         }
         archetype.run = chunk_size(reader)?;
         archetype.grows = yes_or_no(reader)?;
+        for &number in &archetype.fragments {
+            let fragment = &self.fragments[number as usize];
+            if fragment.kind == FragmentKind::Chunk {
+                let at = reader.at();
+                let value = reader.take(fragment.size, "the directory ends early")?;
+                fragment.check(value, at)?;
+                archetype.templates.push((number, value));
+            }
+        }
         for _ in 0..reader.u32("the directory ends early")? {
             let chunk = self.read_chunk(reader, world, &archetype, *at, end)?;
             *at += chunk.bytes as u64;
             archetype.chunks.push(chunk);
+        }
+        if !are_places(&archetype.chunks) {
+            return Err(reader.damaged("the list of an archetype's chunks with room is none"));
+        }
+        let is_known = |&number: &u32| self.fragments[number as usize].known.is_some();
+        if archetype.chunks.iter().any(|chunk| chunk.len > 0)
+            && !archetype.fragments.iter().all(is_known)
+        {
+            return Err(reader.damaged("an entity has a fragment that none has"));
         }
         Ok(archetype)
     }
@@ -253,12 +277,13 @@ impl<'f> Saved<'f> {
         &self,
         reader: &mut Reader<'f>,
         world: &SavedWorld<'f>,
-        archetype: &SavedArchetype,
+        archetype: &SavedArchetype<'_>,
         at: u64,
         end: u64,
     ) -> Result<SavedChunk, SnapshotError> {
         let len = reader.u32("the directory ends early")?;
         let run = chunk_size(reader)?;
+        let place = reader.u32("the directory ends early")?;
         let fragments = || {
             archetype
                 .fragments
@@ -289,16 +314,19 @@ impl<'f> Saved<'f> {
             bytes.checked_add(values)?.checked_add(bits)
         });
         match bytes {
-            Some(bytes) if len > 0 && bytes <= end - at => Ok(SavedChunk {
+            // One without entities waits for whoever comes; shared values go with the last who has them.
+            Some(bytes) if (len > 0 || shared.is_empty()) && bytes <= end - at => Ok(SavedChunk {
                 at: at as usize,
                 bytes: bytes as usize,
                 len,
                 handles: 0,
                 run,
+                place,
                 shared,
                 checksum,
             }),
-            _ => Err(reader.damaged("a chunk is longer than the file, or empty")),
+            _ => Err(reader
+                .damaged("a chunk is longer than the file, or has shared values and is empty")),
         }
     }
 
@@ -361,6 +389,19 @@ impl<'f> Saved<'f> {
     }
 }
 
+/// Whether each chunk with room has a place of its own in the list of those that have the same shared values, without
+/// gaps.
+fn are_places(chunks: &[SavedChunk]) -> bool {
+    let mut lists: HashMap<&[u32], Vec<u32>> = HashMap::new();
+    for chunk in chunks.iter().filter(|chunk| chunk.place != FULL_CHUNK) {
+        lists.entry(&chunk.shared).or_default().push(chunk.place);
+    }
+    lists.values_mut().all(|places| {
+        places.sort_unstable();
+        places.iter().copied().eq(0..places.len() as u32)
+    })
+}
+
 /// Whether entities have one value together.
 pub(super) fn is_shared(kind: FragmentKind) -> bool {
     matches!(kind, FragmentKind::Shared | FragmentKind::ConstShared)
@@ -415,7 +456,16 @@ fn versions(file: &[u8], header: Header, checksum: u64) -> Result<Vec<u32>, Snap
     }
 }
 
-/// Reads a fragment, and finds it among those that are registered.
+/// What a file says of a fragment.
+struct Told {
+    name: Box<str>,
+    kind: FragmentKind,
+    enableable: bool,
+    align: u64,
+    size: u64,
+}
+
+/// Reads a fragment, and finds it among those that are registered. One that no entity has need not be there.
 fn read_fragment(
     reader: &mut Reader<'_>,
     known: &HashMap<(&str, FragmentKind), Vec<&FragmentInfo>>,
@@ -424,16 +474,58 @@ fn read_fragment(
     let begin = reader.clone();
     let kind = kind_of_byte(reader.u8(EARLY)?);
     let kind = kind.ok_or_else(|| begin.damaged("there is no such role"))?;
+    let is_needed = yes_or_no(reader)?;
     let enableable = yes_or_no(reader)?;
-    let saved_align = u64::from(reader.u32(EARLY)?);
-    let saved_size = reader.u64(EARLY)?;
+    let align = u64::from(reader.u32(EARLY)?);
+    let size = reader.u64(EARLY)?;
     let length = reader.u32(EARLY)? as usize;
     // A copy: bytes of the file may be no text any more when they are looked at again.
     let name = String::from_utf8(reader.take(length, EARLY)?.to_vec())
         .map_err(|_| begin.damaged("a fragment's name is no text"))?;
-    let name = name.into_boxed_str();
+    let one_by_one = matches!(kind, FragmentKind::Fragment | FragmentKind::Tag);
+    if enableable && !one_by_one {
+        return Err(begin.damaged("what is switched off is a fragment or a tag"));
+    }
+    let told = Told {
+        name: name.into_boxed_str(),
+        kind,
+        enableable,
+        align,
+        size,
+    };
+    let fragment = match find_fragment(&told, known) {
+        Ok(info) => SavedFragment {
+            name: info.name().into(),
+            known: Some(info.id()),
+            kind,
+            size: info.layout().size(),
+            is_value: info.which_are_values(),
+            enableable,
+        },
+        Err(_) if !is_needed => SavedFragment {
+            name: told.name,
+            known: None,
+            kind,
+            size: usize::try_from(size).map_err(|_| begin.damaged("no value is so large"))?,
+            is_value: None,
+            enableable,
+        },
+        Err(error) => return Err(error),
+    };
+    if fragment.size == 0 {
+        fragment.check(&[], begin.at())?;
+    }
+    Ok(fragment)
+}
+
+/// The registered fragment of which a file tells.
+fn find_fragment<'r>(
+    told: &Told,
+    known: &HashMap<(&str, FragmentKind), Vec<&'r FragmentInfo>>,
+) -> Result<&'r FragmentInfo, SnapshotError> {
+    let (name, kind) = (told.name.clone(), told.kind);
     let info = match known.get(&(&*name, kind)).map(Vec::as_slice) {
-        Some([info]) => info,
+        Some([info]) => *info,
         None | Some([]) => {
             let others = Box::default();
             return Err(SnapshotError::Unregistered { name, kind, others });
@@ -443,11 +535,11 @@ fn read_fragment(
         }
     };
     let (size, align) = (info.layout().size(), info.layout().align());
-    if (saved_size, saved_align) != (size as u64, align as u64) {
+    if (told.size, told.align) != (size as u64, align as u64) {
         return Err(SnapshotError::Layout {
             name,
-            saved_size,
-            saved_align,
+            saved_size: told.size,
+            saved_align: told.align,
             size,
             align,
         });
@@ -455,23 +547,63 @@ fn read_fragment(
     if !readable(info, Purpose::Save) {
         return Err(SnapshotError::NotPlain { name });
     }
-    let one_by_one = matches!(kind, FragmentKind::Fragment | FragmentKind::Tag);
-    if enableable && !one_by_one {
-        return Err(begin.damaged("what is switched off is a fragment or a tag"));
-    }
-    if enableable && !info.is_enableable() {
+    if told.enableable && !info.is_enableable() {
         return Err(SnapshotError::NotEnableable { name });
     }
-    let fragment = SavedFragment {
-        name: info.name().into(),
-        id: info.id(),
-        kind,
-        size,
-        is_value: info.which_are_values(),
-        enableable,
-    };
-    if size == 0 {
-        fragment.check(&[], begin.at())?;
+    Ok(info)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archetype::Universe;
+    use crate::world::World;
+    use crate::world::snapshot::SnapshotOptions;
+    use crate::world::snapshot::checksum::Checksum;
+
+    fn universe() -> Universe {
+        let universe = Universe::ordered();
+        universe.registry().register_plain::<u32>().unwrap();
+        universe
     }
-    Ok(fragment)
+
+    /// A file whose directory ends with a number, eight bytes before its end, that becomes another; all checksums are
+    /// right.
+    fn with_last_place(file: &[u8], place: u32) -> Vec<u8> {
+        let header = Header::read(file).unwrap();
+        let mut file = file.to_vec();
+        let at = file.len() - 12;
+        file[at..at + 4].copy_from_slice(&place.to_le_bytes());
+        let directory_checksum = Checksum::of(&file[header.directory as usize..]);
+        let header = Header {
+            directory_checksum,
+            ..header
+        };
+        file[..Header::BYTES].copy_from_slice(&header.to_bytes());
+        file
+    }
+
+    #[test]
+    fn a_chunk_with_room_that_has_no_place_of_its_own_is_an_error() {
+        let mut world = World::of(&std::sync::Arc::new(universe())).unwrap();
+        world.set_chunk_size(1);
+        let batch = world.create_batch((0..20_000_u32).map(|n| (n,))).unwrap();
+        let all: Vec<Entity> = batch.iter(&world).collect();
+        for &entity in all.iter().step_by(500) {
+            world.destroy(entity).unwrap();
+        }
+        let open = world.archetypes[0].groups[0].open.len() as u32;
+        assert!(open > 2);
+        let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
+        let at = file.len() - 12;
+        let place = u32::from_le_bytes([file[at], file[at + 1], file[at + 2], file[at + 3]]);
+        assert!(place < open);
+        let load = |place| World::from_snapshot(&with_last_place(&file, place), universe());
+        load(place).unwrap().check().unwrap();
+        let wrong = (0..open + 3).filter(|&wrong| wrong != place);
+        for wrong in wrong.chain([FULL_CHUNK - 1]) {
+            let error = load(wrong).unwrap_err().to_string();
+            assert!(error.contains("chunks with room"), "{wrong}: {error}");
+        }
+    }
 }

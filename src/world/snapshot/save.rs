@@ -15,11 +15,25 @@ impl World {
     ///
     /// Not saved: names of entities, resources, versions of changes; the world's [time](Self::time), which begins anew, and
     /// signals, delayed ones among them (a [`Signal`](crate::signal::Signal) is of one world, and none of the loaded one);
-    /// entities that are reserved and not built, that are
+    /// observers; entities that are reserved and not built, that are
     /// recorded and not flushed, and those of other worlds (unless they are [saved with it](Self::save_worlds)), whose
-    /// handles are dead in the loaded world; and, where compositions began with different values of a chunk fragment, all
-    /// but the one given last: the chunks that come begin with that. Of ids that other threads reserve or record while
+    /// handles are dead in the loaded world. Of ids that other threads reserve or record while
     /// it saves, the handles may be given again in the loaded world.
+    ///
+    /// # Going on
+    ///
+    /// Saved too is all that decides where a new entity comes to lie, and which id it gets: compositions that nobody has
+    /// any more with what their chunks begin with, chunks without entities, which chunk is filled before which. So, if both
+    /// universes are [ordered](crate::world::Universe::ordered), a loaded world goes on as the saved one: what is done to both
+    /// leads to the same ids, rows and [hashes](Self::state_hash), as it does to two worlds with one past. It does not
+    /// * where something is not saved that goes on to count: ids that were reserved or recorded, commands that wait; if
+    ///   fragments are [skipped](SnapshotOptions); filters that ask what has changed see everything as new;
+    /// * where a composition that nobody has any more cannot be saved, because of a fragment that is not plain, or that is
+    ///   not registered where it is loaded: it comes back as a new one, behind all others;
+    /// * if another version of the crate, or another register of what can be switched off, lays chunks out in another way.
+    ///
+    /// In other universes it depends on threads which ids are given, and chunks that have kept their columns where they
+    /// were when a fragment came to all of their entities are cut up when they are loaded.
     ///
     /// O(bytes). The file gets its name when it is whole and on the disk; one that was there under the name
     /// stays until then, and its permissions for ever; of calls that save to one file at once, the last one's stays.

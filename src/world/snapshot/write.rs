@@ -10,7 +10,7 @@ use crate::entity::Entity;
 use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
 use crate::world::World;
 use crate::world::snapshot::checksum::Checksum;
-use crate::world::snapshot::format::{Header, kind_byte};
+use crate::world::snapshot::format::{FULL_CHUNK, Header, kind_byte};
 use crate::world::snapshot::options::Purpose;
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
@@ -23,6 +23,8 @@ pub(super) struct Snapshot<'w> {
     worlds: Vec<Part<'w>>,
     /// By name and role; their places here are their numbers in the file.
     fragments: Vec<&'w FragmentInfo>,
+    /// Those that some entity has. Of the others the file says only what the compositions are that nobody has now.
+    needed: FragmentSet,
     /// Those that could be switched off when the saving began: any thread may say so of others meanwhile.
     enableable: FragmentSet,
     numbers: HashMap<FragmentId, u32>,
@@ -52,21 +54,23 @@ impl<'w> Snapshot<'w> {
             }
         }
         let parts = worlds.iter().map(|world| Part::of(world, options));
-        let worlds: Vec<Part<'_>> = parts.collect::<Result<_, _>>()?;
-        let archetypes = worlds.iter().flat_map(|part| &part.archetypes);
-        let mut fragments: Vec<&FragmentInfo> =
-            archetypes.flat_map(|(_, infos)| infos).copied().collect();
-        let key = |info: &FragmentInfo| (Box::<str>::from(info.name()), info.kind(), info.id());
-        fragments.sort_by_cached_key(|info| key(info));
-        fragments.dedup_by_key(|info| info.id());
-        let same = |pair: &&[&FragmentInfo]| {
-            (pair[0].name(), pair[0].kind()) == (pair[1].name(), pair[1].kind())
-        };
-        if let Some(pair) = fragments.windows(2).find(same) {
+        let mut worlds: Vec<Part<'_>> = parts.collect::<Result<_, _>>()?;
+        let inhabited = worlds.iter().flat_map(Part::inhabited);
+        let needed = inhabited.flat_map(|(_, infos)| infos).map(|info| info.id());
+        let needed: FragmentSet = needed.collect();
+        let mut fragments = fragments_of(&worlds, |data| data.entities > 0);
+        if let Some(pair) = fragments.windows(2).find(|pair| is_ambiguous(pair)) {
             return Err(SnapshotError::Ambiguous {
                 name: pair[0].name().into(),
                 kind: pair[0].kind(),
             });
+        }
+        // Compositions that nobody has are saved as far as they can be: what comes later finds them where they were.
+        let all = fragments_of(&worlds, |_| true);
+        if all.windows(2).any(is_ambiguous) {
+            worlds.iter_mut().for_each(Part::leave_out_uninhabited);
+        } else {
+            fragments = all;
         }
         let numbers = fragments
             .iter()
@@ -77,6 +81,7 @@ impl<'w> Snapshot<'w> {
             enableable: switches.map(|info| info.id()).collect(),
             numbers: numbers.collect(),
             fragments,
+            needed,
             worlds,
         };
         snapshot
@@ -114,6 +119,7 @@ impl<'w> Snapshot<'w> {
         number(directory, self.fragments.len());
         for info in &self.fragments {
             directory.push(kind_byte(info.kind()));
+            directory.push(self.needed.contains(info.id()).into());
             directory.push(self.enableable.contains(info.id()).into());
             number(directory, info.layout().align());
             directory.extend((info.layout().size() as u64).to_le_bytes());
@@ -154,14 +160,18 @@ impl<'w> Snapshot<'w> {
             }
             directory.extend(data.run.to_le_bytes());
             directory.push(data.grows.into());
-            let chunks = || data.chunks.iter().filter(|chunk| chunk.len > 0);
-            number(directory, chunks().count());
-            for chunk in chunks() {
+            for (_, bytes) in templates_of(data, infos) {
+                directory.extend(bytes);
+            }
+            number(directory, saved_chunks(data).count());
+            let mut with_room = part.places_with_room(data, infos);
+            for (position, chunk) in saved_chunks(data) {
                 directory.extend(chunk.len.to_le_bytes());
                 directory.extend(chunk.run.len().to_le_bytes());
-                let key = &data.groups[chunk.group as usize].key;
-                for value in infos.iter().filter_map(|info| data.shared_at(info.id())) {
-                    directory.extend(part.shared_numbers[&key[value]].to_le_bytes());
+                let place = with_room.remove(&position).unwrap_or(FULL_CHUNK);
+                directory.extend(place.to_le_bytes());
+                for value in part.key(data, infos, chunk.group) {
+                    directory.extend(value.to_le_bytes());
                 }
                 let mut checksum = Checksum::new();
                 pieces(data, chunk, infos, &self.enableable, |bytes| {
@@ -214,10 +224,17 @@ impl<'w> Snapshot<'w> {
 
 impl<'w> Part<'w> {
     fn of(world: &'w World, options: &SnapshotOptions) -> Result<Self, SnapshotError> {
-        let inhabited = world.archetypes.iter().filter(|data| data.entities > 0);
-        let archetypes = inhabited.map(|data| {
-            let infos = options.of_archetype(world, data, Purpose::Save)?;
-            Ok((data, infos))
+        let archetypes = world.archetypes.iter().filter_map(|data| {
+            let infos = options.of_archetype(world, data, Purpose::Save);
+            if data.entities > 0 {
+                return Some(infos.map(|infos| (data, infos)));
+            }
+            // One that nobody has is saved as it is, or not at all.
+            let infos = infos.ok().filter(|infos| {
+                let mut templates = templates_of(data, infos);
+                infos.len() == data.ids.len() && templates.all(|(info, value)| info.is_value(value))
+            });
+            infos.map(|infos| Ok((data, infos)))
         });
         let mut part = Self {
             world,
@@ -227,6 +244,45 @@ impl<'w> Part<'w> {
         };
         part.number_shared();
         Ok(part)
+    }
+
+    /// Those that some entity has.
+    fn inhabited(&self) -> impl Iterator<Item = &(&'w Archetype, Vec<&'w FragmentInfo>)> {
+        let all = self.archetypes.iter();
+        all.filter(|(data, _)| data.entities > 0)
+    }
+
+    fn leave_out_uninhabited(&mut self) {
+        self.archetypes.retain(|(data, _)| data.entities > 0);
+    }
+
+    /// The numbers of the shared values of a group, in the order of the archetype's fragments.
+    fn key(&self, data: &Archetype, infos: &[&FragmentInfo], group: u32) -> Vec<u32> {
+        let key = &data.groups[group as usize].key;
+        let values = infos.iter().filter_map(|info| data.shared_at(info.id()));
+        values.map(|at| self.shared_numbers[&key[at]]).collect()
+    }
+
+    /// Where chunks that are saved stand in the list of those with room, by their positions. It is that of all groups
+    /// that have the same values in the file, where some may be skipped.
+    fn places_with_room(&self, data: &Archetype, infos: &[&FragmentInfo]) -> HashMap<u32, u32> {
+        let mut places = HashMap::new();
+        let mut taken: HashMap<Vec<u32>, u32> = HashMap::new();
+        for (number, group) in (0..).zip(&data.groups) {
+            let open = group.open.iter().copied();
+            let saved: Vec<u32> = open
+                .filter(|&position| is_saved(data, &data.chunks[position as usize]))
+                .collect();
+            if saved.is_empty() {
+                continue;
+            }
+            let next = taken.entry(self.key(data, infos, number)).or_default();
+            for position in saved {
+                places.insert(position, *next);
+                *next += 1;
+            }
+        }
+        places
     }
 
     /// Gives a number to each shared value that some entity has.
@@ -281,7 +337,9 @@ impl<'w> Part<'w> {
             }
         }
         let wrong = |(info, bytes): &(&FragmentInfo, &[u8])| !info.is_value(bytes);
-        if let Some((info, _)) = self.templates(fragments).find(wrong) {
+        let of_archetypes = self.archetypes.iter();
+        let of_archetypes = of_archetypes.flat_map(|(data, infos)| templates_of(data, infos));
+        if let Some((info, _)) = self.templates(fragments).chain(of_archetypes).find(wrong) {
             return Err(unloadable(info, None));
         }
         Ok(())
@@ -313,6 +371,48 @@ impl<'w> Part<'w> {
         let bytes = unsafe { bytes_of(value, size) };
         (!info.is_value(bytes)).then_some(0)
     }
+}
+
+/// The fragments of some of the archetypes, by name and role.
+fn fragments_of<'w>(
+    worlds: &[Part<'w>],
+    is_meant: impl Fn(&Archetype) -> bool,
+) -> Vec<&'w FragmentInfo> {
+    let archetypes = worlds.iter().flat_map(|part| &part.archetypes);
+    let meant = archetypes.filter(|(data, _)| is_meant(data));
+    let mut fragments: Vec<&FragmentInfo> = meant.flat_map(|(_, infos)| infos).copied().collect();
+    fragments.sort_by_cached_key(|info| (Box::<str>::from(info.name()), info.kind(), info.id()));
+    fragments.dedup_by_key(|info| info.id());
+    fragments
+}
+
+/// Whether two fragments are known by one name and role.
+fn is_ambiguous(pair: &[&FragmentInfo]) -> bool {
+    (pair[0].name(), pair[0].kind()) == (pair[1].name(), pair[1].kind())
+}
+
+/// What new chunks of an archetype begin with, of the chunk fragments among these, in their order.
+fn templates_of<'s, 'w>(
+    data: &'s Archetype,
+    infos: &'s [&'w FragmentInfo],
+) -> impl Iterator<Item = (&'w FragmentInfo, &'s [u8])> {
+    infos.iter().filter_map(|&info| {
+        let value = data.chunk_values.iter().find(|v| v.id == info.id())?;
+        // SAFETY: a plain value of this fragment.
+        let bytes = unsafe { bytes_of(value.template.as_ptr(), info.layout().size()) };
+        Some((info, bytes))
+    })
+}
+
+/// Whether a chunk stands in the file: also one that waits for whoever comes next.
+fn is_saved(data: &Archetype, chunk: &Chunk) -> bool {
+    chunk.len > 0 || (data.shared.is_empty() && data.chunk_values.is_empty())
+}
+
+/// The chunks that stand in the file, with their positions.
+fn saved_chunks(data: &Archetype) -> impl Iterator<Item = (u32, &Chunk)> {
+    let chunks = (0..).zip(data.chunks.iter());
+    chunks.filter(|(_, chunk)| is_saved(data, chunk))
 }
 
 /// The bytes of a chunk, piece by piece: see `format`.

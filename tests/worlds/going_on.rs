@@ -228,3 +228,21 @@ fn what_is_done_to_a_loaded_world_leads_to_what_it_leads_to_in_the_saved_one() {
         loaded.check().unwrap();
     }
 }
+
+#[test]
+fn chunks_of_an_ordered_universe_are_cut_for_what_they_hold() {
+    let mut saved = World::of(&Arc::new(universe())).unwrap();
+    let bundles = (0..3_000).map(|_| (Wide([3; 12]),));
+    saved.create_batch(bundles).unwrap();
+    let all = rows(&mut saved);
+    let mut commands = saved.commands();
+    for (entity, _) in all {
+        commands.add(entity, (1_u8,)).unwrap();
+    }
+    drop(commands);
+    assert!(saved.flush().is_clean());
+    let all = saved.matching::<With<Wide>>().unwrap();
+    all.add(|_| (1_u64,)).unwrap();
+    let mut loaded = World::from_snapshot(&bytes(&saved), universe()).unwrap();
+    assert!(rows(&mut saved) == rows(&mut loaded));
+}

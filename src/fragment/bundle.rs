@@ -135,7 +135,8 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     /// archetypes that are new with them begin with what the last of these changes brought.
     ///
     /// Entities that come to another composition, or to other shared values, take the chunk fragments of the chunks
-    /// that they come to, one or all of a chunk alike; new chunks begin with the template. Only to another world a
+    /// that they come to, one or all of a chunk alike; new chunks begin with the template, which
+    /// [can be changed](crate::world::World::set_chunk_template). Only to another world a
     /// whole chunk takes its own along.
     fn per_chunk<T: Fragment + Clone>(self, template: T) -> WithPerChunk<Self, T> {
         WithPerChunk {

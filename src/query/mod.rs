@@ -11,6 +11,7 @@
 
 mod change;
 mod chunk_table;
+mod chunk_template;
 mod collection;
 mod data;
 mod dynamic;

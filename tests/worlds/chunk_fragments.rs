@@ -118,3 +118,52 @@ fn a_chunk_that_was_left_by_all_begins_anew() {
     assert_eq!(world.chunk_fragment::<Pulse>(bee).unwrap(), &Pulse(4));
     world.check().unwrap();
 }
+
+#[test]
+fn new_chunks_of_the_compositions_that_match_begin_with_another_template() {
+    let mut world = World::new();
+    let near = world.create((0_u32, Near).per_chunk(Pulse(1))).unwrap();
+    let far = world.create((0_u32, Far).per_chunk(Pulse(4))).unwrap();
+    world.create((0_u32, Far)).unwrap();
+    let set = world.set_chunk_template::<Pulse, With<Far>>(Pulse(8));
+    assert_eq!(set.unwrap(), 1);
+    let pulse = |world: &World, one| *world.chunk_fragment::<Pulse>(one).unwrap();
+    assert_eq!(
+        (pulse(&world, near), pulse(&world, far)),
+        (Pulse(1), Pulse(4))
+    );
+    // More than there is room for in its chunk.
+    let bundles = (0..100_000).map(|_| (0_u32, Far).per_chunk(Pulse(4)));
+    let batch = world.create_batch(bundles).unwrap();
+    let last = batch.iter(&world).last().unwrap();
+    assert_eq!(pulse(&world, last), Pulse(8));
+    // What comes from there begins as there.
+    world.add(last, (1_u64,)).unwrap();
+    assert_eq!(pulse(&world, last), Pulse(8));
+    let set = world.set_chunk_template::<Pulse, ()>(Pulse(3));
+    assert_eq!(set.unwrap(), 3);
+    world.clear();
+    let near = world.create((0_u32, Near).per_chunk(Pulse(1))).unwrap();
+    assert_eq!(pulse(&world, near), Pulse(3));
+    world.check().unwrap();
+}
+
+#[test]
+fn a_template_whose_clone_panics_changes_nothing() {
+    struct Fragile(u32);
+    impl Clone for Fragile {
+        fn clone(&self) -> Self {
+            assert!(self.0 < 7, "enough");
+            Self(self.0)
+        }
+    }
+    let mut world = World::new();
+    world.create((0_u32,).per_chunk(Fragile(1))).unwrap();
+    let set = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        world.set_chunk_template::<Fragile, ()>(Fragile(7))
+    }));
+    assert!(set.is_err());
+    world.clear();
+    let ant = world.create((0_u32,).per_chunk(Fragile(2))).unwrap();
+    assert_eq!(world.chunk_fragment::<Fragile>(ant).unwrap().0, 1);
+}

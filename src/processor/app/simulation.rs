@@ -9,7 +9,7 @@ use crate::world::World;
 /// A world with its processors and its time: ticks every frame or at a fixed rate, is paused, stepped.
 ///
 /// Before each tick the world's [time](World::time) passes, delayed signals arrive, and the resource [`Time`] is
-/// set.
+/// set. A [saved](World::save) world has none of it: see [`set_tick`](Self::set_tick) for how it goes on.
 ///
 /// ```
 /// use std::time::Duration;
@@ -120,6 +120,46 @@ impl Simulation {
         self.clock.ask(ticks);
     }
 
+    /// The number of the next tick, as [`Time::tick`] will have it: how many there were, unless it was
+    /// [set](Self::set_tick).
+    #[must_use]
+    pub fn tick(&self) -> u64 {
+        self.ticks
+    }
+
+    /// Sets the number of the next tick: for a world that was loaded, in whose file there is neither that nor its time.
+    /// What has passed towards the next tick stays.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use megachunk::prelude::*;
+    ///
+    /// let tick = Duration::from_millis(20);
+    /// let mut played = Simulation::new(World::new(), Schedule::new());
+    /// for _ in 0..7 {
+    ///     played.advance(tick)?;
+    /// }
+    /// let saved = played.world().to_snapshot(&Default::default())?;
+    /// let (time, next) = (played.world().time(), played.tick());
+    ///
+    /// let mut world = World::from_snapshot(&saved, Universe::new())?;
+    /// // Before signals are sent: those that are delayed wait for it.
+    /// world.advance_time(time);
+    /// let mut loaded = Simulation::new(world, Schedule::new());
+    /// loaded.set_tick(next);
+    /// for simulation in [&mut played, &mut loaded] {
+    ///     simulation.advance(tick)?;
+    ///     let time = *simulation.world().resources().get::<Time>().unwrap();
+    ///     assert_eq!((time.tick, time.now), (7, 8 * tick));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn set_tick(&mut self, tick: u64) -> &mut Self {
+        self.ticks = tick;
+        self
+    }
+
     /// How long it takes until the next tick is due: nothing if each frame is one, or if ticks were
     /// [asked for](Self::step); [`Duration::MAX`] if it is paused otherwise.
     #[must_use]
@@ -148,7 +188,7 @@ impl Simulation {
                 tick: self.ticks,
             };
             *self.world.resources_mut().get_or_insert_with(Time::default) = time;
-            self.ticks += 1;
+            self.ticks = self.ticks.wrapping_add(1);
             report.schedule.add(self.schedule.run(&mut self.world)?);
             report.ticks += 1;
         }

@@ -11,7 +11,7 @@ pub struct Time {
     pub step: Duration,
     /// The [world's time](crate::world::World::time), this tick included.
     pub now: Duration,
-    /// Ticks before this one.
+    /// Ticks before this one; counted from where they were [set](crate::processor::Simulation::set_tick), if they were.
     pub tick: u64,
 }
 

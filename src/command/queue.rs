@@ -12,7 +12,7 @@ use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::openings::Openings;
 use crate::sync::pool::{Lent, Pool};
 use crate::world::check::{Found, Held};
-use crate::world::{Attachment, Seat, World};
+use crate::world::{Attachment, Pending, Seat, World};
 
 /// What a world and its recorders share.
 #[derive(Debug)]
@@ -131,6 +131,14 @@ impl Attachment for Arc<Queue> {
             held.chunks += more.chunks;
         }
         held
+    }
+
+    fn count_pending(&self, pending: &mut Pending) {
+        for lane in self.lanes.take_all() {
+            let (entities, commands) = lane.pending();
+            pending.entities += entities;
+            pending.commands += commands;
+        }
     }
 
     fn trim(&mut self) -> usize {

@@ -13,7 +13,7 @@ use crate::signal::post::Post;
 use crate::sync::atomic::Ordering;
 use crate::sync::pool::Lent;
 use crate::world::check::{Found, Held};
-use crate::world::{Attachment, World, WorldError};
+use crate::world::{Attachment, Pending, World, WorldError};
 
 /// How many letters ahead their entities' slots are asked for.
 const AHEAD: u32 = 24;
@@ -60,6 +60,11 @@ impl Attachment for Board {
         self.early.shrink_to_fit();
         self.trims = self.trims.wrapping_add(1);
         0
+    }
+
+    fn count_pending(&self, pending: &mut Pending) {
+        pending.signals += self.early.len() + self.logs.iter().map(Log::unread).sum::<usize>();
+        pending.delayed_signals += self.later.len();
     }
 
     fn check(&self, _: &mut Found) -> Held {

@@ -194,6 +194,16 @@ impl Log {
         }
     }
 
+    /// Signals that some reader has not read.
+    pub(super) fn unread(&self) -> usize {
+        let readers = self.readers.iter();
+        let readers = readers.filter(|cursor| Arc::strong_count(cursor) > 1);
+        // Ordering: Relaxed: a reader that runs beside has read them or not.
+        let unread =
+            readers.map(|cursor| self.end().saturating_sub(cursor.load(Ordering::Relaxed)));
+        unread.max().unwrap_or(0) as usize
+    }
+
     /// Gives room back in which there is nothing.
     pub(super) fn shrink(&mut self) {
         self.sent.shrink_to_fit();

@@ -11,7 +11,7 @@ use crate::sync::openings::Openings;
 use crate::sync::pool::{Lent, Pool};
 use crate::sync::roster::Roster;
 use crate::world::check::{Found, Held};
-use crate::world::{Attachment, World};
+use crate::world::{Attachment, Pending, World};
 
 /// What a world, its senders and its readers share.
 pub(super) struct Post {
@@ -94,6 +94,13 @@ impl Attachment for Arc<Post> {
             post.bags.retain(|bag| !bag.is_empty());
         }
         0
+    }
+
+    fn count_pending(&self, pending: &mut Pending) {
+        for bag in self.bags.take_all() {
+            pending.delayed_signals += bag.times.len();
+            pending.signals += bag.letters.len() - bag.times.len();
+        }
     }
 
     fn check(&self, _: &mut Found) -> Held {

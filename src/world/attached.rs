@@ -8,6 +8,7 @@ use core::convert::Infallible;
 use core::fmt;
 
 use crate::sync::roster::Roster;
+use crate::world::Pending;
 use crate::world::check::{Found, Held};
 
 /// Something that stays with a world, and hears when the world ends.
@@ -19,6 +20,9 @@ pub(crate) trait Attachment: Any + Send + Sync {
     fn trim(&mut self) -> usize {
         0
     }
+
+    /// Counts what waits in it to become part of the world.
+    fn count_pending(&self, _: &mut Pending) {}
 
     /// Notes what is wrong with it; what it has of the universe.
     fn check(&self, found: &mut Found) -> Held;

@@ -39,6 +39,48 @@ fn delayed_signals_come_with_the_worlds_time() {
 }
 
 #[test]
+fn a_world_says_what_waits() {
+    let waits = |world: &World| {
+        let pending = world.pending();
+        let signals = (pending.signals, pending.delayed_signals);
+        assert_eq!(
+            pending.is_empty(),
+            signals == (0, 0) && pending.commands == 0
+        );
+        (pending.entities, pending.commands, signals)
+    };
+    let mut world = World::new();
+    assert!(world.pending().is_empty());
+    let ant = ants(&mut world, 1)[0];
+    let ring = world.signal::<u32>("ring").unwrap();
+    let mut reader: SignalReader = reader(&mut world, ring);
+    let unbuilt = world.reserve().unwrap();
+    let mut signals = world.signals();
+    signals.send(ring, ant, 1);
+    signals.send(ring, unbuilt, 2);
+    signals.send_after(ring, ant, 3, seconds(1));
+    drop(signals);
+    assert_eq!(waits(&world), (0, 0, (2, 1)));
+    world.advance_time(Duration::ZERO);
+    assert_eq!(waits(&world), (0, 0, (2, 1)), "collected, and not read");
+    assert_eq!(numbers(&mut reader, &mut world, ring), [(ant, vec![1])]);
+    assert_eq!(waits(&world), (0, 0, (1, 1)));
+    let mut commands = world.commands();
+    commands.build(unbuilt, (1_u8,)).unwrap();
+    commands.create((1_u8,)).unwrap();
+    commands.add(ant, (1_u8,)).unwrap();
+    commands.destroy(ant);
+    drop(commands);
+    assert_eq!(waits(&world), (2, 2, (1, 1)));
+    assert!(world.flush().is_clean());
+    world.advance_time(seconds(1));
+    numbers(&mut reader, &mut world, ring);
+    drop(reader);
+    world.advance_time(Duration::ZERO);
+    assert!(world.pending().is_empty(), "{:?}", world.pending());
+}
+
+#[test]
 fn who_subscribes_gets_what_was_sent_before_and_still_waits() {
     let mut world = World::new();
     let ant = ants(&mut world, 1)[0];

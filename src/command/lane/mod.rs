@@ -358,6 +358,16 @@ impl Lane {
         self.log.len() - self.began.0 as usize
     }
 
+    /// Entities and commands that wait for a flush.
+    pub(in crate::command) fn pending(&self) -> (usize, usize) {
+        let parts = self.segments.iter().flat_map(|segment| {
+            let parts = segment.parts.start as usize..segment.parts.end as usize;
+            &self.parts[parts]
+        });
+        let commands = self.segments.iter().map(|segment| segment.commands.len());
+        (parts.map(|part| part.rows as usize).sum(), commands.sum())
+    }
+
     /// Whether nothing is recorded.
     pub(in crate::command) fn is_empty(&self) -> bool {
         self.segments.is_empty()

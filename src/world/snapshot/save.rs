@@ -18,7 +18,8 @@ impl World {
     /// observers; entities that are reserved and not built, that are
     /// recorded and not flushed, and those of other worlds (unless they are [saved with it](Self::save_worlds)), whose
     /// handles are dead in the loaded world. Of ids that other threads reserve or record while
-    /// it saves, the handles may be given again in the loaded world.
+    /// it saves, the handles may be given again in the loaded world. [`pending`](Self::pending) says how many commands and
+    /// signals wait, and would be missing.
     ///
     /// # Going on
     ///

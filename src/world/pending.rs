@@ -1,0 +1,57 @@
+//! `Pending`: what waits in a world, and is no part of its state yet.
+
+use crate::world::World;
+
+/// What waits in a world: [`World::pending`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub struct Pending {
+    /// Entities that recorders have created, which join with the next flush.
+    pub entities: usize,
+    /// Other commands that recorders have left.
+    pub commands: usize,
+    /// Signals that were sent and not looked at yet, that some reader is still to get, or that wait for their entity to be
+    /// built.
+    pub signals: usize,
+    /// Signals that wait for their time.
+    pub delayed_signals: usize,
+}
+
+impl Pending {
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl World {
+    /// What waits to become part of the world, and would not be [saved](Self::save): commands that recorders have left since
+    /// the last [flush](Self::flush), and signals. What recorders and senders hold back that are open is not counted.
+    /// Exact while nobody else records, sends or asks. O(recorders + signals that readers know).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u32,))?;
+    /// let mut commands = world.commands();
+    /// commands.create((2_u32,))?;
+    /// commands.add(ant, ('a',))?;
+    /// drop(commands);
+    /// let pending = world.pending();
+    /// assert_eq!((pending.entities, pending.commands), (1, 1));
+    /// assert!(world.flush().is_clean());
+    /// assert!(world.pending().is_empty());
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[must_use]
+    pub fn pending(&self) -> Pending {
+        let mut pending = Pending::default();
+        for attached in self.attached.iter() {
+            attached.count_pending(&mut pending);
+        }
+        pending
+    }
+}

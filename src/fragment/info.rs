@@ -73,6 +73,8 @@ pub struct FragmentInfo {
     /// The type, in its role (`Shared<T>` for a shared `T`); `None` if it was defined at run time.
     role: Option<TypeId>,
     shared: Option<SharedOps>,
+    /// The plain type that the values are of, if no type stands for it, and that was said.
+    values_of: Option<TypeId>,
     extras: Extras,
 }
 
@@ -86,7 +88,32 @@ pub(crate) struct FragmentDraft {
     pub(crate) role: Option<TypeId>,
     pub(crate) shared: Option<SharedOps>,
     pub(crate) clone: Option<CloneValue>,
-    pub(crate) plain: bool,
+    pub(crate) plain: Option<PlainValues>,
+}
+
+/// What values that are plain data are, of a fragment that no type stands for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlainValues {
+    /// What says which bytes are a value, if not all are.
+    is_value: Option<IsValue>,
+    /// The type that they are of, if it was said.
+    of: Option<TypeId>,
+}
+
+impl PlainValues {
+    /// Whatever bytes there are.
+    pub(crate) const ANY_BYTES: Self = Self {
+        is_value: None,
+        of: None,
+    };
+
+    /// Values of a type.
+    pub(crate) fn of<T: Plain>() -> Self {
+        Self {
+            is_value: T::IS_VALUE,
+            of: Some(TypeId::of::<T>()),
+        }
+    }
 }
 
 impl FragmentDraft {
@@ -100,7 +127,7 @@ impl FragmentDraft {
             role: Some(TypeId::of::<R>()),
             shared: None,
             clone: None,
-            plain: false,
+            plain: None,
         }
     }
 
@@ -144,8 +171,8 @@ impl FragmentDraft {
         if let Some(clone) = self.clone {
             let _ = extras.clone.set(clone);
         }
-        if self.plain {
-            let _ = extras.plain.set(None);
+        if let Some(plain) = self.plain {
+            let _ = extras.plain.set(plain.is_value);
         }
         FragmentInfo {
             id: FragmentId(number),
@@ -156,6 +183,7 @@ impl FragmentDraft {
             drop: self.drop,
             role: self.role,
             shared: self.shared,
+            values_of: self.plain.and_then(|plain| plain.of),
             extras,
         }
     }
@@ -256,6 +284,12 @@ impl FragmentInfo {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.extras.plain.get().is_some()
+    }
+
+    /// The type that its values are of, if it was [defined](crate::fragment::FragmentRegistry::define_plain_as) so.
+    #[cfg(not(loom))]
+    pub(crate) fn values_of(&self) -> Option<TypeId> {
+        self.values_of
     }
 
     /// Whether bytes, as many as a value has, are one. The fragment is plain.

@@ -28,7 +28,7 @@ use core::hash::{Hash, Hasher};
 use core::ptr;
 use std::io;
 
-use crate::fragment::info::{FragmentDraft, clone_bytes};
+use crate::fragment::info::{FragmentDraft, PlainValues, clone_bytes};
 use crate::fragment::{
     CloneValue, DropValues, Fragment, FragmentError, FragmentId, FragmentInfo, FragmentKind, Plain,
     SharedFragment,
@@ -383,7 +383,38 @@ impl FragmentRegistry {
             drop: None,
             clone: Some(clone_bytes),
         };
-        self.define_as(definition, true)
+        self.define_as(definition, Some(PlainValues::ANY_BYTES))
+    }
+
+    /// Defines a fragment of plain data whose values are of a type that stands for others already: several fragments of
+    /// handles, say, each with a name of its own. They are lent as that type, and only bytes are taken that are
+    /// [values](Plain::IS_VALUE) of it. Of a type without a size it is a tag. O(1) expected.
+    ///
+    /// ```
+    /// use megachunk::fragment::{DynamicBundle, Value};
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let target = world.registry().define_plain_as::<Entity>("ai.target")?.id();
+    /// let (ant, bee) = (world.create(())?, world.create(())?);
+    /// let value = Value::from_plain(world.registry(), target, bee)?;
+    /// world.add_dynamic(ant, DynamicBundle::new().with(value))?;
+    /// assert_eq!(world.get_dynamic(ant, target)?.plain::<Entity>()?, [bee]);
+    /// world.get_dynamic_mut(ant, target)?.plain::<Entity>()?[0] = ant;
+    /// assert_eq!(world.get_dynamic(ant, target)?.value::<Entity>()?, &ant);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`define_plain`](Self::define_plain).
+    pub fn define_plain_as<T: Plain>(&self, name: &str) -> Result<&FragmentInfo, FragmentError> {
+        let definition = FragmentDefinition {
+            name,
+            layout: core::alloc::Layout::new::<T>(),
+            drop: None,
+            clone: Some(clone_bytes),
+        };
+        self.define_as(definition, Some(PlainValues::of::<T>()))
     }
 
     /// Defines a fragment that no type stands for; a new one with each call. O(1) expected.
@@ -398,14 +429,14 @@ impl FragmentRegistry {
         &self,
         definition: FragmentDefinition<'_>,
     ) -> Result<&FragmentInfo, FragmentError> {
-        self.define_as(definition, false)
+        self.define_as(definition, None)
     }
 
     /// Of two threads that define one name at once, one wins.
     fn define_as(
         &self,
         definition: FragmentDefinition<'_>,
-        plain: bool,
+        plain: Option<PlainValues>,
     ) -> Result<&FragmentInfo, FragmentError> {
         let taken = || FragmentError::NameTaken {
             name: definition.name.into(),

@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 use crate::fragment::panic::{Panicked, note};
 use crate::fragment::{
     CloneValue, DropValues, Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry,
-    SharedFragment, Values, ValuesMut,
+    Plain, SharedFragment, Values, ValuesMut,
 };
 
 /// Owns one value of a fragment whose type is known at run time only. Dropped, it drops the value.
@@ -152,6 +152,22 @@ impl Value {
             });
         }
         Ok(value)
+    }
+
+    /// The value of a [plain](crate::fragment::Plain) fragment in whatever role that has the bytes of `value`: one that was
+    /// [defined](FragmentRegistry::define_plain_as) for values of this type, or for as many bytes.
+    ///
+    /// # Errors
+    /// As for [`from_bytes`](Self::from_bytes).
+    pub fn from_plain<T: Plain>(
+        registry: &FragmentRegistry,
+        id: FragmentId,
+        value: T,
+    ) -> Result<Self, FragmentError> {
+        let first = (&raw const value).cast::<u8>();
+        // SAFETY: a plain value is nothing but its bytes, without padding.
+        let bytes = unsafe { core::slice::from_raw_parts(first, size_of::<T>()) };
+        Self::from_bytes(registry, id, bytes)
     }
 
     /// Moves a value of a fragment out of `from`: for values of fragments that were

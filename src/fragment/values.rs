@@ -237,7 +237,7 @@ fn address(info: &FragmentInfo, first: *mut u8) -> *mut u8 {
     }
 }
 
-/// Whether a fragment's values are of type `T`, in the role that the fragment has.
+/// Whether a fragment's values are of type `T`, in the role that the fragment has, or because it was defined so.
 fn is_type<T: Fragment>(info: &FragmentInfo) -> bool {
     let role = match info.kind() {
         FragmentKind::Fragment | FragmentKind::Tag => TypeId::of::<T>(),
@@ -245,7 +245,8 @@ fn is_type<T: Fragment>(info: &FragmentInfo) -> bool {
         FragmentKind::Shared => TypeId::of::<Shared<T>>(),
         FragmentKind::ConstShared => TypeId::of::<ConstShared<T>>(),
     };
-    info.role() == Some(role)
+    // All values of a plain fragment that was defined so are of its type: whatever bytes they come from are looked at.
+    info.role() == Some(role) || info.values_of() == Some(TypeId::of::<T>())
 }
 
 fn check_type<T: Fragment>(info: &FragmentInfo) -> Result<(), FragmentError> {

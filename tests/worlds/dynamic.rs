@@ -37,6 +37,55 @@ fn drops(counter: &Arc<std::sync::atomic::AtomicUsize>) -> usize {
 }
 
 #[test]
+fn several_fragments_defined_at_run_time_hold_handles() {
+    let mut world = World::new();
+    let registry = Arc::clone(world.universe());
+    let registry = registry.registry();
+    let target = registry.define_plain_as::<Entity>("ai.target").unwrap();
+    let owner = registry.define_plain_as::<Entity>("ai.owner").unwrap().id();
+    let target = target.id();
+    let bytes = plain(registry, "bytes", Layout::new::<u64>());
+    let ant = world.create(()).unwrap();
+    let value = |id, to: Entity| Value::from_plain(registry, id, to).unwrap();
+    let bundle = DynamicBundle::new().with(value(target, ant));
+    let bee = world
+        .create_dynamic(bundle.with(value(owner, ant)))
+        .unwrap();
+    let values = world.get_dynamic(bee, target).unwrap();
+    assert_eq!(values.plain::<Entity>().unwrap(), [ant]);
+    world
+        .get_dynamic_mut(bee, owner)
+        .unwrap()
+        .plain::<Entity>()
+        .unwrap()[0] = bee;
+    let values = world.get_dynamic(bee, owner).unwrap();
+    assert_eq!(values.value::<Entity>().unwrap(), &bee);
+    // No bytes become a handle that are none, and none is lent as bytes to write.
+    assert!(Value::from_bytes(registry, target, &[0; 8]).is_err());
+    assert!(Value::from_plain(registry, target, 0_u64).is_err());
+    let values = world.get_dynamic_mut(bee, owner).unwrap();
+    assert!(values.bytes().is_err());
+    let values = world.get_dynamic_mut(bee, owner).unwrap();
+    assert!(values.plain::<u64>().is_err());
+    // Fragments of bytes are no handles.
+    let number = Value::from_plain(registry, bytes, 1_u64).unwrap();
+    world
+        .add_dynamic(bee, DynamicBundle::new().with(number))
+        .unwrap();
+    assert!(
+        world
+            .get_dynamic(bee, bytes)
+            .unwrap()
+            .plain::<Entity>()
+            .is_err()
+    );
+    let error = Value::from_plain(registry, target, 1_u32).unwrap_err();
+    assert!(matches!(error, FragmentError::WrongSize { .. }));
+    let taken = registry.define_plain_as::<u8>("ai.owner").unwrap_err();
+    assert!(matches!(taken, FragmentError::NameTaken { .. }));
+}
+
+#[test]
 fn fragments_defined_at_run_time_live_beside_typed_ones() {
     let mut world = World::new();
     let health = plain(world.registry(), "health", Layout::new::<u32>());

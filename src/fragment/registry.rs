@@ -252,7 +252,10 @@ impl FragmentRegistry {
     }
 
     /// The fragment of a type that can be switched off and on for each entity without a move. Archetypes
-    /// that were made before with this fragment do not know of it, nor do recorders that are open: call it first.
+    /// that were made before with this fragment do not know of it, nor do recorders that are open: call it first. Entities
+    /// of such an archetype have it on for ever, to switch it is an error
+    /// ([`NotEnableable`](crate::world::WorldError::NotEnableable)), and queries for its switch
+    /// ([`Enabled`](crate::query::Enabled)) pass them by.
     ///
     /// # Errors
     /// [`FragmentError::TooMany`].

@@ -13,6 +13,10 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// Query data that lends the switch of a fragment or tag: whether it is on, and to switch it off or on. The
 /// query sees entities that have the fragment, on or off, unless it also asks for it by `&T` or `With<T>`.
 ///
+/// It does not see entities of compositions that were there before the fragment was
+/// [registered](FragmentRegistry::register_enableable) as one that can be switched: these have no switch, and it is on for
+/// all of them. `&T` and `With<T>` see them.
+///
 /// Wait-free, from any thread, beside whatever else the query lends: rows that share a word of bits do not
 /// disturb each other. What a running query sees of it: each 64 rows as they stood when it came to them (one
 /// by one if it walks a list of entities). So switching the row in hand changes nothing for this run, and a row

@@ -11,7 +11,7 @@ use crate::fragment::Plain;
 /// [`Plain::IS_VALUE`](crate::fragment::Plain::IS_VALUE) of your own.
 ///
 /// A struct's fields are named in the order in which they lie in memory (declare it `repr(C)`, and the compiler leaves
-/// them as they are written), those of a tuple by their numbers; a tag has none. There must be no padding: where there would be some, add
+/// them as they are written), those of a tuple by their numbers; a tag has none: `plain!(Tag)` is `plain!(Tag {})`. There must be no padding: where there would be some, add
 /// a field for it, as `[u8; 3]`. Of an enum all variants are named; give it a `repr` too, because a snapshot remembers the
 /// number of each. Of a type with parameters each type is named that is to be plain: `plain!(Id<Ant> { number, of })`.
 ///
@@ -35,7 +35,7 @@ use crate::fragment::Plain;
 ///
 /// #[derive(Clone, Copy)]
 /// struct Asleep;
-/// megachunk::plain!(Asleep {});
+/// megachunk::plain!(Asleep);
 ///
 /// let mut world = World::new();
 /// world.registry().register_plain::<Grudge>()?;
@@ -203,6 +203,9 @@ macro_rules! plain {
             "say `plain!(Type { all, its, fields })`, with numbers for the fields of a tuple and none for a tag, or \
              `plain!(enum Type { All, Its, Variants })`"
         );
+    };
+    ($(#[$attribute:meta])* $type:ty) => {
+        $crate::plain!($(#[$attribute])* $type {});
     };
 }
 

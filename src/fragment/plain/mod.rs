@@ -41,6 +41,12 @@ pub type IsValue = fn(bytes: &[u8]) -> bool;
 ///     const IS_VALUE: Option<fn(&[u8]) -> bool> = Some(|bytes| bytes[0] <= 100);
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not known to be plain data",
+    label = "not known to be nothing but its bytes",
+    note = "`megachunk::plain!` says so of a type of yours: a struct with its fields, in order, an enum with its variants, or a \
+            tag: `megachunk::plain!({Self})`"
+)]
 pub unsafe trait Plain: Fragment + Copy {
     /// Which bytes are a value; `None` if any are.
     ///

@@ -68,15 +68,22 @@ fn templates_of_chunk_fragments() {
 fn a_new_composition_clones_what_its_chunks_begin_with_and_drops_nothing() {
     let count = Count::default();
     let mut world = World::new();
-    let bundle = (1_u8, 'a')
-        .per_chunk(Kind::<0>(count.brittle(0)))
-        .per_chunk(Kind::<1>(count.brittle(0)));
-    let ant = world.create(bundle).unwrap();
+    let bundle = || {
+        (1_u8, 'a')
+            .per_chunk(Kind::<0>(count.brittle(0)))
+            .per_chunk(Kind::<1>(count.brittle(0)))
+    };
+    // One of them stays in each: a chunk that all have left goes, with its chunk fragments.
+    let ants = [(); 4].map(|()| world.create(bundle()).unwrap());
     let before = count.get();
     arm(ALWAYS);
-    world.add(ant, (2_u16,)).unwrap();
-    world.remove::<(char,)>(ant).unwrap();
-    world.swap::<(u8,), _>(ant, ("a",)).unwrap();
+    for &ant in &ants[1..] {
+        world.add(ant, (2_u16,)).unwrap();
+    }
+    for &ant in &ants[2..] {
+        world.remove::<(char,)>(ant).unwrap();
+    }
+    world.swap::<(u8,), _>(ants[3], ("a",)).unwrap();
     arm(0);
     assert_eq!(world.archetype_count(), 4);
     // In each composition, and in its chunk.

@@ -87,7 +87,7 @@ impl<'w> Snapshot<'w> {
         snapshot
             .worlds
             .iter()
-            .try_for_each(|part| part.check(&snapshot.fragments))?;
+            .try_for_each(|part| part.check(&snapshot.fragments, &snapshot.needed))?;
         Ok(snapshot)
     }
 
@@ -138,7 +138,10 @@ impl<'w> Snapshot<'w> {
     ) -> io::Result<()> {
         number(directory, part.world.chunks_per_chunk);
         directory.push(part.world.chunks_grow.into());
-        let templates: Vec<_> = part.templates(&self.fragments).collect();
+        let templates = part.templates(&self.fragments);
+        let templates: Vec<_> = templates
+            .filter(|(info, bytes)| self.needed.contains(info.id()) || info.is_value(bytes))
+            .collect();
         number(directory, templates.len());
         for (info, bytes) in templates {
             directory.extend(self.numbers[&info.id()].to_le_bytes());
@@ -321,7 +324,11 @@ impl<'w> Part<'w> {
     }
 
     /// Whether all values, of those of which not all bytes are one, will be taken for values when they are loaded.
-    fn check(&self, fragments: &[&'w FragmentInfo]) -> Result<(), SnapshotError> {
+    fn check(
+        &self,
+        fragments: &[&'w FragmentInfo],
+        needed: &FragmentSet,
+    ) -> Result<(), SnapshotError> {
         let asking = |info: &&FragmentInfo| info.which_are_values().is_some();
         let unloadable = |info: &FragmentInfo, entity| SnapshotError::Unloadable {
             name: info.name().into(),
@@ -339,7 +346,9 @@ impl<'w> Part<'w> {
         let wrong = |(info, bytes): &(&FragmentInfo, &[u8])| !info.is_value(bytes);
         let of_archetypes = self.archetypes.iter();
         let of_archetypes = of_archetypes.flat_map(|(data, infos)| templates_of(data, infos));
-        if let Some((info, _)) = self.templates(fragments).chain(of_archetypes).find(wrong) {
+        let last = self.templates(fragments);
+        let last = last.filter(|(info, _)| needed.contains(info.id()));
+        if let Some((info, _)) = last.chain(of_archetypes).find(wrong) {
             return Err(unloadable(info, None));
         }
         Ok(())

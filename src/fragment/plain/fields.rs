@@ -198,14 +198,14 @@ macro_rules! plain {
             }
         };
     };
+    ($(#[$attribute:meta])* $type:ty) => {
+        $crate::plain!($(#[$attribute])* $type {});
+    };
     ($($rest:tt)*) => {
         $crate::fragment::__core::compile_error!(
             "say `plain!(Type { all, its, fields })`, with numbers for the fields of a tuple and none for a tag, or \
              `plain!(enum Type { All, Its, Variants })`"
         );
-    };
-    ($(#[$attribute:meta])* $type:ty) => {
-        $crate::plain!($(#[$attribute])* $type {});
     };
 }
 

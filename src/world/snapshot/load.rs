@@ -22,7 +22,7 @@ impl World {
     /// Ids are the same, with their versions; handles that were dead are dead. Entities lie in the same order,
     /// in chunks that are as full as they were; those that had room for more, because a change of all their entities let
     /// them stay where they lay, are cut up. All values count as changed. What comes next comes to lie
-    /// [where it would have](Self::save#going-on) in the world that was saved.
+    /// where it would have in the world that was saved: see [there](Self::save).
     ///
     /// The file is read through a mapping, and all of it is checked first. If somebody changes it meanwhile, values may
     /// be what he writes (as far as that is a [value](crate::fragment::Plain::IS_VALUE)); if he makes it shorter, the

@@ -28,8 +28,8 @@ use crate::world::{Lack, Prototype, World, WorldError};
 /// counts, as of all values.
 ///
 /// Dropped, the recorder hands its commands to the world. One that is still open when the world is flushed
-/// keeps them, and those which its thread's earlier recorders left in the same memory, for a later flush (and the report
-/// [says](crate::command::FlushReport::open) that there was one). Forgotten ([`mem::forget`](core::mem::forget)), it keeps
+/// keeps them, and those which earlier recorders left in the same memory (its thread's, unless more than some thirty
+/// threads record), for a later flush (and the report [says](crate::command::FlushReport::open) that there was one). Forgotten ([`mem::forget`](core::mem::forget)), it keeps
 /// them as long as the world lives.
 ///
 /// Recording is lock-free and, once its memory is there, allocates nothing but a chunk now and then; what is shared, a

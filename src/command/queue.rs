@@ -143,9 +143,9 @@ impl Attachment for Arc<Queue> {
 
     fn trim(&mut self) -> usize {
         let mut trimmed = 0;
-        // Those that are lent, or hold what is to be flushed, are left as they are.
+        // Those that are lent, or hold what a flush is to see, are left as they are.
         for mut lane in self.lanes.take_all() {
-            if lane.is_empty() {
+            if lane.is_idle() {
                 trimmed += lane.trim();
                 // With all that it has learned, and the room for what was recorded.
                 *lane = Lane::new(self.seat.universe(), self.seat.number);
@@ -156,7 +156,7 @@ impl Attachment for Arc<Queue> {
         }
         // If nobody else may open recorders, there need be no more of them than are in use.
         if let Some(queue) = Arc::get_mut(self) {
-            queue.lanes.retain(|lane| !lane.is_empty());
+            queue.lanes.retain(|lane| !lane.is_idle());
             queue.memory.retain(|_| false);
         }
         trimmed
@@ -172,6 +172,7 @@ impl Attachment for Arc<Queue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fragment::{DynamicBundle, FragmentId, Value};
 
     #[test]
     fn a_world_that_is_trimmed_keeps_no_recorders_memory_but_what_is_in_use() {
@@ -208,5 +209,48 @@ mod tests {
         assert!(world.commands().set(entity, 3_u32).is_ok());
         assert_eq!(world.flush().updated, 1);
         assert_eq!(world.get::<u32>(entity).ok(), Some(&3));
+    }
+
+    #[test]
+    fn compositions_that_come_and_go_leave_few_streams_ops_and_payloads() {
+        let mut world = World::new();
+        let ids: Vec<FragmentId> = (0..12)
+            .map(|n| {
+                let layout = core::alloc::Layout::new::<u8>();
+                let info = world.registry().define_plain(&format!("f{n}"), layout);
+                info.map(|info| info.id())
+                    .unwrap_or_else(|error| panic!("{error}"))
+            })
+            .collect();
+        for round in 0..30_u32 {
+            for number in 0..100 {
+                let mask = 1 + round * 100 + number;
+                let bundle = |world: &World| -> DynamicBundle {
+                    let mine = (0..12).filter(|bit| mask >> bit & 1 == 1);
+                    let value = |bit: usize| Value::from_bytes(world.registry(), ids[bit], &[1]);
+                    let values = mine.map(|bit| value(bit).unwrap_or_else(|e| panic!("{e}")));
+                    let team = Value::shared(world.registry(), number % 3);
+                    let team = team.unwrap_or_else(|e| panic!("{e}"));
+                    values.chain([team]).collect()
+                };
+                let (first, second) = (bundle(&world), bundle(&world));
+                let mut recorder = world.commands();
+                let entity = recorder.create_dynamic(first);
+                let entity = entity.unwrap_or_else(|error| panic!("{error}"));
+                assert!(recorder.add_dynamic(entity, second).is_ok());
+                drop(recorder);
+                // Without shared values, to be kept.
+                let plain = Value::from_bytes(world.registry(), ids[number as usize % 12], &[2]);
+                let plain: DynamicBundle = plain.into_iter().collect();
+                assert!(world.commands().create_dynamic(plain).is_ok());
+                assert!(world.flush().is_clean());
+            }
+            world.clear();
+            world.collect_archetypes();
+            for lane in Queue::of(&world).lanes.take_all() {
+                assert!(lane.ops.len() <= 520 && lane.payloads.len() <= 520);
+                assert!(lane.streams.len() <= 1_030 && lane.privates.len() <= 1_030);
+            }
+        }
     }
 }

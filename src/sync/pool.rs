@@ -7,7 +7,7 @@
 //! [`lend`](Pool::lend) adds an item; a [`Lent`] that is dropped puts its item into an empty slot by a
 //! compare-and-swap, or in front of the list; [`take_all`](Pool::take_all) swaps every slot and the list
 //! with nothing. Who gives an item back may [keep it to his thread](Lent::keep): there is something in it that no
-//! other is to have with him, and `take` passes it by for others. [`retain`](Pool::retain), on `&mut self`, frees items.
+//! other is to have with him, and `take` passes it by for others, as long as there are fewer items than slots. [`retain`](Pool::retain), on `&mut self`, frees items.
 //!
 //! Invariant: an item is in one slot, or in the list, or lent. Nobody follows the `next` of an item of the
 //! list unless he has swapped the whole list out, so no item comes back to the list while somebody looks at
@@ -112,7 +112,8 @@ impl<T> Pool<T> {
     }
 
     /// An item, preferably the one that this thread gave back last, and none that is [kept](Lent::keep) for another
-    /// thread; `None` if no slot has one. A few read-modify-writes for each slot at most.
+    /// thread, unless there are as many as slots; `None` if no slot has one. A few read-modify-writes for each slot at
+    /// most.
     #[must_use]
     pub fn take(&self) -> Option<Lent<'_, T>> {
         self.take_for(local::thread_number())
@@ -122,19 +123,35 @@ impl<T> Pool<T> {
     #[must_use]
     pub fn take_for(&self, thread: usize) -> Option<Lent<'_, T>> {
         let mut slots = self.slots_from_home();
+        slots
+            .find_map(|slot| {
+                // Ordering: Acquire pairs with the Release in `give`: the node is looked into. The swap decides.
+                let node = slot.load(Ordering::Acquire);
+                // SAFETY: nodes are freed by who has the pool to himself.
+                if node.is_null() || !unsafe { is_for(node, thread) } {
+                    return None;
+                }
+                let lent = self.empty(slot)?;
+                // SAFETY: as above.
+                let is_mine =
+                    mutant::active("pool_take_unasked") || unsafe { is_for(lent.node, thread) };
+                // Who must not have it gives it back.
+                is_mine.then_some(lent)
+            })
+            .or_else(|| self.take_any())
+    }
+
+    /// Any item, if there are as many as slots: threads that come and go are not to leave one each.
+    #[cold]
+    fn take_any(&self) -> Option<Lent<'_, T>> {
+        if self.len() < self.slots.len() {
+            return None;
+        }
+        let mut slots = self.slots_from_home();
         slots.find_map(|slot| {
-            // Ordering: Acquire pairs with the Release in `give`: the node is looked into. The swap decides.
-            let node = slot.load(Ordering::Acquire);
-            // SAFETY: nodes are freed by who has the pool to himself.
-            if node.is_null() || !unsafe { is_for(node, thread) } {
-                return None;
-            }
-            let lent = self.empty(slot)?;
-            // SAFETY: as above.
-            let is_mine =
-                mutant::active("pool_take_unasked") || unsafe { is_for(lent.node, thread) };
-            // Who must not have it gives it back.
-            is_mine.then_some(lent)
+            // Ordering: Relaxed: a hint; the swap decides.
+            let node = slot.load(Ordering::Relaxed);
+            (!node.is_null()).then(|| self.empty(slot)).flatten()
         })
     }
 
@@ -386,6 +403,18 @@ mod tests {
         all.iter().for_each(Lent::leave);
         drop(all);
         assert_eq!(*pool.take_for(2).unwrap(), 8);
+    }
+
+    #[test]
+    fn threads_that_come_and_go_leave_no_more_items_than_slots() {
+        let pool = Pool::new();
+        for thread in 0..1_000 {
+            for _ in 0..2 {
+                let item = pool.take_for(thread).unwrap_or_else(|| pool.lend(0));
+                item.keep_for(thread);
+            }
+        }
+        assert_eq!(pool.len(), SLOTS);
     }
 
     #[test]

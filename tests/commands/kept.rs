@@ -152,3 +152,26 @@ fn a_flush_in_a_flush_counts_only_recorders_that_are_open() {
     // Nothing is left, and the next flush knows it.
     assert_eq!(world.flush(), FlushReport::default());
 }
+
+/// Threads and compositions that come and go leave no memory behind that grows.
+#[test]
+fn threads_that_come_and_go_leave_chunks_of_a_few_recorders() {
+    let mut world = World::new();
+    let in_use = |world: &World| world.universe().chunk_stats().in_use;
+    let mut after = Vec::new();
+    for _ in 0..6 {
+        let commands = world.parallel_commands();
+        thread::scope(|scope| {
+            for _ in 0..50 {
+                scope
+                    .spawn(|| commands.open().create((1_u32,)).unwrap())
+                    .join()
+                    .unwrap();
+            }
+        });
+        assert_eq!(world.flush().created, 50);
+        world.clear();
+        after.push(in_use(&world));
+    }
+    assert!(after[5] <= after[1] && after[5] <= 64, "{after:?}");
+}

@@ -15,7 +15,7 @@ pub struct FlushReport {
     pub destroyed: usize,
     /// Entities that went to another archetype, or to other shared values.
     pub moved: usize,
-    /// Entities that got new values and stayed where they were.
+    /// Entities that got new values, or of which a fragment was switched (also to what it was), and stayed where they were.
     pub updated: usize,
     /// Closures that ran.
     pub closures: usize,
@@ -30,8 +30,8 @@ pub struct FlushReport {
     /// depend on which thread was quicker: their recorders had no ids of their own, or none left.
     pub by_chance: usize,
     /// Recorders that were open when the flush looked for commands the last time. What they hold comes with the next flush,
-    /// and so does what those before them on the same thread have left that had the same memory: close recorders before a
-    /// flush whose outcome is to be complete.
+    /// and so does what those before them have left that had the same memory, those of the same thread unless more than some
+    /// thirty record: close recorders before a flush whose outcome is to be complete.
     pub open: usize,
     /// How often commands were looked for: those that closures, observers and other threads record meanwhile come in the
     /// next round.

@@ -19,8 +19,8 @@ use crate::fragment::{
 };
 use crate::world::WorldError;
 
-/// Ops that a lane keeps from flush to flush: if there are more, it forgets all of them, and learns anew those that are
-/// still wanted. So compositions that come and go take no memory for ever.
+/// Ops and payloads that a lane keeps from flush to flush: if there are more, it forgets all of them, and learns anew
+/// those that are still wanted. So compositions that come and go take no memory for ever.
 const KEPT_OPS: usize = 256;
 
 /// In the order of their numbers.
@@ -49,7 +49,8 @@ struct Sorted {
 
 impl DynamicOps {
     fn len(&self) -> usize {
-        self.change_of.len() + self.switch_of.len()
+        // Ops with shared values are forgotten in each flush, their payloads are not.
+        self.change_of.len() + self.switch_of.len() + self.payload_of.len()
     }
 }
 

@@ -4,6 +4,10 @@ use super::{Lane, NONE, Op};
 use crate::archetype::{Chunk, Universe};
 use crate::fragment::panic::{Panicked, end_all, first, forget, note};
 
+/// Streams, each with a nursery, that a lane keeps from flush to flush: if there are more, it forgets all, and learns anew
+/// those that are still wanted. So compositions that come and go take no memory for ever.
+const KEPT_STREAMS: usize = 1_024;
+
 impl Lane {
     /// A flush begins: private chunks can be handed over one by one.
     pub(in crate::command) fn hand_over(&mut self) {
@@ -24,6 +28,9 @@ impl Lane {
         self.segments.clear();
         self.parts.clear();
         self.spans.clear();
+        if self.stream_of.len() > KEPT_STREAMS {
+            self.forget_streams();
+        }
         if self.outdated || !self.combos.is_empty() {
             // Ops, streams and ways name combinations by number.
             self.forget_combos();

@@ -293,16 +293,21 @@ impl Lane {
     pub(in crate::command) fn open(&mut self, cut: Cut, grow: bool) {
         if cut != self.cut {
             // What was cut out for other chunks serves no more: all lanes must do the same.
-            self.stream_of.clear();
-            self.way_of.clear();
-            self.cursors.clear();
-            self.copy_way_of.clear();
-            self.recent_copies.clear();
-            self.outdated = true;
+            self.forget_streams();
         }
         (self.cut, self.grow) = (cut, grow);
         self.log.begin();
         self.began = (self.log.len() as u32, self.parts.len() as u32);
+    }
+
+    /// From now on what is created finds its stream anew; those that there are go when the next flush is over.
+    fn forget_streams(&mut self) {
+        self.stream_of.clear();
+        self.way_of.clear();
+        self.cursors.clear();
+        self.copy_way_of.clear();
+        self.recent_copies.clear();
+        self.outdated = true;
     }
 
     /// The recorder closes: what it has recorded becomes a segment.
@@ -371,6 +376,14 @@ impl Lane {
     /// Whether nothing is recorded.
     pub(in crate::command) fn is_empty(&self) -> bool {
         self.segments.is_empty()
+    }
+
+    /// Whether a flush would find nothing to do, and nothing to tell.
+    pub(in crate::command) fn is_idle(&self) -> bool {
+        self.is_empty()
+            && self.combos.is_empty()
+            && self.templates.is_empty()
+            && self.by_chance == 0
     }
 }
 

@@ -525,8 +525,11 @@ impl Archetype {
         unsafe { universe.give_chunk(chunk.run) };
     }
 
-    /// Lets the templates go, after all chunks: the archetype ends.
-    pub(crate) fn end(self, panicked: &mut Panicked) {
+    /// Gives all chunks back, whose values have ended, wherever they stand, and lets the templates go: the archetype ends.
+    pub(crate) fn end(mut self, universe: &Universe, world: u16, panicked: &mut Panicked) {
+        for position in (0..self.chunks.len() as u32).rev() {
+            self.release_chunk(universe, world, position);
+        }
         end_all(panicked, self.chunk_values);
     }
 

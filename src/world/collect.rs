@@ -83,7 +83,7 @@ impl World {
         let mut panicked = None;
         let count = gone.len();
         for data in gone {
-            data.end(&mut panicked);
+            data.end(&self.universe, self.number, &mut panicked);
         }
         resume(panicked);
         count

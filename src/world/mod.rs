@@ -479,9 +479,8 @@ impl Drop for World {
             self.clear_quietly()
         };
         panicked = first(panicked, more);
-        for mut archetype in core::mem::take(&mut self.archetypes) {
-            archetype.trim(&self.universe, self.number);
-            archetype.end(&mut panicked);
+        for archetype in core::mem::take(&mut self.archetypes) {
+            archetype.end(&self.universe, self.number, &mut panicked);
         }
         self.shared.end(&mut panicked);
         end_all(&mut panicked, core::mem::take(&mut self.templates));

@@ -183,7 +183,8 @@ impl World {
             }
         }
         self.data_version += 1;
-        gone.into_iter().for_each(|data| data.end(panicked));
+        gone.into_iter()
+            .for_each(|data| data.end(&self.universe, self.number, panicked));
     }
 }
 

@@ -468,3 +468,26 @@ fn templates_and_builders_whose_values_and_traits_all_panic() {
     ends_all_of(&count, builder);
     ends_all_of(&count, || builder().finish(&world).unwrap());
 }
+
+/// The last world of a universe that ends with it, and one that does not.
+#[test]
+fn chunk_fragments_of_many_full_chunks() {
+    for alone in [true, false] {
+        holds_nothing(|| {
+            let count = Count::default();
+            let universe = Arc::new(Universe::new());
+            let mut world = World::of(&universe).unwrap();
+            for number in 0..20_000_u64 {
+                let near = Kind::<0>(count.brittle(0));
+                let _ = world.create(([number; 8],).per_chunk(near)).unwrap();
+            }
+            assert!(world.stats().chunks > 1);
+            assert!(count.get() > world.stats().chunks as isize);
+            let kept = (!alone).then(|| Arc::clone(&universe));
+            drop(universe);
+            drop(world);
+            assert_eq!(count.get(), 0, "values that were not dropped");
+            drop(kept);
+        });
+    }
+}

@@ -4,15 +4,14 @@ use core::fmt;
 use core::ops::Range;
 use std::sync::Arc;
 
-use crate::command::lane::{AllMade, Lane};
+use crate::command::RecordedBatch;
+use crate::command::lane::Lane;
 use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::command::stripes::{Ids, Stripe, Stripes};
 use crate::command::turn::Turn;
 use crate::entity::Entity;
-use crate::fragment::{
-    Bundle, DynamicBundle, Fragment, FragmentId, FragmentRegistry, SharedFragment,
-};
+use crate::fragment::{Bundle, Fragment, FragmentRegistry, SharedFragment};
 use crate::sync::pool::Lent;
 use crate::world::{Lack, Prototype, World, WorldError};
 
@@ -67,9 +66,9 @@ use crate::world::{Lack, Prototype, World, WorldError};
 #[doc(alias = "CommandBuffer")]
 pub struct Commands<'q> {
     queue: &'q Queue,
-    lane: Lent<'q, Lane>,
+    pub(super) lane: Lent<'q, Lane>,
     precedence: Precedence,
-    ids: Ids<'q>,
+    pub(super) ids: Ids<'q>,
 }
 
 /// Opens recorders on any thread, without the world in hand: see [`World::parallel_commands`].
@@ -81,12 +80,6 @@ pub struct ParallelCommands {
     stripes: Option<Arc<Stripes>>,
     /// Which of them are for sort keys; in a processor the first is for a recorder without one.
     pieces: Range<u32>,
-}
-
-/// The entities of one [`Commands::create_batch`] or [`create_copies`](Commands::create_copies), in order. Names only: it keeps nothing alive.
-#[derive(Clone, Debug, Default)]
-pub struct RecordedBatch {
-    spans: AllMade,
 }
 
 impl World {
@@ -266,7 +259,7 @@ impl<'q> Commands<'q> {
     {
         let bundles = bundles.into_iter();
         let spans = self.lane.create_batch(bundles, &mut self.ids)?;
-        Ok(RecordedBatch { spans })
+        Ok(RecordedBatch::new(spans))
     }
 
     /// Creates an entity with clones of a prototype's values, and its shared values, at once. O(fragments), lock-free;
@@ -340,7 +333,7 @@ impl<'q> Commands<'q> {
         count: usize,
     ) -> Result<RecordedBatch, WorldError> {
         let spans = self.lane.create_copies(prototype, count, &mut self.ids)?;
-        Ok(RecordedBatch { spans })
+        Ok(RecordedBatch::new(spans))
     }
 
     /// The same with fragments that differ from copy to copy: `make` is called for one after the other, with its
@@ -378,7 +371,7 @@ impl<'q> Commands<'q> {
     ) -> Result<RecordedBatch, WorldError> {
         let ids = &mut self.ids;
         let spans = self.lane.create_copies_with(prototype, count, ids, make)?;
-        Ok(RecordedBatch { spans })
+        Ok(RecordedBatch::new(spans))
     }
 
     /// Reserves an id, for [`build`](Self::build). Lock-free.
@@ -398,53 +391,6 @@ impl<'q> Commands<'q> {
     pub fn build<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
         self.lane
             .create_in_stream(bundle, Some(entity), &mut self.ids)
-            .map(|_| ())
-    }
-
-    /// Creates an entity with values whose types are known at run time only, at once. O(fragments), lock-free but for
-    /// the allocator.
-    ///
-    /// ```
-    /// use core::alloc::Layout;
-    /// use megachunk::fragment::{DynamicBundle, Value};
-    /// use megachunk::prelude::*;
-    ///
-    /// let mut world = World::new();
-    /// let health = world.registry().define_plain("health", Layout::new::<u32>())?.id();
-    /// let value = |points: u32| Value::from_bytes(world.registry(), health, &points.to_ne_bytes());
-    /// let mut commands = world.commands();
-    /// let ant = commands.create_dynamic(DynamicBundle::new().with(value(100)?))?;
-    /// commands.add_dynamic(ant, DynamicBundle::new().with(value(90)?))?;
-    /// let moth = commands.create_dynamic(DynamicBundle::new().with(value(20)?))?;
-    /// commands.remove_dynamic(moth, &[health])?;
-    /// drop(commands);
-    /// world.flush();
-    /// assert_eq!(world.get_dynamic(ant, health)?.plain::<u32>()?, [90]);
-    /// assert!(!world.has_dynamic(moth, health)?);
-    /// # Ok::<(), WorldError>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As for [`World::create_dynamic`].
-    ///
-    /// # Panics
-    /// As for [`create`](Self::create).
-    pub fn create_dynamic(&mut self, bundle: DynamicBundle) -> Result<Entity, WorldError> {
-        self.lane.create_dynamic(bundle, None, &mut self.ids)
-    }
-
-    /// Gives a reserved entity values whose types are known at run time only, at once: [`build`](Self::build), and
-    /// what it says of several recorders.
-    ///
-    /// # Errors
-    /// As for [`World::build_dynamic`].
-    pub fn build_dynamic(
-        &mut self,
-        entity: Entity,
-        bundle: DynamicBundle,
-    ) -> Result<(), WorldError> {
-        self.lane
-            .create_dynamic(bundle, Some(entity), &mut self.ids)
             .map(|_| ())
     }
 
@@ -570,33 +516,6 @@ impl<'q> Commands<'q> {
         self.add(entity, ().shared(value))
     }
 
-    /// Records that an entity gets values whose types are known at run time only; of the fragments that it has, the new
-    /// values. O(fragments).
-    ///
-    /// # Errors
-    /// As for [`add`](Self::add); [`FragmentError::Elsewhere`](crate::fragment::FragmentError::Elsewhere) for a value
-    /// of another universe. The bundle is dropped then.
-    ///
-    /// # Panics
-    /// As for [`add`](Self::add).
-    pub fn add_dynamic(&mut self, entity: Entity, bundle: DynamicBundle) -> Result<(), WorldError> {
-        self.lane.add_dynamic(entity, bundle)
-    }
-
-    /// Records that an entity loses fragments that are known at run time only, in whatever role; those that it does not
-    /// have do not matter. O(fragments).
-    ///
-    /// # Errors
-    /// [`FragmentError::Unknown`](crate::fragment::FragmentError::Unknown),
-    /// [`FragmentError::Twice`](crate::fragment::FragmentError::Twice).
-    pub fn remove_dynamic(
-        &mut self,
-        entity: Entity,
-        fragments: &[FragmentId],
-    ) -> Result<(), WorldError> {
-        self.lane.remove_dynamic(entity, fragments)
-    }
-
     /// Records that a fragment of an entity is switched off or on, as [`World::set_enabled`] does. Does the entity not
     /// have it when the command's turn comes, it does not matter, as for [`remove`](Self::remove): a fragment that comes
     /// later is on.
@@ -630,19 +549,6 @@ impl<'q> Commands<'q> {
         enabled: bool,
     ) -> Result<(), WorldError> {
         self.lane.switch::<T>(entity, enabled)
-    }
-
-    /// The same for a fragment that is known at run time only.
-    ///
-    /// # Errors
-    /// [`WorldError::NotEnableable`]; [`FragmentError::Unknown`](crate::fragment::FragmentError::Unknown).
-    pub fn set_enabled_dynamic(
-        &mut self,
-        entity: Entity,
-        id: FragmentId,
-        enabled: bool,
-    ) -> Result<(), WorldError> {
-        self.lane.switch_dynamic(entity, id, enabled)
     }
 
     /// Records that a closure gets the world, after all commands before and before all after. It may
@@ -681,32 +587,5 @@ impl fmt::Debug for Commands<'_> {
             .field("sort_key", &self.precedence.key)
             .field("len", &self.len())
             .finish_non_exhaustive()
-    }
-}
-
-impl RecordedBatch {
-    /// How many entities were created.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.spans.iter().map(|&(_, _, count)| count as usize).sum()
-    }
-
-    /// Whether none was.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.spans.is_empty()
-    }
-
-    /// The handles, in the order of the bundles or numbers, from the recorder that created them.
-    pub fn iter<'c>(&'c self, commands: &'c Commands<'_>) -> impl Iterator<Item = Entity> + 'c {
-        self.spans
-            .iter()
-            .flat_map(|&(private, first, count)| {
-                let private = commands.lane.privates.get(private as usize);
-                let rows = first as usize..(first + count) as usize;
-                let entities = private.and_then(|private| private.chunk.entities().get(rows));
-                entities.unwrap_or(&[])
-            })
-            .copied()
     }
 }

@@ -10,6 +10,7 @@
 
 mod check;
 mod commands;
+mod dynamic;
 #[cfg(test)]
 mod faults;
 mod flush;
@@ -18,12 +19,14 @@ mod log;
 mod payload;
 mod precedence;
 mod queue;
+mod recorded_batch;
 mod stripes;
 mod turn;
 
-pub use commands::{Commands, ParallelCommands, RecordedBatch};
+pub use commands::{Commands, ParallelCommands};
 pub use flush::FlushReport;
 pub(crate) use precedence::Precedence;
+pub use recorded_batch::RecordedBatch;
 pub(crate) use stripes::Stripes;
 #[doc(hidden)]
 pub use turn::Turn;

@@ -27,6 +27,7 @@ mod plain;
 mod registry;
 #[cfg(not(loom))]
 mod set;
+mod switches;
 #[cfg(not(loom))]
 mod value;
 #[cfg(not(loom))]

@@ -344,7 +344,13 @@ impl World {
     }
 
     #[cold]
-    fn carry_bits(source: &Archetype, target: &Archetype, row: Row, edge: &Edge, to: Row) {
+    pub(crate) fn carry_bits(
+        source: &Archetype,
+        target: &Archetype,
+        row: Row,
+        edge: &Edge,
+        to: Row,
+    ) {
         let (from_chunk, to_chunk) = (
             &source.chunks[row.chunk as usize],
             &target.chunks[to.chunk as usize],
@@ -429,7 +435,7 @@ pub(crate) fn two(
 
 /// Moves the values that both archetypes have from one row to another.
 #[inline(always)]
-pub(super) fn carry(source: &Archetype, row: Row, target: &Archetype, to: Row, edge: &Edge) {
+pub(crate) fn carry(source: &Archetype, row: Row, target: &Archetype, to: Row, edge: &Edge) {
     let from_chunk = &source.chunks[row.chunk as usize];
     let to_chunk = &target.chunks[to.chunk as usize];
     // SAFETY: rows of two chunks; the source's row will be closed.
@@ -491,7 +497,7 @@ unsafe fn carry_refit(edge: &Edge, from: &Chunk, row: u32, into: &Chunk, to: u32
 
 /// Drops the values of a row that do not go along an edge.
 #[inline(always)]
-pub(super) fn end(source: &Archetype, row: Row, edge: &Edge) -> Panicked {
+pub(crate) fn end(source: &Archetype, row: Row, edge: &Edge) -> Panicked {
     let mut panicked = None;
     if edge.ends_drop {
         let chunk = &source.chunks[row.chunk as usize];

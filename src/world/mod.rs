@@ -7,7 +7,7 @@
 mod access;
 mod attached;
 mod bundles;
-mod change;
+pub(crate) mod change;
 pub(crate) mod check;
 mod clone;
 mod collect;

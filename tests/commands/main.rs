@@ -6,6 +6,7 @@ mod counted;
 mod copies;
 mod dice;
 mod dynamic;
+mod few;
 mod kept;
 mod lanes;
 mod ordered;

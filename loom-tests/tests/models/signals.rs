@@ -123,7 +123,7 @@ impl Post {
 fn what_is_sent_is_collected_once_in_order_by_who_knows_the_signal() {
     model(
         "what_is_sent_is_collected_once_in_order_by_who_knows_the_signal",
-        Preemptions(3),
+        Preemptions(2),
         || {
             let post = Arc::new(Post {
                 kinds: Roster::new(),

@@ -210,7 +210,7 @@ fn a_flush_that_is_spared_misses_nothing() {
 fn a_flush_that_is_spared_beside_two_recorders_misses_nothing() {
     model(
         "a_flush_that_is_spared_beside_two_recorders_misses_nothing",
-        Preemptions(3),
+        Preemptions(2),
         || a_spared_flush(2),
     );
 }

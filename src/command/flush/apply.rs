@@ -321,64 +321,66 @@ impl<'a> Scene<'a> {
             }
         };
         // SAFETY: the caller's.
-        unsafe { self.fill_holes(data, chunk, rows, &mut holes.movers) };
+        unsafe { fill_holes(self.world, data, chunk, rows, &mut holes.movers) };
         panicked
     }
+}
 
-    /// # Safety
-    /// As for [`close`](Self::close).
-    unsafe fn fill_holes(
-        self,
-        data: &Archetype,
-        chunk: &Chunk,
-        leaving: &[u32],
-        movers: &mut Vec<u32>,
-    ) {
-        let left = chunk.len - leaving.len() as u32;
-        // Those that leave from beyond the new end leave no hole.
-        let holes = &leaving[..leaving.partition_point(|&row| row < left)];
-        if holes.is_empty() {
-            return;
+/// Fills the holes that rows of a chunk, in order, have left, with its last rows.
+///
+/// # Safety
+/// As for [`Scene::close`]; the rows hold nothing any more.
+pub(super) unsafe fn fill_holes(
+    world: &World,
+    data: &Archetype,
+    chunk: &Chunk,
+    leaving: &[u32],
+    movers: &mut Vec<u32>,
+) {
+    let left = chunk.len - leaving.len() as u32;
+    // Those that leave from beyond the new end leave no hole.
+    let holes = &leaving[..leaving.partition_point(|&row| row < left)];
+    if holes.is_empty() {
+        return;
+    }
+    let beyond = &leaving[holes.len()..];
+    // The rows beyond the new end that stay, in order: one for each hole.
+    movers.clear();
+    let mut next = beyond.iter().copied().peekable();
+    for row in left..chunk.len {
+        if next.peek() == Some(&row) {
+            next.next();
+        } else {
+            movers.push(row);
         }
-        let beyond = &leaving[holes.len()..];
-        // The rows beyond the new end that stay, in order: one for each hole.
-        movers.clear();
-        let mut next = beyond.iter().copied().peekable();
-        for row in left..chunk.len {
-            if next.peek() == Some(&row) {
-                next.next();
-            } else {
-                movers.push(row);
-            }
-        }
-        debug_assert_eq!(movers.len(), holes.len());
-        for column in &data.columns {
-            let (array, size) = (chunk.array(column.offset), column.size as usize);
-            for (&hole, &row) in holes.iter().zip(&*movers) {
-                // SAFETY: two rows of the column; the hole holds nothing.
-                unsafe {
-                    let from = array.add(row as usize * size);
-                    copy_value(from, array.add(hole as usize * size), column.size);
-                }
-            }
-        }
-        for bits in &data.enabled {
-            let array = chunk.array(bits.offset);
-            for (&hole, &row) in holes.iter().zip(&*movers) {
-                // SAFETY: rows of the chunk, which no other task has.
-                unsafe { write_bit(array, hole, read_bit(array, row)) };
-            }
-        }
-        let handles = chunk.handles();
+    }
+    debug_assert_eq!(movers.len(), holes.len());
+    for column in &data.columns {
+        let (array, size) = (chunk.array(column.offset), column.size as usize);
         for (&hole, &row) in holes.iter().zip(&*movers) {
-            // SAFETY: rows of the chunk.
-            let entity = unsafe {
-                let entity = *handles.add(row as usize);
-                handles.add(hole as usize).write(entity);
-                entity
-            };
-            self.world.universe.place(entity, chunk.run, hole);
+            // SAFETY: two rows of the column; the hole holds nothing.
+            unsafe {
+                let from = array.add(row as usize * size);
+                copy_value(from, array.add(hole as usize * size), column.size);
+            }
         }
+    }
+    for bits in &data.enabled {
+        let array = chunk.array(bits.offset);
+        for (&hole, &row) in holes.iter().zip(&*movers) {
+            // SAFETY: rows of the chunk, which no other task has.
+            unsafe { write_bit(array, hole, read_bit(array, row)) };
+        }
+    }
+    let handles = chunk.handles();
+    for (&hole, &row) in holes.iter().zip(&*movers) {
+        // SAFETY: rows of the chunk.
+        let entity = unsafe {
+            let entity = *handles.add(row as usize);
+            handles.add(hole as usize).write(entity);
+            entity
+        };
+        world.universe.place(entity, chunk.run, hole);
     }
 }
 
@@ -389,13 +391,13 @@ const SHARE: u32 = WORD_BITS / 4;
 #[derive(Debug, Default)]
 pub(super) struct Holes {
     leaving: Vec<u32>,
-    movers: Vec<u32>,
+    pub(super) movers: Vec<u32>,
     dying: Vec<Entity>,
 }
 
 impl Holes {
     /// The entities of rows, neighbours in the index side by side as far as it costs little.
-    fn dying<'a>(&'a mut self, chunk: &'a Chunk, rows: &[u32]) -> &'a [Entity] {
+    pub(super) fn dying<'a>(&'a mut self, chunk: &'a Chunk, rows: &[u32]) -> &'a [Entity] {
         let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else {
             return &[];
         };
@@ -424,7 +426,7 @@ impl Holes {
 ///
 /// # Safety
 /// The rows hold values in these columns, which nobody uses any more.
-unsafe fn end(
+pub(super) unsafe fn end(
     data: &Archetype,
     chunk: &Chunk,
     rows: &[u32],

@@ -19,6 +19,7 @@
 
 mod alike;
 mod apply;
+mod few;
 mod join;
 mod link;
 mod locate;
@@ -290,7 +291,7 @@ impl Flush<'_> {
             self.take_templates(world, lane, segment);
         }
         memory.order = order;
-        if !pieces.is_empty() {
+        if !pieces.is_empty() && !self.apply_few(world, &pieces) {
             self.apply_all(world, pieces, memory);
         }
     }

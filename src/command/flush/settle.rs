@@ -46,7 +46,7 @@ pub(super) fn settle(world: &mut World, works: Vec<Work>) {
 
 impl Archetype {
     /// Notes that rows have left a chunk, whose holes are filled.
-    fn shrunk(
+    pub(super) fn shrunk(
         &mut self,
         universe: &Universe,
         world: u16,

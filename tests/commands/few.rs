@@ -1,0 +1,213 @@
+//! Few commands make the same world as many do: a flush of few takes a short way, which no one can see.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use megachunk::fragment::WithPerChunk;
+use megachunk::prelude::*;
+
+use crate::dice::mix;
+
+#[derive(Clone, Copy)]
+struct Number(usize);
+#[derive(Clone, Copy)]
+struct Heat(u64);
+#[derive(Clone, Copy)]
+struct Wide([u64; 9]);
+#[derive(Clone, Copy)]
+struct Switch(u16);
+struct Marked;
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Team(u8);
+#[derive(Clone, Copy)]
+struct Frame(u32);
+
+/// Ends once: how many have, each counted by what it was.
+struct Named(u64, Arc<AtomicUsize>);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        self.1.fetch_add(self.0 as usize, Ordering::Relaxed);
+    }
+}
+
+/// A world, its entities by their numbers, and what was seen of it.
+struct Subject {
+    world: World,
+    entities: Vec<Entity>,
+    ended: Arc<AtomicUsize>,
+    seen: Vec<String>,
+}
+
+impl Subject {
+    fn new(seed: u64) -> Self {
+        let universe = match seed % 3 {
+            0 => Universe::ordered(),
+            _ => Universe::new(),
+        };
+        let world = World::of(&Arc::new(universe)).unwrap();
+        world.registry().register_enableable::<Switch>().unwrap();
+        Self {
+            world,
+            entities: Vec::new(),
+            ended: Arc::default(),
+            seen: Vec::new(),
+        }
+    }
+
+    fn named(&self, dice: u64) -> Named {
+        Named(dice >> 40, Arc::clone(&self.ended))
+    }
+
+    /// Some entities of several compositions, few or many of each.
+    fn populate(&mut self, seed: u64) {
+        for kind in 0..6 {
+            let dice = mix(seed ^ kind << 7);
+            let many = [1, 2, 3, 40, 300, 1_500][dice as usize % 6];
+            for _ in 0..many {
+                let number = Number(self.entities.len());
+                let world = &mut self.world;
+                let entity = match kind {
+                    0 => world.create((number,)),
+                    1 => world.create((number, Heat(dice))),
+                    2 => world.create((number, Heat(dice), Switch(3), Marked)),
+                    3 => world.create((number, Wide([dice; 9])).shared(Team(dice as u8 % 2))),
+                    4 => {
+                        let named = Named(dice >> 40, Arc::clone(&self.ended));
+                        world.create((number, named))
+                    }
+                    _ => world.create((number, Marked).per_chunk(Frame(seed as u32))),
+                };
+                self.entities.push(entity.unwrap());
+            }
+        }
+    }
+
+    /// Records few commands, by one recorder or by two, and flushes.
+    fn step(&mut self, seed: u64) {
+        let many = 1 + mix(seed) as usize % [2, 6, 40][mix(seed ^ 1) as usize % 3];
+        // All do the same, or each something else.
+        let only = (mix(seed ^ 2) % 3 == 0).then(|| mix(seed ^ 3));
+        let first = mix(seed ^ 4) as usize;
+        let side_by_side = mix(seed ^ 5) % 2 == 0;
+        for half in 0..2 {
+            let mut commands = self.world.commands();
+            for n in (0..many).filter(|n| n % 2 == half || seed % 2 == 0 && half == 0) {
+                let dice = mix(seed ^ 1_000 + n as u64);
+                let at = if side_by_side {
+                    first + n
+                } else {
+                    dice as usize
+                };
+                let entity = self.entities[at % self.entities.len()];
+                let named = self.named(dice);
+                match only.unwrap_or(dice >> 20) % 12 {
+                    0 => commands.destroy(entity),
+                    1 => commands.add(entity, (Heat(dice),)).unwrap(),
+                    2 => commands.remove::<(Heat,)>(entity).unwrap(),
+                    3 => commands.add(entity, (Marked,)).unwrap(),
+                    4 => commands.remove::<(Marked,)>(entity).unwrap(),
+                    5 => commands.add(entity, (named, Wide([dice; 9]))).unwrap(),
+                    6 => commands.remove::<(Named, Switch)>(entity).unwrap(),
+                    7 => commands.add(entity, (Switch(dice as u16),)).unwrap(),
+                    8 => {
+                        let come = (Heat(dice), Wide([7; 9]));
+                        commands.swap::<(Wide, Marked), _>(entity, come).unwrap();
+                    }
+                    9 => commands.remove::<WithPerChunk<(), Frame>>(entity).unwrap(),
+                    10 => commands.set(entity, Heat(dice)).unwrap(),
+                    _ if dice % 8 == 0 => commands.set_shared(entity, Team(1)).unwrap(),
+                    _ => commands.remove::<(Wide,)>(entity).unwrap(),
+                }
+            }
+        }
+        let report = self.world.flush();
+        let counts = [
+            report.destroyed,
+            report.moved,
+            report.updated,
+            report.dead,
+            report.refused.len(),
+        ];
+        self.seen.push(format!("{counts:?}"));
+        // Switched at once: what is off is carried along.
+        for n in 0..3 {
+            let entity = self.entities[mix(seed ^ 77 + n) as usize % self.entities.len()];
+            let done = self.world.set_enabled::<Switch>(entity, n == 0);
+            self.seen.push(format!("{}", done.is_ok()));
+        }
+        self.look();
+    }
+
+    /// All that can be seen of the world, but for ids, which may depend on threads.
+    fn look(&mut self) {
+        let world = &mut self.world;
+        world.check().unwrap();
+        type Seen<'a> = (
+            &'a Number,
+            Option<&'a Heat>,
+            Option<&'a Wide>,
+            Option<&'a Switch>,
+            Option<&'a Named>,
+        );
+        let mut all = Query::<Seen<'_>>::new(world).unwrap();
+        let mut switched = all.read(world);
+        for (number, heat, wide, switch, named) in switched.iter() {
+            self.seen.push(format!(
+                "{} {:?} {:?} {:?} {:?}",
+                number.0,
+                heat.map(|heat| heat.0),
+                wide.map(|wide| wide.0[8]),
+                switch.map(|switch| switch.0),
+                named.map(|named| named.0),
+            ));
+        }
+        drop(switched);
+        let mut chunks = Query::<&Number>::new(world).unwrap();
+        chunks.on(world).for_each_chunk(|chunk, numbers| {
+            self.seen.push(format!(
+                "chunk of {}: {} {:?} {:?}",
+                numbers.len(),
+                chunk.order_version(),
+                chunk.shared::<Team>().map(|team| team.0),
+                chunk.chunk_fragment::<Frame>().map(|frame| frame.0),
+            ));
+        });
+        let living = self.entities.iter().map(|entity| world.exists(*entity));
+        self.seen.push(format!("{:?}", living.collect::<Vec<_>>()));
+        self.seen
+            .push(format!("{}", self.ended.load(Ordering::Relaxed)));
+    }
+}
+
+/// A history of small flushes, by the short way if it can be gone.
+fn history(seed: u64, short: bool) -> Vec<String> {
+    let threads = if short { 1 } else { 2 };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.unwrap().install(|| {
+        let mut subject = Subject::new(seed);
+        // Where threads share the work, all of it goes the general way.
+        let from = (!short).then_some(1);
+        subject.world.set_flush_threads_from(from);
+        subject.populate(seed);
+        for step in 0..40 {
+            subject.step(mix(seed << 8 | step));
+        }
+        subject.world.clear();
+        let ended = subject.ended.load(Ordering::Relaxed);
+        subject.seen.push(format!("{ended}"));
+        subject.seen
+    })
+}
+
+#[test]
+fn few_commands_make_the_same_world_as_many() {
+    let seeds = std::env::var("MEGACHUNK_FEW_SEEDS").map_or(24, |n| n.parse().expect("a number"));
+    for seed in 0..seeds {
+        let (short, general) = (history(seed, true), history(seed, false));
+        for (step, (short, general)) in short.iter().zip(&general).enumerate() {
+            assert_eq!(short, general, "seed {seed}, {step}");
+        }
+        assert_eq!(short.len(), general.len(), "seed {seed}");
+    }
+}

@@ -101,7 +101,7 @@ impl Subject {
                 };
                 let entity = self.entities[at % self.entities.len()];
                 let named = self.named(dice);
-                match only.unwrap_or(dice >> 20) % 12 {
+                match only.unwrap_or(dice >> 20) % 13 {
                     0 => commands.destroy(entity),
                     1 => commands.add(entity, (Heat(dice),)).unwrap(),
                     2 => commands.remove::<(Heat,)>(entity).unwrap(),
@@ -116,6 +116,8 @@ impl Subject {
                     }
                     9 => commands.remove::<WithPerChunk<(), Frame>>(entity).unwrap(),
                     10 => commands.set(entity, Heat(dice)).unwrap(),
+                    // Where there is nothing wide it leads where 3 does.
+                    11 => commands.swap::<(Wide,), _>(entity, (Marked,)).unwrap(),
                     _ if dice % 8 == 0 => commands.set_shared(entity, Team(1)).unwrap(),
                     _ => commands.remove::<(Wide,)>(entity).unwrap(),
                 }

@@ -1,4 +1,5 @@
-//! A million entities by recorders, and a flush, beside a memset of as many bytes by the same threads.
+//! Recorders and a flush: of a million entities, beside a memset of as many bytes by the same threads; and of few
+//! commands, as a frame has them, beside the same changes made at once.
 //!
 //! `cargo bench --package megachunk-benches --bench commands`
 //!
@@ -7,7 +8,7 @@
 
 use std::time::{Duration, Instant};
 
-use criterion::{BenchmarkId, Criterion};
+use criterion::{BenchmarkId, Criterion, Throughput};
 use megachunk::cli::measure::provide_processors;
 use megachunk::prelude::*;
 use megachunk_benches::thread_counts;
@@ -80,6 +81,64 @@ fn time<S: Send>(
     })
 }
 
+/// What comes and goes.
+struct Burning(#[expect(dead_code, reason = "written, not read")] f32);
+
+/// So many entities, of which few change.
+const CROWD: u32 = 100_000;
+
+/// Time a change: so many entities anywhere in a crowd get a fragment, and lose it.
+fn flush_few(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("flush_few");
+    for few in [1_u32, 8, 64] {
+        let mut world = World::new();
+        let crowd = (0..CROWD).map(|n| (Position([n as f32; 3]), Velocity([1.0; 3])));
+        let crowd = world.create_batch(crowd).expect("there is room");
+        let crowd: Vec<Entity> = crowd.iter(&world).collect();
+        // Far apart, and others each time.
+        let mut next = 0_u32;
+        let mut pick = move || {
+            let first = next;
+            next = next.wrapping_add(few);
+            (first..first + few).map(|n| (n.wrapping_mul(0x9e37_79b1) % CROWD) as usize)
+        };
+        group.throughput(Throughput::Elements(2 * u64::from(few)));
+        group.bench_function(BenchmarkId::new("recorded", few), |bencher| {
+            bencher.iter(|| {
+                let picked = pick();
+                let mut commands = world.commands();
+                for at in picked.clone() {
+                    let added = commands.add(crowd[at], (Burning(1.0),));
+                    added.expect("a recorder takes it");
+                }
+                drop(commands);
+                assert!(world.flush().is_clean());
+                let mut commands = world.commands();
+                for at in picked {
+                    let removed = commands.remove::<(Burning,)>(crowd[at]);
+                    removed.expect("a recorder takes it");
+                }
+                drop(commands);
+                assert!(world.flush().is_clean());
+            });
+        });
+        let mut pick = pick.clone();
+        group.bench_function(BenchmarkId::new("at_once", few), |bencher| {
+            bencher.iter(|| {
+                let picked = pick();
+                for at in picked.clone() {
+                    let added = world.add(crowd[at], (Burning(1.0),));
+                    added.expect("it lives");
+                }
+                for at in picked {
+                    world.remove::<(Burning,)>(crowd[at]).expect("it lives");
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
 fn main() {
     let mut criterion = Criterion::default()
         .sample_size(10)
@@ -104,5 +163,6 @@ fn main() {
         });
     }
     group.finish();
+    flush_few(&mut criterion);
     criterion.final_summary();
 }

@@ -1,7 +1,7 @@
 //! Few commands make the same world as many do: a flush of few takes a short way, which no one can see.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use megachunk::fragment::WithPerChunk;
 use megachunk::prelude::*;
@@ -37,6 +37,8 @@ struct Subject {
     entities: Vec<Entity>,
     ended: Arc<AtomicUsize>,
     seen: Vec<String>,
+    /// What observers heard.
+    heard: Arc<Mutex<Vec<String>>>,
 }
 
 impl Subject {
@@ -45,9 +47,15 @@ impl Subject {
             0 => Universe::ordered(),
             _ => Universe::new(),
         };
-        let world = World::of(&Arc::new(universe)).unwrap();
+        let mut world = World::of(&Arc::new(universe)).unwrap();
         world.registry().register_enableable::<Switch>().unwrap();
+        let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+        if seed % 2 == 1 {
+            listen::<Heat>(&mut world, "heat", &heard);
+            listen::<Number>(&mut world, "number", &heard);
+        }
         Self {
+            heard,
             world,
             entities: Vec::new(),
             ended: Arc::default(),
@@ -132,6 +140,7 @@ impl Subject {
             report.refused.len(),
         ];
         self.seen.push(format!("{counts:?}"));
+        self.seen.append(&mut self.heard.lock().unwrap());
         // Switched at once: what is off is carried along.
         for n in 0..3 {
             let entity = self.entities[mix(seed ^ 77 + n) as usize % self.entities.len()];
@@ -179,6 +188,23 @@ impl Subject {
         self.seen.push(format!("{:?}", living.collect::<Vec<_>>()));
         self.seen
             .push(format!("{}", self.ended.load(Ordering::Relaxed)));
+    }
+}
+
+/// Writes down who comes and goes.
+fn listen<T: Fragment>(world: &mut World, name: &'static str, heard: &Arc<Mutex<Vec<String>>>) {
+    for kind in [Observed::ADD, Observed::REMOVE, Observed::DESTROY] {
+        let heard = Arc::clone(heard);
+        let observer = world.observe::<T, ()>(kind, move |batch, world| {
+            let numbers = batch.entities().map(|entity| {
+                let number = world.get::<Number>(entity);
+                number.map_or(usize::MAX, |number| number.0)
+            });
+            let numbers: Vec<usize> = numbers.collect();
+            let said = format!("{name} {kind:?}: {numbers:?}");
+            heard.lock().unwrap().push(said);
+        });
+        observer.unwrap();
     }
 }
 

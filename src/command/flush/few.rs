@@ -3,18 +3,19 @@
 //! What comes out is what the [general way](super::plan) makes, bit for bit, because the steps are its own, in its order:
 //! entities chunk by chunk, those of a chunk that change alike together; where each goes is said before any is copied,
 //! and holes are filled last. Left to the general way are closures, shared values, switches, entities that are named
-//! twice or do not lie in the world, worlds that somebody watches, and chunks that may go as a whole.
+//! twice or do not lie in the world, and chunks that may go as a whole.
 
 use smallvec::SmallVec;
 
 use crate::archetype::{Change, Row};
 use crate::command::flush::apply::{Holes, end, fill_holes};
+use crate::command::flush::told::Told;
 use crate::command::flush::{Cost, Flush, Piece};
 use crate::command::lane::{Lane, NONE, Op};
 use crate::command::payload::PayloadColumn;
 use crate::entity::Entity;
 use crate::fragment::FragmentId;
-use crate::fragment::panic::{first, note};
+use crate::fragment::panic::{Panicked, first, note};
 use crate::sync::pool::Lent;
 use crate::world::change::{carry, end as end_along};
 use crate::world::compose::EdgeRef;
@@ -212,6 +213,11 @@ fn by_kind(run: &mut [Single]) {
     }
 }
 
+/// Whether two are of one chunk and one kind.
+fn alike(a: &Single, b: &Single) -> bool {
+    (a.chunk(), a.kind) == (b.chunk(), b.kind)
+}
+
 /// Those of each chunk.
 fn in_chunks(singles: &[Single]) -> impl DoubleEndedIterator<Item = &[Single]> {
     singles.chunk_by(|a, b| a.chunk() == b.chunk())
@@ -254,14 +260,39 @@ fn stays(world: &World, lanes: &[Lent<'_, Lane>], run: &[Single]) -> bool {
             || gone.iter().any(|&id| data.column_of(id).is_some()))
 }
 
+/// Tells what goes, which nobody has touched yet, and gathers what comes.
+#[cold]
+fn tell_few(world: &mut World, singles: &[Single]) -> Panicked {
+    world.begin_gathering();
+    let mut told = Told::default();
+    let mut rows: SmallVec<[u32; 16]> = SmallVec::new();
+    for run in in_chunks(singles) {
+        rows.clear();
+        let dying = run
+            .iter()
+            .filter(|single| matches!(single.goes, Goes::Dies));
+        rows.extend(dying.map(|single| single.row));
+        told.dying(world, run[0].chunk(), &rows);
+    }
+    for group in singles.chunk_by(alike) {
+        rows.clear();
+        let mut target = group[0].archetype;
+        for single in group {
+            if let Goes::To(edge, _) = single.goes {
+                target = edge.target;
+                rows.push(single.row);
+            }
+        }
+        told.moved(world, group[0].chunk(), &rows, target);
+    }
+    told.tell(world)
+}
+
 impl Flush<'_> {
     /// Applies all commands if they are few and simple; else `false`, and nothing is done.
     pub(super) fn apply_few(&mut self, world: &mut World, pieces: &[Piece]) -> bool {
         let total = pieces.iter().map(|piece| piece.commands.len()).sum();
-        if total > FEW
-            || world.forks(total, Cost::High)
-            || world.is_watched(DESTROYED | REMOVED | ADDED)
-        {
+        if total > FEW || world.forks(total, Cost::High) {
             return false;
         }
         let lanes = core::mem::take(&mut self.lanes);
@@ -272,8 +303,17 @@ impl Flush<'_> {
         if is_few {
             self.report.commands += total;
             self.plan_few(world, &lanes, &mut singles);
+            let is_watched = world.is_watched(DESTROYED | REMOVED | ADDED);
+            if is_watched {
+                let panicked = tell_few(world, &singles);
+                self.panicked = first(self.panicked.take(), panicked);
+            }
             self.move_few(world, &lanes, &singles);
             self.close_few(world, &singles);
+            if is_watched {
+                let panicked = world.tell_gathered();
+                self.panicked = first(self.panicked.take(), panicked);
+            }
         }
         self.lanes = lanes;
         is_few
@@ -326,7 +366,6 @@ impl Flush<'_> {
                 world.same_group(run[0].archetype, run[0].chunk, edge.target);
             }
         }
-        let alike = |a: &Single, b: &Single| (a.chunk(), a.kind) == (b.chunk(), b.kind);
         for group in singles.chunk_by_mut(alike) {
             let rows = group.len();
             if let Op::Destroy = group[0].op(lanes) {

@@ -11,7 +11,7 @@ use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED, WatchedRows};
 
 /// What there is to tell of a plan.
 #[derive(Default)]
-struct Told {
+pub(super) struct Told {
     destroyed: Vec<WatchedRows>,
     removed: Vec<WatchedRows>,
     /// The entities of the rows at hand.
@@ -26,14 +26,13 @@ pub(super) fn tell_going(world: &mut World, works: &[Work], plan: &Plan, rows: &
     world.begin_gathering();
     let mut told = Told::default();
     for work in works {
-        if world.watches(work.archetype, DESTROYED) {
-            let dying = work.groups.iter().filter(|group| group.net.destroyed);
-            for group in dying {
-                rows_of(&mut told.destroyed, work, &rows[group.range()], NOWHERE);
-            }
+        let chunk = (work.archetype, work.chunk);
+        let dying = work.groups.iter().filter(|group| group.net.destroyed);
+        for group in dying {
+            told.dying(world, chunk, &rows[group.range()]);
         }
         if let (Some(handed), [group]) = (&work.handed, work.groups.as_slice()) {
-            told.moved(world, work, &rows[group.range()], handed.target);
+            told.moved(world, chunk, &rows[group.range()], handed.target);
         }
     }
     for task in &plan.tasks {
@@ -41,42 +40,61 @@ pub(super) fn tell_going(world: &mut World, works: &[Work], plan: &Plan, rows: &
             let work = &works[task.work as usize];
             let rows = &rows[work.groups[task.group as usize].range()];
             let rows = &rows[task.first as usize..(task.first + task.count) as usize];
-            told.moved(world, work, rows, plan.ways[task.way as usize].target);
+            let target = plan.ways[task.way as usize].target;
+            told.moved(world, (work.archetype, work.chunk), rows, target);
         }
     }
-    let panicked = world.tell(DESTROYED, told.destroyed);
-    first(panicked, world.tell(REMOVED, told.removed))
+    told.tell(world)
 }
 
 impl Told {
-    /// Rows of a work go to an archetype.
-    fn moved(&mut self, world: &mut World, work: &Work, rows: &[u32], target: u32) {
-        if target == work.archetype {
+    /// Entities of a chunk of an archetype die.
+    pub(super) fn dying(&mut self, world: &World, chunk: (u32, u32), rows: &[u32]) {
+        if world.watches(chunk.0, DESTROYED) {
+            rows_of(&mut self.destroyed, chunk, rows, NOWHERE);
+        }
+    }
+
+    /// Entities of a chunk of an archetype go to another one.
+    pub(super) fn moved(
+        &mut self,
+        world: &mut World,
+        (archetype, chunk): (u32, u32),
+        rows: &[u32],
+        target: u32,
+    ) {
+        if target == archetype {
             return;
         }
-        if world.watches(work.archetype, REMOVED) {
-            rows_of(&mut self.removed, work, rows, target);
+        if world.watches(archetype, REMOVED) {
+            rows_of(&mut self.removed, (archetype, chunk), rows, target);
         }
         if world.watches(target, ADDED) {
-            let chunk = &world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
+            let chunk = &world.archetypes[archetype as usize].chunks[chunk as usize];
             let handles = chunk.handles();
             // SAFETY: rows of the chunk that have a handle. (Not all of its rows have one: the plan has
             // taken some for entities that are still to come.)
             let entity = |&row: &u32| unsafe { *handles.add(row as usize) };
             self.coming.clear();
             self.coming.extend(rows.iter().map(entity));
-            world.gather_come(work.archetype, &self.coming, rows.len() as u32);
+            world.gather_come(archetype, &self.coming, rows.len() as u32);
         }
+    }
+
+    /// Tells what goes.
+    pub(super) fn tell(self, world: &mut World) -> Panicked {
+        let panicked = world.tell(DESTROYED, self.destroyed);
+        first(panicked, world.tell(REMOVED, self.removed))
     }
 }
 
-fn rows_of(told: &mut Vec<WatchedRows>, work: &Work, rows: &[u32], other: u32) {
+fn rows_of(told: &mut Vec<WatchedRows>, (archetype, chunk): (u32, u32), rows: &[u32], other: u32) {
     for run in rows.chunk_by(|a, b| a + 1 == *b) {
         let rows = Rows {
-            chunk: work.chunk,
+            chunk,
             first: run[0],
             count: run.len() as u32,
         };
-        told.push(WatchedRows::new(work.archetype, rows, other));
+        told.push(WatchedRows::new(archetype, rows, other));
     }
 }

@@ -102,9 +102,19 @@ pub(crate) struct Archetype {
     pub(crate) edges: Edges,
     /// Which kinds of change of its entities somebody upstairs wants to hear of, as bits.
     pub(crate) watched: u8,
-    /// An entity of it is destroyed by copies alone: nobody upstairs hears of it, no value is dropped, no fragment
-    /// can be switched off, and its id is given back as ids mostly are.
-    pub(crate) ends_quietly: bool,
+    pub(crate) ends: Ends,
+}
+
+/// What it takes to destroy an entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// Copies alone: nobody upstairs hears of it, no value is dropped, no fragment can be switched off, and its id is given
+    /// back as ids mostly are.
+    Quietly,
+    /// The same, and values are dropped.
+    WithDrops,
+    /// More, or it is not known yet.
+    Told,
 }
 
 /// Where a row is.

@@ -33,7 +33,7 @@ pub use layout::{ChunkLayout, Content, MAX_ALIGN};
 pub use universe::Universe;
 
 pub(crate) use archetype::{
-    Archetype, ChunkValue, EnabledBits, Group, Row, SharedId, read_bit, set_bits, write_bit,
+    Archetype, ChunkValue, EnabledBits, Ends, Group, Row, SharedId, read_bit, set_bits, write_bit,
 };
 pub(crate) use chunk::{AGING, Chunk, LONG_AGO, NOT_OPEN, READ_ON, is_newer};
 pub(crate) use chunk_list::ChunkList;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::{
-    ARCHETYPES, Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Group, Mover,
+    ARCHETYPES, Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Ends, Group, Mover,
     SharedId,
 };
 use crate::fragment::panic::{end_all, note, resume};
@@ -70,7 +70,7 @@ impl World {
             versions: draft.versions,
             edges: Edges::default(),
             watched: 0,
-            ends_quietly: false,
+            ends: Ends::Told,
         };
         let kinds = self.watched_kinds(&archetype);
         watch(&mut archetype, kinds, self.universe.is_ordered());

@@ -8,7 +8,7 @@
 use core::any::Any;
 use core::fmt;
 
-use crate::archetype::{ARCHETYPES, Archetype, Change, Row, Rows};
+use crate::archetype::{ARCHETYPES, Archetype, Change, Ends, Row, Rows};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{FragmentId, FragmentSet};
@@ -34,8 +34,12 @@ const _: () = assert!(ARCHETYPES <= EXPECTED as usize);
 /// threads or do not.
 pub(super) fn watch(data: &mut Archetype, kinds: u8, ordered: bool) {
     data.watched = kinds;
-    data.ends_quietly =
-        kinds & DESTROYED == 0 && !data.needs_drop && data.enabled.is_empty() && !ordered;
+    let is_told = kinds & DESTROYED != 0 || !data.enabled.is_empty() || ordered;
+    data.ends = match (is_told, data.needs_drop) {
+        (false, false) => Ends::Quietly,
+        (false, true) => Ends::WithDrops,
+        (true, _) => Ends::Told,
+    };
 }
 
 /// Neighbouring rows with the same change.

@@ -1,7 +1,9 @@
 //! `Bundle`: the fragments of one entity, as a tuple.
 
+use core::any::Any;
 use core::mem::MaybeUninit;
 
+use crate::fragment::panic::note;
 use crate::fragment::{
     Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, SharedFragment, Value,
 };
@@ -12,6 +14,9 @@ use crate::memory::{self, LINE};
 /// A single fragment is the tuple `(fragment,)`. The order does not matter. No type may stand there
 /// twice: the call that takes the bundle says so. A tuple in it is one fragment of its own type, not more of the bundle:
 /// two bundles are joined by [`and`](Self::and).
+///
+/// A call that is refused, or broken off by a panic, drops the values of its bundle one by one: if several of these drops
+/// panic, the first goes on. A bundle that users drop themselves is a tuple as others are: a second panic ends the program.
 ///
 /// # Safety
 /// `ids` gives one fragment for each value, in order, with the layout of that value; `write` writes
@@ -66,6 +71,12 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     ) -> Result<(), FragmentError> {
         let _ = (registry, sink);
         Ok(())
+    }
+
+    /// Drops each value by itself, however many panic; keeps the first panic.
+    #[doc(hidden)]
+    fn end_each(self, panicked: &mut Option<Box<dyn Any + Send>>) {
+        note(panicked, || drop(self));
     }
 
     /// This bundle and another, as one: 16 values at most that lie in columns.
@@ -211,6 +222,11 @@ macro_rules! with_value {
                 }
                 Ok(())
             }
+
+            fn end_each(self, panicked: &mut Option<Box<dyn Any + Send>>) {
+                self.bundle.end_each(panicked);
+                note(panicked, || drop(self.value));
+            }
         }
     };
 }
@@ -260,6 +276,11 @@ unsafe impl<A: Bundle, B: Bundle> Bundle for Joined<A, B> {
             self.0.take_values(registry, sink)?;
             self.1.take_values(registry, sink)
         }
+    }
+
+    fn end_each(self, panicked: &mut Option<Box<dyn Any + Send>>) {
+        self.0.end_each(panicked);
+        self.1.end_each(panicked);
     }
 }
 
@@ -390,6 +411,11 @@ macro_rules! bundle {
                 // SAFETY: the caller's: that many columns, of these types, with such a row.
                 $(unsafe { write_value(columns, $at, row, self.$at) };)*
                 let _ = (columns, row);
+            }
+
+            fn end_each(self, panicked: &mut Option<Box<dyn Any + Send>>) {
+                $(note(panicked, || drop(self.$at));)*
+                let _ = panicked;
             }
         }
     };

@@ -21,6 +21,11 @@ impl<T: Send + Sync + 'static> Fragment for T {}
 /// Entities with different values lie in different chunks, of 16 KiB each or more, in each composition: shared values are
 /// for what many have alike (a mesh, a faction, a region of the map). What nearly every entity has its own of is a
 /// [`Fragment`]: a million distinct values take 16 GB, and a query would look into a million chunks.
+///
+/// A value ends where an equal one is there already, which then stays, or where its last entity has gone: in the middle of
+/// some change, where there is nobody to give a panic to. If its `drop` panics there, the change is done as if it had not,
+/// and an event of [`tracing`] (an error) is all that is left of the panic. The `drop`s of those that a world has when it
+/// ends may panic as others do.
 pub trait SharedFragment: Fragment + Eq + core::hash::Hash {}
 
 impl<T: Fragment + Eq + core::hash::Hash> SharedFragment for T {}

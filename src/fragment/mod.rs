@@ -15,6 +15,8 @@ mod dynamic;
 mod error;
 #[cfg(not(loom))]
 mod fill;
+#[cfg(not(loom))]
+mod given;
 mod info;
 mod kind;
 #[cfg(loom)]
@@ -59,5 +61,7 @@ pub use values::{Values, ValuesMut};
 pub(crate) use dynamic::none_twice;
 #[cfg(not(loom))]
 pub(crate) use fill::{FillValues, fill_bytes};
+#[cfg(not(loom))]
+pub(crate) use given::{Given, refused_bundle};
 #[cfg(not(loom))]
 pub(crate) use pile::Pile;

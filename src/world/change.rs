@@ -2,8 +2,8 @@
 
 use crate::archetype::{Archetype, Change, Chunk, Edge, Row, copy_row, place, read_bit, write_bit};
 use crate::entity::{Entity, Place};
-use crate::fragment::Bundle;
-use crate::fragment::panic::{Panicked, first, note, refused, resume};
+use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::fragment::{Bundle, refused_bundle};
 use crate::world::compose::EdgeRef;
 use crate::world::create::columns;
 use crate::world::watch::{ADDED, REMOVED};
@@ -37,20 +37,23 @@ impl World {
     #[doc(alias = "insert")]
     pub fn add<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
         let Some((archetype, row, place)) = self.finder().find_place(entity) else {
-            return Err(self.refuse(entity));
+            return Err(refused_bundle(bundle, self.refuse(entity)));
         };
         if B::HAS_VALUES {
             return self.come_with_values(archetype, row, entity, Change::Add, bundle);
         }
         let edge = match self.edge_to_add::<B>(archetype) {
             Ok(edge) => edge,
-            Err(error) => return Err(refused(bundle, error)),
+            Err(error) => return Err(refused_bundle(bundle, error)),
         };
         if !edge.is_plain || self.watches(edge.target, ADDED) {
             resume(self.add_told(archetype, row, entity, &edge, bundle)?);
             return Ok(());
         }
-        let to = self.room_on(archetype, row, &edge)?;
+        let to = match self.room_on(archetype, row, &edge) {
+            Ok(to) => to,
+            Err(error) => return Err(refused_bundle(bundle, error)),
+        };
         // SAFETY: found in this row, from which the edge leads to that one. Its columns have it, where nothing is
         // carried to.
         unsafe {
@@ -161,7 +164,10 @@ impl World {
             return Ok(self.replace(archetype, row, edge, bundle));
         }
         let group = self.same_group(archetype, row.chunk, edge.target);
-        let to = self.room(edge.target, group)?;
+        let to = match self.room(edge.target, group) {
+            Ok(to) => to,
+            Err(error) => return Err(refused_bundle(bundle, error)),
+        };
         let version = self.version();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);
         carry(source, row, target, to, edge);
@@ -189,7 +195,10 @@ impl World {
         }
         // Room first: what is shown as going does go.
         let group = self.same_group(archetype, row.chunk, edge.target);
-        let to = self.room(edge.target, group)?;
+        let to = match self.room(edge.target, group) {
+            Ok(to) => to,
+            Err(error) => return Err(refused_bundle(bundle, error)),
+        };
         let told = self.leaves(archetype, row, edge.target);
         let panicked = first(told, self.add_along(archetype, row, entity, edge, bundle)?);
         Ok(first(panicked, self.has_come(archetype, edge.target, to)))
@@ -374,18 +383,21 @@ impl World {
         entity: Entity,
         come: Come,
     ) -> Result<(), WorldError> {
-        let (archetype, row) = self.find(entity)?;
+        let (archetype, row) = match self.find(entity) {
+            Ok(found) => found,
+            Err(error) => return Err(refused_bundle(come, error)),
+        };
         if Come::HAS_VALUES {
             let gone = match self.bundles.number::<Gone>(self.universe.registry()) {
                 Ok(gone) => gone,
-                Err(error) => return Err(refused(come, error.into())),
+                Err(error) => return Err(refused_bundle(come, error.into())),
             };
             let change = |come| Change::Swap(gone, come);
             return self.come_with_values(archetype, row, entity, change, come);
         }
         let edge = match self.swap_edge::<Gone, Come>(archetype) {
             Ok(edge) => edge,
-            Err(error) => return Err(refused(come, error)),
+            Err(error) => return Err(refused_bundle(come, error)),
         };
         let watched = self.watches(archetype, REMOVED) || self.watches(edge.target, ADDED);
         let panicked = if watched {

@@ -6,7 +6,7 @@ use crate::archetype::{Archetype, Row, Rows, Universe, place};
 use crate::chunk::Run;
 use crate::entity::{Entity, EntityFault, Place};
 use crate::fragment::panic::{Panicked, first as earlier, note, refused, resume, resume_alone};
-use crate::fragment::{Bundle, Pile, Value};
+use crate::fragment::{Bundle, Given, Pile, Value, refused_bundle};
 use crate::world::taken::TakenIn;
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
@@ -40,7 +40,7 @@ impl World {
         }
         let number = match self.bundle::<B>() {
             Ok(number) => number,
-            Err(error) => return Err(refused(bundle, error)),
+            Err(error) => return Err(refused_bundle(bundle, error)),
         };
         let archetype = self.bundles.infos[number].archetype;
         // No `Result` where there is room: it would go through memory.
@@ -48,7 +48,7 @@ impl World {
             Some(chunk) => chunk,
             None => match self.add_room(archetype, 0, 0) {
                 Ok(row) => row.chunk,
-                Err(error) => return Err(refused(bundle, error)),
+                Err(error) => return Err(refused_bundle(bundle, error)),
             },
         };
         // SAFETY: the chunk has room, and the offsets are the archetype's.
@@ -135,7 +135,7 @@ impl World {
         let row = chunk.len;
         let entity = match entity(&self.universe, chunk.run, row) {
             Ok(entity) => entity,
-            Err(error) => return Err(refused(bundle, error)),
+            Err(error) => return Err(refused_bundle(bundle, error)),
         };
         let columns = columns::<B>(chunk, &self.bundles.infos[number].offsets);
         // SAFETY: the columns have such a row, which is empty.
@@ -191,9 +191,10 @@ impl World {
     /// columns are taken out first.
     fn placing_values<B: Bundle>(
         &mut self,
-        mut bundle: B,
+        bundle: B,
         place: impl FnOnce(&mut Self, u32, u32) -> Result<(Entity, Row), WorldError>,
     ) -> Result<Entity, WorldError> {
+        let mut bundle = Given::new(bundle);
         let mut values: Pile<Value> = Pile::new();
         let registry = self.universe.registry();
         // SAFETY: the first time, of a bundle that was given to go into an entity.
@@ -208,7 +209,6 @@ impl World {
             return Err(refused((bundle, values), error));
         }
         let taken = self.take_in(values);
-        let mut bundle = Some(bundle);
         let created = self.sharing_told(taken, |world, shared| {
             let number = world.bundle::<B>()?;
             let archetype = world.bundles.infos[number].archetype;
@@ -297,7 +297,10 @@ impl World {
                 (0, _) => 0,
                 (others, _) => others.saturating_add(1),
             };
-            let row = world.room_for(archetype, 0, coming)?;
+            let row = match world.room_for(archetype, 0, coming) {
+                Ok(row) => row,
+                Err(error) => return Err(refused_bundle(first, error)),
+            };
             let data = &world.archetypes[archetype as usize];
             let chunk = &data.chunks[row.chunk as usize];
             let columns = columns::<B>(chunk, &world.bundles.infos[number].offsets);
@@ -369,15 +372,19 @@ impl World {
     /// As for [`create`](Self::create); [`WorldError::AlreadyBuilt`] if it is built, here or in another
     /// world, or by a recorder.
     pub fn build<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
-        if self.universe.index().locate(entity)?.is_some() {
-            return Err(WorldError::AlreadyBuilt { entity });
+        match self.universe.index().locate(entity) {
+            Ok(None) => {}
+            Ok(Some(_)) => {
+                return Err(refused_bundle(bundle, WorldError::AlreadyBuilt { entity }));
+            }
+            Err(error) => return Err(refused_bundle(bundle, error.into())),
         }
         if B::HAS_VALUES {
             return self.build_with_values(entity, bundle);
         }
         let number = match self.bundle::<B>() {
             Ok(number) => number,
-            Err(error) => return Err(refused(bundle, error)),
+            Err(error) => return Err(refused_bundle(bundle, error)),
         };
         let archetype = self.bundles.infos[number].archetype;
         let room = self.room(archetype, 0).and_then(|row| {
@@ -386,7 +393,7 @@ impl World {
         });
         let row = match room {
             Ok(row) => row,
-            Err(error) => return Err(refused(bundle, error)),
+            Err(error) => return Err(refused_bundle(bundle, error)),
         };
         let built = |_: &Universe, _, _| Ok::<_, Infallible>(entity);
         // SAFETY: the chunk has room, and the offsets are the archetype's.

@@ -59,8 +59,10 @@ impl World {
         entity: Entity,
         bundle: DynamicBundle,
     ) -> Result<(), WorldError> {
-        if self.universe.index().locate(entity)?.is_some() {
-            return Err(WorldError::AlreadyBuilt { entity });
+        match self.universe.index().locate(entity) {
+            Ok(None) => {}
+            Ok(Some(_)) => return Err(refused(bundle, WorldError::AlreadyBuilt { entity })),
+            Err(error) => return Err(refused(bundle, error.into())),
         }
         self.placing(bundle, |world, archetype, group| {
             let row = world.room(archetype, group)?;
@@ -183,7 +185,10 @@ impl World {
     /// # Panics
     /// If the `drop` of a value that is replaced panics; the new values are in place then.
     pub fn add_dynamic(&mut self, entity: Entity, bundle: DynamicBundle) -> Result<(), WorldError> {
-        let (archetype, row) = self.find(entity)?;
+        let (archetype, row) = match self.find(entity) {
+            Ok(found) => found,
+            Err(error) => return Err(refused(bundle, error)),
+        };
         let Prepared {
             number,
             columns,

@@ -61,6 +61,7 @@ use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) use bundles::TypeHasher;
 pub(crate) use create::{COLUMNS, columns};
+pub(crate) use shared_values::end_shared;
 
 use attached::Attached;
 pub(crate) use attached::Attachment;

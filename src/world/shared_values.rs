@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::{Archetype, SharedId};
-use crate::fragment::panic::{Panicked, end_all, forget, note, tell};
+use crate::fragment::panic::{Panicked, end_all, forget, note, resume, tell};
 use crate::fragment::{FragmentId, FragmentInfo, Value};
 use crate::world::check::{FlawPlace, Found};
 
@@ -30,14 +30,23 @@ struct Slot {
 
 impl SharedValues {
     /// The number of a value: of the equal one that is there (then `value` is dropped), or of this.
-    /// Nobody uses it yet: see [`hold`](Self::hold) and [`release_unused`](Self::release_unused).
+    /// Nobody uses it yet: see [`hold`](Self::hold) and [`release_unused`](Self::release_unused). If users' `hash` or
+    /// `eq` panics, `value` is dropped.
     pub(crate) fn intern(&mut self, info: &FragmentInfo, value: Value) -> SharedId {
-        match self.find(info, &value) {
-            Ok(known) => {
-                end(value);
+        let (mut found, mut panicked) = (None, None);
+        note(&mut panicked, || found = Some(self.find(info, &value)));
+        match found {
+            Some(Ok(known)) => {
+                end_shared(value);
                 known
             }
-            Err(hash) => self.add(Arc::new(value), hash),
+            Some(Err(hash)) => self.add(Arc::new(value), hash),
+            None => {
+                // By itself: its drop may panic, too.
+                note(&mut panicked, || drop(value));
+                resume(panicked);
+                unreachable!("a panic goes on")
+            }
         }
     }
 
@@ -229,13 +238,13 @@ impl SharedValues {
                 }
             }
             self.free.push(id.0);
-            end(value);
+            end_shared(value);
         }
     }
 }
 
-/// Drops a value in the middle of a change, where there is nobody to give a panic of its `drop` to.
-fn end<T>(value: T) {
+/// Drops a shared value in the middle of a change, where there is nobody to give a panic of its `drop` to.
+pub(crate) fn end_shared<T>(value: T) {
     let mut panicked = None;
     note(&mut panicked, || drop(value));
     if panicked.is_some() {

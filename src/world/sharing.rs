@@ -3,7 +3,9 @@
 use crate::archetype::{Change, Chunk, Edge, Row, SharedId, copy_value, read_bit, write_bit};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, refused};
-use crate::fragment::{Bundle, FragmentId, FragmentKind, Pile, SharedFragment, Value, WithShared};
+use crate::fragment::{
+    Bundle, FragmentId, FragmentKind, Given, Pile, SharedFragment, Value, WithShared,
+};
 use crate::world::change::{carry, end, two, write_bundle};
 use crate::world::compose::EdgeRef;
 use crate::world::{World, WorldError};
@@ -55,8 +57,9 @@ impl World {
         row: Row,
         entity: Entity,
         change: impl FnOnce(u32) -> Change,
-        mut bundle: B,
+        bundle: B,
     ) -> Result<(), WorldError> {
+        let mut bundle = Given::new(bundle);
         let mut values: Pile<Value> = Pile::new();
         let registry = self.universe.registry();
         // SAFETY: the first time, of a bundle that was given to go into an entity.
@@ -70,7 +73,6 @@ impl World {
             return Err(refused((bundle, values), error));
         }
         let taken = self.take_in(values);
-        let mut bundle = Some(bundle);
         let result = self.sharing_told(taken, |world, shared| {
             let edge = world.edge_among(archetype, row, entity, change, shared)?;
             let write = |chunk: &Chunk, row| {

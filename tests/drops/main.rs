@@ -12,4 +12,5 @@ mod ends;
 mod hosts;
 mod refused;
 mod schedules;
+mod shared;
 mod templates;

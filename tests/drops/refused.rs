@@ -204,3 +204,45 @@ fn calls_that_refuse_values_all_of_which_panic() {
         world.check().unwrap();
     });
 }
+
+#[test]
+fn bundles_all_of_whose_drops_panic() {
+    holds_nothing(|| {
+        let count = Count::default();
+        let mut world = World::new();
+        let (ant, gone) = (world.create((1_u32,)).unwrap(), world.create(()).unwrap());
+        world.destroy(gone).unwrap();
+        let two = || (count.brittle(0), [count.brittle(1)]);
+        let twice = || (count.brittle(0), [count.brittle(1)], count.brittle(2));
+        by_all(&mut world, ant, ALWAYS, &twice);
+        by_all(&mut world, ant, ALWAYS, &|| {
+            twice().and(([[count.brittle(3)]],))
+        });
+        by_all(&mut world, ant, ALWAYS, &|| {
+            twice()
+                .shared([[count.brittle(4)]])
+                .per_chunk(count.brittle(5))
+        });
+        // A recorder keeps shared values until then.
+        assert!(world.flush().is_clean());
+        // Dead, or built already: nothing was looked at.
+        let calls: [&dyn Fn(&mut World); 6] = [
+            &|world| drop_result(world.add(gone, two())),
+            &|world| drop_result(world.add(gone, two().shared([[count.brittle(2)]]))),
+            &|world| drop_result(world.swap::<(u32,), _>(gone, two())),
+            &|world| drop_result(world.build(gone, two())),
+            &|world| drop_result(world.build(ant, two().per_chunk(count.brittle(2)))),
+            &|world| drop_result(world.commands().build(ant, two())),
+        ];
+        for call in calls {
+            burns(ALWAYS, || call(&mut world));
+            assert_eq!(count.get(), 0);
+        }
+        let (for_dead, for_built) = (values(&world, &count, 0..1), values(&world, &count, 0..1));
+        burns(ALWAYS, || drop_result(world.add_dynamic(gone, for_dead)));
+        burns(ALWAYS, || drop_result(world.build_dynamic(ant, for_built)));
+        assert!(world.flush().is_clean());
+        assert_eq!((world.count(), count.get()), (1, 0));
+        world.check().unwrap();
+    });
+}

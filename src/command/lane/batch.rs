@@ -6,8 +6,8 @@ use super::create::Noted;
 use super::{Lane, NONE};
 use crate::archetype::place;
 use crate::command::stripes::Ids;
-use crate::fragment::Bundle;
 use crate::fragment::panic::{Panicked, first, forget, note, refused, resume, resume_alone};
+use crate::fragment::{Bundle, refused_bundle};
 use crate::world::{WorldError, columns};
 
 /// Where entities lie: private chunk, first row, count.
@@ -115,7 +115,10 @@ impl<'a> Unfinished<'a> {
         let mut more = true;
         while more {
             let Some(bundle) = bundles.next() else { break };
-            let (private, row) = self.lane.room(stream)?;
+            let (private, row) = match self.lane.room(stream) {
+                Ok(room) => room,
+                Err(error) => return Err(refused_bundle(bundle, error)),
+            };
             let room = self.lane.streams[stream as usize].limit - row;
             let columns = {
                 let chunk = &self.lane.privates[private as usize].chunk;

@@ -263,7 +263,10 @@ impl Lane {
         }
         match self.known_combo(shared.iter().map(|value| &**value)) {
             Some(known) => known,
-            None => self.add_combo(shared.to_vec()),
+            None => {
+                let hash = self.hash_of(shared.iter().map(|value| &**value));
+                self.add_combo(hash, shared.to_vec())
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use crate::archetype::{Draft, ROWS_PER_CHUNK, Universe, place};
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityFault, Place};
 use crate::fragment::panic::{Panicked, refused, resume};
-use crate::fragment::{Bundle, FragmentError, FragmentId, Pile};
+use crate::fragment::{Bundle, FragmentError, FragmentId, Given, Pile, Value, refused_bundle};
 use crate::world::{WorldError, columns};
 
 /// What came of the creation of one entity.
@@ -106,7 +106,10 @@ impl Lane {
             let row = next.chunk.len;
             let place = place(next.chunk.run, row);
             let entity = if self.universe.is_ordered() {
-                Some(ids.create_apart(&self.universe, place)?)
+                match ids.create_apart(&self.universe, place) {
+                    Ok(entity) => Some(entity),
+                    Err(full) => return Err(refused_bundle(bundle, full.into())),
+                }
             } else {
                 self.universe.index().create_cached(place)
             };
@@ -164,24 +167,17 @@ impl Lane {
         ids: &mut Ids<'_>,
     ) -> Result<Noted, WorldError> {
         let mut templates = Pile::new();
-        let combo = if B::HAS_VALUES {
-            self.take_values(&mut bundle, &mut templates)
-        } else {
-            Ok(NONE)
-        };
-        let way = match combo.and_then(|combo| self.way::<B>(combo)) {
-            Ok(way) => way,
-            Err(error) => return Err(refused((bundle, templates), error)),
-        };
-        let stream = self.ways[way as usize].stream;
-        let (private, row) = self.room(stream)?;
-        let chunk = &mut self.privates[private as usize].chunk;
-        let offsets = &self.ways[way as usize].offsets;
-        if !B::HAS_VALUES {
-            let limit = self.streams[stream as usize].limit;
-            self.cursors.aim::<B>(private, limit, chunk, offsets);
+        let mut combo = NONE;
+        if B::HAS_VALUES {
+            (bundle, combo, templates) = self.part(bundle)?;
         }
-        let entity = entity_at(&self.universe, place(chunk.run, row), reserved, ids)?;
+        let (entity, way, private, row) = match self.row_for::<B>(combo, reserved, ids) {
+            Ok(found) => found,
+            Err(error) => return Err(refused((Given::new(bundle), templates), error)),
+        };
+        let Way { stream, offsets } = &self.ways[way as usize];
+        let stream = *stream;
+        let chunk = &mut self.privates[private as usize].chunk;
         let columns = columns::<B>(chunk, offsets);
         // SAFETY: the columns have such a row, which is empty.
         unsafe {
@@ -198,6 +194,38 @@ impl Lane {
             at: (private, row),
             panicked,
         })
+    }
+
+    /// A bundle without the values that are not for columns, the combination of those that are shared, and the others.
+    #[cold]
+    #[inline(never)]
+    fn part<B: Bundle>(&mut self, bundle: B) -> Result<(B, u32, Pile<Value>), WorldError> {
+        let (mut bundle, mut templates) = (Given::new(bundle), Pile::new());
+        match self.take_values(&mut *bundle, &mut templates) {
+            Ok(combo) => Ok((bundle.into_bundle(), combo, templates)),
+            Err(error) => Err(refused((bundle, templates), error)),
+        }
+    }
+
+    /// The entity of a bundle, and where it comes: by which way, to which private chunk, and to which row.
+    #[inline(always)]
+    fn row_for<B: Bundle>(
+        &mut self,
+        combo: u32,
+        reserved: Option<Entity>,
+        ids: &mut Ids<'_>,
+    ) -> Result<(Entity, u32, u32, u32), WorldError> {
+        let way = self.way::<B>(combo)?;
+        let stream = self.ways[way as usize].stream;
+        let (private, row) = self.room(stream)?;
+        let offsets = &self.ways[way as usize].offsets;
+        let chunk = &self.privates[private as usize].chunk;
+        if !B::HAS_VALUES {
+            let limit = self.streams[stream as usize].limit;
+            self.cursors.aim::<B>(private, limit, chunk, offsets);
+        }
+        let entity = entity_at(&self.universe, place(chunk.run, row), reserved, ids)?;
+        Ok((entity, way, private, row))
     }
 
     /// Room for an entity of a stream: which private chunk, and which row.

@@ -10,8 +10,8 @@ use crate::archetype::Draft;
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, note, refused, resume};
-use crate::fragment::{Bundle, Fragment, FragmentId, Pile, Value};
-use crate::world::{World, WorldError};
+use crate::fragment::{Bundle, Fragment, FragmentId, Given, Pile, Value, refused_bundle};
+use crate::world::{World, WorldError, end_shared};
 
 /// What the op that switches a fragment is found by.
 pub(super) struct Turned<T, const ON: bool>(PhantomData<fn(T)>);
@@ -46,7 +46,7 @@ impl Lane {
                 self.record(entity, found, come);
                 Ok(())
             }
-            Err(error) => Err(refused(come, error)),
+            Err(error) => Err(refused_bundle(come, error)),
         }
     }
 
@@ -56,14 +56,15 @@ impl Lane {
     fn change_with_values<Gone: Bundle, Come: Bundle>(
         &mut self,
         entity: Entity,
-        mut come: Come,
+        come: Come,
     ) -> Result<(), WorldError> {
+        let mut come = Given::new(come);
         let mut templates = Pile::new();
-        let combo = self.take_values(&mut come, &mut templates);
+        let combo = self.take_values(&mut *come, &mut templates);
         let of = TypeId::of::<(Gone, Come)>();
         let found = combo.and_then(|combo| self.find_op::<Gone, Come>(OpKey { of, combo }));
         match found {
-            Ok(found) => self.record(entity, found, come),
+            Ok(found) => self.record(entity, found, come.into_bundle()),
             Err(error) => return Err(refused((come, templates), error)),
         }
         resume(self.take_templates(NONE, templates));
@@ -296,8 +297,16 @@ impl Lane {
         }
         shared.sort_by_key(Value::id);
         match self.known_combo(shared.iter()) {
-            Some(known) => known,
-            None => self.add_combo(shared.into_vec().into_iter().map(Arc::new).collect()),
+            Some(known) => {
+                // Where there is nobody to give a panic to, as in a world.
+                shared.into_vec().into_iter().for_each(end_shared);
+                known
+            }
+            None => {
+                // Before they leave the pile: users' code.
+                let hash = self.hash_of(shared.iter());
+                self.add_combo(hash, shared.into_vec().into_iter().map(Arc::new).collect())
+            }
         }
     }
 
@@ -364,7 +373,7 @@ impl Lane {
             })
     }
 
-    fn hash_of<'v>(&self, shared: impl Iterator<Item = &'v Value>) -> u64 {
+    pub(super) fn hash_of<'v>(&self, shared: impl Iterator<Item = &'v Value>) -> u64 {
         let registry = self.universe.registry();
         shared.fold(0, |hash: u64, value| {
             let ops = registry.get(value.id()).and_then(|info| info.shared_ops());
@@ -374,8 +383,8 @@ impl Lane {
         })
     }
 
-    pub(super) fn add_combo(&mut self, values: Vec<Arc<Value>>) -> u32 {
-        let hash = self.hash_of(values.iter().map(|value| &**value));
+    /// A new combination of shared values, which have this hash.
+    pub(super) fn add_combo(&mut self, hash: u64, values: Vec<Arc<Value>>) -> u32 {
         let number = self.combos.len() as u32;
         let before = self.combo_of.insert(hash, number).unwrap_or(NONE);
         self.combos.push(Combo { values, before });

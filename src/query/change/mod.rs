@@ -12,8 +12,8 @@ use std::collections::HashSet;
 
 use crate::archetype::Change;
 use crate::entity::Entity;
-use crate::fragment::panic::{after, first, note, resume};
-use crate::fragment::{Bundle, SharedFragment, Value};
+use crate::fragment::panic::{after, first, note, refused, resume};
+use crate::fragment::{Bundle, SharedFragment, Value, WithShared};
 use crate::query::matches::{Match, MatchList};
 use crate::query::run::{ChunkFilter, Scope};
 use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryResources};
@@ -357,13 +357,16 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
             seen,
         } = self;
         let registry = world.universe.registry();
-        let info = registry.register_shared::<T>()?;
+        // As far as it can be refused, before the value is anything but the call's.
+        let number = world.bundles.number::<WithShared<(), T>>(registry);
+        let known = number.and_then(|number| Ok((number, registry.register_shared::<T>()?)));
+        let (number, info) = match known {
+            Ok(known) => known,
+            Err(error) => return Err(refused(value, error.into())),
+        };
         let value = core::mem::ManuallyDrop::new(value);
         // SAFETY: a value of this fragment, which is not used or dropped again.
         let value = unsafe { Value::take(info, (&raw const value).cast()) };
-        let number = world
-            .bundles
-            .number::<crate::fragment::WithShared<(), T>>(registry)?;
         let given = (info.id(), world.shared.intern(info, value));
         world.sharing_one(given, |world| {
             share(world, matches.get(), &seen, number, given)

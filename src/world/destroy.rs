@@ -256,6 +256,7 @@ impl World {
     /// waits goes, too, and room for more signals than wait: that of senders and of the world at once, that of each reader
     /// when it runs next. What was learned of the types that are recorded is learned anew.
     pub fn trim(&mut self) -> usize {
+        self.release_left();
         let mut trimmed = self.attached.trim();
         for data in &mut self.archetypes {
             trimmed += data.trim(&self.universe, self.number);

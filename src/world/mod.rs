@@ -58,6 +58,7 @@ use crate::archetype::{AGING, Archetype, Finder, HavingLists, LONG_AGO, READ_ON,
 use crate::entity::{Entity, EntityError, EntityFault, Place};
 use crate::fragment::panic::{end_all, first, note, resume_alone};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
+use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) use bundles::TypeHasher;
 pub(crate) use create::{COLUMNS, columns};
@@ -67,7 +68,7 @@ use attached::Attached;
 pub(crate) use attached::Attachment;
 use bundles::Bundles;
 use names::Names;
-use shared_values::SharedValues;
+use shared_values::{LeftValues, SharedValues};
 use watch::Watch;
 
 /// Entities and their fragments.
@@ -162,6 +163,8 @@ pub(crate) struct Seat {
     pub(crate) number: u16,
     /// The world has ended: who outlives it may have the seat still.
     ended: AtomicU32,
+    /// What flushes have held that ended without the world.
+    pub(crate) left: Mutex<LeftValues>,
 }
 
 impl Seat {
@@ -221,6 +224,7 @@ impl World {
                 universe: Some(Arc::clone(universe)),
                 number,
                 ended: AtomicU32::new(0),
+                left: Mutex::new(LeftValues::default()),
             }),
             attached: Attached::default(),
             archetypes: Vec::new(),
@@ -436,6 +440,15 @@ impl World {
 }
 
 impl World {
+    /// Lets the shared values go that a flush held when the world was taken away from it.
+    #[inline]
+    pub(crate) fn release_left(&mut self) {
+        if self.shared.has_flushes() {
+            let left = core::mem::take(&mut *self.seat.left.lock());
+            self.shared.take_left(left);
+        }
+    }
+
     /// Whether nobody else has the universe, or can have it again: two own it for the world. They become one to be asked
     /// whether it is the only one, for that is one question; two counts would be two, between which somebody who has the
     /// universe weakly can come to own it.

@@ -15,8 +15,26 @@ pub(crate) struct SharedValues {
     free: Vec<u32>,
     /// Fragment and hash → the values with that hash: equality decides among them.
     by_hash: HashMap<(FragmentId, u64), Vec<SharedId>>,
-    /// Uses that are no group's: those of the flushes that are under way.
+    /// Uses that are no group's: those of flushes.
     flushed: u32,
+    /// Flushes that have begun to use values, and are not done with them.
+    flushes: u32,
+}
+
+/// What flushes have held that ended without their world, because somebody put another one in its place. Left with the
+/// world's seat, as the world itself may be anywhere, and taken by the next call that has it and looks.
+#[derive(Debug, Default)]
+pub(crate) struct LeftValues {
+    held: Vec<SharedId>,
+    flushes: u32,
+}
+
+impl LeftValues {
+    /// A flush is over: what it held.
+    pub(crate) fn leave(&mut self, held: impl Iterator<Item = SharedId>) {
+        self.held.extend(held);
+        self.flushes += 1;
+    }
 }
 
 #[derive(Debug)]
@@ -123,14 +141,39 @@ impl SharedValues {
         self.release_unused(id);
     }
 
-    /// A flush uses a value until it is [done](Self::release_flushed).
+    /// A flush may use values, until it is [done](Self::flush_ends) with all.
+    pub(crate) fn flush_begins(&mut self) {
+        self.flushes += 1;
+    }
+
+    /// A flush is done with the values that it held.
+    pub(crate) fn flush_ends(&mut self, held: impl Iterator<Item = SharedId>) {
+        self.flushes -= 1;
+        held.for_each(|id| self.release_flushed(id));
+    }
+
+    /// Whether a flush is under way, or one has left what it held.
+    #[inline]
+    pub(crate) fn has_flushes(&self) -> bool {
+        self.flushes > 0
+    }
+
+    /// Lets go what flushes have left.
+    #[cold]
+    pub(crate) fn take_left(&mut self, left: LeftValues) {
+        self.flushes -= left.flushes;
+        left.held
+            .into_iter()
+            .for_each(|id| self.release_flushed(id));
+    }
+
+    /// A flush uses a value until it is done.
     pub(crate) fn hold_flushed(&mut self, id: SharedId) {
         self.flushed += 1;
         self.hold(id);
     }
 
-    /// A flush is done with a value.
-    pub(crate) fn release_flushed(&mut self, id: SharedId) {
+    fn release_flushed(&mut self, id: SharedId) {
         self.flushed -= 1;
         self.release(id);
     }
@@ -166,9 +209,9 @@ impl SharedValues {
         times
     }
 
-    /// Notes whether values are not used as often as they say, or not found. Values are not compared: that
-    /// would run users' code. O(values + groups × shared fragments).
-    pub(crate) fn check(&self, archetypes: &[Archetype], found: &mut Found) {
+    /// Notes whether values are not used as often as they say, or not found; flushes have `left` some. Values are not
+    /// compared: that would run users' code. O(values + groups × shared fragments).
+    pub(crate) fn check(&self, archetypes: &[Archetype], left: &LeftValues, found: &mut Found) {
         let mut uses = vec![0; self.slots.len()];
         for data in archetypes {
             let keys = data.group_of.keys().chain(&data.retired_keys);
@@ -204,11 +247,30 @@ impl SharedValues {
                 self.flushed
             )
         });
+        let left = (self.flushes == left.flushes).then_some(left.held.len());
+        found.expect(
+            left.is_none_or(|left| left == self.flushed as usize),
+            FlawPlace::World,
+            || {
+                format!(
+                    "no flush is under way, and flushes use shared values {} times",
+                    self.flushed
+                )
+            },
+        );
         let listed: usize = self.by_hash.values().map(Vec::len).sum();
         let there = self.slots.len() - self.free.len();
         found.expect(listed == there, FlawPlace::World, || {
             format!("{listed} shared values are found by hash, and there are {there}")
         });
+    }
+
+    /// Breaks the count of a flush that is over, for tests of the check.
+    #[cfg(test)]
+    pub(crate) fn hold_for_nobody(&mut self) {
+        let held = self.slots.iter().position(Option::is_some);
+        held.into_iter()
+            .for_each(|number| self.hold_flushed(SharedId(number as u32)));
     }
 
     /// Breaks the list of free numbers, for tests of the check.

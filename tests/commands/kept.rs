@@ -1,6 +1,8 @@
 //! What recorders keep from one flush to the next, and within one.
 
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use megachunk::command::FlushReport;
@@ -174,4 +176,52 @@ fn threads_that_come_and_go_leave_chunks_of_a_few_recorders() {
         after.push(in_use(&world));
     }
     assert!(after[5] <= after[1] && after[5] <= 64, "{after:?}");
+}
+
+/// Of a flush that has another world before it when its closure has run: the one that it began with lies elsewhere.
+#[test]
+fn a_world_that_was_taken_from_a_flush_keeps_no_shared_value_for_ever() {
+    let count = Arc::new(());
+    struct Held(Arc<()>, u8);
+    impl PartialEq for Held {
+        fn eq(&self, other: &Self) -> bool {
+            self.1 == other.1
+        }
+    }
+    impl Eq for Held {}
+    impl Hash for Held {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            self.1.hash(state);
+        }
+    }
+    let mut world = World::new();
+    let ant = world.create((1_u8,)).unwrap();
+    // What is looked at next, and so lets them go.
+    let looks: [fn(&mut World); 2] = [
+        |world| assert!(world.flush().is_clean()),
+        |world| assert!(world.trim() < 9),
+    ];
+    for (number, look) in (0..).zip(looks) {
+        let mut other = Some(World::of(world.universe()).unwrap());
+        let (give, take) = mpsc::channel();
+        let mut commands = world.commands();
+        let held = Held(Arc::clone(&count), number);
+        commands.set_shared(ant, held).unwrap();
+        commands.defer(move |world| {
+            world.check().unwrap();
+            let other = other.take().unwrap();
+            give.send(std::mem::replace(world, other)).unwrap();
+        });
+        commands.set_shared(ant, Held(Arc::default(), 99)).unwrap();
+        drop(commands);
+        let _ = world.flush();
+        world.check().unwrap();
+        world = take.recv().unwrap();
+        world.check().unwrap();
+        assert_eq!(world.shared::<Held>(ant).unwrap().1, number);
+        assert!(world.remove_shared::<Held>(ant).unwrap());
+        look(&mut world);
+        assert_eq!(Arc::strong_count(&count), 1, "after {number}");
+        world.check().unwrap();
+    }
 }

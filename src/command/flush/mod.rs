@@ -150,6 +150,7 @@ impl World {
     #[doc(alias = "apply")]
     pub fn flush(&mut self) -> FlushReport {
         self.keep_versions();
+        self.release_left();
         let Some(queue) = self.attached.get::<Arc<Queue>>() else {
             return FlushReport::default();
         };
@@ -301,11 +302,10 @@ impl Flush<'_> {
     /// Applies all commands, batch by batch, with the closures between them.
     fn apply_all(&mut self, world: &mut World, pieces: Vec<Piece>, memory: &mut Memory) {
         let lanes = core::mem::take(&mut self.lanes);
-        // The queue keeps the seat: no other one can come to lie there.
-        let seat = Arc::as_ptr(&world.seat);
+        let seat = Arc::clone(&world.seat);
         {
             let data: Vec<&Lane> = lanes.iter().map(|lane| &**lane).collect();
-            let mut ops = Ops::new(world, data.iter().copied(), &mut self.panicked);
+            let ops = Ops::new(world, data.iter().copied(), &mut self.panicked);
             let mut batch: Vec<Piece> = Vec::new();
             'pieces: for piece in pieces {
                 self.report.commands += piece.commands.len();
@@ -334,16 +334,15 @@ impl Flush<'_> {
                         unsafe { call(column.row(row), world) };
                     });
                     self.report.closures += 1;
-                    if Arc::as_ptr(&world.seat) != seat {
+                    if !Arc::ptr_eq(&world.seat, &seat) {
                         // What follows names fragments and shared values of the world that was here.
                         batch.clear();
-                        ops.forget();
                         break 'pieces;
                     }
                 }
             }
             self.apply(world, &data, &ops, &mut batch, memory);
-            ops.release(world);
+            ops.end(world, &seat);
         }
         self.lanes = lanes;
     }

@@ -7,7 +7,7 @@ use crate::command::lane::{Call, Lane, NONE, Op};
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::fragment::panic::{Panicked, note};
 use crate::fragment::{FragmentId, FragmentInfo, FragmentKind};
-use crate::world::{World, WorldError};
+use crate::world::{Seat, World, WorldError};
 
 /// What a command does.
 #[derive(Debug)]
@@ -82,8 +82,7 @@ impl<'l> ChangeOp<'l> {
     }
 }
 
-/// The numbers of each lane's ops begin where this says; the values that it holds are held until
-/// [`release`](Ops::release).
+/// The numbers of each lane's ops begin where this says; the values that it holds are held until [`end`](Ops::end).
 #[derive(Debug)]
 pub(super) struct Ops<'l> {
     pub(super) all: Vec<FlushOp<'l>>,
@@ -103,6 +102,7 @@ impl<'l> Ops<'l> {
         lanes: impl Iterator<Item = &'a Lane>,
         panicked: &mut Panicked,
     ) -> Self {
+        world.shared.flush_begins();
         let mut ops = Self {
             all: Vec::new(),
             payload_of: Vec::new(),
@@ -204,15 +204,13 @@ impl<'l> Ops<'l> {
         Ok(shared)
     }
 
-    /// Lets the shared values go that no entity has got.
-    pub(super) fn release(&mut self, world: &mut World) {
-        for id in self.held.drain(..) {
-            world.shared.release_flushed(id);
+    /// Lets the shared values go that no entity has got. If another world is there than the flush began with, they are left
+    /// with that one's seat, until it is flushed, or trimmed.
+    pub(super) fn end(self, world: &mut World, seat: &Seat) {
+        if core::ptr::eq(&raw const *world.seat, seat) {
+            world.shared.flush_ends(self.held.into_iter());
+        } else {
+            seat.left.lock().leave(self.held.into_iter());
         }
-    }
-
-    /// Lets them be, as the world that has them is not here any more: they live as long as it does.
-    pub(super) fn forget(&mut self) {
-        self.held.clear();
     }
 }

@@ -55,7 +55,9 @@ impl World {
     /// Notes what is wrong; what this world and its recorders have.
     fn check_into(&self, found: &mut Found) -> Held {
         let mut held = self.check_archetypes(found);
-        self.shared.check(&self.archetypes, found);
+        let left = self.seat.left.lock();
+        self.shared.check(&self.archetypes, &left, found);
+        drop(left);
         self.names.check(found);
         for (id, template) in &self.templates {
             found.expect(*id == template.id(), FlawPlace::World, || {
@@ -245,6 +247,22 @@ mod tests {
         world.shared.free_twice();
         assert!(said(&world).contains("is free 2 times"), "{}", said(&world));
         assert!(said(&world).contains("found by hash"), "{}", said(&world));
+    }
+
+    #[test]
+    fn shared_values_that_a_flush_holds_which_is_over_are_found() {
+        let mut world = World::new();
+        world.create((1_u8,).shared("red")).unwrap();
+        world.check().unwrap();
+        world.shared.flush_begins();
+        world.shared.hold_for_nobody();
+        world.check().unwrap();
+        world.shared.flush_ends(core::iter::empty());
+        assert!(
+            said(&world).contains("no flush is under way"),
+            "{}",
+            said(&world)
+        );
     }
 
     #[test]

@@ -518,7 +518,8 @@ impl<'q> Commands<'q> {
 
     /// Records that a fragment of an entity is switched off or on, as [`World::set_enabled`] does. Does the entity not
     /// have it when the command's turn comes, it does not matter, as for [`remove`](Self::remove): a fragment that comes
-    /// later is on.
+    /// later is on. Has the entity the fragment without a switch, because its composition was there before the fragment could
+    /// be switched, the flush's report says that this was [refused](crate::command::FlushReport::refused).
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -137,6 +137,7 @@ impl WorldError {
             Self::Fragment(error) => Self::Fragment(error.clone()),
             Self::Chunk(error) => Self::Chunk(error.clone()),
             Self::Full(error) => Self::Full(*error),
+            Self::NotEnableable { name } => Self::NotEnableable { name: name.clone() },
             Self::TooManyArchetypes => Self::TooManyArchetypes,
             _ => Self::Interrupted,
         }

@@ -1,5 +1,6 @@
 //! Recorded switches: `Commands::set_enabled`.
 
+use megachunk::command::FlushReport;
 use megachunk::prelude::*;
 use rayon::ThreadPoolBuilder;
 
@@ -203,5 +204,81 @@ fn switches_of_many_recorders_are_the_same_for_any_number_of_threads() {
     let one = run(1);
     for threads in [2, 3, 8] {
         assert!(run(threads) == one, "{threads} threads");
+    }
+}
+
+/// What `World::set_enabled` says at once, a flush says of each entity; all else that was recorded is done.
+#[test]
+fn a_switch_that_is_not_there_is_refused_by_the_flush() {
+    for threads in [1, 4] {
+        let mut world = World::new();
+        world.set_flush_threads_from(Some(1));
+        let all = world
+            .create_batch((0..300_u32).map(|n| (Power(n),)))
+            .unwrap();
+        let all: Vec<Entity> = all.iter(&world).collect();
+        let lone = world.create((Power(300), Tag)).unwrap();
+        world.registry().register_enableable::<Power>().unwrap();
+        let refused = world.set_enabled::<Power>(lone, false).unwrap_err();
+        assert!(matches!(refused, WorldError::NotEnableable { .. }));
+        let is_refused = |report: &FlushReport, entities: &[Entity]| {
+            let expected = entities.iter().map(|&entity| (entity, refused.clone()));
+            assert_eq!(report.refused, expected.collect::<Vec<_>>());
+        };
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        // Alone, and in any order.
+        let mut commands = world.commands();
+        for &entity in all.iter().rev() {
+            commands.set_enabled::<Power>(entity, false).unwrap();
+        }
+        drop(commands);
+        let report = pool.install(|| world.flush());
+        is_refused(&report, &all);
+        assert_eq!((report.updated, report.moved), (0, 0));
+        // With a new value, and what comes where there is no switch, either.
+        let mut commands = world.commands();
+        commands.set(all[0], Power(7)).unwrap();
+        commands.set_enabled::<Power>(all[0], false).unwrap();
+        commands.set_enabled::<Power>(all[1], false).unwrap();
+        commands.add(all[1], (Tag,)).unwrap();
+        // There it can be switched: nobody has been in such a composition before.
+        commands.set_enabled::<Power>(all[2], false).unwrap();
+        commands.add(all[2], (1_u8,)).unwrap();
+        // It goes and comes, and nobody has asked for a switch; or it goes.
+        commands.swap::<(Power,), _>(all[3], (Power(3),)).unwrap();
+        commands.set_enabled::<Power>(all[4], false).unwrap();
+        commands.remove::<(Power,)>(all[4]).unwrap();
+        commands.set_enabled::<Power>(all[5], false).unwrap();
+        commands.destroy(all[5]);
+        drop(commands);
+        let report = pool.install(|| world.flush());
+        is_refused(&report, &all[..2]);
+        assert_eq!(world.get::<Power>(all[0]).unwrap(), &Power(7));
+        assert!(world.has::<Tag>(all[1]).unwrap());
+        assert!(!world.is_enabled::<Power>(all[2]).unwrap());
+        // A whole chunk that goes to where there is none, by other hands.
+        let rest = &all[6..];
+        for &entity in &all[..6] {
+            if world.exists(entity) {
+                world.destroy(entity).unwrap();
+            }
+        }
+        let id = world.registry().of::<Power>().unwrap().id();
+        let mut commands = world.commands();
+        for &entity in rest {
+            commands.add(entity, (Tag,)).unwrap();
+            commands.set_enabled_dynamic(entity, id, false).unwrap();
+        }
+        drop(commands);
+        let report = pool.install(|| world.flush());
+        let mut entities: Vec<Entity> = report.refused.iter().map(|refused| refused.0).collect();
+        entities.sort_unstable();
+        let mut expected = rest.to_vec();
+        expected.sort_unstable();
+        assert_eq!((entities, report.moved), (expected, rest.len()));
+        world.check().unwrap();
     }
 }

@@ -97,6 +97,11 @@ impl Net {
             .chain(switched.map(|switched| (switched.id, switched.on)))
     }
 
+    /// Whether a fragment is to be switched, by a command that says so.
+    pub(super) fn switches(&self, id: FragmentId) -> bool {
+        self.switched.iter().any(|switched| switched.id == id)
+    }
+
     fn switch(&mut self, id: FragmentId, on: bool) {
         if self.gone.binary_search(&id).is_ok() {
             return;

@@ -2,6 +2,7 @@
 //! and kinds of change, not in entities.
 
 use core::hash::BuildHasherDefault;
+use core::ops::Range;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -25,6 +26,8 @@ pub(super) struct Way {
     pub(super) come: Vec<Column>,
     /// The target's fragments that are switched, and whether on.
     pub(super) switched: Vec<(EnabledBits, bool)>,
+    /// Why others are not, which the target has: it is older than their switches.
+    unswitched: Vec<WorldError>,
     /// The net change names nothing that the archetype does not have already, or lacks already.
     nothing: bool,
 }
@@ -77,7 +80,7 @@ impl Flush<'_> {
         let mut plan = Plan::default();
         let mut known = Known::default();
         for (number, work) in works.iter_mut().enumerate() {
-            self.hand_over(world, &mut plan, &mut known, number as u32, work);
+            self.hand_over(world, &mut plan, &mut known, number as u32, work, rows);
         }
         for (number, work) in works.iter_mut().enumerate() {
             if work.handed.is_none() {
@@ -96,6 +99,7 @@ impl Flush<'_> {
         known: &mut Known,
         number: u32,
         work: &mut Work,
+        rows: &[u32],
     ) {
         let [group] = work.groups.as_slice() else {
             return;
@@ -130,6 +134,7 @@ impl Flush<'_> {
         let data = &mut world.archetypes[handed.target as usize];
         data.groups[handed.group as usize].chunks += 1;
         self.report.moved += group.count as usize;
+        self.refuse_switches(world, work, 0, group.count, way, rows);
         if !way.come.is_empty() || way.edge.ends_drop {
             plan.stay(number, 0, group.count, found);
         }
@@ -162,7 +167,7 @@ impl Flush<'_> {
             let found = match found {
                 Ok(found) => found,
                 Err(error) => {
-                    self.refuse(world, work, group, 0, &error, all_rows);
+                    self.refuse(world, work, group, 0..rows, &error, all_rows);
                     continue;
                 }
             };
@@ -171,6 +176,8 @@ impl Flush<'_> {
                 (way.target, way.nothing)
             };
             if nothing && net.shared.is_empty() {
+                let way = &plan.ways[found as usize];
+                self.refuse_switches(world, work, group, rows, way, all_rows);
                 continue;
             }
             let mut to = 0;
@@ -180,6 +187,7 @@ impl Flush<'_> {
             let here = &world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
             if target == work.archetype && to == here.group {
                 let way = &plan.ways[found as usize];
+                self.refuse_switches(world, work, group, rows, way, all_rows);
                 if way.come.is_empty() && way.switched.is_empty() {
                     continue;
                 }
@@ -190,9 +198,11 @@ impl Flush<'_> {
             let (done, error) = self.take_room(world, plan, number, group, rows, found, to);
             self.report.moved += done as usize;
             work.groups[group].leaving = done;
+            let way = &plan.ways[found as usize];
+            self.refuse_switches(world, work, group, done, way, all_rows);
             if done < rows {
                 let error = error.unwrap_or(WorldError::Interrupted);
-                self.refuse(world, work, group, done, &error, all_rows);
+                self.refuse(world, work, group, done..rows, &error, all_rows);
                 world.let_go(target, to);
             }
         }
@@ -242,18 +252,34 @@ impl Flush<'_> {
         (first, None)
     }
 
-    /// Reports that rows of a group stay as they are.
+    /// Reports that the first rows of a group change, but for fragments that cannot be switched where they come.
+    fn refuse_switches(
+        &mut self,
+        world: &World,
+        work: &Work,
+        group: usize,
+        count: u32,
+        way: &Way,
+        rows: &[u32],
+    ) {
+        for error in &way.unswitched {
+            self.refuse(world, work, group, 0..count, error, rows);
+        }
+    }
+
+    /// Reports that something is refused to rows of a group.
     fn refuse(
         &mut self,
         world: &World,
         work: &Work,
         group: usize,
-        first: u32,
+        which: Range<u32>,
         error: &WorldError,
         rows: &[u32],
     ) {
         let chunk = &world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
-        for &row in &rows[work.groups[group].range()][first as usize..] {
+        let which = which.start as usize..which.end as usize;
+        for &row in &rows[work.groups[group].range()][which] {
             // SAFETY: a row that has a handle. (Not all of the chunk have one: some are taken for entities
             // that are still to come.)
             let entity = unsafe { *chunk.handles().add(row as usize) };
@@ -339,9 +365,19 @@ impl World {
         });
         let come: Vec<Column> = come.collect();
         let source = &self.archetypes[archetype as usize];
-        let switched = net.switched_among(&source.set);
-        let switched = switched.filter_map(|(id, on)| Some((to.enabled_of(id)?, on)));
-        let switched: Vec<(EnabledBits, bool)> = switched.collect();
+        let (mut switched, mut unswitched) = (Vec::new(), Vec::new());
+        for (id, on) in net.switched_among(&source.set) {
+            match to.enabled_of(id) {
+                Some(bits) => switched.push((bits, on)),
+                // What went and comes again is on, wherever it is.
+                None if to.set.contains(id) && net.switches(id) => {
+                    let info = self.universe.registry().get(id);
+                    let name = info.map_or("", |info| info.name()).into();
+                    unswitched.push(WorldError::NotEnableable { name });
+                }
+                None => {}
+            }
+        }
         let mut edge = Edge::new(source, to, Box::default(), |column| {
             let new = come.binary_search_by_key(&column.id, |new| new.id);
             new.is_ok()
@@ -356,6 +392,7 @@ impl World {
             nothing: nothing && come.is_empty() && switched.is_empty(),
             come,
             switched,
+            unswitched,
         })
     }
 

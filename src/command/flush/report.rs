@@ -24,7 +24,8 @@ pub struct FlushReport {
     pub dead: usize,
     /// What could not be done, and why: the entities are as they were, and what was created for them is
     /// dropped. Those that could not be created are dead; if a change that was recorded later is what was refused, they
-    /// live as they were created.
+    /// live as they were created. Only a switch that is not there ([`WorldError::NotEnableable`]: the entity has the
+    /// fragment, in a composition that is older than its switch) is refused alone, and all else done.
     pub refused: Vec<(Entity, WorldError)>,
     /// Entities that were created in an [ordered](crate::world::Universe::ordered) universe, and have ids that
     /// depend on which thread was quicker: their recorders had no ids of their own, or none left.

@@ -96,8 +96,9 @@ impl<'w> ChunkView<'w> {
             .chunk_values
             .iter()
             .find(|value| value.id == id)?;
-        // SAFETY: every chunk holds a value of this type there. Nobody has it to write: that takes `&mut`
-        // of the world.
+        // SAFETY: every chunk holds a value of this type there. Nobody has it to write: that takes `&mut` of the world, from
+        // the call or for the run of a [`DynamicQuery`](crate::query::DynamicQuery), whose chunks are no `ChunkView`s. (Such
+        // runs are no parameter of processors, beside which others could run.)
         Some(unsafe { &*self.chunk.array(value.offset).cast::<T>() })
     }
 

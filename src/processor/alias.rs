@@ -20,6 +20,17 @@ struct Pair {
     fragments: Vec<FragmentId>,
 }
 
+/// Why a processor must not run.
+#[derive(Debug)]
+pub(super) struct Alias {
+    /// The processor's number.
+    pub(super) entry: usize,
+    /// What it would lend twice.
+    pub(super) fragment: FragmentId,
+    /// What its queries exclude each other by, and can be switched off.
+    pub(super) apart_by: Option<FragmentId>,
+}
+
 /// All that there are in a schedule.
 #[derive(Debug)]
 pub(super) struct Aliases {
@@ -61,13 +72,8 @@ impl Aliases {
         !self.pairs.is_empty()
     }
 
-    /// Looks at the archetypes that have come: the first processor that must not run, and what it would lend twice.
-    pub(super) fn look(
-        &mut self,
-        world: &World,
-        entries: &[Entry],
-        role: Roles,
-    ) -> Option<(usize, FragmentId)> {
+    /// Looks at the archetypes that have come: the first processor that must not run.
+    pub(super) fn look(&mut self, world: &World, entries: &[Entry], role: Roles) -> Option<Alias> {
         if self.pairs.is_empty() {
             return None;
         }
@@ -80,15 +86,22 @@ impl Aliases {
                 let Some(needs) = entry.needs.as_ref().filter(|_| entry.is_on(role)) else {
                     continue;
                 };
-                let (a, b) = pair.queries;
-                if !sees(&needs.queries[a], archetype) || !sees(&needs.queries[b], archetype) {
+                let (a, b) = (
+                    &needs.queries[pair.queries.0],
+                    &needs.queries[pair.queries.1],
+                );
+                if !sees(a, archetype) || !sees(b, archetype) {
                     continue;
                 }
                 // What may be there need not be: then neither lends it.
                 let mut lent = pair.fragments.iter();
                 if let Some(&fragment) = lent.find(|&&id| archetype.set.contains(id)) {
                     // It is looked at again by the next run.
-                    return Some((pair.entry, fragment));
+                    return Some(Alias {
+                        entry: pair.entry,
+                        fragment,
+                        apart_by: a.excluded_with(b).find(|&id| archetype.set.contains(id)),
+                    });
                 }
             }
             self.archetypes += 1;

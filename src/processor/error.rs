@@ -28,7 +28,7 @@ pub enum ScheduleError {
     /// Two parameters of one processor lend the same, one of them to write.
     #[error(
         "processor `{processor}`: two of its parameters take {name}, and one writes it; {}",
-        if *resource { "make them one" } else { "let one query exclude what the other asks for, or make them one" }
+        apart(*resource, apart_by.as_deref())
     )]
     Aliased {
         /// The processor's name.
@@ -37,6 +37,9 @@ pub enum ScheduleError {
         name: Box<str>,
         /// Whether it is a resource.
         resource: bool,
+        /// What their queries exclude each other by, if they do, in vain: it can be switched off, and the rows of both lie
+        /// in one chunk.
+        apart_by: Option<Box<str>>,
     },
     /// A signal was refused.
     #[error("processor `{processor}`: {error}")]
@@ -106,6 +109,17 @@ pub enum ScheduleError {
         /// The processor's name.
         processor: Box<str>,
     },
+}
+
+/// What to do about two parameters that lend the same.
+fn apart(resource: bool, apart_by: Option<&str>) -> String {
+    match (resource, apart_by) {
+        (true, _) => "make them one".into(),
+        (false, None) => "let one query exclude what the other asks for, or make them one".into(),
+        (false, Some(name)) => format!(
+            "they exclude each other by {name}, which can be switched off: exclude by a fragment that cannot be, or make them one"
+        ),
+    }
 }
 
 /// What to do about a resource that is not there, if it is none: any `&T` is taken for one.

@@ -461,13 +461,17 @@ impl Schedule {
         if !plan.look(world) {
             return Ok(());
         }
-        if let Some((at, id)) = plan.aliases.look(world, &self.entries, self.role) {
+        if let Some(alias) = plan.aliases.look(world, &self.entries, self.role) {
             plan.look_again();
-            let info = world.registry().get(id);
+            let name = |id| -> Box<str> {
+                let info = world.registry().get(id);
+                info.map_or("", |info| info.name()).into()
+            };
             return Err(ScheduleError::Aliased {
-                processor: (&*self.entries[at].name).into(),
-                name: info.map_or("", |info| info.name()).into(),
+                processor: (&*self.entries[alias.entry].name).into(),
+                name: name(alias.fragment),
                 resource: false,
+                apart_by: alias.apart_by.map(name),
             });
         }
         self.pass_by();

@@ -179,6 +179,15 @@ impl Requirements {
         self.all.intersects(&other.none) || other.all.intersects(&self.none)
     }
 
+    /// What one asks for and the other excludes.
+    pub(crate) fn excluded_with<'r>(
+        &'r self,
+        other: &'r Self,
+    ) -> impl Iterator<Item = FragmentId> + 'r {
+        let mine = self.all.iter().filter(|&id| other.none.contains(id));
+        mine.chain(other.all.iter().filter(|&id| self.none.contains(id)))
+    }
+
     /// The fragments that are switched off and on: with these conflicts who asks for the same to be there,
     /// excludes it, or asks whether it has changed.
     #[must_use]

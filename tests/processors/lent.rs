@@ -385,6 +385,9 @@ fn what_is_kept_apart_by_a_tag_that_can_be_switched_off_is_refused() {
     world.create((A(1), Asleep)).expect("there is room");
     let error = schedule.run(&mut world).expect_err("both see the chunk");
     assert!(matches!(error, ScheduleError::Aliased { .. }), "{error}");
+    let said = error.to_string();
+    let by = said.split_once("they exclude each other by ").expect(&said);
+    assert!(by.1.contains("Asleep, which can be switched off"), "{said}");
 }
 
 #[test]

@@ -125,6 +125,7 @@ impl Plea<'_> {
             processor: self.processor.into(),
             name: name.into(),
             resource,
+            apart_by: None,
         }
     }
 }

@@ -74,7 +74,7 @@ fn ends_line(letter: char) -> bool {
 /// All that is wrong, sorted by file and line: one at least. Nothing has changed then.
 ///
 /// Shown, it has a line for each.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct TemplateErrors(Vec<TemplateError>);
 
 impl TemplateErrors {
@@ -112,6 +112,13 @@ impl TemplateErrors {
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
+    }
+}
+
+/// As it is shown: `fn main` prints what it returns so.
+impl fmt::Debug for TemplateErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

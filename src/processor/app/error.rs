@@ -6,7 +6,6 @@ use crate::processor::ScheduleError;
 
 /// Simulations of an [`App`](super::App) whose ticks were broken off, each with what its schedule said; the others have
 /// advanced. One at least, in the order in which they were added.
-#[derive(Debug)]
 pub struct AppError(Vec<(Box<str>, ScheduleError)>);
 
 impl AppError {
@@ -25,6 +24,13 @@ impl AppError {
     }
 }
 
+/// As it is shown: `fn main` prints what it returns so.
+impl fmt::Debug for AppError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl fmt::Display for AppError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, (name, error)) in self.iter().enumerate() {
@@ -39,5 +45,18 @@ impl core::error::Error for AppError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         let (_, first) = self.0.first()?;
         Some(first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_debugged_as_it_is_shown() {
+        let all = ["one", "two"].map(|name| (name.into(), ScheduleError::NotSolved));
+        let error = AppError::of(all.into()).unwrap_err();
+        assert!(error.to_string().contains("; simulation `two`: "));
+        assert_eq!(format!("{error:?}"), error.to_string());
     }
 }

@@ -8,7 +8,7 @@ use crate::entity::Entity;
 const MOST: usize = 64;
 
 /// A world contradicts itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct IntegrityError {
     flaws: Vec<Flaw>,
     more: usize,
@@ -117,6 +117,13 @@ impl fmt::Display for FlawPlace {
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.place, self.what)
+    }
+}
+
+/// As it is shown: `fn main` prints what it returns so.
+impl fmt::Debug for IntegrityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

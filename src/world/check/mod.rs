@@ -258,11 +258,12 @@ mod tests {
         world.shared.hold_for_nobody();
         world.check().unwrap();
         world.shared.flush_ends(core::iter::empty());
+        let error = world.check().unwrap_err();
         assert!(
-            said(&world).contains("no flush is under way"),
-            "{}",
-            said(&world)
+            error.to_string().contains("no flush is under way"),
+            "{error}"
         );
+        assert_eq!(format!("{error:?}"), error.to_string());
     }
 
     #[test]

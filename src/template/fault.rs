@@ -127,12 +127,14 @@ pub enum TemplateFault {
         nearest: Option<Box<str>>,
     },
     /// A parameter that a trait needs is not there.
-    #[error("`{class}` needs `{field}`")]
+    #[error("`{class}` needs `{field}`{}", replaced(.replaces))]
     MissingField {
         /// The trait's class.
         class: Box<str>,
         /// The parameter, with the path to it.
         field: Box<str>,
+        /// The id of the ancestor whose trait this one takes the place of, as a whole.
+        replaces: Option<Box<str>>,
     },
     /// A parameter has a value that is not of its type.
     #[error("`{field}` of `{class}`: {message}{}", hint(.nearest))]
@@ -237,6 +239,15 @@ pub(super) fn near<'a>(
     let short = |name: &&str| name.len() <= LONGEST;
     let nearest = short(&name).then(|| nearest(name, names.filter(short)));
     nearest.flatten().map(Into::into)
+}
+
+fn replaced(by: &Option<Box<str>>) -> String {
+    let replaced = |id| {
+        format!(
+            ": it takes the place of that of `{id}` as a whole, and gets no parameter from there"
+        )
+    };
+    by.as_deref().map_or_else(String::new, replaced)
 }
 
 fn hint(nearest: &Option<Box<str>>) -> String {

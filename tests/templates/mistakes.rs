@@ -375,3 +375,35 @@ fn each_error_is_shown_in_one_line() {
     assert_eq!(errors.to_string(), shown);
     assert_eq!(errors.as_slice()[0].to_string(), shown);
 }
+
+#[test]
+fn a_trait_that_takes_the_place_of_a_parents_and_lacks_a_parameter_is_told_so() {
+    let world = World::new();
+    let mut registry = registry(&world);
+    let texts = [
+        ("a", "id = 'a'\n[traits.walk]\nspeed = 1.0"),
+        ("b", "id = 'b'\nparent = 'a'"),
+        ("c", "id = 'c'\nparent = 'b'\n[traits.walk]\ngait = 'trot'"),
+        ("d", "id = 'd'\nparent = 'e'\n[traits.walk]"),
+        ("e", "id = 'e'\nparent = 'd'"),
+    ];
+    let errors = registry.load_texts(texts).unwrap_err();
+    assert_eq!(
+        errors.to_string(),
+        "c:3:9: `walk` needs `speed`: it takes the place of that of `a` as a whole, and gets no parameter from there\n\
+         d:2:10: the parents are a loop: d → e → d\n\
+         d:3:9: `walk` needs `speed`"
+    );
+}
+
+/// `fn main` shows what it returns as it is debugged.
+#[test]
+fn errors_are_debugged_as_they_are_shown() {
+    let world = World::new();
+    let errors = registry(&world).load_str("t", "ip = 't'\n[traits.wlk]");
+    let errors = errors.unwrap_err();
+    assert_eq!(errors.len(), 2);
+    assert_eq!(format!("{errors:?}"), errors.to_string());
+    let boxed: Box<dyn std::error::Error> = errors.into();
+    assert!(format!("{boxed:?}").starts_with("t:1:1: "));
+}

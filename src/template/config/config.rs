@@ -286,6 +286,8 @@ impl Reading<'_> {
             What::Missing(field) => TemplateFault::MissingField {
                 class,
                 field: below(field),
+                // Told when all configs are known.
+                replaces: None,
             },
             What::Message(message, None) if error.path.is_empty() => {
                 TemplateFault::WrongTrait { class, message }

@@ -1,6 +1,8 @@
 //! `Family`: all configs, and who is whose parent.
 
+use core::iter::successors;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::config::Config;
@@ -36,9 +38,42 @@ impl Family {
                 family.configs.insert(config.id.clone(), config);
             }
         }
+        family.name_replaced(errors);
         family.check_parents(lost, errors);
         family.check_loops(errors);
         family
+    }
+
+    /// Tells of traits that lack a parameter whether they take the place of an ancestor's, which had it.
+    fn name_replaced(&self, errors: &mut [TemplateError]) {
+        let lacks =
+            |error: &&mut TemplateError| matches!(error.fault, TemplateFault::MissingField { .. });
+        let mut of_file: BTreeMap<&Path, &Arc<Config>> = BTreeMap::new();
+        for error in errors.iter_mut().filter(lacks) {
+            if of_file.is_empty() {
+                let configs = self.configs.values();
+                of_file = configs
+                    .map(|config| (&*config.place.file, config))
+                    .collect();
+            }
+            let file = error.place.as_ref().map(|place| &*place.file);
+            let config = file.and_then(|file| of_file.get(file));
+            if let TemplateFault::MissingField {
+                class, replaces, ..
+            } = &mut error.fault
+            {
+                *replaces = config.and_then(|config| self.nearest_with(config, class));
+            }
+        }
+    }
+
+    /// The nearest ancestor of a config that has a trait of this class.
+    fn nearest_with(&self, config: &Config, class: &str) -> Option<Box<str>> {
+        let ancestors = successors(self.parent_of(config), |config| self.parent_of(config));
+        // They may be a loop.
+        let mut ancestors = ancestors.take(self.configs.len());
+        let has = |config: &&Arc<Config>| config.members.iter().any(|own| *own.class == *class);
+        ancestors.find(has).map(|config| config.id.clone())
     }
 
     pub(super) fn parent_of(&self, config: &Config) -> Option<&Arc<Config>> {

@@ -2,14 +2,24 @@
 //! kept for the whole program.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use megachunk::prelude::*;
 use megachunk::world::Universe;
 
-/// Counts the events, and panics at each.
-struct Burns(Arc<AtomicUsize>);
+/// Keeps what is said, and panics at each event.
+struct Burns(Arc<Mutex<Vec<String>>>);
+
+/// What an event says.
+#[derive(Default)]
+struct Text(String);
+
+impl tracing::field::Visit for Text {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        self.0.push_str(&format!("{field}: {value:?}; "));
+    }
+}
 
 impl tracing::Subscriber for Burns {
     fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
@@ -20,8 +30,10 @@ impl tracing::Subscriber for Burns {
     }
     fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
-    fn event(&self, _: &tracing::Event<'_>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut text = Text::default();
+        event.record(&mut text);
+        self.0.lock().unwrap().push(text.0);
         resume_unwind(Box::new("heard"));
     }
     fn enter(&self, _: &tracing::span::Id) {}
@@ -44,7 +56,7 @@ impl Drop for Brittle {
 
 #[test]
 fn a_change_is_whole_though_the_subscriber_that_hears_of_it_panics() {
-    let heard = Arc::new(AtomicUsize::new(0));
+    let heard = Arc::default();
     tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
         let universe = Arc::new(Universe::new());
         let mut world = World::of(&universe).unwrap();
@@ -73,5 +85,35 @@ fn a_change_is_whole_though_the_subscriber_that_hears_of_it_panics() {
         assert_eq!(universe.chunk_stats().in_use, 0);
         universe.check([]).unwrap();
     });
-    assert!(heard.load(Ordering::Relaxed) > 0);
+    assert!(!heard.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_trait_that_panics_while_a_template_is_built_is_named_before_the_panic_goes_on() {
+    struct Gives(bool);
+    impl EntityTrait for Gives {
+        fn build(&self, _: &mut BuildContext<'_>) -> Result<(), TraitError> {
+            assert!(self.0, "not today");
+            Ok(())
+        }
+
+        fn validate(&self, _: &Template) -> Result<(), TraitError> {
+            panic!("not that");
+        }
+    }
+    let heard = Arc::default();
+    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+        let world = World::new();
+        for (gives, said) in [(false, "not today"), (true, "not that")] {
+            let builder = TemplateBuilder::new("ant").with_class("generous", Gives(gives));
+            let build = || drop(builder.finish(&world));
+            let panic = catch_unwind(AssertUnwindSafe(build)).unwrap_err();
+            assert_eq!(panic.downcast_ref(), Some(&said));
+            let heard = heard.lock().unwrap().pop().unwrap();
+            assert!(
+                heard.contains("ant") && heard.contains("generous"),
+                "{heard}"
+            );
+        }
+    });
 }

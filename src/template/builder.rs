@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::archetype::Universe;
 use crate::fragment::Pile;
-use crate::fragment::panic::refused;
+use crate::fragment::panic::{note, refused, resume, tell};
 use crate::template::member::{Member, Members};
 use crate::template::parts::{Added, Parts};
 use crate::template::{
@@ -131,7 +131,8 @@ impl TemplateBuilder {
     /// contradicts, what does not fit in a chunk. Traits that have built hear that there will be no template.
     ///
     /// # Panics
-    /// If a trait panics; traits that have built hear that there will be no template.
+    /// If a trait panics; traits that have built hear that there will be no template. An event of [`tracing`] (an error)
+    /// names the trait and the template.
     pub fn finish(&self, world: &World) -> Result<Template, TemplateErrors> {
         self.finish_in(world.universe())
     }
@@ -157,7 +158,8 @@ impl TemplateBuilder {
         };
         let mut faults = Vec::new();
         for (by, member) in self.members.iter().enumerate() {
-            if let Err(error) = member.instance.validate(&template) {
+            let done = self.naming(member, || member.instance.validate(&template));
+            if let Err(error) = done {
                 let class = (*member.class).into();
                 faults.push((by, TemplateFault::Refused { class, error }));
             }
@@ -178,7 +180,8 @@ impl TemplateBuilder {
         let parts = Parts::new(universe.registry(), &self.id, &self.members);
         let mut context = BuildContext::new(parts);
         for (by, member) in self.members.iter().enumerate() {
-            match member.instance.build(context.turn_to(by)) {
+            let done = self.naming(member, || member.instance.build(context.turn_to(by)));
+            match done {
                 Ok(()) => built.0.push(member.clone()),
                 Err(error) => {
                     let class = (*member.class).into();
@@ -193,6 +196,26 @@ impl TemplateBuilder {
                 Pile::new()
             }
         }
+    }
+
+    /// Has a trait do something. If it panics, its name and the template's are told before the panic goes on.
+    fn naming<R>(&self, member: &Member, work: impl FnOnce() -> R) -> R {
+        let (mut done, mut panicked) = (None, None);
+        note(&mut panicked, || done = Some(work()));
+        if let Some(done) = done {
+            return done;
+        }
+        tell(|| {
+            let place = member.place_of(None).map(|place| place.to_string());
+            tracing::error!(
+                template = &*self.id,
+                class = &*member.class,
+                place,
+                "a trait has panicked"
+            );
+        });
+        resume(panicked);
+        unreachable!("a panic goes on")
     }
 
     /// The faults as errors, each with its place, in the order of the traits. `depends` says whether a fault of a

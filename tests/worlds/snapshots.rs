@@ -373,6 +373,15 @@ fn an_empty_world_can_be_saved_too() {
 }
 
 #[test]
+fn no_world_is_a_file_too() {
+    let path = Path::new("none");
+    World::save_worlds(&[], &path.0, &SnapshotOptions::new()).unwrap();
+    assert!(World::load_worlds(&path.0, universe()).unwrap().is_empty());
+    let error = World::load(&path.0, universe()).unwrap_err();
+    assert!(matches!(error, SnapshotError::Worlds { found: 0 }));
+}
+
+#[test]
 fn worlds_of_one_universe_are_saved_together_and_their_handles_lead_from_one_to_the_other() {
     let worlds = small_worlds(600);
     let path = Path::new("together");

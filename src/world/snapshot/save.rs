@@ -90,7 +90,8 @@ impl World {
     }
 
     /// Saves several worlds of one universe to one file, as [`save`](Self::save) does one, so that handles of entities in
-    /// one of them, which others have, lead there still when they are [loaded](Self::load_worlds).
+    /// one of them, which others have, lead there still when they are [loaded](Self::load_worlds). Of no world that is a file,
+    /// too, of which [`load_worlds`](Self::load_worlds) makes none.
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -15,8 +15,10 @@ use crate::memory::{self, LINE};
 /// twice: the call that takes the bundle says so. A tuple in it is one fragment of its own type, not more of the bundle:
 /// two bundles are joined by [`and`](Self::and).
 ///
-/// A call that is refused, or broken off by a panic, drops the values of its bundle one by one: if several of these drops
-/// panic, the first goes on. A bundle that users drop themselves is a tuple as others are: a second panic ends the program.
+/// A call that is refused, or in which the `hash` or `eq` of a shared value panics, drops the values of its bundle one by
+/// one: if several of these drops panic, the first panic goes on. A bundle that nobody has given to a call is a tuple as
+/// others are, of which a second panic ends the program; and so does a `drop` that panics because the `clone` of a
+/// [chunk fragment](Self::per_chunk) has, with which a chunk was to begin that an entity comes to by an `add`.
 ///
 /// # Safety
 /// `ids` gives one fragment for each value, in order, with the layout of that value; `write` writes

@@ -182,7 +182,10 @@ fn threads_that_come_and_go_leave_chunks_of_a_few_recorders() {
 #[test]
 fn a_world_that_was_taken_from_a_flush_keeps_no_shared_value_for_ever() {
     let count = Arc::new(());
-    struct Held(Arc<()>, u8);
+    struct Held(
+        #[expect(dead_code, reason = "it counts who holds it")] Arc<()>,
+        u8,
+    );
     impl PartialEq for Held {
         fn eq(&self, other: &Self) -> bool {
             self.1 == other.1

@@ -49,8 +49,8 @@ use crate::sync::lease::Lease;
 /// assert_eq!(index.count(), 2);
 /// ```
 ///
-/// Source of the idea: the sessions of FASTER (Chandramouli et al., 2018), through which a thread works on a shared
-/// store without asking each time who it is.
+/// Source of the idea: the sessions of FASTER (Chandramouli et al., SIGMOD 2018; number 25 of
+/// `papers/reading-list.md`), through which a thread works on a shared store without asking each time who it is.
 #[derive(Debug)]
 pub struct Session<'a> {
     lease: Lease<'a, Shared>,

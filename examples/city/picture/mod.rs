@@ -1,6 +1,6 @@
 //! Pictures: the city and its agents as PNG, as SVG, and as a page that plays them.
 //!
-//! A [`Scene`] says what there is to see, in the order in which it is painted; a [`Canvas`] paints it.
+//! A [`Scene`] says what there is to see, in the order in which it is painted; a [`Canvas`](canvas::Canvas) paints it.
 
 mod canvas;
 mod page;

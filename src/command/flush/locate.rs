@@ -19,7 +19,7 @@ pub(super) struct Item {
     pub(super) op: u32,
     /// The row of its payload.
     pub(super) at: u32,
-    /// The command before it for the same entity, as [`merge`](super::merge) links them.
+    /// The command before it for the same entity, as [`merge`](mod@super::merge) links them.
     pub(super) before: u32,
 }
 

@@ -48,7 +48,7 @@ pub(super) enum Values {
     Along(Along),
     /// With one command of this op for each row; the [memory](super::memory) says for each in which row of the payload.
     Each { op: u32 },
-    /// Each was [kept](super::alike) by the number of its row, of one command of this op; `first` is that of row 0.
+    /// Each was [kept](mod@super::alike) by the number of its row, of one command of this op; `first` is that of row 0.
     /// The first share has the values of all rows in the list of rows.
     Kept { op: u32, first: u32 },
     /// With several commands, of which the memory says for each row which is the last one.

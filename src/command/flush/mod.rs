@@ -2,9 +2,9 @@
 //!
 //! 1. Recorders are put in order: by sort key, then by when they were opened.
 //! 2. What they created joins the world ([`link`], [`join`]).
-//! 3. Commands are brought to the chunks of their entities ([`locate`]) and merged to one net change for
-//!    each ([`merge`]); those that come in the order of rows, by runs of them ([`sweep`]); those that all do the same,
-//!    by marks on rows ([`alike`]).
+//! 3. Commands are brought to the chunks of their entities ([`mod@locate`]) and merged to one net change for
+//!    each ([`mod@merge`]); those that come in the order of rows, by runs of them ([`mod@sweep`]); those that all do the same,
+//!    by marks on rows ([`mod@alike`]).
 //! 4. Where every entity goes is said chunk by chunk, in order ([`plan`]).
 //! 5. Columns are copied, holes filled ([`apply`]); counts and lists follow ([`settle`]). Chunks that change as a
 //!    whole stay as they are, as far as that wastes little.

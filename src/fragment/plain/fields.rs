@@ -2,13 +2,13 @@
 
 use crate::fragment::Plain;
 
-/// Implements [`Plain`](crate::fragment::Plain) for a struct all of whose fields are plain, or an enum whose variants have
+/// Implements [`Plain`] for a struct all of whose fields are plain, or an enum whose variants have
 /// no fields, so that their values can be hashed, saved and loaded. Without `unsafe` on your side (also where it is
 /// forbidden): what must hold is checked when your crate is compiled. Of a union it does not.
 ///
 /// Whoever has the bytes can then make values, with whatever its fields can hold, also fields that are private: it is not
 /// for types whose unsafe code relies on more. What is no matter of safety can be asked by a
-/// [`Plain::IS_VALUE`](crate::fragment::Plain::IS_VALUE) of your own.
+/// [`Plain::IS_VALUE`] of your own.
 ///
 /// A struct's fields are named in the order in which they lie in memory (declare it `repr(C)`, and the compiler leaves
 /// them as they are written), those of a tuple by their numbers; a tag has none: `plain!(Tag)` is `plain!(Tag {})`. There must be no padding: where there would be some, add

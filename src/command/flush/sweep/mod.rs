@@ -7,7 +7,7 @@
 //! values arrive.
 //!
 //! What is not so simple, because an entity does not lie in the world, or because rows come in no order, is left to
-//! the [general way](super::locate).
+//! the [general way](mod@super::locate).
 
 mod find;
 mod plan;

@@ -3,7 +3,8 @@
 use crate::command::FlushReport;
 
 /// What a run has done.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ScheduleReport {
     /// Processors that ran. [Observers](super::observing_processor) have no turn: they neither run nor are passed by.
     pub ran: usize,

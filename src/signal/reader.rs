@@ -64,6 +64,7 @@ fn unpacked(place: u64) -> (u32, Row) {
 
 /// What a run has got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 #[must_use = "signals for dead entities are dropped; the report says how many"]
 pub struct Delivery {
     /// Entities that were lent.

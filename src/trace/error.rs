@@ -1,9 +1,9 @@
 //! What can be wrong with a trace, as types: always where, and what.
 
-use std::io;
+use crate::world::SystemError;
 
 /// A trace could not be read.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
     /// The file cannot be opened.
@@ -12,7 +12,7 @@ pub enum TraceError {
         /// The file as it was named.
         file: String,
         /// What the system said.
-        cause: io::Error,
+        cause: SystemError,
     },
     /// Something is wrong on a line.
     #[error("{file}, line {line}: {fault}")]
@@ -47,7 +47,7 @@ impl TraceError {
 }
 
 /// What is wrong on a line of a trace.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceFault {
     /// There is not one byte.
@@ -55,7 +55,7 @@ pub enum TraceFault {
     Empty,
     /// Reading failed.
     #[error("reading failed: {0}")]
-    Unreadable(io::Error),
+    Unreadable(SystemError),
     /// The gzip stream ends before its end.
     #[error("the gzip data is cut short: the file is truncated")]
     GzipCutShort,
@@ -64,7 +64,7 @@ pub enum TraceFault {
     GzipFollowed,
     /// The gzip stream's bytes are wrong.
     #[error("the gzip data is damaged: {0}")]
-    GzipDamaged(io::Error),
+    GzipDamaged(SystemError),
     /// The first line is not that of a trace.
     #[error("not an entity trace: the first line is {found}, not \"# entity-trace 1: …\"")]
     Foreign {

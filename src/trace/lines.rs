@@ -48,7 +48,7 @@ impl<'a, R: Read> Lines<'a, R> {
             number: 1,
         };
         match read {
-            Err(error) => Err(lines.fault(TraceFault::Unreadable(error))),
+            Err(error) => Err(lines.fault(TraceFault::Unreadable(error.into()))),
             Ok(_) if empty => Err(lines.fault(TraceFault::Empty)),
             Ok(_) => Ok(Self { number: 0, ..lines }),
         }
@@ -100,9 +100,9 @@ impl<'a, R: Read> Lines<'a, R> {
             (Source::Gzip(source), _) if source.get_ref().is_followed() => TraceFault::GzipFollowed,
             (Source::Gzip(_), io::ErrorKind::UnexpectedEof) => TraceFault::GzipCutShort,
             (Source::Gzip(_), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData) => {
-                TraceFault::GzipDamaged(error)
+                TraceFault::GzipDamaged(error.into())
             }
-            _ => TraceFault::Unreadable(error),
+            _ => TraceFault::Unreadable(error.into()),
         };
         self.fault(fault)
     }

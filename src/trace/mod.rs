@@ -93,9 +93,9 @@ impl Trace {
     /// [`TraceError`] where the file cannot be opened, or is no trace.
     pub fn load(path: &Path) -> Result<Self, TraceError> {
         let shown = one_line(&path.display().to_string());
-        let cannot_open = |cause| TraceError::Open {
+        let cannot_open = |cause: std::io::Error| TraceError::Open {
             file: shown.clone(),
-            cause,
+            cause: cause.into(),
         };
         let file = File::open(path).map_err(cannot_open)?;
         if file.metadata().map_err(cannot_open)?.is_dir() {

@@ -12,6 +12,7 @@ const AHEAD: usize = 32;
 
 /// What became of each handle of a slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 #[must_use = "a slice may hold stale handles; the report says which"]
 pub struct SliceReport {
     /// How many entities were changed or destroyed.

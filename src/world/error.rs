@@ -3,7 +3,7 @@
 use crate::chunk::ChunkError;
 use crate::entity::{Entity, EntityError, Full};
 use crate::fragment::FragmentError;
-use crate::world::{Lack, SystemError};
+use crate::world::Lack;
 
 /// A call of a world was refused; nothing has changed, but as far as calls for many entities say that some are done. (An
 /// archetype that was to be the first of its composition may be there, without entities, where no memory was left for
@@ -86,9 +86,6 @@ pub enum WorldError {
     /// No chunk is left, or the system has no memory.
     #[error(transparent)]
     Chunk(#[from] ChunkError),
-    /// The system refused address space.
-    #[error("no address space for a world: {0}")]
-    Io(SystemError),
     /// The universe has as many worlds as it can.
     #[error("the universe has 65,535 worlds, which is the limit")]
     TooManyWorlds,
@@ -101,12 +98,6 @@ pub enum WorldError {
     /// The world has as many archetypes as it can.
     #[error("the world has 1,048,575 archetypes, which is the limit")]
     TooManyArchetypes,
-}
-
-impl From<std::io::Error> for WorldError {
-    fn from(error: std::io::Error) -> Self {
-        Self::Io(error.into())
-    }
 }
 
 impl WorldError {

@@ -200,8 +200,7 @@ impl World {
     /// An empty world in a universe of its own.
     ///
     /// # Panics
-    /// If the system has no address space left; [`of`](Self::of) a universe that you made returns the
-    /// error instead.
+    /// If the system has no address space left; [`Universe::with`] returns that error instead.
     #[must_use]
     pub fn new() -> Self {
         match Self::of(&Arc::new(Universe::new())) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use megachunk::prelude::*;
-use megachunk::world::SnapshotError;
+use megachunk::world::{SnapshotError, SystemError};
 
 use crate::rows::{Asleep, Counted, Hungry, Name};
 
@@ -88,7 +88,7 @@ fn errors_and_reports_are_values_that_can_be_copied_and_compared() {
         panic!("{one}");
     };
     assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
-    let refused = |kind: std::io::ErrorKind| WorldError::from(std::io::Error::from(kind));
+    let refused = |kind: std::io::ErrorKind| SystemError::from(std::io::Error::from(kind));
     let [denied, full] = [
         std::io::ErrorKind::PermissionDenied,
         std::io::ErrorKind::OutOfMemory,

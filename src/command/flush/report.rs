@@ -5,6 +5,7 @@ use crate::world::WorldError;
 
 /// What a [flush](crate::world::World::flush) did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 #[must_use = "commands for dead entities are dropped; the report says how many, and what was refused"]
 pub struct FlushReport {
     /// Commands that were recorded, without creations.

@@ -6,6 +6,7 @@ use crate::processor::ScheduleError;
 
 /// Simulations of an [`App`](super::App) whose ticks were broken off, each with what its schedule said; the others have
 /// advanced. One at least, in the order in which they were added.
+#[derive(Clone, PartialEq, Eq)]
 pub struct AppError(Vec<(Box<str>, ScheduleError)>);
 
 impl AppError {

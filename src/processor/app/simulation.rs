@@ -41,7 +41,8 @@ pub struct Simulation {
 }
 
 /// What the time that passed has brought.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SimulationReport {
     /// Ticks.
     pub ticks: u32,

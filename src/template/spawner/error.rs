@@ -1,10 +1,10 @@
 //! What can go wrong with a spawner, as a type.
 
 use crate::fragment::FragmentError;
-use crate::world::WorldError;
+use crate::world::{SystemError, WorldError};
 
 /// A spawner was refused, or its call; nothing has changed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpawnError {
     /// The world refused to create the entities: ids or memory have run out.
@@ -80,7 +80,7 @@ pub enum SpawnError {
         file: Box<str>,
         /// What the system said.
         #[source]
-        error: std::io::Error,
+        error: SystemError,
     },
 }
 

@@ -13,25 +13,30 @@ impl World {
     /// switched off, and the versions of the dead, so that their handles stay dead in the world that is
     /// [loaded](Self::load).
     ///
-    /// Not saved: names of entities, resources, versions of changes; the world's [time](Self::time), which begins anew, and
-    /// signals, delayed ones among them (a [`Signal`](crate::signal::Signal) is of one world, and none of the loaded one);
-    /// observers; entities that are reserved and not built, that are
-    /// recorded and not flushed, and those of other worlds (unless they are [saved with it](Self::save_worlds)), whose
-    /// handles are dead in the loaded world. Of ids that other threads reserve or record while
-    /// it saves, the handles may be given again in the loaded world. [`pending`](Self::pending) says how many commands and
-    /// signals wait, and would be missing.
+    /// Not saved: names of entities, resources, versions of changes; the world's
+    /// [time](Self::time), which begins anew, and signals, delayed ones among them (a
+    /// [`Signal`](crate::signal::Signal) is of one world, and none of the loaded one); observers;
+    /// entities that are reserved and not built, that are recorded and not flushed, and those of
+    /// other worlds (unless they are [saved with it](Self::save_worlds)), whose handles are dead in
+    /// the loaded world. Of ids that other threads reserve or record while it saves, the handles
+    /// may be given again in the loaded world. [`pending`](Self::pending) says how many commands
+    /// and signals wait, and would be missing.
     ///
     /// # Going on
     ///
-    /// Saved too is all that decides where a new entity comes to lie, and which id it gets: compositions that nobody has
-    /// any more with what their chunks begin with, chunks without entities, which chunk is filled before which. So, if both
-    /// universes are [ordered](crate::world::Universe::ordered), a loaded world goes on as the saved one: what is done to both
-    /// leads to the same ids, rows and [hashes](Self::state_hash), as it does to two worlds with one past. It does not
+    /// Saved too is all that decides where a new entity comes to lie, and which id it gets:
+    /// compositions that nobody has any more with what their chunks begin with, chunks without
+    /// entities, which chunk is filled before which. So, if both universes are
+    /// [ordered](crate::world::Universe::ordered), a loaded world goes on as the saved one: what is
+    /// done to both leads to the same ids, rows and [hashes](Self::state_hash), as it does to two
+    /// worlds with one past. It does not
     /// * where something is not saved that goes on to count: ids that were reserved or recorded, commands that wait; if
     ///   fragments are [skipped](SnapshotOptions); filters that ask what has changed see everything as new;
-    /// * where a composition that nobody has any more cannot be saved, because of a fragment that is not plain, or that is
-    ///   not registered where it is loaded: it comes back as a new one, behind all others;
-    /// * if another version of the crate, or another register of what can be switched off, lays chunks out in another way.
+    /// * where a composition that nobody has any more cannot be saved, because of a fragment that
+    ///   is not plain, or that is not registered where it is loaded: it comes back as a new one,
+    ///   behind all others;
+    /// * if another version of the crate, or another register of what can be switched off, lays
+    ///   chunks out in another way.
     ///
     /// In other universes it depends on threads which ids are given, and chunks that have kept their columns where they
     /// were when a fragment came to all of their entities are cut up when they are loaded.
@@ -58,13 +63,14 @@ impl World {
     /// assert!(!loaded.exists(ant));
     /// assert_eq!(loaded.state_hash().unwrap(), world.state_hash().unwrap());
     /// # std::fs::remove_file(path)?;
-    /// # Ok::<(), WorldError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`SnapshotError::NotPlain`] names a fragment of some entity whose bytes mean nothing, or a tag that is not said to
-    /// be [`Plain`](crate::fragment::Plain); [`SnapshotError::Unloadable`] one of some entity that is no value by what its
-    /// own type says; [`SnapshotError::Ambiguous`]; [`SnapshotError::File`].
+    /// [`SnapshotError::NotPlain`] names a fragment of some entity whose bytes mean nothing, or a
+    /// tag that is not said to be [`Plain`](crate::fragment::Plain); [`SnapshotError::Unloadable`]
+    /// one of some entity that is no value by what its own type says; [`SnapshotError::Ambiguous`];
+    /// [`SnapshotError::File`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         self.save_with(path, &SnapshotOptions::new())
     }
@@ -89,9 +95,10 @@ impl World {
         Self::worlds_to_snapshot(&[self], options)
     }
 
-    /// Saves several worlds of one universe to one file, as [`save`](Self::save) does one, so that handles of entities in
-    /// one of them, which others have, lead there still when they are [loaded](Self::load_worlds). Of no world that is a file,
-    /// too, of which [`load_worlds`](Self::load_worlds) makes none.
+    /// Saves several worlds of one universe to one file, as [`save`](Self::save) does one, so that
+    /// handles of entities in one of them, which others have, lead there still when they are
+    /// [loaded](Self::load_worlds). Of no world that is a file, too, of which
+    /// [`load_worlds`](Self::load_worlds) makes none.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -111,7 +118,7 @@ impl World {
     /// let [town, wild] = &worlds[..] else { panic!("as many as were saved, in their order") };
     /// assert!(town.exists(*wild.get::<Entity>(hunter)?));
     /// # std::fs::remove_file(path)?;
-    /// # Ok::<(), WorldError>(())
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors

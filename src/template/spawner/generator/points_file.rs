@@ -45,7 +45,7 @@ impl PointsFile {
             Ok(text) => Self::parse(&file, &text),
             Err(error) => Err(SpawnError::Unreadable {
                 file: file.into(),
-                error,
+                error: error.into(),
             }),
         }
     }

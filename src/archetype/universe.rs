@@ -47,8 +47,10 @@ fn exchange_spare(new: Option<Parts>) -> Option<Parts> {
 /// What worlds share that can exchange entities: the entity index, the chunks, the registry of
 /// fragments.
 ///
-/// Ids are unique over all its worlds. All methods take `&self`; any thread may call them at any time,
-/// without a lock. Worlds keep it alive by an `Arc`.
+/// Ids are unique over all its worlds. All methods take `&self`; any thread may call them at any time, without a lock,
+/// but that [`check`](Self::check) is for when nobody creates, destroys or flushes, and that the ids of an
+/// [`ordered`](Self::ordered) one are the same each time only if one thread at a time uses its worlds. Worlds keep it
+/// alive by an `Arc`.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -102,7 +104,9 @@ impl Universe {
     /// see there for what they may not do. For this no thread keeps free ids for itself: creating and
     /// destroying cost one to four read-modify-writes each, where they take one or two for 64 otherwise, and
     /// indices are used less densely: what other pieces of work have is left to them. All worlds of the universe
-    /// must be used by one thread at a time, but for the recorders.
+    /// must be used by one thread at a time, but for the recorders. If several use them at once, which of them gets which
+    /// id is chance, and a flush does not count those ids as [given by chance](crate::command::FlushReport::by_chance);
+    /// nothing else breaks: each id is given out once, and the dead stay dead.
     ///
     /// A world that is [saved](crate::world::World::save) and loaded into another ordered universe goes on as the one that was
     /// saved. For this, chunks do not keep their columns where they are when a fragment comes to all of their entities,
@@ -219,14 +223,14 @@ impl Universe {
         Ok(())
     }
 
-    /// Gives reserved ids back that nobody was told of. Who guessed one may have destroyed it; if he built it, it
-    /// is his: its world relies on it.
+    /// Gives reserved ids back that nobody was told of. Whoever guessed one may have destroyed it; if it was built
+    /// meanwhile, it stays: its world relies on it.
     #[cold]
     fn give_back_reserved(&self, entities: &[Entity]) {
         for &entity in entities {
             // As in `World::release`.
             let leaving = self.index.relocate(entity, None, Some(Place::LEAVING));
-            if leaving == Ok(Ok(())) {
+            if leaving.is_ok() {
                 let _ = self.index.destroy(entity);
                 self.settle_released(entity);
             }

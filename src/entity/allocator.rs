@@ -71,6 +71,6 @@ pub trait EntityAllocator: Send + Sync {
     /// How many entities live: exact while no other thread creates or destroys.
     fn count(&self) -> usize;
 
-    /// Gives ids that this thread keeps back for itself to everybody.
+    /// Returns the ids that this thread keeps for itself, so that any thread can have them.
     fn flush(&self) {}
 }

@@ -1,6 +1,6 @@
 //! What can go wrong with an id, as types.
 
-use crate::entity::Entity;
+use crate::entity::{Entity, Place};
 
 /// No id is left to give, or not as many as were asked for: every other slot is taken, retired, or kept by another
 /// thread.
@@ -31,6 +31,28 @@ pub enum EntityFault {
     /// The entity has a place, where one without was asked for.
     #[error("it is built already")]
     AlreadyBuilt,
+}
+
+/// A number is no [`Entity`]: it has no version, or an even one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[error("{0:#x} is no entity: its version is even")]
+pub struct NoEntity(pub u64);
+
+/// Why an entity was not [relocated](crate::entity::EntityIndex::relocate); no place has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum RelocateError {
+    /// The handle was refused.
+    #[error(transparent)]
+    Entity(#[from] EntityError),
+    /// The entity does not lie where it was to be taken from.
+    #[error("entity {entity}: it lies elsewhere")]
+    Elsewhere {
+        /// The handle.
+        entity: Entity,
+        /// Where it lies.
+        place: Option<Place>,
+    },
 }
 
 /// A handle was refused: which, and why.

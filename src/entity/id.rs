@@ -3,6 +3,8 @@
 use core::fmt;
 use core::num::NonZeroU32;
 
+use crate::entity::NoEntity;
+
 /// A generational handle of one entity: an index and the version that the index had when the
 /// entity was created.
 ///
@@ -115,6 +117,15 @@ impl From<Entity> for u64 {
     }
 }
 
+/// The handle that [`to_bits`](Entity::to_bits) gave.
+impl TryFrom<u64> for Entity {
+    type Error = NoEntity;
+
+    fn try_from(bits: u64) -> Result<Self, NoEntity> {
+        Self::try_from_bits(bits).ok_or(NoEntity(bits))
+    }
+}
+
 impl fmt::Display for Entity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}v{}", self.index, self.version)
@@ -138,8 +149,6 @@ impl serde::Serialize for Entity {
 impl<'de> serde::Deserialize<'de> for Entity {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let bits = u64::deserialize(deserializer)?;
-        Self::try_from_bits(bits).ok_or_else(|| {
-            serde::de::Error::custom(format_args!("{bits:#x} is no entity: its version is even"))
-        })
+        Self::try_from(bits).map_err(serde::de::Error::custom)
     }
 }

@@ -9,7 +9,7 @@ mod place;
 pub mod reference;
 
 pub use allocator::EntityAllocator;
-pub use error::{DestroyReport, EntityError, EntityFault, Full};
+pub use error::{DestroyReport, EntityError, EntityFault, Full, NoEntity, RelocateError};
 pub use id::Entity;
 #[cfg(loom)]
 pub use index::model;

@@ -15,6 +15,8 @@ use core::fmt;
 /// assert_eq!((place.chunk(), place.row()), (1_048_575, 17));
 /// assert_eq!(Place::new(1 << 20, 0), None);
 /// ```
+///
+/// Serialized (feature `serde`) it is one number, `chunk << 12 | row`; another one is refused when it is read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place(u32);
 

@@ -87,6 +87,12 @@ impl FromIterator<Value> for DynamicBundle {
     }
 }
 
+impl Extend<Value> for DynamicBundle {
+    fn extend<I: IntoIterator<Item = Value>>(&mut self, values: I) {
+        values.into_iter().for_each(|value| self.push(value));
+    }
+}
+
 /// Whether sorted fragments differ.
 pub(crate) fn none_twice(
     registry: &FragmentRegistry,

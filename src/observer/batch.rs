@@ -36,16 +36,14 @@ impl<'w> ObservedBatch<'w> {
         self.change
     }
 
-    /// How many entities. O(ranges).
+    /// How many entities; one at least. O(ranges).
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "an observer is not called for nothing"
+    )]
     #[must_use]
     pub fn len(&self) -> usize {
         self.spans.iter().map(|span| span.count as usize).sum()
-    }
-
-    /// Never: an observer is not called for nothing.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.spans.is_empty()
     }
 
     /// The handles of each range.

@@ -1,7 +1,7 @@
 //! `Observed`: the kinds of change that can be observed.
 
 use core::fmt;
-use core::ops::BitOr;
+use core::ops::{BitOr, BitOrAssign};
 
 use crate::world::watch::{ADDED, CREATED, DESTROYED, REMOVED};
 
@@ -49,6 +49,12 @@ impl BitOr for Observed {
 
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Observed {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
     }
 }
 

@@ -1,6 +1,6 @@
 //! `Roles`: where processors run: on a server, on a client, alone.
 
-use core::ops::BitOr;
+use core::ops::{BitOr, BitOrAssign};
 
 /// A set of the parts that a program can play in a networked simulation. A
 /// [schedule](crate::processor::Schedule::set_role) plays some; a
@@ -40,5 +40,11 @@ impl BitOr for Roles {
 
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Roles {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
     }
 }

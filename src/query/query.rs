@@ -18,8 +18,9 @@ use crate::world::{World, WorldError};
 
 /// A query to keep: what it lends and sees, and the archetypes that match, which are looked for once.
 ///
-/// [`on`](Self::on) a world it can be run; `R` is what [resources](QueryResources) it lends beside. On another world than the last one it begins anew: it looks for that
-/// world's archetypes from the beginning, and all is [changed](crate::query::Changed) for it. Who asks several worlds in turn
+/// [`on`](Self::on) a world it can be run; `R` is what [resources](QueryResources) it lends beside.
+/// On another world than the last one it begins anew: it looks for that world's archetypes from the
+/// beginning, and all is [changed](crate::query::Changed) for it. Who asks several worlds in turn
 /// keeps a query for each.
 ///
 /// ```
@@ -144,6 +145,25 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> core::fmt::Debug for Query
 }
 
 impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
+    /// How many archetypes are known to match, of the world that it ran on last.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// world.create((1_u8,))?;
+    /// world.create((2_u8, 'a'))?;
+    /// let mut numbers = Query::<&u8>::new(&world)?;
+    /// assert_eq!(numbers.matched(), 0, "it has not run");
+    /// assert_eq!(numbers.on(&mut world).count(), 2);
+    /// assert_eq!(numbers.matched(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn matched(&self) -> usize {
+        self.matches.len()
+    }
+
     /// A query for worlds of this world's universe.
     ///
     /// # Errors
@@ -181,8 +201,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
 
     /// The query on a world, to be run.
     ///
-    /// It counts as a run for [`Changed`](crate::query::Changed) and [`Moved`](crate::query::Moved) now, whatever is done
-    /// with it.
+    /// It counts as a run for [`Changed`](crate::query::Changed) and [`Moved`](crate::query::Moved)
+    /// now, whatever is done with it.
     ///
     /// # Panics
     /// If the world is of another universe than the last one, and the query cannot be asked there: a fragment can

@@ -86,16 +86,14 @@ pub struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// How many signals.
+    /// How many signals; one at least.
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "who gets no signal is not lent"
+    )]
     #[must_use]
     pub fn len(&self) -> usize {
         self.found.len()
-    }
-
-    /// Never: who gets no signal is not lent.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.found.is_empty()
     }
 
     /// Whether this signal is among them.
@@ -277,7 +275,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         let finder = world.finder();
         for Subscription { signal, cursor } in &self.subscriptions {
             let log = &board.logs[*signal as usize];
-            // Ordering: Relaxed: the cursor is this reader's; who trims the log has the world to himself.
+            // Ordering: Relaxed: the cursor is this reader's; who trims the log has the world to itself.
             let from = cursor.load(Ordering::Relaxed);
             cursor.store(log.end(), Ordering::Relaxed);
             for (position, sequence, entity) in log.from(from) {

@@ -139,16 +139,14 @@ impl Trace {
         self.summary.created as usize
     }
 
-    /// How many events the trace has.
+    /// How many events the trace has; one at least.
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "a trace has at least one event"
+    )]
     #[must_use]
     pub fn len(&self) -> usize {
         self.events.len()
-    }
-
-    /// Never true: a trace has at least one event.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.events.is_empty()
     }
 
     /// All events in the order in which they happened, each with its thread.

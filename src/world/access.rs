@@ -93,6 +93,30 @@ impl World {
         self.get(entity).ok()
     }
 
+    /// Gives an entity a value of one fragment: [`add`](Self::add) of a single one, as
+    /// [`Commands::set`](crate::command::Commands::set) records it.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u8,))?;
+    /// world.set(ant, 2_u8)?;
+    /// world.set(ant, 'a')?;
+    /// assert_eq!((world.get::<u8>(ant)?, world.get::<char>(ant)?), (&2, &'a'));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`add`](Self::add).
+    ///
+    /// # Panics
+    /// As for that.
+    #[inline]
+    pub fn set<T: Fragment>(&mut self, entity: Entity, value: T) -> Result<(), WorldError> {
+        self.add(entity, (value,))
+    }
+
     /// Whether an entity has a fragment or tag. In another role than that: [`has_role`](Self::has_role). O(1).
     ///
     /// # Errors
@@ -139,7 +163,7 @@ impl World {
         Some((array.wrapping_add(row.row as usize), chunk, column))
     }
 
-    fn is_in<R: 'static>(&self, archetype: u32) -> bool {
+    pub(super) fn is_in<R: 'static>(&self, archetype: u32) -> bool {
         let id = self
             .universe
             .registry()

@@ -4,7 +4,7 @@ use core::convert::Infallible;
 
 use crate::archetype::{Archetype, Row, Rows, Universe, place};
 use crate::chunk::Run;
-use crate::entity::{Entity, EntityFault, Place};
+use crate::entity::{Entity, EntityFault, Place, RelocateError};
 use crate::fragment::panic::{Panicked, first as earlier, note, refused, resume, resume_alone};
 use crate::fragment::{Bundle, Given, Pile, Value, refused_bundle};
 use crate::world::taken::TakenIn;
@@ -30,8 +30,8 @@ impl World {
     /// A fragment that stands there twice or is too large, no id or no memory left.
     ///
     /// # Panics
-    /// If the `drop` of a template panics which one of the bundle [takes the place of](Bundle::per_chunk); the entity is
-    /// there then.
+    /// If a value of the bundle [takes the place](Bundle::per_chunk) of a template, and the `drop` of that template panics.
+    /// The entity is there then.
     #[inline]
     #[doc(alias = "spawn")]
     pub fn create<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {
@@ -366,7 +366,29 @@ impl World {
         Ok(self.universe.reserve()?)
     }
 
-    /// Gives a reserved entity its fragments.
+    /// Reserves an id for each place of `out`, for [`build`](Self::build); all or none. Any thread, lock-free.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let mut pair = [Entity::PLACEHOLDER; 2];
+    /// world.reserve_slice(&mut pair)?;
+    /// // Each can name the other before either is built.
+    /// world.build(pair[0], (pair[1],))?;
+    /// world.build(pair[1], (pair[0],))?;
+    /// assert_eq!(world.get::<Entity>(pair[0])?, &pair[1]);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WorldError::Full`]. Then none stays reserved, and `out` holds unspecified handles.
+    pub fn reserve_slice(&self, out: &mut [Entity]) -> Result<(), WorldError> {
+        Ok(self.universe.reserve_slice(out)?)
+    }
+
+    /// Gives a reserved entity its fragments. O(fragments), and one read-modify-write on the entity's slot, so that of
+    /// two worlds that build it at once one is refused.
     ///
     /// # Errors
     /// As for [`create`](Self::create); [`WorldError::AlreadyBuilt`] if it is built, here or in another
@@ -447,18 +469,20 @@ impl World {
         match self
             .universe
             .index()
-            .relocate(entity, None, Some(Place::LEAVING))?
+            .relocate(entity, None, Some(Place::LEAVING))
         {
             Ok(()) => {
                 self.universe.index().destroy(entity)?;
                 self.universe.settle_released(entity);
                 Ok(())
             }
+            Err(RelocateError::Entity(error)) => Err(error.into()),
             Err(_) => Err(WorldError::AlreadyBuilt { entity }),
         }
     }
 
-    /// Whether the entity lives in this world, or is reserved or recorded for it. Wait-free.
+    /// Whether the entity lives in this world, was recorded for it, or is reserved in its universe, for whichever world
+    /// builds it first. Wait-free.
     #[inline]
     #[must_use]
     pub fn exists(&self, entity: Entity) -> bool {

@@ -238,7 +238,7 @@ impl World {
     }
 
     /// Changes a shared value of an entity: it moves to a chunk of those that have an equal one. The
-    /// entity gets the fragment if it does not have it.
+    /// entity gets the fragment if it does not have it. O(fragments of the entity), and a hash of the value.
     ///
     /// # Errors
     /// As for [`add`](Self::add).

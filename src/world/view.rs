@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::archetype::Row;
 use crate::entity::Entity;
-use crate::fragment::{Bundle, Fragment, FragmentInfo, FragmentKind, SharedFragment};
+use crate::fragment::{Bundle, Fragment, FragmentInfo, FragmentKind, FragmentRole, SharedFragment};
 use crate::world::{World, WorldError};
 
 /// One entity of a world, to be read: it is looked up once for all of its fragments.
@@ -58,6 +58,33 @@ impl<'w> EntityView<'w> {
     #[must_use]
     pub fn has<T: Fragment>(&self) -> bool {
         self.find::<T>().is_some()
+    }
+
+    /// Whether it has a type in a [role](FragmentRole): see [`World::has_role`]. O(1).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// world.registry().register_enableable::<char>()?;
+    /// let ant = world.create(('a',).shared("red"))?;
+    /// world.set_enabled::<char>(ant, false)?;
+    /// let view = world.entity(ant)?;
+    /// assert!(view.has_role::<Shared<&str>>() && !view.has_role::<PerChunk<char>>());
+    /// assert!(!view.is_enabled::<char>()?);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[must_use]
+    pub fn has_role<R: FragmentRole>(&self) -> bool {
+        self.world.is_in::<R>(self.archetype)
+    }
+
+    /// Whether a fragment is switched on: see [`World::is_enabled`]. O(1).
+    ///
+    /// # Errors
+    /// [`WorldError::Missing`]; [`WorldError::NotEnableable`].
+    pub fn is_enabled<T: Fragment>(&self) -> Result<bool, WorldError> {
+        self.world.is_enabled::<T>(self.entity)
     }
 
     /// Its shared value.
@@ -212,6 +239,27 @@ impl EntityViewMut<'_> {
         Ok(self)
     }
 
+    /// Takes a shared value away; whether it had one: see [`World::remove_shared`].
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create(('a',).shared("red"))?;
+    /// let mut view = world.entity_mut(ant)?;
+    /// view.set_name("worker");
+    /// assert!(view.remove_shared::<&str>()?);
+    /// assert!(view.remove_name());
+    /// assert!(!view.remove_name(), "it has none any more");
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there.
+    pub fn remove_shared<T: SharedFragment>(&mut self) -> Result<bool, WorldError> {
+        self.world.remove_shared::<T>(self.entity)
+    }
+
     /// Switches a fragment off or on: see [`World::set_enabled`].
     ///
     /// # Errors
@@ -227,6 +275,14 @@ impl EntityViewMut<'_> {
             unreachable!("nobody else destroys it: {error}");
         }
         self
+    }
+
+    /// Takes its name away; whether it had one: see [`World::remove_name`].
+    pub fn remove_name(&mut self) -> bool {
+        match self.world.remove_name(self.entity) {
+            Ok(had) => had,
+            Err(error) => unreachable!("nobody else destroys it: {error}"),
+        }
     }
 
     /// Destroys it.

@@ -30,3 +30,14 @@ fn the_entity_of_a_slot_is_the_one_that_lives_there() {
     index.destroy(entity).unwrap();
     assert_eq!((index.at(entity.index()), index.at(u32::MAX)), (None, None));
 }
+
+#[test]
+fn a_number_is_an_entity_if_its_version_is_odd() {
+    let entity = Entity::new(7, 3).unwrap();
+    assert_eq!(Entity::try_from(u64::from(entity)), Ok(entity));
+    let even = Entity::try_from(2 << 32 | 7).unwrap_err();
+    assert_eq!(
+        even.to_string(),
+        "0x200000007 is no entity: its version is even"
+    );
+}

@@ -6,7 +6,7 @@ use megachunk::entity::model::{
     bury_and_free, bury_and_free_at_once, create_in_rows, create_placed, destroy_owned,
     destroy_owned_slice, free_words,
 };
-use megachunk::entity::{Entity, EntityFault, EntityIndex};
+use megachunk::entity::{Entity, EntityFault, EntityIndex, RelocateError};
 use megachunk::sync::geometry::SLOTS;
 use megachunk::sync::model::ThreadCache;
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
@@ -238,8 +238,16 @@ fn entities_of_rows_are_never_without_their_places() {
             let guesser = spawn(&index, |index| {
                 let guess = handle(1, 1);
                 assert!(index.build(guess, place(9)).is_err(), "it has a place");
-                if let Ok(moved) = index.relocate(guess, None, Some(place(9))) {
-                    assert_eq!(moved, Err(Some(place(4))));
+                match index.relocate(guess, None, Some(place(9))) {
+                    Err(RelocateError::Entity(_)) => {}
+                    moved => {
+                        let place = Some(place(4));
+                        let elsewhere = RelocateError::Elsewhere {
+                            entity: guess,
+                            place,
+                        };
+                        assert_eq!(moved, Err(elsewhere));
+                    }
                 }
                 let seen = index.locate(guess);
                 assert!(seen.is_err() || seen == Ok(Some(place(4))));

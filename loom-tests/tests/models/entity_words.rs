@@ -457,7 +457,7 @@ fn who_sees_a_place_that_was_changed_sees_what_was_written_there() {
     a_place_is_seen_with_what_was_written_there(
         "who_sees_a_place_that_was_changed_sees_what_was_written_there",
         |index, entity, place| {
-            assert_eq!(index.relocate(entity, None, Some(place)), Ok(Ok(())));
+            assert_eq!(index.relocate(entity, None, Some(place)), Ok(()));
         },
     );
 }

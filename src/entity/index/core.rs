@@ -30,7 +30,7 @@
 //! 1. A slot becomes free only by a step of the thread that owns it: the one that condemned its
 //!    entity, after it stored the slot word, or whoever claimed it and did not use it.
 //! 2. A slot word goes from even to odd only by a store of the owner of the slot.
-//! 3. A slot word goes from odd to even only if its entity is condemned, or by whoever has the entity to himself
+//! 3. A slot word goes from odd to even only if its entity is condemned, or by whoever has the entity to itself
 //!    (`placed`, `owned`), who skips a version; and an entity that is condemned stays so: its slot's phase flips again
 //!    only after a later version was created.
 //! 4. A version is used once: versions of a slot only grow, and the last one retires the slot, which

@@ -39,7 +39,7 @@ pub(crate) use ordered::Claimed;
 use std::io;
 
 use crate::entity::{
-    DestroyReport, Entity, EntityAllocator, EntityError, EntityFault, Full, Place,
+    DestroyReport, Entity, EntityAllocator, EntityError, EntityFault, Full, Place, RelocateError,
 };
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
@@ -349,25 +349,29 @@ impl EntityIndex {
     /// what a move needs that races with other moves. Lock-free, one read-modify-write.
     ///
     /// ```
-    /// # use megachunk::entity::{EntityIndex, Place};
+    /// # use megachunk::entity::{EntityIndex, Place, RelocateError};
     /// let index = EntityIndex::new();
     /// let (entity, here, there) = (index.create()?, Place::new(1, 0), Place::new(2, 0));
-    /// assert_eq!(index.relocate(entity, None, here)?, Ok(()));
-    /// assert_eq!(index.relocate(entity, None, there)?, Err(here), "it is not there any more");
-    /// assert_eq!(index.relocate(entity, here, None)?, Ok(()));
+    /// index.relocate(entity, None, here)?;
+    /// let error = index.relocate(entity, None, there).unwrap_err();
+    /// assert_eq!(error, RelocateError::Elsewhere { entity, place: here }, "it has a place now");
+    /// index.relocate(entity, here, None)?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`EntityError`] when `entity` is not alive; inside, the place that it has, when that is not
-    /// `from`. No place is changed then.
+    /// [`RelocateError::Entity`] when `entity` is not alive; [`RelocateError::Elsewhere`] when it does not lie at `from`.
+    /// No place is changed then.
     pub fn relocate(
         &self,
         entity: Entity,
         from: Option<Place>,
         to: Option<Place>,
-    ) -> Result<Result<(), Option<Place>>, EntityError> {
-        self.shared.core.relocate(entity, from, to)
+    ) -> Result<(), RelocateError> {
+        match self.shared.core.relocate(entity, from, to)? {
+            Ok(()) => Ok(()),
+            Err(place) => Err(RelocateError::Elsewhere { entity, place }),
+        }
     }
 
     /// Gives a reserved entity its first place. Lock-free, one read-modify-write.
@@ -400,7 +404,8 @@ impl EntityIndex {
         self.shared.core.at(index)
     }
 
-    /// How many slots have retired: they had as many entities as there are versions.
+    /// How many slots have retired: they had as many entities as there are versions. Wait-free, O(threads and sessions that
+    /// used the index at one time); exact while no other thread destroys.
     #[must_use]
     pub fn retired(&self) -> usize {
         let nodes = self.shared.registry.nodes();
@@ -409,7 +414,7 @@ impl EntityIndex {
             .sum::<u64>() as usize
     }
 
-    /// Data blocks that have been used, of 16,384.
+    /// Data blocks that have been used, of 16,384. Wait-free, one load.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.shared.core.opened() as usize
@@ -430,7 +435,8 @@ impl EntityIndex {
         local::hold(&self.shared)
     }
 
-    /// Gives the free slots that this thread keeps to everybody.
+    /// Returns the free slots that this thread keeps for itself, so that any thread can have them. Lock-free; O(slots that
+    /// it keeps), 112 at most.
     pub fn flush(&self) {
         self.with_cache(|core, cache, tally| core.flush(cache, tally));
     }

@@ -263,6 +263,12 @@ impl<'q> DynamicRun<'q> {
         self.chunks().map(|chunk| chunk.rows().count()).sum()
     }
 
+    /// Whether the query sees no entity. Nothing is lent: it is no change.
+    #[must_use]
+    pub fn is_empty(&mut self) -> bool {
+        self.rows().next().is_none()
+    }
+
     /// The row of the first entity that the query sees.
     #[must_use]
     pub fn first<'a>(&'a mut self) -> Option<DynamicChunk<'a>> {

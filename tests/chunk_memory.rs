@@ -350,7 +350,7 @@ fn a_decommit_that_unwinds_takes_no_chunks_but_those_that_were_held_for_it() {
 #[cfg(target_os = "linux")]
 fn without_16_gib_of_addresses_each_megachunk_is_mapped_by_itself() {
     let this = std::env::current_exe().unwrap();
-    let script = "ulimit -v 8000000 && exec \"$0\" --exact --ignored with_few_addresses";
+    let script = "ulimit -v 8000000 && exec \"$0\" --exact --ignored runs_of_all_lengths_are_there_without_16_gib_of_addresses";
     let output = Command::new("sh")
         .arg("-c")
         .arg(script)
@@ -366,7 +366,7 @@ fn without_16_gib_of_addresses_each_megachunk_is_mapped_by_itself() {
 
 #[test]
 #[ignore = "run by the test above, in a process with a limit"]
-fn with_few_addresses() {
+fn runs_of_all_lengths_are_there_without_16_gib_of_addresses() {
     let allocator = MegachunkAllocator::new();
     assert!(matches!(allocator.memory(), SystemMemory::Mapped(_)));
     let mut runs: Vec<_> = (1..=64)

@@ -10,7 +10,7 @@ use megachunk::world::Prototype;
 use crate::brittle::{Brittle, Count, burns, holds_nothing};
 
 #[test]
-fn of_slices_and_collections() {
+fn closures_of_slices_and_collections_that_panic_when_dropped_do_so_after_the_change() {
     holds_nothing(|| {
         let count = Count::default();
         let mut world = World::new();
@@ -45,7 +45,7 @@ fn of_slices_and_collections() {
 }
 
 #[test]
-fn of_queries_that_change_what_they_match() {
+fn closures_of_changing_queries_that_panic_when_dropped_do_so_after_the_change() {
     struct Huge(#[expect(dead_code, reason = "it is large")] [u8; 2 << 20]);
     holds_nothing(|| {
         let count = Count::default();
@@ -93,7 +93,7 @@ fn of_queries_that_change_what_they_match() {
 }
 
 #[test]
-fn of_copies() {
+fn closures_of_copies_that_panic_when_dropped_do_so_after_the_copies_are_made() {
     holds_nothing(|| {
         let count = Count::default();
         let mut world = World::new();
@@ -139,7 +139,7 @@ fn of_copies() {
 }
 
 #[test]
-fn of_observers() {
+fn closures_of_observers_that_are_refused_are_dropped() {
     holds_nothing(|| {
         let count = Count::default();
         let mut world = World::new();
@@ -180,7 +180,7 @@ fn of_observers() {
 }
 
 #[test]
-fn of_a_deferred_call_whose_drop_panics_before_it_was_called() {
+fn deferred_calls_are_all_dropped_though_one_panics() {
     holds_nothing(|| {
         let count = Count::default();
         let mut world = World::new();

@@ -29,7 +29,7 @@ fn end(world: World, count: &Count, drops: isize) {
 const DROPS: [isize; 6] = [ALWAYS, -1, 1, 2, 3, 4];
 
 #[test]
-fn resources() {
+fn resources_are_all_dropped_though_some_panic() {
     for drops in DROPS {
         holds_nothing(|| {
             let count = Count::default();
@@ -46,7 +46,7 @@ fn resources() {
 }
 
 #[test]
-fn templates_of_chunk_fragments() {
+fn templates_of_chunk_fragments_are_all_dropped_though_some_panic() {
     for drops in (1..20).chain([-1, ALWAYS]) {
         holds_nothing(|| {
             let count = Count::default();
@@ -95,7 +95,7 @@ fn a_new_composition_clones_what_its_chunks_begin_with_and_drops_nothing() {
 
 /// An entity has all its values when what its template took the place of is dropped, which panics.
 #[test]
-fn templates_that_others_take_the_place_of() {
+fn templates_that_others_take_the_place_of_are_dropped_though_some_panic() {
     type Make = fn(&mut World, &Count, Entity) -> Result<(), WorldError>;
     let ways: [(&str, Make); 5] = [
         ("create", |world, count, _| {
@@ -171,7 +171,7 @@ fn dynamic(world: &World, count: &Count) -> DynamicBundle {
 }
 
 #[test]
-fn shared_values() {
+fn shared_values_are_all_dropped_though_some_panic() {
     for drops in DROPS {
         holds_nothing(|| {
             let count = Count::default();
@@ -194,7 +194,7 @@ fn shared_values() {
 }
 
 #[test]
-fn commands_that_were_never_flushed() {
+fn commands_that_were_never_flushed_end_with_their_world() {
     for drops in [0, ALWAYS, -1, 1, 2, 3, 5, 9] {
         holds_nothing(|| {
             let count = Count::default();
@@ -227,7 +227,7 @@ fn commands_that_were_never_flushed() {
 }
 
 #[test]
-fn a_recorder_that_outlives_its_world() {
+fn a_recorder_that_outlives_its_world_drops_what_it_holds() {
     for drops in [ALWAYS, -1, 1, 2, 3] {
         holds_nothing(|| {
             let count = Count::default();
@@ -253,7 +253,7 @@ fn a_recorder_that_outlives_its_world() {
 }
 
 #[test]
-fn a_flush_that_lets_shared_values_and_templates_go() {
+fn a_flush_drops_the_shared_values_and_templates_that_it_lets_go() {
     for drops in [ALWAYS, -1, 1, 2, 3, 4, 6] {
         holds_nothing(|| {
             let count = Count::default();
@@ -289,7 +289,7 @@ fn a_flush_that_lets_shared_values_and_templates_go() {
 }
 
 #[test]
-fn signals_that_nobody_got() {
+fn signals_that_nobody_got_are_dropped_with_their_world() {
     for drops in [0, ALWAYS, -1, 1, 2, 3, 4, 5, 6, 9] {
         holds_nothing(|| {
             let count = Count::default();
@@ -364,7 +364,7 @@ fn a_burst_of_signals_leaves_no_room_behind_when_the_world_is_trimmed() {
 }
 
 #[test]
-fn observers() {
+fn observers_are_dropped_with_their_world() {
     for drops in [ALWAYS, -1, 1, 2, 3] {
         holds_nothing(|| {
             let count = Count::default();
@@ -414,7 +414,7 @@ fn ends_all_of<T>(count: &Count, make: impl Fn() -> T) {
 }
 
 #[test]
-fn dynamic_bundles_and_prototypes_whose_values_all_panic() {
+fn dynamic_bundles_and_prototypes_drop_all_values_though_all_panic() {
     struct Other<const N: usize>(#[expect(dead_code, reason = "it is dropped")] Brittle);
     impl<const N: usize> Clone for Other<N> {
         fn clone(&self) -> Self {
@@ -439,7 +439,7 @@ fn dynamic_bundles_and_prototypes_whose_values_all_panic() {
 }
 
 #[test]
-fn templates_and_builders_whose_values_and_traits_all_panic() {
+fn templates_and_builders_drop_values_and_traits_though_all_panic() {
     /// Adds values, and panics when it hears of the end and when it is dropped.
     struct Adds<const N: usize>(
         Count,
@@ -471,7 +471,7 @@ fn templates_and_builders_whose_values_and_traits_all_panic() {
 
 /// The last world of a universe that ends with it, and one that does not.
 #[test]
-fn chunk_fragments_of_many_full_chunks() {
+fn chunk_fragments_of_many_full_chunks_are_dropped_with_their_world() {
     for alone in [true, false] {
         holds_nothing(|| {
             let count = Count::default();

@@ -23,7 +23,7 @@ fn values(world: &World, count: &Count, numbers: core::ops::Range<u32>) -> Dynam
 }
 
 #[test]
-fn dynamic_bundles() {
+fn dynamic_bundles_that_are_refused_drop_their_values() {
     holds_nothing(|| {
         let count = Count::default();
         let mut world = World::new();
@@ -104,7 +104,7 @@ fn by_old<B: Bundle>(world: &mut World, ant: Entity, drops: isize, make: &dyn Fn
 }
 
 #[test]
-fn bundles() {
+fn bundles_that_are_refused_drop_their_values() {
     holds_nothing(|| {
         let count = Count::default();
         let mut world = World::new();
@@ -125,7 +125,7 @@ fn bundles() {
 }
 
 #[test]
-fn values_of_prototypes() {
+fn values_that_a_prototype_refuses_are_dropped() {
     holds_nothing(|| {
         let count = Count::default();
         let world = World::new();
@@ -152,7 +152,7 @@ fn values_of_prototypes() {
 }
 
 #[test]
-fn bundles_of_iterators() {
+fn a_batch_that_is_refused_drops_the_bundles_that_came() {
     holds_nothing(|| {
         let count = Count::default();
         let mut world = World::new();
@@ -177,7 +177,7 @@ fn bundles_of_iterators() {
 }
 
 #[test]
-fn calls_that_refuse_values_all_of_which_panic() {
+fn values_that_a_call_refuses_are_dropped_though_all_of_them_panic() {
     holds_nothing(|| {
         let count = Count::default();
         let mut world = World::new();

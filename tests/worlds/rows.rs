@@ -280,7 +280,7 @@ fn swapping_tags_is_one_move() {
 }
 
 #[test]
-fn clone_an_entity() {
+fn a_clone_has_equal_values_tags_and_switches_and_what_cannot_be_cloned_is_refused() {
     let mut world = World::new();
     world.registry().register_clone::<String>().unwrap();
     world.registry().register_enableable::<u8>().unwrap();

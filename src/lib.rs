@@ -6,7 +6,31 @@
 //! * [`MegachunkAllocator`]: 1,048,576 chunks of 16 KiB that any thread may take and give back,
 //!   singly or in contiguous runs of up to 64.
 //!
-//! The last two stand alone. The rooms of the crate, from the ground up:
+//! ```
+//! use megachunk::prelude::*;
+//!
+//! struct Position(f32);
+//! struct Velocity(f32);
+//! struct Asleep; // A tag: it has no size.
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let mut world = World::new();
+//!     let ants = world.create_batch((0..1_000).map(|n| (Position(n as f32), Velocity(1.0))))?;
+//!     let first = ants.iter(&world).next().expect("there are a thousand");
+//!     world.add(first, (Asleep,))?;
+//!
+//!     let mut awake = Query::<(&mut Position, &Velocity), Without<Asleep>>::new(&world)?;
+//!     awake.on(&mut world).for_each(|(position, velocity)| position.0 += velocity.0);
+//!     // The same on all cores, where there are many thousands: `par_for_each`.
+//!
+//!     assert_eq!(world.get::<Position>(first)?.0, 0.0);
+//!     world.destroy(first)?;
+//!     assert_eq!(awake.on(&mut world).count(), 999);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! The index and the allocator stand alone. The rooms of the crate, from the ground up:
 //!
 //! | room | what it holds |
 //! |---|---|
@@ -38,7 +62,7 @@
 //! # Features
 //! * `serde`: serialization of [`Entity`], [`Place`](entity::Place) and what is counted:
 //!   [`WorldStats`](world::WorldStats), [`ArchetypeStats`](world::ArchetypeStats),
-//!   [`ChunkStats`](chunk::ChunkStats), [`CompactReport`](world::CompactReport).
+//!   [`ChunkStats`](chunk::ChunkStats), [`CompactReport`](world::CompactReport), [`Pending`](world::Pending).
 //! * `probe`: counts read-modify-writes and lets a test freeze a thread at any step; slow.
 //! * `inventory`: `register_processor!`, for processors that register themselves where they are written.
 //! * `config`: entity configs as TOML files: [`template`].
@@ -46,8 +70,14 @@
 //! * `cli`: the program.
 //!
 //! # Where the arguments are
-//! `papers/entity-index.md` and `papers/mega-chunk.md` tell each protocol's state, orderings,
-//! linearization points and proof sketch, and what was checked how.
+//! In `papers/`. `entity-index.md`, `mega-chunk.md`, `archetype-storage.md`,
+//! `structural-changes.md`, `signals.md` and `processors.md` tell each protocol's state, orderings,
+//! linearization points and proof sketch, and what was checked how; `modelled.md` says which code
+//! loom's models run, and which they do not. What all stand on is in `reading-list.md`, and
+//! `guide.md` is where to begin.
+
+// On docs.rs, which has a nightly toolchain: each item says which feature it needs.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 // `megachunk city` is an example's source, which sees the crate from outside.
 #[cfg(feature = "cli")]

@@ -281,7 +281,7 @@ impl Chunk {
     #[inline(always)]
     pub(crate) fn grow(&mut self, enabled: &[EnabledBits], count: u32, version: u32) {
         for bits in enabled {
-            // SAFETY: rows of the chunk, which the caller has to himself.
+            // SAFETY: rows of the chunk, which the caller has to itself.
             unsafe { set_bits(self.array(bits.offset), self.len, count) };
         }
         self.len += count;

@@ -75,6 +75,6 @@ pub unsafe trait ChunkAllocator: Send + Sync {
     /// Chunks in use: exact while no other thread takes or gives.
     fn in_use(&self) -> usize;
 
-    /// Gives chunks that this thread keeps back for itself to everybody.
+    /// Returns the chunks that this thread keeps for itself, so that any thread can have them.
     fn flush(&self) {}
 }

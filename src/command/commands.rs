@@ -516,10 +516,11 @@ impl<'q> Commands<'q> {
         self.add(entity, ().shared(value))
     }
 
-    /// Records that a fragment of an entity is switched off or on, as [`World::set_enabled`] does. Does the entity not
-    /// have it when the command's turn comes, it does not matter, as for [`remove`](Self::remove): a fragment that comes
-    /// later is on. Has the entity the fragment without a switch, because its composition was there before the fragment could
-    /// be switched, the flush's report says that this was [refused](crate::command::FlushReport::refused).
+    /// Records that a fragment of an entity is switched off or on, as [`World::set_enabled`] does. If the
+    /// entity does not have the fragment when the command's turn comes, nothing happens, as for
+    /// [`remove`](Self::remove): a fragment that comes later is on. If it has the fragment without a
+    /// switch, because its composition was there before the fragment could be switched, the flush's
+    /// report says that this was [refused](crate::command::FlushReport::refused).
     ///
     /// ```
     /// use megachunk::prelude::*;

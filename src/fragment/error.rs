@@ -21,7 +21,7 @@ pub enum FragmentError {
         name: Box<str>,
     },
     /// A set of fragments has one of them twice.
-    #[error("{name} stands there twice")]
+    #[error("fragment {name} is named twice")]
     Twice {
         /// Its name.
         name: Box<str>,

@@ -9,16 +9,16 @@
 //!   written there as the next one, then its number into itself, then the count goes up: whoever comes between does the
 //!   rest. So all that are counted have their numbers, and none is counted twice.
 //! * `next`: the next number. A number can be lost (two threads register one type at once, the loser
-//!   throws his away); it is then never given out.
+//!   throws its own away); it is then never given out.
 //!
 //! # Invariant
 //! The name of a type stands in `names` before the type stands in `roles`: who finds a type finds its name. A type
-//! that stands in `names` only, some thread is about to enter into `roles`; who finds it by name does that for him.
+//! that stands in `names` only, some thread is about to enter into `roles`; who finds it by name does that for it.
 //!
 //! # Linearization points
 //! A type is registered when it stands in `roles`, a definition when it stands in `names`.
 //!
-//! Looking up is wait-free in practice (a probe or two), registering and switching are lock-free. (What else can be said
+//! Looking up is wait-free: a probe or two expected, never more than the table has entries. Registering and switching are lock-free. (What else can be said
 //! of a fragment later, that it is plain or cloneable, is in a `OnceLock`: of two threads that say the same of one fragment
 //! at one moment the second waits for the first, for the time of a few stores.) Nothing is ever
 //! taken out before the registry is dropped, so a reference to a fragment lives as long as that.

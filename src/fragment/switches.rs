@@ -49,7 +49,7 @@ impl FragmentRegistry {
     }
 
     /// Gives a fragment the next number of those that can be switched off, unless it has one. Lock-free: nobody waits
-    /// for who has begun, but ends it for him.
+    /// for who has begun, but ends it for them.
     pub(super) fn enable(&self, info: &FragmentInfo) {
         // Ordering: Acquire, here and below: as in `enableable`.
         let mut switches = Switches(self.switches.load(Ordering::Acquire));

@@ -232,7 +232,7 @@ impl ProcessorBuilder {
     }
 
     /// Is passed by as long as no archetype of the world matches one of its queries. Who is ordered against it
-    /// keeps his place. One without queries always runs: one that takes the whole world and asks it itself, say.
+    /// keeps its place. One without queries always runs: one that takes the whole world and asks it itself, say.
     ///
     /// Signals that it gets wait for its next run, as when it is [switched off](super::Schedule::set_enabled).
     #[doc(alias = "bAutoRegisterWithProcessingPhases")]

@@ -155,7 +155,7 @@ impl Schedule {
 
     /// Switches a processor on or off; or all of a group, if the name is the path of one, and of the groups in it, as if
     /// each was named. Switched off it is stopped with the next run, and passed by; who is ordered
-    /// against it keeps his place.
+    /// against it keeps its place.
     ///
     /// What its queries look for changes since, and signals that it [hears](ProcessorBuilder::hears), wait for its next
     /// run: its subscriptions stay, and so do all signals that come meanwhile, with what they carry.
@@ -433,7 +433,7 @@ impl Schedule {
         }
     }
 
-    /// Looks at the archetypes that have come. Before each segment: who has the world to himself can have put another
+    /// Looks at the archetypes that have come. Before each segment: who has the world to itself can have put another
     /// one in its place, for which nothing is prepared.
     #[inline]
     pub(super) fn look(&mut self, world: &World) -> Outcome {

@@ -44,7 +44,7 @@ impl Segment {
     pub(super) fn link(&mut self, edges: &[(u32, u32)]) {
         self.graph = Graph::new(self.vertices.len(), edges);
         self.bag = Bag::new(self.graph.first().collect::<Vec<_>>());
-        // In a chain everybody but the last has one that waits for him alone.
+        // In a chain everybody but the last has one that waits for it alone.
         self.wide = self.bag.len() > 1 || !self.graph.is_chain();
         self.queue = Queue::new(if self.wide { self.graph.len() } else { 0 });
     }

@@ -33,7 +33,7 @@ struct Waiting {
     entity: Entity,
 }
 
-/// The logs of a world's signals, and what is not in them yet. Who has the world to himself changes it.
+/// The logs of a world's signals, and what is not in them yet. Who has the world to itself changes it.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     /// By the signals' numbers.

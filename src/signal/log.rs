@@ -8,7 +8,7 @@ use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, end_all, note, resume, resume_alone};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
-/// How far a reader has read a log. The log and its reader have it; the reader's share ends with him.
+/// How far a reader has read a log. The log and its reader have it; the reader's share ends with it.
 pub(super) type Cursor = Arc<AtomicU64>;
 
 /// Payloads of one type, as who collects sees them: by the sender's column.

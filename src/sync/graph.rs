@@ -106,7 +106,7 @@ impl Graph {
     #[inline]
     fn count_down(&self, vertex: u32, before: u32) -> bool {
         let waiting = &self.waiting[vertex as usize];
-        // Ordering: Release shows what was done to who counts down after this one, Acquire shows him what was
+        // Ordering: Release shows what was done to who counts down after this one, Acquire shows what was
         // done by those before.
         let order = mutant::ordering("graph_relaxed", Ordering::AcqRel);
         if waiting.fetch_sub(1, order) != 1 {

@@ -16,7 +16,7 @@ use super::gate::Gate;
 use super::{Arc, Mutex, thread};
 use crate::fragment::panic::{Panicked, first, note, resume};
 
-/// What a helper is called for, with the call, so that he can call others, and his number, from 1.
+/// What a helper is called for, with the call, so that it can call others, and its number, from 1.
 type Help<'h> = dyn Fn(&Arc<Call>, usize) + Sync + 'h;
 
 /// A call for helpers.

@@ -293,7 +293,7 @@ pub const MUTANTS: &[(&str, &str)] = &[
     ),
     (
         "pool_give_relaxed",
-        "who takes an item does not see what the one before him did with it",
+        "who takes an item does not see what the one before it did with it",
     ),
     (
         "pool_list_relaxed",

@@ -9,11 +9,11 @@
 //! [`is_settled`](Openings::is_settled) says that nobody has opened anything since. One thread at a time collects.
 //!
 //! Invariant: as long as the count is what it was then, nothing is left in the pool by anybody who has told the
-//! collector so. Who is counted has taken his thing before: the collector would have missed it in the pool. Who
-//! is not counted then is counted later, before he leaves anything.
+//! collector so. Who is counted has taken a thing before: the collector would have missed it in the pool. Who
+//! is not counted then is counted later, before leaving anything.
 //!
 //! Orderings: counting is a Release, and asking before a collection an Acquire, so that a collector who sees a count sees
-//! what was taken before it. Whoever tells the collector that he has left something does so by what synchronises,
+//! what was taken before it. Whoever tells the collector that something was left does so by what synchronises,
 //! so the rest is Relaxed.
 
 use super::atomic::{AtomicU64, Ordering};

@@ -6,16 +6,16 @@
 //! Operations, all on `&self`, lock-free: [`take`](Pool::take) swaps a slot with nothing;
 //! [`lend`](Pool::lend) adds an item; a [`Lent`] that is dropped puts its item into an empty slot by a
 //! compare-and-swap, or in front of the list; [`take_all`](Pool::take_all) swaps every slot and the list
-//! with nothing. Who gives an item back may [keep it to his thread](Lent::keep): there is something in it that no
-//! other is to have with him, and `take` passes it by for others, as long as there are fewer items than slots. [`retain`](Pool::retain), on `&mut self`, frees items.
+//! with nothing. Who gives an item back may [keep it to the own thread](Lent::keep): there is something in it that no
+//! other is to have with it, and `take` passes it by for others, as long as there are fewer items than slots. [`retain`](Pool::retain), on `&mut self`, frees items.
 //!
 //! Invariant: an item is in one slot, or in the list, or lent. Nobody follows the `next` of an item of the
-//! list unless he has swapped the whole list out, so no item comes back to the list while somebody looks at
-//! it. Items are freed only by who has the pool to himself, and a [`Lent`] borrows the pool: who forgets one keeps the
+//! list unless having swapped the whole list out, so no item comes back to the list while somebody looks at
+//! it. Items are freed only by who has the pool to itself, and a [`Lent`] borrows the pool: who forgets one keeps the
 //! item from the others, but not for ever.
 //!
 //! Orderings: giving back is a Release, taking an Acquire: who takes an item sees all that the one before
-//! him did with it. For whom an item is kept is asked twice: before it is taken, so that nobody has it for a moment whom
+//! it did with it. For whom an item is kept is asked twice: before it is taken, so that nobody has it for a moment whom
 //! it is not for, and after, as another may have come to lie there. The first look into it is behind an Acquire, too.
 
 use core::fmt;
@@ -49,7 +49,7 @@ struct Node<T> {
     kept_for: AtomicUsize,
     /// The next in the list of those without a slot; of use to who has swapped it out.
     next: *mut Node<T>,
-    /// The next in the list of all; changed only by who has the pool to himself.
+    /// The next in the list of all; changed only by who has the pool to itself.
     older: *mut Node<T>,
 }
 
@@ -127,7 +127,7 @@ impl<T> Pool<T> {
             .find_map(|slot| {
                 // Ordering: Acquire pairs with the Release in `give`: the node is looked into. The swap decides.
                 let node = slot.load(Ordering::Acquire);
-                // SAFETY: nodes are freed by who has the pool to himself.
+                // SAFETY: nodes are freed by who has the pool to itself.
                 if node.is_null() || !unsafe { is_for(node, thread) } {
                     return None;
                 }

@@ -9,7 +9,7 @@
 //! a place is what is there when the compare-and-swap of the count succeeds, which is the linearization point of taking.
 //! Who has reserved a place and not written to it yet hides those behind, and of two who put something there at
 //! once each may miss what the other has put: [`take`](Queue::take) finds nothing then. What is left so is found by who
-//! looks when he has seen both leave (see [`gate`](super::gate)).
+//! looks after seeing both leave (see [`gate`](super::gate)).
 //!
 //! Orderings: putting is a Release and taking an Acquire of the place: who takes a vertex sees what was done by who
 //! put it there. The counts order nothing.

@@ -41,7 +41,7 @@ impl SliceReport {
 }
 
 /// Which row is likely to be asked for soon, when an entity leaves one: that one, or, where the one before it was left
-/// just now, one further on. So who goes through a chunk finds what he needs in the caches. (Where entities leave in no
+/// just now, one further on. So who goes through a chunk finds what is needed in the caches. (Where entities leave in no
 /// order, rows further on would only be in the way.)
 #[inline(always)]
 fn next_hole(row: Row, in_order: bool) -> usize {

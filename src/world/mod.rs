@@ -84,8 +84,9 @@ use watch::Watch;
 /// | get | O(1): three dependent loads, and a search among the fragments of the archetype |
 /// | set a value of a fragment that is there | O(1) |
 ///
-/// Memory: eight bytes and the fragments' sizes an entity in the chunks, 8.6 bytes in the index; chunks of
-/// 16 KiB, of which an archetype keeps an empty one.
+/// Memory: eight bytes and the fragments' sizes an entity in the chunks, 8.6 bytes in the index. Chunks begin with
+/// 16 KiB and grow with their archetype, to 128 KiB and, where there are very many entities, to 1 MiB (see
+/// [`set_chunk_size`](World::set_chunk_size)); an archetype keeps an empty one.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -328,7 +329,7 @@ impl World {
     }
 
     /// Sees to it that versions of chunks can be compared although they wrap: now and then, those that are
-    /// too old are moved up. Called by whoever has the world to himself and runs a query, flushes, takes a chunk or a
+    /// too old are moved up. Called by whoever has the world to itself and runs a query, flushes, takes a chunk or a
     /// value to change: queries that only read, which cannot do it, let versions grow, too, if not [for ever](READ_ON).
     #[inline]
     pub(crate) fn keep_versions(&mut self) {
@@ -365,7 +366,7 @@ impl World {
         self.moment(self.version()) - u64::from(LONG_AGO)
     }
 
-    /// The version that changes get which are made now. It grows with each query that runs, and wraps.
+    /// The version that changes made now get. It grows with each query that runs, and wraps.
     #[inline]
     #[must_use]
     pub fn version(&self) -> u32 {
@@ -580,7 +581,7 @@ mod tests {
             }
             assert!(world.version().wrapping_sub(start) < AGING + AGING);
             assert_eq!(changed.read(&world).count(), 1, "it is not missed");
-            // A value is changed by whoever has the world to himself: versions grow again.
+            // A value is changed by whoever has the world to itself: versions grow again.
             *world.get_mut(ant).unwrap() = 8_u64;
             assert!(changed.read(&world).count() <= 1);
             assert_eq!(changed.read(&world).count(), 0);

@@ -44,7 +44,7 @@ struct Resource {
 
 // SAFETY: owns the value, which is `Send`.
 unsafe impl Send for Resource {}
-// SAFETY: lends the value as a `Box` would, and it is `Sync`; who lends more by `find` sees to it himself.
+// SAFETY: lends the value as a `Box` would, and it is `Sync`; who lends more by `find` sees to that.
 unsafe impl Sync for Resource {}
 
 impl Resource {

@@ -175,7 +175,7 @@ fn what_a_dynamic_call_refuses_it_names_and_changes_nothing() {
     let error = world
         .add_dynamic(ant, twice.into_iter().collect())
         .unwrap_err();
-    assert_eq!(error.to_string(), "health stands there twice");
+    assert_eq!(error.to_string(), "fragment health is named twice");
 
     let other = World::new();
     let foreign = Value::new(other.registry(), 9_u64).unwrap();
@@ -525,4 +525,28 @@ fn many_fragments_come_and_go_together_and_those_that_stay_keep_their_values() {
             world.check().unwrap();
         }
     }
+}
+
+#[test]
+fn a_run_by_numbers_is_empty_as_long_as_nothing_matches() {
+    let mut world = World::new();
+    let id = world.registry().register::<u8>().unwrap().id();
+    let mut numbers = DynamicQuery::builder(&world).read(id).build().unwrap();
+    assert!(numbers.on(&mut world).unwrap().is_empty());
+    let mut bundle = DynamicBundle::new();
+    bundle.extend([Value::new(world.registry(), 1_u8).unwrap()]);
+    world.create_dynamic(bundle).unwrap();
+    assert!(!numbers.on(&mut world).unwrap().is_empty());
+}
+
+#[test]
+fn kinds_of_changes_and_roles_can_be_added_to_others() {
+    let mut kinds = Observed::CREATE;
+    kinds |= Observed::ADD;
+    let mut roles = Roles::CLIENT;
+    roles |= Roles::SERVER;
+    assert_eq!(
+        (kinds, roles),
+        (Observed::COME, Roles::CLIENT | Roles::SERVER)
+    );
 }

@@ -379,7 +379,7 @@ impl<M: Memory> MegachunkAllocator<M> {
     }
 
     /// The in-use mask of a mega-chunk, bit `n` for its chunk `n`; chunks that a thread keeps for
-    /// itself count as in use. Wait-free.
+    /// itself count as in use. Wait-free, one load.
     ///
     /// # Panics
     /// If there is no such mega-chunk.
@@ -393,12 +393,13 @@ impl<M: Memory> MegachunkAllocator<M> {
     }
 
     /// Gives the memory of all empty mega-chunks back, this thread's kept chunks included; how many
-    /// mega-chunks that were.
+    /// mega-chunks that were. Lock-free, but for what the system does; O(mega-chunks that were ever used), and a call of the
+    /// system for neighbours, up to 64 at once.
     pub fn trim(&self) -> usize {
         self.trim_to(0)
     }
 
-    /// The same, but so many empty mega-chunks keep their memory.
+    /// The same at the same cost, but so many empty mega-chunks keep their memory.
     pub fn trim_to(&self, keep: usize) -> usize {
         self.with_cache(|core, cache, tally| core.flush_and_trim(cache, tally, keep) as usize)
     }
@@ -411,7 +412,8 @@ impl<M: Memory> MegachunkAllocator<M> {
         local::hold(&self.shared)
     }
 
-    /// Gives the chunks that this thread keeps for itself to everybody.
+    /// Returns the chunks that this thread keeps for itself, so that any thread can have them. Lock-free; O(chunks that it
+    /// keeps), 16 at most.
     pub fn flush(&self) {
         self.with_cache(|core, cache, tally| core.flush(cache, tally));
     }
@@ -456,7 +458,7 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// Issues a ticket for a run that the caller owns and lets go of.
     fn issue_ticket(&self, run: Run) -> RawChunks {
         let counter = self.shared.tickets.get(run.first() as usize);
-        // Ordering: Relaxed: only the owner of the chunk issues, who got it by its mask after the one before him; none is
+        // Ordering: Relaxed: only the owner of the chunk issues, who got it by its mask after the one before it; none is
         // out, so nobody redeems.
         let ticket = counter.load(Ordering::Relaxed) + 1;
         // Ordering: Release, see `reclaim`.

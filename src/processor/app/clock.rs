@@ -21,7 +21,7 @@ pub enum Rate {
 }
 
 impl Rate {
-    /// So many ticks a second, at most 8 in a frame.
+    /// A fixed number of ticks in a second of the world's time, at most 8 of them in a frame.
     ///
     /// # Panics
     /// If it is 0, or more than a billion: a tick takes a nanosecond at least.

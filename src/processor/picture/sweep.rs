@@ -69,7 +69,7 @@ fn note(columns: &Columns, at: usize, place: &mut [usize]) {
     }
 }
 
-/// Sorts a column by where neighbours stand on average; who has none stays where he is.
+/// Sorts a column by where neighbours stand on average; what has none stays where it is.
 fn sort(columns: &mut Columns, at: usize, neighbours: &[Vec<usize>], place: &[usize]) {
     let mean = |item: usize, row: usize| match neighbours[item].as_slice() {
         [] => row as f64,

@@ -25,8 +25,8 @@ impl Chains {
         self.walk += 1;
     }
 
-    /// Somebody, who is not earlier than those before, touches a thing. `after` is told whom he has to come after:
-    /// of those whom he conflicts with the last ones, who come after all others themselves.
+    /// Something, which is not earlier than those before, touches a thing. `after` is told what it has to come after:
+    /// of those that it conflicts with the last ones, which come after all others themselves.
     #[inline]
     pub(super) fn touch(
         &mut self,

@@ -165,7 +165,7 @@ impl Conflicts {
                 self.chains.begin();
             }
             for &Touch { id, switch, write } in &ask.touches {
-                // Of a switch too: who switches sees only archetypes where that can be done, and without him there
+                // Of a switch too: who switches sees only archetypes where that can be done, and without it there
                 // is no edge.
                 if !archetype.set.contains(id) {
                     continue;

@@ -136,8 +136,8 @@ pub struct Changed<T>(PhantomData<*const T>, Infallible);
 /// The column of a fragment that an archetype does not have. Only where one of several is asked for.
 const ABSENT: u32 = NO_COLUMN - 1;
 
-/// Entities in chunks where entities came, went or changed rows since the query ran last. To a new query all have: what
-/// [`Changed`] says of calls that make one each time holds here, too.
+/// Entities in chunks where entities came, went or changed rows since the query ran last. To a new query everything has
+/// moved: what [`Changed`] says of calls that make one each time holds here, too.
 #[derive(Debug)]
 pub struct Moved(PhantomData<*const ()>, Infallible);
 

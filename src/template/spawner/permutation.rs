@@ -7,8 +7,8 @@ const ROUNDS: usize = 4;
 
 /// An order of `0..count`, given by a seed. Any thread can ask for any place: O(1).
 ///
-/// A balanced Feistel network permutes the numbers of an even number of bits; whoever leaves the range is sent through
-/// again until he is back, which takes less than four times on average.
+/// A balanced Feistel network permutes the numbers of an even number of bits; what leaves the range is sent through
+/// again until it is back, which takes less than four times on average.
 #[derive(Clone, Debug)]
 pub(super) struct Permutation {
     count: u64,

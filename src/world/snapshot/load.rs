@@ -25,8 +25,8 @@ impl World {
     /// where it would have in the world that was saved: see [there](Self::save).
     ///
     /// The file is read through a mapping, and all of it is checked first. If somebody changes it meanwhile, values may
-    /// be what he writes (as far as that is a [value](crate::fragment::Plain::IS_VALUE)); if he makes it shorter, the
-    /// system may end the program. (Who can not be sure reads the file, and gives its bytes to
+    /// be what was written there (as far as that is a [value](crate::fragment::Plain::IS_VALUE)); if it gets shorter, the
+    /// system may end the program. (Who cannot be sure reads the file, and gives its bytes to
     /// [`from_snapshot`](Self::from_snapshot).) O(bytes).
     ///
     /// # Types that were renamed

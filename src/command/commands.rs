@@ -18,18 +18,20 @@ use crate::world::{Lack, Prototype, World, WorldError};
 /// Records changes of a world, on any thread, while the world is read, queried or changed by others; the
 /// next [flush](World::flush) applies them.
 ///
-/// What is *created* lives at once: its handle is a real one, its values lie where they will stay, and
-/// [`get`](Self::get) and [`get_mut`](Self::get_mut) reach them; the flush makes it part of the world. All
-/// else is recorded: four bytes a command, eight for its entity unless the command before was for the same one, and the
-/// values. It is applied in this order: recorders by sort key, those with the same key by when they were opened, the
-/// commands of one recorder as they were recorded. Last write wins; what follows a `destroy` of the same entity is dropped. A const shared value that an
-/// entity has gives way to another only if it was removed before; of several that come to one in the same flush the last
-/// counts, as of all values.
+/// What is *created* lives at once: its handle is a real one, its values lie where they will stay,
+/// and [`get`](Self::get) and [`get_mut`](Self::get_mut) reach them; the flush makes it part of the
+/// world. All else is recorded: four bytes a command, eight for its entity unless the command
+/// before was for the same one, and the values. It is applied in this order: recorders by sort key,
+/// those with the same key by when they were opened, the commands of one recorder as they were
+/// recorded. Last write wins; what follows a `destroy` of the same entity is dropped. A const
+/// shared value that an entity has gives way to another only if it was removed before; of several
+/// that come to one in the same flush the last counts, as of all values.
 ///
-/// Dropped, the recorder hands its commands to the world. One that is still open when the world is flushed
-/// keeps them, and those which earlier recorders left in the same memory (its thread's, unless more than some thirty
-/// threads record), for a later flush (and the report [says](crate::command::FlushReport::open) that there was one). Forgotten ([`mem::forget`](core::mem::forget)), it keeps
-/// them as long as the world lives.
+/// Dropped, the recorder hands its commands to the world. One that is still open when the world is
+/// flushed keeps them, and those which earlier recorders left in the same memory (its thread's,
+/// unless more than some thirty threads record), for a later flush (and the report
+/// [says](crate::command::FlushReport::open) that there was one). Forgotten
+/// ([`mem::forget`](core::mem::forget)), it keeps them as long as the world lives.
 ///
 /// Recording is lock-free and, once its memory is there, allocates nothing but a chunk now and then; what is shared, a
 /// chunk's, or known at run time only, comes in a box and costs some allocations each time. The memory serves the next
@@ -72,6 +74,24 @@ pub struct Commands<'q> {
 }
 
 /// Opens recorders on any thread, without the world in hand: see [`World::parallel_commands`].
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let commands = world.parallel_commands();
+/// std::thread::scope(|scope| {
+///     for thread in 0..4_u64 {
+///         let commands = &commands;
+///         // Its place in the order is the key's, not the thread's.
+///         scope.spawn(move || commands.open_at(thread).create((thread,)).expect("not full"));
+///     }
+/// });
+/// assert_eq!(world.flush().created, 4);
+/// let numbers: Vec<u64> = world.query::<&u64, ()>()?.into_iter().copied().collect();
+/// assert_eq!(numbers, [0, 1, 2, 3]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct ParallelCommands {
     queue: Arc<Queue>,
@@ -117,9 +137,9 @@ impl World {
         ParallelCommands::new(self, None)
     }
 
-    /// The same for work in so many pieces, whose numbers (from 0 on) are the sort keys. It makes a difference in
-    /// an [ordered](crate::world::Universe::ordered) universe only: there each piece has ids of its own, as long as there
-    /// are 64 free in one piece for each.
+    /// The same for work in so many pieces, whose numbers (from 0 on) are the sort keys. It makes a
+    /// difference in an [ordered](crate::world::Universe::ordered) universe only: there each piece
+    /// has ids of its own, as long as there are 64 free in one piece for each.
     #[must_use]
     pub fn parallel_commands_for(&self, pieces: usize) -> ParallelCommands {
         ParallelCommands::new(self, Some(pieces))
@@ -181,10 +201,11 @@ impl ParallelCommands {
     /// what was to come.) Ids of other recorders are given by chance, and the flush
     /// [counts them](crate::command::FlushReport::by_chance).
     ///
-    /// Not counted, and to be seen to by who wants the same ids each time: the world's own calls must not create while such
-    /// recorders are open (they take what is free then), nor may those of another [`ParallelCommands`] be. And of shared values
-    /// that are equal the world keeps one: where they can be told apart all the same (0.0 and -0.0 of a type that calls
-    /// them equal), which one that is depends on the recorders' order in time. A recorder that is forgotten
+    /// Not counted, and to be seen to by who wants the same ids each time: the world's own calls
+    /// must not create while such recorders are open (they take what is free then), nor may those
+    /// of another [`ParallelCommands`] be. And of shared values that are equal the world keeps one:
+    /// where they can be told apart all the same (0.0 and -0.0 of a type that calls them equal),
+    /// which one that is depends on the recorders' order in time. A recorder that is forgotten
     /// ([`mem::forget`](core::mem::forget)) keeps up to 63 ids as long as the universe lives.
     #[must_use]
     pub fn open_at(&self, sort_key: u64) -> Commands<'_> {
@@ -382,9 +403,9 @@ impl<'q> Commands<'q> {
         Ok(self.ids.create(&self.lane.universe, None)?)
     }
 
-    /// Gives a reserved entity its fragments, at once. Lock-free. Of several recorders that build one entity the first has
-    /// it, and the others are refused: which one that is, is chance where they record side by side, in an
-    /// [ordered](crate::world::Universe::ordered) universe, too.
+    /// Gives a reserved entity its fragments, at once. Lock-free. Of several recorders that build
+    /// one entity the first has it, and the others are refused: which one that is, is chance where
+    /// they record side by side, in an [ordered](crate::world::Universe::ordered) universe, too.
     ///
     /// # Errors
     /// As for [`World::build`].

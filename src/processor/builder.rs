@@ -21,6 +21,24 @@ pub(super) type Hook = Box<dyn FnMut(&mut World) + Send>;
 /// [before](Self::before) what it says; of those that are free to come, the one with the higher
 /// [priority](Self::priority), then the one that was added first. In this order one thread runs them; several
 /// run those side by side that touch nothing in common, with the same result.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// world.resources_mut().insert(String::new());
+/// let writes = |text: &'static str| {
+///     processor(text, move |said: &mut String| said.push_str(text))
+/// };
+/// let mut schedule = Schedule::new();
+/// schedule
+///     .add(writes("c").phase(Phase::FrameEnd))
+///     .add(writes("b"))
+///     .add(writes("a").before("b"));
+/// schedule.run(&mut world)?;
+/// assert_eq!(world.resources().get::<String>().unwrap(), "abc");
+/// # Ok::<(), ScheduleError>(())
+/// ```
 #[must_use = "a processor runs when it is added to a schedule"]
 pub struct ProcessorBuilder {
     pub(super) name: String,
@@ -192,11 +210,13 @@ impl ProcessorBuilder {
         self
     }
 
-    /// Is passed by when this condition does not hold: it is asked in the processor's turn, after all that are ordered before
-    /// it. It reads resources, which is no conflict with what the processor itself takes; who writes them runs before or
-    /// after. All conditions that are said must hold; they are asked in this order, up to the first that does not.
+    /// Is passed by when this condition does not hold: it is asked in the processor's turn, after
+    /// all that are ordered before it. It reads resources, which is no conflict with what the
+    /// processor itself takes; who writes them runs before or after. All conditions that are said
+    /// must hold; they are asked in this order, up to the first that does not.
     ///
-    /// What its queries look for changes [since](crate::query::Changed), and signals that it gets, wait for its next run.
+    /// What its queries look for changes [since](crate::query::Changed), and signals that it gets,
+    /// wait for its next run.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -223,8 +243,9 @@ impl ProcessorBuilder {
     /// # Ok::<(), ScheduleError>(())
     /// ```
     ///
-    /// A resource that is not there is an error of the run, as it is for processors; `Option<&T>` asks whether it is. An
-    /// [observer](super::observing_processor) has no turn: a schedule refuses one with a condition.
+    /// A resource that is not there is an error of the run, as it is for processors; `Option<&T>`
+    /// asks whether it is. An [observer](super::observing_processor) has no turn: a schedule
+    /// refuses one with a condition.
     #[doc(alias = "run_criteria")]
     pub fn run_if<R: ReadOnlyResources + 'static>(mut self, ask: impl ConditionFn<R>) -> Self {
         self.conditions.push(condition(ask));

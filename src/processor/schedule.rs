@@ -18,17 +18,19 @@ use crate::world::{Seat, World};
 
 /// The processors of a world: in which order they run, and which at the same time.
 ///
-/// A [run](Self::run) goes through the [phases](super::Phase). In each the processors run in the order that they ask
-/// for; those that touch nothing in common may run side by side, on the threads of the current rayon pool, with
-/// the same result as one after the other: their commands, their signals and the versions of what they change
-/// come in the order of the schedule; so do the signals of exclusive processors, and of closures and observers that a flush
-/// runs, at the place of that flush. Two touch something in common if one writes what the other reads or
-/// writes and there is an archetype that both see; resources always count, const shared values never. Commands
-/// are flushed after each phase, where an order asks for it ([`Target::flushed`]), and before and after an
-/// [exclusive](super::exclusive_processor) processor.
+/// A [run](Self::run) goes through the [phases](super::Phase). In each the processors run in the
+/// order that they ask for; those that touch nothing in common may run side by side, on the threads
+/// of the current rayon pool, with the same result as one after the other: their commands, their
+/// signals and the versions of what they change come in the order of the schedule; so do the
+/// signals of exclusive processors, and of closures and observers that a flush runs, at the place
+/// of that flush. Two touch something in common if one writes what the other reads or writes and
+/// there is an archetype that both see; resources always count, const shared values never. Commands
+/// are flushed after each phase, where an order asks for it ([`Target::flushed`]), and before and
+/// after an [exclusive](super::exclusive_processor) processor.
 ///
-/// *Seeing it:* each phase that has processors, each run of a processor and each flush is a span of `tracing`, at the level of debugging;
-/// [timings](Self::set_measured), a [trace](Self::start_trace) for Perfetto.
+/// *Seeing it:* each phase that has processors, each run of a processor and each flush is a span of
+/// `tracing`, at the level of debugging; [timings](Self::set_measured), a
+/// [trace](Self::start_trace) for Perfetto.
 ///
 /// *Locks:* a processor that waits for its own parallel loop may run other processors meanwhile, as any code on rayon
 /// does. One that holds a lock then, which another one takes too, may wait for itself for ever.
@@ -44,6 +46,27 @@ use crate::world::{Seat, World};
 /// | add a processor | the order is solved anew: O(processors · log processors) |
 /// | an archetype comes | O(queries + processors), once, with the next segment; O(1) more for each fragment of it that somebody writes and a query touches |
 /// | run a processor that does nothing | some ten nanoseconds |
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let stone = world.create((10_i32,))?;
+/// let mut schedule = Schedule::new();
+/// schedule
+///     .add(processor("fall", |mut all: QueryRun<&mut i32>| all.for_each(|height| *height -= 1)))
+///     .add(
+///         processor("land", |mut all: QueryRun<(Entity, &i32)>, mut commands: Commands| {
+///             all.for_each(|(entity, &height)| if height < 9 { commands.destroy(entity) });
+///         })
+///         .after("fall"),
+///     );
+/// assert_eq!(schedule.run(&mut world)?.ran, 2);
+/// assert!(world.exists(stone));
+/// schedule.run(&mut world)?;
+/// assert!(!world.exists(stone));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// Sources: Unreal Mass' dependency solver and phase manager, Unity DOTS' system groups.
 #[derive(Default)]
@@ -153,9 +176,9 @@ impl Schedule {
         self.restless = true;
     }
 
-    /// Switches a processor on or off; or all of a group, if the name is the path of one, and of the groups in it, as if
-    /// each was named. Switched off it is stopped with the next run, and passed by; who is ordered
-    /// against it keeps its place.
+    /// Switches a processor on or off; or all of a group, if the name is the path of one, and of
+    /// the groups in it, as if each was named. Switched off it is stopped with the next run, and
+    /// passed by; who is ordered against it keeps its place.
     ///
     /// What its queries look for changes since, and signals that it [hears](ProcessorBuilder::hears), wait for its next
     /// run: its subscriptions stay, and so do all signals that come meanwhile, with what they carry.

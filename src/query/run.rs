@@ -187,9 +187,25 @@ unsafe impl<D: QueryData, F: QueryFilter> Sync for Span<'_, D, F> {}
 
 /// A query on a world: lends what the query says, in the order of archetypes, chunks and rows.
 ///
-/// It is walked by its own calls, or by a loop: over `&mut run`, over `&run` where all is [only read](ReadOnly), and over
-/// `run`, which is used up then, and whose items live as long as what it borrows. Its own calls take `&mut self` also
-/// where all is only read, for they are those of every run; for such a run there is [`reborrow`](Self::reborrow).
+/// It is walked by its own calls, or by a loop: over `&mut run`, over `&run` where all is [only
+/// read](ReadOnly), and over `run`, which is used up then, and whose items live as long as what it
+/// borrows. Its own calls take `&mut self` also where all is only read, for they are those of every
+/// run; for such a run there is [`reborrow`](Self::reborrow).
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// world.create_batch((0..10_u32).map(|n| (n,)))?;
+/// let mut numbers = Query::<&mut u32>::new(&world)?;
+/// let mut run = numbers.on(&mut world);
+/// run.for_each(|number| *number += 1);
+/// for number in &mut run {
+///     *number *= 2;
+/// }
+/// assert_eq!(run.into_iter().map(|number| *number).sum::<u32>(), 110);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "nothing is lent until it is asked for, but the run counts: the next one looks for changes since"]
 pub struct QueryRun<'q, D: QueryData, F: QueryFilter = ()> {
     pub(super) matches: &'q MatchList<D, F>,
@@ -211,8 +227,9 @@ impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryRun<'_, D, F> {
 }
 
 impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
-    /// Sees only chunks for which `filter` is true: it is asked once a chunk, before its entities; by calls for a collection
-    /// of entities, once for each stretch of it that lies side by side in a chunk.
+    /// Sees only chunks for which `filter` is true: it is asked once a chunk, before its entities;
+    /// by calls for a collection of entities, once for each stretch of it that lies side by side in
+    /// a chunk.
     pub fn filter_chunks(self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
         let before = self.chunks;
         Self {
@@ -241,8 +258,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// be walked in loops inside each other, or by all threads of another query's
     /// [`par_for_each`](Self::par_for_each); `&run` is the iterator of such a run.
     ///
-    /// It sees what this one sees, looks for changes since the same version, and counts as no run of its own. O(1), and an
-    /// allocation where there is a [filter of chunks](Self::filter_chunks), which is asked for every walk anew.
+    /// It sees what this one sees, looks for changes since the same version, and counts as no run
+    /// of its own. O(1), and an allocation where there is a [filter of
+    /// chunks](Self::filter_chunks), which is asked for every walk anew.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -378,19 +396,21 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// Lends the data of each chunk as slices: what the compiler vectorises best, where values fill vectors; structs
     /// of three numbers are mostly faster one by one, by [`for_each`](Self::for_each).
     ///
-    /// A slice is a chunk's whole column: rows are in it whose fragments are [switched off](crate::query::Enabled). Where
-    /// switches matter of what the query asks for or excludes, use [`for_each_slice`](Self::for_each_slice) or
-    /// [`for_each`](Self::for_each). (`Option<&T>` says whether there is a `T`, switched on or not, in every kind of walk; ask for
-    /// `Enabled<T>` to see its switches.)
+    /// A slice is a chunk's whole column: rows are in it whose fragments are [switched
+    /// off](crate::query::Enabled). Where switches matter of what the query asks for or excludes,
+    /// use [`for_each_slice`](Self::for_each_slice) or [`for_each`](Self::for_each). (`Option<&T>`
+    /// says whether there is a `T`, switched on or not, in every kind of walk; ask for `Enabled<T>`
+    /// to see its switches.)
     #[inline]
     pub fn for_each_chunk<'a>(&'a mut self, each: impl FnMut(ChunkView<'a>, D::Slices<'a>)) {
         self.chunks(Slices(each));
     }
 
-    /// Lends the data of neighbouring entities that the query sees as slices: the chunk, which of its rows they are, and
-    /// their data. Where nothing that the query asks for or excludes can be switched off, that is once a chunk, as with
-    /// [`for_each_chunk`](Self::for_each_chunk); else for each stretch of rows between two that it does not see. Rows
-    /// are lent as their bits stood when the call came to the stretch.
+    /// Lends the data of neighbouring entities that the query sees as slices: the chunk, which of
+    /// its rows they are, and their data. Where nothing that the query asks for or excludes can be
+    /// switched off, that is once a chunk, as with [`for_each_chunk`](Self::for_each_chunk); else
+    /// for each stretch of rows between two that it does not see. Rows are lent as their bits stood
+    /// when the call came to the stretch.
     ///
     /// ```
     /// use megachunk::prelude::*;

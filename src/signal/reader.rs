@@ -19,7 +19,28 @@ use crate::world::World;
 /// matches, in the order in which they lie, with all that was sent to it since.
 ///
 /// What is sent while it runs comes with the next run. It has its own place in every log: readers take nothing
-/// from each other. Dropped, it has unsubscribed. See [`Signals`](crate::signal::Signals) for an example.
+/// from each other. Dropped, it has unsubscribed. [`Signals`](crate::signal::Signals) are what sends.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// let (ant, bee) = (world.create(("ant",))?, world.create((7_u8,))?);
+/// let hit = world.signal::<u32>("hit")?;
+/// let mut reader = SignalReader::<&&str>::new(&world)?;
+/// reader.subscribe(&mut world, hit)?;
+/// let mut signals = world.signals();
+/// signals.send(hit, ant, 3);
+/// signals.send(hit, ant, 4);
+/// signals.send(hit, bee, 5);
+/// drop(signals);
+/// let mut got = Vec::new();
+/// let delivery = reader.deliver(&mut world, |name, received| {
+///     got.push((*name, received.of(hit).sum::<u32>()));
+/// });
+/// assert_eq!((got, delivery.unmatched), (vec![("ant", 7)], 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[doc(alias = "UMassSignalProcessorBase")]
 pub struct SignalReader<D: QueryData = Entity, F: QueryFilter = ()> {
     query: Query<D, F>,

@@ -19,6 +19,23 @@ use crate::world::{Batch, Prototype, World, WorldError};
 ///
 /// It never changes. When it is dropped, its traits [hear of it](crate::template::EntityTrait::destroy).
 ///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// struct Walks(f32);
+/// impl EntityTrait for Walks {
+///     fn build(&self, context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+///         context.add(self.0);
+///         Ok(())
+///     }
+/// }
+/// let mut world = World::new();
+/// let ant: Template = TemplateBuilder::new("ant").with(Walks(1.5)).finish(&world)?;
+/// let first = ant.create(&mut world)?;
+/// assert_eq!(world.get::<f32>(first)?, &1.5);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// Source: Unreal Mass' `FMassEntityTemplate`.
 #[doc(alias = "FMassEntityTemplate")]
 #[doc(alias = "prefab")]
@@ -125,8 +142,9 @@ impl Template {
         self.in_role::<T, T>()
     }
 
-    /// The value of a chunk fragment. Chunks begin with it if the template is the first of its composition in a world; else
-    /// with what [the first one said](crate::template::BuildContext::per_chunk).
+    /// The value of a chunk fragment. Chunks begin with it if the template is the first of its
+    /// composition in a world; else with what [the first one
+    /// said](crate::template::BuildContext::per_chunk).
     #[must_use]
     pub fn per_chunk<T: Fragment>(&self) -> Option<&T> {
         self.in_role::<crate::fragment::PerChunk<T>, T>()

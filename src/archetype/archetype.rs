@@ -503,8 +503,8 @@ impl Archetype {
     }
 
     /// Decides what becomes of a chunk that has no entities: it stays if it is the only one of its
-    /// archetype with room, so that one entity that comes and goes costs no chunk. Not if it has chunk fragments: whoever
-    /// comes next begins with the archetype's own.
+    /// archetype with room, so that one entity that comes and goes costs no chunk. Not if it has
+    /// chunk fragments: whoever comes next begins with the archetype's own.
     pub(crate) fn emptied(&mut self, universe: &Universe, world: u16, position: u32) {
         let group = self.chunks[position as usize].group as usize;
         let is_plain = self.shared.is_empty() && self.chunk_values.is_empty();
@@ -535,7 +535,8 @@ impl Archetype {
         unsafe { universe.give_chunk(chunk.run) };
     }
 
-    /// Gives all chunks back, whose values have ended, wherever they stand, and lets the templates go: the archetype ends.
+    /// Gives all chunks back, whose values have ended, wherever they stand, and lets the templates
+    /// go: the archetype ends.
     pub(crate) fn end(mut self, universe: &Universe, world: u16, panicked: &mut Panicked) {
         for position in (0..self.chunks.len() as u32).rev() {
             self.release_chunk(universe, world, position);
@@ -616,8 +617,8 @@ pub(crate) unsafe fn write_bit(bits: *mut u8, row: u32, to: bool) {
 /// was there: nobody has written one to a fresh chunk, or what lay there was no word.
 ///
 /// # Safety
-/// `bits` has room for a word for each 64 rows up to the last, holds those of the rows before `first`, and nobody else uses
-/// it.
+/// `bits` has room for a word for each 64 rows up to the last, holds those of the rows before
+/// `first`, and nobody else uses it.
 pub(crate) unsafe fn set_bits(bits: *mut u8, first: u32, count: u32) {
     let mut row = first;
     let end = first + count;

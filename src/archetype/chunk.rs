@@ -21,13 +21,14 @@ struct More {
     /// Where the arrays are, if not where the archetype says.
     refit: Option<Refit>,
 }
-/// How a chunk's arrays are found. A byte with room for more: a list of chunks says with it, too, that it is one of many,
-/// so that a walk over many small archetypes asks one question of each.
+/// How a chunk's arrays are found. A byte with room for more: a list of chunks says with it, too,
+/// that it is one of many, so that a walk over many small archetypes asks one question of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     /// It is one of the archetype's shortest chunks: its arrays begin where the archetype says.
     Shortest,
-    /// It is one of them, with few rows, for which its arrays lie closer together: see [`fold`](crate::archetype::fold).
+    /// It is one of them, with few rows, for which its arrays lie closer together: see
+    /// [`fold`](crate::archetype::fold).
     Folded,
     /// It is longer: offsets count several times.
     Longer,

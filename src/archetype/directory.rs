@@ -14,9 +14,9 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 pub(crate) const ROWS_PER_CHUNK: u32 = 2_048;
 /// Numbers for archetypes. A world uses all but the last.
 pub(crate) const ARCHETYPES: usize = 1 << 20;
-/// Bytes of the table that lie before the first border of a huge page, the entries of the first 32 MiB of chunks: a small
-/// world is not to cost a whole one. A multiple of a page, and other than those of the index's tables: their first
-/// lines lie in different cache sets.
+/// Bytes of the table that lie before the first border of a huge page, the entries of the first 32
+/// MiB of chunks: a small world is not to cost a whole one. A multiple of a page, and other than
+/// those of the index's tables: their first lines lie in different cache sets.
 const SMALL: usize = 4 << 12;
 const ARCHETYPE_BITS: u32 = 20;
 const POSITION_BITS: u32 = 22;
@@ -24,8 +24,9 @@ const SUB_BITS: u32 = 6;
 /// The world that it names for chunks that are no world's.
 const NOBODY: u16 = u16::MAX;
 
-/// The number of a 16 KiB chunk → whose it is, if it is one that a place names: `world + 1 16 | archetype 20 | position 22 | which of its run 6`;
-/// `0 16 | world + 1 20 | number 22 | which of its run 6` if it is a recorder's yet; 0 where it is nobody's.
+/// The number of a 16 KiB chunk → whose it is, if it is one that a place names: `world + 1 16 |
+/// archetype 20 | position 22 | which of its run 6`; `0 16 | world + 1 20 | number 22 | which of
+/// its run 6` if it is a recorder's yet; 0 where it is nobody's.
 #[derive(Debug)]
 pub(crate) struct Directory(Table<AtomicU64>);
 
@@ -94,9 +95,9 @@ impl Finder<'_> {
         self.places.expect(entity);
     }
 
-    /// The bits of an entity's place, in this world or anywhere else, as [`Origin::place_bits`] has them: of no chunk from
-    /// the first one on if it lies before that, or does not live. What has no place, or is being destroyed, is in the
-    /// chunk that is the last one when turned.
+    /// The bits of an entity's place, in this world or anywhere else, as [`Origin::place_bits`] has
+    /// them: of no chunk from the first one on if it lies before that, or does not live. What has
+    /// no place, or is being destroyed, is in the chunk that is the last one when turned.
     #[inline(always)]
     pub(crate) fn bits_from(self, origin: Origin, entity: Entity) -> u64 {
         self.places.bits_from(origin, entity)
@@ -190,9 +191,10 @@ impl Directory {
     pub(crate) fn enter_private(&self, chunk: &Chunk, world: u16, number: u32) {
         let world = u64::from(world) + 1;
         let owner = world << (POSITION_BITS + SUB_BITS) | u64::from(number) << SUB_BITS;
-        // Ordering: Relaxed. Whoever asks for a recorder's chunks has read an entity's place by Acquire, and that was
-        // published after this. A `Finder` has not, and need not: to it this is not its world's, and neither is what was
-        // here before, or the chunk would be in its world's hands.
+        // Ordering: Relaxed. Whoever asks for a recorder's chunks has read an entity's place by
+        // Acquire, and that was published after this. A `Finder` has not, and need not: to it this
+        // is not its world's, and neither is what was here before, or the chunk would be in its
+        // world's hands.
         for (entry, sub) in self.of(chunk).iter().zip(0..) {
             entry.store(owner | sub, Ordering::Relaxed);
         }

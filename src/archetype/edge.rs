@@ -114,7 +114,8 @@ const FEW: usize = 16;
 
 /// The edges of an archetype that have been walked.
 ///
-/// Must hold: `places`, if it is there, says where each edge stands in `all`; it is there if there are more than [`FEW`].
+/// Must hold: `places`, if it is there, says where each edge stands in `all`; it is there if there
+/// are more than [`FEW`].
 #[derive(Debug, Default)]
 pub(crate) struct Edges {
     /// The one that was asked for last is the first.

@@ -1,15 +1,17 @@
 //! Folded chunks: few rows, whose arrays lie close together.
 //!
-//! The arrays of a chunk lie kilobytes apart, and chunks 16 KiB. Of compositions with an entity or two, which most are
-//! where compositions are many, a walk would touch a page of memory for each column; and those pages, four apart, would
-//! share few sets of the processor's table of addresses. So the first chunk of a group begins folded: each array begins
-//! at an eighth of its distance, and all of it lies in one page, in half of it. Which page of the chunk's four, and at
-//! which line, its number chooses as by lot. When the rows are filled it unfolds, where it is: rows and places stay what
-//! they are.
+//! The arrays of a chunk lie kilobytes apart, and chunks 16 KiB. Of compositions with an entity or
+//! two, which most are where compositions are many, a walk would touch a page of memory for each
+//! column; and those pages, four apart, would share few sets of the processor's table of addresses.
+//! So the first chunk of a group begins folded: each array begins at an eighth of its distance, and
+//! all of it lies in one page, in half of it. Which page of the chunk's four, and at which line,
+//! its number chooses as by lot. When the rows are filled it unfolds, where it is: rows and places
+//! stay what they are.
 //!
-//! As by lot, because processors choose the set by different bits, and some by the exclusive or of two groups of them: where
-//! the page was the number's own bits 5 and 6, these cancel out there, which leaves 512 of 1,000 chunks a place. (That this
-//! is why they were slow is inferred: see `papers/archetype-storage.md`.)
+//! As by lot, because processors choose the set by different bits, and some by the exclusive or of
+//! two groups of them: where the page was the number's own bits 5 and 6, these cancel out there,
+//! which leaves 512 of 1,000 chunks a place. (That this is why they were slow is inferred: see
+//! `papers/archetype-storage.md`.)
 //!
 //! Must hold: a folded chunk has room. So it is open, but while a flush has taken it out of its group's list.
 
@@ -33,7 +35,8 @@ const PAGES: usize = CHUNK_BYTES / PAGE;
 const BYTES: usize = PAGE / 2 - LINE;
 /// Lines of a page in which a folded chunk may begin.
 const STEPS: usize = (PAGE - BYTES) / LINE + 1;
-/// 2^32 divided by the golden ratio: the highest bits of its multiples are spread evenly, and so are those of every nth.
+/// 2^32 divided by the golden ratio: the highest bits of its multiples are spread evenly, and so
+/// are those of every nth.
 const SCATTER: u32 = 0x9E37_79B1;
 const _: () = assert!(STAGGER < CHUNK_BYTES);
 /// With room for fewer rows than these, folding is not worth while.

@@ -99,18 +99,19 @@ impl Universe {
     /// A universe in which ids do not depend on threads: a program that does the same gets the same ids,
     /// versions too, for any number of them.
     ///
-    /// The world's own calls take the lowest free index. Recorders that are opened
-    /// [with a sort key](crate::command::ParallelCommands::open_at) have ids of their own, given by that key;
-    /// see there for what they may not do. For this no thread keeps free ids for itself: creating and
-    /// destroying cost one to four read-modify-writes each, where they take one or two for 64 otherwise, and
-    /// indices are used less densely: what other pieces of work have is left to them. All worlds of the universe
-    /// must be used by one thread at a time, but for the recorders. If several use them at once, which of them gets which
-    /// id is chance, and a flush does not count those ids as [given by chance](crate::command::FlushReport::by_chance);
+    /// The world's own calls take the lowest free index. Recorders that are opened [with a sort
+    /// key](crate::command::ParallelCommands::open_at) have ids of their own, given by that key;
+    /// see there for what they may not do. For this no thread keeps free ids for itself: creating
+    /// and destroying cost one to four read-modify-writes each, where they take one or two for 64
+    /// otherwise, and indices are used less densely: what other pieces of work have is left to
+    /// them. All worlds of the universe must be used by one thread at a time, but for the
+    /// recorders. If several use them at once, which of them gets which id is chance, and a flush
+    /// does not count those ids as [given by chance](crate::command::FlushReport::by_chance);
     /// nothing else breaks: each id is given out once, and the dead stay dead.
     ///
-    /// A world that is [saved](crate::world::World::save) and loaded into another ordered universe goes on as the one that was
-    /// saved. For this, chunks do not keep their columns where they are when a fragment comes to all of their entities,
-    /// or goes: entities are copied.
+    /// A world that is [saved](crate::world::World::save) and loaded into another ordered universe
+    /// goes on as the one that was saved. For this, chunks do not keep their columns where they are
+    /// when a fragment comes to all of their entities, or goes: entities are copied.
     ///
     /// # Panics
     /// As for [`new`](Self::new).
@@ -349,8 +350,8 @@ impl Universe {
         }
     }
 
-    /// What is wrong with the order, if it is an ordered universe and no recorder is open: slots that a thread keeps for
-    /// itself, or that are free where nobody would look for them.
+    /// What is wrong with the order, if it is an ordered universe and no recorder is open: slots
+    /// that a thread keeps for itself, or that are free where nobody would look for them.
     pub(crate) fn out_of_order(&self) -> Option<String> {
         if !self.ordered {
             return None;

@@ -177,7 +177,8 @@ impl<'a> Destination<'a> {
             Target::File(path) => {
                 let replaced = whole_file::replace(&path, |file| write(file));
                 match replaced.as_ref().map_err(io::Error::kind) {
-                    // No file can be put beside it, or none with so long a name: it could be opened, so it is written to.
+                    // No file can be put beside it, or none with so long a name: it could be
+                    // opened, so it is written to.
                     Err(ErrorKind::PermissionDenied | ErrorKind::InvalidFilename) => {
                         File::create(&path).and_then(|mut file| write(&mut file))
                     }

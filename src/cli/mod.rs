@@ -47,9 +47,10 @@ enum Command {
     Bench(bench::Args),
     /// Measure the world and other entity component stores, side by side.
     ///
-    /// The other stores are in the package of the benches: `cargo run --release -p megachunk-benches --features peers --
-    /// ecs`; without them the world is measured against hand-written loops. All do equal work in one process, in turn;
-    /// each figure is the median of the repetitions. Ends in a table and a report.
+    /// The other stores are in the package of the benches: `cargo run --release -p
+    /// megachunk-benches --features peers -- ecs`; without them the world is measured against
+    /// hand-written loops. All do equal work in one process, in turn; each figure is the median of
+    /// the repetitions. Ends in a table and a report.
     #[command(
         mut_arg("quick", |arg| arg.help("Measure less often and for less long, and leave `iterate_10m` out: minutes, with the other stores")),
         mut_arg("filter", |arg| arg.help("Only the rows whose name matches this regular expression, as `simple_iter` or `^despawn`")),

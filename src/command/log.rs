@@ -1,5 +1,5 @@
-//! `Log`: the commands that a lane holds, in order: four bytes each, and eight for its entity, unless the command before
-//! was for the same one.
+//! `Log`: the commands that a lane holds, in order: four bytes each, and eight for its entity,
+//! unless the command before was for the same one.
 //!
 //! Where a command's values lie is not written down. A payload is filled in the order of the commands that have values
 //! there: the row of one is the number of those before. A [mark](Mark) says that number, for each payload, where a

@@ -4,8 +4,8 @@ use crate::command::Commands;
 use crate::command::lane::AllMade;
 use crate::entity::Entity;
 
-/// The entities of one [`Commands::create_batch`] or [`create_copies`](Commands::create_copies), in order. Names only: it
-/// keeps nothing alive.
+/// The entities of one [`Commands::create_batch`] or [`create_copies`](Commands::create_copies), in
+/// order. Names only: it keeps nothing alive.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedBatch {
     spans: AllMade,

@@ -43,8 +43,8 @@ pub(super) struct Stripe<'q> {
 }
 
 impl Stripes {
-    /// For a world in an ordered universe: a piece for each chunk, or so many. O(ids / 2,048 + archetypes + words where some slots
-    /// are free).
+    /// For a world in an ordered universe: a piece for each chunk, or so many. O(ids / 2,048 +
+    /// archetypes + words where some slots are free).
     pub(crate) fn of(world: &World, pieces: Option<usize>) -> Self {
         let (free, used) = world.universe.index().free_words();
         let mut first = Vec::with_capacity(world.archetypes.len() + 1);

@@ -30,8 +30,9 @@ impl Place {
     /// Of a place's bits the lowest: they are the row.
     #[cfg(not(loom))]
     pub(crate) const ROW_BITS: u32 = 12;
-    /// What turns the numbers of chunks by half, as an exclusive or: those that are taken first, chunks by themselves from
-    /// the first on and runs of several from the last one, are neighbours then.
+    /// What turns the numbers of chunks by half, as an exclusive or: those that are taken first,
+    /// chunks by themselves from the first on and runs of several from the last one, are neighbours
+    /// then.
     const TURN: u32 = 1 << 31;
 
     /// Where nothing lies: no chunk has its row, [`ROWS`](Self::ROWS). Turned it is the last of all.

@@ -12,8 +12,8 @@ use crate::memory::{self, LINE};
 /// Fragments and tags that are put into an entity together: a tuple of up to 16 values.
 ///
 /// A single fragment is the tuple `(fragment,)`. The order does not matter. No type may stand there
-/// twice: the call that takes the bundle says so. A tuple in it is one fragment of its own type, not more of the bundle:
-/// two bundles are joined by [`and`](Self::and).
+/// twice: the call that takes the bundle says so. A tuple in it is one fragment of its own type,
+/// not more of the bundle: two bundles are joined by [`and`](Self::and).
 ///
 /// A call that is refused, or in which the `hash` or `eq` of a shared value panics, drops the values of its bundle one by
 /// one: if several of these drops panic, the first panic goes on. A bundle that nobody has given to a call is a tuple as
@@ -64,8 +64,8 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     /// [`FragmentError::TooMany`].
     ///
     /// # Safety
-    /// Called once, before [`write`](Self::write), by who puts the bundle into an entity: without these values it is not
-    /// what [`ids`](Self::ids) says.
+    /// Called once, before [`write`](Self::write), by who puts the bundle into an entity: without
+    /// these values it is not what [`ids`](Self::ids) says.
     unsafe fn take_values(
         &mut self,
         registry: &FragmentRegistry,
@@ -113,9 +113,10 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
         Joined(self, other)
     }
 
-    /// The bundle and a shared value: the entity will lie among those that have an equal one, in chunks of their own, of
-    /// 16 KiB or more for each value: see [`SharedFragment`]. [`World::remove_shared`](crate::world::World::remove_shared)
-    /// takes it away, alone; `remove::<WithShared<(A, B), T>>` together with others.
+    /// The bundle and a shared value: the entity will lie among those that have an equal one, in
+    /// chunks of their own, of 16 KiB or more for each value: see [`SharedFragment`].
+    /// [`World::remove_shared`](crate::world::World::remove_shared) takes it away, alone;
+    /// `remove::<WithShared<(A, B), T>>` together with others.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -142,10 +143,11 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
         }
     }
 
-    /// The bundle and a chunk fragment. `template` is what chunks of the entity's archetype begin with, if this
-    /// call makes the archetype: an archetype keeps its template. One that is made by other calls takes that of the
-    /// archetype that the entity comes from, or the one that was given last. A flush makes all recorded changes together:
-    /// archetypes that are new with them begin with what the last of these changes brought.
+    /// The bundle and a chunk fragment. `template` is what chunks of the entity's archetype begin
+    /// with, if this call makes the archetype: an archetype keeps its template. One that is made by
+    /// other calls takes that of the archetype that the entity comes from, or the one that was
+    /// given last. A flush makes all recorded changes together: archetypes that are new with them
+    /// begin with what the last of these changes brought.
     ///
     /// Entities that come to another composition, or to other shared values, take the chunk fragments of the chunks
     /// that they come to, one or all of a chunk alike; new chunks begin with the template, which
@@ -241,9 +243,9 @@ with_value!(WithPerChunk, Clone, register_chunk);
 #[derive(Debug)]
 pub struct Joined<A, B>(A, B);
 
-// SAFETY: the first's columns come first, and then the second's, in `ids` as in `write`, each with what its own `ids`
-// says; the values that lie in none follow, and are moved out in that order by `take_values`. It has no moves of its own,
-// which nothing needs.
+// SAFETY: the first's columns come first, and then the second's, in `ids` as in `write`, each with
+// what its own `ids` says; the values that lie in none follow, and are moved out in that order by
+// `take_values`. It has no moves of its own, which nothing needs.
 unsafe impl<A: Bundle, B: Bundle> Bundle for Joined<A, B> {
     const LEN: usize = A::LEN + B::LEN;
     const HAS_VALUES: bool = A::HAS_VALUES || B::HAS_VALUES;

@@ -23,7 +23,8 @@ pub(crate) fn resume(panicked: Panicked) {
     }
 }
 
-/// Goes on with a panic that was kept where something ends, unless another is under way: a second would end the program.
+/// Goes on with a panic that was kept where something ends, unless another is under way: a second
+/// would end the program.
 #[inline]
 pub(crate) fn resume_alone(panicked: Panicked) {
     if std::thread::panicking() {

@@ -1,7 +1,8 @@
 //! `Pile`: values of users that end together, each by itself.
 //!
-//! What holds several of them has a pile where others would have a `Vec`: of that, one `drop` that panics is borne, and a
-//! second ends the program; and so does the first, if the `Vec` ends because something else has panicked.
+//! What holds several of them has a pile where others would have a `Vec`: of that, one `drop` that
+//! panics is borne, and a second ends the program; and so does the first, if the `Vec` ends because
+//! something else has panicked.
 
 use core::ops::{Deref, DerefMut};
 

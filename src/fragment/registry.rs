@@ -18,10 +18,11 @@
 //! # Linearization points
 //! A type is registered when it stands in `roles`, a definition when it stands in `names`.
 //!
-//! Looking up is wait-free: a probe or two expected, never more than the table has entries. Registering and switching are lock-free. (What else can be said
-//! of a fragment later, that it is plain or cloneable, is in a `OnceLock`: of two threads that say the same of one fragment
-//! at one moment the second waits for the first, for the time of a few stores.) Nothing is ever
-//! taken out before the registry is dropped, so a reference to a fragment lives as long as that.
+//! Looking up is wait-free: a probe or two expected, never more than the table has entries.
+//! Registering and switching are lock-free. (What else can be said of a fragment later, that it is
+//! plain or cloneable, is in a `OnceLock`: of two threads that say the same of one fragment at one
+//! moment the second waits for the first, for the time of a few stores.) Nothing is ever taken out
+//! before the registry is dropped, so a reference to a fragment lives as long as that.
 
 use core::any::TypeId;
 use core::hash::{Hash, Hasher};
@@ -44,11 +45,12 @@ const ENTRIES: usize = if cfg!(loom) { 8 } else { 1 << 17 };
 
 /// All fragments that a family of worlds knows, each with its number.
 ///
-/// Registering the same type again gives the same number. Any thread may register and look up at any
-/// moment, without a lock: lock-free, but for what is said of a fragment by
-/// [`register_clone`](Self::register_clone), [`register_plain`](Self::register_plain) and the others of their kind. Of two threads
-/// that say the same of one fragment for the first time at one moment, one waits until the other has stored it.
-/// 65,535 fragments at most; memory only for those that there are.
+/// Registering the same type again gives the same number. Any thread may register and look up at
+/// any moment, without a lock: lock-free, but for what is said of a fragment by
+/// [`register_clone`](Self::register_clone), [`register_plain`](Self::register_plain) and the
+/// others of their kind. Of two threads that say the same of one fragment for the first time at one
+/// moment, one waits until the other has stored it. 65,535 fragments at most; memory only for those
+/// that there are.
 ///
 /// ```
 /// use megachunk::fragment::{FragmentKind, FragmentRegistry};
@@ -95,8 +97,8 @@ impl Key<'_> {
 pub struct FragmentDefinition<'a> {
     /// What it is called: in errors, and to [find](FragmentRegistry::find) it.
     pub name: &'a str,
-    /// Size and alignment of a value: a size that is no multiple of the alignment is rounded up to one, as those of types
-    /// are. Of size zero it is a tag.
+    /// Size and alignment of a value: a size that is no multiple of the alignment is rounded up to
+    /// one, as those of types are. Of size zero it is a tag.
     pub layout: core::alloc::Layout,
     /// How values are dropped, if they need be.
     pub drop: Option<DropValues>,
@@ -223,11 +225,11 @@ impl FragmentRegistry {
         Ok(info)
     }
 
-    /// The fragment of a type that can be switched off and on for each entity without a move. Archetypes
-    /// that were made before with this fragment do not know of it, nor do recorders that are open: call it first. Entities
-    /// of such an archetype have it on for ever, to switch it is an error
-    /// ([`NotEnableable`](crate::world::WorldError::NotEnableable)), and queries for its switch
-    /// ([`Enabled`](crate::query::Enabled)) pass them by.
+    /// The fragment of a type that can be switched off and on for each entity without a move.
+    /// Archetypes that were made before with this fragment do not know of it, nor do recorders that
+    /// are open: call it first. Entities of such an archetype have it on for ever, to switch it is
+    /// an error ([`NotEnableable`](crate::world::WorldError::NotEnableable)), and queries for its
+    /// switch ([`Enabled`](crate::query::Enabled)) pass them by.
     ///
     /// # Errors
     /// [`FragmentError::TooMany`].

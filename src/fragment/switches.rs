@@ -36,7 +36,8 @@ impl Switches {
 }
 
 impl FragmentRegistry {
-    /// How many fragments can be switched off: those that [are among so many](FragmentInfo::is_enableable_among). Lock-free.
+    /// How many fragments can be switched off: those that [are among so
+    /// many](FragmentInfo::is_enableable_among). Lock-free.
     #[inline]
     pub(crate) fn enableable(&self) -> u32 {
         // Ordering: Acquire pairs with the Release in `count_next`: who sees the count finds the numbers of all that

@@ -69,9 +69,9 @@ impl Value {
         Ok(Self::of(registry.register::<T>()?, value))
     }
 
-    /// The same, of a type that can be cloned: the fragment is
-    /// [registered as such](FragmentRegistry::register_clone), so that a [`Prototype`](crate::world::Prototype) can hold
-    /// the value.
+    /// The same, of a type that can be cloned: the fragment is [registered as
+    /// such](FragmentRegistry::register_clone), so that a [`Prototype`](crate::world::Prototype)
+    /// can hold the value.
     ///
     /// # Errors
     /// [`FragmentError::TooMany`].
@@ -154,8 +154,9 @@ impl Value {
         Ok(value)
     }
 
-    /// The value of a [plain](crate::fragment::Plain) fragment in whatever role that has the bytes of `value`: one that was
-    /// [defined](FragmentRegistry::define_plain_as) for values of this type, or for as many bytes.
+    /// The value of a [plain](crate::fragment::Plain) fragment in whatever role that has the bytes
+    /// of `value`: one that was [defined](FragmentRegistry::define_plain_as) for values of this
+    /// type, or for as many bytes.
     ///
     /// # Errors
     /// As for [`from_bytes`](Self::from_bytes).

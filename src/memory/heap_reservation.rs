@@ -1,5 +1,5 @@
-//! `Reservation` under Miri, which maps no memory: zero-filled memory from the allocator. Nothing is given back before the
-//! end.
+//! `Reservation` under Miri, which maps no memory: zero-filled memory from the allocator. Nothing
+//! is given back before the end.
 
 use core::alloc::Layout;
 use core::ops::Range;

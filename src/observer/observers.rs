@@ -146,17 +146,19 @@ impl World {
     /// end, is stopped after [so many rounds](World::set_flush_rounds): the report says
     /// [`unfinished`](crate::command::FlushReport::unfinished).
     ///
-    /// *Who fires:* every call that creates, destroys, adds or removes: single ones, slices, batches, queries,
-    /// clones, dynamic ones. Going to another world counts as destroyed here, and created there. Not: new
-    /// values of fragments that are there, switching, other shared values, compaction, the end of the world. A flush makes
-    /// one change of all commands for an entity: a fragment that goes and comes in one flush was there before and is there
-    /// after it, with a new value, and nobody hears of it.
-    /// If memory runs out in the middle of a change of many, or users' code panics, or an observer switches off what the
-    /// change asks for, what was shown as going and stays after all is shown as coming again.
+    /// *Who fires:* every call that creates, destroys, adds or removes: single ones, slices,
+    /// batches, queries, clones, dynamic ones. Going to another world counts as destroyed here, and
+    /// created there. Not: new values of fragments that are there, switching, other shared values,
+    /// compaction, the end of the world. A flush makes one change of all commands for an entity: a
+    /// fragment that goes and comes in one flush was there before and is there after it, with a new
+    /// value, and nobody hears of it. If memory runs out in the middle of a change of many, or
+    /// users' code panics, or an observer switches off what the change asks for, what was shown as
+    /// going and stays after all is shown as coming again.
     ///
-    /// *Cost:* of this call O(compositions that have the fragment). Of changes, archetypes that nobody observes cost one
-    /// predicted branch each; a composition that is new asks all observers. `F` decides by composition and by
-    /// enabled bits; [`Changed`](crate::query::Changed) and [`Moved`](crate::query::Moved) do not compile.
+    /// *Cost:* of this call O(compositions that have the fragment). Of changes, archetypes that
+    /// nobody observes cost one predicted branch each; a composition that is new asks all
+    /// observers. `F` decides by composition and by enabled bits;
+    /// [`Changed`](crate::query::Changed) and [`Moved`](crate::query::Moved) do not compile.
     ///
     /// `T` is a fragment or tag; of a shared one, or of one a chunk: [`observe_role`](Self::observe_role).
     ///
@@ -202,8 +204,9 @@ impl World {
         self.observe_registered::<F>(FragmentRegistry::register::<T>, observed, run)
     }
 
-    /// The same for a type in a [role](FragmentRole): entities come and go that have a shared value, or a chunk fragment.
-    /// An entity whose shared value is changed has one before and after: nothing comes or goes.
+    /// The same for a type in a [role](FragmentRole): entities come and go that have a shared
+    /// value, or a chunk fragment. An entity whose shared value is changed has one before and
+    /// after: nothing comes or goes.
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -1,11 +1,12 @@
 //! The executor: runs a segment's processors, one after the other or side by side.
 //!
-//! Side by side: the calling thread and [helpers](crate::sync::helpers) in the current rayon pool take vertices that wait
-//! for nobody, from a [bag](crate::sync::graph::Bag) those that do so at the beginning, from a [queue](crate::sync::queue)
-//! those that have become free. Who has finished one goes on with a vertex that has waited for it alone, and puts others
-//! into the queue. Nobody ever waits for a vertex, so a job that a processor's own parallel loop runs into can
-//! only delay it. Only the calling thread waits, for those who are at work, when there is nothing else that it could do: if
-//! the pool has time for nobody, it does all by itself.
+//! Side by side: the calling thread and [helpers](crate::sync::helpers) in the current rayon pool
+//! take vertices that wait for nobody, from a [bag](crate::sync::graph::Bag) those that do so at
+//! the beginning, from a [queue](crate::sync::queue) those that have become free. Who has finished
+//! one goes on with a vertex that has waited for it alone, and puts others into the queue. Nobody
+//! ever waits for a vertex, so a job that a processor's own parallel loop runs into can only delay
+//! it. Only the calling thread waits, for those who are at work, when there is nothing else that it
+//! could do: if the pool has time for nobody, it does all by itself.
 //!
 //! What must hold: a processor is one thread's at a time, after all that it waits for (see
 //! [`sync::graph`](crate::sync::graph)); no two that conflict are in no order (see the solver). The world is

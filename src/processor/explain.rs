@@ -16,7 +16,8 @@ use crate::world::{World, WorldError};
 pub struct MatchExplanation {
     /// The processor's name.
     pub processor: String,
-    /// The names of what the entity is made of; with the role of what is no fragment or tag, here and in what is against it.
+    /// The names of what the entity is made of; with the role of what is no fragment or tag, here
+    /// and in what is against it.
     pub composition: Vec<String>,
     /// For each query what is against it; empty if it sees the entity.
     pub queries: Vec<Vec<Mismatch>>,

@@ -41,10 +41,11 @@ pub struct Timing {
     pub total: Duration,
     /// How long the longest took.
     pub longest: Duration,
-    /// What its queries saw in the last run: those that it walks, [`QueryRun`](crate::query::QueryRun). Entities that
-    /// it [looks up](crate::query::QueryLookup), or that got [signals](crate::signal::Signalled), are not counted: which,
-    /// is known when it has run. (Chunks that the processor itself [filters](crate::query::QueryRun::filter_chunks)
-    /// count as seen.)
+    /// What its queries saw in the last run: those that it walks,
+    /// [`QueryRun`](crate::query::QueryRun). Entities that it [looks
+    /// up](crate::query::QueryLookup), or that got [signals](crate::signal::Signalled), are not
+    /// counted: which, is known when it has run. (Chunks that the processor itself
+    /// [filters](crate::query::QueryRun::filter_chunks) count as seen.)
     pub seen: Seen,
     /// When the last run began.
     pub(super) began: Option<Instant>,

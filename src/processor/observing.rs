@@ -22,12 +22,13 @@ use crate::world::{Seat, World};
 /// observes happens, not in a phase: no [report](crate::processor::ScheduleReport), timing or trace counts that as a
 /// run.
 ///
-/// With its schedule it ends: when that is dropped, the closure is called no more; the world forgets it when the schedule
-/// is stopped before.
+/// With its schedule it ends: when that is dropped, the closure is called no more; the world
+/// forgets it when the schedule is stopped before.
 ///
-/// It observes one world at a time: in another one when it was [stopped](crate::processor::Schedule::stop) in the
-/// first, or that is gone. A schedule that was [detached](crate::processor::Schedule::detach) without a stop and runs on
-/// another world looks in each run whether it can be had. Back in the first world it observes on.
+/// It observes one world at a time: in another one when it was
+/// [stopped](crate::processor::Schedule::stop) in the first, or that is gone. A schedule that was
+/// [detached](crate::processor::Schedule::detach) without a stop and runs on another world looks in
+/// each run whether it can be had. Back in the first world it observes on.
 ///
 /// ```
 /// use megachunk::observer::Observed;

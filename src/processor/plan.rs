@@ -143,8 +143,8 @@ impl Plan {
         }
     }
 
-    /// The shortest way along edges from one position to a later one: each position but the last, and what the next edge
-    /// is for. O(vertices + edges).
+    /// The shortest way along edges from one position to a later one: each position but the last,
+    /// and what the next edge is for. O(vertices + edges).
     pub(super) fn path(&self, from: u32, to: u32) -> Option<Vec<(u32, Why)>> {
         let mut after: Vec<Vec<(u32, Why)>> = vec![Vec::new(); self.order.line.len()];
         for edge in &self.order.edges {

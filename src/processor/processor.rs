@@ -3,8 +3,8 @@
 use crate::processor::{Param, ProcessorBuilder};
 use crate::world::World;
 
-/// Runs once a frame on what it asks for: a struct with what it keeps. For a closure, [`processor`](super::processor()) is
-/// shorter.
+/// Runs once a frame on what it asks for: a struct with what it keeps. For a closure,
+/// [`processor`](super::processor()) is shorter.
 ///
 /// ```
 /// use megachunk::prelude::*;

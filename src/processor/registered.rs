@@ -13,8 +13,9 @@ pub struct Registered {
 
 inventory::collect!(Registered);
 
-/// Registers a processor where it is written: [`Schedule::registered`](crate::processor::Schedule::registered) has all that are registered
-/// in the program and its libraries. Feature `inventory`.
+/// Registers a processor where it is written:
+/// [`Schedule::registered`](crate::processor::Schedule::registered) has all that are registered in
+/// the program and its libraries. Feature `inventory`.
 ///
 /// ```
 /// use megachunk::prelude::*;

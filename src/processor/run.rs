@@ -21,16 +21,16 @@ use crate::world::World;
 pub(super) type Outcome = Result<(), Box<ScheduleError>>;
 
 impl Schedule {
-    /// Runs all phases once. What was recorded or sent before comes before what the processors record and send. (Processors
-    /// that get signals subscribe when the schedule is solved for the world, at the latest in its first run: what was sent
-    /// before that is not for them.)
+    /// Runs all phases once. What was recorded or sent before comes before what the processors
+    /// record and send. (Processors that get signals subscribe when the schedule is solved for the
+    /// world, at the latest in its first run: what was sent before that is not for them.)
     ///
     /// # Errors
     /// [`ScheduleError`]. What had run until then stays done.
     ///
     /// # Panics
-    /// If a processor panics, when it runs, starts or stops: with its name and, if it is text, what it panicked with. If
-    /// users' code panics in a flush: with what it panicked with.
+    /// If a processor panics, when it runs, starts or stops: with its name and, if it is text, what
+    /// it panicked with. If users' code panics in a flush: with what it panicked with.
     pub fn run(&mut self, world: &mut World) -> Result<ScheduleReport, ScheduleError> {
         let mut progress = Progress::default();
         match self.run_all(world, &mut progress) {
@@ -336,8 +336,8 @@ fn flush_now(world: &mut World, progress: &mut Progress, trace: &mut Option<Trac
     let began = trace.is_some().then(Instant::now);
     span::flush(|| {
         let flushed = world.flush();
-        // What closures and observers have sent comes before what processors send that run later; and nobody knows these
-        // by their places.
+        // What closures and observers have sent comes before what processors send that run later;
+        // and nobody knows these by their places.
         collect_signals(world);
         if !flushed.is_clean() {
             tracing::warn!(report = ?flushed, "a flush could not do all that processors had recorded");

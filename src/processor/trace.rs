@@ -155,9 +155,9 @@ fn write_text(to: &mut dyn Write, text: &str) -> io::Result<()> {
 }
 
 impl Schedule {
-    /// From now on notes when what runs on which thread; 32 bytes a processor and run. Processors are
-    /// [measured](Self::set_measured) from now on; while that is switched off, flushes alone are noted: those that follow
-    /// processors, and those before them that have something to do.
+    /// From now on notes when what runs on which thread; 32 bytes a processor and run. Processors
+    /// are [measured](Self::set_measured) from now on; while that is switched off, flushes alone
+    /// are noted: those that follow processors, and those before them that have something to do.
     pub fn start_trace(&mut self) {
         self.set_measured(true);
         self.trace = Some(Trace::new());

@@ -1,9 +1,9 @@
 //! `ChunkTable`: from a chunk's number to where its data lie, for random access.
 //!
-//! While an entity's slot is waited for, all that follows from what it says waits too, and takes room in the processor's
-//! schedulers: how many of these calls are under way at once, and so how long each takes, goes by how few instructions
-//! that is. Whose the chunk is, whether the query sees it, how it is laid out: all of that depends on its number alone,
-//! and is asked once.
+//! While an entity's slot is waited for, all that follows from what it says waits too, and takes
+//! room in the processor's schedulers: how many of these calls are under way at once, and so how
+//! long each takes, goes by how few instructions that is. Whose the chunk is, whether the query
+//! sees it, how it is laid out: all of that depends on its number alone, and is asked once.
 
 use core::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -111,7 +111,8 @@ impl<D: QueryData> ChunkTable<D> {
         (SMALL + SPARSE * taken).min(MOST / size_of::<D::Kept>().max(1))
     }
 
-    /// Puts in what lies where, if all their numbers are among those for which there are entries, and those not too many.
+    /// Puts in what lies where, if all their numbers are among those for which there are entries,
+    /// and those not too many.
     fn put<'q>(
         &mut self,
         archetypes: impl Iterator<Item = (&'q Archetype, D::Columns)>,

@@ -7,9 +7,10 @@ use crate::query::{Query, QueryError, QueryFilter, WithRole};
 use crate::world::World;
 
 impl World {
-    /// Sets what new chunks begin with, in all compositions that have this chunk fragment and that `F` matches; how many
-    /// these are. Chunks that are there keep their values. A composition that comes later begins, as ever, with what it
-    /// [comes with](crate::fragment::Bundle::per_chunk), or with what chunks of the one begin with that it comes from.
+    /// Sets what new chunks begin with, in all compositions that have this chunk fragment and that
+    /// `F` matches; how many these are. Chunks that are there keep their values. A composition that
+    /// comes later begins, as ever, with what it [comes with](crate::fragment::Bundle::per_chunk),
+    /// or with what chunks of the one begin with that it comes from.
     ///
     /// `F` is asked of compositions alone: filters of changes and of bits let all pass. O(archetypes).
     ///

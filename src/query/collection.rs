@@ -57,7 +57,8 @@ pub(crate) fn located(world: &World, entities: &[Entity]) -> (Vec<Span>, SliceRe
 }
 
 impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
-    /// Lends the data of one entity, if the run sees it. O(log archetypes that match), and what its filter of chunks takes.
+    /// Lends the data of one entity, if the run sees it. O(log archetypes that match), and what its
+    /// filter of chunks takes.
     ///
     /// Who looks up many has a [`QueryLookup`](crate::query::QueryLookup), O(1) each.
     ///

@@ -14,8 +14,8 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// query sees entities that have the fragment, on or off, unless it also asks for it by `&T` or `With<T>`.
 ///
 /// It does not see entities of compositions that were there before the fragment was
-/// [registered](FragmentRegistry::register_enableable) as one that can be switched: these have no switch, and it is on for
-/// all of them. `&T` and `With<T>` see them.
+/// [registered](FragmentRegistry::register_enableable) as one that can be switched: these have no
+/// switch, and it is on for all of them. `&T` and `With<T>` see them.
 ///
 /// Wait-free, from any thread, beside whatever else the query lends: rows that share a word of bits do not
 /// disturb each other. What a running query sees of it: each 64 rows as they stood when it came to them (one

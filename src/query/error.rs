@@ -18,7 +18,8 @@ pub enum QueryError {
         /// The fragment's name.
         name: Box<str>,
     },
-    /// A dynamic query would lend the values of a tag, which has none. (A typed one lends `&T` of a tag as of a fragment.)
+    /// A dynamic query would lend the values of a tag, which has none. (A typed one lends `&T` of a
+    /// tag as of a fragment.)
     #[error("{name} is a tag: it has no values to be lent")]
     NoValues {
         /// The tag's name.

@@ -11,11 +11,11 @@ use crate::world::World;
 /// Lends the data of each entity in turn, in the order of archetypes, chunks and rows, for as long as the world is
 /// lent: from a run that was used up, by `for item in run`.
 ///
-/// As for [`QueryIter`], which a run is lent for, [`fold`](Iterator::fold) and what is made of it are faster than a `for`
-/// loop.
+/// As for [`QueryIter`], which a run is lent for, [`fold`](Iterator::fold) and what is made of it
+/// are faster than a `for` loop.
 ///
-/// Must hold: the rows in hand, and those behind them, have not been lent. What is lent to be written was the run's alone
-/// for `'q`; so it is this iterator's now.
+/// Must hold: the rows in hand, and those behind them, have not been lent. What is lent to be
+/// written was the run's alone for `'q`; so it is this iterator's now.
 pub struct QueryItems<'q, D: QueryData, F: QueryFilter> {
     matches: Matches<'q, D, F>,
     world: &'q World,

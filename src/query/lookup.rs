@@ -304,9 +304,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryLookup<'q, D, F> {
         })
     }
 
-    /// [`lend`](Self::lend) where something is to be asked first, or the entity is not seen. Out of the way, and it looks
-    /// for the entity anew: where the memory is waited for, a processor goes ahead by as many calls as it has room for
-    /// their instructions.
+    /// [`lend`](Self::lend) where something is to be asked first, or the entity is not seen. Out of
+    /// the way, and it looks for the entity anew: where the memory is waited for, a processor goes
+    /// ahead by as many calls as it has room for their instructions.
     ///
     /// # Safety
     /// As for [`lend`](Self::lend).

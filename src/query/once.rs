@@ -165,7 +165,8 @@ impl World {
         QueryOnce::new(self)
     }
 
-    /// A query for one run that only reads: [`query`](Self::query) on a world that others may read too. To one that is new everything has [changed](crate::query::Changed).
+    /// A query for one run that only reads: [`query`](Self::query) on a world that others may read
+    /// too. To one that is new everything has [changed](crate::query::Changed).
     ///
     /// # Errors
     /// As for [`Query::new`].

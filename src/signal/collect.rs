@@ -18,8 +18,8 @@ use crate::world::{Attachment, Pending, World, WorldError};
 /// How many letters ahead their entities' slots are asked for.
 const AHEAD: u32 = 24;
 
-/// Of the signals for entities that are not built, so many are looked at where nothing was built, in turn: those that died,
-/// or were built elsewhere, are found by and by.
+/// Of the signals for entities that are not built, so many are looked at where nothing was built,
+/// in turn: those that died, or were built elsewhere, are found by and by.
 const SWEEP: usize = 64;
 
 /// A signal that waits for its time, or for its entity to be built. In the order of times, then of sending.

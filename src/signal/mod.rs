@@ -5,10 +5,11 @@
 //! [`SignalReader`] that has subscribed gets, each time it is run, every signalled entity that its query matches
 //! once, with all that was sent to it since.
 //!
-//! Sending is as recording commands is: a *mailbag* is lent to one sender after the other, from a lock-free
-//! [pool](crate::sync::pool). Who has the world to itself collects the bags: by the place of the sender's processor in
-//! its schedule, by sort key, by when senders opened, then in the order of sending; and puts each signal into the *log* of
-//! its kind, where every reader has its own place. So what readers get depends on no thread.
+//! Sending is as recording commands is: a *mailbag* is lent to one sender after the other, from a
+//! lock-free [pool](crate::sync::pool). Who has the world to itself collects the bags: by the place
+//! of the sender's processor in its schedule, by sort key, by when senders opened, then in the
+//! order of sending; and puts each signal into the *log* of its kind, where every reader has its
+//! own place. So what readers get depends on no thread.
 
 mod collect;
 mod error;

@@ -26,13 +26,14 @@ use crate::world::World;
 /// the same memory. So where readers run beside senders, the order is kept within each sender, and a later one's
 /// signals can come a run before an earlier one's.
 ///
-/// Sending is lock-free and, once its memory is there, allocates nothing. Signals that nobody has subscribed to
-/// are dropped when they are collected. But delayed ones are kept until their time has come, and those for entities that
-/// are not built until these are, whether or not anybody has subscribed: who has by then gets them, and if nobody has,
-/// they are dropped then. So what is sent to a reserved entity takes memory until somebody builds it or
-/// [releases](World::release) it, or the world ends: who gives a reservation up is to release it.
-/// Collecting looks at all that wait for entities when some were built, and else at a few of them, so that what was sent to
-/// entities that were released is dropped by and by. [`World::trim`] gives the memory of a burst back.
+/// Sending is lock-free and, once its memory is there, allocates nothing. Signals that nobody has
+/// subscribed to are dropped when they are collected. But delayed ones are kept until their time
+/// has come, and those for entities that are not built until these are, whether or not anybody has
+/// subscribed: who has by then gets them, and if nobody has, they are dropped then. So what is sent
+/// to a reserved entity takes memory until somebody builds it or [releases](World::release) it, or
+/// the world ends: who gives a reservation up is to release it. Collecting looks at all that wait
+/// for entities when some were built, and else at a few of them, so that what was sent to entities
+/// that were released is dropped by and by. [`World::trim`] gives the memory of a burst back.
 ///
 /// ```
 /// use megachunk::prelude::*;

@@ -9,11 +9,12 @@ use crate::world::World;
 /// The entities that got signals since a processor ran last, as a parameter of it. Which signals, its builder
 /// says: [`hears`](crate::processor::ProcessorBuilder::hears).
 ///
-/// What is sent while processors run arrives at those that hear it and run behind the next moment at which the world is one
-/// thread's alone: in the next phase; in the same one if before them commands are
-/// [flushed](crate::processor::Target::flushed) because an order asks for it, or an
-/// [exclusive](crate::processor::exclusive_processor) processor runs, whatever that has to do with either. Who must have
-/// it in the same phase says so by an order that is flushed; who must not, by a later phase.
+/// What is sent while processors run arrives at those that hear it and run behind the next moment
+/// at which the world is one thread's alone: in the next phase; in the same one if before them
+/// commands are [flushed](crate::processor::Target::flushed) because an order asks for it, or an
+/// [exclusive](crate::processor::exclusive_processor) processor runs, whatever that has to do with
+/// either. Who must have it in the same phase says so by an order that is flushed; who must not, by
+/// a later phase.
 ///
 /// ```
 /// use megachunk::prelude::*;

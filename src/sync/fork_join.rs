@@ -20,9 +20,10 @@ use crate::fragment::panic::{note, resume};
 /// Tasks in a piece, at most: then taking it costs next to nothing.
 const LONGEST: u32 = 64;
 
-/// Calls `work` with numbers below `workers`, on as many threads as have time, this one among them: with the same one a
-/// thread time after time, as far as that goes, so that what it worked on before lies in its own cache still. Two threads
-/// of a pool that is larger than `workers` may have one number at once. Nobody waits for threads that have no time.
+/// Calls `work` with numbers below `workers`, on as many threads as have time, this one among them:
+/// with the same one a thread time after time, as far as that goes, so that what it worked on
+/// before lies in its own cache still. Two threads of a pool that is larger than `workers` may have
+/// one number at once. Nobody waits for threads that have no time.
 ///
 /// A panic comes back when all have ended.
 pub(crate) fn on_threads(workers: usize, work: impl Fn(usize) + Sync) {

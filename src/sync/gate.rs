@@ -1,19 +1,21 @@
 //! `Gate`: who is inside, for one thread that must not go on before they have left, and must not wait for those who
 //! have never come.
 //!
-//! State: a word, `closed 1 | entries 31 | inside 32`, and the thread that made the gate, its owner. It is made open, and
-//! closed once.
+//! State: a word, `closed 1 | entries 31 | inside 32`, and the thread that made the gate, its
+//! owner. It is made open, and closed once.
 //!
-//! Operations: on `&self`, wait-free, [`enter`](Gate::enter) counts an entry and one more inside, and says whether
-//! the gate was open; [`leave`](Gate::leave) counts who had entered down, and the last one wakes the owner. The owner's are
-//! [`look`](Gate::look), and [`close`](Gate::close), a compare-and-swap against what it saw then, if nobody was inside.
+//! Operations: on `&self`, wait-free, [`enter`](Gate::enter) counts an entry and one more inside,
+//! and says whether the gate was open; [`leave`](Gate::leave) counts who had entered down, and the
+//! last one wakes the owner. The owner's are [`look`](Gate::look), and [`close`](Gate::close), a
+//! compare-and-swap against what it saw then, if nobody was inside.
 //!
-//! Invariant: nobody is inside when the gate is closed, and nobody comes in after that. Entries are part of the word, so
-//! closing fails if somebody was inside between the look and the attempt: what the owner found out meanwhile (that there
-//! is nothing to do) holds still. Closing is the linearization point: who has not come until then never does.
+//! Invariant: nobody is inside when the gate is closed, and nobody comes in after that. Entries are
+//! part of the word, so closing fails if somebody was inside between the look and the attempt: what
+//! the owner found out meanwhile (that there is nothing to do) holds still. Closing is the
+//! linearization point: who has not come until then never does.
 //!
-//! Orderings: leaving is a Release, looking an Acquire, so that the owner sees what was done inside. Entering is Relaxed:
-//! who enters knows of the gate by what synchronises.
+//! Orderings: leaving is a Release, looking an Acquire, so that the owner sees what was done
+//! inside. Entering is Relaxed: who enters knows of the gate by what synchronises.
 
 use core::fmt;
 

@@ -1,8 +1,9 @@
 //! Helpers: threads of the current rayon pool that work along with the one that asks them to, if they have time.
 //!
-//! A job that nobody has time for stays in the pool's queue. Rayon's scopes wait for it all the same, for ever if
-//! the threads of the pool are busy with something that does not end. Here the asking thread does what is left, closes a
-//! [gate](super::gate), and waits for those alone who have come in: a job that is begun later finds it closed.
+//! A job that nobody has time for stays in the pool's queue. Rayon's scopes wait for it all the
+//! same, for ever if the threads of the pool are busy with something that does not end. Here the
+//! asking thread does what is left, closes a [gate](super::gate), and waits for those alone who
+//! have come in: a job that is begun later finds it closed.
 //!
 //! Invariant: what helpers borrow is there as long as one is inside. A job itself borrows nothing: it shares the
 //! [`Call`], and follows its pointer only when it has entered.
@@ -46,8 +47,9 @@ const ENOUGH: usize = 4_096;
 const LOOKS: u32 = 32;
 const NAP: Duration = Duration::from_micros(100);
 
-/// Calls `own` on this thread, again and again until it says that there was nothing to do while no helper was at work; and
-/// `help` on threads of the pool that follow a [call](Call::ask) before that.
+/// Calls `own` on this thread, again and again until it says that there was nothing to do while no
+/// helper was at work; and `help` on threads of the pool that follow a [call](Call::ask) before
+/// that.
 ///
 /// What helpers leave undone must be found by `own` when they have left. Who has something to do for the calling thread
 /// [wakes](Call::wake) it.
@@ -95,8 +97,9 @@ pub(crate) fn with_helpers(
     resume(first(panicked, of_helper));
 }
 
-/// Lets time pass until somebody wakes this thread, or a little. A thread of a pool does what else there is meanwhile: what
-/// it waits for may wait for a job that only this thread can do, a broadcast, and nobody wakes it for that.
+/// Lets time pass until somebody wakes this thread, or a little. A thread of a pool does what else
+/// there is meanwhile: what it waits for may wait for a job that only this thread can do, a
+/// broadcast, and nobody wakes it for that.
 fn pause(idle: &mut u32) {
     match rayon::yield_now() {
         Some(rayon::Yield::Executed) => *idle = 0,

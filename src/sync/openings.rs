@@ -12,9 +12,9 @@
 //! collector so. Who is counted has taken a thing before: the collector would have missed it in the pool. Who
 //! is not counted then is counted later, before leaving anything.
 //!
-//! Orderings: counting is a Release, and asking before a collection an Acquire, so that a collector who sees a count sees
-//! what was taken before it. Whoever tells the collector that something was left does so by what synchronises,
-//! so the rest is Relaxed.
+//! Orderings: counting is a Release, and asking before a collection an Acquire, so that a collector
+//! who sees a count sees what was taken before it. Whoever tells the collector that something was
+//! left does so by what synchronises, so the rest is Relaxed.
 
 use super::atomic::{AtomicU64, Ordering};
 use super::mutant;

@@ -4,10 +4,12 @@
 //! empty when they came back; and a list of all items that there are, which only grows.
 //!
 //! Operations, all on `&self`, lock-free: [`take`](Pool::take) swaps a slot with nothing;
-//! [`lend`](Pool::lend) adds an item; a [`Lent`] that is dropped puts its item into an empty slot by a
-//! compare-and-swap, or in front of the list; [`take_all`](Pool::take_all) swaps every slot and the list
-//! with nothing. Who gives an item back may [keep it to the own thread](Lent::keep): there is something in it that no
-//! other is to have with it, and `take` passes it by for others, as long as there are fewer items than slots. [`retain`](Pool::retain), on `&mut self`, frees items.
+//! [`lend`](Pool::lend) adds an item; a [`Lent`] that is dropped puts its item into an empty slot
+//! by a compare-and-swap, or in front of the list; [`take_all`](Pool::take_all) swaps every slot
+//! and the list with nothing. Who gives an item back may [keep it to the own thread](Lent::keep):
+//! there is something in it that no other is to have with it, and `take` passes it by for others,
+//! as long as there are fewer items than slots. [`retain`](Pool::retain), on `&mut self`, frees
+//! items.
 //!
 //! Invariant: an item is in one slot, or in the list, or lent. Nobody follows the `next` of an item of the
 //! list unless having swapped the whole list out, so no item comes back to the list while somebody looks at
@@ -301,8 +303,8 @@ impl<T> Lent<'_, T> {
 }
 
 impl<T> Pool<T> {
-    /// Frees the items of which `keep` says so by `false`; those that somebody has lent and forgotten stay until the pool
-    /// ends.
+    /// Frees the items of which `keep` says so by `false`; those that somebody has lent and
+    /// forgotten stay until the pool ends.
     pub fn retain(&mut self, mut keep: impl FnMut(&mut T) -> bool) {
         let mut gone: Vec<*mut Node<T>> = Vec::new();
         for mut lent in self.take_all() {

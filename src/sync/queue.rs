@@ -1,15 +1,16 @@
 //! `Queue`: vertices that have become free, for whoever has time.
 //!
-//! State: a place for each vertex of a graph, which holds a vertex and one, or 0; where the next one is put, and where the
-//! next one is taken. Operations, on `&self`: [`put`](Queue::put), wait-free, reserves a place and writes to it;
-//! [`take`](Queue::take), lock-free, moves on over a place that is written. [`clear`](Queue::clear), on `&mut self`,
-//! begins a round.
+//! State: a place for each vertex of a graph, which holds a vertex and one, or 0; where the next
+//! one is put, and where the next one is taken. Operations, on `&self`: [`put`](Queue::put),
+//! wait-free, reserves a place and writes to it; [`take`](Queue::take), lock-free, moves on over a
+//! place that is written. [`clear`](Queue::clear), on `&mut self`, begins a round.
 //!
-//! Invariant: a vertex becomes free once a round, so there is a place for each, and none is used twice: what was read in
-//! a place is what is there when the compare-and-swap of the count succeeds, which is the linearization point of taking.
-//! Who has reserved a place and not written to it yet hides those behind, and of two who put something there at
-//! once each may miss what the other has put: [`take`](Queue::take) finds nothing then. What is left so is found by who
-//! looks after seeing both leave (see [`gate`](super::gate)).
+//! Invariant: a vertex becomes free once a round, so there is a place for each, and none is used
+//! twice: what was read in a place is what is there when the compare-and-swap of the count
+//! succeeds, which is the linearization point of taking. Who has reserved a place and not written
+//! to it yet hides those behind, and of two who put something there at once each may miss what the
+//! other has put: [`take`](Queue::take) finds nothing then. What is left so is found by who looks
+//! after seeing both leave (see [`gate`](super::gate)).
 //!
 //! Orderings: putting is a Release and taking an Acquire of the place: who takes a vertex sees what was done by who
 //! put it there. The counts order nothing.

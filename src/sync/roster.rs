@@ -1,8 +1,9 @@
 //! `Roster`: a list of things that many threads look up and add to, each thing once, none ever gone.
 //!
 //! State: a list of nodes, numbered from 0 on, the youngest in front. Operations, all on `&self`:
-//! [`find`](Roster::find) and [`iter`](Roster::iter) walk it, wait-free; [`find_or_add`](Roster::find_or_add) puts a node in front by a
-//! compare-and-swap, and looks at what came meanwhile if somebody was quicker, lock-free.
+//! [`find`](Roster::find) and [`iter`](Roster::iter) walk it, wait-free;
+//! [`find_or_add`](Roster::find_or_add) puts a node in front by a compare-and-swap, and looks at
+//! what came meanwhile if somebody was quicker, lock-free.
 //!
 //! Invariant: of the things in the list no two are the same in the eyes of those who added them, and number
 //! `n` is the n-th from the end. It holds because a node is put in front only of a list all of which was

@@ -3,9 +3,9 @@
 //! State: a cell for each task, which holds it, and then its result. Operations: [`run`](Slots::run) does a task, on
 //! `&self`; [`into_results`](Slots::into_results) takes all results, when nobody runs any more.
 //!
-//! Invariant: who has the number of a slot, from [`Shares`](super::shares::Shares) for instance, is the only one who
-//! touches it. There is no atomic here: that numbers are given once, and that all have ended before the results are taken,
-//! is what the callers see to.
+//! Invariant: who has the number of a slot, from [`Shares`](super::shares::Shares) for instance, is
+//! the only one who touches it. There is no atomic here: that numbers are given once, and that all
+//! have ended before the results are taken, is what the callers see to.
 
 use super::UnsafeCell;
 
@@ -22,7 +22,8 @@ enum Slot<T, R> {
 #[derive(Debug)]
 pub struct Slots<T, R>(Vec<UnsafeCell<Slot<T, R>>>);
 
-// SAFETY: each slot is touched by one thread, as `run` asks for; what goes to it and comes from it may go to other threads.
+// SAFETY: each slot is touched by one thread, as `run` asks for; what goes to it and comes from it
+// may go to other threads.
 unsafe impl<T: Send, R: Send> Sync for Slots<T, R> {}
 
 impl<T, R> Slots<T, R> {

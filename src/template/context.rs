@@ -131,10 +131,11 @@ impl<'a> BuildContext<'a> {
         value.and_then(|value| value.value::<T>()).ok()
     }
 
-    /// Adds a chunk fragment: what chunks of entities of this kind begin with, if this template is the first of its
-    /// composition in a world. A composition keeps what its chunks begin with: of two templates with the same fragments,
-    /// entities lie in the same chunks, and those of the second have what the first one said, and nobody is told. To keep
-    /// them apart, give them different tags, or a [shared](Self::shared) value.
+    /// Adds a chunk fragment: what chunks of entities of this kind begin with, if this template is
+    /// the first of its composition in a world. A composition keeps what its chunks begin with: of
+    /// two templates with the same fragments, entities lie in the same chunks, and those of the
+    /// second have what the first one said, and nobody is told. To keep them apart, give them
+    /// different tags, or a [shared](Self::shared) value.
     pub fn per_chunk<T: Fragment + Clone>(&mut self, value: T) -> &mut Self {
         let value = Value::per_chunk(self.parts.registry, value);
         self.parts.add(self.by, value);

@@ -38,8 +38,8 @@ impl Trace {
     }
 
     /// Writes the trace to the file `path`, gzip where its name ends in `.gz`. Equal traces give
-    /// equal bytes: no time and no name is stored. A file that is there is replaced when all is written, and is as it was
-    /// if that fails; a device or a pipe is written to.
+    /// equal bytes: no time and no name is stored. A file that is there is replaced when all is
+    /// written, and is as it was if that fails; a device or a pipe is written to.
     ///
     /// # Errors
     /// What the system says.

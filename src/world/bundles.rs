@@ -121,8 +121,8 @@ impl Bundles {
         }
     }
 
-    /// Forgets the bundles that no type stands for; whether there were any. Others will have their numbers: what was kept by
-    /// one is to be forgotten, too.
+    /// Forgets the bundles that no type stands for; whether there were any. Others will have their
+    /// numbers: what was kept by one is to be forgotten, too.
     pub(crate) fn forget_dynamic(&mut self) -> bool {
         let before = self.free.len();
         for (_, number) in self.by_ids.drain() {

@@ -13,9 +13,10 @@ impl World {
     /// Gives an entity fragments, in one move. A fragment that it has already gets the new value, and if
     /// it has all of them the entity does not move. O(fragments of the entity).
     ///
-    /// The first time that a kind of bundle comes to a composition, the way from there is found and remembered, until
-    /// compositions are [collected](Self::collect_archetypes): O(fragments × log fragments) of the entity and the bundle
-    /// together, also where it leads to a composition that is new.
+    /// The first time that a kind of bundle comes to a composition, the way from there is found and
+    /// remembered, until compositions are [collected](Self::collect_archetypes): O(fragments × log
+    /// fragments) of the entity and the bundle together, also where it leads to a composition that
+    /// is new.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -373,8 +374,8 @@ impl World {
         }
     }
 
-    /// Takes the fragments of `Gone` away and gives `Come`, in one move. What swapping tags is. O(fragments of the entity); the
-    /// first time from a composition as for [`add`](Self::add).
+    /// Takes the fragments of `Gone` away and gives `Come`, in one move. What swapping tags is.
+    /// O(fragments of the entity); the first time from a composition as for [`add`](Self::add).
     ///
     /// # Errors
     /// As for [`add`](Self::add).

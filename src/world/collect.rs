@@ -11,10 +11,10 @@ impl World {
     /// what their filters see by changes, they see once more. O(archetypes + chunks of those that stay + what is
     /// forgotten).
     ///
-    /// Forgotten are also, be there such compositions or not, the sets of fragments that a world keeps of those that were
-    /// [created](Self::create_dynamic), [added](Self::add_dynamic), [removed](Self::remove_dynamic) or
-    /// [copied](Self::create_copies) at run time: each is looked up once when it comes again. (Of bundle types there are
-    /// no more than in the program.)
+    /// Forgotten are also, be there such compositions or not, the sets of fragments that a world
+    /// keeps of those that were [created](Self::create_dynamic), [added](Self::add_dynamic),
+    /// [removed](Self::remove_dynamic) or [copied](Self::create_copies) at run time: each is looked
+    /// up once when it comes again. (Of bundle types there are no more than in the program.)
     ///
     /// A program that makes many combinations of tags for a moment calls it now and then.
     ///

@@ -81,9 +81,9 @@ impl World {
     /// Moves entities from the emptiest chunks of each composition (and combination of shared values) to
     /// its fullest ones, as long as that saves chunks, and gives all empty chunks back.
     ///
-    /// O(compositions + combinations of shared values that they have had at a time + chunks with room, which are sorted, +
-    /// entities that move). The budget is for the last of these only: a call looks at all compositions and their chunks
-    /// with room however small it is.
+    /// O(compositions + combinations of shared values that they have had at a time + chunks with
+    /// room, which are sorted, + entities that move). The budget is for the last of these only: a
+    /// call looks at all compositions and their chunks with room however small it is.
     ///
     /// Entities change rows, as when others are destroyed; values, ids and bits stay. Afterwards the chunks of a
     /// composition (and combination) that have room have less of it in all than the shortest of them holds.

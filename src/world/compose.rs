@@ -154,8 +154,8 @@ impl World {
         Ok(())
     }
 
-    /// Remembers how the rows of an archetype move that has the columns of another, with these movers, and the fragments
-    /// of a bundle.
+    /// Remembers how the rows of an archetype move that has the columns of another, with these
+    /// movers, and the fragments of a bundle.
     fn learn_movers(&mut self, before: &[Mover], archetype: u32, bundle: usize) {
         let BundleInfo { moves, ids, .. } = &self.bundles.infos[bundle];
         let archetype = &mut self.archetypes[archetype as usize];
@@ -226,8 +226,8 @@ impl World {
         ids
     }
 
-    /// Refuses a change of an archetype's entities that [`edge_for`](Self::edge_for) would refuse for what the archetype
-    /// would be that they come to. Nothing is made.
+    /// Refuses a change of an archetype's entities that [`edge_for`](Self::edge_for) would refuse
+    /// for what the archetype would be that they come to. Nothing is made.
     pub(crate) fn check_change(&mut self, source: u32, change: Change) -> Result<(), WorldError> {
         match self.archetypes[source as usize].edges.get(change) {
             Some(_) => Ok(()),

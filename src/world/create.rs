@@ -30,8 +30,8 @@ impl World {
     /// A fragment that stands there twice or is too large, no id or no memory left.
     ///
     /// # Panics
-    /// If a value of the bundle [takes the place](Bundle::per_chunk) of a template, and the `drop` of that template panics.
-    /// The entity is there then.
+    /// If a value of the bundle [takes the place](Bundle::per_chunk) of a template, and the `drop`
+    /// of that template panics. The entity is there then.
     #[inline]
     #[doc(alias = "spawn")]
     pub fn create<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {

@@ -40,9 +40,9 @@ impl SliceReport {
     }
 }
 
-/// Which row is likely to be asked for soon, when an entity leaves one: that one, or, where the one before it was left
-/// just now, one further on. So who goes through a chunk finds what is needed in the caches. (Where entities leave in no
-/// order, rows further on would only be in the way.)
+/// Which row is likely to be asked for soon, when an entity leaves one: that one, or, where the one
+/// before it was left just now, one further on. So who goes through a chunk finds what is needed in
+/// the caches. (Where entities leave in no order, rows further on would only be in the way.)
 #[inline(always)]
 fn next_hole(row: Row, in_order: bool) -> usize {
     row.row as usize + if in_order { AHEAD } else { 0 }
@@ -252,10 +252,11 @@ impl World {
         panicked
     }
 
-    /// Gives the memory of empty chunks back, those among them that recorders have kept for what they create next, and the
-    /// room for the records of chunks that are gone; how many chunks. The memory of recorders and flushes in which nothing
-    /// waits goes, too, and room for more signals than wait: that of senders and of the world at once, that of each reader
-    /// when it runs next. What was learned of the types that are recorded is learned anew.
+    /// Gives the memory of empty chunks back, those among them that recorders have kept for what
+    /// they create next, and the room for the records of chunks that are gone; how many chunks. The
+    /// memory of recorders and flushes in which nothing waits goes, too, and room for more signals
+    /// than wait: that of senders and of the world at once, that of each reader when it runs next.
+    /// What was learned of the types that are recorded is learned anew.
     pub fn trim(&mut self) -> usize {
         self.release_left();
         let mut trimmed = self.attached.trim();

@@ -134,8 +134,8 @@ impl World {
         }
     }
 
-    /// Checks a bundle for entities that come new, or of an archetype, gives it a number, and puts aside what does not lie
-    /// in columns.
+    /// Checks a bundle for entities that come new, or of an archetype, gives it a number, and puts
+    /// aside what does not lie in columns.
     fn prepare_dynamic(
         &mut self,
         mut bundle: DynamicBundle,
@@ -176,8 +176,8 @@ impl World {
     }
 
     /// Gives an entity values whose types are known at run time only, in one move: as
-    /// [`add`](Self::add) does. O(fragments of the entity and the bundle); the first time that a set of fragments comes to a
-    /// composition as there.
+    /// [`add`](Self::add) does. O(fragments of the entity and the bundle); the first time that a
+    /// set of fragments comes to a composition as there.
     ///
     /// # Errors
     /// As for [`add`](Self::add) and [`create_dynamic`](Self::create_dynamic).

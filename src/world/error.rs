@@ -5,9 +5,9 @@ use crate::entity::{Entity, EntityError, Full};
 use crate::fragment::FragmentError;
 use crate::world::Lack;
 
-/// A call of a world was refused; nothing has changed, but as far as calls for many entities say that some are done. (An
-/// archetype that was to be the first of its composition may be there, without entities, where no memory was left for
-/// these.)
+/// A call of a world was refused; nothing has changed, but as far as calls for many entities say
+/// that some are done. (An archetype that was to be the first of its composition may be there,
+/// without entities, where no memory was left for these.)
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorldError {
@@ -32,8 +32,8 @@ pub enum WorldError {
         /// The handle.
         entity: Entity,
     },
-    /// The entity lives in another world of the same universe; where a recorder was asked, it is none of those that this
-    /// recorder has created since the last flush.
+    /// The entity lives in another world of the same universe; where a recorder was asked, it is
+    /// none of those that this recorder has created since the last flush.
     #[error("entity {entity}: it lives elsewhere, not in the world or recorder that was asked")]
     Elsewhere {
         /// The handle.

@@ -141,8 +141,8 @@ pub struct World {
     pub(crate) identity: u64,
     /// Counts the compositions that came, and the times that some went.
     pub(crate) data_version: u64,
-    /// Counts the calls that may have built entities here which were reserved or recorded, or brought such ones from other
-    /// worlds: as long as it is the same, none was.
+    /// Counts the calls that may have built entities here which were reserved or recorded, or
+    /// brought such ones from other worlds: as long as it is the same, none was.
     pub(crate) births: u64,
     /// How often a flush looks for commands.
     pub(crate) flush_rounds: usize,
@@ -311,10 +311,11 @@ impl World {
     /// Sets how many 16 KiB chunks (1 to 64) each chunk has of compositions that are met from now on: one is
     /// DOTS' chunk, eight are Mass' 128 KiB. A composition whose entities do not fit takes more.
     ///
-    /// Without this call a chunk has at most 128 KiB and half of what is there, or what comes in one call and an eighth
-    /// of all; or at most 1 MiB and a 32nd of what is there: rare compositions take little memory, frequent ones are
-    /// walked in long strides. Between chunks of 16 KiB, two threads that write different fragments of the same entities
-    /// slow each other down, to a half or a third of one thread's speed: their columns are so short that each
+    /// Without this call a chunk has at most 128 KiB and half of what is there, or what comes in
+    /// one call and an eighth of all; or at most 1 MiB and a 32nd of what is there: rare
+    /// compositions take little memory, frequent ones are walked in long strides. Between chunks of
+    /// 16 KiB, two threads that write different fragments of the same entities slow each other
+    /// down, to a half or a third of one thread's speed: their columns are so short that each
     /// processor reads ahead into the other's.
     ///
     /// # Panics
@@ -346,7 +347,8 @@ impl World {
         chunks.for_each(|chunk| chunk.age(aged));
     }
 
-    /// A version as a moment of the world: counted on, without a wrap. (It is near the last ageing, before it or after.)
+    /// A version as a moment of the world: counted on, without a wrap. (It is near the last ageing,
+    /// before it or after.)
     #[inline]
     pub(crate) fn moment(&self, version: u32) -> u64 {
         let since = version.wrapping_sub(self.aged as u32).cast_signed();

@@ -16,7 +16,8 @@ const FIRST_SWEEP: usize = 64;
 
 /// Names of entities, each text once.
 ///
-/// Must hold: each entry of `by_entity` stands in the list of its name, where it says; nothing else stands in the lists.
+/// Must hold: each entry of `by_entity` stands in the list of its name, where it says; nothing else
+/// stands in the lists.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     by_entity: HashMap<Entity, Called>,
@@ -71,8 +72,8 @@ impl Named {
         2 * self.removed > self.entities.len()
     }
 
-    /// Lets some go, and the places of those that have the name no more: `moved` hears where the others stand then. Whether
-    /// there are any.
+    /// Lets some go, and the places of those that have the name no more: `moved` hears where the
+    /// others stand then. Whether there are any.
     fn compact(
         &mut self,
         stays: impl Fn(Entity) -> bool,
@@ -134,8 +135,8 @@ impl Names {
         self.by_entity.insert(entity, Called { name, at });
     }
 
-    /// Takes an entity's name away. O(1), and O(entities of the name) when more than half of those that had it have it no
-    /// more.
+    /// Takes an entity's name away. O(1), and O(entities of the name) when more than half of those
+    /// that had it have it no more.
     pub(crate) fn remove(&mut self, entity: Entity) -> Option<Arc<str>> {
         let Called { name, at } = self.by_entity.remove(&entity)?;
         if let Some(named) = self.by_name.get_mut(&name) {
@@ -205,10 +206,11 @@ fn stand(by_entity: &mut HashMap<Entity, Called>) -> impl FnMut(Entity, usize) {
 }
 
 impl World {
-    /// Calls an entity by a name, which others may have too; a name that it had is forgotten. Each text is
-    /// kept once. The name goes with the entity, also to another world; that of a reserved entity is this world's only, and
-    /// not the entity's where another world builds it. O(1), and now and then O(names): when they have doubled, or most of
-    /// those that had the entity's old name have it no more.
+    /// Calls an entity by a name, which others may have too; a name that it had is forgotten. Each
+    /// text is kept once. The name goes with the entity, also to another world; that of a reserved
+    /// entity is this world's only, and not the entity's where another world builds it. O(1), and
+    /// now and then O(names): when they have doubled, or most of those that had the entity's old
+    /// name have it no more.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -237,8 +239,8 @@ impl World {
         Ok(())
     }
 
-    /// Takes an entity's name away; whether it had one. O(1), and O(entities of that name) when most of those that had it have
-    /// it no more.
+    /// Takes an entity's name away; whether it had one. O(1), and O(entities of that name) when
+    /// most of those that had it have it no more.
     ///
     /// # Errors
     /// The handle is refused.
@@ -260,8 +262,8 @@ impl World {
             .map(|called| &*called.name))
     }
 
-    /// The entity with this name; of several the one that has had it longest. O(1), and once for each entity that had it
-    /// before and has gone, or has it no more. Any thread, wait-free.
+    /// The entity with this name; of several the one that has had it longest. O(1), and once for
+    /// each entity that had it before and has gone, or has it no more. Any thread, wait-free.
     #[must_use]
     pub fn find_by_name(&self, name: &str) -> Option<Entity> {
         self.names

@@ -11,8 +11,8 @@ pub struct Pending {
     pub entities: usize,
     /// Other commands that recorders have left.
     pub commands: usize,
-    /// Signals that were sent and not looked at yet, that some reader is still to get, or that wait for their entity to be
-    /// built.
+    /// Signals that were sent and not looked at yet, that some reader is still to get, or that wait
+    /// for their entity to be built.
     pub signals: usize,
     /// Signals that wait for their time.
     pub delayed_signals: usize,
@@ -27,9 +27,10 @@ impl Pending {
 }
 
 impl World {
-    /// What waits to become part of the world, and would not be [saved](Self::save): commands that recorders have left since
-    /// the last [flush](Self::flush), and signals. What recorders and senders hold back that are open is not counted.
-    /// Exact while nobody else records, sends or asks. O(recorders + signals that readers know).
+    /// What waits to become part of the world, and would not be [saved](Self::save): commands that
+    /// recorders have left since the last [flush](Self::flush), and signals. What recorders and
+    /// senders hold back that are open is not counted. Exact while nobody else records, sends or
+    /// asks. O(recorders + signals that readers know).
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -161,8 +161,9 @@ impl World {
         Refitting::plan(source, chunk, target, edge)
     }
 
-    /// Whether chunks may be [refitted](Refitting). Not where a world that is loaded is to go on as the saved one: a file
-    /// does not say where such a chunk has its columns, and how many rows have room so.
+    /// Whether chunks may be [refitted](Refitting). Not where a world that is loaded is to go on as
+    /// the saved one: a file does not say where such a chunk has its columns, and how many rows
+    /// have room so.
     pub(crate) fn refits(&self) -> bool {
         !self.universe.is_ordered()
     }

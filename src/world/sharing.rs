@@ -212,8 +212,8 @@ impl World {
         self.settle_groups(archetype);
     }
 
-    /// Takes a shared value away from an entity, which moves to those that have none; `false` if it has none. The value is
-    /// dropped with the last that has it. O(fragments of the entity).
+    /// Takes a shared value away from an entity, which moves to those that have none; `false` if it
+    /// has none. The value is dropped with the last that has it. O(fragments of the entity).
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -51,8 +51,8 @@ impl Neighbours {
 }
 
 impl Neighbours {
-    /// The run that was found is not handled together, and its entities are to be looked at one by one: as far as it goes,
-    /// it is not looked for again.
+    /// The run that was found is not handled together, and its entities are to be looked at one by
+    /// one: as far as it goes, it is not looked for again.
     #[cold]
     fn pass(&mut self, rows: Rows) {
         (self.wait, self.waited) = (rows.count - 1, 0);

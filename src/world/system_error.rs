@@ -6,8 +6,8 @@ use core::ops::Deref;
 use std::io;
 use std::sync::Arc;
 
-/// What the system said when it refused something: an [`io::Error`], to which it derefs, that can be cloned. Two are equal
-/// that have one kind, one number and one text.
+/// What the system said when it refused something: an [`io::Error`], to which it derefs, that can
+/// be cloned. Two are equal that have one kind, one number and one text.
 #[derive(Clone, Debug)]
 pub struct SystemError(Arc<io::Error>);
 

@@ -76,8 +76,8 @@ impl World {
         unreachable!("a panic goes on")
     }
 
-    /// Does `work` with values that were taken in. Then those shared values go that no group has; and if it is refused or
-    /// panics (a template's `clone` may), all the others, too.
+    /// Does `work` with values that were taken in. Then those shared values go that no group has;
+    /// and if it is refused or panics (a template's `clone` may), all the others, too.
     pub(crate) fn sharing<R>(
         &mut self,
         taken: TakenIn,
@@ -97,8 +97,8 @@ impl World {
         result
     }
 
-    /// [`sharing`](Self::sharing) of work that is done although users' code may have panicked in it, observers' for one:
-    /// such a panic goes on in the end, before those of values that go.
+    /// [`sharing`](Self::sharing) of work that is done although users' code may have panicked in
+    /// it, observers' for one: such a panic goes on in the end, before those of values that go.
     pub(crate) fn sharing_told<R>(
         &mut self,
         taken: TakenIn,

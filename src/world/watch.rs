@@ -30,8 +30,8 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 const EXPECTED: u32 = 1 << 31;
 const _: () = assert!(ARCHETYPES <= EXPECTED as usize);
 
-/// Says of which kinds of change of an archetype's entities the watcher wants to hear, in a universe whose ids depend on
-/// threads or do not.
+/// Says of which kinds of change of an archetype's entities the watcher wants to hear, in a
+/// universe whose ids depend on threads or do not.
 pub(super) fn watch(data: &mut Archetype, kinds: u8, ordered: bool) {
     data.watched = kinds;
     let is_told = kinds & DESTROYED != 0 || !data.enabled.is_empty() || ordered;
@@ -162,8 +162,8 @@ impl World {
         self.archetypes[archetype as usize].watched & kind != 0
     }
 
-    /// The watcher, which is to be told with [`watch_more`](Self::watch_more) or [`watch_anew`](Self::watch_anew) of what
-    /// it wants to hear of.
+    /// The watcher, which is to be told with [`watch_more`](Self::watch_more) or
+    /// [`watch_anew`](Self::watch_anew) of what it wants to hear of.
     pub(crate) fn watcher<W: Watcher + Default>(&mut self) -> &mut W {
         let watcher = &mut self.watch.watcher;
         let watcher: &mut dyn Any = &mut **watcher.get_or_insert_with(|| Box::<W>::default());
@@ -190,8 +190,9 @@ impl World {
         }
     }
 
-    /// The watcher wants to hear of these kinds at all, and has changed its mind about archetypes that have a fragment: it
-    /// is asked about each. O(archetypes that have it), and what the watcher takes.
+    /// The watcher wants to hear of these kinds at all, and has changed its mind about archetypes
+    /// that have a fragment: it is asked about each. O(archetypes that have it), and what the
+    /// watcher takes.
     pub(crate) fn watch_anew(&mut self, kinds: u8, fragment: FragmentId) {
         self.watch.kinds = kinds;
         let watcher = self.watch.watcher.as_deref();
@@ -376,8 +377,8 @@ impl World {
         }
     }
 
-    /// The archetype that a change leads to, to be told of: the one that there is, or what it will be. (What its chunks begin
-    /// with may come with the change itself.)
+    /// The archetype that a change leads to, to be told of: the one that there is, or what it will
+    /// be. (What its chunks begin with may come with the change itself.)
     ///
     /// # Errors
     /// There can be no such archetype.

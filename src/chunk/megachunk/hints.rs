@@ -122,8 +122,8 @@ impl Hints {
             if mutant::active("hints_skip_if_clear") && word.load(Ordering::Acquire) & bits == 0 {
                 return;
             }
-            // Ordering: Release pairs with the Acquire of whoever sets a bit afterwards. (Acquire is not needed for that;
-            // kept.) Always a read-modify-write: see the file's head.
+            // Ordering: Release pairs with the Acquire of whoever sets a bit afterwards. (Acquire
+            // is not needed for that; kept.) Always a read-modify-write: see the file's head.
             let order = mutant::ordering("hints_clear_relaxed", Ordering::AcqRel);
             let old = word.fetch_and(!bits, order);
             // Above, only bits that stood here can stand.

@@ -393,8 +393,8 @@ impl<M: Memory> MegachunkAllocator<M> {
     }
 
     /// Gives the memory of all empty mega-chunks back, this thread's kept chunks included; how many
-    /// mega-chunks that were. Lock-free, but for what the system does; O(mega-chunks that were ever used), and a call of the
-    /// system for neighbours, up to 64 at once.
+    /// mega-chunks that were. Lock-free, but for what the system does; O(mega-chunks that were ever
+    /// used), and a call of the system for neighbours, up to 64 at once.
     pub fn trim(&self) -> usize {
         self.trim_to(0)
     }
@@ -412,8 +412,8 @@ impl<M: Memory> MegachunkAllocator<M> {
         local::hold(&self.shared)
     }
 
-    /// Returns the chunks that this thread keeps for itself, so that any thread can have them. Lock-free; O(chunks that it
-    /// keeps), 16 at most.
+    /// Returns the chunks that this thread keeps for itself, so that any thread can have them.
+    /// Lock-free; O(chunks that it keeps), 16 at most.
     pub fn flush(&self) {
         self.with_cache(|core, cache, tally| core.flush(cache, tally));
     }
@@ -458,8 +458,8 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// Issues a ticket for a run that the caller owns and lets go of.
     fn issue_ticket(&self, run: Run) -> RawChunks {
         let counter = self.shared.tickets.get(run.first() as usize);
-        // Ordering: Relaxed: only the owner of the chunk issues, who got it by its mask after the one before it; none is
-        // out, so nobody redeems.
+        // Ordering: Relaxed: only the owner of the chunk issues, who got it by its mask after the
+        // one before it; none is out, so nobody redeems.
         let ticket = counter.load(Ordering::Relaxed) + 1;
         // Ordering: Release, see `reclaim`.
         counter.store(ticket, Ordering::Release);

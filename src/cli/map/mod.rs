@@ -36,8 +36,8 @@ use workload::Workload;
 /// Draw where allocators place what they give out.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// A trace file, `-` for standard input, or the name of a trace that the program carries (python, gcc, node) [default:
-    /// python]
+    /// A trace file, `-` for standard input, or the name of a trace that the program carries
+    /// (python, gcc, node) [default: python]
     #[arg(value_name = "TRACE", conflicts_with = "workload")]
     trace: Option<PathBuf>,
 

@@ -21,8 +21,9 @@ const MEETINGS: usize = 32;
 
 /// Wakes the threads of a pool, and sees to it that each has a processor of its own, if there are so many.
 ///
-/// Two that are woken after a long sleep may get one together, although another is idle, for milliseconds. What is timed
-/// next is to say how long work takes on so many threads, and not where the system put them.
+/// Two that are woken after a long sleep may get one together, although another is idle, for
+/// milliseconds. What is timed next is to say how long work takes on so many threads, and not where
+/// the system put them.
 pub fn provide_processors(pool: &ThreadPool) {
     let barrier = Barrier::new(pool.current_num_threads());
     pool.broadcast(|_| (0..MEETINGS).for_each(|_| barrier.wait()));
@@ -55,9 +56,9 @@ pub fn give_memory_back() -> bool {
 
 /// Touches so many bytes of memory, and gives them back.
 ///
-/// A virtual machine's host takes memory away that was not in use for some seconds, and needs twenty times as long to
-/// provide it again as the system needs to clear it. What is timed from here on within a second or two finds memory that
-/// only has to be cleared.
+/// A virtual machine's host takes memory away that was not in use for some seconds, and needs
+/// twenty times as long to provide it again as the system needs to clear it. What is timed from
+/// here on within a second or two finds memory that only has to be cleared.
 pub fn provide_memory(bytes: usize) {
     if bytes == 0 {
         return;

@@ -65,8 +65,8 @@ fn from_meminfo(key: &str) -> Option<u64> {
     Some(kibibytes * 1024)
 }
 
-/// Memory that can be had without pushing others out, in bytes: that of the system, or what is left of the share that the
-/// process is given, if that is less. `None` where the system does not say.
+/// Memory that can be had without pushing others out, in bytes: that of the system, or what is left
+/// of the share that the process is given, if that is less. `None` where the system does not say.
 #[must_use]
 pub fn available_memory() -> Option<u64> {
     let of_system = from_meminfo("MemAvailable:");
@@ -74,8 +74,8 @@ pub fn available_memory() -> Option<u64> {
     of_system.into_iter().chain(of_share).min()
 }
 
-/// What is left of a control group's memory (version 2), whose files lie in `folder`: of a container's own there. What it
-/// keeps of files can be had, too.
+/// What is left of a control group's memory (version 2), whose files lie in `folder`: of a
+/// container's own there. What it keeps of files can be had, too.
 fn share_left(folder: &Path) -> Option<u64> {
     let number = |name: &str| -> Option<u64> {
         fs::read_to_string(folder.join(name))

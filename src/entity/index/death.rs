@@ -100,9 +100,9 @@ impl Core {
                 group::after_death(phases, 1 << lane)
             };
             // Ordering: Release: whoever sees the death sees what its destroyer had seen of the
-            // slot, so that it never takes the old version for the current one. (Acquire is not needed: the word that is
-            // compared was read with it, and none comes back. Kept, as in the argument.)
-            // The failure's Acquire is that of the load above, for the next round.
+            // slot, so that it never takes the old version for the current one. (Acquire is not
+            // needed: the word that is compared was read with it, and none comes back. Kept, as in
+            // the argument.) The failure's Acquire is that of the load above, for the next round.
             match group.compare_exchange_weak(
                 phases,
                 dead,

@@ -58,8 +58,8 @@ impl EntityIndex {
     #[cfg(not(loom))]
     pub(crate) const WORDS: u32 = WORDS;
 
-    /// Slots that are neither free nor an entity's, and have not retired: threads keep them. O(words). Exact while nothing
-    /// changes.
+    /// Slots that are neither free nor an entity's, and have not retired: threads keep them.
+    /// O(words). Exact while nothing changes.
     #[cfg(not(loom))]
     pub(crate) fn kept(&self) -> usize {
         let core = &self.shared.core;

@@ -5,12 +5,14 @@
 //! **Operations**: [`seen`](Lowest::seen) before a search; [`found`](Lowest::found) after it, when what it claimed and
 //! did not use has been given back; [`freed`](Lowest::freed) after slots were given back in any other way.
 //!
-//! **Must hold** when no call is in progress: no slot of a claim word before this one is free. Whoever gives a slot of word
-//! `w` back comes here afterwards, and leaves a number that is `w` or less. Only `found` makes the number greater, and
-//! only if nothing has changed since the search began: so the search came later than every give-back that was told of, and saw
-//! its slots free, or taken again by somebody who is to come here too.
+//! **Must hold** when no call is in progress: no slot of a claim word before this one is free.
+//! Whoever gives a slot of word `w` back comes here afterwards, and leaves a number that is `w` or
+//! less. Only `found` makes the number greater, and only if nothing has changed since the search
+//! began: so the search came later than every give-back that was told of, and saw its slots free,
+//! or taken again by somebody who is to come here too.
 //!
-//! **Linearization**: each operation's one read-modify-write. Lock-free: a retry means that another thread's took effect.
+//! **Linearization**: each operation's one read-modify-write. Lock-free: a retry means that another
+//! thread's took effect.
 //!
 //! A stamp has 43 bits: a search would have to take as long as 8 thousand billion changes to miss them.
 

@@ -360,8 +360,8 @@ impl EntityIndex {
     /// ```
     ///
     /// # Errors
-    /// [`RelocateError::Entity`] when `entity` is not alive; [`RelocateError::Elsewhere`] when it does not lie at `from`.
-    /// No place is changed then.
+    /// [`RelocateError::Entity`] when `entity` is not alive; [`RelocateError::Elsewhere`] when it
+    /// does not lie at `from`. No place is changed then.
     pub fn relocate(
         &self,
         entity: Entity,
@@ -404,8 +404,9 @@ impl EntityIndex {
         self.shared.core.at(index)
     }
 
-    /// How many slots have retired: they had as many entities as there are versions. Wait-free, O(threads and sessions that
-    /// used the index at one time); exact while no other thread destroys.
+    /// How many slots have retired: they had as many entities as there are versions. Wait-free,
+    /// O(threads and sessions that used the index at one time); exact while no other thread
+    /// destroys.
     #[must_use]
     pub fn retired(&self) -> usize {
         let nodes = self.shared.registry.nodes();
@@ -435,8 +436,8 @@ impl EntityIndex {
         local::hold(&self.shared)
     }
 
-    /// Returns the free slots that this thread keeps for itself, so that any thread can have them. Lock-free; O(slots that
-    /// it keeps), 112 at most.
+    /// Returns the free slots that this thread keeps for itself, so that any thread can have them.
+    /// Lock-free; O(slots that it keeps), 112 at most.
     pub fn flush(&self) {
         self.with_cache(|core, cache, tally| core.flush(cache, tally));
     }

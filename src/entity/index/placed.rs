@@ -175,9 +175,10 @@ impl EntityIndex {
         slot.store(slot::pack(entity.version(), Some(place)), order);
     }
 
-    /// Destroys an entity that nobody else destroys, changes or builds meanwhile: one that lies in a world,
-    /// which the caller has to itself. No read-modify-write but two in 64. Wait-free once the thread has a cache (its first
-    /// call gets it one: lock-free); the last versions of a slot go the usual way, which is lock-free.
+    /// Destroys an entity that nobody else destroys, changes or builds meanwhile: one that lies in
+    /// a world, which the caller has to itself. No read-modify-write but two in 64. Wait-free once
+    /// the thread has a cache (its first call gets it one: lock-free); the last versions of a slot
+    /// go the usual way, which is lock-free.
     ///
     /// No compare-and-swap of the group word says who destroys, because nobody competes. So the slot's
     /// phase there stays as it is, and the slot's next entity must have the same one: the version in

@@ -58,9 +58,10 @@ impl Origin {
         }
     }
 
-    /// The bits of the place in a slot word, or of [`Place::NOWHERE`], with its chunk's number turned, less those of row
-    /// 0 of the first chunk. If it lies before that they are of no chunk from there on; nor are they if the word's
-    /// version is not that of the handle, for then 2 to the power of 32 times the difference is added, or taken away.
+    /// The bits of the place in a slot word, or of [`Place::NOWHERE`], with its chunk's number
+    /// turned, less those of row 0 of the first chunk. If it lies before that they are of no chunk
+    /// from there on; nor are they if the word's version is not that of the handle, for then 2 to
+    /// the power of 32 times the difference is added, or taken away.
     #[inline(always)]
     pub(crate) const fn place_bits(self, word: u64, entity: Entity) -> u64 {
         // What the word is taken from does not wait for it.

@@ -6,14 +6,16 @@ use crate::fragment::Plain;
 /// no fields, so that their values can be hashed, saved and loaded. Without `unsafe` on your side (also where it is
 /// forbidden): what must hold is checked when your crate is compiled. Of a union it does not.
 ///
-/// Whoever has the bytes can then make values, with whatever its fields can hold, also fields that are private: it is not
-/// for types whose unsafe code relies on more. What is no matter of safety can be asked by a
-/// [`Plain::IS_VALUE`] of your own.
+/// Whoever has the bytes can then make values, with whatever its fields can hold, also fields that
+/// are private: it is not for types whose unsafe code relies on more. What is no matter of safety
+/// can be asked by a [`Plain::IS_VALUE`] of your own.
 ///
-/// A struct's fields are named in the order in which they lie in memory (declare it `repr(C)`, and the compiler leaves
-/// them as they are written), those of a tuple by their numbers; a tag has none: `plain!(Tag)` is `plain!(Tag {})`. There must be no padding: where there would be some, add
-/// a field for it, as `[u8; 3]`. Of an enum all variants are named; give it a `repr` too, because a snapshot remembers the
-/// number of each. Of a type with parameters each type is named that is to be plain: `plain!(Id<Ant> { number, of })`.
+/// A struct's fields are named in the order in which they lie in memory (declare it `repr(C)`, and
+/// the compiler leaves them as they are written), those of a tuple by their numbers; a tag has
+/// none: `plain!(Tag)` is `plain!(Tag {})`. There must be no padding: where there would be some,
+/// add a field for it, as `[u8; 3]`. Of an enum all variants are named; give it a `repr` too,
+/// because a snapshot remembers the number of each. Of a type with parameters each type is named
+/// that is to be plain: `plain!(Id<Ant> { number, of })`.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -113,8 +115,9 @@ use crate::fragment::Plain;
 /// ```
 #[macro_export]
 macro_rules! plain {
-    // In the user's crate nothing means what it does here: `core` may be another crate, a method may be that of a trait in
-    // scope, a local a constant. So all is named from this crate on, and no method is called.
+    // In the user's crate nothing means what it does here: `core` may be another crate, a method
+    // may be that of a trait in scope, a local a constant. So all is named from this crate on, and
+    // no method is called.
     ($(#[$attribute:meta])* enum $type:ty { $($variant:ident),+ $(,)? }) => {
         $(#[$attribute])*
         const _: () = {

@@ -13,16 +13,17 @@ pub type IsValue = fn(bytes: &[u8]) -> bool;
 
 /// Values that are nothing but their bytes, so that they can be hashed, saved and loaded.
 ///
-/// Implemented for integers, floats, `bool`, `char`, integers that are not zero (and `Option`s of them), `()`,
-/// `PhantomData`,
-/// [`Entity`](crate::entity::Entity), and arrays of plain types; [`plain!`](crate::plain) implements it for structs of
-/// plain types and for enums without fields, without `unsafe`. `Option<Entity>` is not plain, because the bytes of `None`
-/// are not all defined; [`Entity::PLACEHOLDER`](crate::entity::Entity::PLACEHOLDER) can stand for no entity.
+/// Implemented for integers, floats, `bool`, `char`, integers that are not zero (and `Option`s of
+/// them), `()`, `PhantomData`, [`Entity`](crate::entity::Entity), and arrays of plain types;
+/// [`plain!`](crate::plain) implements it for structs of plain types and for enums without fields,
+/// without `unsafe`. `Option<Entity>` is not plain, because the bytes of `None` are not all
+/// defined; [`Entity::PLACEHOLDER`](crate::entity::Entity::PLACEHOLDER) can stand for no entity.
 ///
 /// # Safety
-/// No padding, no pointers. All bytes for which [`IS_VALUE`](Self::IS_VALUE) says yes are a valid value, and it says
-/// the same of the same bytes; if it is `None`, any bytes are one. Whatever the type's fields promise each other, anybody
-/// can make such values, without a call of the type's own.
+/// No padding, no pointers. All bytes for which [`IS_VALUE`](Self::IS_VALUE) says yes are a valid
+/// value, and it says the same of the same bytes; if it is `None`, any bytes are one. Whatever the
+/// type's fields promise each other, anybody can make such values, without a call of the type's
+/// own.
 ///
 /// ```
 /// use megachunk::fragment::Plain;
@@ -50,10 +51,12 @@ pub type IsValue = fn(bytes: &[u8]) -> bool;
 pub unsafe trait Plain: Fragment + Copy {
     /// Which bytes are a value; `None` if any are.
     ///
-    /// Asked where bytes become values, of each at least once: when a [snapshot](crate::world::World::load) is loaded, and
-    /// in [`Value::from_bytes`](crate::fragment::Value::from_bytes); and when a world is [saved](crate::world::World::save),
-    /// because what it refuses could not be loaded. Values of a type that has one are not lent to change as bytes or as
-    /// another type, and no other values are lent as them. It should not panic: who loads or saves gets the panic, and
-    /// nothing else has happened.
+    /// Asked where bytes become values, of each at least once: when a
+    /// [snapshot](crate::world::World::load) is loaded, and in
+    /// [`Value::from_bytes`](crate::fragment::Value::from_bytes); and when a world is
+    /// [saved](crate::world::World::save), because what it refuses could not be loaded. Values of a
+    /// type that has one are not lent to change as bytes or as another type, and no other values
+    /// are lent as them. It should not panic: who loads or saves gets the panic, and nothing else
+    /// has happened.
     const IS_VALUE: Option<IsValue> = None;
 }

@@ -87,10 +87,11 @@ impl App {
         all.map(|(name, simulation)| (&**name, simulation))
     }
 
-    /// So much time has passed: every simulation [advances](Simulation::advance), all at the same time; those with
-    /// processors that are bound to the [main thread](crate::processor::ProcessorBuilder::main_thread) one after the other
-    /// on the calling one, and those in one [ordered](crate::world::Universe::ordered) universe one after the other,
-    /// so that their ids do not depend on which was quicker.
+    /// So much time has passed: every simulation [advances](Simulation::advance), all at the same
+    /// time; those with processors that are bound to the [main
+    /// thread](crate::processor::ProcessorBuilder::main_thread) one after the other on the calling
+    /// one, and those in one [ordered](crate::world::Universe::ordered) universe one after the
+    /// other, so that their ids do not depend on which was quicker.
     ///
     /// # Errors
     /// [`AppError`] names those whose ticks were broken off; the others have advanced.
@@ -141,9 +142,10 @@ impl App {
         AppError::of(failed)
     }
 
-    /// Runs in real time until `go_on` says no: it is asked before each frame, and told how long the last one
-    /// took. Between ticks of fixed rates the thread sleeps: until the next one of those that are not paused. If all are
-    /// paused, or there are none, it asks each 10 milliseconds, so that who resumes one is served soon.
+    /// Runs in real time until `go_on` says no: it is asked before each frame, and told how long
+    /// the last one took. Between ticks of fixed rates the thread sleeps: until the next one of
+    /// those that are not paused. If all are paused, or there are none, it asks each 10
+    /// milliseconds, so that who resumes one is served soon.
     ///
     /// # Errors
     /// As for [`update`](Self::update).

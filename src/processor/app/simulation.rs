@@ -114,9 +114,10 @@ impl Simulation {
         self.clock.paused
     }
 
-    /// Asks for so many ticks while it is paused: the next call of [`advance`](Self::advance) runs them, unless it is
-    /// [resumed](Self::resume) before. While it is not paused, this asks for nothing. At [`Rate::EveryFrame`] each of them is as
-    /// long as the frame that runs it: three of them in one frame take the world's time on by three frames.
+    /// Asks for so many ticks while it is paused: the next call of [`advance`](Self::advance) runs
+    /// them, unless it is [resumed](Self::resume) before. While it is not paused, this asks for
+    /// nothing. At [`Rate::EveryFrame`] each of them is as long as the frame that runs it: three of
+    /// them in one frame take the world's time on by three frames.
     pub fn step(&mut self, ticks: u32) {
         self.clock.ask(ticks);
     }
@@ -230,9 +231,9 @@ impl Simulation {
     /// taken out through [`world_mut`](Self::world_mut), go on there.)
     ///
     /// # Panics
-    /// If the stop of a processor panics: all are stopped, and the world is dropped with its processors. Who wants to keep
-    /// them lets [`Schedule::stop`] panic first, on what [`parts_mut`](Self::parts_mut) lends; nothing is left to be
-    /// stopped here then.
+    /// If the stop of a processor panics: all are stopped, and the world is dropped with its
+    /// processors. Who wants to keep them lets [`Schedule::stop`] panic first, on what
+    /// [`parts_mut`](Self::parts_mut) lends; nothing is left to be stopped here then.
     #[must_use]
     pub fn into_parts(mut self) -> (World, Schedule) {
         // The only error there is: it is not the world that they were started in.

@@ -52,8 +52,8 @@ pub unsafe trait Param {
     /// [`QueryError::NoResource`].
     ///
     /// # Safety
-    /// The state is of this world. For `'w` nobody else has what `prepare` has said, in a way that conflicts; no entity moves, and no resource
-    /// comes or goes.
+    /// The state is of this world. For `'w` nobody else has what `prepare` has said, in a way that
+    /// conflicts; no entity moves, and no resource comes or goes.
     #[doc(hidden)]
     unsafe fn lend<'w>(
         state: &'w mut Self::State,

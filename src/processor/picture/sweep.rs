@@ -1,7 +1,8 @@
 //! [`sweep`]: who stands above whom in each column, so that few edges cross.
 //!
-//! Source: Sugiyama, Tagawa and Toda, "Methods for Visual Understanding of Hierarchical System Structures" (1981): columns are
-//! sorted by where their neighbours stand on average, forwards and backwards, and the best that was seen is kept.
+//! Source: Sugiyama, Tagawa and Toda, "Methods for Visual Understanding of Hierarchical System
+//! Structures" (1981): columns are sorted by where their neighbours stand on average, forwards and
+//! backwards, and the best that was seen is kept.
 
 use crate::processor::picture::columns::Columns;
 

@@ -127,7 +127,8 @@ impl Conflicts {
     /// Looks at the archetypes that have come since the last call; at all of them, and forgetting what was, if it
     /// is another world, or one that has let archetypes go. Whether anything is different now.
     ///
-    /// O(queries) for each archetype that is not like an earlier one in all that is asked, and O(1) for each fragment that a query touches there and somebody writes.
+    /// O(queries) for each archetype that is not like an earlier one in all that is asked, and O(1)
+    /// for each fragment that a query touches there and somebody writes.
     pub(crate) fn extend(&mut self, world: &World) -> bool {
         let anew = self.world != world.identity();
         if anew {

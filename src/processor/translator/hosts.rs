@@ -134,8 +134,9 @@ struct Slot<H> {
 const BLOCK: usize = 64;
 
 impl<H: Send + Sync + 'static> Hosts<H> {
-    /// Puts an empty one into a world, if there is none. Objects of entities that go are noted from now on. One that was
-    /// taken out of the resources of another world, and put into those of this one, is to be installed here, too.
+    /// Puts an empty one into a world, if there is none. Objects of entities that go are noted from
+    /// now on. One that was taken out of the resources of another world, and put into those of this
+    /// one, is to be installed here, too.
     ///
     /// # Errors
     /// The universe can register no fragment more.
@@ -331,8 +332,8 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         }
     }
 
-    /// The objects that the host has changed after that, with their entities: all that it ever has, if that was a change
-    /// of other hosts. O(objects / 64 + changes).
+    /// The objects that the host has changed after that, with their entities: all that it ever has,
+    /// if that was a change of other hosts. O(objects / 64 + changes).
     pub(super) fn changed_since(&self, last: HostChange) -> impl Iterator<Item = (Entity, &H)> {
         let stamp = match last.hosts == self.identity {
             true => last.stamp,

@@ -91,10 +91,11 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// Only what lies in chunks for which `filter` is true: it is asked once a chunk.
     ///
     /// # Panics
-    /// Here never; if `filter` panics, that comes back from the call that makes the change. Entities of chunks that it was
-    /// asked of before are changed then, all others are as they were: none is changed, where all chunks are asked before
-    /// the first change. That is so of whatever an observer may have to be told of before it goes; of
-    /// [`add`](Self::add) and [`swap`](Self::swap) where values come that are shared or a chunk's; and, composition by
+    /// Here never; if `filter` panics, that comes back from the call that makes the change.
+    /// Entities of chunks that it was asked of before are changed then, all others are as they
+    /// were: none is changed, where all chunks are asked before the first change. That is so of
+    /// whatever an observer may have to be told of before it goes; of [`add`](Self::add) and
+    /// [`swap`](Self::swap) where values come that are shared or a chunk's; and, composition by
     /// composition, of [`set_shared`](Self::set_shared).
     pub fn filter_chunks(mut self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
         self.seen.chunks = Some(match self.seen.chunks.take() {
@@ -118,8 +119,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// Destroys the entities; how many.
     ///
     /// # Panics
-    /// If a fragment's `drop` panics; all that match are gone then. If a [filter of chunks](Self::filter_chunks) does: see
-    /// there.
+    /// If a fragment's `drop` panics; all that match are gone then. If a [filter of
+    /// chunks](Self::filter_chunks) does: see there.
     #[doc(alias = "despawn")]
     pub fn destroy(mut self) -> usize {
         if self.world.is_watched(DESTROYED) {
@@ -174,12 +175,13 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// values.
     ///
     /// # Errors
-    /// A fragment stands in the bundle twice ([`FragmentError::Twice`](crate::fragment::FragmentError::Twice)), is too
-    /// large, or cannot be registered any more ([`TooMany`](crate::fragment::FragmentError::TooMany)), or there would be
-    /// [too many archetypes](WorldError::TooManyArchetypes): then no entity has changed, but where values come that are
-    /// shared or a chunk's some may be done when there are too many archetypes. No memory is
-    /// left, or one of them has another value of a const shared fragment, which is to be given: then some of the entities
-    /// are done.
+    /// A fragment stands in the bundle twice
+    /// ([`FragmentError::Twice`](crate::fragment::FragmentError::Twice)), is too large, or cannot
+    /// be registered any more ([`TooMany`](crate::fragment::FragmentError::TooMany)), or there
+    /// would be [too many archetypes](WorldError::TooManyArchetypes): then no entity has changed,
+    /// but where values come that are shared or a chunk's some may be done when there are too many
+    /// archetypes. No memory is left, or one of them has another value of a const shared fragment,
+    /// which is to be given: then some of the entities are done.
     ///
     /// # Panics
     /// If `bundle` panics: the entities before are done, the others unchanged. If the `drop` of a value
@@ -220,8 +222,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// entities.
     ///
     /// # Errors
-    /// As for [`add`](Self::add), of both bundles: those of `Gone` can be refused for a fragment that stands there twice, or
-    /// cannot be registered any more.
+    /// As for [`add`](Self::add), of both bundles: those of `Gone` can be refused for a fragment
+    /// that stands there twice, or cannot be registered any more.
     ///
     /// # Panics
     /// As for [`add`](Self::add); the `drop` of a value may also be that of one that goes.
@@ -267,10 +269,11 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// Takes fragments away and drops them; how many entities had one of them.
     ///
     /// # Errors
-    /// A fragment stands in `Gone` twice ([`FragmentError::Twice`](crate::fragment::FragmentError::Twice)), or cannot be
-    /// registered any more ([`TooMany`](crate::fragment::FragmentError::TooMany)), or there would be
-    /// [too many archetypes](WorldError::TooManyArchetypes): then no entity has changed. No memory is left: then some of
-    /// the entities are done.
+    /// A fragment stands in `Gone` twice
+    /// ([`FragmentError::Twice`](crate::fragment::FragmentError::Twice)), or cannot be registered
+    /// any more ([`TooMany`](crate::fragment::FragmentError::TooMany)), or there would be [too many
+    /// archetypes](WorldError::TooManyArchetypes): then no entity has changed. No memory is left:
+    /// then some of the entities are done.
     ///
     /// # Panics
     /// If the `drop` of a value panics: some of the entities are done, that one among them. If a
@@ -393,8 +396,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// [too many archetypes](WorldError::TooManyArchetypes): then some of the entities have moved.
     ///
     /// # Panics
-    /// If a [filter of chunks](Self::filter_chunks) panics: see there. If users' `clone`, `eq` or `hash` of a chunk fragment
-    /// or a shared value does: some of the entities have moved.
+    /// If a [filter of chunks](Self::filter_chunks) panics: see there. If users' `clone`, `eq` or
+    /// `hash` of a chunk fragment or a shared value does: some of the entities have moved.
     pub fn move_to(self, other: &mut World) -> Result<usize, WorldError> {
         self.ending((), |change, ()| change.move_told(other))
     }
@@ -472,7 +475,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         going
     }
 
-    /// The same for entities that change and may lose fragments: `to` says to which archetype they will go from another.
+    /// The same for entities that change and may lose fragments: `to` says to which archetype they
+    /// will go from another.
     fn going_along(
         &mut self,
         to: impl Fn(&mut World, u32) -> Result<u32, WorldError>,

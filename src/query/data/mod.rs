@@ -22,10 +22,11 @@ pub use has::{Has, HasRole};
 /// "Not there."
 const ABSENT: u32 = u32::MAX;
 
-/// What a query lends of each entity: `&T`, `&mut T`, `Option<&T>`, `Option<&mut T>`, [`Entity`](crate::entity::Entity),
-/// [`Has<T>`], [`HasRole<R>`], [`Shared<T>`](crate::fragment::Shared), [`ConstShared<T>`](crate::fragment::ConstShared),
-/// [`PerChunk<T>`](crate::fragment::PerChunk), [`Enabled<T>`](crate::query::Enabled), and tuples of up to 12 of
-/// these.
+/// What a query lends of each entity: `&T`, `&mut T`, `Option<&T>`, `Option<&mut T>`,
+/// [`Entity`](crate::entity::Entity), [`Has<T>`], [`HasRole<R>`],
+/// [`Shared<T>`](crate::fragment::Shared), [`ConstShared<T>`](crate::fragment::ConstShared),
+/// [`PerChunk<T>`](crate::fragment::PerChunk), [`Enabled<T>`](crate::query::Enabled), and tuples of
+/// up to 12 of these.
 ///
 /// `Option` and [`Has<T>`] look at whether the fragment is there, not at whether it is switched on. A query that
 /// lends nothing but `Option`s, and whose filter asks for nothing, sees entities of which it lends something.
@@ -259,8 +260,8 @@ impl At {
     }
 }
 
-/// Where what all entities of a chunk have in common lies in an archetype. (No plain number: `place` is a safe function,
-/// and who could name another place would be lent what is not there.)
+/// Where what all entities of a chunk have in common lies in an archetype. (No plain number:
+/// `place` is a safe function, and who could name another place would be lent what is not there.)
 ///
 /// ```compile_fail,E0308
 /// # use megachunk::prelude::*;

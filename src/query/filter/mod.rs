@@ -13,14 +13,16 @@ mod role;
 pub use or::{ChunkFilter, Or};
 pub use role::{WithRole, WithoutRole};
 
-/// Which entities a query sees: [`With<T>`], [`Without<T>`], [`Any<(A, B)>`], [`Changed<T>`], [`Moved`],
-/// [`Or<(Changed<A>, Changed<B>)>`](Or), [`WithRole<R>`], [`WithoutRole<R>`], `()`, and tuples of up to 8 of these, which
-/// must all agree.
+/// Which entities a query sees: [`With<T>`], [`Without<T>`], [`Any<(A, B)>`], [`Changed<T>`],
+/// [`Moved`], [`Or<(Changed<A>, Changed<B>)>`](Or), [`WithRole<R>`], [`WithoutRole<R>`], `()`, and
+/// tuples of up to 8 of these, which must all agree.
 ///
-/// What the first ones are given are fragments and tags. A type that entities share, or that a chunk has one of, is
-/// another fragment, which its [role](crate::fragment::FragmentRole) names: `With<Team>` does not see who has a shared
-/// `Team`, [`WithRole<Shared<Team>>`](WithRole) does. And a tuple is a fragment type of its own there: `(Without<A>, Without<B>)`
-/// excludes what has `A` or `B`, and `Without<(A, B)>` only what has the one fragment `(A, B)`. A filter is no fragment.
+/// What the first ones are given are fragments and tags. A type that entities share, or that a
+/// chunk has one of, is another fragment, which its [role](crate::fragment::FragmentRole) names:
+/// `With<Team>` does not see who has a shared `Team`, [`WithRole<Shared<Team>>`](WithRole) does.
+/// And a tuple is a fragment type of its own there: `(Without<A>, Without<B>)` excludes what has
+/// `A` or `B`, and `Without<(A, B)>` only what has the one fragment `(A, B)`. A filter is no
+/// fragment.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -98,8 +100,9 @@ pub struct Any<T>(PhantomData<*const T>, Infallible);
 /// Entities in chunks where the fragment was lent for writing, or got new values, since the query ran last. Other roles
 /// have no such version; an entity whose shared value changes goes to another chunk, which [`Moved`] sees.
 ///
-/// A run counts from the moment at which it is begun, by [`Query::on`](crate::query::Query::on) or as a processor's parameter:
-/// also one that is dropped, or only says how many there are. A processor that returns early has had its turn.
+/// A run counts from the moment at which it is begun, by [`Query::on`](crate::query::Query::on) or
+/// as a processor's parameter: also one that is dropped, or only says how many there are. A
+/// processor that returns early has had its turn.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -113,8 +116,9 @@ pub struct Any<T>(PhantomData<*const T>, Infallible);
 /// ```
 ///
 /// To a new query everything has changed, and [`World::query`](crate::world::World::query),
-/// [`World::read`](crate::world::World::read) and [`World::matching`](crate::world::World::matching) make a new one each
-/// time. Who uses them keeps the [version](crate::world::World::version) of the run before, and says it:
+/// [`World::read`](crate::world::World::read) and
+/// [`World::matching`](crate::world::World::matching) make a new one each time. Who uses them keeps
+/// the [version](crate::world::World::version) of the run before, and says it:
 ///
 /// ```
 /// use megachunk::prelude::*;

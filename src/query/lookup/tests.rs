@@ -11,8 +11,8 @@ use crate::world::Universe;
 struct Tag;
 struct Wide(#[expect(dead_code, reason = "it is large")] [u64; 12]);
 
-/// Asks lookups of a world for handles, of which each lives there, or elsewhere, or no more; as queries that ask for one
-/// entity say it. Whether there was a table.
+/// Asks lookups of a world for handles, of which each lives there, or elsewhere, or no more; as
+/// queries that ask for one entity say it. Whether there was a table.
 fn same(world: &World, handles: &[Entity]) -> bool {
     type Much<'a> = (
         Entity,
@@ -231,8 +231,8 @@ type Many = (
     Option<&'static mut Light>,
 );
 
-/// Writes to each of some entities by itself, and asks each time whether it has changed where it lies, and nowhere else.
-/// Whether there was a table.
+/// Writes to each of some entities by itself, and asks each time whether it has changed where it
+/// lies, and nowhere else. Whether there was a table.
 fn written<F: QueryFilter>(world: &mut World, handles: &[Entity]) -> bool {
     fn changed<T: crate::fragment::Fragment>(world: &World, query: &mut Changes<T>) -> Vec<Entity> {
         query.read(world).iter().collect()

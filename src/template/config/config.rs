@@ -173,8 +173,8 @@ impl Reading<'_> {
         Some(config)
     }
 
-    /// What is left of a config that cannot be read: its id, so that it can be a parent. Whatever else is said there may
-    /// not be meant.
+    /// What is left of a config that cannot be read: its id, so that it can be a parent. Whatever
+    /// else is said there may not be meant.
     fn remains(&self, table: &DeTable<'_>) -> Option<Config> {
         let id = table.get("id")?;
         Some(Config {

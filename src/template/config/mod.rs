@@ -12,9 +12,9 @@
 //! speed = 1.4
 //! ```
 //!
-//! A text goes through four steps: [`config`] parses it and lets its traits [read](reader) their parameters,
-//! [`family`] looks at parents and doubles among all configs, [`rehearse`](registry) builds each template once on trial,
-//! and then the registry takes over all of them, or none.
+//! A text goes through four steps: [`config`] parses it and lets its traits [read](reader) their
+//! parameters, [`family`] looks at parents and doubles among all configs, [`rehearse`](registry)
+//! builds each template once on trial, and then the registry takes over all of them, or none.
 
 mod changes;
 #[expect(clippy::module_inception, reason = "the noun of the room")]

@@ -67,16 +67,19 @@ impl TemplateRegistry {
         }
     }
 
-    /// Loads all files in a directory, and the directories below it, whose names end in `.toml`, in small or
-    /// large letters; without hidden ones, and without directories that are links. A file has 1 MiB at most. O(bytes + traits of all configs).
+    /// Loads all files in a directory, and the directories below it, whose names end in `.toml`, in
+    /// small or large letters; without hidden ones, and without directories that are links. A file
+    /// has 1 MiB at most. O(bytes + traits of all configs).
     ///
     /// # Errors
     /// All that is wrong, in whatever file.
     ///
     /// # Panics
-    /// If a trait does while it is read, builds, validates, or hears that what it has built was a trial: the registry is
-    /// as before then. If it is the [`destroy`](crate::template::EntityTrait::destroy) of a trait whose template goes
-    /// because its config is another now, or gone: then all is as it was loaded, and nobody is told what has changed.
+    /// If a trait does while it is read, builds, validates, or hears that what it has built was a
+    /// trial: the registry is as before then. If it is the
+    /// [`destroy`](crate::template::EntityTrait::destroy) of a trait whose template goes because
+    /// its config is another now, or gone: then all is as it was loaded, and nobody is told what
+    /// has changed.
     pub fn load_dir(&mut self, path: impl Into<PathBuf>) -> Result<ConfigChanges, TemplateErrors> {
         self.load(vec![Source::Directory(path.into())])
     }
@@ -140,9 +143,10 @@ impl TemplateRegistry {
         self.turn(sources, &Fresh::Loaded(numbers))
     }
 
-    /// Looks whether files have changed, are new, or are gone, alone or with their directory, and takes over what they
-    /// are now. Templates whose config or ancestors are others than before are built anew, if they were in use: who asks
-    /// for them then gets the new ones; entities stay as they are.
+    /// Looks whether files have changed, are new, or are gone, alone or with their directory, and
+    /// takes over what they are now. Templates whose config or ancestors are others than before are
+    /// built anew, if they were in use: who asks for them then gets the new ones; entities stay as
+    /// they are.
     ///
     /// It reads the files: a change that leaves size and time of modification as they were is seen too. So call it
     /// once a second rather than once a frame. O(bytes of all files + traits of changed configs).

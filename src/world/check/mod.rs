@@ -26,11 +26,11 @@ pub(crate) struct Held {
 }
 
 impl World {
-    /// Checks that nothing contradicts itself: every row has a living entity whose place is that row, every
-    /// chunk belongs to whom the directory says, counts, lists and groups are what they count, every shared
-    /// value is used as often as it is held, no version is of the future. O(entities + names + fragments × (chunks +
-    /// archetypes + ways between archetypes that are remembered + combinations of shared values)), but for logarithms; no
-    /// code of users' runs.
+    /// Checks that nothing contradicts itself: every row has a living entity whose place is that
+    /// row, every chunk belongs to whom the directory says, counts, lists and groups are what they
+    /// count, every shared value is used as often as it is held, no version is of the future.
+    /// O(entities + names + fragments × (chunks + archetypes + ways between archetypes that are
+    /// remembered + combinations of shared values)), but for logarithms; no code of users' runs.
     ///
     /// A world that only safe code and documented calls have touched is sound; whoever finds one that is not
     /// has found a bug of this crate.
@@ -74,11 +74,11 @@ impl World {
 }
 
 impl Universe {
-    /// Checks worlds, which must be all of this universe's, each as by [`World::check`]; and that nothing is
-    /// lost between them: every chunk that is in use is one of theirs or of their recorders', and so is
-    /// every entity that has a place; and that in an [ordered](Self::ordered) universe the lowest free index comes next.
-    /// No recorder may be open and no flush under
-    /// way, and no other thread create or destroy meanwhile.
+    /// Checks worlds, which must be all of this universe's, each as by [`World::check`]; and that
+    /// nothing is lost between them: every chunk that is in use is one of theirs or of their
+    /// recorders', and so is every entity that has a place; and that in an [ordered](Self::ordered)
+    /// universe the lowest free index comes next. No recorder may be open and no flush under way,
+    /// and no other thread create or destroy meanwhile.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -119,9 +119,9 @@ enum Way {
 impl Prototype {
     /// Prepares values to be copied. O(values).
     ///
-    /// Fragments have to be [registered with `register_clone`](FragmentRegistry::register_clone) or as plain data,
-    /// or defined with a clone function; tags of types, too (their `clone` is called only if they have a `Drop`). Shared
-    /// values are not cloned: entities have them together.
+    /// Fragments have to be [registered with `register_clone`](FragmentRegistry::register_clone) or
+    /// as plain data, or defined with a clone function; tags of types, too (their `clone` is called
+    /// only if they have a `Drop`). Shared values are not cloned: entities have them together.
     ///
     /// # Errors
     /// [`WorldError::NotCloneable`] names the fragment; [`FragmentError::Elsewhere`] for a value of another registry;

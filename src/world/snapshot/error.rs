@@ -101,8 +101,8 @@ pub enum SnapshotError {
         /// Where the first value begins that is none.
         at: u64,
     },
-    /// A value of the world is none by what its own type [says](crate::fragment::Plain::IS_VALUE): what would be saved could
-    /// not be loaded.
+    /// A value of the world is none by what its own type [says](crate::fragment::Plain::IS_VALUE):
+    /// what would be saved could not be loaded.
     #[error("{}the {name} is no value by its type's own `Plain::IS_VALUE`, and could not be loaded", of(.entity.as_ref()))]
     Unloadable {
         /// The fragment's name.

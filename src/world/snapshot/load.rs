@@ -19,23 +19,25 @@ impl World {
     /// Loads a world that was [saved](Self::save), into a universe that never had an entity and in which
     /// the fragments are registered that the file has: by the same names, with the same sizes and alignments.
     ///
-    /// Ids are the same, with their versions; handles that were dead are dead. Entities lie in the same order,
-    /// in chunks that are as full as they were; those that had room for more, because a change of all their entities let
-    /// them stay where they lay, are cut up. All values count as changed. What comes next comes to lie
-    /// where it would have in the world that was saved: see [there](Self::save).
+    /// Ids are the same, with their versions; handles that were dead are dead. Entities lie in the
+    /// same order, in chunks that are as full as they were; those that had room for more, because a
+    /// change of all their entities let them stay where they lay, are cut up. All values count as
+    /// changed. What comes next comes to lie where it would have in the world that was saved: see
+    /// [there](Self::save).
     ///
-    /// The file is read through a mapping, and all of it is checked first. If somebody changes it meanwhile, values may
-    /// be what was written there (as far as that is a [value](crate::fragment::Plain::IS_VALUE)); if it gets shorter, the
-    /// system may end the program. (Who cannot be sure reads the file, and gives its bytes to
+    /// The file is read through a mapping, and all of it is checked first. If somebody changes it
+    /// meanwhile, values may be what was written there (as far as that is a
+    /// [value](crate::fragment::Plain::IS_VALUE)); if it gets shorter, the system may end the
+    /// program. (Who cannot be sure reads the file, and gives its bytes to
     /// [`from_snapshot`](Self::from_snapshot).) O(bytes).
     ///
     /// # Types that were renamed
     ///
-    /// A type's fragment is known by [`type_name`](core::any::type_name), with the path: a file does not know a type that
-    /// was renamed, or moved to another module. Its old name can be
-    /// [defined](crate::fragment::FragmentRegistry::define_plain), with the layout that it had, and what is loaded under it
-    /// be given to the type as it is now. That is for fragments and tags; for shared values and chunk fragments keep the
-    /// type where it was.
+    /// A type's fragment is known by [`type_name`](core::any::type_name), with the path: a file
+    /// does not know a type that was renamed, or moved to another module. Its old name can be
+    /// [defined](crate::fragment::FragmentRegistry::define_plain), with the layout that it had, and
+    /// what is loaded under it be given to the type as it is now. That is for fragments and tags;
+    /// for shared values and chunk fragments keep the type where it was.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -94,8 +96,8 @@ impl World {
         }
     }
 
-    /// Loads all worlds of a file to which one or several were [saved](Self::save_worlds), in the order in which they were
-    /// named there: as [`load`](Self::load) does one.
+    /// Loads all worlds of a file to which one or several were [saved](Self::save_worlds), in the
+    /// order in which they were named there: as [`load`](Self::load) does one.
     ///
     /// # Errors
     /// As for [`load`](Self::load).

@@ -106,8 +106,8 @@ pub(super) fn readable(info: &FragmentInfo, purpose: Purpose) -> bool {
         || match (purpose, info.kind()) {
             // Membership is all that there is to a tag, and where the chunks of a world end is no state.
             (Purpose::Hash, kind) => matches!(kind, FragmentKind::Tag | FragmentKind::Chunk),
-            // A value of a type, or one whose end is told to somebody, may mean something, even without bytes: only its owner
-            // may make one.
+            // A value of a type, or one whose end is told to somebody, may mean something, even
+            // without bytes: only its owner may make one.
             (Purpose::Save, _) => info.is_name(),
         }
 }

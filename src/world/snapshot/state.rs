@@ -19,10 +19,11 @@ impl World {
     /// A hash of the logical state: entities with their ids and versions, their compositions by fragments'
     /// names, roles and sizes, the bytes of their values, their shared values, what is switched off.
     ///
-    /// The same for the same state, however the world came to it and wherever its memory lies: the order of
-    /// operations, chunks and rows, numbers of fragments, the number of threads do not count. Nor do names of entities, resources, the values of
-    /// chunk fragments, reserved entities, versions of dead ones, versions of changes. It is of this machine's
-    /// byte order and this version of the crate: to be compared, not to be kept for years.
+    /// The same for the same state, however the world came to it and wherever its memory lies: the
+    /// order of operations, chunks and rows, numbers of fragments, the number of threads do not
+    /// count. Nor do names of entities, resources, the values of chunk fragments, reserved
+    /// entities, versions of dead ones, versions of changes. It is of this machine's byte order and
+    /// this version of the crate: to be compared, not to be kept for years.
     ///
     /// O(bytes of all values), chunks on all threads of the current rayon pool.
     ///

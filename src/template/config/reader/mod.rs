@@ -5,8 +5,9 @@
 //! its place and the nearest known name; every error knows the path to the value that it is about; and
 //! a parameter that is missing because it is misspelt is told once.
 //!
-//! Where a type reads itself through `#[serde(flatten)]`, `#[serde(tag = …)]` or `#[serde(untagged)]`, serde does not say which names it knows:
-//! there unknown ones are refused only if the type itself does so.
+//! Where a type reads itself through `#[serde(flatten)]`, `#[serde(tag = …)]` or
+//! `#[serde(untagged)]`, serde does not say which names it knows: there unknown ones are refused
+//! only if the type itself does so.
 
 mod choice;
 mod error;

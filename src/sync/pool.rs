@@ -6,7 +6,7 @@
 //! Operations, all on `&self`, lock-free: [`take`](Pool::take) swaps a slot with nothing;
 //! [`lend`](Pool::lend) adds an item; a [`Lent`] that is dropped puts its item into an empty slot
 //! by a compare-and-swap, or in front of the list; [`take_all`](Pool::take_all) swaps every slot
-//! and the list with nothing. Who gives an item back may [keep it to the own thread](Lent::keep):
+//! and the list with nothing. Who gives an item back may [keep it for its own thread](Lent::keep):
 //! there is something in it that no other is to have with it, and `take` passes it by for others,
 //! as long as there are fewer items than slots. [`retain`](Pool::retain), on `&mut self`, frees
 //! items.

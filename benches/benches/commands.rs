@@ -122,7 +122,6 @@ fn flush_few(criterion: &mut Criterion) {
                 assert!(world.flush().is_clean());
             });
         });
-        let mut pick = pick.clone();
         group.bench_function(BenchmarkId::new("at_once", few), |bencher| {
             bencher.iter(|| {
                 let picked = pick();

@@ -95,13 +95,13 @@ impl Subject {
     fn step(&mut self, seed: u64) {
         let many = 1 + mix(seed) as usize % [2, 6, 40][mix(seed ^ 1) as usize % 3];
         // All do the same, or each something else.
-        let only = (mix(seed ^ 2) % 3 == 0).then(|| mix(seed ^ 3));
+        let only = mix(seed ^ 2).is_multiple_of(3).then(|| mix(seed ^ 3));
         let first = mix(seed ^ 4) as usize;
-        let side_by_side = mix(seed ^ 5) % 2 == 0;
+        let side_by_side = mix(seed ^ 5).is_multiple_of(2);
         for half in 0..2 {
             let mut commands = self.world.commands();
-            for n in (0..many).filter(|n| n % 2 == half || seed % 2 == 0 && half == 0) {
-                let dice = mix(seed ^ 1_000 + n as u64);
+            for n in (0..many).filter(|n| n % 2 == half || seed.is_multiple_of(2) && half == 0) {
+                let dice = mix(seed ^ (1_000 + n as u64));
                 let at = if side_by_side {
                     first + n
                 } else {
@@ -126,7 +126,7 @@ impl Subject {
                     10 => commands.set(entity, Heat(dice)).unwrap(),
                     // Where there is nothing wide it leads where 3 does.
                     11 => commands.swap::<(Wide,), _>(entity, (Marked,)).unwrap(),
-                    _ if dice % 8 == 0 => commands.set_shared(entity, Team(1)).unwrap(),
+                    _ if dice.is_multiple_of(8) => commands.set_shared(entity, Team(1)).unwrap(),
                     _ => commands.remove::<(Wide,)>(entity).unwrap(),
                 }
             }
@@ -143,7 +143,7 @@ impl Subject {
         self.seen.append(&mut self.heard.lock().unwrap());
         // Switched at once: what is off is carried along.
         for n in 0..3 {
-            let entity = self.entities[mix(seed ^ 77 + n) as usize % self.entities.len()];
+            let entity = self.entities[mix(seed ^ (77 + n)) as usize % self.entities.len()];
             let done = self.world.set_enabled::<Switch>(entity, n == 0);
             self.seen.push(format!("{}", done.is_ok()));
         }

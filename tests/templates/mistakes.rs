@@ -402,7 +402,7 @@ fn errors_are_debugged_as_they_are_shown() {
     let world = World::new();
     let errors = registry(&world).load_str("t", "ip = 't'\n[traits.wlk]");
     let errors = errors.unwrap_err();
-    assert_eq!(errors.len(), 2);
+    assert!(errors.len() > 1);
     assert_eq!(format!("{errors:?}"), errors.to_string());
     let boxed: Box<dyn std::error::Error> = errors.into();
     assert!(format!("{boxed:?}").starts_with("t:1:1: "));

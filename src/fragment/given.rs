@@ -65,8 +65,18 @@ impl<B: Bundle> Drop for Given<B> {
 }
 
 /// [`refused`], of a bundle: each of its values ends by itself.
+// A bundle that is nothing to end is not passed on: it goes to its columns by way of registers, not of memory.
+#[inline(always)]
+pub(crate) fn refused_bundle<B: Bundle, E>(bundle: B, error: E) -> E {
+    if core::mem::needs_drop::<B>() {
+        refused_given(bundle, error)
+    } else {
+        refused((), error)
+    }
+}
+
 #[cold]
 #[inline(never)]
-pub(crate) fn refused_bundle<B: Bundle, E>(bundle: B, error: E) -> E {
+fn refused_given<B: Bundle, E>(bundle: B, error: E) -> E {
     refused(Given::new(bundle), error)
 }

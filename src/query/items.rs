@@ -68,15 +68,19 @@ impl<'q, D: QueryData, F: QueryFilter> QueryItems<'q, D, F> {
         }
     }
 
-    /// The next rows that the query sees.
-    fn advance(&mut self) -> Option<Seen<'q, D>> {
-        let scope = Scope {
+    #[inline(always)]
+    fn scope(&self) -> Scope<'q, '_> {
+        Scope {
             world: self.world,
             since: self.since,
             version: self.version,
             filter: self.filter.as_deref(),
-        };
-        let Some(seen) = self.ahead.jump(self.matches.get(), scope) else {
+        }
+    }
+
+    /// The next rows that the query sees.
+    fn advance(&mut self) -> Option<Seen<'q, D>> {
+        let Some(seen) = self.ahead.jump(self.matches.get(), self.scope()) else {
             // Nothing comes any more, whatever is switched on meanwhile.
             self.matches = Matches::Own(MatchList::new());
             return None;
@@ -111,14 +115,14 @@ impl<'q, D: QueryData, F: QueryFilter> Iterator for QueryItems<'q, D, F> {
     #[inline]
     fn fold<B, E: FnMut(B, Self::Item) -> B>(mut self, init: B, mut each: E) -> B {
         let mut result = init;
-        let mut next = self.seen.take();
-        while let Some(seen) = next.take().or_else(|| self.advance()) {
+        if let Some(seen) = self.seen.take() {
             for row in seen.rows {
                 // SAFETY: a row of the chunk; each is lent once.
                 result = each(result, unsafe { D::item(seen.fetch, row) });
             }
         }
-        result
+        // SAFETY: what comes behind the rows in hand has not been lent.
+        unsafe { (self.ahead).fold(self.matches.get(), self.scope(), result, each) }
     }
 }
 

@@ -4,10 +4,11 @@ use core::iter::FusedIterator;
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
-use crate::query::masks::next_run;
+use crate::query::masks::{masked_rows, next_run};
 use crate::query::matches::Match;
+use crate::query::requirements::Mask;
 use crate::query::run::Scope;
-use crate::query::{QueryData, QueryFilter};
+use crate::query::{ChunkView, QueryData, QueryFilter};
 
 /// Lends the data of each entity in turn, in the order of archetypes, chunks and rows.
 ///
@@ -51,7 +52,36 @@ impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryIter<'_, D, F> {
 }
 
 impl Ahead {
-    /// The next rows that the query sees.
+    /// The next chunk that the query sees, and what comes in it.
+    #[inline(always)]
+    fn chunk<'m, 'a, D: QueryData, F: QueryFilter>(
+        mut self,
+        matches: &'m [Match<D, F>],
+        scope: Scope<'a, '_>,
+    ) -> Option<(&'m Match<D, F>, ChunkView<'a>, Self)> {
+        loop {
+            let known = matches.get(self.known as usize)?;
+            let archetype = &scope.world.archetypes[known.archetype as usize];
+            let Some(chunk) = archetype.chunks.get(self.chunk as usize) else {
+                self = Self {
+                    known: self.known + 1,
+                    ..Self::default()
+                };
+                continue;
+            };
+            let view = match self.passed {
+                0 => scope.view(known, archetype, chunk),
+                _ => Some(scope.show(archetype, chunk)),
+            };
+            if let Some(view) = view {
+                return Some((known, view, self));
+            }
+            self = self.later();
+        }
+    }
+
+    /// The next rows that the query sees. (Not by way of `chunk`: a loop that takes entities one
+    /// by one is slower then.)
     #[inline(always)]
     fn next<'a, D: QueryData, F: QueryFilter>(
         mut self,
@@ -68,11 +98,7 @@ impl Ahead {
                 };
                 continue;
             };
-            let later = Self {
-                chunk: self.chunk + 1,
-                passed: 0,
-                ..self
-            };
+            let later = self.later();
             let view = match self.passed {
                 0 => scope.view(known, archetype, chunk),
                 _ => Some(scope.show(archetype, chunk)),
@@ -110,6 +136,73 @@ impl Ahead {
     ) -> Option<Seen<'a, D>> {
         self.next(matches, scope)
     }
+
+    /// Lends all that the query sees from here on.
+    ///
+    /// # Safety
+    /// It has not been lent.
+    #[inline(always)]
+    pub(super) unsafe fn fold<'a, D: QueryData, F: QueryFilter, B>(
+        mut self,
+        matches: &[Match<D, F>],
+        scope: Scope<'a, '_>,
+        init: B,
+        mut each: impl FnMut(B, D::Item<'a>) -> B,
+    ) -> B {
+        let mut result = init;
+        while let Some((known, view, here)) = self.chunk(matches, scope) {
+            self = here.later();
+            if let Some(masks) = known.masks() {
+                let (known, first) = ((known, masks), here.passed as usize);
+                // SAFETY: by the caller's word; what is behind the chunk comes next.
+                result = unsafe { fold_masked(known, view, first, result, &mut each) };
+                continue;
+            }
+            let rows = 0..view.len();
+            let fetch = D::fetch(known.data, view);
+            for row in rows {
+                // SAFETY: a row of the chunk; each is lent once.
+                result = each(result, unsafe { D::item(fetch, row) });
+            }
+        }
+        result
+    }
+
+    /// What comes behind the chunk.
+    #[inline(always)]
+    fn later(self) -> Self {
+        Self {
+            chunk: self.chunk + 1,
+            passed: 0,
+            ..self
+        }
+    }
+}
+
+/// Lends those rows of a chunk from `first` on that masks let through.
+///
+/// Not inlined, because bits are rare.
+///
+/// # Safety
+/// The rows from `first` on have not been lent.
+#[inline(never)]
+unsafe fn fold_masked<'a, D: QueryData, F: QueryFilter, B>(
+    (known, masks): (&Match<D, F>, &[Mask]),
+    view: ChunkView<'a>,
+    first: usize,
+    init: B,
+    each: &mut impl FnMut(B, D::Item<'a>) -> B,
+) -> B {
+    // None of them: then it is not noted that the chunk is written to.
+    let Some(rows) = next_run(masks, view.chunk, first, view.len()) else {
+        return init;
+    };
+    let fetch = D::fetch(known.data, view);
+    let rows = masked_rows(masks, view.chunk, rows.start..view.len());
+    rows.fold(init, |result, row| {
+        // SAFETY: a row of the chunk; each is lent once.
+        each(result, unsafe { D::item(fetch, row) })
+    })
 }
 
 impl<'a, D: QueryData, F: QueryFilter> QueryIter<'a, D, F> {
@@ -178,15 +271,8 @@ impl<'a, D: QueryData, F: QueryFilter> Iterator for QueryIter<'a, D, F> {
             // SAFETY: just asked.
             result = each(result, unsafe { self.lend() });
         }
-        let mut ahead = self.ahead;
-        while let Some(seen) = ahead.next(self.matches, self.scope) {
-            ahead = seen.behind;
-            for row in seen.rows {
-                // SAFETY: a row of the chunk; each is lent once.
-                result = each(result, unsafe { D::item(seen.fetch, row) });
-            }
-        }
-        result
+        // SAFETY: what comes behind the rows in hand has not been lent.
+        unsafe { self.ahead.fold(self.matches, self.scope, result, each) }
     }
 }
 

@@ -50,30 +50,101 @@ pub(super) unsafe fn enabled_word(chunk: &Chunk, offset: u32, word: u32) -> &Ato
 }
 
 /// Of these rows of a chunk, those that masks let through.
+#[inline]
 pub(super) fn masked_rows<'a>(
     masks: &'a [Mask],
     chunk: &'a Chunk,
     asked: Range<usize>,
-) -> impl Iterator<Item = usize> + use<'a> {
-    let asked = asked.start as u32..asked.end as u32;
-    (asked.start / 64..asked.end.div_ceil(64)).flat_map(move |word| {
-        let mut rows = mask_of(masks, chunk, word);
-        let left = asked.end - word * 64;
-        if left < 64 {
-            rows &= (1 << left) - 1;
+) -> MaskedRows<'a> {
+    MaskedRows {
+        masks,
+        chunk,
+        left: asked,
+        word: 0,
+        rows: 0,
+    }
+}
+
+/// Rows that masks let through: each 64 of them as they stand when it comes to them.
+///
+/// Where all are wanted, [`fold`](Iterator::fold) and what is made of it walk 64 rows that are all
+/// let through as if there were no masks.
+pub(super) struct MaskedRows<'a> {
+    masks: &'a [Mask],
+    chunk: &'a Chunk,
+    /// Rows whose bits have not been looked at.
+    left: Range<usize>,
+    /// The rows in hand: the number of their word, and the bits of those that are left.
+    word: usize,
+    rows: u64,
+}
+
+impl MaskedRows<'_> {
+    /// The next rows whose bits are in one word, and those of them that masks let through.
+    #[inline(always)]
+    fn advance(&mut self) -> Option<(Range<usize>, u64)> {
+        let Range { start, end } = self.left;
+        if start >= end {
+            return None;
         }
-        if word * 64 < asked.start {
-            rows &= u64::MAX << (asked.start % 64);
+        let word = start / 64;
+        let behind = end.min((word + 1) * 64);
+        self.left.start = behind;
+        let rows = mask_of(self.masks, self.chunk, word as u32) & bits_of(start, behind);
+        Some((start..behind, rows))
+    }
+}
+
+/// The bits of rows whose bits are in one word.
+#[inline(always)]
+fn bits_of(start: usize, end: usize) -> u64 {
+    u64::MAX >> (64 - (end - start)) << (start % 64)
+}
+
+impl Iterator for MaskedRows<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.rows == 0 {
+            let (asked, rows) = self.advance()?;
+            (self.word, self.rows) = (asked.start / 64, rows);
         }
-        core::iter::from_fn(move || {
-            if rows == 0 {
-                return None;
+        let row = self.rows.trailing_zeros() as usize;
+        self.rows &= self.rows - 1;
+        Some(self.word * 64 + row)
+    }
+
+    #[inline]
+    fn fold<B, E: FnMut(B, usize) -> B>(mut self, init: B, mut each: E) -> B {
+        let mut result = init;
+        let (mut word, mut rows) = (self.word, self.rows);
+        loop {
+            while rows != 0 {
+                result = each(result, word * 64 + rows.trailing_zeros() as usize);
+                rows &= rows - 1;
             }
-            let row = rows.trailing_zeros();
-            rows &= rows - 1;
-            Some((word * 64 + row) as usize)
-        })
-    })
+            let Some((asked, through)) = self.advance() else {
+                return result;
+            };
+            if through == bits_of(asked.start, asked.end) {
+                for row in asked {
+                    result = each(result, row);
+                }
+            } else {
+                (word, rows) = (asked.start / 64, through);
+            }
+        }
+    }
+
+    #[inline]
+    fn count(mut self) -> usize {
+        let mut count = self.rows.count_ones();
+        while let Some((_, rows)) = self.advance() {
+            count += rows.count_ones();
+        }
+        count as usize
+    }
 }
 
 /// The next rows one after the other that masks let through, from `from` on and below `len`: at most up to the
@@ -87,11 +158,16 @@ pub(super) fn next_run(
     from: usize,
     len: usize,
 ) -> Option<Range<usize>> {
-    let first = masked_rows(masks, chunk, from..len).next()?;
-    let through = mask_of(masks, chunk, first as u32 / 64) >> (first % 64);
-    // The first one may have been switched since.
-    let run = (through | 1).trailing_ones() as usize;
-    Some(first..len.min(first + run))
+    let mut asked = masked_rows(masks, chunk, from..len);
+    loop {
+        let (here, rows) = asked.advance()?;
+        if rows != 0 {
+            let before = rows.trailing_zeros();
+            let run = (rows >> before).trailing_ones() as usize;
+            let first = here.start / 64 * 64 + before as usize;
+            return Some(first..first + run);
+        }
+    }
 }
 
 /// The next rows one after the other that masks, if there are any, let through, from `from` on: as many as there are.

@@ -7,7 +7,7 @@ use core::ops::Range;
 use crate::archetype::{Archetype, Chunk, ChunkList};
 use crate::exactly::Exactly;
 use crate::memory::LINE;
-use crate::query::masks::{masked_rows, next_stretch};
+use crate::query::masks::{masked_rows, next_run, next_stretch};
 use crate::query::matches::{Match, MatchList};
 use crate::query::requirements::Mask;
 use crate::query::share::share_chunks;
@@ -589,11 +589,10 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
                 let Some(view) = scope.view(known, archetype, chunk) else {
                     return true;
                 };
-                let mut rows = match known.masks() {
-                    None => return view.is_empty(),
-                    Some(masks) => masked_rows(masks, chunk, 0..view.len()),
-                };
-                rows.next().is_none()
+                match known.masks() {
+                    None => view.is_empty(),
+                    Some(masks) => next_run(masks, chunk, 0, view.len()).is_none(),
+                }
             })
         })
     }
@@ -640,10 +639,10 @@ fn lend_masked<'a, D: QueryData>(
     rows: Range<usize>,
     each: &mut impl FnMut(D::Item<'a>),
 ) {
-    for row in masked_rows(masks, chunk, rows) {
+    masked_rows(masks, chunk, rows).for_each(|row| {
         // SAFETY: a row of the chunk; each is lent once.
         each(unsafe { D::item(fetch, row) });
-    }
+    });
 }
 
 /// Lends each stretch of a chunk's rows that masks let through.

@@ -554,3 +554,44 @@ fn a_role_is_part_of_what_is_asked_for() {
     assert_eq!(gone.destroy(), 1);
     assert!(!world.exists(shared));
 }
+
+#[test]
+fn a_walk_goes_on_to_its_end_by_fold_from_wherever_it_stands() {
+    let mut world = World::new();
+    world.registry().register_enableable::<u8>().unwrap();
+    let all = world
+        .create_batch((0..1_000_u32).map(|n| (n, 0_u8)))
+        .unwrap();
+    let all: Vec<Entity> = all.iter(&world).collect();
+    // Words with all rows on, none, and some: alone, and side by side.
+    let is_on = |n: u32| match n / 64 {
+        0 | 3 | 4 | 15 => true,
+        1 | 7 => false,
+        8 => n.is_multiple_of(2),
+        word => n % 64 > 2 * word,
+    };
+    for (&entity, n) in all.iter().zip(0..) {
+        world.set_enabled::<u8>(entity, is_on(n)).unwrap();
+    }
+    let on: Vec<u32> = (0..1_000).filter(|&n| is_on(n)).collect();
+    let mut query = Query::<&u32, With<u8>>::new(&world).unwrap();
+    assert_eq!(query.on(&mut world).count(), on.len());
+    let mut lent = Vec::new();
+    query.on(&mut world).for_each(|&n| lent.push(n));
+    assert_eq!(lent, on);
+    for taken in [0, 1, 63, 64, 65, 200, on.len(), on.len() + 1] {
+        let rest = &on[taken.min(on.len())..];
+        let mut run = query.on(&mut world);
+        let (mut lent, mut used) = (run.iter(), Vec::new());
+        lent.by_ref().take(taken).for_each(drop);
+        lent.for_each(|&n| used.push(n));
+        assert_eq!(used, rest, "lent, behind {taken}");
+        drop(run);
+        let (mut items, mut used) = (query.on(&mut world).into_iter(), Vec::new());
+        for _ in 0..taken {
+            items.next();
+        }
+        items.for_each(|&n| used.push(n));
+        assert_eq!(used, rest, "used up, behind {taken}");
+    }
+}

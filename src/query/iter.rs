@@ -219,6 +219,26 @@ impl<'a, D: QueryData, F: QueryFilter> QueryIter<'a, D, F> {
         }
     }
 
+    /// The data of the first entity, of an iterator that has not begun.
+    #[inline(always)]
+    pub(super) fn first(self) -> Option<D::Item<'a>> {
+        let seen: Seen<'_, D> = self.ahead.next(self.matches, self.scope)?;
+        // SAFETY: a row of the chunk, for rows that are seen are some; it is lent once.
+        Some(unsafe { D::item(seen.fetch, seen.rows.start) })
+    }
+
+    /// The data of the only entity, of an iterator that has not begun.
+    #[inline(always)]
+    pub(super) fn single(self) -> Option<D::Item<'a>> {
+        let seen: Seen<'_, D> = self.ahead.next(self.matches, self.scope)?;
+        let more = || -> Option<Seen<'_, D>> { seen.behind.next(self.matches, self.scope) };
+        if seen.rows.len() > 1 || more().is_some() {
+            return None;
+        }
+        // SAFETY: a row of the chunk, for rows that are seen are some; it is lent once.
+        Some(unsafe { D::item(seen.fetch, seen.rows.start) })
+    }
+
     /// Goes to the next rows that the query sees.
     #[inline(always)]
     fn advance(&mut self) -> bool {

@@ -125,15 +125,13 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
     /// See [`QueryRun::first`].
     #[must_use]
     pub fn first(&mut self) -> Option<D::Item<'_>> {
-        self.iter().next()
+        self.iter().first()
     }
 
     /// See [`QueryRun::single`].
     #[must_use]
     pub fn single(&mut self) -> Option<D::Item<'_>> {
-        let mut all = self.iter();
-        let only = all.next()?;
-        all.next().is_none().then_some(only)
+        self.iter().single()
     }
 }
 

@@ -598,17 +598,17 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     }
 
     /// The data of the first entity.
+    #[inline]
     #[must_use]
     pub fn first(&mut self) -> Option<D::Item<'_>> {
-        self.iter().next()
+        self.iter().first()
     }
 
     /// The data of the only entity; `None` if there is none, or more than one.
+    #[inline]
     #[must_use]
     pub fn single(&mut self) -> Option<D::Item<'_>> {
-        let mut all = self.iter();
-        let only = all.next()?;
-        all.next().is_none().then_some(only)
+        self.iter().single()
     }
 }
 

@@ -595,3 +595,34 @@ fn a_walk_goes_on_to_its_end_by_fold_from_wherever_it_stands() {
         assert_eq!(used, rest, "used up, behind {taken}");
     }
 }
+
+#[test]
+fn the_only_one_is_not_the_first_of_several() {
+    let mut world = World::new();
+    world.registry().register_enableable::<u8>().unwrap();
+    let mut query = Query::<&u32, With<u8>>::new(&world).unwrap();
+    assert_eq!(query.on(&mut world).first(), None);
+    assert_eq!(query.on(&mut world).single(), None);
+    let one = world.create((1_u32, 0_u8)).unwrap();
+    assert_eq!(query.on(&mut world).single(), Some(&1));
+    let same = world.create((2_u32, 0_u8)).unwrap();
+    let other = world.create((3_u32, 0_u8, "other")).unwrap();
+    for (off, first, single) in [
+        (vec![], Some(&1), None),
+        (vec![one], Some(&2), None),
+        (vec![same, other], Some(&1), Some(&1)),
+        (vec![one, other], Some(&2), Some(&2)),
+        (vec![one, same], Some(&3), Some(&3)),
+        (vec![one, same, other], None, None),
+    ] {
+        for entity in [one, same, other] {
+            let on = !off.contains(&entity);
+            world.set_enabled::<u8>(entity, on).unwrap();
+        }
+        assert_eq!(query.on(&mut world).first(), first);
+        assert_eq!(query.on(&mut world).single(), single);
+        let mut once = world.query::<&u32, With<u8>>().unwrap();
+        assert_eq!(once.first(), first);
+        assert_eq!(once.single(), single);
+    }
+}

@@ -335,6 +335,7 @@ impl FragmentInfo {
         self.kind == FragmentKind::Tag && self.role.is_none() && self.drop.is_none()
     }
 
+    #[inline]
     pub(crate) fn role(&self) -> Option<TypeId> {
         self.role
     }

@@ -428,7 +428,11 @@ impl FragmentRegistry {
     /// Where the fragment of a key stands in its table.
     #[inline]
     fn entry(&self, key: Key<'_>) -> Option<(usize, &FragmentInfo)> {
-        let mut at = first_entry(key);
+        self.entry_from(key, first_entry(key))
+    }
+
+    /// The same, from an entry on before which it does not stand.
+    fn entry_from(&self, key: Key<'_>, mut at: usize) -> Option<(usize, &FragmentInfo)> {
         loop {
             // Ordering: Acquire pairs with the Release in `enter`.
             let info = self.table(key).get(at).load(Ordering::Acquire);
@@ -446,9 +450,26 @@ impl FragmentRegistry {
         self.entry(key).map(|(_, info)| info)
     }
 
-    #[inline]
+    /// Inlined where it stands in the first entry, as nearly all do: there are twice as many entries
+    /// as fragments at most.
+    #[inline(always)]
     fn by_role(&self, role: TypeId) -> Option<&FragmentInfo> {
-        self.by_key(Key::Role(role))
+        let key = Key::Role(role);
+        let at = first_entry(key);
+        // Ordering: Acquire pairs with the Release in `enter`.
+        let info = self.roles.get(at).load(Ordering::Acquire);
+        // SAFETY: null, or a fragment that lives as long as the registry.
+        let info = unsafe { info.as_ref() }?;
+        if key.is_of(info) {
+            return Some(info);
+        }
+        self.by_role_from(role, (at + 1) % ENTRIES)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn by_role_from(&self, role: TypeId, at: usize) -> Option<&FragmentInfo> {
+        self.entry_from(Key::Role(role), at).map(|(_, info)| info)
     }
 
     /// The fragment of a draft that a type stands for: the one that is registered, or a new one.

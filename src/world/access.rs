@@ -12,7 +12,7 @@ impl World {
     ///
     /// # Errors
     /// The handle is refused; [`WorldError::Missing`].
-    #[inline]
+    #[inline(always)]
     pub fn get<T: Fragment>(&self, entity: Entity) -> Result<&T, WorldError> {
         let (archetype, row) = self.find(entity)?;
         match self.value_of::<T>(archetype, row) {
@@ -87,10 +87,14 @@ impl World {
     }
 
     /// A fragment of an entity, if the entity lives and has it. O(1).
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn find_fragment<T: Fragment>(&self, entity: Entity) -> Option<&T> {
-        self.get(entity).ok()
+        // Not by way of `get`, which says why there is none.
+        let (archetype, row) = self.locate(entity)?;
+        let (value, ..) = self.value_of::<T>(archetype, row)?;
+        // SAFETY: as in `get`.
+        Some(unsafe { &*value })
     }
 
     /// Gives an entity a value of one fragment: [`add`](Self::add) of a single one, as
@@ -121,6 +125,7 @@ impl World {
     ///
     /// # Errors
     /// The handle is refused.
+    #[inline]
     pub fn has<T: Fragment>(&self, entity: Entity) -> Result<bool, WorldError> {
         let (archetype, _) = self.find(entity)?;
         Ok(self.is_in::<T>(archetype))
@@ -163,6 +168,7 @@ impl World {
         Some((array.wrapping_add(row.row as usize), chunk, column))
     }
 
+    #[inline(always)]
     pub(super) fn is_in<R: 'static>(&self, archetype: u32) -> bool {
         let id = self
             .universe

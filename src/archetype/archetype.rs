@@ -159,6 +159,7 @@ impl Archetype {
     }
 
     /// The enabled bits of a fragment, if it has them.
+    #[inline]
     pub(crate) fn enabled_of(&self, id: FragmentId) -> Option<EnabledBits> {
         self.enabled.iter().find(|bits| bits.id == id).copied()
     }
@@ -173,6 +174,7 @@ impl Archetype {
     }
 
     /// Switches a fragment of a row, which the caller has to itself; a change only if it was not so.
+    #[inline]
     pub(crate) fn switch(&self, row: Row, bits: EnabledBits, to: bool, version: u32) {
         let chunk = &self.chunks[row.chunk as usize];
         let array = chunk.array(bits.offset);

@@ -257,13 +257,16 @@ impl World {
     ///
     /// # Errors
     /// As for [`get`](Self::get); [`WorldError::NotEnableable`].
+    #[inline]
     pub fn set_enabled<T: Fragment>(
         &mut self,
         entity: Entity,
         enabled: bool,
     ) -> Result<(), WorldError> {
         let (archetype, row) = self.find(entity)?;
-        let (data, bits) = self.enabled_bits::<T>(archetype, entity)?;
+        let Some((data, bits)) = self.enabled_bits::<T>(archetype) else {
+            return Err(self.unswitchable::<T>(archetype, entity));
+        };
         data.switch(row, bits, enabled, self.version());
         Ok(())
     }
@@ -272,29 +275,35 @@ impl World {
     ///
     /// # Errors
     /// As for [`set_enabled`](Self::set_enabled).
+    #[inline]
     pub fn is_enabled<T: Fragment>(&self, entity: Entity) -> Result<bool, WorldError> {
         let (archetype, row) = self.find(entity)?;
-        let (data, bits) = self.enabled_bits::<T>(archetype, entity)?;
+        let Some((data, bits)) = self.enabled_bits::<T>(archetype) else {
+            return Err(self.unswitchable::<T>(archetype, entity));
+        };
         let bits = data.chunks[row.chunk as usize].array(bits.offset);
         // SAFETY: a row of the chunk.
         Ok(unsafe { crate::archetype::read_bit(bits, row.row) })
     }
 
-    fn enabled_bits<T: Fragment>(
-        &self,
-        archetype: u32,
-        entity: Entity,
-    ) -> Result<(&Archetype, EnabledBits), WorldError> {
+    /// The bits of a fragment, if an archetype has it, and it can be switched there.
+    #[inline(always)]
+    fn enabled_bits<T: Fragment>(&self, archetype: u32) -> Option<(&Archetype, EnabledBits)> {
+        let id = self.universe.registry().of::<T>()?.id();
         let data = &self.archetypes[archetype as usize];
-        let info = self.universe.registry().of::<T>();
-        let Some(info) = info.filter(|info| data.set.contains(info.id())) else {
-            return Err(self.missing::<T>(archetype, entity));
-        };
-        match data.enabled_of(info.id()) {
-            Some(bits) => Ok((data, bits)),
-            None => Err(WorldError::NotEnableable {
+        Some((data, data.enabled_of(id)?))
+    }
+
+    /// Why there are no such bits.
+    #[cold]
+    #[inline(never)]
+    fn unswitchable<T: Fragment>(&self, archetype: u32, entity: Entity) -> WorldError {
+        let set = &self.archetypes[archetype as usize].set;
+        match self.universe.registry().of::<T>() {
+            Some(info) if set.contains(info.id()) => WorldError::NotEnableable {
                 name: info.name().into(),
-            }),
+            },
+            _ => self.missing::<T>(archetype, entity),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `QueryItems`: the data of the entities of a run that is used up.
 
 use core::iter::FusedIterator;
+use core::mem::MaybeUninit;
 
 use crate::query::iter::{Ahead, Seen};
 use crate::query::matches::{Match, MatchList};
@@ -23,13 +24,16 @@ pub struct QueryItems<'q, D: QueryData, F: QueryFilter> {
     version: u32,
     filter: Option<ChunkFilter<'q>>,
     ahead: Ahead,
+    /// The data of the chunk whose rows are in hand; not written before the first.
+    fetch: MaybeUninit<D::Fetch<'q>>,
     /// The rows in hand.
-    seen: Option<Seen<'q, D>>,
+    row: usize,
+    end: usize,
 }
 
 /// The archetypes that match.
-enum Matches<'q, D: QueryData, F: QueryFilter> {
-    /// A query's, which may run again.
+pub(super) enum Matches<'q, D: QueryData, F: QueryFilter> {
+    /// A query's, which may run again, or which the world remembers.
     Lent(&'q MatchList<D, F>),
     /// Those of a query that is gone.
     Own(MatchList<D, F>),
@@ -51,20 +55,23 @@ impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryItems<'_, D, F> {
 }
 
 impl<'q, D: QueryData, F: QueryFilter> QueryItems<'q, D, F> {
-    /// Those of a query that was made for this. What it lends is lent to nobody else for `'q`, unless it only reads.
-    pub(super) fn of_once(
-        matches: MatchList<D, F>,
+    /// Those of a query that was made for one run. What it lends is lent to nobody else for `'q`, unless it only reads.
+    #[inline]
+    pub(super) fn new(
+        matches: Matches<'q, D, F>,
         world: &'q World,
         (since, version): (u32, u32),
     ) -> Self {
         Self {
-            matches: Matches::Own(matches),
+            matches,
             world,
             since,
             version,
             filter: None,
             ahead: Ahead::default(),
-            seen: None,
+            fetch: MaybeUninit::uninit(),
+            row: 0,
+            end: 0,
         }
     }
 
@@ -78,48 +85,64 @@ impl<'q, D: QueryData, F: QueryFilter> QueryItems<'q, D, F> {
         }
     }
 
-    /// The next rows that the query sees.
-    fn advance(&mut self) -> Option<Seen<'q, D>> {
-        let Some(seen) = self.ahead.jump(self.matches.get(), self.scope()) else {
-            // Nothing comes any more, whatever is switched on meanwhile.
-            self.matches = Matches::Own(MatchList::new());
-            return None;
+    /// Goes to the next rows that the query sees.
+    #[inline(always)]
+    fn advance(&mut self) -> bool {
+        let seen: Option<Seen<'q, D>> = self.ahead.jump(self.matches.get(), self.scope());
+        let Some(seen) = seen else {
+            self.end();
+            return false;
         };
+        self.fetch.write(seen.fetch);
+        (self.row, self.end) = (seen.rows.start, seen.rows.end);
         self.ahead = seen.behind;
-        Some(seen)
+        true
+    }
+
+    /// Nothing comes any more, whatever is switched on meanwhile.
+    #[cold]
+    fn end(&mut self) {
+        self.matches = Matches::Own(MatchList::new());
+    }
+
+    /// Lends the next of the rows in hand.
+    ///
+    /// # Safety
+    /// There is one: `row` is below `end`.
+    #[inline(always)]
+    unsafe fn lend(&mut self) -> D::Item<'q> {
+        let row = self.row;
+        self.row += 1;
+        // SAFETY: `fetch` has been written, for `end` is not 0. The row is one of the chunk; each is lent once.
+        unsafe { D::item(self.fetch.assume_init(), row) }
     }
 }
 
 impl<'q, D: QueryData, F: QueryFilter> Iterator for QueryItems<'q, D, F> {
     type Item = D::Item<'q>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<D::Item<'q>> {
-        loop {
-            if let Some(seen) = &mut self.seen
-                && let Some(row) = seen.rows.next()
-            {
-                // SAFETY: a row of the chunk; each is lent once.
-                return Some(unsafe { D::item(seen.fetch, row) });
+        while self.row >= self.end {
+            if !self.advance() {
+                return None;
             }
-            self.seen = Some(self.advance()?);
         }
+        // SAFETY: just asked.
+        Some(unsafe { self.lend() })
     }
 
     #[inline]
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let in_hand = self.seen.as_ref().map_or(0, |seen| seen.rows.len());
-        (in_hand, None)
+        (self.end - self.row, None)
     }
 
     #[inline]
     fn fold<B, E: FnMut(B, Self::Item) -> B>(mut self, init: B, mut each: E) -> B {
         let mut result = init;
-        if let Some(seen) = self.seen.take() {
-            for row in seen.rows {
-                // SAFETY: a row of the chunk; each is lent once.
-                result = each(result, unsafe { D::item(seen.fetch, row) });
-            }
+        while self.row < self.end {
+            // SAFETY: just asked.
+            result = each(result, unsafe { self.lend() });
         }
         // SAFETY: what comes behind the rows in hand has not been lent.
         unsafe { (self.ahead).fold(self.matches.get(), self.scope(), result, each) }
@@ -147,6 +170,7 @@ impl<'q, D: QueryData, F: QueryFilter> IntoIterator for QueryRun<'q, D, F> {
     type Item = D::Item<'q>;
     type IntoIter = QueryItems<'q, D, F>;
 
+    #[inline]
     fn into_iter(self) -> QueryItems<'q, D, F> {
         QueryItems {
             matches: Matches::Lent(self.matches),
@@ -155,7 +179,9 @@ impl<'q, D: QueryData, F: QueryFilter> IntoIterator for QueryRun<'q, D, F> {
             version: self.version,
             filter: self.chunks,
             ahead: Ahead::default(),
-            seen: None,
+            fetch: MaybeUninit::uninit(),
+            row: 0,
+            end: 0,
         }
     }
 }
@@ -213,6 +239,7 @@ impl<'w, D: QueryData + 'w, F: QueryFilter + 'w> IntoIterator for QueryOnce<'w, 
     type Item = D::Item<'w>;
     type IntoIter = QueryItems<'w, D, F>;
 
+    #[inline]
     fn into_iter(self) -> QueryItems<'w, D, F> {
         self.into_items()
     }

@@ -9,6 +9,7 @@
 //! What is lent to be written is lent once: a query that takes a fragment twice is
 //! an error when it is built, and a run borrows the whole world.
 
+mod asked;
 mod change;
 mod chunk_table;
 mod chunk_template;
@@ -53,6 +54,7 @@ pub use resources::{QueryResources, ReadOnlyResources, ResourceAccess, ResourceI
 pub use run::QueryRun;
 pub use view::ChunkView;
 
+pub(crate) use asked::AskedQueries;
 pub(crate) use collection::Span;
 pub(crate) use masks::masked;
 pub(crate) use spans::{entities_of, lend, lend_slices};

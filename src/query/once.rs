@@ -1,42 +1,90 @@
-//! `QueryOnce`: a query that was made for one run.
+//! `QueryOnce`: a query for one run.
 
 use core::marker::PhantomData;
 use core::ops::Range;
 
 use crate::exactly::Exactly;
 use crate::fragment::SharedFragment;
+use crate::query::items::Matches;
 use crate::query::run::Scope;
 use crate::query::{
     ChunkView, Query, QueryData, QueryError, QueryFilter, QueryItems, QueryIter, QueryRun, ReadOnly,
 };
 use crate::world::World;
 
-/// A query that was made for one run.
+/// A query for one run, from [`World::query`] or [`World::read`].
 #[must_use = "a query does nothing until it is run"]
 pub struct QueryOnce<'w, D: QueryData, F: QueryFilter> {
-    query: Query<D, F>,
+    query: Found<'w, D, F>,
     world: &'w World,
+    /// The moment at which it ran last.
+    since: u64,
     _data: Exactly<D>,
+}
+
+/// A query that knows all archetypes of the world.
+enum Found<'w, D: QueryData, F: QueryFilter> {
+    /// The world's.
+    Known(&'w Query<D, F>),
+    /// Made because another thread was bringing the world's up to date.
+    Own(Box<Query<D, F>>),
 }
 
 impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryOnce<'_, D, F> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        self.query.fmt(f)
+        self.query.get().fmt(f)
+    }
+}
+
+impl<'w, D: QueryData, F: QueryFilter> Found<'w, D, F> {
+    #[inline(always)]
+    fn new(world: &'w World) -> Result<Self, QueryError> {
+        match world.asked.get(world)? {
+            Some(query) => Ok(Self::Known(query)),
+            None => Self::own(world),
+        }
+    }
+
+    #[cold]
+    fn own(world: &World) -> Result<Self, QueryError> {
+        let mut query = Query::new(world)?;
+        query.update(world);
+        Ok(Self::Own(Box::new(query)))
+    }
+
+    #[inline(always)]
+    fn get(&self) -> &Query<D, F> {
+        match self {
+            Self::Known(query) => query,
+            Self::Own(query) => query,
+        }
     }
 }
 
 impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
+    #[inline(always)]
     fn new(world: &'w World) -> Result<Self, QueryError> {
         Ok(Self {
-            query: Query::new(world)?,
+            query: Found::new(world)?,
             world,
+            since: world.long_ago(),
             _data: PhantomData,
         })
     }
 
+    /// The versions of a run that begins: since when it looks for changes, and what its writes get.
+    #[inline(always)]
+    fn begin(&mut self) -> (u32, u32) {
+        let version = self.world.begin_version();
+        let before = core::mem::replace(&mut self.since, self.world.moment(version));
+        (self.world.since(before, version), version)
+    }
+
     /// The run itself, for its filters, and to be [lent to many](QueryRun::reborrow) where all is only read.
+    #[inline]
     pub fn run(&mut self) -> QueryRun<'_, D, F> {
-        self.query.run(self.world)
+        let versions = self.begin();
+        QueryRun::new(&self.query.get().matches, self.world, versions)
     }
 
     /// See [`QueryRun::for_each`].
@@ -91,23 +139,27 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
     }
 
     /// See [`QueryRun::iter`].
+    #[inline]
     pub fn iter(&mut self) -> QueryIter<'_, D, F> {
-        self.query.update(self.world);
-        let (since, version) = self.query.begin(self.world);
+        let (since, version) = self.begin();
         let scope = Scope {
             world: self.world,
             since,
             version,
             filter: None,
         };
-        QueryIter::new(&self.query.matches, scope)
+        QueryIter::new(&self.query.get().matches, scope)
     }
 
     /// What is lent, to be kept as long as the world is lent.
+    #[inline]
     pub(super) fn into_items(mut self) -> QueryItems<'w, D, F> {
-        self.query.update(self.world);
-        let versions = self.query.begin(self.world);
-        QueryItems::of_once(self.query.matches, self.world, versions)
+        let versions = self.begin();
+        let matches = match self.query {
+            Found::Known(query) => Matches::Lent(&query.matches),
+            Found::Own(query) => Matches::Own(query.matches),
+        };
+        QueryItems::new(matches, self.world, versions)
     }
 
     /// See [`QueryRun::count`].
@@ -136,8 +188,12 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
 }
 
 impl World {
-    /// A query for one run: lends what `D` says of the entities that `D` and `F` match; `()` for `F` is no filter. To
-    /// run it again and again, keep a [`Query`]: to one that is new everything has [changed](crate::query::Changed).
+    /// A query for one run: lends what `D` says of the entities that `D` and `F` match; `()` for `F` is no filter.
+    ///
+    /// The world remembers which archetypes match, for each type of query, until it is
+    /// [trimmed](Self::trim): to ask again costs a look-up among the types. O(archetypes that came
+    /// since). Who keeps a [`Query`] saves that, too, and sees what has
+    /// [changed](crate::query::Changed) since its last run; here everything has changed each time.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -164,7 +220,8 @@ impl World {
     }
 
     /// A query for one run that only reads: [`query`](Self::query) on a world that others may read
-    /// too. To one that is new everything has [changed](crate::query::Changed).
+    /// too. Lock-free: who asks while another thread looks for the archetypes that have come looks
+    /// for all that match by itself.
     ///
     /// # Errors
     /// As for [`Query::new`].

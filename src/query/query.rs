@@ -288,15 +288,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     #[inline]
     pub(super) fn run<'q>(&'q mut self, world: &'q World) -> QueryRun<'q, D, F> {
         self.update(world);
-        let (since, version) = self.begin(world);
-        QueryRun {
-            matches: &self.matches,
-            world,
-            since,
-            version,
-            chunks: None,
-            _data: PhantomData,
-        }
+        let versions = self.begin(world);
+        QueryRun::new(&self.matches, world, versions)
     }
 
     /// The same for a processor, whose changes get this version.
@@ -304,14 +297,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     pub(crate) fn run_at<'q>(&'q mut self, world: &'q World, version: u32) -> QueryRun<'q, D, F> {
         self.update(world);
         let since = self.begin_at(world, version);
-        QueryRun {
-            matches: &self.matches,
-            world,
-            since,
-            version,
-            chunks: None,
-            _data: PhantomData,
-        }
+        QueryRun::new(&self.matches, world, (since, version))
     }
 
     /// Calls `see` for each chunk of the archetypes that match, and says whether a run would see it.
@@ -363,6 +349,11 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         if self.seen as usize != world.archetypes.len() {
             self.look(world);
         }
+    }
+
+    /// Whether it knows all archetypes of this world.
+    pub(super) fn knows(&self, world: &World) -> bool {
+        self.world == world.identity() && self.seen as usize == world.archetypes.len()
     }
 
     /// Starts anew on another world, or on one that has let archetypes go.

@@ -227,6 +227,23 @@ impl<D: QueryData, F: QueryFilter> core::fmt::Debug for QueryRun<'_, D, F> {
 }
 
 impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
+    /// A run over these archetypes of the world, which are all that match.
+    #[inline(always)]
+    pub(super) fn new(
+        matches: &'q MatchList<D, F>,
+        world: &'q World,
+        (since, version): (u32, u32),
+    ) -> Self {
+        Self {
+            matches,
+            world,
+            since,
+            version,
+            chunks: None,
+            _data: PhantomData,
+        }
+    }
+
     /// Sees only chunks for which `filter` is true: it is asked once a chunk, before its entities;
     /// by calls for a collection of entities, once for each stretch of it that lies side by side in
     /// a chunk.

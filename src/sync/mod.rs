@@ -33,6 +33,7 @@ pub mod openings;
 pub mod pool;
 pub mod probe;
 pub mod queue;
+pub mod refreshed;
 pub mod roster;
 #[cfg(shuttle)]
 mod scheduled;

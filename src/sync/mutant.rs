@@ -333,6 +333,19 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a search does not ask whether somebody lagged while it went on",
     ),
     (
+        "refreshed_claimed_twice",
+        "what is out of date is claimed by a read and a write",
+    ),
+    (
+        "refreshed_lent_early",
+        "a thing is lent while it is brought up to date",
+    ),
+    (
+        "refreshed_lent_relaxed",
+        "who is lent a thing does not see what was done to bring it up to date",
+    ),
+    ("refreshed_said_relaxed", "the same, by who did that"),
+    (
         "release_lag_not_said",
         "as `lag_not_said`, by who gives slots of one word back",
     ),

@@ -58,6 +58,7 @@ use crate::archetype::{AGING, Archetype, Finder, HavingLists, LONG_AGO, READ_ON,
 use crate::entity::{Entity, EntityError, EntityFault, Place};
 use crate::fragment::panic::{end_all, first, note, resume_alone};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
+use crate::query::AskedQueries;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) use bundles::TypeHasher;
@@ -139,6 +140,8 @@ pub struct World {
     pub(crate) chunks_grow: bool,
     /// Unique in the process, and another one after archetypes went: what queries know is of this one.
     pub(crate) identity: u64,
+    /// What it was asked for one run each.
+    pub(crate) asked: AskedQueries,
     /// Counts the compositions that came, and the times that some went.
     pub(crate) data_version: u64,
     /// Counts the calls that may have built entities here which were reserved or recorded, or
@@ -239,6 +242,7 @@ impl World {
             chunks_per_chunk: 1,
             chunks_grow: true,
             identity: new_identity(),
+            asked: AskedQueries::default(),
             data_version: 0,
             births: 0,
             flush_rounds: 5,

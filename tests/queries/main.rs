@@ -4,6 +4,7 @@
 #[expect(dead_code, reason = "the dice only")]
 mod support;
 
+mod asked;
 mod changes;
 mod dynamic;
 mod lookups;

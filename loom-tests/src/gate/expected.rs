@@ -340,6 +340,22 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_claims::full_is_not_said_because_of_two_late_hints",
     ),
     (
+        "refreshed_claimed_twice",
+        "sync_refreshed::of_two_who_ask_one_brings_it_up_to_date",
+    ),
+    (
+        "refreshed_lent_early",
+        "sync_refreshed::of_two_who_ask_one_brings_it_up_to_date",
+    ),
+    (
+        "refreshed_lent_relaxed",
+        "sync_refreshed::of_two_who_ask_one_brings_it_up_to_date",
+    ),
+    (
+        "refreshed_said_relaxed",
+        "sync_refreshed::of_two_who_ask_one_brings_it_up_to_date",
+    ),
+    (
         "release_lag_not_said",
         "entity_claims::full_is_not_said_after_a_free_slot_was_released",
     ),

@@ -23,5 +23,6 @@ mod signals;
 mod sync_gate;
 mod sync_graph;
 mod sync_pool;
+mod sync_refreshed;
 mod sync_shares;
 mod world_attached;

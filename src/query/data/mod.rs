@@ -44,20 +44,20 @@ pub unsafe trait QueryData {
     type Slices<'w>;
     /// The fragments' numbers.
     #[doc(hidden)]
-    type Ids: Clone + Send + Sync;
+    type Ids: Clone + Send + Sync + 'static;
     /// Walks the archetypes that have them.
     #[doc(hidden)]
     type Cursors<'a>: Walk;
     /// Where they lie in the chunks of an archetype.
     #[doc(hidden)]
-    type Columns: Copy + Send + Sync;
+    type Columns: Copy + Send + Sync + 'static;
     /// Where they lie in a chunk.
     #[doc(hidden)]
     type Fetch<'w>: Copy;
     /// The same, or nothing, as a table of many keeps it, in as few words as can be; and where it is noted what is lent
     /// for writing. (`()` for what is kept in no table.)
     #[doc(hidden)]
-    type Kept: Copy;
+    type Kept: Copy + 'static;
     /// Nothing.
     #[doc(hidden)]
     const NOTHING: Self::Kept;

@@ -51,13 +51,13 @@ pub trait QueryFilter {
     const SEES_ALL: bool = false;
     /// The fragments' numbers.
     #[doc(hidden)]
-    type Ids: Clone + Send + Sync;
+    type Ids: Clone + Send + Sync + 'static;
     /// Walks the archetypes that have them.
     #[doc(hidden)]
     type Cursors<'a>;
     /// Where they lie in the chunks of an archetype.
     #[doc(hidden)]
-    type Columns: Copy + Send + Sync;
+    type Columns: Copy + Send + Sync + 'static;
 
     /// Says what must be there.
     ///
@@ -117,7 +117,7 @@ pub struct Any<T>(PhantomData<*const T>, Infallible);
 ///
 /// To a new query everything has changed, and [`World::query`](crate::world::World::query),
 /// [`World::read`](crate::world::World::read) and
-/// [`World::matching`](crate::world::World::matching) make a new one each time. Who uses them keeps
+/// [`World::matching`](crate::world::World::matching) are as new each time. Who uses them keeps
 /// the [version](crate::world::World::version) of the run before, and says it:
 ///
 /// ```

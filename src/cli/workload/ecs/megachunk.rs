@@ -399,8 +399,10 @@ impl EcsContender for Megachunk {
     }
 
     fn count_anew(&mut self) -> usize {
-        let query = self.world.query::<(&mut Position, &Velocity), ()>();
-        query.expect("the query is a sound one").count()
+        // Not `World::query`, which remembers what it found.
+        let query = Query::<(&mut Position, &Velocity)>::new(&self.world);
+        let mut query = query.expect("the query is a sound one");
+        query.on(&mut self.world).count()
     }
 
     fn positions(&mut self) -> Tally {

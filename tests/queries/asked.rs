@@ -1,0 +1,190 @@
+//! `World::query` and `World::read` remember what they found, and nobody sees that they do.
+
+use std::sync::Barrier;
+use std::thread;
+
+use megachunk::prelude::*;
+use megachunk::query::QueryOnce;
+
+struct Height(u32);
+struct Weight(u32);
+struct Asleep;
+
+/// A world of some compositions with `Height`.
+fn people() -> World {
+    let mut world = World::new();
+    let _ = world.create_batch((0..3).map(|n| (Height(n),))).unwrap();
+    let awake = (0..4).map(|n| (Height(n), Weight(10 * n)));
+    let _ = world.create_batch(awake).unwrap();
+    world
+}
+
+fn heights(world: &World) -> usize {
+    world.read::<&Height, ()>().unwrap().count()
+}
+
+#[test]
+fn archetypes_that_came_since_are_seen() {
+    let mut world = people();
+    assert_eq!((heights(&world), heights(&world)), (7, 7));
+    world.create((Height(7), Asleep)).unwrap();
+    assert_eq!(heights(&world), 8);
+    assert_eq!(world.query::<&mut Height, ()>().unwrap().count(), 8);
+    world.create((Height(8), Weight(1), Asleep)).unwrap();
+    assert_eq!(world.query::<&mut Height, ()>().unwrap().count(), 9);
+    assert_eq!(heights(&world), 9);
+}
+
+#[test]
+fn archetypes_that_went_or_have_other_numbers_are_not_mixed_up() {
+    let mut world = people();
+    world.create((Asleep, Height(1), Weight(2))).unwrap();
+    let weights = |world: &World| -> u32 {
+        let all = world.read::<&Weight, ()>().unwrap();
+        all.into_iter().map(|weight| weight.0).sum()
+    };
+    assert_eq!((heights(&world), weights(&world)), (8, 62));
+    // The first composition goes, and the others move up.
+    let gone = world.matching::<Without<Weight>>().unwrap().destroy();
+    assert_eq!((gone, world.collect_archetypes()), (3, 1));
+    assert_eq!((heights(&world), weights(&world)), (5, 62));
+    // One comes in its place, so that there are as many as before.
+    world.create((Weight(7), 'w')).unwrap();
+    assert_eq!((heights(&world), weights(&world)), (5, 69));
+    world.trim();
+    assert_eq!((heights(&world), weights(&world)), (5, 69));
+}
+
+#[test]
+fn types_that_differ_in_anything_are_asked_apart() {
+    let mut world = people();
+    world.create((Height(1), Asleep)).unwrap();
+    for _ in 0..3 {
+        assert_eq!(world.query::<&Height, ()>().unwrap().count(), 8);
+        assert_eq!(world.query::<&mut Height, ()>().unwrap().count(), 8);
+        assert_eq!(world.query::<&Height, With<Weight>>().unwrap().count(), 4);
+        assert_eq!(
+            world.query::<&Height, Without<Weight>>().unwrap().count(),
+            4
+        );
+        assert_eq!(
+            world.query::<&Height, Without<Asleep>>().unwrap().count(),
+            7
+        );
+        assert_eq!(
+            world
+                .query::<Option<&Weight>, With<Height>>()
+                .unwrap()
+                .count(),
+            8
+        );
+        assert_eq!(world.query::<(&Height, &Weight), ()>().unwrap().count(), 4);
+    }
+    let twice = world.query::<(&mut Height, &Height), ()>();
+    assert!(twice.is_err(), "what is refused is refused");
+    let twice = world.query::<(&mut Height, &Height), ()>();
+    assert!(twice.is_err(), "again");
+}
+
+#[test]
+fn to_each_that_is_asked_everything_has_changed_once() {
+    let mut world = people();
+    for _ in 0..2 {
+        let mut changed = world.query::<&Height, Changed<Height>>().unwrap();
+        assert_eq!(changed.count(), 7);
+        assert_eq!(changed.count(), 0, "its second run");
+    }
+}
+
+#[test]
+fn worlds_that_change_places_take_what_they_remember_along() {
+    let (mut one, mut other) = (people(), World::new());
+    other.create((Asleep, Height(1))).unwrap();
+    assert_eq!((heights(&one), heights(&other)), (7, 1));
+    core::mem::swap(&mut one, &mut other);
+    assert_eq!((heights(&one), heights(&other)), (1, 7));
+    one = World::new();
+    assert_eq!(heights(&one), 0);
+}
+
+#[test]
+fn types_may_name_the_time_for_which_they_lend() {
+    fn all(world: &World) -> QueryOnce<'_, (&Height, Option<&Weight>), With<Height>> {
+        world.read().unwrap()
+    }
+    let world = people();
+    let longer: Vec<&Height> = all(&world).into_iter().map(|(height, _)| height).collect();
+    let same = world.read::<(&'static Height, Option<&'static Weight>), With<Height>>();
+    let same = same.unwrap().into_iter().map(|(height, _)| height);
+    assert!(same.eq_by_address(&longer));
+}
+
+/// Whether two have the same things in the same order, and not equal ones.
+trait ByAddress {
+    fn eq_by_address(self, others: &[&Height]) -> bool;
+}
+
+impl<'w, I: Iterator<Item = &'w Height>> ByAddress for I {
+    fn eq_by_address(self, others: &[&Height]) -> bool {
+        let mine: Vec<&Height> = self.collect();
+        mine.len() == others.len()
+            && (mine.iter().zip(others)).all(|(one, other)| core::ptr::eq(*one, *other))
+    }
+}
+
+#[test]
+fn switches_decide_though_the_archetypes_are_remembered() {
+    let mut world = World::new();
+    world.registry().register_enableable::<Weight>().unwrap();
+    let first = world.create((Weight(1),)).unwrap();
+    world.create((Weight(2),)).unwrap();
+    let sum = |world: &World| -> u32 {
+        let all = world.read::<&Weight, ()>().unwrap();
+        all.into_iter().map(|weight| weight.0).sum()
+    };
+    assert_eq!(sum(&world), 3);
+    world.set_enabled::<Weight>(first, false).unwrap();
+    assert_eq!(sum(&world), 2);
+    world.set_enabled::<Weight>(first, true).unwrap();
+    assert_eq!(sum(&world), 3);
+}
+
+#[test]
+fn threads_that_ask_at_once_all_see_all() {
+    const THREADS: usize = 4;
+    let mut world = people();
+    for round in 1..200 {
+        // A composition that nobody has seen.
+        let ids: Vec<_> = (0..8).filter(|bit| round >> bit & 1 == 1).collect();
+        let entity = world.create((Height(1),)).unwrap();
+        for bit in ids {
+            match bit {
+                0 => world.add(entity, (0_u8,)),
+                1 => world.add(entity, (0_u16,)),
+                2 => world.add(entity, (0_u32,)),
+                3 => world.add(entity, (0_u64,)),
+                4 => world.add(entity, (0_i8,)),
+                5 => world.add(entity, (0_i16,)),
+                6 => world.add(entity, (0_i32,)),
+                _ => world.add(entity, (0_i64,)),
+            }
+            .unwrap();
+        }
+        if round % 50 == 0 {
+            world.trim();
+        }
+        let begin = Barrier::new(THREADS);
+        let seen = thread::scope(|scope| {
+            let count = || {
+                begin.wait();
+                heights(&world)
+            };
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(count)).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect::<Vec<_>>()
+        });
+        assert_eq!(seen, [7 + round; THREADS]);
+    }
+}

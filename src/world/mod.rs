@@ -17,6 +17,7 @@ mod create;
 mod destroy;
 mod dynamic;
 mod error;
+mod find;
 mod lack;
 mod names;
 mod pending;
@@ -24,6 +25,7 @@ pub(crate) mod prototype;
 mod resources;
 pub(crate) mod runs;
 mod scattered;
+mod seat;
 mod shared_values;
 mod sharing;
 mod slices;
@@ -31,6 +33,7 @@ mod snapshot;
 mod stats;
 mod system_error;
 pub(crate) mod taken;
+mod versions;
 mod view;
 pub(crate) mod watch;
 pub(crate) mod worlds;
@@ -54,22 +57,22 @@ pub use stats::{ArchetypeStats, WorldStats};
 pub use system_error::SystemError;
 pub use view::{EntityView, EntityViewMut};
 
-use crate::archetype::{AGING, Archetype, Finder, HavingLists, LONG_AGO, READ_ON, Row, WorldMark};
-use crate::entity::{Entity, EntityError, EntityFault, Place};
+use crate::archetype::{Archetype, HavingLists, WorldMark};
+use crate::entity::Place;
 use crate::fragment::panic::{end_all, first, note, resume_alone};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::query::AskedQueries;
-use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) use bundles::TypeHasher;
 pub(crate) use create::{COLUMNS, columns};
+pub(crate) use seat::Seat;
 pub(crate) use shared_values::end_shared;
 
 use attached::Attached;
 pub(crate) use attached::Attachment;
 use bundles::Bundles;
 use names::Names;
-use shared_values::{LeftValues, SharedValues};
+use shared_values::SharedValues;
 use watch::Watch;
 
 /// Entities and their fragments.
@@ -159,40 +162,6 @@ pub struct World {
     left: Place,
 }
 
-/// A world's number in its universe, given back when nobody has it any more.
-#[derive(Debug)]
-pub(crate) struct Seat {
-    /// `None` for a moment, in which the world that ends has the seat to itself.
-    universe: Option<Arc<Universe>>,
-    pub(crate) number: u16,
-    /// The world has ended: who outlives it may have the seat still.
-    ended: AtomicU32,
-    /// What flushes have held that ended without the world.
-    pub(crate) left: Mutex<LeftValues>,
-}
-
-impl Seat {
-    /// Where it is.
-    pub(crate) fn universe(&self) -> &Arc<Universe> {
-        match &self.universe {
-            Some(universe) => universe,
-            None => unreachable!("nobody else has the seat while it has no universe"),
-        }
-    }
-
-    /// Whether its world has ended.
-    pub(crate) fn has_ended(&self) -> bool {
-        // Ordering: Relaxed: nobody goes on to anything else of the world.
-        self.ended.load(Ordering::Relaxed) == 1
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.universe().remove_world(self.number);
-    }
-}
-
 /// A number that no world had before.
 pub(crate) fn new_identity() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -223,12 +192,7 @@ impl World {
             universe: Arc::clone(universe),
             number,
             mark: WorldMark::new(number),
-            seat: Arc::new(Seat {
-                universe: Some(Arc::clone(universe)),
-                number,
-                ended: AtomicU32::new(0),
-                left: Mutex::new(LeftValues::default()),
-            }),
+            seat: Arc::new(Seat::new(Arc::clone(universe), number)),
             attached: Attached::default(),
             archetypes: Vec::new(),
             by_composition: HashMap::new(),
@@ -332,117 +296,6 @@ impl World {
         self.chunks_per_chunk = chunks;
         self.chunks_grow = false;
     }
-
-    /// Sees to it that versions of chunks can be compared although they wrap: now and then, those that are
-    /// too old are moved up. Called by whoever has the world to itself and runs a query, flushes, takes a chunk or a
-    /// value to change: queries that only read, which cannot do it, let versions grow, too, if not [for ever](READ_ON).
-    #[inline]
-    pub(crate) fn keep_versions(&mut self) {
-        if self.version().wrapping_sub(self.aged as u32) >= AGING {
-            self.age();
-        }
-    }
-
-    #[cold]
-    fn age(&mut self) {
-        self.aged = self.moment(self.version());
-        let aged = self.aged as u32;
-        let chunks = self.archetypes.iter_mut().flat_map(|data| &mut data.chunks);
-        chunks.for_each(|chunk| chunk.age(aged));
-    }
-
-    /// A version as a moment of the world: counted on, without a wrap. (It is near the last ageing,
-    /// before it or after.)
-    #[inline]
-    pub(crate) fn moment(&self, version: u32) -> u64 {
-        let since = version.wrapping_sub(self.aged as u32).cast_signed();
-        self.aged.wrapping_add_signed(since.into())
-    }
-
-    /// The version of a moment, for a run of a later version that looks for changes since; one before all that chunks
-    /// have, if that was long ago.
-    #[inline]
-    pub(crate) fn since(&self, moment: u64, version: u32) -> u32 {
-        let passed = self.moment(version).saturating_sub(moment);
-        version.wrapping_sub(passed.min(LONG_AGO.into()) as u32)
-    }
-
-    /// A moment before all that chunks have.
-    pub(crate) fn long_ago(&self) -> u64 {
-        self.moment(self.version()) - u64::from(LONG_AGO)
-    }
-
-    /// The version that changes made now get. It grows with each query that runs, and wraps.
-    #[inline]
-    #[must_use]
-    pub fn version(&self) -> u32 {
-        // Ordering: Relaxed: a counter. Who compares versions is ordered by the borrow of the world.
-        self.version.load(Ordering::Relaxed).wrapping_add(1)
-    }
-
-    /// The version of a query that runs now. Wait-free, one read-modify-write.
-    #[inline]
-    pub(crate) fn begin_version(&self) -> u32 {
-        // Ordering: Relaxed, as in `version`; here and below.
-        let version = self.version.load(Ordering::Relaxed);
-        if version.wrapping_add(1).wrapping_sub(self.aged as u32) >= READ_ON {
-            // Queries have read alone for so long that versions of chunks could soon not be compared any more. What
-            // changes from now on is newer than this one, too: it may be seen twice, but is not missed.
-            return version;
-        }
-        self.version.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
-    }
-
-    /// The version of the first of so many processors that run now, and have one each.
-    pub(crate) fn begin_versions(&mut self, count: u32) -> u32 {
-        self.keep_versions();
-        // Ordering: Relaxed, as in `version`. Not a read-modify-write: the world is this call's alone.
-        let before = self.version.load(Ordering::Relaxed);
-        let after = before.wrapping_add(count);
-        self.version.store(after, Ordering::Relaxed);
-        before.wrapping_add(1)
-    }
-
-    /// Where an entity of this world lies.
-    #[inline(always)]
-    pub(crate) fn find(&self, entity: Entity) -> Result<(u32, Row), WorldError> {
-        match self.locate(entity) {
-            Some(found) => Ok(found),
-            None => Err(self.refuse(entity)),
-        }
-    }
-
-    /// Where an entity of this world lies; `None` if it is not built here.
-    #[inline(always)]
-    pub(crate) fn locate(&self, entity: Entity) -> Option<(u32, Row)> {
-        self.finder().find(entity)
-    }
-
-    /// Where the entities of this world lie.
-    #[inline(always)]
-    pub(crate) fn finder(&self) -> Finder<'_> {
-        self.universe.finder(self.mark)
-    }
-
-    /// Why an entity is not built in this world.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn refuse(&self, entity: Entity) -> WorldError {
-        match self.universe.index().locate(entity) {
-            Err(error) => error.into(),
-            Ok(None) => WorldError::NotBuilt { entity },
-            Ok(Some(place)) if place == Place::LEAVING => {
-                EntityError::new(entity, EntityFault::Destroyed).into()
-            }
-            Ok(Some(place))
-                if (self.universe.directory().owner(place).private_of())
-                    .is_some_and(|(world, _)| world == self.number) =>
-            {
-                WorldError::Pending { entity }
-            }
-            Ok(Some(_)) => WorldError::Elsewhere { entity },
-        }
-    }
 }
 
 impl World {
@@ -510,143 +363,7 @@ impl Drop for World {
         note(&mut panicked, || {
             drop(core::mem::take(&mut self.resources));
         });
-        // Ordering: as in `has_ended`.
-        self.seat.ended.store(1, Ordering::Relaxed);
+        self.seat.end();
         resume_alone(panicked);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::query::{Changed, Moved, Query, With};
-
-    /// Lets the world's version grow as many runs of a query would.
-    fn pass(world: &mut World, runs: u32) {
-        for _ in 0..runs / (1 << 28) {
-            // Ordering: one thread.
-            let version = world.version().wrapping_add(1 << 28);
-            world.version.store(version, Ordering::Relaxed);
-            world.keep_versions();
-        }
-    }
-
-    #[test]
-    fn versions_are_kept_though_all_queries_that_run_only_read() {
-        let calls: [fn(&mut World); 5] = [
-            |world| _ = world.matching::<With<u64>>().unwrap().add(|_| (1_u8,)),
-            |world| {
-                let mut query = Query::<&u8>::new(world).unwrap();
-                _ = query.change(world).remove::<(u8,)>();
-            },
-            |world| _ = Query::<&mut u64>::new(world).unwrap().lookup_mut(world),
-            |world| _ = world.flush(),
-            // They take a new chunk.
-            |world| _ = world.create_batch((0..3_000).map(|_| (1_i8,))).unwrap(),
-        ];
-        for call in calls {
-            let mut world = World::new();
-            world.set_chunk_size(1);
-            world.create((1_u32, 2_u64)).unwrap();
-            for _ in 0..40 {
-                // Ordering: one thread.
-                world.version.fetch_add(3 << 28, Ordering::Relaxed);
-                call(&mut world);
-                let mut new = Query::<&u32, Changed<u32>>::new(&world).unwrap();
-                assert_eq!(new.read(&world).count(), 1, "all is new to a new query");
-                assert_eq!(new.read(&world).count(), 0);
-                world.collect_archetypes();
-            }
-        }
-    }
-
-    #[test]
-    fn queries_that_read_for_ever_let_nothing_be_missed() {
-        let mut world = World::new();
-        let ant = world.create((1_u32, 2_u64)).unwrap();
-        let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
-        let mut reading = Query::<&u64>::new(&world).unwrap();
-        let builder = crate::query::DynamicQuery::builder(&world);
-        let id = world.registry().of::<u64>().unwrap().id();
-        let mut dynamic = builder.read(id).build().unwrap();
-        assert_eq!(changed.read(&world).count(), 1);
-        for _ in 0..20 {
-            *world.get_mut(ant).unwrap() = 7_u32;
-            let start = world.version();
-            for _ in 0..40 {
-                // As many runs as that, as far as they count.
-                // Ordering: one thread.
-                let before = world.version.load(Ordering::Relaxed);
-                let _ = reading.read(&world);
-                let _ = dynamic.read(&world).unwrap();
-                if world.version.load(Ordering::Relaxed) == before {
-                    break;
-                }
-                world.version.fetch_add(1 << 27, Ordering::Relaxed);
-                world.check().unwrap();
-            }
-            assert!(world.version().wrapping_sub(start) < AGING + AGING);
-            assert_eq!(changed.read(&world).count(), 1, "it is not missed");
-            // A value is changed by whoever has the world to itself: versions grow again.
-            *world.get_mut(ant).unwrap() = 8_u64;
-            assert!(changed.read(&world).count() <= 1);
-            assert_eq!(changed.read(&world).count(), 0);
-            world.check().unwrap();
-        }
-    }
-
-    #[test]
-    fn who_did_not_run_while_versions_wrapped_misses_nothing() {
-        let mut world = World::new();
-        let ant = world.create((1_u32,)).unwrap();
-        let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
-        let id = world.registry().of::<u32>().unwrap().id();
-        let dynamic = crate::query::DynamicQuery::builder(&world);
-        let mut dynamic = dynamic.read(id).changed(id).build().unwrap();
-        let mut passed = 0_u64;
-        for wraps in 1..4_u64 {
-            let mut see = |world: &World| {
-                (
-                    changed.read(world).count(),
-                    dynamic.read(world).unwrap().count(),
-                )
-            };
-            let _ = see(&world);
-            assert_eq!(see(&world), (0, 0));
-            let start = world.version();
-            *world.get_mut(ant).unwrap() = 7_u32;
-            while passed < wraps << 32 {
-                pass(&mut world, 1 << 28);
-                passed += 1 << 28;
-            }
-            assert!(world.version().wrapping_sub(start) < 1 << 20);
-            assert_eq!(see(&world), (1, 1), "after {wraps} wraps");
-            world.check().unwrap();
-        }
-    }
-
-    #[test]
-    fn change_and_order_filters_survive_wrap_around() {
-        let mut world = World::new();
-        let ant = world.create((1_u32, 2_u64)).unwrap();
-        let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
-        let mut moved = Query::<Entity, Moved>::new(&world).unwrap();
-        for _ in 0..40 {
-            pass(&mut world, 3 << 28);
-            let bee = world.create((1_u32,)).unwrap();
-            let mut new = Query::<&u32, Changed<u32>>::new(&world).unwrap();
-            assert_eq!(new.read(&world).count(), 2, "all is new to a new query");
-            assert!((1..=2).contains(&changed.read(&world).count()));
-            assert_eq!(changed.read(&world).count(), 0);
-            assert!((1..=2).contains(&moved.read(&world).count()));
-            assert_eq!(moved.read(&world).count(), 0);
-            *world.get_mut(ant).unwrap() = 5_u32;
-            *world.get_mut(ant).unwrap() = 5_u64;
-            assert_eq!(
-                (changed.read(&world).count(), moved.read(&world).count()),
-                (1, 0)
-            );
-            world.destroy(bee).unwrap();
-        }
     }
 }

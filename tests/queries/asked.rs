@@ -114,6 +114,7 @@ fn types_may_name_the_time_for_which_they_lend() {
     }
     let world = people();
     let longer: Vec<&Height> = all(&world).into_iter().map(|(height, _)| height).collect();
+    assert_eq!(longer.iter().map(|height| height.0).sum::<u32>(), 9);
     let same = world.read::<(&'static Height, Option<&'static Weight>), With<Height>>();
     let same = same.unwrap().into_iter().map(|(height, _)| height);
     assert!(same.eq_by_address(&longer));

@@ -17,6 +17,7 @@ mod moves;
 mod names;
 mod plain;
 mod rows;
+mod snapshot_files;
 mod snapshots;
 mod threads;
 mod values;

@@ -1,32 +1,14 @@
 //! Snapshots: what they keep, what they refuse, and that the hash of a state says what it should.
 
-use std::path::PathBuf;
-
+use crate::snapshot_files::Path;
 use crate::snapshot_world::{
     Asleep, Position, Team, check, register, small_world, small_worlds, universe,
 };
 use megachunk::fragment::{PerChunk, Value};
 use megachunk::prelude::*;
 use megachunk::world::{SnapshotError, SnapshotOptions};
-use proptest::prelude::*;
 
-/// A path for a file of this test, which is removed in the end.
-struct Path(PathBuf);
-
-impl Path {
-    fn new(test: &str) -> Self {
-        let name = format!("megachunk-snapshot-{}-{test}", std::process::id());
-        Self(std::env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Path {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-fn bytes(world: &World) -> Vec<u8> {
+pub(crate) fn bytes(world: &World) -> Vec<u8> {
     world.to_snapshot(&SnapshotOptions::new()).unwrap()
 }
 
@@ -535,128 +517,6 @@ fn a_universe_that_had_entities_takes_no_snapshot() {
     let saved = bytes(&World::new());
     let error = World::from_snapshot(&saved, universe).unwrap_err();
     assert!(matches!(error, SnapshotError::UniverseInUse));
-}
-
-#[test]
-fn a_foreign_truncated_or_newer_file_is_a_clear_error() {
-    let path = Path::new("foreign");
-    let load = |bytes: &[u8]| {
-        std::fs::write(&path.0, bytes).unwrap();
-        World::load(&path.0, universe()).map(drop).unwrap_err()
-    };
-    assert!(matches!(load(b""), SnapshotError::Foreign));
-    assert!(matches!(
-        load(b"PNG and other things"),
-        SnapshotError::Foreign
-    ));
-    assert!(matches!(load(b"MEGACHNK"), SnapshotError::Length { .. }));
-    let (world, _) = small_world(50);
-    let saved = bytes(&world);
-    for cut in [64, 65, saved.len() / 2, saved.len() - 1] {
-        let error = load(&saved[..cut]);
-        assert!(
-            matches!(error, SnapshotError::Length { expected, found }
-                if (expected, found) == (saved.len() as u64, cut as u64)),
-            "{error}"
-        );
-    }
-    let mut longer = saved.clone();
-    longer.push(0);
-    assert!(matches!(load(&longer), SnapshotError::Length { .. }));
-    for other in [2, 4] {
-        let mut of_another = saved.clone();
-        of_another[8] = other;
-        let error = load(&of_another);
-        let told = format!("the snapshot has format {other}; format 3 is known here");
-        assert_eq!(error.to_string(), told);
-    }
-    let mut turned = saved;
-    turned[12..16].reverse();
-    assert!(matches!(load(&turned), SnapshotError::ByteOrder));
-    let missing = World::load(path.0.join("nowhere"), universe()).unwrap_err();
-    assert!(matches!(missing, SnapshotError::File { .. }));
-    let folder = World::load(std::env::temp_dir(), universe()).unwrap_err();
-    assert!(folder.to_string().ends_with(": is not a file"), "{folder}");
-}
-
-#[test]
-fn every_byte_that_changes_is_noticed() {
-    let (world, _) = small_world(12);
-    let saved = bytes(&world);
-    for at in 0..saved.len() {
-        let mut damaged = saved.clone();
-        damaged[at] ^= 1 << (at % 8);
-        let error = World::from_snapshot(&damaged, universe()).map(drop);
-        assert!(error.is_err(), "byte {at} of {}", saved.len());
-    }
-}
-
-#[test]
-fn a_file_that_cannot_be_written_leaves_the_old_one_alone() {
-    let folder = Path::new("folder").0.clone();
-    std::fs::create_dir_all(&folder).unwrap();
-    // As long as a name can be: the file that is there until all is written has a longer one.
-    let path = folder.join("s".repeat(255));
-    std::fs::write(&path, "what was there").unwrap();
-    let (world, _) = small_world(3);
-    let error = world.save(&path).unwrap_err();
-    assert!(matches!(error, SnapshotError::File { .. }), "{error}");
-    assert_eq!(std::fs::read(&path).unwrap(), b"what was there");
-    std::fs::remove_dir_all(folder).unwrap();
-}
-
-#[test]
-fn an_error_about_the_empty_path_says_so() {
-    let error = World::new().save("").unwrap_err().to_string();
-    assert!(error.starts_with("the empty path: "), "{error}");
-}
-
-#[cfg(unix)]
-#[test]
-fn a_link_is_followed_and_what_is_no_file_is_refused() {
-    let (world, _) = small_world(3);
-    let (link, file) = (Path::new("link"), Path::new("linked"));
-    std::fs::write(&file.0, "what was there").unwrap();
-    std::os::unix::fs::symlink(&file.0, &link.0).unwrap();
-    world.save(&link.0).unwrap();
-    assert_eq!(std::fs::read(&file.0).unwrap(), bytes(&world));
-    assert!(std::fs::symlink_metadata(&link.0).unwrap().is_symlink());
-    let error = world.save("/dev/null").unwrap_err();
-    let cause = std::error::Error::source(&error).unwrap();
-    assert_eq!(cause.to_string(), "it is not a file");
-}
-
-#[test]
-fn threads_that_save_to_one_file_at_once_leave_a_whole_one() {
-    let path = Path::new("at once");
-    let worlds = [small_world(2_000).0, small_world(3_000).0];
-    std::thread::scope(|scope| {
-        for world in &worlds {
-            scope.spawn(|| (0..20).for_each(|_| world.save(&path.0).unwrap()));
-        }
-    });
-    let loaded = World::load(&path.0, universe()).unwrap();
-    let hash = loaded.state_hash().unwrap();
-    assert!(
-        worlds
-            .map(|world| world.state_hash().unwrap())
-            .contains(&hash)
-    );
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
-
-    #[test]
-    fn a_world_of_any_size_survives_being_saved(count in 0..400_u32) {
-        check(&bytes(&small_world(count).0)).unwrap();
-    }
-
-    #[test]
-    fn bytes_that_are_no_snapshot_are_refused(noise in prop::collection::vec(any::<u8>(), 0..300)) {
-        let behind_magic = [&b"MEGACHNK"[..], &noise].concat();
-        prop_assert!(check(&noise).is_err() && check(&behind_magic).is_err());
-    }
 }
 
 #[test]

@@ -1,0 +1,80 @@
+//! `Batch`: the entities that one call has created.
+
+use crate::archetype::Rows;
+use crate::entity::Entity;
+use crate::world::World;
+
+/// The entities that one call has created, in order. Names only: it keeps nothing alive.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    pub(super) archetype: u32,
+    pub(super) spans: Vec<Span>,
+}
+
+/// Neighbouring rows, or single entities.
+#[derive(Clone, Debug)]
+pub(super) enum Span {
+    Rows { chunk: u32, first: u32, count: u32 },
+    Entities(Vec<Entity>),
+}
+
+impl Batch {
+    /// Rows of an archetype, in order.
+    pub(in crate::world) fn of_rows(archetype: u32, rows: impl Iterator<Item = Rows>) -> Self {
+        let spans = rows.map(|rows| Span::Rows {
+            chunk: rows.chunk,
+            first: rows.first,
+            count: rows.count,
+        });
+        Self {
+            archetype,
+            spans: spans.collect(),
+        }
+    }
+
+    /// How many entities were created.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let lengths = self.spans.iter().map(|span| match span {
+            Span::Rows { count, .. } => *count as usize,
+            Span::Entities(entities) => entities.len(),
+        });
+        lengths.sum()
+    }
+
+    /// Whether none was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The handles, in the order of the bundles. Ask before the world changes again: it reads them from
+    /// the rows where they were created. Where entities of this composition have been destroyed or moved since, or the
+    /// world is another one, that is no error: it gives whoever lies in these rows now, and none of those that lie side
+    /// by side in a chunk if some of their rows are gone.
+    pub fn iter<'w>(&'w self, world: &'w World) -> impl Iterator<Item = Entity> + 'w {
+        self.slices(world).flatten().copied()
+    }
+
+    /// The same, as many neighbours at a time as there are.
+    pub(crate) fn slices<'w>(
+        &'w self,
+        world: &'w World,
+    ) -> impl Iterator<Item = &'w [Entity]> + 'w {
+        let archetype = world.archetypes.get(self.archetype as usize);
+        self.spans.iter().map(move |span| -> &'w [Entity] {
+            match span {
+                Span::Entities(entities) => entities,
+                &Span::Rows {
+                    chunk,
+                    first,
+                    count,
+                } => {
+                    let chunk = archetype.and_then(|data| data.chunks.get(chunk as usize));
+                    let rows = first as usize..(first + count) as usize;
+                    chunk.and_then(|c| c.entities().get(rows)).unwrap_or(&[])
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! Entities come in batches: all of them, or none.
+
+use crate::fragment::panic::refused;
+use crate::fragment::{Bundle, refused_bundle};
+use crate::world::create::columns;
+use crate::world::create::unfinished::{Singles, Unfinished, Written};
+use crate::world::watch::CREATED;
+use crate::world::{Batch, World, WorldError};
+
+impl World {
+    /// Creates an entity for each bundle, in order. O(entities × fragments); handles are made a chunk at a
+    /// time.
+    ///
+    /// All or none: if ids or memory run out, or if the iterator panics, those that were made are gone
+    /// again.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ants = world.create_batch((0..1_000).map(|n| (n as f32, [0_u8; 3])))?;
+    /// assert_eq!(ants.len(), 1_000);
+    /// let seventh = ants.iter(&world).nth(6).unwrap();
+    /// assert_eq!(world.get::<f32>(seventh)?, &6.0);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create).
+    #[doc(alias = "spawn_batch")]
+    pub fn create_batch<I>(&mut self, bundles: I) -> Result<Batch, WorldError>
+    where
+        I: IntoIterator,
+        I::Item: Bundle,
+    {
+        let bundles = bundles.into_iter();
+        if self.is_watched(CREATED) {
+            return self.told(CREATED, Vec::new(), |world| world.create_all(bundles));
+        }
+        self.create_all(bundles)
+    }
+
+    #[inline]
+    fn create_all<B: Bundle>(
+        &mut self,
+        mut bundles: impl Iterator<Item = B>,
+    ) -> Result<Batch, WorldError> {
+        if B::HAS_VALUES {
+            return self.create_batch_with_values(bundles);
+        }
+        let number = match self.bundle::<B>() {
+            Ok(number) => number,
+            Err(error) => return Err(refused(bundles, error)),
+        };
+        let archetype = self.bundles.infos[number].archetype;
+        let mut unfinished = Unfinished::new(self, archetype);
+        let mut more = true;
+        while more {
+            // A chunk is taken only for an entity that comes.
+            let Some(first) = bundles.next() else { break };
+            let world = &mut *unfinished.world;
+            let coming = match bundles.size_hint() {
+                (0, Some(0)) => 1,
+                // Nobody knows.
+                (0, _) => 0,
+                (others, _) => others.saturating_add(1),
+            };
+            let row = match world.room_for(archetype, 0, coming) {
+                Ok(row) => row,
+                Err(error) => return Err(refused_bundle(first, error)),
+            };
+            let data = &world.archetypes[archetype as usize];
+            let chunk = &data.chunks[row.chunk as usize];
+            let columns = columns::<B>(chunk, &world.bundles.infos[number].offsets);
+            let mut written = Written {
+                data,
+                row,
+                count: 0,
+            };
+            let (start, room) = (row.row as usize, chunk.capacity - row.row);
+            // SAFETY: the columns have rows up to the capacity, empty from `start` on.
+            unsafe { first.write(columns.as_ptr(), start) };
+            written.count = 1;
+            while written.count < room {
+                let Some(bundle) = bundles.next() else {
+                    // It has said that this was all: it is not asked again.
+                    more = false;
+                    break;
+                };
+                // SAFETY: as above.
+                unsafe { bundle.write(columns.as_ptr(), start + written.count as usize) };
+                written.count += 1;
+            }
+            written.commit(&world.universe)?;
+            let count = written.finish();
+            unfinished.note(row, count);
+        }
+        // The iterator may panic once more.
+        drop(bundles);
+        Ok(unfinished.finish())
+    }
+
+    /// Bundles whose shared values may differ: one by one.
+    fn create_batch_with_values<B: Bundle>(
+        &mut self,
+        mut bundles: impl Iterator<Item = B>,
+    ) -> Result<Batch, WorldError> {
+        let mut batch = Singles {
+            world: self,
+            entities: Vec::new(),
+        };
+        for bundle in &mut bundles {
+            let Singles { world, entities } = &mut batch;
+            // Noted as soon as it has an id: what its template takes the place of may panic when it goes.
+            let created = world.placing_values(bundle, |world, archetype, group| {
+                let (entity, row) = world.create_row(archetype, group)?;
+                entities.push(entity);
+                Ok((entity, row))
+            });
+            if let Err(error) = created {
+                return Err(refused((batch, bundles), error));
+            }
+        }
+        // As above.
+        drop(bundles);
+        Ok(batch.finish())
+    }
+}

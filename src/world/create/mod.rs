@@ -1,0 +1,190 @@
+//! Entities come: one by one, in batches, reserved first.
+
+mod batch;
+mod many;
+mod reserved;
+mod room;
+mod unfinished;
+
+use core::convert::Infallible;
+
+use crate::archetype::{Row, Universe};
+use crate::chunk::Run;
+use crate::entity::Entity;
+use crate::fragment::panic::{note, refused};
+use crate::fragment::{Bundle, Given, Pile, Value, refused_bundle};
+use crate::world::taken::TakenIn;
+use crate::world::watch::CREATED;
+use crate::world::{World, WorldError};
+
+pub use batch::Batch;
+
+/// Columns that a bundle can have.
+pub(crate) const COLUMNS: usize = 16;
+
+impl World {
+    /// Creates an entity with these fragments. O(fragments).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let entity = world.create(("ant", 0.5_f32))?;
+    /// assert_eq!(world.get::<f32>(entity)?, &0.5);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A fragment that stands there twice or is too large, no id or no memory left.
+    ///
+    /// # Panics
+    /// If a value of the bundle [takes the place](Bundle::per_chunk) of a template, and the `drop`
+    /// of that template panics. The entity is there then.
+    #[inline]
+    #[doc(alias = "spawn")]
+    pub fn create<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {
+        if B::HAS_VALUES {
+            return self.create_with_values(bundle);
+        }
+        let number = match self.bundle::<B>() {
+            Ok(number) => number,
+            Err(error) => return Err(refused_bundle(bundle, error)),
+        };
+        let archetype = self.bundles.infos[number].archetype;
+        // No `Result` where there is room: it would go through memory.
+        let chunk = match self.open_chunk(archetype, 0) {
+            Some(chunk) => chunk,
+            None => match self.add_room(archetype, 0, 0) {
+                Ok(row) => row.chunk,
+                Err(error) => return Err(refused_bundle(bundle, error)),
+            },
+        };
+        // SAFETY: the chunk has room, and the offsets are the archetype's.
+        let created = unsafe { self.push(archetype, chunk, number, bundle, Universe::create_in) };
+        created.map_err(WorldError::from)
+    }
+
+    /// Fills the row behind a chunk's last, for the entity that `entity` gives it.
+    ///
+    /// # Safety
+    /// There is such a chunk, it has room, and the bundle's offsets are this archetype's.
+    #[inline(always)]
+    unsafe fn push<B: Bundle, E>(
+        &mut self,
+        number_of_archetype: u32,
+        position: u32,
+        number: usize,
+        bundle: B,
+        entity: impl FnOnce(&Universe, Run, u32) -> Result<Entity, E>,
+    ) -> Result<Entity, E> {
+        let version = self.version();
+        let archetype = &mut self.archetypes[number_of_archetype as usize];
+        // SAFETY: the caller's.
+        let chunk = unsafe { archetype.chunks.at_mut(position) };
+        let row = chunk.len;
+        let entity = match entity(&self.universe, chunk.run, row) {
+            Ok(entity) => entity,
+            Err(error) => return Err(refused_bundle(bundle, error)),
+        };
+        let columns = columns::<B>(chunk, &self.bundles.infos[number].offsets);
+        // SAFETY: the columns have such a row, which is empty.
+        unsafe {
+            bundle.write(columns.as_ptr(), row as usize);
+            chunk.handles().add(row as usize).write(entity);
+        }
+        chunk.grow(&archetype.enabled, 1, version);
+        archetype.entities += 1;
+        if chunk.is_full() {
+            archetype.filled_up(position);
+        }
+        if archetype.watched & CREATED != 0 {
+            let chunk = position;
+            self.tell_created(number_of_archetype, Row { chunk, row });
+        }
+        Ok(entity)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn create_with_values<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {
+        self.placing_values(bundle, Self::create_row)
+    }
+
+    /// A new entity in an empty row of a group.
+    pub(super) fn create_row(
+        &mut self,
+        archetype: u32,
+        group: u32,
+    ) -> Result<(Entity, Row), WorldError> {
+        let row = self.room(archetype, group)?;
+        let run = self.archetypes[archetype as usize].chunks[row.chunk as usize].run;
+        match self.universe.create_in(run, row.row) {
+            Ok(entity) => Ok((entity, row)),
+            Err(full) => {
+                self.abandon(archetype, row.chunk);
+                Err(full.into())
+            }
+        }
+    }
+
+    /// Fills the row that `place` finds for an entity, which has its id then. The values of the bundle that are not for
+    /// columns are taken out first.
+    fn placing_values<B: Bundle>(
+        &mut self,
+        bundle: B,
+        place: impl FnOnce(&mut Self, u32, u32) -> Result<(Entity, Row), WorldError>,
+    ) -> Result<Entity, WorldError> {
+        let mut bundle = Given::new(bundle);
+        let mut values: Pile<Value> = Pile::new();
+        let registry = self.universe.registry();
+        // SAFETY: the first time, of a bundle that was given to go into an entity.
+        let taken = unsafe { bundle.take_values(registry, &mut |_, value| values.push(value)) };
+        let number = taken.and_then(|()| self.bundles.number::<B>(registry));
+        // Before any of the values is the world's.
+        let possible = match number {
+            Ok(number) => self.check_bundle(number),
+            Err(error) => Err(error.into()),
+        };
+        if let Err(error) = possible {
+            return Err(refused((bundle, values), error));
+        }
+        let taken = self.take_in(values);
+        let created = self.sharing_told(taken, |world, shared| {
+            let number = world.bundle::<B>()?;
+            let archetype = world.bundles.infos[number].archetype;
+            let key = TakenIn::key(shared);
+            let group = if key.is_empty() {
+                0
+            } else {
+                world.group_of(archetype, &key)
+            };
+            let (entity, row) = place(world, archetype, group)?;
+            // Filled before anything else is done: what `sharing` ends with may panic. And what an observer panics with
+            // must not come to it: the entity is there.
+            let mut panicked = None;
+            if let Some(bundle) = bundle.take() {
+                note(&mut panicked, || {
+                    let placed = |_: &Universe, _, _| Ok::<_, Infallible>(entity);
+                    // SAFETY: the chunk has room, and the offsets are the archetype's.
+                    let Ok(_) = unsafe { world.push(archetype, row.chunk, number, bundle, placed) };
+                });
+            }
+            Ok((entity, panicked))
+        });
+        created.map_err(|error| refused(bundle, error))
+    }
+}
+
+/// The columns of a chunk that a bundle's values go to.
+#[inline(always)]
+pub(crate) fn columns<B: Bundle>(
+    chunk: &crate::archetype::Chunk,
+    offsets: &[u32],
+) -> [*mut u8; COLUMNS] {
+    const { assert!(B::LEN <= COLUMNS) };
+    let mut columns = [core::ptr::null_mut(); COLUMNS];
+    for (column, &offset) in columns.iter_mut().zip(offsets).take(B::LEN) {
+        *column = chunk.array(offset);
+    }
+    columns
+}

@@ -1,0 +1,141 @@
+//! What a batch has come to so far, for which nobody has got handles: it goes again if the call does not get to its end.
+
+use crate::archetype::{Archetype, Row, Universe};
+use crate::entity::Entity;
+use crate::fragment::panic::{Panicked, first as earlier, resume_alone};
+use crate::world::create::batch::Span;
+use crate::world::{Batch, World, WorldError};
+
+/// Rows behind the end of a chunk that hold values and have no entities yet; if it is dropped, the values go.
+pub(super) struct Written<'a> {
+    pub(super) data: &'a Archetype,
+    pub(super) row: Row,
+    pub(super) count: u32,
+}
+
+impl Written<'_> {
+    /// Makes an entity of each row.
+    pub(super) fn commit(&self, universe: &Universe) -> Result<(), WorldError> {
+        let chunk = &self.data.chunks[self.row.chunk as usize];
+        // SAFETY: rows of the chunk.
+        unsafe {
+            let handles = chunk.handles().add(self.row.row as usize);
+            Ok(universe.create_rows(handles, chunk.run, self.row.row, self.count)?)
+        }
+    }
+
+    /// The values belong to entities now: how many rows that are.
+    pub(super) fn finish(self) -> u32 {
+        core::mem::ManuallyDrop::new(self).count
+    }
+}
+
+impl Drop for Written<'_> {
+    fn drop(&mut self) {
+        // SAFETY: values without entities, which nobody has seen.
+        let panicked = unsafe {
+            self.data
+                .drop_rows(self.row.chunk, self.row.row, self.count)
+        };
+        resume_alone(panicked);
+    }
+}
+
+/// A batch in the making; if it is dropped, its entities go again.
+pub(super) struct Unfinished<'w> {
+    pub(super) world: &'w mut World,
+    batch: Batch,
+}
+
+impl<'w> Unfinished<'w> {
+    /// None yet, in this archetype.
+    pub(super) fn new(world: &'w mut World, archetype: u32) -> Self {
+        let batch = Batch {
+            archetype,
+            spans: Vec::new(),
+        };
+        Self { world, batch }
+    }
+
+    /// Notes that rows at the end of a chunk are entities now.
+    pub(super) fn note(&mut self, row: Row, count: u32) {
+        let version = self.world.version();
+        let archetype = &mut self.world.archetypes[self.batch.archetype as usize];
+        archetype.grown(row.chunk, count, version);
+        self.world.gather_created(self.batch.archetype, row, count);
+        self.batch.spans.push(Span::Rows {
+            chunk: row.chunk,
+            first: row.row,
+            count,
+        });
+    }
+
+    pub(super) fn finish(mut self) -> Batch {
+        // Nothing is left to undo.
+        let spans = core::mem::take(&mut self.batch.spans);
+        Batch {
+            archetype: self.batch.archetype,
+            spans,
+        }
+    }
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        let mut panicked: Panicked = None;
+        let archetype = self.batch.archetype;
+        if !self.batch.spans.is_empty() {
+            self.world.forget_created();
+        }
+        // From the end, so that rows that are still to go do not move.
+        for span in core::mem::take(&mut self.batch.spans).into_iter().rev() {
+            if let Span::Rows {
+                chunk,
+                first,
+                count,
+            } = span
+            {
+                for row in (first..first + count).rev() {
+                    let data = &self.world.archetypes[archetype as usize];
+                    let entity = data.chunks[chunk as usize].entities()[row as usize];
+                    let row = Row { chunk, row };
+                    let more = self.world.destroy_row(archetype, row, entity);
+                    panicked = earlier(panicked, more);
+                }
+            }
+        }
+        resume_alone(panicked);
+    }
+}
+
+/// A batch of single entities in the making; if it is dropped, they go again.
+pub(super) struct Singles<'w> {
+    pub(super) world: &'w mut World,
+    pub(super) entities: Vec<Entity>,
+}
+
+impl Singles<'_> {
+    pub(super) fn finish(mut self) -> Batch {
+        Batch {
+            archetype: 0,
+            spans: vec![Span::Entities(core::mem::take(&mut self.entities))],
+        }
+    }
+}
+
+impl Drop for Singles<'_> {
+    fn drop(&mut self) {
+        let mut panicked: Panicked = None;
+        if !self.entities.is_empty() {
+            self.world.forget_created();
+        }
+        for entity in core::mem::take(&mut self.entities) {
+            // Its own, just made.
+            if let Ok((archetype, row)) = self.world.find(entity) {
+                let more = self.world.destroy_row(archetype, row, entity);
+                panicked = earlier(panicked, more);
+            }
+        }
+        resume_alone(panicked);
+    }
+}

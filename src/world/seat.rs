@@ -1,0 +1,58 @@
+//! `Seat`: a world's number, for as long as somebody has it.
+
+use std::sync::Arc;
+
+use crate::archetype::Universe;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::world::shared_values::LeftValues;
+
+/// A world's number in its universe, given back when nobody has it any more.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    /// `None` for a moment, in which the world that ends has the seat to itself.
+    pub(super) universe: Option<Arc<Universe>>,
+    pub(crate) number: u16,
+    /// The world has ended: who outlives it may have the seat still.
+    ended: AtomicU32,
+    /// What flushes have held that ended without the world.
+    pub(crate) left: Mutex<LeftValues>,
+}
+
+impl Seat {
+    /// A world's that begins.
+    pub(super) fn new(universe: Arc<Universe>, number: u16) -> Self {
+        Self {
+            universe: Some(universe),
+            number,
+            ended: AtomicU32::new(0),
+            left: Mutex::new(LeftValues::default()),
+        }
+    }
+
+    /// The world ends.
+    pub(super) fn end(&self) {
+        // Ordering: as in `has_ended`.
+        self.ended.store(1, Ordering::Relaxed);
+    }
+
+    /// Where it is.
+    pub(crate) fn universe(&self) -> &Arc<Universe> {
+        match &self.universe {
+            Some(universe) => universe,
+            None => unreachable!("nobody else has the seat while it has no universe"),
+        }
+    }
+
+    /// Whether its world has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        // Ordering: Relaxed: nobody goes on to anything else of the world.
+        self.ended.load(Ordering::Relaxed) == 1
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.universe().remove_world(self.number);
+    }
+}

@@ -1,0 +1,216 @@
+//! Versions: when something changed, counted in runs of queries.
+//!
+//! Must hold: versions of chunks, which wrap, are near enough to the world's to be compared with it, and a
+//! [moment](World::moment) never comes again.
+
+use crate::archetype::{AGING, LONG_AGO, READ_ON};
+use crate::sync::atomic::Ordering;
+use crate::world::World;
+
+impl World {
+    /// Sees to it that versions of chunks can be compared although they wrap: now and then, those that are
+    /// too old are moved up. Called by whoever has the world to itself and runs a query, flushes, takes a chunk or a
+    /// value to change: queries that only read, which cannot do it, let versions grow, too, if not [for ever](READ_ON).
+    #[inline]
+    pub(crate) fn keep_versions(&mut self) {
+        if self.version().wrapping_sub(self.aged as u32) >= AGING {
+            self.age();
+        }
+    }
+
+    #[cold]
+    fn age(&mut self) {
+        self.aged = self.moment(self.version());
+        let aged = self.aged as u32;
+        let chunks = self.archetypes.iter_mut().flat_map(|data| &mut data.chunks);
+        chunks.for_each(|chunk| chunk.age(aged));
+    }
+
+    /// A version as a moment of the world: counted on, without a wrap. (It is near the last ageing,
+    /// before it or after.)
+    #[inline]
+    pub(crate) fn moment(&self, version: u32) -> u64 {
+        let since = version.wrapping_sub(self.aged as u32).cast_signed();
+        self.aged.wrapping_add_signed(since.into())
+    }
+
+    /// The version of a moment, for a run of a later version that looks for changes since; one before all that chunks
+    /// have, if that was long ago.
+    #[inline]
+    pub(crate) fn since(&self, moment: u64, version: u32) -> u32 {
+        let passed = self.moment(version).saturating_sub(moment);
+        version.wrapping_sub(passed.min(LONG_AGO.into()) as u32)
+    }
+
+    /// A moment before all that chunks have.
+    pub(crate) fn long_ago(&self) -> u64 {
+        self.moment(self.version()) - u64::from(LONG_AGO)
+    }
+
+    /// The version that changes made now get. It grows with each query that runs, and wraps.
+    #[inline]
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        // Ordering: Relaxed: a counter. Who compares versions is ordered by the borrow of the world.
+        self.version.load(Ordering::Relaxed).wrapping_add(1)
+    }
+
+    /// The version of a query that runs now. Wait-free, one read-modify-write.
+    #[inline]
+    pub(crate) fn begin_version(&self) -> u32 {
+        // Ordering: Relaxed, as in `version`; here and below.
+        let version = self.version.load(Ordering::Relaxed);
+        if version.wrapping_add(1).wrapping_sub(self.aged as u32) >= READ_ON {
+            // Queries have read alone for so long that versions of chunks could soon not be compared any more. What
+            // changes from now on is newer than this one, too: it may be seen twice, but is not missed.
+            return version;
+        }
+        self.version.fetch_add(1, Ordering::Relaxed).wrapping_add(1)
+    }
+
+    /// The version of the first of so many processors that run now, and have one each.
+    pub(crate) fn begin_versions(&mut self, count: u32) -> u32 {
+        self.keep_versions();
+        // Ordering: Relaxed, as in `version`. Not a read-modify-write: the world is this call's alone.
+        let before = self.version.load(Ordering::Relaxed);
+        let after = before.wrapping_add(count);
+        self.version.store(after, Ordering::Relaxed);
+        before.wrapping_add(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::Entity;
+    use crate::query::{Changed, Moved, Query, With};
+
+    /// Lets the world's version grow as many runs of a query would.
+    fn pass(world: &mut World, runs: u32) {
+        for _ in 0..runs / (1 << 28) {
+            // Ordering: one thread.
+            let version = world.version().wrapping_add(1 << 28);
+            world.version.store(version, Ordering::Relaxed);
+            world.keep_versions();
+        }
+    }
+
+    #[test]
+    fn versions_are_kept_though_all_queries_that_run_only_read() {
+        let calls: [fn(&mut World); 5] = [
+            |world| _ = world.matching::<With<u64>>().unwrap().add(|_| (1_u8,)),
+            |world| {
+                let mut query = Query::<&u8>::new(world).unwrap();
+                _ = query.change(world).remove::<(u8,)>();
+            },
+            |world| _ = Query::<&mut u64>::new(world).unwrap().lookup_mut(world),
+            |world| _ = world.flush(),
+            // They take a new chunk.
+            |world| _ = world.create_batch((0..3_000).map(|_| (1_i8,))).unwrap(),
+        ];
+        for call in calls {
+            let mut world = World::new();
+            world.set_chunk_size(1);
+            world.create((1_u32, 2_u64)).unwrap();
+            for _ in 0..40 {
+                // Ordering: one thread.
+                world.version.fetch_add(3 << 28, Ordering::Relaxed);
+                call(&mut world);
+                let mut new = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+                assert_eq!(new.read(&world).count(), 1, "all is new to a new query");
+                assert_eq!(new.read(&world).count(), 0);
+                world.collect_archetypes();
+            }
+        }
+    }
+
+    #[test]
+    fn queries_that_read_for_ever_let_nothing_be_missed() {
+        let mut world = World::new();
+        let ant = world.create((1_u32, 2_u64)).unwrap();
+        let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+        let mut reading = Query::<&u64>::new(&world).unwrap();
+        let builder = crate::query::DynamicQuery::builder(&world);
+        let id = world.registry().of::<u64>().unwrap().id();
+        let mut dynamic = builder.read(id).build().unwrap();
+        assert_eq!(changed.read(&world).count(), 1);
+        for _ in 0..20 {
+            *world.get_mut(ant).unwrap() = 7_u32;
+            let start = world.version();
+            for _ in 0..40 {
+                // As many runs as that, as far as they count.
+                // Ordering: one thread.
+                let before = world.version.load(Ordering::Relaxed);
+                let _ = reading.read(&world);
+                let _ = dynamic.read(&world).unwrap();
+                if world.version.load(Ordering::Relaxed) == before {
+                    break;
+                }
+                world.version.fetch_add(1 << 27, Ordering::Relaxed);
+                world.check().unwrap();
+            }
+            assert!(world.version().wrapping_sub(start) < AGING + AGING);
+            assert_eq!(changed.read(&world).count(), 1, "it is not missed");
+            // A value is changed by whoever has the world to itself: versions grow again.
+            *world.get_mut(ant).unwrap() = 8_u64;
+            assert!(changed.read(&world).count() <= 1);
+            assert_eq!(changed.read(&world).count(), 0);
+            world.check().unwrap();
+        }
+    }
+
+    #[test]
+    fn who_did_not_run_while_versions_wrapped_misses_nothing() {
+        let mut world = World::new();
+        let ant = world.create((1_u32,)).unwrap();
+        let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+        let id = world.registry().of::<u32>().unwrap().id();
+        let dynamic = crate::query::DynamicQuery::builder(&world);
+        let mut dynamic = dynamic.read(id).changed(id).build().unwrap();
+        let mut passed = 0_u64;
+        for wraps in 1..4_u64 {
+            let mut see = |world: &World| {
+                (
+                    changed.read(world).count(),
+                    dynamic.read(world).unwrap().count(),
+                )
+            };
+            let _ = see(&world);
+            assert_eq!(see(&world), (0, 0));
+            let start = world.version();
+            *world.get_mut(ant).unwrap() = 7_u32;
+            while passed < wraps << 32 {
+                pass(&mut world, 1 << 28);
+                passed += 1 << 28;
+            }
+            assert!(world.version().wrapping_sub(start) < 1 << 20);
+            assert_eq!(see(&world), (1, 1), "after {wraps} wraps");
+            world.check().unwrap();
+        }
+    }
+
+    #[test]
+    fn change_and_order_filters_survive_wrap_around() {
+        let mut world = World::new();
+        let ant = world.create((1_u32, 2_u64)).unwrap();
+        let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+        let mut moved = Query::<Entity, Moved>::new(&world).unwrap();
+        for _ in 0..40 {
+            pass(&mut world, 3 << 28);
+            let bee = world.create((1_u32,)).unwrap();
+            let mut new = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+            assert_eq!(new.read(&world).count(), 2, "all is new to a new query");
+            assert!((1..=2).contains(&changed.read(&world).count()));
+            assert_eq!(changed.read(&world).count(), 0);
+            assert!((1..=2).contains(&moved.read(&world).count()));
+            assert_eq!(moved.read(&world).count(), 0);
+            *world.get_mut(ant).unwrap() = 5_u32;
+            *world.get_mut(ant).unwrap() = 5_u64;
+            assert_eq!(
+                (changed.read(&world).count(), moved.read(&world).count()),
+                (1, 0)
+            );
+            world.destroy(bee).unwrap();
+        }
+    }
+}

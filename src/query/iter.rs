@@ -4,6 +4,7 @@ use core::iter::FusedIterator;
 use core::mem::MaybeUninit;
 use core::ops::Range;
 
+use crate::archetype::Archetype;
 use crate::query::masks::{masked_rows, next_run};
 use crate::query::matches::Match;
 use crate::query::requirements::Mask;
@@ -76,7 +77,7 @@ impl Ahead {
             if let Some(view) = view {
                 return Some((known, view, self));
             }
-            self = self.later();
+            self = self.later(archetype);
         }
     }
 
@@ -98,7 +99,7 @@ impl Ahead {
                 };
                 continue;
             };
-            let later = self.later();
+            let later = self.later(archetype);
             let view = match self.passed {
                 0 => scope.view(known, archetype, chunk),
                 _ => Some(scope.show(archetype, chunk)),
@@ -127,14 +128,32 @@ impl Ahead {
         }
     }
 
-    /// The same, out of line.
+    /// The same, out of line. In pieces that stay in registers: two that are written one by one and read
+    /// together, as the parts of a struct that is copied are, make the processor wait for both.
     #[inline(never)]
+    fn jump_from<'a, D: QueryData, F: QueryFilter>(
+        known: u32,
+        chunk: u32,
+        passed: u32,
+        matches: &[Match<D, F>],
+        scope: Scope<'a, '_>,
+    ) -> Option<Seen<'a, D>> {
+        let from = Self {
+            known,
+            chunk,
+            passed,
+        };
+        from.next(matches, scope)
+    }
+
+    /// The same, out of line.
+    #[inline(always)]
     pub(super) fn jump<'a, D: QueryData, F: QueryFilter>(
         self,
         matches: &[Match<D, F>],
         scope: Scope<'a, '_>,
     ) -> Option<Seen<'a, D>> {
-        self.next(matches, scope)
+        Self::jump_from(self.known, self.chunk, self.passed, matches, scope)
     }
 
     /// Lends all that the query sees from here on.
@@ -151,7 +170,7 @@ impl Ahead {
     ) -> B {
         let mut result = init;
         while let Some((known, view, here)) = self.chunk(matches, scope) {
-            self = here.later();
+            self = here.later(&scope.world.archetypes[known.archetype as usize]);
             if let Some(masks) = known.masks() {
                 let (known, first) = ((known, masks), here.passed as usize);
                 // SAFETY: by the caller's word; what is behind the chunk comes next.
@@ -168,13 +187,14 @@ impl Ahead {
         result
     }
 
-    /// What comes behind the chunk.
+    /// What comes behind the chunk, which is one of this archetype's.
     #[inline(always)]
-    fn later(self) -> Self {
+    fn later(self, archetype: &Archetype) -> Self {
+        let is_last = self.chunk as usize + 1 == archetype.chunks.len();
         Self {
-            chunk: self.chunk + 1,
+            known: self.known + u32::from(is_last),
+            chunk: if is_last { 0 } else { self.chunk + 1 },
             passed: 0,
-            ..self
         }
     }
 }

@@ -1,20 +1,23 @@
 //! `QueryRun`: a query on a world.
 
+mod parallel;
+mod scope;
+mod visit;
+
 use core::hint::assert_unchecked;
 use core::marker::PhantomData;
 use core::ops::Range;
 
 use crate::archetype::{Archetype, Chunk, ChunkList};
 use crate::exactly::Exactly;
-use crate::memory::LINE;
-use crate::query::masks::{masked_rows, next_run, next_stretch};
+use crate::query::masks::{masked_rows, next_run};
 use crate::query::matches::{Match, MatchList};
 use crate::query::requirements::Mask;
-use crate::query::share::share_chunks;
+use crate::query::run::visit::{Chunks, Entities, Slices, Visit, lend_stretches};
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryIter, ReadOnly};
-use crate::sync::fork_join::share;
-use crate::sync::shares::Piece;
 use crate::world::World;
+
+pub(super) use scope::Scope;
 
 /// Decides whether a run sees a chunk.
 pub(super) type ChunkFilter<'q> = Box<dyn Fn(&ChunkView<'_>) -> bool + Sync + 'q>;
@@ -27,163 +30,6 @@ const NEAR: usize = 64;
 const ENOUGH: u32 = 4;
 /// So many archetypes ahead.
 const AHEAD: usize = 2;
-
-/// Of as many chunks for each thread or fewer, rows are shared out instead of chunks: who gets one more would
-/// make the others wait for long.
-const FEW: usize = 8;
-
-/// Into so many pieces a thread's share of the rows is cut at first, and at last.
-const FIRST_PIECES: usize = 8;
-const LAST_PIECES: usize = 32;
-/// The pieces of a share of so many rows. Mostly they are as many as a cache line has bytes, or a multiple: of no array
-/// two threads write to one line then, wherever its values begin on one.
-fn pieces_of_rows(share: usize) -> Piece {
-    let of = |pieces: usize| {
-        let rows = (share / pieces).max(1);
-        if rows < LINE {
-            rows
-        } else {
-            rows - rows % LINE
-        }
-    };
-    Piece {
-        shortest: of(LAST_PIECES) as u32,
-        longest: of(FIRST_PIECES) as u32,
-    }
-}
-
-/// The bits that decide row by row, if any do.
-type Masks<'a> = Option<&'a [Mask]>;
-
-/// What of a world a run sees.
-#[derive(Clone, Copy)]
-pub(super) struct Scope<'a, 'f> {
-    pub(super) world: &'a World,
-    pub(super) since: u32,
-    pub(super) version: u32,
-    /// It may end before what is lent of the world does.
-    pub(super) filter: Option<&'f (dyn Fn(&ChunkView<'_>) -> bool + Sync + 'f)>,
-}
-
-impl<'a> Scope<'a, '_> {
-    #[inline(always)]
-    pub(super) fn show(self, archetype: &'a Archetype, chunk: &'a Chunk) -> ChunkView<'a> {
-        ChunkView {
-            world: self.world,
-            archetype,
-            chunk,
-            version: self.version,
-            since: self.since,
-        }
-    }
-
-    /// A chunk, if it is seen.
-    #[inline(always)]
-    pub(super) fn view<D: QueryData, F: QueryFilter>(
-        self,
-        known: &Match<D, F>,
-        archetype: &'a Archetype,
-        chunk: &'a Chunk,
-    ) -> Option<ChunkView<'a>> {
-        let view = self.show(archetype, chunk);
-        let seen = chunk.len > 0
-            && F::sees(known.filter, view)
-            && self.filter.is_none_or(|filter| filter(&view));
-        seen.then_some(view)
-    }
-
-    /// Shows `visit` each of several chunks that is seen. Where they are more than the caches hold, the next is
-    /// fetched while one is worked on: chunks are too short for the processor's own prefetcher to do that well.
-    #[inline(never)]
-    fn walk<D: QueryData, F: QueryFilter>(
-        self,
-        known: &'a Match<D, F>,
-        archetype: &'a Archetype,
-        chunks: &'a [Chunk],
-        visit: &mut impl Visit<'a, D, F>,
-    ) {
-        let far = chunks.len() > NEAR;
-        for (at, chunk) in chunks.iter().enumerate() {
-            if far && let Some(next) = chunks.get(at + 1) {
-                D::ahead(known.data, self.show(archetype, next));
-            }
-            if let Some(view) = self.view(known, archetype, chunk) {
-                visit.chunk(known, view, known.masks());
-            }
-        }
-    }
-}
-
-/// What is done with the chunks that a run sees. No closure: it is called from two loops, and must be inlined in
-/// both.
-trait Visit<'a, D: QueryData, F: QueryFilter> {
-    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>, masks: Masks<'a>);
-}
-
-/// Lends each entity.
-struct Entities<E>(E);
-
-/// Lends slices.
-struct Slices<E>(E);
-
-/// Lends nothing: what it calls decides.
-struct Chunks<E>(E);
-
-impl<'a, D, F, E> Visit<'a, D, F> for Entities<E>
-where
-    D: QueryData,
-    F: QueryFilter,
-    E: FnMut(D::Item<'a>),
-{
-    #[inline(always)]
-    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>, masks: Masks<'a>) {
-        // Before it is noted what is lent: see `QueryData::fetch`.
-        let len = view.len();
-        let fetch = D::fetch(known.data, view);
-        lend_rows::<D>(masks, fetch, view.chunk, 0..len, &mut self.0);
-    }
-}
-
-impl<'a, D, F, E> Visit<'a, D, F> for Slices<E>
-where
-    D: QueryData,
-    F: QueryFilter,
-    E: FnMut(ChunkView<'a>, D::Slices<'a>),
-{
-    #[inline(always)]
-    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>, _: Masks<'a>) {
-        let len = view.len();
-        let fetch = D::fetch(known.data, view);
-        // SAFETY: the rows of the chunk; each chunk is lent once.
-        (self.0)(view, unsafe { D::slices(fetch, len) });
-    }
-}
-
-impl<'a, D, F, E> Visit<'a, D, F> for Chunks<E>
-where
-    D: QueryData + 'a,
-    F: QueryFilter + 'a,
-    E: FnMut(&'a Match<D, F>, ChunkView<'a>),
-{
-    #[inline(always)]
-    fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>, _: Masks<'a>) {
-        (self.0)(known, view);
-    }
-}
-
-/// A chunk whose rows several threads share.
-struct Span<'a, D: QueryData, F: QueryFilter> {
-    /// What comes before.
-    first: usize,
-    known: &'a Match<D, F>,
-    chunk: &'a Chunk,
-    /// Asked for once: asking says that the chunk is written to.
-    fetch: D::Fetch<'a>,
-}
-
-// SAFETY: pointers to what lies in a chunk, and references, which each thread could as well ask the chunk for; who
-// uses them lends each row once.
-unsafe impl<D: QueryData, F: QueryFilter> Sync for Span<'_, D, F> {}
 
 /// A query on a world: lends what the query says, in the order of archetypes, chunks and rows.
 ///
@@ -457,110 +303,6 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         }));
     }
 
-    /// Lends the data of each entity, on all threads of the current rayon pool: these take whole chunks, or,
-    /// where there are few chunks, rows. The order is not fixed. A thread outside of the pool that calls takes part, in
-    /// place of one of them. A panic of `each` comes back when the other threads are done with what they have taken.
-    ///
-    /// To begin and to end on several threads takes some microseconds, in which one thread alone gets through thousands
-    /// of rows of simple data: for fewer, [`for_each`](Self::for_each) is faster.
-    pub fn par_for_each<'a>(&'a mut self, each: impl Fn(D::Item<'a>) + Sync) {
-        let threads = rayon::current_num_threads();
-        if threads > 1 && self.has_few_chunks(FEW * threads) {
-            return self.par_rows(&each);
-        }
-        self.par_chunks(|known, view| {
-            let fetch = D::fetch(known.data, view);
-            let (masks, rows) = (known.masks(), 0..view.len());
-            lend_rows::<D>(masks, fetch, view.chunk, rows, &mut |item| each(item));
-        });
-    }
-
-    /// Whether the matching archetypes have so many chunks or fewer, and are not more themselves.
-    fn has_few_chunks(&self, few: usize) -> bool {
-        let mut chunks = 0;
-        self.matches.len() <= few
-            && self.matches.iter().all(|known| {
-                chunks += self.world.archetypes[known.archetype as usize].chunks.len();
-                chunks <= few
-            })
-    }
-
-    /// Shares out the rows.
-    #[inline(never)]
-    fn par_rows<'a>(&'a self, each: &(impl Fn(D::Item<'a>) + Sync)) {
-        // Each chunk is asked for once, before anything is lent, as in a walk over whole chunks.
-        let mut seen = Vec::new();
-        let mut rows = 0;
-        self.chunks(Chunks(|known: &'a Match<D, F>, view: ChunkView<'a>| {
-            let first = rows;
-            rows += view.len();
-            seen.push(Span {
-                first,
-                known,
-                chunk: view.chunk,
-                fetch: D::fetch(known.data, view),
-            });
-        }));
-        share(rows, pieces_of_rows, || {
-            |numbers: Range<usize>| {
-                let after = seen.partition_point(|span| span.first <= numbers.start);
-                for span in &seen[after.saturating_sub(1)..] {
-                    if span.first >= numbers.end {
-                        break;
-                    }
-                    let begin = numbers.start.max(span.first) - span.first;
-                    let end = (numbers.end - span.first).min(span.chunk.len as usize);
-                    lend_rows::<D>(
-                        span.known.masks(),
-                        span.fetch,
-                        span.chunk,
-                        begin..end,
-                        &mut |item| each(item),
-                    );
-                }
-            }
-        });
-    }
-
-    /// Lends the data of each chunk as slices, chunks on all threads of the current rayon pool.
-    pub fn par_for_each_chunk<'a>(
-        &'a mut self,
-        each: impl Fn(ChunkView<'a>, D::Slices<'a>) + Sync,
-    ) {
-        self.par_chunks(|known, view| {
-            let fetch = D::fetch(known.data, view);
-            // SAFETY: the rows of the chunk; each chunk is lent once.
-            each(view, unsafe { D::slices(fetch, view.len()) });
-        });
-    }
-
-    /// The same as [`for_each_slice`](Self::for_each_slice), chunks on all threads of the current rayon pool.
-    pub fn par_for_each_slice<'a>(
-        &'a mut self,
-        each: impl Fn(ChunkView<'a>, Range<usize>, D::Slices<'a>) + Sync,
-    ) {
-        self.par_chunks(|known, view| {
-            lend_stretches(known, view, &mut |view, rows, slices| {
-                each(view, rows, slices);
-            });
-        });
-    }
-
-    fn par_chunks<'a>(&'a self, run: impl Fn(&'a Match<D, F>, ChunkView<'a>) + Sync) {
-        let scope = self.scope();
-        let archetype_of = |known: &Match<D, F>| known.archetype;
-        share_chunks(
-            scope.world,
-            self.matches,
-            archetype_of,
-            |known, archetype, chunk| {
-                if let Some(view) = scope.view(known, archetype, chunk) {
-                    run(known, view);
-                }
-            },
-        );
-    }
-
     /// The data of each entity in turn, as an iterator.
     #[inline]
     pub fn iter<'a>(&'a mut self) -> QueryIter<'a, D, F> {
@@ -626,55 +368,6 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     #[must_use]
     pub fn single(&mut self) -> Option<D::Item<'_>> {
         self.iter().single()
-    }
-}
-
-/// Lends rows of a chunk.
-#[inline(always)]
-fn lend_rows<'a, D: QueryData>(
-    masks: Masks<'_>,
-    fetch: D::Fetch<'a>,
-    chunk: &'a Chunk,
-    rows: Range<usize>,
-    each: &mut impl FnMut(D::Item<'a>),
-) {
-    if let Some(masks) = masks {
-        return lend_masked::<D>(masks, fetch, chunk, rows, each);
-    }
-    for row in rows {
-        // SAFETY: a row of the chunk; each is lent once.
-        each(unsafe { D::item(fetch, row) });
-    }
-}
-
-/// The same of those that masks let through.
-#[inline(never)]
-fn lend_masked<'a, D: QueryData>(
-    masks: &[Mask],
-    fetch: D::Fetch<'a>,
-    chunk: &'a Chunk,
-    rows: Range<usize>,
-    each: &mut impl FnMut(D::Item<'a>),
-) {
-    masked_rows(masks, chunk, rows).for_each(|row| {
-        // SAFETY: a row of the chunk; each is lent once.
-        each(unsafe { D::item(fetch, row) });
-    });
-}
-
-/// Lends each stretch of a chunk's rows that masks let through.
-fn lend_stretches<'a, D: QueryData, F: QueryFilter>(
-    known: &'a Match<D, F>,
-    view: ChunkView<'a>,
-    each: &mut impl FnMut(ChunkView<'a>, Range<usize>, D::Slices<'a>),
-) {
-    let mut behind = 0;
-    while let Some(rows) = next_stretch(known.masks(), view.chunk, behind) {
-        behind = rows.end;
-        let fetch = D::skip(D::fetch(known.data, view), rows.start);
-        // SAFETY: rows of the chunk; each stretch begins behind the one before, so none is lent twice.
-        let slices = unsafe { D::slices(fetch, rows.len()) };
-        each(view, rows, slices);
     }
 }
 

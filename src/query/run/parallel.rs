@@ -1,0 +1,156 @@
+//! Runs on several threads: chunks are shared out among them, or rows where chunks are few.
+
+use core::ops::Range;
+
+use crate::archetype::Chunk;
+use crate::memory::LINE;
+use crate::query::matches::Match;
+use crate::query::run::visit::{Chunks, lend_rows, lend_stretches};
+use crate::query::share::share_chunks;
+use crate::query::{ChunkView, QueryData, QueryFilter, QueryRun};
+use crate::sync::fork_join::share;
+use crate::sync::shares::Piece;
+
+/// Of as many chunks for each thread or fewer, rows are shared out instead of chunks: who gets one more would
+/// make the others wait for long.
+const FEW: usize = 8;
+
+/// Into so many pieces a thread's share of the rows is cut at first, and at last.
+const FIRST_PIECES: usize = 8;
+const LAST_PIECES: usize = 32;
+/// The pieces of a share of so many rows. Mostly they are as many as a cache line has bytes, or a multiple: of no array
+/// two threads write to one line then, wherever its values begin on one.
+fn pieces_of_rows(share: usize) -> Piece {
+    let of = |pieces: usize| {
+        let rows = (share / pieces).max(1);
+        if rows < LINE {
+            rows
+        } else {
+            rows - rows % LINE
+        }
+    };
+    Piece {
+        shortest: of(LAST_PIECES) as u32,
+        longest: of(FIRST_PIECES) as u32,
+    }
+}
+
+/// A chunk whose rows several threads share.
+struct Span<'a, D: QueryData, F: QueryFilter> {
+    /// What comes before.
+    first: usize,
+    known: &'a Match<D, F>,
+    chunk: &'a Chunk,
+    /// Asked for once: asking says that the chunk is written to.
+    fetch: D::Fetch<'a>,
+}
+
+// SAFETY: pointers to what lies in a chunk, and references, which each thread could as well ask the chunk for; who
+// uses them lends each row once.
+unsafe impl<D: QueryData, F: QueryFilter> Sync for Span<'_, D, F> {}
+
+impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
+    /// Lends the data of each entity, on all threads of the current rayon pool: these take whole chunks, or,
+    /// where there are few chunks, rows. The order is not fixed. A thread outside of the pool that calls takes part, in
+    /// place of one of them. A panic of `each` comes back when the other threads are done with what they have taken.
+    ///
+    /// To begin and to end on several threads takes some microseconds, in which one thread alone gets through thousands
+    /// of rows of simple data: for fewer, [`for_each`](Self::for_each) is faster.
+    pub fn par_for_each<'a>(&'a mut self, each: impl Fn(D::Item<'a>) + Sync) {
+        let threads = rayon::current_num_threads();
+        if threads > 1 && self.has_few_chunks(FEW * threads) {
+            return self.par_rows(&each);
+        }
+        self.par_chunks(|known, view| {
+            let fetch = D::fetch(known.data, view);
+            let (masks, rows) = (known.masks(), 0..view.len());
+            lend_rows::<D>(masks, fetch, view.chunk, rows, &mut |item| each(item));
+        });
+    }
+
+    /// Whether the matching archetypes have so many chunks or fewer, and are not more themselves.
+    fn has_few_chunks(&self, few: usize) -> bool {
+        let mut chunks = 0;
+        self.matches.len() <= few
+            && self.matches.iter().all(|known| {
+                chunks += self.world.archetypes[known.archetype as usize].chunks.len();
+                chunks <= few
+            })
+    }
+
+    /// Shares out the rows.
+    #[inline(never)]
+    fn par_rows<'a>(&'a self, each: &(impl Fn(D::Item<'a>) + Sync)) {
+        // Each chunk is asked for once, before anything is lent, as in a walk over whole chunks.
+        let mut seen = Vec::new();
+        let mut rows = 0;
+        self.chunks(Chunks(|known: &'a Match<D, F>, view: ChunkView<'a>| {
+            let first = rows;
+            rows += view.len();
+            seen.push(Span {
+                first,
+                known,
+                chunk: view.chunk,
+                fetch: D::fetch(known.data, view),
+            });
+        }));
+        share(rows, pieces_of_rows, || {
+            |numbers: Range<usize>| {
+                let after = seen.partition_point(|span| span.first <= numbers.start);
+                for span in &seen[after.saturating_sub(1)..] {
+                    if span.first >= numbers.end {
+                        break;
+                    }
+                    let begin = numbers.start.max(span.first) - span.first;
+                    let end = (numbers.end - span.first).min(span.chunk.len as usize);
+                    lend_rows::<D>(
+                        span.known.masks(),
+                        span.fetch,
+                        span.chunk,
+                        begin..end,
+                        &mut |item| each(item),
+                    );
+                }
+            }
+        });
+    }
+
+    /// Lends the data of each chunk as slices, chunks on all threads of the current rayon pool.
+    pub fn par_for_each_chunk<'a>(
+        &'a mut self,
+        each: impl Fn(ChunkView<'a>, D::Slices<'a>) + Sync,
+    ) {
+        self.par_chunks(|known, view| {
+            let fetch = D::fetch(known.data, view);
+            // SAFETY: the rows of the chunk; each chunk is lent once.
+            each(view, unsafe { D::slices(fetch, view.len()) });
+        });
+    }
+
+    /// The same as [`for_each_slice`](Self::for_each_slice), chunks on all threads of the current rayon pool.
+    pub fn par_for_each_slice<'a>(
+        &'a mut self,
+        each: impl Fn(ChunkView<'a>, Range<usize>, D::Slices<'a>) + Sync,
+    ) {
+        self.par_chunks(|known, view| {
+            lend_stretches(known, view, &mut |view, rows, slices| {
+                each(view, rows, slices);
+            });
+        });
+    }
+
+    fn par_chunks<'a>(&'a self, run: impl Fn(&'a Match<D, F>, ChunkView<'a>) + Sync) {
+        let scope = self.scope();
+        let archetype_of = |known: &Match<D, F>| known.archetype;
+        share_chunks(
+            scope.world,
+            self.matches,
+            archetype_of,
+            |known, archetype, chunk| {
+                if let Some(view) = scope.view(known, archetype, chunk) {
+                    run(known, view);
+                }
+            },
+        );
+    }
+}

@@ -6,20 +6,19 @@
 //! changed once.
 
 mod seen;
+mod told;
 mod ways;
-
-use std::collections::HashSet;
 
 use crate::archetype::Change;
 use crate::entity::Entity;
 use crate::fragment::panic::{after, first, note, refused, resume};
 use crate::fragment::{Bundle, SharedFragment, Value, WithShared};
 use crate::query::matches::{Match, MatchList};
-use crate::query::run::{ChunkFilter, Scope};
+use crate::query::run::ChunkFilter;
 use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryResources};
 use crate::world::compose::EdgeRef;
 use crate::world::runs::Fill;
-use crate::world::watch::{ADDED, DESTROYED, NOWHERE, Outcome, REMOVED, WatchedRows};
+use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED};
 use crate::world::{World, WorldError};
 
 use seen::Seen;
@@ -432,71 +431,6 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         Ok(())
     }
 
-    /// Asks the filter of chunks now, once for each chunk: what is told and what is done are to be the same.
-    fn decide(&mut self) {
-        let Some(filter) = self.seen.chunks.take() else {
-            return;
-        };
-        let (world, matches) = (&*self.world, self.matches.get());
-        let scope = Scope {
-            world,
-            since: self.seen.since,
-            version: self.seen.version,
-            filter: Some(&*filter),
-        };
-        let mut seen = HashSet::new();
-        for known in matches {
-            let archetype = &world.archetypes[known.archetype as usize];
-            let chunks = archetype.chunks.iter();
-            let chunks = chunks.filter(|chunk| scope.view(known, archetype, chunk).is_some());
-            seen.extend(chunks.map(|chunk| chunk.run.first()));
-        }
-        drop(filter);
-        let decided = move |chunk: &ChunkView<'_>| seen.contains(&chunk.chunk.run.first());
-        self.seen.chunks = Some(Box::new(decided));
-    }
-
-    /// The rows that are seen of archetypes that are watched for `kind`, each with the archetype that its
-    /// entities go to.
-    fn going(&self, kind: u8, archetypes: Vec<(&Match<D, F>, u32)>) -> Vec<WatchedRows> {
-        let (mut going, mut runs) = (Vec::new(), Vec::new());
-        let world = &*self.world;
-        for (known, other) in archetypes {
-            let archetype = known.archetype;
-            if !world.watches(archetype, kind) || other == archetype {
-                continue;
-            }
-            for chunk in 0..chunks_of(world, archetype) {
-                self.seen.rows(world, known, chunk, &mut runs);
-                let rows = runs.iter();
-                going.extend(rows.map(|&rows| WatchedRows::new(archetype, rows, other)));
-            }
-        }
-        going
-    }
-
-    /// The same for entities that change and may lose fragments: `to` says to which archetype they
-    /// will go from another.
-    fn going_along(
-        &mut self,
-        to: impl Fn(&mut World, u32) -> Result<u32, WorldError>,
-    ) -> Result<Vec<WatchedRows>, WorldError> {
-        let mut archetypes = Vec::new();
-        for known in self.matches.get() {
-            // An archetype without entities needs no other.
-            if self.world.archetypes[known.archetype as usize].entities > 0 {
-                match to(self.world, known.archetype) {
-                    Ok(other) => archetypes.push((known, other)),
-                    Err(error) => {
-                        self.world.expect_none();
-                        return Err(error);
-                    }
-                }
-            }
-        }
-        Ok(self.going(REMOVED, archetypes))
-    }
-
     /// Does `work`. What it was given and the filter of chunks end before its result is on its way: see
     /// [`after`].
     fn ending<G, R>(
@@ -518,27 +452,6 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         };
         let result = work(change, &mut given);
         after((given, filter), result)
-    }
-
-    /// Makes the change, and tells those who watch the world.
-    fn told<R: Outcome>(
-        self,
-        kind: u8,
-        going: Vec<WatchedRows>,
-        change: impl FnOnce(QueryChange<'_, D, F>) -> R,
-    ) -> R {
-        let Self {
-            matches,
-            world,
-            seen,
-        } = self;
-        world.told(kind, going, |world| {
-            change(QueryChange {
-                matches,
-                world,
-                seen,
-            })
-        })
     }
 
     /// Changes along an edge for each archetype.

@@ -68,13 +68,8 @@ impl Queue {
         key: u64,
         stripe: Option<Stripe<'q>>,
     ) -> Commands<'q> {
-        let lane = self.lanes.take();
-        let mut lane = lane.unwrap_or_else(|| {
-            self.lanes
-                .lend(Lane::new(self.seat.universe(), self.seat.number))
-        });
-        // Not before: who counts this recorder is to miss its lane.
-        let number = self.recorders.open();
+        let new = || Lane::new(self.seat.universe(), self.seat.number);
+        let (mut lane, number) = self.recorders.open(&self.lanes, new);
         // Ordering: as in `of`.
         let chunks = self.chunks.load(Ordering::Relaxed);
         let cut = Cut {
@@ -96,10 +91,10 @@ impl Queue {
             }
             **lane = Lane::new(self.seat.universe(), self.seat.number);
         }
-        // What a recorder holds back that stays open is its own thread's.
+        // What a recorder holds back that stays open is its own thread's, and nothing that a flush has missed.
         match lane.is_empty() {
             true => lane.leave(),
-            false => lane.keep(),
+            false => lane.keep(Openings::age(precedence.number)),
         }
     }
 

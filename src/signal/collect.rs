@@ -78,7 +78,7 @@ pub(super) fn collect(world: &mut World) -> Panicked {
     let post = Arc::clone(Post::of(world));
     let mut board = core::mem::take(board(world));
     let mut panicked = None;
-    let senders = post.senders.count();
+    let senders = post.senders.collect();
     let mut bags = post.bags.take_all();
     // Asked after they were taken: one that came meanwhile is missing.
     let all = bags.len() == post.bags.len();

@@ -48,10 +48,7 @@ impl Post {
 
     /// Opens a sender of a rank, with a sort key. Lock-free.
     pub(super) fn open(&self, rank: u32, key: u64) -> Signals<'_> {
-        let bag = self.bags.take();
-        let mut bag = bag.unwrap_or_else(|| self.bags.lend(Mailbag::default()));
-        // Not before: who counts this sender is to miss its bag.
-        let number = self.senders.open();
+        let (mut bag, number) = self.senders.open(&self.bags, Mailbag::default);
         bag.open();
         Signals::new(self, bag, Precedence::new(rank, key, number))
     }
@@ -64,10 +61,10 @@ impl Post {
         if self.ended.load(Ordering::Acquire) == 1 {
             **bag = Mailbag::default();
         }
-        // What a sender holds back that stays open is its own thread's.
+        // What a sender holds back that stays open is its own thread's, and nothing that a collection has missed.
         match bag.is_empty() {
             true => bag.leave(),
-            false => bag.keep(),
+            false => bag.keep(Openings::age(precedence.number)),
         }
     }
 }

@@ -272,6 +272,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "who sees that something was opened does not see that its lane is gone",
     ),
     (
+        "opening_takes_what_waits",
+        "who opens beside a collection keeps what the collection was to have",
+    ),
+    (
         "owned_death_relaxed",
         "as `bury_relaxed`, of an entity of a world",
     ),
@@ -298,6 +302,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "pool_list_relaxed",
         "as `pool_take_relaxed`, of items without a slot",
+    ),
+    (
+        "pool_take_first",
+        "a thread takes the first item that it keeps, with what waits in it",
     ),
     ("pool_take_relaxed", "the same, by the taker"),
     (

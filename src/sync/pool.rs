@@ -1,24 +1,29 @@
 //! `Pool`: things that are lent to one thread at a time, and collected by one that wants them all.
 //!
-//! State: a fixed number of slots, each empty or with one item; a list of the items for which no slot was
-//! empty when they came back; and a list of all items that there are, which only grows.
+//! State: a fixed number of slots, in places of [`KEPT`], each empty or with one item; a list of the
+//! items for which no slot was empty when they came back; and a list of all items that there are,
+//! which only grows.
 //!
 //! Operations, all on `&self`, lock-free: [`take`](Pool::take) swaps a slot with nothing;
 //! [`lend`](Pool::lend) adds an item; a [`Lent`] that is dropped puts its item into an empty slot
 //! by a compare-and-swap, or in front of the list; [`take_all`](Pool::take_all) swaps every slot
-//! and the list with nothing. Who gives an item back may [keep it for its own thread](Lent::keep):
-//! there is something in it that no other is to have with it, and `take` passes it by for others,
-//! as long as there are fewer items than slots. [`retain`](Pool::retain), on `&mut self`, frees
-//! items.
+//! and the list with nothing. [`retain`](Pool::retain), on `&mut self`, frees items.
 //!
-//! Invariant: an item is in one slot, or in the list, or lent. Nobody follows the `next` of an item of the
-//! list unless having swapped the whole list out, so no item comes back to the list while somebody looks at
-//! it. Items are freed only by who has the pool to itself, and a [`Lent`] borrows the pool: who forgets one keeps the
-//! item from the others, but not for ever.
+//! Who gives an item back may [keep it for its own thread](Lent::keep): something waits in it for
+//! who takes all. No other thread's `take` has it, as long as there are fewer items than slots. Nor
+//! has the same thread's as long as it keeps fewer than [`KEPT`], or if the item is not *of the age*
+//! that `take` is told: then somebody was to take all after it was kept, and has missed it, or is
+//! at work. So what waits is held back by few who take an item and keep it long.
 //!
-//! Orderings: giving back is a Release, taking an Acquire: who takes an item sees all that the one before
-//! it did with it. For whom an item is kept is asked twice: before it is taken, so that nobody has it for a moment whom
-//! it is not for, and after, as another may have come to lie there. The first look into it is behind an Acquire, too.
+//! Invariant: an item is in one slot, or in the list, or lent. Nobody follows the `next` of an item
+//! of the list unless having swapped the whole list out, so no item comes back to the list while
+//! somebody looks at it. Items are freed only by who has the pool to itself, and a [`Lent`] borrows
+//! the pool: who forgets one keeps the item from the others, but not for ever.
+//!
+//! Orderings: giving back is a Release, taking an Acquire: who takes an item sees all that the one
+//! before it did with it. For whom an item is kept, and since when, is asked twice: before it is
+//! taken, so that nobody has it for a moment whom it is not for, and after, as another may have come
+//! to lie there. The first look into it is behind an Acquire, too.
 
 use core::fmt;
 use core::mem::ManuallyDrop;
@@ -27,18 +32,24 @@ use core::ptr;
 
 use crossbeam_utils::CachePadded;
 
-use super::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use super::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use super::{local, mutant};
 
-/// Slots: as many threads can leave an item each without meeting. Fewer in models.
-const SLOTS: usize = if cfg!(loom) { 2 } else { 32 };
+/// Places: as many threads can leave items without meeting. One in models.
+const PLACES: usize = if cfg!(loom) { 1 } else { 32 };
+
+/// Items in which something waits that a thread keeps before it takes one of them again: it leaves that many in its place.
+const KEPT: usize = 2;
+
+/// In how many slots items can lie.
+const SLOTS: usize = PLACES * KEPT;
 
 /// No thread in particular.
 const ANYBODY: usize = usize::MAX;
 
 /// Items that are lent and collected.
 pub struct Pool<T> {
-    slots: Box<[CachePadded<AtomicPtr<Node<T>>>]>,
+    places: Box<[CachePadded<[AtomicPtr<Node<T>>; KEPT]>]>,
     list: AtomicPtr<Node<T>>,
     all: AtomicPtr<Node<T>>,
     /// How many items there are.
@@ -49,6 +60,8 @@ struct Node<T> {
     item: T,
     /// The thread that alone may take it, or [`ANYBODY`].
     kept_for: AtomicUsize,
+    /// Of what age it was when it was kept.
+    kept_at: AtomicU64,
     /// The next in the list of those without a slot; of use to who has swapped it out.
     next: *mut Node<T>,
     /// The next in the list of all; changed only by who has the pool to itself.
@@ -104,56 +117,76 @@ impl<T> Pool<T> {
     /// A pool without items.
     #[must_use]
     pub fn new() -> Self {
-        let slots = (0..SLOTS).map(|_| CachePadded::new(AtomicPtr::new(ptr::null_mut())));
+        let place = || [(); KEPT].map(|()| AtomicPtr::new(ptr::null_mut()));
         Self {
-            slots: slots.collect(),
+            places: (0..PLACES).map(|_| CachePadded::new(place())).collect(),
             list: AtomicPtr::new(ptr::null_mut()),
             all: AtomicPtr::new(ptr::null_mut()),
             count: AtomicUsize::new(0),
         }
     }
 
-    /// An item, preferably the one that this thread gave back last, and none that is [kept](Lent::keep) for another
-    /// thread, unless there are as many as slots; `None` if no slot has one. A few read-modify-writes for each slot at
-    /// most.
+    /// An item, of an age: one in which nothing waits, preferably that which this thread gave back last; or one that is
+    /// [kept](Lent::keep) for it, if there are several, and that is of this age. `None` if no slot has one. Is nothing
+    /// ever kept, so is the age of no account. A few read-modify-writes for each slot at most.
     #[must_use]
-    pub fn take(&self) -> Option<Lent<'_, T>> {
-        self.take_for(local::thread_number())
+    pub fn take(&self, age: u64) -> Option<Lent<'_, T>> {
+        self.take_for(local::thread_number(), age)
     }
 
     /// [`take`](Self::take), by a thread with another number.
     #[must_use]
-    pub fn take_for(&self, thread: usize) -> Option<Lent<'_, T>> {
-        let mut slots = self.slots_from_home();
-        slots
-            .find_map(|slot| {
-                // Ordering: Acquire pairs with the Release in `give`: the node is looked into. The swap decides.
-                let node = slot.load(Ordering::Acquire);
-                // SAFETY: nodes are freed by who has the pool to itself.
-                if node.is_null() || !unsafe { is_for(node, thread) } {
-                    return None;
+    pub fn take_for(&self, thread: usize, age: u64) -> Option<Lent<'_, T>> {
+        let may_take = |fit| matches!(fit, Fit::Anybodys | Fit::Own);
+        let mut own = None;
+        let mut kept = 0;
+        for slot in self.slots_from_home() {
+            // Ordering: Acquire pairs with the Release in `give`: the node is looked into. The swap decides.
+            let node = slot.load(Ordering::Acquire);
+            if node.is_null() {
+                continue;
+            }
+            // SAFETY: nodes are freed by who has the pool to itself.
+            match unsafe { fit(node, thread, age) } {
+                Fit::Anybodys => {}
+                Fit::Own => {
+                    kept += 1;
+                    own = Some(slot);
+                    if kept < KEPT && !mutant::active("pool_take_first") {
+                        continue;
+                    }
                 }
-                let lent = self.empty(slot)?;
-                // SAFETY: as above.
-                let is_mine =
-                    mutant::active("pool_take_unasked") || unsafe { is_for(lent.node, thread) };
-                // Who must not have it gives it back.
-                is_mine.then_some(lent)
-            })
-            .or_else(|| self.take_any())
-    }
-
-    /// Any item, if there are as many as slots: threads that come and go are not to leave one each.
-    #[cold]
-    fn take_any(&self) -> Option<Lent<'_, T>> {
-        if self.len() < self.slots.len() {
+                Fit::Anothers | Fit::Missed => continue,
+            }
+            // Who must not have it gives it back.
+            if let Some(lent) = self.empty(slot)
+                && (mutant::active("pool_take_unasked") || may_take(lent.fit(thread, age)))
+            {
+                return Some(lent);
+            }
+        }
+        // As many as slots are enough: threads that come and go are not to leave some each.
+        if self.len() < SLOTS {
             return None;
         }
+        let mine = own.and_then(|slot| self.empty(slot));
+        let mine = mine.filter(|lent| may_take(lent.fit(thread, age)));
+        mine.or_else(|| self.take_any(thread, age))
+    }
+
+    /// Any item, but those that somebody has missed.
+    #[cold]
+    fn take_any(&self, thread: usize, age: u64) -> Option<Lent<'_, T>> {
         let mut slots = self.slots_from_home();
         slots.find_map(|slot| {
-            // Ordering: Relaxed: a hint; the swap decides.
-            let node = slot.load(Ordering::Relaxed);
-            (!node.is_null()).then(|| self.empty(slot)).flatten()
+            // Ordering: as in `take_for`.
+            let node = slot.load(Ordering::Acquire);
+            // SAFETY: as in `take_for`.
+            if node.is_null() || unsafe { fit(node, thread, age) } == Fit::Missed {
+                return None;
+            }
+            let lent = self.empty(slot)?;
+            (lent.fit(thread, age) != Fit::Missed).then_some(lent)
         })
     }
 
@@ -165,6 +198,7 @@ impl<T> Pool<T> {
         let node = Box::into_raw(Box::new(Node {
             item,
             kept_for: AtomicUsize::new(ANYBODY),
+            kept_at: AtomicU64::new(0),
             next: ptr::null_mut(),
             older: ptr::null_mut(),
         }));
@@ -198,9 +232,9 @@ impl<T> Pool<T> {
     }
 
     fn slots_from_home(&self) -> impl Iterator<Item = &AtomicPtr<Node<T>>> {
-        let home = local::thread_number() % self.slots.len();
-        let (before, after) = self.slots.split_at(home);
-        after.iter().chain(before).map(|slot| &**slot)
+        let home = local::thread_number() % PLACES;
+        let (before, after) = self.places.split_at(home);
+        after.iter().chain(before).flat_map(|place| place.iter())
     }
 
     /// Takes what is in a slot.
@@ -251,9 +285,16 @@ impl<T> Pool<T> {
     #[must_use]
     pub fn take_all(&self) -> Vec<Lent<'_, T>> {
         let mut all: Vec<Lent<'_, T>> = Vec::new();
-        for slot in &self.slots {
-            if !slot.load(Ordering::Relaxed).is_null() {
-                all.extend(self.empty(slot));
+        for slot in self.slots_from_home() {
+            // Ordering: Relaxed: a hint; the swap decides.
+            if !slot.load(Ordering::Relaxed).is_null()
+                && let Some(lent) = self.empty(slot)
+            {
+                all.push(lent);
+                // If these are all that there are, nothing is in the other slots, nor in the list, but what is added now.
+                if all.len() == self.len() {
+                    return all;
+                }
             }
         }
         // Ordering: Acquire pairs with the Release in `give`. The compare-and-swap of each item continues
@@ -270,35 +311,77 @@ impl<T> Pool<T> {
     }
 }
 
-/// Whether a thread may take an item.
+/// Whose an item is, for a thread that takes one of an age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    /// Nothing waits in it.
+    Anybodys,
+    /// It is kept for the thread.
+    Own,
+    /// It is kept for another one.
+    Anothers,
+    /// It was kept at another age: it is left to who takes all.
+    Missed,
+}
+
+/// Whose an item is.
 ///
 /// # Safety
 /// The node is one of a pool that lives.
 #[inline(always)]
-unsafe fn is_for<T>(node: *mut Node<T>, thread: usize) -> bool {
+unsafe fn fit<T>(node: *mut Node<T>, thread: usize, age: u64) -> Fit {
     // SAFETY: the caller's; who has the item uses another field of the node.
-    let kept_for = unsafe { &(*node).kept_for };
-    // Ordering: Relaxed: it is written before the item is given back, and read behind that.
+    let (kept_for, kept_at) = unsafe { (&(*node).kept_for, &(*node).kept_at) };
+    // Ordering: Relaxed, twice: they are written before the item is given back, and read behind that.
     let kept_for = kept_for.load(Ordering::Relaxed);
-    kept_for == ANYBODY || kept_for == thread
+    if kept_for == ANYBODY {
+        return Fit::Anybodys;
+    }
+    if kept_at.load(Ordering::Relaxed) != age {
+        return Fit::Missed;
+    }
+    if kept_for == thread {
+        Fit::Own
+    } else {
+        Fit::Anothers
+    }
 }
 
 impl<T> Lent<'_, T> {
     /// Given back, it is this thread's alone to [take](Pool::take), until it is [left](Self::leave) to all; who takes
-    /// all has it with the others.
-    pub fn keep(&self) {
-        self.keep_for(local::thread_number());
+    /// all has it with the others. It is of this age, unless it was kept before: then of that.
+    pub fn keep(&self, age: u64) {
+        self.keep_for(local::thread_number(), age);
     }
 
     /// [`keep`](Self::keep), for a thread with another number.
-    pub fn keep_for(&self, thread: usize) {
-        // SAFETY: the node lives as long as the pool; see `is_for` for the field, and for the ordering.
-        unsafe { (*self.node).kept_for.store(thread, Ordering::Relaxed) };
+    pub fn keep_for(&self, thread: usize, age: u64) {
+        // SAFETY: the node lives as long as the pool.
+        let (kept_for, kept_at) = unsafe { (&(*self.node).kept_for, &(*self.node).kept_at) };
+        // Ordering: Relaxed, also below: see `fit`.
+        if kept_for.load(Ordering::Relaxed) == ANYBODY {
+            kept_at.store(age, Ordering::Relaxed);
+        }
+        kept_for.store(thread, Ordering::Relaxed);
     }
 
-    /// Given back, it is anybody's to take.
+    /// Given back, it is anybody's to take: nothing waits in it.
     pub fn leave(&self) {
-        self.keep_for(ANYBODY);
+        // SAFETY: as above.
+        unsafe { (*self.node).kept_for.store(ANYBODY, Ordering::Relaxed) };
+    }
+
+    /// Whether nothing waits in it, or what does was kept at this age.
+    #[inline]
+    #[must_use]
+    pub fn is_of(&self, age: u64) -> bool {
+        self.fit(ANYBODY, age) != Fit::Missed
+    }
+
+    #[inline(always)]
+    fn fit(&self, thread: usize, age: u64) -> Fit {
+        // SAFETY: the node lives as long as the pool.
+        unsafe { fit(self.node, thread, age) }
     }
 }
 
@@ -391,29 +474,54 @@ mod tests {
     #[test]
     fn what_a_thread_keeps_is_taken_by_no_other_but_who_takes_all() {
         let pool = Pool::new();
-        let item = pool.lend(7);
-        item.keep_for(1);
-        drop(item);
-        assert!(pool.take_for(2).is_none());
-        let mut item = pool.take_for(1).unwrap();
+        for item in [pool.lend(7), pool.lend(7)] {
+            item.keep_for(1, 0);
+        }
+        assert!(pool.take_for(2, 0).is_none());
+        let mut item = pool.take_for(1, 0).unwrap();
         *item += 1;
         drop(item);
         // It is kept until it is left.
-        assert!(pool.take_for(2).is_none());
-        let all = pool.take_all();
-        assert_eq!(all.iter().map(|item| **item).collect::<Vec<i32>>(), [8]);
-        all.iter().for_each(Lent::leave);
+        assert!(pool.take_for(2, 0).is_none());
+        let mut all = pool.take_all();
+        all.sort_by_key(|item| **item);
+        assert_eq!(all.iter().map(|item| **item).collect::<Vec<i32>>(), [7, 8]);
+        all[1].leave();
         drop(all);
-        assert_eq!(*pool.take_for(2).unwrap(), 8);
+        assert_eq!(*pool.take_for(2, 0).unwrap(), 8);
+    }
+
+    #[test]
+    fn a_thread_takes_nothing_that_it_keeps_before_there_are_several_of_one_age() {
+        let pool = Pool::new();
+        let keep = |age| {
+            let item = pool.take_for(1, age).unwrap_or_else(|| pool.lend(0));
+            item.keep_for(1, age);
+        };
+        for _ in 0..10 {
+            keep(5);
+        }
+        assert_eq!(pool.len(), KEPT);
+        // Somebody was to take all since, and has not.
+        for _ in 0..10 {
+            keep(6);
+        }
+        assert_eq!(pool.len(), 2 * KEPT);
+        // What is kept once more is as old as before.
+        let item = pool.take_for(1, 6).unwrap();
+        item.keep_for(1, 7);
+        assert!(item.is_of(6) && !item.is_of(7));
+        item.leave();
+        assert!(item.is_of(7));
     }
 
     #[test]
     fn threads_that_come_and_go_leave_no_more_items_than_slots() {
         let pool = Pool::new();
         for thread in 0..1_000 {
-            for _ in 0..2 {
-                let item = pool.take_for(thread).unwrap_or_else(|| pool.lend(0));
-                item.keep_for(thread);
+            for _ in 0..2 * KEPT {
+                let item = pool.take_for(thread, 0).unwrap_or_else(|| pool.lend(0));
+                item.keep_for(thread, 0);
             }
         }
         assert_eq!(pool.len(), SLOTS);

@@ -94,13 +94,62 @@ fn a_flush_says_how_many_recorders_were_open() {
     let mut closed = commands.open();
     closed.destroy(doomed);
     drop(closed);
-    // It has the memory of the one before.
     let open = commands.open();
     let report = world.flush();
-    assert_eq!((report.open, report.destroyed), (1, 0));
+    assert_eq!((report.open, report.destroyed), (1, 1));
     drop(open);
+    assert_eq!(world.flush().open, 0);
+}
+
+#[test]
+fn what_a_recorder_has_left_comes_though_its_thread_has_another_one_open() {
+    let mut world = World::new();
+    let commands = world.parallel_commands();
+    let mut recorder = commands.open();
+    let ant = recorder.create((1_u32,)).unwrap();
+    recorder.defer(|_| ());
+    drop(recorder);
+    let mut open = commands.open();
+    let larva = open.create((2_u32,)).unwrap();
+    let waits = |world: &World| (world.pending().entities, world.pending().commands);
+    assert_eq!(waits(&world), (1, 1));
     let report = world.flush();
-    assert_eq!((report.open, report.destroyed), (0, 1));
+    assert_eq!((report.created, report.closures, report.open), (1, 1, 1));
+    assert_eq!(waits(&world), (0, 0));
+    // One that is forgotten keeps what it has recorded itself, and no more.
+    std::mem::forget(open);
+    let egg = commands.open().create((3_u32,)).unwrap();
+    assert_eq!(world.flush().created, 1);
+    assert!(world.is_built(ant) && world.is_built(egg) && !world.is_built(larva));
+    world.destroy(ant).unwrap();
+}
+
+/// Recorders that follow each other without a pause, each open when the world is flushed.
+#[test]
+fn a_thread_that_records_all_the_time_is_heard_in_every_flush() {
+    let mut world = World::new();
+    let commands = world.parallel_commands();
+    let mut open = commands.open();
+    for round in 0..100 {
+        // Two short ones, and one that is open when the flush comes, and holds back the second's at most.
+        let mut created = Vec::new();
+        for _ in 0..4 {
+            created.push(open.create((round,)).unwrap());
+            drop(open);
+            open = commands.open();
+        }
+        assert!(world.flush().created > 0);
+        drop(open);
+        open = commands.open();
+        // What was left before the flush is there after the next, though there is always one open.
+        assert!(world.flush().open == 1);
+        assert!(created.iter().all(|&entity| world.is_built(entity)));
+    }
+    drop(open);
+    assert!(world.pending().is_empty());
+    // It has the memory of few recorders: nurseries of a chunk each.
+    assert!(world.universe().chunk_stats().in_use < 10);
+    world.check().unwrap();
 }
 
 /// What a thread's recorder holds back while it is open is what the same thread recorded before.

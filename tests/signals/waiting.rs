@@ -39,6 +39,28 @@ fn delayed_signals_come_with_the_worlds_time() {
 }
 
 #[test]
+fn what_a_sender_has_left_comes_though_its_thread_has_another_one_open() {
+    let mut world = World::new();
+    let ant = ants(&mut world, 1)[0];
+    let ring = world.signal::<u32>("ring").unwrap();
+    let mut reader: SignalReader = reader(&mut world, ring);
+    let senders = world.parallel_signals();
+    senders.open().send(ring, ant, 1);
+    let mut open = senders.open();
+    open.send(ring, ant, 2);
+    assert_eq!(world.pending().signals, 1);
+    assert_eq!(numbers(&mut reader, &mut world, ring), [(ant, vec![1])]);
+    // One that is forgotten keeps what it has sent itself, and no more.
+    std::mem::forget(open);
+    for round in 3..20 {
+        senders.open().send(ring, ant, round);
+        let open = senders.open();
+        assert_eq!(numbers(&mut reader, &mut world, ring), [(ant, vec![round])]);
+        drop(open);
+    }
+}
+
+#[test]
 fn a_world_says_what_waits() {
     let waits = |world: &World| {
         let pending = world.pending();

@@ -276,6 +276,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_pool::a_flush_that_is_spared_misses_nothing",
     ),
     (
+        "opening_takes_what_waits",
+        "sync_pool::who_opens_after_a_flush_has_begun_holds_back_nothing_from_before",
+    ),
+    (
         "owned_death_relaxed",
         "entity_words::who_sees_an_owned_death_sees_what_its_world_did_before",
     ),
@@ -302,6 +306,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "pool_list_relaxed",
         "sync_pool::what_lies_in_the_list_is_seen_as_it_was_left",
+    ),
+    (
+        "pool_take_first",
+        "sync_pool::what_one_recorder_has_left_its_threads_next_does_not_hold_back",
     ),
     (
         "pool_take_relaxed",

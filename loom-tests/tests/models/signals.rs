@@ -96,7 +96,7 @@ impl Post {
     /// What a sender does: asks for the signal, takes a bag, and sends twice.
     fn send(&self, name: u32) {
         let signal = number(&self.kinds, name);
-        let bag = self.bags.take();
+        let bag = self.bags.take(0);
         let bag = bag.unwrap_or_else(|| self.bags.lend(UnsafeCell::new(Vec::new())));
         // SAFETY: the bag is lent to this thread alone.
         bag.with_mut(|letters| unsafe {

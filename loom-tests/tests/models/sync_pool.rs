@@ -5,7 +5,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 use megachunk::sync::openings::Openings;
-use megachunk::sync::pool::Pool;
+use megachunk::sync::pool::{Lent, Pool};
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
 use megachunk_loom_tests::model;
 
@@ -14,7 +14,7 @@ type Counter = UnsafeCell<u32>;
 
 /// What a recorder does: takes an item, or adds one, uses it, and gives it back.
 fn record(pool: &Pool<Counter>) {
-    let item = pool.take();
+    let item = pool.take(0);
     let item = item.unwrap_or_else(|| pool.lend(UnsafeCell::new(0)));
     // SAFETY: the item is lent to this thread alone: that is what the model asks.
     item.with_mut(|count| unsafe { *count += 1 });
@@ -102,9 +102,9 @@ fn who_finds_that_another_has_taken_what_he_saw_gives_nothing_back() {
             drop([pool.lend(UnsafeCell::new(1)), pool.lend(UnsafeCell::new(1))]);
             let other = {
                 let pool = Arc::clone(&pool);
-                thread::spawn(move || drop(pool.take()))
+                thread::spawn(move || drop(pool.take(0)))
             };
-            drop(pool.take());
+            drop(pool.take(0));
             other.join().expect("it does not panic");
             assert_eq!(collect(&pool), 2);
         },
@@ -113,14 +113,14 @@ fn who_finds_that_another_has_taken_what_he_saw_gives_nothing_back() {
 
 /// What a recorder of a thread does that keeps what it has recorded for its thread: the item says whose it is.
 fn record_alone(pool: &Pool<Counter>, thread: usize) {
-    let item = pool.take_for(thread);
+    let item = pool.take_for(thread, 0);
     let item = item.unwrap_or_else(|| pool.lend(UnsafeCell::new(0)));
     // SAFETY: as above.
     item.with_mut(|of| unsafe {
         assert!([0, thread as u32].contains(&*of), "another's commands");
         *of = thread as u32;
     });
-    item.keep_for(thread);
+    item.keep_for(thread, 0);
 }
 
 #[test]
@@ -145,13 +145,49 @@ struct Counted {
 }
 
 impl Counted {
+    fn new() -> Self {
+        Self {
+            pool: Pool::new(),
+            openings: Openings::new(),
+        }
+    }
+
+    fn open(&self) -> (Lent<'_, Counter>, u64) {
+        self.openings.open(&self.pool, || UnsafeCell::new(0))
+    }
+
     /// What a recorder does that is counted.
     fn record(&self) {
-        let item = self.pool.take();
-        let item = item.unwrap_or_else(|| self.pool.lend(UnsafeCell::new(0)));
-        self.openings.open();
+        let (item, _) = self.open();
         // SAFETY: as above.
         item.with_mut(|count| unsafe { *count += 1 });
+    }
+
+    /// The same by a thread that keeps what it has recorded; how much it is, `what` says.
+    fn record_and_keep(&self, what: u32) {
+        let (item, number) = self.open();
+        // SAFETY: as above.
+        item.with_mut(|count| unsafe { *count += what });
+        item.keep(Openings::age(number));
+    }
+
+    /// Opens a recorder that is forgotten: its number.
+    fn open_and_forget(&self) -> u64 {
+        let (item, number) = self.open();
+        core::mem::forget(item);
+        number
+    }
+
+    /// One round of a flush: its number among the openings, and what it found.
+    fn flush(&self) -> (u64, u32) {
+        let number = self.openings.collect();
+        let lanes = self.pool.take_all();
+        lanes.iter().for_each(Lent::leave);
+        let counts = lanes.iter().map(|item| {
+            // SAFETY: as above.
+            item.with_mut(|count| unsafe { core::mem::take(&mut *count) })
+        });
+        (number, counts.sum())
     }
 
     /// What a flush does that looks only if something was opened since it found nothing.
@@ -162,7 +198,7 @@ impl Counted {
         self.openings.settle(None);
         let mut sum = 0;
         loop {
-            let count = self.openings.count();
+            let count = self.openings.collect();
             let lanes = self.pool.take_all();
             let all = lanes.len() == self.pool.len();
             let found: u32 = lanes
@@ -180,10 +216,7 @@ impl Counted {
 }
 
 fn a_spared_flush(recorders: usize) {
-    let counted = Arc::new(Counted {
-        pool: Pool::new(),
-        openings: Openings::new(),
-    });
+    let counted = Arc::new(Counted::new());
     let others: Vec<_> = (0..recorders)
         .map(|_| {
             let counted = Arc::clone(&counted);
@@ -235,6 +268,47 @@ fn what_lies_in_the_list_is_seen_as_it_was_left() {
             let early = collect(&pool);
             other.join().expect("it does not panic");
             assert_eq!(early + collect(&pool), 3);
+        },
+    );
+}
+
+#[test]
+fn what_one_recorder_has_left_its_threads_next_does_not_hold_back() {
+    model(
+        "what_one_recorder_has_left_its_threads_next_does_not_hold_back",
+        Exhaustive,
+        || {
+            let counted = Arc::new(Counted::new());
+            counted.record_and_keep(1);
+            let other = {
+                let counted = Arc::clone(&counted);
+                // In models all threads have one number.
+                thread::spawn(move || counted.open_and_forget())
+            };
+            assert_eq!(counted.flush().1, 1);
+            other.join().expect("it does not panic");
+        },
+    );
+}
+
+#[test]
+fn who_opens_after_a_flush_has_begun_holds_back_nothing_from_before() {
+    model(
+        "who_opens_after_a_flush_has_begun_holds_back_nothing_from_before",
+        Preemptions(3),
+        || {
+            let counted = Arc::new(Counted::new());
+            // As many as a thread leaves where they are: the next recorder goes on with one of them.
+            counted.record_and_keep(1);
+            counted.record_and_keep(1);
+            let other = {
+                let counted = Arc::clone(&counted);
+                thread::spawn(move || counted.open_and_forget())
+            };
+            let (flush, early) = counted.flush();
+            let opened = other.join().expect("it does not panic");
+            let sum = early + counted.flush().1;
+            assert!(sum == 2 || sum == 1 && opened < flush);
         },
     );
 }

@@ -159,12 +159,12 @@ impl World {
         }
         let queue = Arc::clone(queue);
         queue.recorders.settle(None);
-        let memory = queue.memory.take();
+        let memory = queue.memory.take(0);
         let mut memory = memory.unwrap_or_else(|| queue.memory.lend(Memory::default()));
         let mut report = FlushReport::default();
         let mut panicked = None;
         loop {
-            let recorders = queue.recorders.count();
+            let recorders = queue.recorders.collect();
             let mut lanes = queue.lanes.take_all();
             // Asked after they were taken: one that came meanwhile is missing.
             let away = queue.lanes.len().saturating_sub(lanes.len());

@@ -28,10 +28,19 @@ use crate::world::{Lack, Prototype, World, WorldError};
 /// that come to one in the same flush the last counts, as of all values.
 ///
 /// Dropped, the recorder hands its commands to the world. One that is still open when the world is
-/// flushed keeps them, and those which earlier recorders left in the same memory (its thread's,
-/// unless more than some thirty threads record), for a later flush (and the report
+/// flushed keeps them for a later flush (and the report
 /// [says](crate::command::FlushReport::open) that there was one). Forgotten
 /// ([`mem::forget`](core::mem::forget)), it keeps them as long as the world lives.
+///
+/// What was handed over before a flush begins comes with that flush, with one exception. Between
+/// two flushes a thread's first two recorders have memory of their own, and all later ones go on in
+/// that of one of these. So one of the later ones that is open when a flush begins, or is being
+/// opened then, holds back what lies in its memory, until the first flush after it is dropped. Who
+/// opens after that flush has begun holds nothing back from before it, so that a thread which has
+/// one short recorder after the other is at most one flush late. But one that stays open for long
+/// makes what it holds back late, and one that is forgotten takes it with it as long as the world
+/// lives: a thread with more than two recorders between two flushes is to drop each soon. (Threads
+/// share memory where more than thirty record.)
 ///
 /// Recording is lock-free and, once its memory is there, allocates nothing but a chunk now and then; what is shared, a
 /// chunk's, or known at run time only, comes in a box and costs some allocations each time. The memory serves the next
@@ -113,6 +122,11 @@ impl World {
     /// Opens recorders while the world is lent to a query: for closures that run in parallel, and for threads
     /// that do not have the world.
     ///
+    /// These may record while the world is [flushed](Self::flush), too. A flush does not wait for them, but looks for
+    /// what they have left meanwhile up to [as often](Self::set_flush_rounds) as for what its own closures record: several threads that
+    /// record all the time can make each flush several times as long. They may outlive the world, and
+    /// [ask](ParallelCommands::has_ended) whether they have.
+    ///
     /// ```
     /// use megachunk::prelude::*;
     ///
@@ -175,6 +189,28 @@ impl ParallelCommands {
             stripes: None,
             pieces: 0..0,
         }
+    }
+
+    /// Whether the world has ended: what is recorded from now on is dropped, and so is what was recorded and not
+    /// flushed; what was created has died, or does when its recorder is dropped. For threads that outlive the world, to stop then. `false` may be out of
+    /// date when it is read. Wait-free.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let world = World::new();
+    /// let commands = world.parallel_commands();
+    /// let loader = std::thread::spawn(move || {
+    ///     while !commands.has_ended() {
+    ///         commands.open().create((1_u32,)).unwrap();
+    ///     }
+    /// });
+    /// drop(world);
+    /// loader.join().unwrap();
+    /// ```
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.queue.has_ended()
     }
 
     /// Opens a recorder with the middle one of all sort keys. Lock-free. In an ordered universe its ids are

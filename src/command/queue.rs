@@ -98,10 +98,15 @@ impl Queue {
         }
     }
 
+    /// Whether the world has ended. Wait-free.
+    pub(super) fn has_ended(&self) -> bool {
+        // Ordering: as in `close`.
+        self.ended.load(Ordering::Acquire) == 1
+    }
+
     /// Lanes have come back that were away: if the world has ended in the meantime, they keep nothing.
     pub(super) fn take_back(&self) {
-        // Ordering: as in `close`.
-        if self.ended.load(Ordering::Acquire) == 1 {
+        if self.has_ended() {
             self.empty();
         }
     }

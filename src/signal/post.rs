@@ -53,6 +53,12 @@ impl Post {
         Signals::new(self, bag, Precedence::new(rank, key, number))
     }
 
+    /// Whether the world has ended. Wait-free.
+    pub(super) fn has_ended(&self) -> bool {
+        // Ordering: Acquire pairs with the Release in `world_ends`.
+        self.ended.load(Ordering::Acquire) == 1
+    }
+
     /// Takes a sender's bag back. If the world is gone, so is what was sent.
     pub(super) fn close(&self, bag: &mut Lent<'_, Mailbag>, precedence: Precedence) {
         bag.close(precedence);

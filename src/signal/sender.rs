@@ -22,8 +22,8 @@ use crate::world::World;
 /// same key by when they were opened; the signals of one sender as they were sent. But what was sent before a
 /// [run of a schedule](crate::processor::Schedule::run) comes before what is sent in it, and all that was
 /// [collected](World::collect_signals) or [waited for](World::advance_time) before what is sent later. Dropped,
-/// the sender hands its signals over; one that is still open keeps them, and those which earlier senders left in
-/// the same memory. So where readers run beside senders, the order is kept within each sender, and a later one's
+/// the sender hands its signals over; one that is still open keeps them, and, if it is its thread's third since the last
+/// collection or a later one, those which the second and others left in the same memory, as [recorders](crate::command::Commands) do. So where readers run beside senders, the order is kept within each sender, and a later one's
 /// signals can come a run before an earlier one's.
 ///
 /// Sending is lock-free and, once its memory is there, allocates nothing. Signals that nobody has
@@ -83,6 +83,7 @@ impl World {
 
     /// Opens senders while the world is lent to a query: for closures that run in parallel, and for threads that
     /// do not have the world.
+    /// They may outlive the world, and [ask](ParallelSignals::has_ended) whether they have.
     #[must_use]
     pub fn parallel_signals(&self) -> ParallelSignals {
         ParallelSignals::of_rank(self, Precedence::OUTSIDE)
@@ -96,6 +97,13 @@ impl ParallelSignals {
             post: Arc::clone(Post::of(world)),
             rank,
         }
+    }
+
+    /// Whether the world has ended: what is sent from now on is dropped. `false` may be out of date when it is read.
+    /// Wait-free.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.post.has_ended()
     }
 
     /// Opens a sender with the middle one of all sort keys. Lock-free.

@@ -124,6 +124,23 @@ fn what_a_recorder_has_left_comes_though_its_thread_has_another_one_open() {
     world.destroy(ant).unwrap();
 }
 
+#[test]
+fn who_outlives_a_world_is_told_that_it_has_ended() {
+    let world = World::new();
+    let (commands, signals) = (world.parallel_commands(), world.parallel_signals());
+    let universe = std::sync::Arc::clone(world.universe());
+    let before = commands.open().create((1_u32,)).unwrap();
+    let mut open = commands.open();
+    let meanwhile = open.create((2_u32,)).unwrap();
+    assert!(!commands.has_ended() && !signals.has_ended());
+    drop(world);
+    assert!(commands.has_ended() && commands.clone().has_ended() && signals.has_ended());
+    assert!(!universe.exists(before) && universe.exists(meanwhile));
+    drop(open);
+    let behind = commands.open().create((3_u32,)).unwrap();
+    assert!(!universe.exists(meanwhile) && !universe.exists(behind));
+}
+
 /// Recorders that follow each other without a pause, each open when the world is flushed.
 #[test]
 fn a_thread_that_records_all_the_time_is_heard_in_every_flush() {

@@ -29,8 +29,12 @@ impl Pending {
 impl World {
     /// What waits to become part of the world, and would not be [saved](Self::save): commands that
     /// recorders have left since the last [flush](Self::flush), and signals. What recorders and
-    /// senders hold back that are open is not counted. Exact while nobody else records, sends or
-    /// asks. O(recorders + signals that readers know).
+    /// senders hold back that are open is not counted: what they have recorded and sent themselves,
+    /// and what others of their thread have left before [in the same
+    /// memory](crate::command::Commands), if they are its third since the last flush, or later
+    /// ones. [`FlushReport::open`](crate::command::FlushReport::open) says whether there are such
+    /// recorders. Exact while nobody else records, sends or asks. O(recorders + signals that
+    /// readers know).
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -141,6 +141,10 @@ impl World {
     /// change; the changes are made on all threads of the current rayon pool, with the same result for any
     /// number of them. A thread outside of the pool works too, in place of one of them.
     ///
+    /// What closures, observers and drops record meanwhile is applied, too, round by round, and so is what other threads
+    /// record. While some do so all the time, each round applies what they have recorded during the one before; where they record
+    /// quicker than it is applied, each is longer than the last. Who has such threads [sets](Self::set_flush_rounds) one round.
+    ///
     /// O(commands + recorders + archetypes + chunks of the world); what was created costs time by the chunk. Recorders
     /// that were ever open at one time count each time, until the world is [trimmed](Self::trim).
     ///
@@ -240,7 +244,10 @@ impl World {
     }
 
     /// Sets how often a flush looks for new commands, which closures, observers and other threads record while it runs,
-    /// before it leaves them to the next flush, where they come first. 5 unless it is set; at least 1.
+    /// before it leaves them to the next flush, where they come first. 5 unless it is set; at least 1. Which of these
+    /// has recorded something is not told apart: with threads that record all the time every flush takes all its rounds, each for what
+    /// came during the one before, and its report says that it is [unfinished](FlushReport::unfinished). With one round it applies what
+    /// was there when it began, and what its closures record comes with the next flush.
     pub fn set_flush_rounds(&mut self, rounds: usize) {
         self.flush_rounds = rounds.max(1);
     }

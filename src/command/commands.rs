@@ -122,9 +122,10 @@ impl World {
     /// Opens recorders while the world is lent to a query: for closures that run in parallel, and for threads
     /// that do not have the world.
     ///
-    /// These may record while the world is [flushed](Self::flush), too. A flush does not wait for them, but looks for
-    /// what they have left meanwhile up to [as often](Self::set_flush_rounds) as for what its own closures record: several threads that
-    /// record all the time can make each flush several times as long. They may outlive the world, and
+    /// These may record while the world is [flushed](Self::flush), too. A flush does not wait for
+    /// them, but looks for what they have left meanwhile up to [as often](Self::set_flush_rounds)
+    /// as for what its own closures record: several threads that record all the time can make each
+    /// flush several times as long. They may outlive the world, and
     /// [ask](ParallelCommands::has_ended) whether they have.
     ///
     /// ```
@@ -191,9 +192,10 @@ impl ParallelCommands {
         }
     }
 
-    /// Whether the world has ended: what is recorded from now on is dropped, and so is what was recorded and not
-    /// flushed; what was created has died, or does when its recorder is dropped. For threads that outlive the world, to stop then. `false` may be out of
-    /// date when it is read. Wait-free.
+    /// Whether the world has ended: what is recorded from now on is dropped, and so is what was
+    /// recorded and not flushed; what was created has died, or does when its recorder is dropped.
+    /// For threads that outlive the world, to stop then. `false` may be out of date when it is
+    /// read. Wait-free.
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -91,10 +91,11 @@ impl Queue {
             }
             **lane = Lane::new(self.seat.universe(), self.seat.number);
         }
-        // What a recorder holds back that stays open is its own thread's, and nothing that a flush has missed.
+        // What a recorder holds back that stays open is its own thread's, and nothing that a flush
+        // has missed.
         match lane.is_empty() {
             true => lane.leave(),
-            false => lane.keep(Openings::age(precedence.number)),
+            false => lane.keep(precedence.number),
         }
     }
 

@@ -78,10 +78,8 @@ pub(super) fn collect(world: &mut World) -> Panicked {
     let post = Arc::clone(Post::of(world));
     let mut board = core::mem::take(board(world));
     let mut panicked = None;
-    let senders = post.senders.collect();
-    let mut bags = post.bags.take_all();
-    // Asked after they were taken: one that came meanwhile is missing.
-    let all = bags.len() == post.bags.len();
+    let found = post.senders.collect(&post.bags);
+    let mut bags = found.things;
     bags.retain(|bag| !bag.segments.is_empty());
     // After the bags: a signal was known before it was sent.
     board.add_logs(&post);
@@ -94,7 +92,7 @@ pub(super) fn collect(world: &mut World) -> Panicked {
     board.sort_in(world, &mut bags, now, &mut panicked);
     // Nothing is left in them.
     bags.iter().for_each(Lent::leave);
-    post.senders.settle(all.then_some(senders));
+    post.senders.settle(found.settles);
     board.ring(world, now, &mut panicked);
     *self::board(world) = board;
     panicked

@@ -67,10 +67,11 @@ impl Post {
         if self.ended.load(Ordering::Acquire) == 1 {
             **bag = Mailbag::default();
         }
-        // What a sender holds back that stays open is its own thread's, and nothing that a collection has missed.
+        // What a sender holds back that stays open is its own thread's, and nothing that a
+        // collection has missed.
         match bag.is_empty() {
             true => bag.leave(),
-            false => bag.keep(Openings::age(precedence.number)),
+            false => bag.keep(precedence.number),
         }
     }
 }

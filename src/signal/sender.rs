@@ -17,14 +17,17 @@ use crate::world::World;
 
 /// Sends signals, on any thread, while the world is read, queried or changed by others.
 ///
-/// What is sent arrives when a [reader](crate::signal::SignalReader) runs next, in this order: senders by the place
-/// of their processor in its schedule, those outside of processors last; of one processor by sort key, those with the
-/// same key by when they were opened; the signals of one sender as they were sent. But what was sent before a
-/// [run of a schedule](crate::processor::Schedule::run) comes before what is sent in it, and all that was
-/// [collected](World::collect_signals) or [waited for](World::advance_time) before what is sent later. Dropped,
-/// the sender hands its signals over; one that is still open keeps them, and, if it is its thread's third since the last
-/// collection or a later one, those which the second and others left in the same memory, as [recorders](crate::command::Commands) do. So where readers run beside senders, the order is kept within each sender, and a later one's
-/// signals can come a run before an earlier one's.
+/// What is sent arrives when a [reader](crate::signal::SignalReader) runs next, in this order:
+/// senders by the place of their processor in its schedule, those outside of processors last; of
+/// one processor by sort key, those with the same key by when they were opened; the signals of one
+/// sender as they were sent. But what was sent before a [run of a
+/// schedule](crate::processor::Schedule::run) comes before what is sent in it, and all that was
+/// [collected](World::collect_signals) or [waited for](World::advance_time) before what is sent
+/// later. Dropped, the sender hands its signals over; one that is still open keeps them, and, if it
+/// is its thread's third since the last collection or a later one, those which the second and
+/// others left in the same memory, as [recorders](crate::command::Commands) do. So where readers
+/// run beside senders, the order is kept within each sender, and a later one's signals can come a
+/// run before an earlier one's.
 ///
 /// Sending is lock-free and, once its memory is there, allocates nothing. Signals that nobody has
 /// subscribed to are dropped when they are collected. But delayed ones are kept until their time
@@ -99,8 +102,8 @@ impl ParallelSignals {
         }
     }
 
-    /// Whether the world has ended: what is sent from now on is dropped. `false` may be out of date when it is read.
-    /// Wait-free.
+    /// Whether the world has ended: what is sent from now on is dropped. `false` may be out of date
+    /// when it is read. Wait-free.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.post.has_ended()

@@ -307,6 +307,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "pool_take_first",
         "a thread takes the first item that it keeps, with what waits in it",
     ),
+    (
+        "pool_take_later",
+        "who collects has what a thread has left after something that it misses",
+    ),
+    (
+        "pool_take_older",
+        "a thread goes on with the older of two items that it keeps",
+    ),
     ("pool_take_relaxed", "the same, by the taker"),
     (
         "pool_take_unasked",

@@ -1,45 +1,66 @@
 //! `Openings`: how often something was opened that leaves its things in a [`Pool`], and how often
-//! these were collected, so that who collects need not look when nothing can be there, and who opens
-//! leaves to the collector what that was to have.
+//! these were collected, so that who collects need not look when nothing can be there, and who
+//! opens leaves to the collector what that was to have.
 //!
 //! State: a count; what it was when all things of the pool lay there, with nothing in them. A
-//! collection counts as [`COLLECTION`] openings, so that one word says which opening came after
+//! collection counts as `COLLECTION` openings, so that one word says which opening came after
 //! which collection.
 //!
 //! Operations, on `&self`: [`open`](Openings::open) takes a thing from the pool, or adds one, and
 //! *then* counts; what it was given is what it saw of the count before. If a collection has begun
 //! meanwhile, and the thing has waited since before that, it goes back to its place, and another is
 //! taken, and counted: lock-free, and without a second try unless somebody collects.
-//! [`collect`](Openings::collect) counts *before* all are taken out of the pool; if these are all
-//! that there are, and nothing is in them, the caller says so to [`settle`](Openings::settle), with
-//! that count; [`is_settled`](Openings::is_settled) says that nobody has opened anything since:
-//! both wait-free. One thread at a time collects.
+//! [`collect`](Openings::collect) counts *before* it takes things out of the pool, all but those
+//! that wait since after it; if these are all that there are, and nothing is in them, the caller
+//! says so to [`settle`](Openings::settle), with that count; [`is_settled`](Openings::is_settled)
+//! says that nobody has opened anything since: wait-free. One thread at a time collects.
 //!
-//! Invariants: as long as the count is what it was then, nothing is left in the pool by anybody who
-//! has told the collector so. Who is counted has taken a thing before: the collector would have
-//! missed it in the pool. Who is not counted then is counted later, before leaving anything. And:
-//! who is counted after a collection has no thing in which something waits from before it. So what
-//! was left before a collection began comes with it, or is in a thing that somebody had opened
-//! before, and comes with the first collection that begins after that is given back.
+//! Invariants:
+//!
+//! * As long as the count is what it was then, nothing is left in the pool by anybody who has told
+//!   the collector so. Who is counted has taken a thing before: the collector would have missed it
+//!   in the pool. Who is not counted then is counted later, before leaving anything.
+//! * Who is counted after a collection has no thing in which something waits from before it. So
+//!   what was left before a collection began comes with it, or is in a thing that somebody had
+//!   opened before, or is about to put back; and it comes with the first collection that begins
+//!   after that.
+//! * What a collection has was opened before it. So it has nothing that a thread has left after
+//!   something else that it has just missed: who was counted before it is seen to have left that.
 //!
 //! Orderings: counting is a Release, and counting a collection an Acquire, so that a collector who
-//! sees a count sees what was taken before it. Which of the two came first, the count says, as all
-//! its changes do. Whoever tells the collector that something was left does so by what
+//! sees a count sees what was taken, and left, before it. Which of the two came first, the count
+//! says, as all its changes do. Whoever tells the collector that something was left does so by what
 //! synchronises, so the rest is Relaxed.
 
 use super::atomic::{AtomicU64, Ordering};
 use super::mutant;
 use super::pool::{Lent, Pool};
 
-/// What a collection adds to the count. So many openings between two collections count as one more, which does no harm; after
-/// 2^40 collections the count begins anew.
-const COLLECTION: u64 = 1 << 24;
+/// What a collection adds to the count. Each time that so many were opened they count as one more:
+/// nobody goes on with what waits then, which does no harm. After 2^48 collections the count begins
+/// anew, and of two things of which one was opened before that and one after the second seems to be
+/// the older.
+const COLLECTION: u64 = 1 << 16;
 
 /// How often something was opened, and how often until nothing was left of it.
 #[derive(Debug)]
 pub struct Openings {
     count: AtomicU64,
     settled: AtomicU64,
+}
+
+/// What a collection has found.
+#[derive(Debug)]
+pub struct Collection<'p, T> {
+    /// Things that nobody had. Nothing waits in some, in others what was left before the
+    /// collection.
+    pub things: Vec<Lent<'p, T>>,
+    /// About how many things somebody had.
+    pub open: usize,
+    /// What to [settle](Openings::settle) with if nothing waits in any of the things.
+    pub settles: Option<u64>,
+    /// Its number: all that was opened before has a lower one.
+    pub number: u64,
 }
 
 /// No count.
@@ -55,39 +76,50 @@ impl Openings {
         }
     }
 
-    /// Opens one: a thing of the pool, or a new one, and its number, which is higher than those that were given before.
+    /// Opens one: a thing of the pool, or a new one, and its number, which is higher than those
+    /// that were given before. If something is left in the thing it is to be [kept](Lent::keep)
+    /// since that number.
     #[inline]
     pub fn open<'p, T>(&self, pool: &'p Pool<T>, new: impl Fn() -> T) -> (Lent<'p, T>, u64) {
         // Ordering: Relaxed: a guess; what the count was decides.
-        let mut age = self.count.load(Ordering::Relaxed) / COLLECTION;
+        let mut number = self.count.load(Ordering::Relaxed);
         loop {
-            let thing = pool.take(age);
+            let thing = pool.take(Self::last_collection(number));
             let thing = thing.unwrap_or_else(|| pool.lend(new()));
-            // Not before: who counts this one is to miss its thing.
-            // Ordering: Release pairs with the Acquire in `collect`. The counts of others continue its release sequence.
+            // Not before: who counts this one is to miss its thing. Ordering: Release pairs with
+            // the Acquire in `collect`. The counts of others continue its release sequence.
             let order = mutant::ordering("opening_relaxed", Ordering::Release);
-            let number = self.count.fetch_add(1, order);
-            age = Self::age(number);
-            if mutant::active("opening_takes_what_waits") || thing.is_of(age) {
+            number = self.count.fetch_add(1, order);
+            let missed = thing.waits_since_before(Self::last_collection(number));
+            if !missed || mutant::active("opening_takes_what_waits") {
                 return (thing, number);
             }
             // It goes back to where the collector looks for it.
         }
     }
 
-    /// The age of what was opened under a number: how many collections had begun.
+    /// A number that none has which was given before the last collection, and all since: what
+    /// counts as a collection is a change of the upper bits.
     #[inline(always)]
-    #[must_use]
-    pub fn age(number: u64) -> u64 {
-        number / COLLECTION
+    fn last_collection(number: u64) -> u64 {
+        number & !(COLLECTION - 1)
     }
 
-    /// A collection begins: before it takes anything. The count, for [`settle`](Self::settle).
+    /// A collection: takes what was left in the pool before it begins.
     #[inline]
-    pub fn collect(&self) -> u64 {
+    pub fn collect<'p, T>(&self, pool: &'p Pool<T>) -> Collection<'p, T> {
         // Ordering: Acquire pairs with the Release in `open`.
         let before = self.count.fetch_add(COLLECTION, Ordering::Acquire);
-        before.wrapping_add(COLLECTION)
+        let number = before.wrapping_add(COLLECTION);
+        let (things, later) = pool.take_before(number);
+        // Asked after they were taken: one that came meanwhile is missing.
+        let missing = pool.len().saturating_sub(things.len());
+        Collection {
+            things,
+            open: missing.saturating_sub(later),
+            settles: (missing == 0).then_some(number),
+            number,
+        }
     }
 
     /// A collection has found that nothing is left of those that were counted before it; with `None`, that this is not

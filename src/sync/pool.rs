@@ -1,8 +1,8 @@
 //! `Pool`: things that are lent to one thread at a time, and collected by one that wants them all.
 //!
-//! State: a fixed number of slots, in places of [`KEPT`], each empty or with one item; a list of the
-//! items for which no slot was empty when they came back; and a list of all items that there are,
-//! which only grows.
+//! State: a fixed number of slots, in places of `KEPT`, each empty or with one item; a list of
+//! the items for which no slot was empty when they came back; and a list of all items that there
+//! are, which only grows.
 //!
 //! Operations, all on `&self`, lock-free: [`take`](Pool::take) swaps a slot with nothing;
 //! [`lend`](Pool::lend) adds an item; a [`Lent`] that is dropped puts its item into an empty slot
@@ -10,10 +10,14 @@
 //! and the list with nothing. [`retain`](Pool::retain), on `&mut self`, frees items.
 //!
 //! Who gives an item back may [keep it for its own thread](Lent::keep): something waits in it for
-//! who takes all. No other thread's `take` has it, as long as there are fewer items than slots. Nor
-//! has the same thread's as long as it keeps fewer than [`KEPT`], or if the item is not *of the age*
-//! that `take` is told: then somebody was to take all after it was kept, and has missed it, or is
-//! at work. So what waits is held back by few who take an item and keep it long.
+//! who takes all, since a *time*, a number that grows. No other thread's `take` has it, as long as
+//! there are fewer items than slots. Nor has the same thread's as long as it keeps fewer than
+//! `KEPT`, or if something waits since before the time that `take` is told: then somebody was to
+//! take all after it was kept, and has missed it, or is at work. So what waits is held back by few
+//! who take an item and keep it long. Of several the thread gets that which it began to keep last,
+//! so that what waits longer goes first. [`take_before`](Pool::take_before) is `take_all` but for
+//! what waits since a time or later: so who takes all what was there at that time takes nothing
+//! that a thread has left after something else that it just misses.
 //!
 //! Invariant: an item is in one slot, or in the list, or lent. Nobody follows the `next` of an item
 //! of the list unless having swapped the whole list out, so no item comes back to the list while
@@ -22,8 +26,8 @@
 //!
 //! Orderings: giving back is a Release, taking an Acquire: who takes an item sees all that the one
 //! before it did with it. For whom an item is kept, and since when, is asked twice: before it is
-//! taken, so that nobody has it for a moment whom it is not for, and after, as another may have come
-//! to lie there. The first look into it is behind an Acquire, too.
+//! taken, so that nobody has it for a moment whom it is not for, and after, as another may have
+//! come to lie there. The first look into it is behind an Acquire, too.
 
 use core::fmt;
 use core::mem::ManuallyDrop;
@@ -38,29 +42,37 @@ use super::{local, mutant};
 /// Places: as many threads can leave items without meeting. One in models.
 const PLACES: usize = if cfg!(loom) { 1 } else { 32 };
 
-/// Items in which something waits that a thread keeps before it takes one of them again: it leaves that many in its place.
+/// Items in which something waits that a thread keeps before it takes one of them again: it leaves
+/// that many in its place.
 const KEPT: usize = 2;
 
 /// In how many slots items can lie.
 const SLOTS: usize = PLACES * KEPT;
+
+/// From how many items on threads go on in each other's: threads that come and go are not to leave
+/// some each. One more than slots in models, so that they show what is so with fewer.
+const ENOUGH: usize = if cfg!(loom) { SLOTS + 1 } else { SLOTS };
 
 /// No thread in particular.
 const ANYBODY: usize = usize::MAX;
 
 /// Items that are lent and collected.
 pub struct Pool<T> {
-    places: Box<[CachePadded<[AtomicPtr<Node<T>>; KEPT]>]>,
+    places: Box<[CachePadded<Place<T>>]>,
     list: AtomicPtr<Node<T>>,
     all: AtomicPtr<Node<T>>,
     /// How many items there are.
     count: AtomicUsize,
 }
 
+/// Where a thread leaves items.
+type Place<T> = [AtomicPtr<Node<T>>; KEPT];
+
 struct Node<T> {
     item: T,
     /// The thread that alone may take it, or [`ANYBODY`].
     kept_for: AtomicUsize,
-    /// Of what age it was when it was kept.
+    /// Since when something waits in it, if it is kept.
     kept_at: AtomicU64,
     /// The next in the list of those without a slot; of use to who has swapped it out.
     next: *mut Node<T>,
@@ -126,67 +138,71 @@ impl<T> Pool<T> {
         }
     }
 
-    /// An item, of an age: one in which nothing waits, preferably that which this thread gave back last; or one that is
-    /// [kept](Lent::keep) for it, if there are several, and that is of this age. `None` if no slot has one. Is nothing
-    /// ever kept, so is the age of no account. A few read-modify-writes for each slot at most.
+    /// An item: one in which nothing waits, preferably that which this thread gave back last; or
+    /// one that is [kept](Lent::keep) for it, if there are several, the last, and if something
+    /// waits in it since this time or later. `None` if no slot has one. Is nothing ever kept, so is
+    /// the time of no account. A few read-modify-writes for each slot at most.
     #[must_use]
-    pub fn take(&self, age: u64) -> Option<Lent<'_, T>> {
-        self.take_for(local::thread_number(), age)
+    pub fn take(&self, since: u64) -> Option<Lent<'_, T>> {
+        self.take_for(local::thread_number(), since)
     }
 
     /// [`take`](Self::take), by a thread with another number.
     #[must_use]
-    pub fn take_for(&self, thread: usize, age: u64) -> Option<Lent<'_, T>> {
-        let may_take = |fit| matches!(fit, Fit::Anybodys | Fit::Own);
-        let mut own = None;
+    pub fn take_for(&self, thread: usize, since: u64) -> Option<Lent<'_, T>> {
+        let may_take = |fit| matches!(fit, Fit::Anybodys | Fit::Own(_));
+        let mut own: Option<(&AtomicPtr<Node<T>>, u64)> = None;
         let mut kept = 0;
         for slot in self.slots_from_home() {
-            // Ordering: Acquire pairs with the Release in `give`: the node is looked into. The swap decides.
+            // Ordering: Acquire pairs with the Release in `give`: the node is looked into. The swap
+            // decides.
             let node = slot.load(Ordering::Acquire);
             if node.is_null() {
                 continue;
             }
             // SAFETY: nodes are freed by who has the pool to itself.
-            match unsafe { fit(node, thread, age) } {
-                Fit::Anybodys => {}
-                Fit::Own => {
+            let best = match unsafe { fit(node, thread, since) } {
+                Fit::Anybodys => slot,
+                Fit::Own(at) => {
                     kept += 1;
-                    own = Some(slot);
+                    let keeps_older = mutant::active("pool_take_older");
+                    let last = own.filter(|&(_, last)| is_before(last, at) == keeps_older);
+                    let last = *own.insert(last.unwrap_or((slot, at)));
                     if kept < KEPT && !mutant::active("pool_take_first") {
                         continue;
                     }
+                    last.0
                 }
                 Fit::Anothers | Fit::Missed => continue,
-            }
+            };
             // Who must not have it gives it back.
-            if let Some(lent) = self.empty(slot)
-                && (mutant::active("pool_take_unasked") || may_take(lent.fit(thread, age)))
+            if let Some(lent) = self.empty(best)
+                && (mutant::active("pool_take_unasked") || may_take(lent.fit(thread, since)))
             {
                 return Some(lent);
             }
         }
-        // As many as slots are enough: threads that come and go are not to leave some each.
-        if self.len() < SLOTS {
+        if self.len() < ENOUGH {
             return None;
         }
-        let mine = own.and_then(|slot| self.empty(slot));
-        let mine = mine.filter(|lent| may_take(lent.fit(thread, age)));
-        mine.or_else(|| self.take_any(thread, age))
+        let mine = own.and_then(|(slot, _)| self.empty(slot));
+        let mine = mine.filter(|lent| may_take(lent.fit(thread, since)));
+        mine.or_else(|| self.take_any(thread, since))
     }
 
     /// Any item, but those that somebody has missed.
     #[cold]
-    fn take_any(&self, thread: usize, age: u64) -> Option<Lent<'_, T>> {
+    fn take_any(&self, thread: usize, since: u64) -> Option<Lent<'_, T>> {
         let mut slots = self.slots_from_home();
         slots.find_map(|slot| {
             // Ordering: as in `take_for`.
             let node = slot.load(Ordering::Acquire);
             // SAFETY: as in `take_for`.
-            if node.is_null() || unsafe { fit(node, thread, age) } == Fit::Missed {
+            if node.is_null() || unsafe { fit(node, thread, since) } == Fit::Missed {
                 return None;
             }
             let lent = self.empty(slot)?;
-            (lent.fit(thread, age) != Fit::Missed).then_some(lent)
+            (lent.fit(thread, since) != Fit::Missed).then_some(lent)
         })
     }
 
@@ -232,7 +248,7 @@ impl<T> Pool<T> {
     }
 
     fn slots_from_home(&self) -> impl Iterator<Item = &AtomicPtr<Node<T>>> {
-        let home = local::thread_number() % PLACES;
+        let home = local::thread_number() % self.places.len();
         let (before, after) = self.places.split_at(home);
         after.iter().chain(before).flat_map(|place| place.iter())
     }
@@ -284,21 +300,48 @@ impl<T> Pool<T> {
     /// Takes all items that are not lent.
     #[must_use]
     pub fn take_all(&self) -> Vec<Lent<'_, T>> {
+        self.take_where(|_| true)
+    }
+
+    /// Takes all items that are not lent, but those in which something waits since this time or
+    /// later; and about how many these are.
+    #[must_use]
+    pub fn take_before(&self, time: u64) -> (Vec<Lent<'_, T>>, usize) {
+        let mut later = 0;
+        let mut waits_before = |node| {
+            // SAFETY: nodes are freed by who has the pool to itself.
+            let kept = unsafe { kept(node) };
+            let before = kept.is_none_or(|(_, since)| is_before(since, time));
+            later += usize::from(!before);
+            before || mutant::active("pool_take_later")
+        };
+        let mut all = self.take_where(&mut waits_before);
+        // Others may have come to lie where it was asked, and the list is not looked into before.
+        all.retain(|lent| waits_before(lent.node));
+        (all, later)
+    }
+
+    /// Takes all items that are not lent, but those in slots that are not wanted.
+    fn take_where(&self, mut is_wanted: impl FnMut(*mut Node<T>) -> bool) -> Vec<Lent<'_, T>> {
         let mut all: Vec<Lent<'_, T>> = Vec::new();
         for slot in self.slots_from_home() {
-            // Ordering: Relaxed: a hint; the swap decides.
-            if !slot.load(Ordering::Relaxed).is_null()
+            // Ordering: Acquire pairs with the Release in `give`: the node is looked into. The swap
+            // decides.
+            let node = slot.load(Ordering::Acquire);
+            if !node.is_null()
+                && is_wanted(node)
                 && let Some(lent) = self.empty(slot)
             {
                 all.push(lent);
-                // If these are all that there are, nothing is in the other slots, nor in the list, but what is added now.
+                // If these are all that there are, nothing is in the other slots, nor in the list,
+                // but what is added now.
                 if all.len() == self.len() {
                     return all;
                 }
             }
         }
-        // Ordering: Acquire pairs with the Release in `give`. The compare-and-swap of each item continues
-        // the release sequence of those below it.
+        // Ordering: Acquire pairs with the Release in `give`. The compare-and-swap of each item
+        // continues the release sequence of those below it.
         let order = mutant::ordering("pool_list_relaxed", Ordering::Acquire);
         let mut node = self.list.swap(ptr::null_mut(), order);
         while !node.is_null() {
@@ -311,16 +354,23 @@ impl<T> Pool<T> {
     }
 }
 
-/// Whose an item is, for a thread that takes one of an age.
+/// Whether a time is earlier than another, of two that are not half of all numbers apart: they may
+/// have begun anew.
+#[inline(always)]
+pub(super) fn is_before(time: u64, other: u64) -> bool {
+    time.wrapping_sub(other) > u64::MAX / 2
+}
+
+/// Whose an item is, for a thread that takes one in which nothing waits since before a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fit {
     /// Nothing waits in it.
     Anybodys,
-    /// It is kept for the thread.
-    Own,
+    /// It is kept for the thread, since this time.
+    Own(u64),
     /// It is kept for another one.
     Anothers,
-    /// It was kept at another age: it is left to who takes all.
+    /// It was kept before: it is left to who takes all.
     Missed,
 }
 
@@ -329,38 +379,45 @@ enum Fit {
 /// # Safety
 /// The node is one of a pool that lives.
 #[inline(always)]
-unsafe fn fit<T>(node: *mut Node<T>, thread: usize, age: u64) -> Fit {
-    // SAFETY: the caller's; who has the item uses another field of the node.
-    let (kept_for, kept_at) = unsafe { (&(*node).kept_for, &(*node).kept_at) };
-    // Ordering: Relaxed, twice: they are written before the item is given back, and read behind that.
-    let kept_for = kept_for.load(Ordering::Relaxed);
-    if kept_for == ANYBODY {
-        return Fit::Anybodys;
-    }
-    if kept_at.load(Ordering::Relaxed) != age {
-        return Fit::Missed;
-    }
-    if kept_for == thread {
-        Fit::Own
-    } else {
-        Fit::Anothers
+unsafe fn fit<T>(node: *mut Node<T>, thread: usize, since: u64) -> Fit {
+    // SAFETY: the caller's.
+    match unsafe { kept(node) } {
+        None => Fit::Anybodys,
+        Some((_, at)) if is_before(at, since) => Fit::Missed,
+        Some((kept_for, at)) if kept_for == thread => Fit::Own(at),
+        Some(_) => Fit::Anothers,
     }
 }
 
+/// For which thread an item is kept, and since when.
+///
+/// # Safety
+/// The node is one of a pool that lives.
+#[inline(always)]
+unsafe fn kept<T>(node: *mut Node<T>) -> Option<(usize, u64)> {
+    // SAFETY: the caller's; who has the item uses another field of the node.
+    let (kept_for, kept_at) = unsafe { (&(*node).kept_for, &(*node).kept_at) };
+    // Ordering: Relaxed, twice: they are written before the item is given back, and read behind
+    // that.
+    let thread = kept_for.load(Ordering::Relaxed);
+    (thread != ANYBODY).then(|| (thread, kept_at.load(Ordering::Relaxed)))
+}
+
 impl<T> Lent<'_, T> {
-    /// Given back, it is this thread's alone to [take](Pool::take), until it is [left](Self::leave) to all; who takes
-    /// all has it with the others. It is of this age, unless it was kept before: then of that.
-    pub fn keep(&self, age: u64) {
-        self.keep_for(local::thread_number(), age);
+    /// Given back, it is this thread's alone to [take](Pool::take), until it is [left](Self::leave)
+    /// to all; who takes all has it with the others. Something waits in it since this time, unless
+    /// it was kept before: then since that.
+    pub fn keep(&self, time: u64) {
+        self.keep_for(local::thread_number(), time);
     }
 
     /// [`keep`](Self::keep), for a thread with another number.
-    pub fn keep_for(&self, thread: usize, age: u64) {
+    pub fn keep_for(&self, thread: usize, time: u64) {
         // SAFETY: the node lives as long as the pool.
         let (kept_for, kept_at) = unsafe { (&(*self.node).kept_for, &(*self.node).kept_at) };
-        // Ordering: Relaxed, also below: see `fit`.
+        // Ordering: Relaxed, also below: see `kept`.
         if kept_for.load(Ordering::Relaxed) == ANYBODY {
-            kept_at.store(age, Ordering::Relaxed);
+            kept_at.store(time, Ordering::Relaxed);
         }
         kept_for.store(thread, Ordering::Relaxed);
     }
@@ -371,17 +428,17 @@ impl<T> Lent<'_, T> {
         unsafe { (*self.node).kept_for.store(ANYBODY, Ordering::Relaxed) };
     }
 
-    /// Whether nothing waits in it, or what does was kept at this age.
+    /// Whether something waits in it since before this time.
     #[inline]
     #[must_use]
-    pub fn is_of(&self, age: u64) -> bool {
-        self.fit(ANYBODY, age) != Fit::Missed
+    pub fn waits_since_before(&self, time: u64) -> bool {
+        self.fit(ANYBODY, time) == Fit::Missed
     }
 
     #[inline(always)]
-    fn fit(&self, thread: usize, age: u64) -> Fit {
+    fn fit(&self, thread: usize, since: u64) -> Fit {
         // SAFETY: the node lives as long as the pool.
-        unsafe { fit(self.node, thread, age) }
+        unsafe { fit(self.node, thread, since) }
     }
 }
 
@@ -492,11 +549,11 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_takes_nothing_that_it_keeps_before_there_are_several_of_one_age() {
+    fn a_thread_takes_nothing_that_it_keeps_before_there_are_several_that_nobody_missed() {
         let pool = Pool::new();
-        let keep = |age| {
-            let item = pool.take_for(1, age).unwrap_or_else(|| pool.lend(0));
-            item.keep_for(1, age);
+        let keep = |time| {
+            let item = pool.take_for(1, time).unwrap_or_else(|| pool.lend(0));
+            item.keep_for(1, time);
         };
         for _ in 0..10 {
             keep(5);
@@ -507,12 +564,46 @@ mod tests {
             keep(6);
         }
         assert_eq!(pool.len(), 2 * KEPT);
-        // What is kept once more is as old as before.
+        // What is kept once more waits since the first time.
         let item = pool.take_for(1, 6).unwrap();
         item.keep_for(1, 7);
-        assert!(item.is_of(6) && !item.is_of(7));
+        assert!(!item.waits_since_before(6) && item.waits_since_before(7));
         item.leave();
-        assert!(item.is_of(7));
+        assert!(!item.waits_since_before(7));
+    }
+
+    #[test]
+    fn who_takes_what_was_there_leaves_what_came_since() {
+        let pool = Pool::new();
+        let kept = |item: u64, time| pool.lend(item).keep_for(1, time);
+        drop(pool.lend(0));
+        (1..=4).for_each(|item| kept(item, u64::MAX.wrapping_add(item)));
+        let taken = |time| {
+            let (all, later) = pool.take_before(time);
+            let mut all: Vec<u64> = all.iter().map(|item| **item).collect();
+            all.sort_unstable();
+            (all, later)
+        };
+        // Numbers may begin anew.
+        assert_eq!(taken(u64::MAX - 1), (vec![0], 4));
+        assert_eq!(taken(2), (vec![0, 1, 2], 2));
+        assert_eq!(taken(9), (vec![0, 1, 2, 3, 4], 0));
+    }
+
+    #[test]
+    fn a_thread_goes_on_with_what_it_began_to_keep_last() {
+        for reversed in [false, true] {
+            let pool = Pool::new();
+            let mut items = [1, 2].map(|item| pool.lend(item));
+            for item in &items {
+                item.keep_for(1, **item);
+            }
+            if reversed {
+                items.reverse();
+            }
+            drop(items);
+            assert_eq!(*pool.take_for(1, 0).unwrap(), 2);
+        }
     }
 
     #[test]

@@ -141,6 +141,25 @@ fn who_outlives_a_world_is_told_that_it_has_ended() {
     assert!(!universe.exists(meanwhile) && !universe.exists(behind));
 }
 
+#[test]
+fn what_a_thread_records_comes_in_its_order_beside_flushes() {
+    const LAST: u64 = if cfg!(miri) { 50 } else { 20_000 };
+    let mut world = World::new();
+    let entity = world.create((0_u64,)).unwrap();
+    let commands = world.parallel_commands();
+    let writer = std::thread::spawn(move || {
+        (1..=LAST).for_each(|number| commands.open().set(entity, number).unwrap());
+    });
+    let mut last = 0;
+    while last < LAST {
+        let _ = world.flush();
+        let now = *world.get::<u64>(entity).unwrap();
+        assert!(now >= last, "{now} came after {last}");
+        last = now;
+    }
+    writer.join().unwrap();
+}
+
 /// Recorders that follow each other without a pause, each open when the world is flushed.
 #[test]
 fn a_thread_that_records_all_the_time_is_heard_in_every_flush() {
@@ -148,7 +167,8 @@ fn a_thread_that_records_all_the_time_is_heard_in_every_flush() {
     let commands = world.parallel_commands();
     let mut open = commands.open();
     for round in 0..100 {
-        // Two short ones, and one that is open when the flush comes, and holds back the second's at most.
+        // Two short ones, and one that is open when the flush comes, and holds back the second's at
+        // most.
         let mut created = Vec::new();
         for _ in 0..4 {
             created.push(open.create((round,)).unwrap());

@@ -312,6 +312,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_pool::what_one_recorder_has_left_its_threads_next_does_not_hold_back",
     ),
     (
+        "pool_take_later",
+        "sync_pool::what_a_thread_records_later_does_not_overtake_what_it_has_left",
+    ),
+    (
+        "pool_take_older",
+        "sync_pool::a_recorder_goes_on_where_its_thread_recorded_last",
+    ),
+    (
         "pool_take_relaxed",
         "signals::what_is_sent_is_collected_once_in_order_by_who_knows_the_signal",
     ),

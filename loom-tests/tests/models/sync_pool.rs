@@ -168,7 +168,7 @@ impl Counted {
         let (item, number) = self.open();
         // SAFETY: as above.
         item.with_mut(|count| unsafe { *count += what });
-        item.keep(Openings::age(number));
+        item.keep(number);
     }
 
     /// Opens a recorder that is forgotten: its number.
@@ -180,14 +180,13 @@ impl Counted {
 
     /// One round of a flush: its number among the openings, and what it found.
     fn flush(&self) -> (u64, u32) {
-        let number = self.openings.collect();
-        let lanes = self.pool.take_all();
-        lanes.iter().for_each(Lent::leave);
-        let counts = lanes.iter().map(|item| {
+        let found = self.openings.collect(&self.pool);
+        found.things.iter().for_each(Lent::leave);
+        let counts = found.things.iter().map(|item| {
             // SAFETY: as above.
             item.with_mut(|count| unsafe { core::mem::take(&mut *count) })
         });
-        (number, counts.sum())
+        (found.number, counts.sum())
     }
 
     /// What a flush does that looks only if something was opened since it found nothing.
@@ -198,16 +197,15 @@ impl Counted {
         self.openings.settle(None);
         let mut sum = 0;
         loop {
-            let count = self.openings.collect();
-            let lanes = self.pool.take_all();
-            let all = lanes.len() == self.pool.len();
+            let lanes = self.openings.collect(&self.pool);
             let found: u32 = lanes
+                .things
                 .iter()
                 // SAFETY: as above.
                 .map(|item| item.with_mut(|count| unsafe { core::mem::take(&mut *count) }))
                 .sum();
             if found == 0 {
-                self.openings.settle(all.then_some(count));
+                self.openings.settle(lanes.settles);
                 return sum;
             }
             sum += found;
@@ -298,7 +296,8 @@ fn who_opens_after_a_flush_has_begun_holds_back_nothing_from_before() {
         Preemptions(3),
         || {
             let counted = Arc::new(Counted::new());
-            // As many as a thread leaves where they are: the next recorder goes on with one of them.
+            // As many as a thread leaves where they are: the next recorder goes on with one of
+            // them.
             counted.record_and_keep(1);
             counted.record_and_keep(1);
             let other = {
@@ -309,6 +308,84 @@ fn who_opens_after_a_flush_has_begun_holds_back_nothing_from_before() {
             let opened = other.join().expect("it does not panic");
             let sum = early + counted.flush().1;
             assert!(sum == 2 || sum == 1 && opened < flush);
+        },
+    );
+}
+
+#[test]
+fn what_a_thread_records_later_does_not_overtake_what_it_has_left() {
+    model(
+        "what_a_thread_records_later_does_not_overtake_what_it_has_left",
+        Preemptions(3),
+        || {
+            let counted = Arc::new(Counted::new());
+            let other = {
+                let counted = Arc::clone(&counted);
+                thread::spawn(move || {
+                    counted.record_and_keep(1);
+                    counted.record_and_keep(10);
+                })
+            };
+            let (_, early) = counted.flush();
+            other.join().expect("it does not panic");
+            assert!([0, 1, 11].contains(&early));
+            assert_eq!(early + counted.flush().1, 11);
+        },
+    );
+}
+
+#[test]
+fn a_recorder_goes_on_where_its_thread_recorded_last() {
+    model(
+        "a_recorder_goes_on_where_its_thread_recorded_last",
+        Preemptions(3),
+        || {
+            let counted = Arc::new(Counted::new());
+            // Given back the other way round, so that the later one is found first.
+            let open = [(1, counted.open()), (10, counted.open())];
+            for (what, (item, number)) in open.into_iter().rev() {
+                // SAFETY: as above.
+                item.with_mut(|count| unsafe { *count += what });
+                item.keep(number);
+            }
+            let other = {
+                let counted = Arc::clone(&counted);
+                thread::spawn(move || counted.record_and_keep(100))
+            };
+            let (_, early) = counted.flush();
+            other.join().expect("it does not panic");
+            // What it goes on with may come late, and what it has left before that does not.
+            assert!([1, 11, 111].contains(&early));
+            assert_eq!(early + counted.flush().1, 111);
+        },
+    );
+}
+
+#[test]
+fn threads_that_go_on_in_each_others_lanes_never_have_one_together() {
+    model(
+        "threads_that_go_on_in_each_others_lanes_never_have_one_together",
+        Preemptions(3),
+        || {
+            let pool = Arc::new(Pool::new());
+            // As many as are enough, all of others: one lies in the list.
+            for item in [(); 3].map(|()| pool.lend(UnsafeCell::new(1))) {
+                item.keep_for(7, 0);
+            }
+            let record = |pool: &Pool<Counter>, thread| {
+                let item = pool.take_for(thread, 0);
+                let item = item.unwrap_or_else(|| pool.lend(UnsafeCell::new(0)));
+                // SAFETY: as above.
+                item.with_mut(|count| unsafe { *count += 1 });
+                item.keep_for(thread, 0);
+            };
+            let other = {
+                let pool = Arc::clone(&pool);
+                thread::spawn(move || record(&pool, 1))
+            };
+            record(&pool, 2);
+            other.join().expect("it does not panic");
+            assert_eq!(collect(&pool), 5);
         },
     );
 }

@@ -141,9 +141,11 @@ impl World {
     /// change; the changes are made on all threads of the current rayon pool, with the same result for any
     /// number of them. A thread outside of the pool works too, in place of one of them.
     ///
-    /// What closures, observers and drops record meanwhile is applied, too, round by round, and so is what other threads
-    /// record. While some do so all the time, each round applies what they have recorded during the one before; where they record
-    /// quicker than it is applied, each is longer than the last. Who has such threads [sets](Self::set_flush_rounds) one round.
+    /// What closures, observers and drops record meanwhile is applied, too, round by round, and so
+    /// is what other threads record. Each round applies what was opened before it began. While some
+    /// do so all the time, each round applies what they have recorded during the one before; where
+    /// they record quicker than it is applied, each is longer than the last. Who has such threads
+    /// [sets](Self::set_flush_rounds) one round.
     ///
     /// O(commands + recorders + archetypes + chunks of the world); what was created costs time by the chunk. Recorders
     /// that were ever open at one time count each time, until the world is [trimmed](Self::trim).
@@ -168,14 +170,11 @@ impl World {
         let mut report = FlushReport::default();
         let mut panicked = None;
         loop {
-            let recorders = queue.recorders.collect();
-            let mut lanes = queue.lanes.take_all();
-            // Asked after they were taken: one that came meanwhile is missing.
-            let away = queue.lanes.len().saturating_sub(lanes.len());
-            let all = away == 0;
+            let found = queue.recorders.collect(&queue.lanes);
+            let mut lanes = found.things;
             // Ordering: Relaxed, here and below: flushes of one world come one after the other, or one in the other.
             let flushed = queue.flushed.load(Ordering::Relaxed) as usize;
-            report.open = away.saturating_sub(flushed);
+            report.open = found.open.saturating_sub(flushed);
             lanes.retain_mut(|lane| {
                 let records = !lane.is_empty();
                 if !records {
@@ -185,7 +184,7 @@ impl World {
                 records
             });
             if lanes.is_empty() {
-                queue.recorders.settle(all.then_some(recorders));
+                queue.recorders.settle(found.settles);
                 break;
             }
             if report.rounds == self.flush_rounds {
@@ -243,11 +242,13 @@ impl World {
         queue.is_none_or(|queue| queue.recorders.is_settled())
     }
 
-    /// Sets how often a flush looks for new commands, which closures, observers and other threads record while it runs,
-    /// before it leaves them to the next flush, where they come first. 5 unless it is set; at least 1. Which of these
-    /// has recorded something is not told apart: with threads that record all the time every flush takes all its rounds, each for what
-    /// came during the one before, and its report says that it is [unfinished](FlushReport::unfinished). With one round it applies what
-    /// was there when it began, and what its closures record comes with the next flush.
+    /// Sets how often a flush looks for new commands, which closures, observers and other threads
+    /// record while it runs, before it leaves them to the next flush, where they come first. 5
+    /// unless it is set; at least 1. Which of these has recorded something is not told apart: with
+    /// threads that record all the time every flush takes all its rounds, each for what came during
+    /// the one before, and its report says that it is [unfinished](FlushReport::unfinished). With
+    /// one round it applies what was there when it began, and what its closures record comes with
+    /// the next flush.
     pub fn set_flush_rounds(&mut self, rounds: usize) {
         self.flush_rounds = rounds.max(1);
     }

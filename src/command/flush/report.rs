@@ -31,9 +31,10 @@ pub struct FlushReport {
     /// Entities that were created in an [ordered](crate::world::Universe::ordered) universe, and have ids that
     /// depend on which thread was quicker: their recorders had no ids of their own, or none left.
     pub by_chance: usize,
-    /// Recorders that were open when the flush looked for commands the last time. What they hold comes with a flush after
-    /// they are closed, and so does what others of their thread have left [in the same memory](crate::command::Commands): close
-    /// recorders before a flush whose outcome is to be complete.
+    /// Recorders that were open when the flush looked for commands the last time. What they hold
+    /// comes with a flush after they are closed, and so does what others of their thread have left
+    /// [in the same memory](crate::command::Commands): close recorders before a flush whose outcome
+    /// is to be complete.
     pub open: usize,
     /// How often commands were looked for: those that closures, observers and other threads record meanwhile come in the
     /// next round.

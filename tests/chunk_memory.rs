@@ -266,6 +266,23 @@ fn a_trim_says_how_many_it_gave_back_and_keeps_as_many_as_it_is_told() {
 }
 
 #[test]
+fn a_trim_keeps_what_is_taken_next() {
+    let allocator = ChunkOptions::new().retain(64).build().unwrap();
+    // Runs come from the top down, single chunks from the bottom up.
+    let take = |runs: usize| -> Vec<_> {
+        let runs = (0..runs).map(|_| allocator.allocate_run(64).unwrap());
+        let singles = (0..64).map(|_| allocator.allocate().unwrap());
+        runs.chain(singles).collect()
+    };
+    drop(take(20));
+    allocator.flush();
+    assert_eq!(allocator.trim_to(8), 13);
+    let commits = allocator.stats().commits;
+    drop(take(7));
+    assert_eq!(allocator.stats().commits, commits);
+}
+
+#[test]
 fn all_empty_memory_is_kept_on_request() {
     let allocator = ChunkOptions::new().retain(usize::MAX).build().unwrap();
     let runs: Vec<_> = (0..64)

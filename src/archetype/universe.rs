@@ -15,7 +15,7 @@ use crate::sync::atomic::{AtomicPtr, Ordering};
 /// Empty mega-chunks (1 MiB each) whose memory a universe keeps: what comes and goes from frame to frame
 /// does not go to the system and back.
 const RETAIN: usize = 256;
-/// Those that it leaves to the next universe.
+/// Those that it leaves to the next universe, which finds its first chunks there, whatever was in use.
 const RETAIN_SPARE: usize = 16;
 
 /// What a universe that has ended leaves to the next one: everything as if it were new, but for the pages.

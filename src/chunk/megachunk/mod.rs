@@ -399,7 +399,8 @@ impl<M: Memory> MegachunkAllocator<M> {
         self.trim_to(0)
     }
 
-    /// The same at the same cost, but so many empty mega-chunks keep their memory.
+    /// The same, but so many empty mega-chunks keep their memory: those that are taken next. O(1) if there are no
+    /// more of them (while other threads take and give, about so many).
     pub fn trim_to(&self, keep: usize) -> usize {
         self.with_cache(|core, cache, tally| core.flush_and_trim(cache, tally, keep) as usize)
     }

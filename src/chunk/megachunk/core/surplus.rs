@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use super::{Core, Memory, Tally};
 use crate::sync::atomic::Ordering;
-use crate::sync::geometry::ALL_CHUNKS;
+use crate::sync::geometry::{ALL_CHUNKS, MEGACHUNKS};
 use crate::sync::mutant;
 
 /// Empty mega-chunks beyond those to be kept, before any are given back: a few at a time cost fewer
@@ -149,19 +149,26 @@ impl<M: Memory> Core<M> {
     }
 
     /// Gives the memory of all empty mega-chunks back but `keep`, many at a time; how many those were.
+    ///
+    /// Kept are the outermost ones: single chunks are taken from the bottom up and runs from the top down, so that
+    /// these are what comes next finds.
     pub(crate) fn trim(&self, tally: &Tally, keep: usize) -> u32 {
-        let (mut given, mut kept) = (0, 0);
+        // Ordering: Relaxed: a hint, exact while nobody else takes or gives.
+        let empty = self.empty.load(Ordering::Relaxed).cast_signed();
+        if keep > 0 && usize::try_from(empty).unwrap_or(0) <= keep {
+            return 0;
+        }
+        let inner = self.inner_empty(keep);
+        let mut given = 0;
         for group in self.touched() {
-            let mut start = group.start;
-            while start < group.end {
-                let is_empty = self.mask(start).load(Ordering::Relaxed) == 0
-                    && self.committed.get(start as usize).load(Ordering::Relaxed) == 1;
-                if !is_empty || kept < keep {
-                    kept += usize::from(is_empty);
+            let end = group.end.min(inner.end);
+            let mut start = group.start.max(inner.start);
+            while start < end {
+                if !self.is_empty(start) {
                     start += 1;
                     continue;
                 }
-                let held = self.hold_empty(start..group.end);
+                let held = self.hold_empty(start..end);
                 start = held.end.max(start + 1);
                 if mutant::active("decommit_early") {
                     held.clone()
@@ -176,5 +183,42 @@ impl<M: Memory> Core<M> {
         let left = self.empty.load(Ordering::Relaxed);
         self.limit.store(self.limit_above(left), Ordering::Relaxed);
         given
+    }
+
+    /// Where the empty mega-chunks lie that have memory, but for the `keep` outermost ones: half of those from
+    /// the bottom, half from the top, or more from where there are more.
+    fn inner_empty(&self, keep: usize) -> Range<u32> {
+        if keep == 0 {
+            return 0..MEGACHUNKS;
+        }
+        let empty = || {
+            let touched = self.touched().flatten();
+            touched.filter(|&megachunk| self.is_empty(megachunk))
+        };
+        let (mut low, mut high) = (0, 0);
+        for megachunk in empty() {
+            match megachunk < MEGACHUNKS / 2 {
+                true => low += 1,
+                false => high += 1,
+            }
+        }
+        let below = low.min((keep / 2).max(keep.saturating_sub(high)));
+        let above = high.min(keep - below);
+        let inner = low + high - below - above;
+        let mut inner = empty().skip(below).take(inner);
+        match (inner.next(), inner.last()) {
+            (Some(first), last) => first..last.unwrap_or(first) + 1,
+            (None, _) => 0..0,
+        }
+    }
+
+    /// Whether a mega-chunk has memory and nothing in use.
+    fn is_empty(&self, megachunk: u32) -> bool {
+        self.mask(megachunk).load(Ordering::Relaxed) == 0
+            && self
+                .committed
+                .get(megachunk as usize)
+                .load(Ordering::Relaxed)
+                == 1
     }
 }

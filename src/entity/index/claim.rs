@@ -138,6 +138,8 @@ impl Core {
             let order = mutant::ordering("whole_claim_relaxed", Ordering::AcqRel);
             match word.compare_exchange_weak(seen, claimed, order, Ordering::Relaxed) {
                 Ok(_) => {
+                    #[cfg(not(loom))]
+                    self.note_used(number, lanes);
                     if claimed == CLOSED {
                         self.mark_closed(tally, number);
                     }

@@ -43,17 +43,17 @@ use std::io;
 use crate::entity::index::IndexOptions;
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::slot;
-use crate::entity::index::span::SPANS;
 #[cfg(not(loom))]
-use crate::entity::index::span::SPANS_PER_BLOCK;
+use crate::entity::index::span::SPAN_WORDS;
+use crate::entity::index::span::SPANS;
 use crate::entity::index::summary::Summary;
 use crate::entity::index::wide::Width;
 use crate::entity::{Entity, Place};
 use crate::memory::{HUGE_PAGE_BYTES, Table, ZeroFilled};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-#[cfg(not(loom))]
-use crate::sync::geometry::WORD_BITS;
 use crate::sync::geometry::{BLOCK_SLOTS, BLOCKS, GROUP_SLOTS, SLOTS, WORDS};
+#[cfg(not(loom))]
+use crate::sync::geometry::{WORD_BITS, WORDS_PER_BLOCK};
 use crate::sync::local::Registry;
 use crate::sync::mutant;
 
@@ -82,6 +82,9 @@ pub(crate) struct Core {
     /// Blocks below this have their pages still, from before the index was [reset](Core::reset).
     #[cfg(not(loom))]
     pub(super) fetched: u32,
+    /// Claim words from this one on were never claimed: all that belongs to them is zeros. Models do without.
+    #[cfg(not(loom))]
+    pub(super) used: AtomicU32,
     /// How many slot words the processor can access at once.
     width: Width,
 }
@@ -114,6 +117,8 @@ impl Core {
             populate: options.populate,
             #[cfg(not(loom))]
             fetched: 0,
+            #[cfg(not(loom))]
+            used: AtomicU32::new(0),
             width: Width::available(),
         })
     }
@@ -126,16 +131,43 @@ impl Core {
         if opened > SMALL_BLOCKS {
             return false;
         }
-        let of_blocks = |per_block: u32| 0..(opened * per_block) as usize;
-        self.slots.clear(of_blocks(BLOCK_SLOTS));
-        self.groups.clear(of_blocks(BLOCK_SLOTS / GROUP_SLOTS));
-        self.claims.clear(of_blocks(BLOCK_SLOTS / WORD_BITS));
-        self.spans.clear(of_blocks(SPANS_PER_BLOCK));
-        self.summary.reset();
-        self.workers.clear(of_blocks(1));
+        // Ordering: Relaxed: `&mut` comes after everybody.
+        let words = self
+            .used
+            .load(Ordering::Relaxed)
+            .min(opened * WORDS_PER_BLOCK);
+        let spans = words.div_ceil(SPAN_WORDS) as usize;
+        let of_words = |per_word: u32| 0..(words * per_word) as usize;
+        self.slots.clear(of_words(WORD_BITS));
+        self.groups.clear(of_words(WORD_BITS / GROUP_SLOTS));
+        self.claims.clear(of_words(1));
+        self.spans.clear(0..spans);
+        self.summary.reset(spans);
+        self.workers.clear(0..opened as usize);
+        debug_assert!(
+            (words * WORD_BITS..opened * BLOCK_SLOTS)
+                // SAFETY: slots of blocks that are there.
+                .all(|slot| unsafe { self.slot(slot) }.load(Ordering::Relaxed) == 0),
+            "a slot was used of a word that was never claimed"
+        );
+        self.used = AtomicU32::new(0);
         self.opened = AtomicU32::new(0);
         self.fetched = self.fetched.max(opened);
         true
+    }
+
+    /// Notes that whole claim words of a span, given as lanes, are claimed, for [`reset`](Self::reset).
+    #[cfg(not(loom))]
+    #[inline]
+    pub(super) fn note_used(&self, span: u32, lanes: u64) {
+        let end = span * SPAN_WORDS + (u64::BITS - lanes.leading_zeros());
+        // Ordering: Relaxed: nobody goes by it but who has the index to itself afterwards.
+        if self.used.load(Ordering::Relaxed) < end {
+            // In steps, so that threads that claim side by side seldom write here.
+            let step = end.next_power_of_two().min(SPAN_WORDS);
+            let end = end.next_multiple_of(step);
+            self.used.fetch_max(end, Ordering::Relaxed);
+        }
     }
 
     /// Whether the wide paths may be taken.

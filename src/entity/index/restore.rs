@@ -5,6 +5,8 @@ use crate::entity::index::core::Core;
 use crate::entity::index::slot::{self, LAST_VERSION};
 use crate::entity::index::span::{self, CLOSED, SPAN_WORDS};
 use crate::sync::atomic::Ordering;
+#[cfg(not(loom))]
+use crate::sync::geometry::WORDS_PER_BLOCK;
 use crate::sync::geometry::{BLOCK_SLOTS, FULL, GROUP_SLOTS, WORD_BITS};
 
 /// The version of a slot that has retired.
@@ -58,6 +60,11 @@ impl EntityIndex {
             .iter()
             .filter(|&&version| version == RETIRED)
             .count();
+        #[cfg(not(loom))]
+        {
+            let words = blocks as u32 * WORDS_PER_BLOCK;
+            self.shared.core.used.store(words, Ordering::Relaxed);
+        }
         // Ordering: Release, for whoever asks `opened` and goes on to the slots.
         let opened = &self.shared.core.opened;
         opened.store(blocks as u32, Ordering::Release);

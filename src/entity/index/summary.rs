@@ -68,11 +68,14 @@ impl Summary {
         }
     }
 
-    /// Makes all leaves open.
+    /// Makes the first leaves open; the others are.
     #[cfg(not(loom))]
-    pub(crate) fn reset(&mut self) {
-        let words = self.levels.last().copied().unwrap_or(0) + self.top_words;
-        self.words.clear(0..words);
+    pub(crate) fn reset(&mut self, leaves: usize) {
+        let mut words = leaves;
+        for &first in &self.levels {
+            words = words.div_ceil(FANOUT);
+            self.words.clear(first..first + words);
+        }
     }
 
     #[inline(always)]

@@ -44,6 +44,41 @@ fn nothing_lives_again(index: &EntityIndex, retired: &[Entity]) {
 }
 
 #[test]
+fn an_index_on_the_memory_of_another_is_as_new() {
+    let mut index = EntityIndex::new();
+    // Single slots, whole claim words, spans and blocks; from two threads, which work in blocks of their own.
+    for count in [1, 40, 100, 3_000, 20_000] {
+        let mut some = Vec::new();
+        index.create_into(&mut some, count).unwrap();
+        let single = index.create().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| index.create().map(|entity| index.destroy(entity)));
+        });
+        index.destroy(some[count / 2]).unwrap();
+        assert!(index.destroy_slice(&some[..count / 2]).is_clean());
+        index = index.recycle().expect("it was small");
+        assert!(!index.exists(single) && index.is_fresh() && index.count() == 0);
+        let core = &index.shared.core;
+        for slot in 0..2 * 8_192 {
+            // SAFETY: an index has more slots than that.
+            let (word, group) = unsafe { (core.slot(slot), core.group(slot)) };
+            assert_eq!(word.load(Ordering::Relaxed), 0);
+            assert_eq!(group.load(Ordering::Relaxed), 0);
+            assert_eq!(core.taken(slot / 64), 0);
+        }
+        let mut again = Vec::new();
+        index.create_into(&mut again, count).unwrap();
+        assert!(
+            again
+                .iter()
+                .zip(&some)
+                .all(|(again, before)| again == before)
+        );
+        index = index.recycle().expect("it was small");
+    }
+}
+
+#[test]
 fn a_slot_retires_before_its_version_wraps() {
     let (index, entities) = at_the_end(3);
     entities

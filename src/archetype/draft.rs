@@ -5,7 +5,7 @@ use crate::archetype::archetype::EnabledBits;
 use crate::archetype::chunk::Chunk;
 use crate::archetype::column::Column;
 use crate::archetype::fold;
-use crate::archetype::layout::{ChunkLayout, Content};
+use crate::archetype::layout::{ChunkLayout, Content, Few};
 use crate::archetype::stagger::{STAGGER, begin};
 use crate::archetype::universe::Universe;
 use crate::chunk::{CHUNK_BYTES, ChunkError, MEGACHUNK_CHUNKS};
@@ -44,7 +44,7 @@ impl Draft {
         chunks: usize,
         enableable: u32,
     ) -> Result<Self, FragmentError> {
-        let infos: Vec<&FragmentInfo> = ids
+        let infos: Few<&FragmentInfo> = ids
             .iter()
             .map(|&id| registry.get(id).ok_or(FragmentError::Unknown { id }))
             .collect::<Result<_, _>>()?;
@@ -54,17 +54,17 @@ impl Draft {
             FragmentKind::Tag => info.drop_values().is_some(),
             _ => false,
         };
-        let fragments: Vec<&FragmentInfo> = infos.iter().copied().filter(has_column).collect();
-        let contents: Vec<_> = fragments.iter().map(|info| content(info)).collect();
+        let fragments: Few<&FragmentInfo> = infos.iter().copied().filter(has_column).collect();
+        let contents: Few<_> = fragments.iter().map(|info| content(info)).collect();
         let once = infos.iter().filter(|i| i.kind() == FragmentKind::Chunk);
-        let once: Vec<&FragmentInfo> = once.copied().collect();
-        let once_contents: Vec<_> = once.iter().map(|info| content(info)).collect();
-        let enableable: Vec<FragmentId> = infos
+        let once: Few<&FragmentInfo> = once.copied().collect();
+        let once_contents: Few<_> = once.iter().map(|info| content(info)).collect();
+        let enableable: Few<FragmentId> = infos
             .iter()
             .filter(|info| info.is_enableable_among(enableable))
             .map(|info| info.id())
             .collect();
-        let numbers: Vec<usize> = (0..enableable.len()).collect();
+        let numbers: Few<usize> = (0..enableable.len()).collect();
         // Arrays that want more than a line's alignment begin where the memory does.
         let staggered = infos.iter().all(|info| info.layout().align() <= 64);
         let mut stagger = if staggered { STAGGER } else { 0 };

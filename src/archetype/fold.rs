@@ -21,6 +21,7 @@ use core::ptr::NonNull;
 use crate::archetype::archetype::Archetype;
 use crate::archetype::chunk::{Chunk, NOT_OPEN};
 use crate::archetype::column::Column;
+use crate::archetype::layout::Few;
 use crate::archetype::stagger::{STAGGER, stagger};
 use crate::archetype::universe::Universe;
 use crate::chunk::{CHUNK_BYTES, Run};
@@ -64,7 +65,7 @@ pub(crate) fn begin(universe: &Universe, run: Run) -> NonNull<u8> {
 /// Rows for which a folded chunk has room, where the shortest chunks have `capacity`, and these arrays besides the
 /// handles; 0 where chunks are not to be folded.
 pub(crate) fn rows(columns: &[Column], capacity: u32) -> u32 {
-    let mut arrays: Vec<(u32, u32)> = arrays(columns).collect();
+    let mut arrays: Few<(u32, u32)> = arrays(columns).collect();
     arrays.sort_unstable();
     let ends = arrays.iter().skip(1).map(|&(next, _)| folded(next));
     let ends = ends.chain([BYTES as u32]);

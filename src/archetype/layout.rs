@@ -2,6 +2,8 @@
 
 use core::alloc::Layout;
 
+use smallvec::SmallVec;
+
 use crate::chunk::CHUNK_BYTES;
 use crate::entity::Entity;
 use crate::fragment::FragmentError;
@@ -34,9 +36,13 @@ pub struct Content<'a> {
 pub struct ChunkLayout {
     bytes: usize,
     capacity: usize,
-    offsets: Box<[usize]>,
-    extra: Box<[usize]>,
+    offsets: Few<usize>,
+    extra: Few<usize>,
 }
+
+/// One for each fragment: of few, which most compositions have, without a heap allocation. A new composition is
+/// met in the midst of what creates entities.
+pub(super) type Few<T> = SmallVec<[T; 8]>;
 
 impl ChunkLayout {
     /// The layout with the most entities for which all arrays, each aligned to 64 bytes or to what its
@@ -66,7 +72,7 @@ impl ChunkLayout {
 
     /// The layout for arrays in this order.
     fn in_order(
-        order: Vec<usize>,
+        order: Few<usize>,
         bytes: usize,
         fragments: &[Content<'_>],
         enableable: &[usize],
@@ -80,7 +86,14 @@ impl ChunkLayout {
         };
         let fits = |capacity| end(capacity, &mut |_| {}).is_some_and(|end| end <= bytes);
         // The end grows with the capacity, but not evenly, because arrays are aligned: search.
+        // Mostly little is lost to alignment, and few capacities are left to ask for.
+        let lost = LINE * (fragments.len() + enableable.len() + once.len());
+        let likely = bytes.saturating_sub(lost) / per_entity;
         let (mut capacity, mut over) = (0, bytes / per_entity + 1);
+        match fits(likely) {
+            true => capacity = likely,
+            false => over = likely,
+        }
         while over - capacity > 1 {
             let middle = capacity + (over - capacity) / 2;
             if fits(middle) {
@@ -92,18 +105,17 @@ impl ChunkLayout {
         if capacity == 0 {
             return Err(too_large(bytes, fragments, once, per_entity));
         }
-        let mut begins = Vec::with_capacity(order.len() + enableable.len() + once.len());
-        end(capacity, &mut |begin| begins.push(begin));
-        let extra = begins.split_off(order.len());
-        let mut offsets = vec![0; fragments.len()];
-        for (at, begin) in order.into_iter().zip(begins) {
-            offsets[at] = begin;
-        }
+        let (mut offsets, mut extra) = (Few::from_elem(0, fragments.len()), Few::new());
+        let mut begun = order.iter();
+        end(capacity, &mut |begin| match begun.next() {
+            Some(&at) => offsets[at] = begin,
+            None => extra.push(begin),
+        });
         Ok(Self {
             bytes,
             capacity,
-            offsets: offsets.into(),
-            extra: extra.into(),
+            offsets,
+            extra,
         })
     }
 
@@ -120,7 +132,7 @@ impl ChunkLayout {
         if capacity == 0 {
             return Err(too_large(bytes, fragments, &[], per_entity));
         }
-        let mut offsets = vec![0; fragments.len()];
+        let mut offsets = Few::from_elem(0, fragments.len());
         let mut end = capacity * size_of::<Entity>();
         for at in by_size(fragments) {
             let layout = fragments[at].layout;
@@ -131,8 +143,8 @@ impl ChunkLayout {
         Ok(Self {
             bytes,
             capacity,
-            offsets: offsets.into(),
-            extra: Box::default(),
+            offsets,
+            extra: Few::new(),
         })
     }
 
@@ -227,8 +239,8 @@ fn arrays_end<'a>(
 }
 
 /// The fragments by size descending, then by name.
-fn by_size(fragments: &[Content<'_>]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..fragments.len()).collect();
+fn by_size(fragments: &[Content<'_>]) -> Few<usize> {
+    let mut order: Few<usize> = (0..fragments.len()).collect();
     order.sort_by(|&a, &b| {
         let (a, b) = (&fragments[a], &fragments[b]);
         b.layout
@@ -240,17 +252,18 @@ fn by_size(fragments: &[Content<'_>]) -> Vec<usize> {
 }
 
 /// The fragments in an order that their names decide together, the same in every process.
-fn by_chance(fragments: &[Content<'_>]) -> Vec<usize> {
+fn by_chance(fragments: &[Content<'_>]) -> Few<usize> {
+    let numbers: Few<u64> = fragments.iter().map(|c| number_of(c.name)).collect();
     // The seed does not depend on the order in which they are passed.
-    let all = fragments.iter().map(|content| number_of(content.name));
-    let seed = all.fold(0, u64::wrapping_add);
-    let mut order: Vec<usize> = (0..fragments.len()).collect();
-    order.sort_by_cached_key(|&at| {
-        let Content { name, layout } = &fragments[at];
+    let seed = numbers.iter().copied().fold(0, u64::wrapping_add);
+    let keys = fragments.iter().zip(numbers).zip(0..);
+    let keys = keys.map(|((Content { name, layout }, number), at)| {
         // What has no size comes last: no array begins at the place of one that has.
-        (layout.size() == 0, mix(seed ^ mix(number_of(name))), *name)
+        (layout.size() == 0, mix(seed ^ mix(number)), *name, at)
     });
-    order
+    let mut keys: Few<_> = keys.collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|(.., at)| at).collect()
 }
 
 /// A number for a name: FNV-1a.

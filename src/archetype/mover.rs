@@ -9,6 +9,7 @@
 
 use crate::archetype::archetype::Archetype;
 use crate::archetype::chunk::Arrays;
+use crate::archetype::layout::Few;
 use crate::fragment::{FragmentId, RowMoves};
 
 /// Moves the values of some columns from row to row of a chunk.
@@ -72,7 +73,7 @@ impl Mover {
 
     /// Whether some movers move each column of an archetype whose values have a size, once.
     pub(crate) fn move_all(movers: &[Self], archetype: &Archetype) -> bool {
-        let mut moved: Vec<FragmentId> = Self::sized(movers, archetype).collect();
+        let mut moved: Few<FragmentId> = Self::sized(movers, archetype).collect();
         let all = moved.len();
         moved.sort_unstable();
         moved.dedup();

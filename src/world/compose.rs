@@ -1,7 +1,10 @@
 //! Compositions → archetypes.
 
+use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+use smallvec::SmallVec;
 
 use crate::archetype::{
     ARCHETYPES, Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Ends, Group, Mover,
@@ -12,6 +15,36 @@ use crate::fragment::{Bundle, FragmentError, FragmentId, Value};
 use crate::world::bundles::{BundleInfo, NO_ARCHETYPE};
 use crate::world::watch::watch;
 use crate::world::{World, WorldError};
+
+/// Compositions → archetypes.
+pub(crate) type ByComposition =
+    HashMap<Box<[FragmentId]>, u32, BuildHasherDefault<CompositionHasher>>;
+
+/// A few small numbers, which the registry gives one after the other: nobody chooses them so that many meet.
+#[derive(Debug, Default)]
+pub(crate) struct CompositionHasher(u64);
+
+impl Hasher for CompositionHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_usize(usize::from(byte));
+        }
+    }
+
+    fn write_u16(&mut self, number: u16) {
+        self.write_usize(usize::from(number));
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        let bits = self.0.rotate_left(5) ^ number as u64;
+        self.0 = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    /// A table takes the place from the lowest bits, which depend on the fewest.
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
+    }
+}
 
 impl World {
     /// The archetype with exactly these fragments, which are sorted and differ: the one that there is, or
@@ -76,11 +109,11 @@ impl World {
         watch(&mut archetype, kinds, self.universe.is_ordered());
         if archetype.shared.is_empty() {
             // The only group.
-            archetype.groups.push(Group {
+            archetype.groups = Vec::from([Group {
                 key: Box::default(),
                 open: Vec::new(),
                 chunks: 0,
-            });
+            }]);
         }
         self.has_switches |= !archetype.enabled.is_empty();
         for &id in ids {
@@ -144,7 +177,7 @@ impl World {
 
     #[cold]
     fn bundle_archetype(&mut self, number: usize) -> Result<(), WorldError> {
-        let ids = self.bundles.infos[number].sorted.clone();
+        let ids: SmallVec<[FragmentId; 16]> = (&*self.bundles.infos[number].sorted).into();
         let archetype = self.archetype_of(&ids)?;
         let offsets = self.offsets_in(archetype, &self.bundles.infos[number].ids);
         self.learn_movers(&[], archetype, number);
@@ -356,5 +389,30 @@ impl core::ops::Deref for EdgeRef {
     fn deref(&self) -> &Edge {
         // SAFETY: an archetype keeps its edges, by an `Arc` each, and lets none go in a call that walks one.
         unsafe { &*self.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::hash::Hash;
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn compositions_have_places_of_their_own() {
+        // All sets of three of 32 fragments.
+        let sets = (0..32_u16).flat_map(|a| (0..a).flat_map(move |b| (0..b).map(move |c| [c, b, a])));
+        let hashes = sets.map(|set| {
+            let mut hasher = CompositionHasher::default();
+            let ids = set.map(FragmentId::from_number);
+            ids.as_slice().hash(&mut hasher);
+            hasher.finish()
+        });
+        let hashes: Vec<u64> = hashes.collect();
+        let places: HashSet<u64> = hashes.iter().map(|hash| hash % 8_192).collect();
+        assert!(places.len() > 3_000, "{} of {}", places.len(), hashes.len());
+        let marks: HashSet<u64> = hashes.iter().map(|hash| hash >> 57).collect();
+        assert!(marks.len() > 100, "{}", marks.len());
     }
 }

@@ -71,6 +71,7 @@ pub(crate) use shared_values::end_shared;
 use attached::Attached;
 pub(crate) use attached::Attachment;
 use bundles::Bundles;
+use compose::ByComposition;
 use names::Names;
 use shared_values::SharedValues;
 use watch::Watch;
@@ -123,7 +124,7 @@ pub struct World {
     /// What upper rooms keep with the world.
     pub(crate) attached: Attached,
     pub(crate) archetypes: Vec<Archetype>,
-    pub(crate) by_composition: HashMap<Box<[FragmentId]>, u32>,
+    pub(crate) by_composition: ByComposition,
     /// Fragment number → the archetypes that have it, in the order of their numbers.
     pub(crate) having: HavingLists,
     /// Some archetype has fragments that can be switched off.
@@ -195,7 +196,7 @@ impl World {
             seat: Arc::new(Seat::new(Arc::clone(universe), number)),
             attached: Attached::default(),
             archetypes: Vec::new(),
-            by_composition: HashMap::new(),
+            by_composition: ByComposition::default(),
             having: HavingLists::default(),
             has_switches: false,
             bundles: Bundles::default(),

@@ -7,6 +7,7 @@
 //! * the directory names this archetype and the chunk's position for each of the chunk's numbers.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::archetype::chunk::{Chunk, NOT_OPEN};
 use crate::archetype::chunk_list::ChunkList;
@@ -76,7 +77,7 @@ pub(crate) struct Archetype {
     pub(crate) number: u32,
     pub(crate) columns: Box<[Column]>,
     /// The numbers of `columns`, in order.
-    pub(crate) column_ids: Box<[FragmentId]>,
+    pub(crate) column_ids: Arc<[FragmentId]>,
     pub(crate) needs_drop: bool,
     /// What moves a row, if that is known of the columns' types.
     pub(crate) movers: Box<[Mover]>,
@@ -90,7 +91,7 @@ pub(crate) struct Archetype {
     /// Keys of groups that have gone, whose shared values the world has not let go yet.
     pub(crate) retired_keys: Vec<Box<[SharedId]>>,
     /// All fragments, in the order of their numbers.
-    pub(crate) ids: Box<[FragmentId]>,
+    pub(crate) ids: Arc<[FragmentId]>,
     pub(crate) set: FragmentSet,
     /// Shared and const shared fragments, in the order of their numbers: of what group keys are made.
     pub(crate) shared: Box<[FragmentId]>,
@@ -140,13 +141,13 @@ impl Archetype {
     /// The positions of some of its columns, which are in its order. O(columns).
     #[inline]
     pub(crate) fn positions_of<'a>(&'a self, some: &'a [Column]) -> impl Iterator<Item = usize> {
-        let mut all = (0..).zip(&self.column_ids);
+        let mut all = (0..).zip(&*self.column_ids);
         some.iter()
             .filter_map(move |column| Some(all.find(|(_, id)| **id == column.id)?.0))
     }
 
     /// Where the arrays of these fragments begin in its shortest chunks; anywhere for a tag.
-    pub(crate) fn offsets_of(&self, ids: &[FragmentId]) -> Box<[u32]> {
+    pub(crate) fn offsets_of<C: FromIterator<u32>>(&self, ids: &[FragmentId]) -> C {
         let columns = ids.iter().map(|&id| self.seek_column(id));
         columns
             .map(|column| column.map_or(0, |at| self.columns[at].offset))
@@ -539,11 +540,11 @@ impl Archetype {
 
     /// Gives all chunks back, whose values have ended, wherever they stand, and lets the templates
     /// go: the archetype ends.
-    pub(crate) fn end(mut self, universe: &Universe, world: u16, panicked: &mut Panicked) {
+    pub(crate) fn end(&mut self, universe: &Universe, world: u16, panicked: &mut Panicked) {
         for position in (0..self.chunks.len() as u32).rev() {
             self.release_chunk(universe, world, position);
         }
-        end_all(panicked, self.chunk_values);
+        end_all(panicked, core::mem::take(&mut self.chunk_values));
     }
 
     /// The chunks without entities, the last ones first. O(groups + chunks with room), and they are sorted.

@@ -7,6 +7,8 @@
 //!
 //! Must hold: the movers of an archetype are none, or move each column whose values have a size, once.
 
+use std::sync::Arc;
+
 use crate::archetype::archetype::Archetype;
 use crate::archetype::chunk::Arrays;
 use crate::archetype::layout::Few;
@@ -17,9 +19,9 @@ use crate::fragment::{FragmentId, RowMoves};
 pub(crate) struct Mover {
     moves: RowMoves,
     /// Of which fragments, in the order of the bundle.
-    ids: Box<[FragmentId]>,
+    ids: Arc<[FragmentId]>,
     /// Where their arrays begin in the shortest chunks of the archetype, in this order; anywhere for a tag.
-    offsets: Box<[u32]>,
+    offsets: Arc<[u32]>,
 }
 
 /// Moves the values of some columns to another archetype.
@@ -43,27 +45,23 @@ impl Mover {
         unsafe { (self.moves.close)(offsets, base, scale, from, hole, next) };
     }
 
-    /// A mover of some fragments in an archetype that has them.
-    fn within(archetype: &Archetype, moves: RowMoves, ids: &[FragmentId]) -> Self {
+    /// A mover of these fragments, whose arrays begin there in the shortest chunks of an archetype.
+    pub(crate) fn new(moves: RowMoves, ids: Arc<[FragmentId]>, offsets: Arc<[u32]>) -> Self {
         Self {
             moves,
-            ids: ids.into(),
-            offsets: archetype.offsets_of(ids),
+            ids,
+            offsets,
         }
     }
 
-    /// The movers of an archetype that has the columns of another, with these movers, and the fragments `ids`, if they
+    /// The movers of an archetype that has the columns of another, with these movers, and those of `come`, if they
     /// move each column once.
-    pub(crate) fn after(
-        before: &[Self],
-        archetype: &Archetype,
-        moves: RowMoves,
-        ids: &[FragmentId],
-    ) -> Box<[Self]> {
-        let before = before.iter().map(|mover| (mover.moves, &*mover.ids));
-        let all: Box<[Self]> = (before.chain([(moves, ids)]))
-            .map(|(moves, ids)| Self::within(archetype, moves, ids))
-            .collect();
+    pub(crate) fn after(before: &[Self], archetype: &Archetype, come: Self) -> Box<[Self]> {
+        let before = before.iter().map(|mover| {
+            let offsets = archetype.offsets_of(&mover.ids);
+            Self::new(mover.moves, Arc::clone(&mover.ids), offsets)
+        });
+        let all: Box<[Self]> = before.chain([come]).collect();
         if Self::move_all(&all, archetype) {
             all
         } else {
@@ -83,7 +81,7 @@ impl Mover {
 
     /// The fragments whose values some movers of an archetype move.
     fn sized(movers: &[Self], archetype: &Archetype) -> impl Iterator<Item = FragmentId> {
-        let ids = movers.iter().flat_map(|mover| &mover.ids).copied();
+        let ids = movers.iter().flat_map(|mover| &*mover.ids).copied();
         ids.filter(|&id| {
             let column = archetype.seek_column(id);
             column.is_some_and(|at| archetype.columns[at].size > 0)
@@ -119,7 +117,8 @@ impl Carrier {
         });
         let movers = known.map_or(&[][..], |archetype| &archetype.movers);
         let carriers = movers.iter().map(|mover| {
-            let (from, to) = (source.offsets_of(&mover.ids), target.offsets_of(&mover.ids));
+            let (from, to): (Few<u32>, Few<u32>) =
+                (source.offsets_of(&mover.ids), target.offsets_of(&mover.ids));
             let offsets = from.iter().zip(&to);
             Self {
                 moves: mover.moves,

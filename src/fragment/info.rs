@@ -3,6 +3,7 @@
 use core::alloc::Layout;
 use core::any::{TypeId, type_name};
 use core::fmt;
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use crate::fragment::{Fragment, FragmentKind, IsValue, Plain, SharedFragment};
@@ -66,7 +67,7 @@ pub struct FragmentInfo {
     id: FragmentId,
     /// The number of the registry that it stands in, unique in the process.
     registry: u64,
-    name: Box<str>,
+    name: Cow<'static, str>,
     kind: FragmentKind,
     layout: Layout,
     drop: Option<DropValues>,
@@ -81,7 +82,7 @@ pub struct FragmentInfo {
 /// A fragment that is to be registered: all but its number.
 #[derive(Debug)]
 pub(crate) struct FragmentDraft {
-    pub(crate) name: Box<str>,
+    pub(crate) name: Cow<'static, str>,
     pub(crate) kind: FragmentKind,
     pub(crate) layout: Layout,
     pub(crate) drop: Option<DropValues>,

@@ -29,6 +29,8 @@ use core::hash::{Hash, Hasher};
 use core::ptr;
 use std::io;
 
+use smallvec::SmallVec;
+
 use crate::fragment::info::{FragmentDraft, PlainValues, clone_bytes};
 use crate::fragment::{
     CloneValue, DropValues, Fragment, FragmentError, FragmentId, FragmentInfo, FragmentKind, Plain,
@@ -340,7 +342,7 @@ impl FragmentRegistry {
             FragmentKind::Fragment
         };
         let new = self.number(FragmentDraft {
-            name: definition.name.into(),
+            name: String::from(definition.name).into(),
             kind,
             layout: definition.layout.pad_to_align(),
             drop: definition.drop,
@@ -522,7 +524,7 @@ impl FragmentRegistry {
             false => self.next.fetch_add(1, Ordering::Relaxed) as usize,
         };
         if number >= CAPACITY {
-            let name = draft.name;
+            let name = draft.name.into();
             return Err(FragmentError::TooMany {
                 name,
                 limit: CAPACITY,
@@ -587,7 +589,7 @@ impl FragmentRegistry {
             return None;
         }
         // All entries first: to find one, those before it must be there.
-        let entries = |key: fn(&FragmentInfo) -> Option<Key<'_>>| -> Vec<usize> {
+        let entries = |key: fn(&FragmentInfo) -> Option<Key<'_>>| -> SmallVec<[usize; 16]> {
             let entries = self.numbered().filter_map(|info| self.entry(key(info)?));
             entries.map(|(entry, _)| entry).collect()
         };

@@ -7,6 +7,7 @@
 use core::any::TypeId;
 use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentRegistry, RowMoves};
 
@@ -17,26 +18,26 @@ pub(crate) const NO_ARCHETYPE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(crate) struct BundleInfo {
     /// In the order of the tuple.
-    pub(crate) ids: Box<[FragmentId]>,
+    pub(crate) ids: Arc<[FragmentId]>,
     /// In the order of their numbers.
-    pub(crate) sorted: Box<[FragmentId]>,
+    pub(crate) sorted: Arc<[FragmentId]>,
     /// What moves a row of the first so many of `ids`, if the type says so: the others lie in no columns.
     pub(crate) moves: Option<(RowMoves, usize)>,
     /// The archetype of exactly these fragments, or [`NO_ARCHETYPE`].
     pub(crate) archetype: u32,
     /// Where each value goes in a chunk of that archetype, in the order of the tuple.
-    pub(crate) offsets: Box<[u32]>,
+    pub(crate) offsets: Arc<[u32]>,
 }
 
 impl BundleInfo {
     /// What is known of a number that no bundle has.
     fn none() -> Self {
         Self {
-            ids: Box::default(),
-            sorted: Box::default(),
+            ids: Arc::default(),
+            sorted: Arc::default(),
             moves: None,
             archetype: NO_ARCHETYPE,
-            offsets: Box::default(),
+            offsets: Arc::default(),
         }
     }
 }
@@ -98,9 +99,10 @@ impl Bundles {
         if let Some(&number) = self.by_ids.get(ids) {
             return number;
         }
+        let sorted: Arc<[FragmentId]> = ids.into();
         let number = self.add(BundleInfo {
-            ids: ids.into(),
-            sorted: ids.into(),
+            ids: Arc::clone(&sorted),
+            sorted,
             ..BundleInfo::none()
         });
         self.by_ids.insert(ids.into(), number);
@@ -148,15 +150,19 @@ impl Bundles {
             None => {
                 let mut ids = Vec::with_capacity(B::LEN);
                 B::ids(registry, &mut ids)?;
-                let mut sorted = ids.clone();
-                sorted.sort_unstable();
+                let ids: Arc<[FragmentId]> = ids.into();
+                // Mostly the fragments of a bundle have come to be known by it, one after the other.
+                let mut sorted = Arc::clone(&ids);
+                if !ids.is_sorted() {
+                    Arc::make_mut(&mut sorted).sort_unstable();
+                }
                 if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
                     let name = registry.get(pair[0]).map_or("", |info| info.name());
                     return Err(FragmentError::Twice { name: name.into() });
                 }
                 let number = self.add(BundleInfo {
-                    ids: ids.into(),
-                    sorted: sorted.into(),
+                    ids,
+                    sorted,
                     moves: B::MOVES.map(|moves| (moves, B::LEN)),
                     ..BundleInfo::none()
                 });

@@ -69,7 +69,7 @@ impl World {
                         .enter(chunk, self.number, new, position);
                 }
             }
-            for &id in &data.ids {
+            for &id in &*data.ids {
                 self.having.push(id, data.having(id));
             }
         }
@@ -82,7 +82,7 @@ impl World {
         self.data_version += 1;
         let mut panicked = None;
         let count = gone.len();
-        for data in gone {
+        for mut data in gone {
             data.end(&self.universe, self.number, &mut panicked);
         }
         resume(panicked);

@@ -4,8 +4,6 @@ use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use crate::archetype::{
     ARCHETYPES, Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Ends, Group, Mover,
     SharedId,
@@ -18,7 +16,7 @@ use crate::world::{World, WorldError};
 
 /// Compositions → archetypes.
 pub(crate) type ByComposition =
-    HashMap<Box<[FragmentId]>, u32, BuildHasherDefault<CompositionHasher>>;
+    HashMap<Arc<[FragmentId]>, u32, BuildHasherDefault<CompositionHasher>>;
 
 /// A few small numbers, which the registry gives one after the other: nobody chooses them so that many meet.
 #[derive(Debug, Default)]
@@ -52,7 +50,7 @@ impl World {
     pub(crate) fn archetype_of(&mut self, ids: &[FragmentId]) -> Result<u32, WorldError> {
         match self.by_composition.get(ids) {
             Some(&archetype) => Ok(archetype),
-            None => self.add_archetype(ids, &|_| None),
+            None => self.add_archetype(ids.into(), &|_| None),
         }
     }
 
@@ -65,19 +63,20 @@ impl World {
     ) -> Result<u32, WorldError> {
         match self.by_composition.get(ids) {
             Some(&archetype) => Ok(archetype),
-            None => self.add_archetype(ids, inherited),
+            None => self.add_archetype(ids.into(), inherited),
         }
     }
 
     #[cold]
     fn add_archetype<'t>(
         &mut self,
-        ids: &[FragmentId],
+        ids: Arc<[FragmentId]>,
         inherited: &dyn Fn(FragmentId) -> Option<&'t Value>,
     ) -> Result<u32, WorldError> {
-        let draft = self.draft(ids)?;
+        let draft = self.draft(&ids)?;
         let chunk_values = self.chunk_values(&draft, inherited)?;
         let number = self.archetypes.len() as u32;
+        let column_ids = draft.columns.iter().map(|column| column.id);
         let mut archetype = Archetype {
             chunks: ChunkList::new(),
             least_capacity: draft.least_capacity,
@@ -85,7 +84,10 @@ impl World {
             run: draft.run,
             grows: self.chunks_grow,
             number,
-            column_ids: draft.columns.iter().map(|column| column.id).collect(),
+            column_ids: match draft.columns.len() == ids.len() {
+                true => Arc::clone(&ids),
+                false => column_ids.collect(),
+            },
             needs_drop: draft.columns.iter().any(|column| column.drop.is_some()),
             staggered: draft.staggered,
             columns: draft.columns,
@@ -95,7 +97,7 @@ impl World {
             group_of: HashMap::new(),
             idle_groups: Vec::new(),
             retired_keys: Vec::new(),
-            ids: ids.into(),
+            ids: Arc::clone(&ids),
             set: ids.iter().copied().collect(),
             shared: draft.shared,
             chunk_values: chunk_values.into(),
@@ -116,12 +118,12 @@ impl World {
             }]);
         }
         self.has_switches |= !archetype.enabled.is_empty();
-        for &id in ids {
+        for &id in &*ids {
             self.having.push(id, archetype.having(id));
         }
         self.data_version += 1;
         self.archetypes.push(archetype);
-        self.by_composition.insert(ids.into(), number);
+        self.by_composition.insert(ids, number);
         Ok(number)
     }
 
@@ -177,10 +179,13 @@ impl World {
 
     #[cold]
     fn bundle_archetype(&mut self, number: usize) -> Result<(), WorldError> {
-        let ids: SmallVec<[FragmentId; 16]> = (&*self.bundles.infos[number].sorted).into();
-        let archetype = self.archetype_of(&ids)?;
-        let offsets = self.offsets_in(archetype, &self.bundles.infos[number].ids);
-        self.learn_movers(&[], archetype, number);
+        let ids = Arc::clone(&self.bundles.infos[number].sorted);
+        let archetype = match self.by_composition.get(&ids) {
+            Some(&archetype) => archetype,
+            None => self.add_archetype(ids, &|_| None)?,
+        };
+        let offsets: Arc<[u32]> = self.offsets_in(archetype, &self.bundles.infos[number].ids);
+        self.learn_movers(&[], archetype, number, || Arc::clone(&offsets));
         let info = &mut self.bundles.infos[number];
         info.offsets = offsets;
         info.archetype = archetype;
@@ -188,19 +193,30 @@ impl World {
     }
 
     /// Remembers how the rows of an archetype move that has the columns of another, with these
-    /// movers, and the fragments of a bundle.
-    fn learn_movers(&mut self, before: &[Mover], archetype: u32, bundle: usize) {
+    /// movers, and the fragments of a bundle, whose arrays begin there.
+    fn learn_movers(
+        &mut self,
+        before: &[Mover],
+        archetype: u32,
+        bundle: usize,
+        offsets: impl FnOnce() -> Arc<[u32]>,
+    ) {
         let BundleInfo { moves, ids, .. } = &self.bundles.infos[bundle];
         let archetype = &mut self.archetypes[archetype as usize];
         if let Some((moves, columns)) = *moves
             && archetype.movers.is_empty()
         {
-            archetype.movers = Mover::after(before, archetype, moves, &ids[..columns]);
+            let ids = match columns == ids.len() {
+                true => Arc::clone(ids),
+                false => ids[..columns].into(),
+            };
+            let come = Mover::new(moves, ids, offsets());
+            archetype.movers = Mover::after(before, archetype, come);
         }
     }
 
     /// Where values of these fragments go in a chunk of an archetype. A tag's goes anywhere.
-    pub(crate) fn offsets_in(&self, archetype: u32, ids: &[FragmentId]) -> Box<[u32]> {
+    pub(crate) fn offsets_in<C: FromIterator<u32>>(&self, archetype: u32, ids: &[FragmentId]) -> C {
         self.archetypes[archetype as usize].offsets_of(ids)
     }
 
@@ -221,17 +237,17 @@ impl World {
             (bundle.ids.clone(), bundle.sorted.clone())
         });
         let target = self.target_of(source, &ids, come.as_ref().map(|(_, sorted)| &**sorted))?;
+        let (offsets, sorted): (Box<[u32]>, _) = match come {
+            Some((ids, sorted)) => (self.offsets_in(target, &ids), sorted),
+            None => Default::default(),
+        };
         if let Change::Add(come) = change {
             let before = &self.archetypes[source as usize];
             if !before.movers.is_empty() || before.columns.is_empty() {
                 let before = before.movers.clone();
-                self.learn_movers(&before, target, come as usize);
+                self.learn_movers(&before, target, come as usize, || (&*offsets).into());
             }
         }
-        let (offsets, sorted) = match come {
-            Some((ids, sorted)) => (self.offsets_in(target, &ids), sorted),
-            None => Default::default(),
-        };
         let edge = Arc::new(Edge::new(
             &self.archetypes[source as usize],
             &self.archetypes[target as usize],
@@ -402,7 +418,8 @@ mod tests {
     #[test]
     fn compositions_have_places_of_their_own() {
         // All sets of three of 32 fragments.
-        let sets = (0..32_u16).flat_map(|a| (0..a).flat_map(move |b| (0..b).map(move |c| [c, b, a])));
+        let sets =
+            (0..32_u16).flat_map(|a| (0..a).flat_map(move |b| (0..b).map(move |c| [c, b, a])));
         let hashes = sets.map(|set| {
             let mut hasher = CompositionHasher::default();
             let ids = set.map(FragmentId::from_number);

@@ -353,7 +353,7 @@ impl Drop for World {
             self.clear_quietly()
         };
         panicked = first(panicked, more);
-        for archetype in core::mem::take(&mut self.archetypes) {
+        for archetype in &mut core::mem::take(&mut self.archetypes) {
             archetype.end(&self.universe, self.number, &mut panicked);
         }
         self.shared.end(&mut panicked);

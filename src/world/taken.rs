@@ -184,7 +184,7 @@ impl World {
         }
         self.data_version += 1;
         gone.into_iter()
-            .for_each(|data| data.end(&self.universe, self.number, panicked));
+            .for_each(|mut data| data.end(&self.universe, self.number, panicked));
     }
 }
 

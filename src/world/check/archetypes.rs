@@ -74,7 +74,7 @@ impl World {
         found.expect(drops == data.needs_drop, at, || {
             "it does not know whether its values must be dropped".into()
         });
-        for &id in &data.ids {
+        for &id in &*data.ids {
             // In order, each once: see `check_lists`.
             let list = self.having.of(id);
             let listed = list.binary_search_by_key(&number, |having| having.archetype);
@@ -131,9 +131,9 @@ impl World {
                 format!("a bundle's archetype is not {}", info.archetype)
             });
             if known {
-                let offsets = self.offsets_in(info.archetype, &info.ids);
+                let offsets: Vec<u32> = self.offsets_in(info.archetype, &info.ids);
                 found.expect(
-                    offsets == info.offsets,
+                    offsets == *info.offsets,
                     FlawPlace::Archetype(info.archetype),
                     || "a bundle's values are not sent to its columns".into(),
                 );

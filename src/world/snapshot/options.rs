@@ -69,7 +69,7 @@ impl SnapshotOptions {
         purpose: Purpose,
     ) -> Result<Vec<&'w FragmentInfo>, SnapshotError> {
         let mut infos = Vec::with_capacity(archetype.ids.len());
-        for &id in &archetype.ids {
+        for &id in &*archetype.ids {
             let Some(info) = world.registry().get(id) else {
                 continue;
             };

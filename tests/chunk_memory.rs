@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use megachunk::chunk::memory::{HeapMemory, Memory, SystemMemory};
 use megachunk::chunk::{CHUNK_BYTES, ChunkError, ChunkOptions, Chunks, MegachunkAllocator};
+use megachunk::world::{Universe, World};
 
 /// Heap memory for so many mega-chunks and no more.
 #[derive(Debug)]
@@ -280,6 +281,28 @@ fn a_trim_keeps_what_is_taken_next() {
     let commits = allocator.stats().commits;
     drop(take(7));
     assert_eq!(allocator.stats().commits, commits);
+}
+
+/// The only test here that makes worlds: what they leave is the process'.
+#[test]
+fn small_worlds_side_by_side_live_on_what_earlier_ones_left_whatever_these_were() {
+    let batch = |world: &mut World, count: u32| {
+        let made = world.create_batch((0..count).map(|number| ([number; 100],)));
+        assert_eq!(made.unwrap().len(), count as usize);
+    };
+    // Most of a large world is in runs, which lie elsewhere than single chunks.
+    batch(&mut World::new(), 100_000);
+    let commits = || {
+        let mut worlds = [World::new(), World::new()];
+        for world in &mut worlds {
+            batch(world, 100);
+            world.create((1_u8,)).unwrap();
+        }
+        worlds.map(|world| world.universe().chunk_stats().commits)
+    };
+    let first = commits();
+    assert_eq!([commits(), commits()], [first; 2]);
+    assert!(Universe::forget_spare() && !Universe::forget_spare());
 }
 
 #[test]

@@ -15,10 +15,11 @@ use crate::sync::atomic::{AtomicPtr, Ordering};
 /// Empty mega-chunks (1 MiB each) whose memory a universe keeps: what comes and goes from frame to frame
 /// does not go to the system and back.
 const RETAIN: usize = 256;
-/// Those that it leaves to the next universe, which finds its first chunks there, whatever was in use.
-const RETAIN_SPARE: usize = 16;
+/// Those that it leaves to a later universe, which finds its first chunks there, whatever was in use; by the place
+/// where it leaves them. As many universes that come and go side by side find what they had, most of it the first.
+const RETAIN_SPARE: [usize; 4] = [16, 4, 4, 4];
 
-/// What a universe that has ended leaves to the next one: everything as if it were new, but for the pages.
+/// What a universe that has ended leaves to a later one: everything as if it were new, but for the pages.
 #[derive(Debug)]
 struct Parts {
     /// None are in use.
@@ -32,16 +33,28 @@ struct Parts {
     worlds: WorldNumbers,
 }
 
-/// The parts of the last universe that has ended.
-static SPARE: AtomicPtr<Parts> = AtomicPtr::new(core::ptr::null_mut());
+/// The parts of universes that have ended, each place by itself.
+static SPARE: [AtomicPtr<Parts>; RETAIN_SPARE.len()] =
+    [const { AtomicPtr::new(core::ptr::null_mut()) }; RETAIN_SPARE.len()];
 
-/// Leaves parts, or none, as the spare ones; those that were there.
-fn exchange_spare(new: Option<Parts>) -> Option<Parts> {
+/// Leaves parts, or none, in a place; those that were there.
+fn exchange_spare(place: usize, new: Option<Parts>) -> Option<Parts> {
     let new = new.map_or(core::ptr::null_mut(), |new| Box::into_raw(Box::new(new)));
     // Ordering: AcqRel: whoever takes the parts sees them as whoever left them did.
-    let old = SPARE.swap(new, Ordering::AcqRel);
+    let old = SPARE[place].swap(new, Ordering::AcqRel);
     // SAFETY: from `into_raw` above, and the exchange has made it this call's.
     (!old.is_null()).then(|| *unsafe { Box::from_raw(old) })
+}
+
+/// Whether nothing seems to be in a place. The exchange decides.
+fn is_bare(place: usize) -> bool {
+    SPARE[place].load(Ordering::Relaxed).is_null()
+}
+
+/// Takes parts, if there are any: those with the most memory.
+fn take_spare() -> Option<Parts> {
+    let mut places = (0..SPARE.len()).filter(|&place| !is_bare(place));
+    places.find_map(|place| exchange_spare(place, None))
 }
 
 /// What worlds share that can exchange entities: the entity index, the chunks, the registry of
@@ -81,16 +94,17 @@ impl Universe {
     /// A universe without worlds, with the default options, but that it keeps up to 256 MiB of empty chunks
     /// for what comes next: [`trim`](Self::trim) gives them back.
     ///
-    /// It takes over the memory of a universe of this kind that has ended, so that a program which makes
-    /// worlds again and again does not fetch fresh memory from the system each time. At most one such
-    /// memory waits, of 16 MiB or so: see [`forget_spare`](Self::forget_spare). Nothing of what was in it
-    /// can be told: ids and numbers of fragments begin from the start.
+    /// It takes over the memory of a universe of this kind that has ended, so that a program which
+    /// makes worlds again and again does not fetch fresh memory from the system each time. At most
+    /// four such memories wait: the first of 16 MiB or so, the others, if that many universes lived
+    /// at one time, of 4 MiB or so each: see [`forget_spare`](Self::forget_spare). Nothing of what
+    /// was in them can be told: ids and numbers of fragments begin from the start.
     ///
     /// # Panics
     /// If the system has no address space left; [`with`](Self::with) returns the error instead.
     #[must_use]
     pub fn new() -> Self {
-        match exchange_spare(None).map_or_else(Self::anew, |spare| Self::on(spare, true)) {
+        match take_spare().map_or_else(Self::anew, |spare| Self::on(spare, true)) {
             Ok(universe) => universe,
             Err(error) => panic!("no address space for a universe: {error}"),
         }
@@ -134,9 +148,11 @@ impl Universe {
         Ok(universe)
     }
 
-    /// Gives the memory back that the last universe left for the next one; whether there was one.
+    /// Gives the memory back that universes left for later ones; whether there was any.
     pub fn forget_spare() -> bool {
-        exchange_spare(None).is_some()
+        let places = 0..SPARE.len();
+        let forgotten = places.filter(|&place| exchange_spare(place, None).is_some());
+        forgotten.count() > 0
     }
 
     /// A universe whose index and allocator have these options.
@@ -479,14 +495,17 @@ impl Drop for Universe {
         // Who gives a chunk back takes it out of the directory, and every world has given its number back, or
         // the universe would not end.
         if self.recycles && chunks.in_use() == 0 {
-            chunks.trim_to(RETAIN_SPARE);
-            drop(exchange_spare(Some(Parts {
+            // Where none is bare, the youngest memory is left in the first.
+            let place = (0..SPARE.len()).find(|&place| is_bare(place)).unwrap_or(0);
+            chunks.trim_to(RETAIN_SPARE[place]);
+            let parts = Parts {
                 chunks,
                 index: index.recycle(),
                 registry: registry.recycle(),
                 directory,
                 worlds,
-            })));
+            };
+            drop(exchange_spare(place, Some(parts)));
         }
     }
 }

@@ -29,6 +29,7 @@ use core::hash::{Hash, Hasher};
 use core::ptr;
 use std::io;
 
+#[cfg(not(loom))]
 use smallvec::SmallVec;
 
 use crate::fragment::info::{FragmentDraft, PlainValues, clone_bytes};

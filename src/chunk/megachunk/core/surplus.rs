@@ -154,8 +154,8 @@ impl<M: Memory> Core<M> {
     /// these are what comes next finds.
     pub(crate) fn trim(&self, tally: &Tally, keep: usize) -> u32 {
         // Ordering: Relaxed: a hint, exact while nobody else takes or gives.
-        let empty = self.empty.load(Ordering::Relaxed).cast_signed();
-        if keep > 0 && usize::try_from(empty).unwrap_or(0) <= keep {
+        let empty = || self.empty.load(Ordering::Relaxed).cast_signed();
+        if keep > 0 && usize::try_from(empty()).unwrap_or(0) <= keep {
             return 0;
         }
         let inner = self.inner_empty(keep);

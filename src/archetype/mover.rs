@@ -21,7 +21,7 @@ pub(crate) struct Mover {
     /// Of which fragments, in the order of the bundle.
     ids: Arc<[FragmentId]>,
     /// Where their arrays begin in the shortest chunks of the archetype, in this order; anywhere for a tag.
-    offsets: Arc<[u32]>,
+    offsets: Box<[u32]>,
 }
 
 /// Moves the values of some columns to another archetype.
@@ -46,7 +46,7 @@ impl Mover {
     }
 
     /// A mover of these fragments, whose arrays begin there in the shortest chunks of an archetype.
-    pub(crate) fn new(moves: RowMoves, ids: Arc<[FragmentId]>, offsets: Arc<[u32]>) -> Self {
+    pub(crate) fn new(moves: RowMoves, ids: Arc<[FragmentId]>, offsets: Box<[u32]>) -> Self {
         Self {
             moves,
             ids,

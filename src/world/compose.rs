@@ -185,7 +185,7 @@ impl World {
             None => self.add_archetype(ids, &|_| None)?,
         };
         let offsets: Arc<[u32]> = self.offsets_in(archetype, &self.bundles.infos[number].ids);
-        self.learn_movers(&[], archetype, number, || Arc::clone(&offsets));
+        self.learn_movers(&[], archetype, number, || (&*offsets).into());
         let info = &mut self.bundles.infos[number];
         info.offsets = offsets;
         info.archetype = archetype;
@@ -199,7 +199,7 @@ impl World {
         before: &[Mover],
         archetype: u32,
         bundle: usize,
-        offsets: impl FnOnce() -> Arc<[u32]>,
+        offsets: impl FnOnce() -> Box<[u32]>,
     ) {
         let BundleInfo { moves, ids, .. } = &self.bundles.infos[bundle];
         let archetype = &mut self.archetypes[archetype as usize];

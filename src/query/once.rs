@@ -26,7 +26,7 @@ pub struct QueryOnce<'w, D: QueryData, F: QueryFilter> {
 enum Found<'w, D: QueryData, F: QueryFilter> {
     /// The world's.
     Known(&'w Query<D, F>),
-    /// Made because another thread was bringing the world's up to date.
+    /// Made because another thread was bringing the world's up to date, or panicked when it did.
     Own(Box<Query<D, F>>),
 }
 
@@ -192,7 +192,7 @@ impl World {
     ///
     /// The world remembers which archetypes match, for each type of query, until it is
     /// [trimmed](Self::trim): to ask again costs a look-up among the types. O(archetypes that came
-    /// since). Who keeps a [`Query`] saves that, too, and sees what has
+    /// since); all of them if some went. Who keeps a [`Query`] saves that, too, and sees what has
     /// [changed](crate::query::Changed) since its last run; here everything has changed each time.
     ///
     /// ```
@@ -220,7 +220,7 @@ impl World {
     }
 
     /// A query for one run that only reads: [`query`](Self::query) on a world that others may read
-    /// too. Lock-free: who asks while another thread looks for the archetypes that have come looks
+    /// too. Everything has changed each time here, too. Lock-free: who asks while another thread looks for the archetypes that have come looks
     /// for all that match by itself.
     ///
     /// # Errors

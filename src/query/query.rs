@@ -62,6 +62,9 @@ pub struct Query<D: QueryData, F: QueryFilter = (), R: QueryResources = ()> {
     resources: Exactly<R>,
 }
 
+/// No world's [identity](World::identity).
+const NO_WORLD: u64 = 0;
+
 /// Finds what matches know of archetypes, upwards.
 struct Matches<'a, D: QueryData, F: QueryFilter> {
     data: D::Cursors<'a>,
@@ -371,6 +374,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     #[cold]
     fn look(&mut self, world: &World) {
         let from = core::mem::replace(&mut self.seen, world.archetypes.len() as u32);
+        // What was found until a filter panicked is of no world: then it begins anew.
+        self.world = NO_WORLD;
         let lists = Lists::new(&world.having, from);
         let mut new = Matches::<D, F> {
             data: D::cursors(&self.data, lists),
@@ -416,6 +421,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
                 (self.requirements).masks(&world.archetypes[number as usize])
             });
         }
+        self.world = world.identity();
     }
 
     /// The query on a world, for random access: to look entities up by their handles, many of them. O(archetypes

@@ -259,8 +259,8 @@ impl World {
     }
 
     /// Grows by one with each composition that is met for the first time, and when
-    /// [`collect_archetypes`](Self::collect_archetypes) lets some go: as long as it is the same, what is known of
-    /// the archetypes still holds.
+    /// [`collect_archetypes`](Self::collect_archetypes), or a call that is refused, lets some go: as long as it is the
+    /// same, what is known of the archetypes still holds.
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -159,7 +159,8 @@ impl World {
         self.let_shared_go(&taken.shared);
     }
 
-    /// Forgets the archetypes from this one on, unless somebody has come to them. No query has seen them.
+    /// Forgets the archetypes from this one on, unless somebody has come to them. No query has seen them, also
+    /// none that the world remembers: nobody but the values has had a turn since they came.
     fn forget_unused(&mut self, from: usize, panicked: &mut Panicked) {
         let new = &self.archetypes[from..];
         if new.is_empty() || new.iter().any(|data| data.entities > 0) {

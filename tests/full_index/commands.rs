@@ -1,5 +1,6 @@
 //! Recorders where ids run out.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +9,19 @@ use megachunk::prelude::*;
 use megachunk::world::Prototype;
 
 use crate::counted::Counted;
-use crate::full;
+use crate::{fill, full};
+
+/// Panics when it is dropped, if it is armed. `N` tells two types apart.
+struct Bomb<const N: usize>(Arc<AtomicUsize>);
+
+const ARMED: usize = 1 << 32;
+
+impl<const N: usize> Drop for Bomb<N> {
+    fn drop(&mut self) {
+        let before = self.0.fetch_add(1, Ordering::Relaxed);
+        assert!(before < ARMED, "a bomb");
+    }
+}
 
 #[test]
 #[ignore = "fills the index: 1.2 GB"]
@@ -48,5 +61,35 @@ fn ids_that_run_out_end_a_recording_and_nothing_else() {
         while let Ok(entity) = universe.reserve() {
             last.push(entity);
         }
+    }
+}
+
+#[test]
+#[ignore = "fills the index: 1.2 GB"]
+fn values_that_a_recorder_refuses_end_one_by_one_in_every_kind_of_universe() {
+    for universe in [Universe::new(), Universe::ordered()] {
+        let universe = Arc::new(universe);
+        let mut world = World::of(&universe).unwrap();
+        let ended = Arc::new(AtomicUsize::new(0));
+        let bundle = || (Bomb::<1>(Arc::clone(&ended)), Bomb::<2>(Arc::clone(&ended)));
+        let mut commands = world.commands();
+        // From here on it knows where such entities go.
+        commands.create(bundle()).unwrap();
+        fill(&universe);
+        ended.store(ARMED, Ordering::Relaxed);
+        let refused = catch_unwind(AssertUnwindSafe(|| {
+            // Some ids may be at hand still.
+            for _ in 0..1_000 {
+                if commands.create(bundle()).is_err() {
+                    return;
+                }
+            }
+        }));
+        assert!(refused.is_err(), "the panic goes on");
+        assert_eq!(ended.swap(0, Ordering::Relaxed), ARMED + 2);
+        drop(commands);
+        let created = world.flush().created;
+        assert_eq!(world.clear(), created);
+        assert_eq!(ended.load(Ordering::Relaxed), 2 * created);
     }
 }

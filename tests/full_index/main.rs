@@ -17,6 +17,12 @@ use megachunk::world::Universe;
 /// A universe none of whose ids is free, and the last of those that were reserved.
 fn full() -> (Arc<Universe>, Vec<Entity>) {
     let universe = Arc::new(Universe::new());
+    let last = fill(&universe);
+    (universe, last)
+}
+
+/// Reserves all ids of a universe that are free; the last ones.
+fn fill(universe: &Universe) -> Vec<Entity> {
     let mut last = Vec::new();
     loop {
         let mut some = vec![Entity::PLACEHOLDER; 1 << 16];
@@ -28,5 +34,5 @@ fn full() -> (Arc<Universe>, Vec<Entity>) {
     while let Ok(entity) = universe.reserve() {
         last.push(entity);
     }
-    (universe, last)
+    last
 }

@@ -7,7 +7,7 @@ use crate::archetype::{Draft, ROWS_PER_CHUNK, Universe, place};
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityFault, Place};
 use crate::fragment::panic::{Panicked, refused, resume};
-use crate::fragment::{Bundle, FragmentError, FragmentId, Given, Pile, Value};
+use crate::fragment::{Bundle, FragmentError, FragmentId, Given, Pile, Value, refused_bundle};
 use crate::world::{WorldError, columns};
 
 /// What came of the creation of one entity.
@@ -106,7 +106,11 @@ impl Lane {
             let row = next.chunk.len;
             let place = place(next.chunk.run, row);
             let entity = if self.universe.is_ordered() {
-                Some(ids.create_apart(&self.universe, place)?)
+                match ids.create_apart(&self.universe, place) {
+                    Ok(entity) => Some(entity),
+                    // Not `?`: its values end one by one.
+                    Err(full) => return Err(refused_bundle(bundle, full.into())),
+                }
             } else {
                 self.universe.index().create_cached(place)
             };

@@ -338,7 +338,7 @@ fn what_a_thread_records_later_does_not_overtake_what_it_has_left() {
 fn a_recorder_goes_on_where_its_thread_recorded_last() {
     model(
         "a_recorder_goes_on_where_its_thread_recorded_last",
-        Preemptions(3),
+        Preemptions(2),
         || {
             let counted = Arc::new(Counted::new());
             // Given back the other way round, so that the later one is found first.

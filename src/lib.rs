@@ -95,6 +95,7 @@ pub mod entity;
 #[cfg(not(loom))]
 mod exactly;
 pub mod fragment;
+mod hashers;
 #[cfg(not(loom))]
 mod markup;
 pub mod memory;

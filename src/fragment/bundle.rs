@@ -1,9 +1,11 @@
 //! `Bundle`: the fragments of one entity, as a tuple.
 
-use core::any::Any;
+use core::any::{Any, type_name};
+use core::cell::Cell;
+use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
-use crate::fragment::panic::note;
+use crate::fragment::panic::{note, tell};
 use crate::fragment::{
     Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, SharedFragment, Value,
 };
@@ -12,8 +14,18 @@ use crate::memory::{self, LINE};
 /// Fragments and tags that are put into an entity together: a tuple of up to 16 values.
 ///
 /// A single fragment is the tuple `(fragment,)`. The order does not matter. No type may stand there
-/// twice: the call that takes the bundle says so. A tuple in it is one fragment of its own type,
-/// not more of the bundle: two bundles are joined by [`and`](Self::and).
+/// twice: the call that takes the bundle says so.
+///
+/// Two bundles are joined by [`and`](Self::and). A tuple in a tuple is one fragment of its own type,
+/// not more of the bundle, which an event of [`tracing`] (a warning) says when a world meets it
+/// first. Bundles with [shared values](Self::shared) and the like cannot stand in a tuple at all:
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// # let mut world = World::new();
+/// let sentry = (1.0_f32,).shared(String::from("red"));
+/// let _ = world.create((2_u8, sentry)); // `(2_u8,).and(sentry)`
+/// ```
 ///
 /// A call that is refused, or in which the `hash` or `eq` of a shared value panics, drops the values of its bundle one by
 /// one: if several of these drops panic, the first panic goes on. A bundle that nobody has given to a call is a tuple as
@@ -27,7 +39,7 @@ use crate::memory::{self, LINE};
     message = "`{Self}` is not a bundle of fragments",
     note = "a bundle is a tuple of 1 to 16 fragments; a single one is `(fragment,)`"
 )]
-pub unsafe trait Bundle: Send + Sync + Sized + 'static {
+pub unsafe trait Bundle: Send + Sized + 'static {
     /// How many values it holds that lie in columns: those come first in `ids`.
     const LEN: usize;
     /// Whether it also holds values for chunks or shared ones, for [`take_values`](Self::take_values).
@@ -110,7 +122,7 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     /// assert!(matches!(twice, Err(WorldError::Fragment(FragmentError::Twice { .. }))));
     /// ```
     fn and<B: Bundle>(self, other: B) -> Joined<Self, B> {
-        Joined(self, other)
+        Joined(self, other, BundleIsNoFragment::default())
     }
 
     /// The bundle and a shared value: the entity will lie among those that have an equal one, in
@@ -132,6 +144,7 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
         WithShared {
             bundle: self,
             value: Some(value),
+            _no_fragment: BundleIsNoFragment::default(),
         }
     }
 
@@ -140,6 +153,7 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
         WithConstShared {
             bundle: self,
             value: Some(value),
+            _no_fragment: BundleIsNoFragment::default(),
         }
     }
 
@@ -157,15 +171,22 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
         WithPerChunk {
             bundle: self,
             value: Some(template),
+            _no_fragment: BundleIsNoFragment::default(),
         }
     }
 }
+
+/// In a bundle that is not a tuple: not `Sync`, as fragments are. So a tuple with such a bundle in it, which would have it
+/// as one fragment, does not compile.
+#[derive(Debug, Default)]
+struct BundleIsNoFragment(PhantomData<Cell<()>>);
 
 /// A bundle with a shared value: see [`Bundle::shared`].
 #[derive(Debug)]
 pub struct WithShared<B, T> {
     bundle: B,
     value: Option<T>,
+    _no_fragment: BundleIsNoFragment,
 }
 
 /// A bundle with a const shared value: see [`Bundle::const_shared`].
@@ -173,6 +194,7 @@ pub struct WithShared<B, T> {
 pub struct WithConstShared<B, T> {
     bundle: B,
     value: Option<T>,
+    _no_fragment: BundleIsNoFragment,
 }
 
 /// A bundle with a chunk fragment: see [`Bundle::per_chunk`].
@@ -180,6 +202,7 @@ pub struct WithConstShared<B, T> {
 pub struct WithPerChunk<B, T> {
     bundle: B,
     value: Option<T>,
+    _no_fragment: BundleIsNoFragment,
 }
 
 // The three differ in nothing but how their value is registered.
@@ -241,7 +264,7 @@ with_value!(WithPerChunk, Clone, register_chunk);
 
 /// Two bundles as one: see [`Bundle::and`].
 #[derive(Debug)]
-pub struct Joined<A, B>(A, B);
+pub struct Joined<A, B>(A, B, BundleIsNoFragment);
 
 // SAFETY: the first's columns come first, and then the second's, in `ids` as in `write`, each with
 // what its own `ids` says; the values that lie in none follow, and are moved out in that order by
@@ -354,6 +377,19 @@ unsafe fn move_value<T>(from: *mut u8, row: usize, to: *mut u8, there: usize) {
     }
 }
 
+/// A tuple in a bundle is hardly ever what was meant.
+fn tell_of_tuple<T>() {
+    let fragment = type_name::<T>();
+    if fragment.starts_with('(') {
+        tell(|| {
+            tracing::warn!(
+                fragment,
+                "a tuple in a bundle is one fragment of its own type; two bundles are joined by `Bundle::and`"
+            );
+        });
+    }
+}
+
 macro_rules! bundle {
     ($count:literal: $($type:ident $at:tt),*) => {
         // SAFETY: `ids` and `write` go through the same types in the same order.
@@ -405,6 +441,7 @@ macro_rules! bundle {
                 registry: &FragmentRegistry,
                 ids: &mut Vec<FragmentId>,
             ) -> Result<(), FragmentError> {
+                $(tell_of_tuple::<$type>();)*
                 $(ids.push(registry.register::<$type>()?.id());)*
                 let _ = (registry, ids);
                 Ok(())

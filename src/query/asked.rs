@@ -13,10 +13,11 @@ use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 
+use crate::hashers::TypeHasher;
 use crate::query::{Query, QueryData, QueryError, QueryFilter};
 use crate::sync::refreshed::Refreshed;
 use crate::sync::roster::Roster;
-use crate::world::{TypeHasher, World};
+use crate::world::World;
 
 /// What a world has been asked.
 #[derive(Default)]

@@ -5,11 +5,11 @@
 //! [forgotten](Bundles::forget_dynamic) with all edges, in a call that changes nothing else.
 
 use core::any::TypeId;
-use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentRegistry, RowMoves};
+use crate::hashers::ByTypes;
 
 /// "Not made yet."
 pub(crate) const NO_ARCHETYPE: u32 = u32::MAX;
@@ -45,7 +45,7 @@ impl BundleInfo {
 /// Bundle types → numbers → what is known.
 #[derive(Debug, Default)]
 pub(crate) struct Bundles {
-    numbers: HashMap<TypeId, u32, BuildHasherDefault<TypeHasher>>,
+    numbers: HashMap<TypeId, u32, ByTypes>,
     /// Those that no type stands for, by their fragments.
     by_ids: HashMap<Box<[FragmentId]>, u32>,
     pub(crate) infos: Vec<BundleInfo>,
@@ -53,31 +53,6 @@ pub(crate) struct Bundles {
     free: Vec<u32>,
     /// The type that was asked for last: most calls ask for the same again.
     last: Option<(TypeId, u32)>,
-}
-
-/// A type's number is a hash already.
-#[derive(Debug, Default)]
-pub(crate) struct TypeHasher(u64);
-
-impl Hasher for TypeHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 << 8 | u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        }
-    }
-
-    fn write_u64(&mut self, bits: u64) {
-        self.0 = bits;
-    }
-
-    /// What comes beside a type: both are to be seen in the lowest bits and in the highest.
-    fn write_u32(&mut self, bits: u32) {
-        self.0 = (self.0.rotate_left(5) ^ u64::from(bits)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 impl Bundles {
@@ -172,29 +147,5 @@ impl Bundles {
         };
         self.last = Some((id, number));
         Ok(number)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use core::hash::Hash;
-    use std::collections::HashSet;
-
-    use super::*;
-
-    #[test]
-    fn types_with_numbers_beside_them_have_places_of_their_own() {
-        for of in [TypeId::of::<u8>(), TypeId::of::<String>()] {
-            let hash = |number: u32| {
-                let mut hasher = TypeHasher::default();
-                (of, number).hash(&mut hasher);
-                hasher.finish()
-            };
-            // A table takes the place from the lowest bits, and tells those that share one apart by the highest.
-            let places: HashSet<u64> = (0..4_096).map(|number| hash(number) % 4_096).collect();
-            assert!(places.len() > 2_000, "{}", places.len());
-            let marks: HashSet<u64> = (0..4_096).map(|number| hash(number) >> 57).collect();
-            assert!(marks.len() > 100, "{}", marks.len());
-        }
     }
 }

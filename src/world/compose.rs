@@ -1,6 +1,5 @@
 //! Compositions → archetypes.
 
-use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -10,39 +9,13 @@ use crate::archetype::{
 };
 use crate::fragment::panic::{end_all, note, resume};
 use crate::fragment::{Bundle, FragmentError, FragmentId, Value};
+use crate::hashers::ByNumbers;
 use crate::world::bundles::{BundleInfo, NO_ARCHETYPE};
 use crate::world::watch::watch;
 use crate::world::{World, WorldError};
 
 /// Compositions → archetypes.
-pub(crate) type ByComposition =
-    HashMap<Arc<[FragmentId]>, u32, BuildHasherDefault<CompositionHasher>>;
-
-/// A few small numbers, which the registry gives one after the other: nobody chooses them so that many meet.
-#[derive(Debug, Default)]
-pub(crate) struct CompositionHasher(u64);
-
-impl Hasher for CompositionHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_usize(usize::from(byte));
-        }
-    }
-
-    fn write_u16(&mut self, number: u16) {
-        self.write_usize(usize::from(number));
-    }
-
-    fn write_usize(&mut self, number: usize) {
-        let bits = self.0.rotate_left(5) ^ number as u64;
-        self.0 = bits.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    /// A table takes the place from the lowest bits, which depend on the fewest.
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
-    }
-}
+pub(crate) type ByComposition = HashMap<Arc<[FragmentId]>, u32, ByNumbers>;
 
 impl World {
     /// The archetype with exactly these fragments, which are sorted and differ: the one that there is, or
@@ -341,8 +314,12 @@ impl World {
         }
     }
 
-    /// The group of an archetype with these shared values, which its chunks are then kept for.
+    /// The group of an archetype with these shared values, which its chunks are then kept for: the first if there are
+    /// none.
     pub(crate) fn group_of(&mut self, archetype: u32, key: &[SharedId]) -> u32 {
+        if key.is_empty() {
+            return 0;
+        }
         let archetype = &mut self.archetypes[archetype as usize];
         if let Some(&group) = archetype.group_of.get(key) {
             return group;
@@ -405,31 +382,5 @@ impl core::ops::Deref for EdgeRef {
     fn deref(&self) -> &Edge {
         // SAFETY: an archetype keeps its edges, by an `Arc` each, and lets none go in a call that walks one.
         unsafe { &*self.0 }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use core::hash::Hash;
-    use std::collections::HashSet;
-
-    use super::*;
-
-    #[test]
-    fn compositions_have_places_of_their_own() {
-        // All sets of three of 32 fragments.
-        let sets =
-            (0..32_u16).flat_map(|a| (0..a).flat_map(move |b| (0..b).map(move |c| [c, b, a])));
-        let hashes = sets.map(|set| {
-            let mut hasher = CompositionHasher::default();
-            let ids = set.map(FragmentId::from_number);
-            ids.as_slice().hash(&mut hasher);
-            hasher.finish()
-        });
-        let hashes: Vec<u64> = hashes.collect();
-        let places: HashSet<u64> = hashes.iter().map(|hash| hash % 8_192).collect();
-        assert!(places.len() > 3_000, "{} of {}", places.len(), hashes.len());
-        let marks: HashSet<u64> = hashes.iter().map(|hash| hash >> 57).collect();
-        assert!(marks.len() > 100, "{}", marks.len());
     }
 }

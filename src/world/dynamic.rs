@@ -86,12 +86,7 @@ impl World {
         let mut columns = Some(columns);
         let created = self.sharing_told(taken, |world, shared| {
             let archetype = world.bundle_numbered(number)?;
-            let key = TakenIn::key(shared);
-            let group = if key.is_empty() {
-                0
-            } else {
-                world.group_of(archetype, &key)
-            };
+            let group = world.group_of(archetype, &TakenIn::key(shared));
             let (entity, row) = place(world, archetype, group)?;
             // As in `placing_values`.
             let mut panicked = None;

@@ -63,7 +63,6 @@ use crate::fragment::panic::{end_all, first, note, resume_alone};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
 use crate::query::AskedQueries;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-pub(crate) use bundles::TypeHasher;
 pub(crate) use create::{COLUMNS, columns};
 pub(crate) use seat::Seat;
 pub(crate) use shared_values::end_shared;

@@ -2,14 +2,13 @@
 
 use core::any::{Any, TypeId, type_name};
 use core::fmt;
-use core::hash::BuildHasherDefault;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use std::collections::HashMap;
 
 use crate::fragment::panic::{end_all, resume_alone};
+use crate::hashers::ByTypes;
 use crate::world::World;
-use crate::world::bundles::TypeHasher;
 
 /// Values that a world has once, one of each type: the time, a map, settings.
 ///
@@ -32,7 +31,7 @@ use crate::world::bundles::TypeHasher;
 #[doc(alias = "subsystem")]
 #[doc(alias = "singleton")]
 pub struct Resources {
-    values: HashMap<TypeId, Resource, BuildHasherDefault<TypeHasher>>,
+    values: HashMap<TypeId, Resource, ByTypes>,
 }
 
 /// A value on the heap, by a pointer: a query that has the world to itself lends it to be written while it

@@ -1,6 +1,5 @@
 //! What several commands do to one entity, taken together.
 
-use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use smallvec::SmallVec;
 use crate::archetype::SharedId;
 use crate::command::flush::ops::{ChangeOp, FlushOp};
 use crate::fragment::{FragmentId, FragmentSet};
+use crate::hashers::ByNumbers;
 
 /// The net change of an entity. All lists are in the order of the fragments' numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -134,51 +134,13 @@ where
     found.is_ok()
 }
 
-/// Small numbers are spread well enough by products.
-#[derive(Debug, Default)]
-pub(super) struct NumberHasher(u64);
-
-impl Hasher for NumberHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.write_u64(u64::from(byte));
-        }
-    }
-
-    fn write_u8(&mut self, bits: u8) {
-        self.write_u64(bits.into());
-    }
-
-    fn write_u16(&mut self, bits: u16) {
-        self.write_u64(bits.into());
-    }
-
-    fn write_u32(&mut self, bits: u32) {
-        self.write_u64(bits.into());
-    }
-
-    fn write_usize(&mut self, bits: usize) {
-        self.write_u64(bits as u64);
-    }
-
-    fn write_u64(&mut self, bits: u64) {
-        self.0 = (self.0 ^ bits)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(29);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
 /// Net changes under numbers: an automaton that grows as sequences of ops are met. Equal net changes have
 /// equal numbers, so that there are few, however long the sequences.
 #[derive(Debug)]
 pub(super) struct Nets {
     pub(super) all: Vec<Arc<Net>>,
-    numbers: HashMap<Arc<Net>, u32, BuildHasherDefault<NumberHasher>>,
-    steps: HashMap<u64, u32, BuildHasherDefault<NumberHasher>>,
+    numbers: HashMap<Arc<Net>, u32, ByNumbers>,
+    steps: HashMap<u64, u32, ByNumbers>,
     /// The step that was asked for last.
     last: (u64, u32),
 }

@@ -1,7 +1,6 @@
 //! Where every changed entity goes: the only step that one thread does alone. Its work is counted in chunks
 //! and kinds of change, not in entities.
 
-use core::hash::BuildHasherDefault;
 use core::ops::Range;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,10 +10,11 @@ use smallvec::SmallVec;
 use crate::archetype::{Column, Edge, EnabledBits, Refitting, Row, SharedId};
 use crate::command::flush::Flush;
 use crate::command::flush::merge::{Handed, Work};
-use crate::command::flush::net::{Net, NumberHasher};
+use crate::command::flush::net::Net;
 use crate::entity::Entity;
 use crate::fragment::FragmentId;
 use crate::fragment::panic::{Panicked, note};
+use crate::hashers::ByNumbers;
 use crate::world::{World, WorldError};
 
 /// How entities of one archetype get to where a net change takes them.
@@ -290,12 +290,10 @@ impl Flush<'_> {
     }
 }
 
-type Hashes = BuildHasherDefault<NumberHasher>;
-
 /// The ways that were looked for, or why there is none.
 #[derive(Default)]
 struct Known {
-    ways: HashMap<(u32, Arc<Net>), Result<u32, WorldError>, Hashes>,
+    ways: HashMap<(u32, Arc<Net>), Result<u32, WorldError>, ByNumbers>,
     /// The one that was asked for last: most chunks ask for the same again.
     last: Option<(u32, Arc<Net>, u32)>,
 }

@@ -15,8 +15,9 @@ use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityIndex, Full};
 use crate::fragment::panic::{note, refused, resume};
 use crate::fragment::{Bundle, FragmentId, none_twice};
+use crate::hashers::TypeHasher;
 use crate::world::prototype::{Filling, PAST, Target};
-use crate::world::{COLUMNS, Prototype, TypeHasher, WorldError};
+use crate::world::{COLUMNS, Prototype, WorldError};
 
 type Columns = [*mut u8; COLUMNS];
 

@@ -17,7 +17,6 @@ mod recent;
 mod record;
 
 use core::any::TypeId;
-use core::hash::BuildHasherDefault;
 use core::ops::Range;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,7 +26,8 @@ use crate::command::log::Log;
 use crate::command::payload::Payload;
 use crate::command::precedence::Precedence;
 use crate::fragment::{FragmentId, Value};
-use crate::world::{TypeHasher, World};
+use crate::hashers::ByTypes;
+use crate::world::World;
 
 pub(in crate::command) use batch::AllMade;
 use copies::{CopyKey, CopyWay};
@@ -189,7 +189,7 @@ pub(in crate::command) struct Way {
     pub(in crate::command) offsets: Box<[u32]>,
 }
 
-type ByType<K, V> = HashMap<K, V, BuildHasherDefault<TypeHasher>>;
+type ByType<K, V> = HashMap<K, V, ByTypes>;
 
 /// What chunks are cut out for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

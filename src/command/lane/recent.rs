@@ -4,7 +4,7 @@
 
 use core::hash::{Hash, Hasher};
 
-use crate::world::TypeHasher;
+use crate::hashers::TypeHasher;
 
 /// Places. Of four types each has its own two times out of three; who shares one with another asks the lane's
 /// map each time they take turns.

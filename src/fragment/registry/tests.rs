@@ -1,7 +1,7 @@
 //! The registry's tables, entry by entry.
 
 use super::*;
-use crate::fragment::{PerChunk, Shared};
+use crate::fragment::{FragmentKind, PerChunk, Shared};
 
 #[test]
 fn a_type_has_one_number_for_each_role() {

@@ -13,16 +13,16 @@
 //! segment is kept apart by the end of the segment and has no edges. All that holds for processors that do not run,
 //! too: their edges must be kept to as if they did.
 
-use core::hash::BuildHasherDefault;
 use std::collections::{HashMap, HashSet};
 
 use crate::archetype::Archetype;
 use crate::fragment::{FragmentId, FragmentSet};
+use crate::hashers::ByNumbers;
 use crate::processor::needs::{Needs, sees};
 use crate::processor::solver::chains::Chains;
 use crate::processor::solver::{Order, Reason};
 use crate::query::{Requirements, ResourceId};
-use crate::world::{TypeHasher, World};
+use crate::world::World;
 
 /// That one processor must not run beside a later one: their positions in the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -244,7 +244,7 @@ fn touches(
 struct Edges {
     all: Vec<Conflict>,
     /// Those, and the order's own.
-    known: HashSet<u64, BuildHasherDefault<TypeHasher>>,
+    known: HashSet<(u32, u32), ByNumbers>,
 }
 
 impl Edges {
@@ -252,13 +252,13 @@ impl Edges {
         let own = order.edges.iter();
         Self {
             all: Vec::new(),
-            known: own.map(|edge| pair(edge.before, edge.after)).collect(),
+            known: own.map(|edge| (edge.before, edge.after)).collect(),
         }
     }
 
     #[inline]
     fn add(&mut self, before: u32, after: u32, reason: Reason) {
-        if self.known.insert(pair(before, after)) {
+        if self.known.insert((before, after)) {
             self.all.push(Conflict {
                 before,
                 after,
@@ -269,14 +269,7 @@ impl Edges {
 
     fn truncate(&mut self, len: usize) {
         for edge in self.all.drain(len..) {
-            self.known.remove(&pair(edge.before, edge.after));
+            self.known.remove(&(edge.before, edge.after));
         }
     }
-}
-
-/// A number for a pair, another one for each, and so scattered that it is a hash already.
-#[inline]
-fn pair(before: u32, after: u32) -> u64 {
-    let both = u64::from(before) << 32 | u64::from(after);
-    both.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
 }

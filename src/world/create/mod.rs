@@ -152,12 +152,7 @@ impl World {
         let created = self.sharing_told(taken, |world, shared| {
             let number = world.bundle::<B>()?;
             let archetype = world.bundles.infos[number].archetype;
-            let key = TakenIn::key(shared);
-            let group = if key.is_empty() {
-                0
-            } else {
-                world.group_of(archetype, &key)
-            };
+            let group = world.group_of(archetype, &TakenIn::key(shared));
             let (entity, row) = place(world, archetype, group)?;
             // Filled before anything else is done: what `sharing` ends with may panic. And what an observer panics with
             // must not come to it: the entity is there.

@@ -237,10 +237,7 @@ impl Claims<'_> {
         let bundle = world.bundles.number_of(&ids);
         let archetype = world.bundle_numbered(bundle)?;
         if order.count > 0 {
-            let group = match key.is_empty() {
-                true => 0,
-                false => world.group_of(archetype, &key),
-            };
+            let group = world.group_of(archetype, &key);
             Claims::take(world, all, number, (archetype, group), order.count)?;
         }
         let writers = order.writers.iter().copied();

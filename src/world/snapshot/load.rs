@@ -193,11 +193,7 @@ impl World {
                 .iter()
                 .filter_map(value)
                 .collect();
-            let group = if key.is_empty() {
-                0
-            } else {
-                self.group_of(number, &key)
-            };
+            let group = self.group_of(number, &key);
             self.bring_chunk(saved, archetype, chunk, number, group)?;
             places.note(&self.archetypes[number as usize], chunk.place);
         }

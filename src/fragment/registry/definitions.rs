@@ -1,0 +1,136 @@
+//! `FragmentDefinition`: fragments for which no type stands.
+
+use core::ptr;
+
+use super::Key;
+use crate::fragment::info::{FragmentDraft, PlainValues, clone_bytes};
+use crate::fragment::{
+    CloneValue, DropValues, FragmentError, FragmentInfo, FragmentKind, FragmentRegistry, Plain,
+};
+
+/// A fragment that is defined at run time, by a tool or a script.
+#[derive(Clone, Copy, Debug)]
+pub struct FragmentDefinition<'a> {
+    /// What it is called: in errors, and to [find](FragmentRegistry::find) it.
+    pub name: &'a str,
+    /// Size and alignment of a value: a size that is no multiple of the alignment is rounded up to
+    /// one, as those of types are. Of size zero it is a tag.
+    pub layout: core::alloc::Layout,
+    /// How values are dropped, if they need be.
+    pub drop: Option<DropValues>,
+    /// How a value is cloned, if it can be.
+    pub clone: Option<CloneValue>,
+}
+
+impl FragmentRegistry {
+    /// Defines a fragment of plain data that no type stands for: so many bytes, to be hashed, saved and
+    /// cloned byte by byte. A size that is no multiple of the alignment is rounded up to one, as those of types are: 5
+    /// bytes, aligned to 4, are 8. Of size zero it is a tag. O(1) expected, however many there are.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use megachunk::fragment::FragmentRegistry;
+    ///
+    /// let registry = FragmentRegistry::new();
+    /// let health = registry.define_plain("health", Layout::new::<u32>())?;
+    /// assert_eq!(registry.find("health").unwrap().id(), health.id());
+    /// assert!(registry.define_plain("health", Layout::new::<u64>()).is_err());
+    /// # Ok::<(), megachunk::fragment::FragmentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FragmentError::NameTaken`], also if a type is called so; [`FragmentError::TooMany`].
+    pub fn define_plain(
+        &self,
+        name: &str,
+        layout: core::alloc::Layout,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let definition = FragmentDefinition {
+            name,
+            layout,
+            drop: None,
+            clone: Some(clone_bytes),
+        };
+        self.define_as(definition, Some(PlainValues::ANY_BYTES))
+    }
+
+    /// Defines a fragment of plain data whose values are of a type that stands for others already: several fragments of
+    /// handles, say, each with a name of its own. They are lent as that type, and only bytes are taken that are
+    /// [values](Plain::IS_VALUE) of it. Of a type without a size it is a tag. O(1) expected.
+    ///
+    /// ```
+    /// use megachunk::fragment::{DynamicBundle, Value};
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let target = world.registry().define_plain_as::<Entity>("ai.target")?.id();
+    /// let (ant, bee) = (world.create(())?, world.create(())?);
+    /// let value = Value::from_plain(world.registry(), target, bee)?;
+    /// world.add_dynamic(ant, DynamicBundle::new().with(value))?;
+    /// assert_eq!(world.get_dynamic(ant, target)?.plain::<Entity>()?, [bee]);
+    /// world.get_dynamic_mut(ant, target)?.plain::<Entity>()?[0] = ant;
+    /// assert_eq!(world.get_dynamic(ant, target)?.value::<Entity>()?, &ant);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`define_plain`](Self::define_plain).
+    pub fn define_plain_as<T: Plain>(&self, name: &str) -> Result<&FragmentInfo, FragmentError> {
+        let definition = FragmentDefinition {
+            name,
+            layout: core::alloc::Layout::new::<T>(),
+            drop: None,
+            clone: Some(clone_bytes),
+        };
+        self.define_as(definition, Some(PlainValues::of::<T>()))
+    }
+
+    /// Defines a fragment that no type stands for; a new one with each call. O(1) expected.
+    ///
+    /// # Errors
+    /// [`FragmentError::NameTaken`], also if a type is called so; [`FragmentError::TooMany`].
+    ///
+    /// # Safety
+    /// The functions of the definition do what [`DropValues`] and [`CloneValue`] say, for values of the
+    /// layout, from any thread.
+    pub unsafe fn define(
+        &self,
+        definition: FragmentDefinition<'_>,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        self.define_as(definition, None)
+    }
+
+    /// Of two threads that define one name at once, one wins.
+    fn define_as(
+        &self,
+        definition: FragmentDefinition<'_>,
+        plain: Option<PlainValues>,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let taken = || FragmentError::NameTaken {
+            name: definition.name.into(),
+        };
+        if self.find(definition.name).is_some() {
+            return Err(taken());
+        }
+        let kind = if definition.layout.size() == 0 {
+            FragmentKind::Tag
+        } else {
+            FragmentKind::Fragment
+        };
+        let new = self.number(FragmentDraft {
+            name: String::from(definition.name).into(),
+            kind,
+            layout: definition.layout.pad_to_align(),
+            drop: definition.drop,
+            role: None,
+            shared: None,
+            clone: definition.clone,
+            plain,
+        })?;
+        if ptr::eq(self.enter(Key::Name(new.name()), new), new) {
+            Ok(new)
+        } else {
+            Err(taken())
+        }
+    }
+}

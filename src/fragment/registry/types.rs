@@ -1,0 +1,101 @@
+//! What a type is registered as, and what else is said of it.
+
+use crate::fragment::info::FragmentDraft;
+use crate::fragment::{
+    Fragment, FragmentError, FragmentInfo, FragmentRegistry, Plain, SharedFragment,
+};
+
+impl FragmentRegistry {
+    /// The chunk fragment of a type.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_chunk<T: Fragment + Clone>(&self) -> Result<&FragmentInfo, FragmentError> {
+        self.add(FragmentDraft::chunk::<T>())
+    }
+
+    /// The shared fragment of a type.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_shared<T: SharedFragment>(&self) -> Result<&FragmentInfo, FragmentError> {
+        self.add(FragmentDraft::shared::<T>())
+    }
+
+    /// The const shared fragment of a type.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_const_shared<T: SharedFragment>(&self) -> Result<&FragmentInfo, FragmentError> {
+        self.add(FragmentDraft::const_shared::<T>())
+    }
+
+    /// The fragment of a type whose values can be cloned with their entity.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_clone<T: Fragment + Clone>(&self) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register::<T>()?;
+        info.set_clone::<T>();
+        Ok(info)
+    }
+
+    /// The fragment of a type whose values are plain data: they can be cloned, hashed and saved byte
+    /// by byte.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_plain<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register_clone::<T>()?;
+        info.set_plain::<T>();
+        Ok(info)
+    }
+
+    /// The chunk fragment of a type whose values are plain data.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_plain_chunk<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register_chunk::<T>()?;
+        info.set_plain::<T>();
+        Ok(info)
+    }
+
+    /// The shared fragment of a type whose values are plain data.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_plain_shared<T: Plain + SharedFragment>(
+        &self,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register_shared::<T>()?;
+        info.set_plain::<T>();
+        Ok(info)
+    }
+
+    /// The const shared fragment of a type whose values are plain data.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_plain_const_shared<T: Plain + SharedFragment>(
+        &self,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register_const_shared::<T>()?;
+        info.set_plain::<T>();
+        Ok(info)
+    }
+
+    /// The fragment of a type that can be switched off and on for each entity without a move.
+    /// Archetypes that were made before with this fragment do not know of it, nor do recorders that
+    /// are open: call it first. Entities of such an archetype have it on for ever, to switch it is
+    /// an error ([`NotEnableable`](crate::world::WorldError::NotEnableable)), and queries for its
+    /// switch ([`Enabled`](crate::query::Enabled)) pass them by.
+    ///
+    /// # Errors
+    /// [`FragmentError::TooMany`].
+    pub fn register_enableable<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.register::<T>()?;
+        self.enable(info);
+        Ok(info)
+    }
+}

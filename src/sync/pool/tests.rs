@@ -1,0 +1,138 @@
+//! What the pool lends to whom, thread by thread.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::*;
+
+struct Counts<'a>(&'a Cell<u32>, bool);
+
+impl Drop for Counts<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() + 1);
+        if self.1 {
+            resume_unwind(Box::new("burnt"));
+        }
+    }
+}
+
+#[test]
+fn what_a_thread_keeps_is_taken_by_no_other_but_who_takes_all() {
+    let pool = Pool::new();
+    for item in [pool.lend(7), pool.lend(7)] {
+        item.keep_for(1, 0);
+    }
+    assert!(pool.take_for(2, 0).is_none());
+    let mut item = pool.take_for(1, 0).unwrap();
+    *item += 1;
+    drop(item);
+    // It is kept until it is left.
+    assert!(pool.take_for(2, 0).is_none());
+    let mut all = pool.take_all();
+    all.sort_by_key(|item| **item);
+    assert_eq!(all.iter().map(|item| **item).collect::<Vec<i32>>(), [7, 8]);
+    all[1].leave();
+    drop(all);
+    assert_eq!(*pool.take_for(2, 0).unwrap(), 8);
+}
+
+#[test]
+fn a_thread_takes_nothing_that_it_keeps_before_there_are_several_that_nobody_missed() {
+    let pool = Pool::new();
+    let keep = |time| {
+        let item = pool.take_for(1, time).unwrap_or_else(|| pool.lend(0));
+        item.keep_for(1, time);
+    };
+    for _ in 0..10 {
+        keep(5);
+    }
+    assert_eq!(pool.len(), KEPT);
+    // Somebody was to take all since, and has not.
+    for _ in 0..10 {
+        keep(6);
+    }
+    assert_eq!(pool.len(), 2 * KEPT);
+    // What is kept once more waits since the first time.
+    let item = pool.take_for(1, 6).unwrap();
+    item.keep_for(1, 7);
+    assert!(!item.waits_since_before(6) && item.waits_since_before(7));
+    item.leave();
+    assert!(!item.waits_since_before(7));
+}
+
+#[test]
+fn who_takes_what_was_there_leaves_what_came_since() {
+    let pool = Pool::new();
+    let kept = |item: u64, time| pool.lend(item).keep_for(1, time);
+    drop(pool.lend(0));
+    (1..=4).for_each(|item| kept(item, u64::MAX.wrapping_add(item)));
+    let taken = |time| {
+        let (all, later) = pool.take_before(time);
+        let mut all: Vec<u64> = all.iter().map(|item| **item).collect();
+        all.sort_unstable();
+        (all, later)
+    };
+    // Numbers may begin anew.
+    assert_eq!(taken(u64::MAX - 1), (vec![0], 4));
+    assert_eq!(taken(2), (vec![0, 1, 2], 2));
+    assert_eq!(taken(9), (vec![0, 1, 2, 3, 4], 0));
+}
+
+#[test]
+fn a_thread_goes_on_with_what_it_began_to_keep_last() {
+    for reversed in [false, true] {
+        let pool = Pool::new();
+        let mut items = [1, 2].map(|item| pool.lend(item));
+        for item in &items {
+            item.keep_for(1, **item);
+        }
+        if reversed {
+            items.reverse();
+        }
+        drop(items);
+        assert_eq!(*pool.take_for(1, 0).unwrap(), 2);
+    }
+}
+
+#[test]
+fn threads_that_come_and_go_leave_no_more_items_than_slots() {
+    let pool = Pool::new();
+    for thread in 0..1_000 {
+        for _ in 0..2 * KEPT {
+            let item = pool.take_for(thread, 0).unwrap_or_else(|| pool.lend(0));
+            item.keep_for(thread, 0);
+        }
+    }
+    assert_eq!(pool.len(), SLOTS);
+}
+
+#[test]
+fn items_are_freed_once_and_the_others_stay() {
+    let drops = Cell::new(0);
+    let mut pool = Pool::new();
+    // More than there are slots, and one that is forgotten.
+    let all: Vec<_> = (0..100)
+        .map(|at| pool.lend((at, Counts(&drops, false))))
+        .collect();
+    core::mem::forget(pool.lend((1_000, Counts(&drops, false))));
+    drop(all);
+    pool.retain(|(at, _)| *at % 3 == 0);
+    assert_eq!((drops.get(), pool.len()), (66, 35));
+    let mut left: Vec<i32> = pool.take_all().iter().map(|item| item.0).collect();
+    left.sort_unstable();
+    assert_eq!(left, (0..100).step_by(3).collect::<Vec<_>>());
+    pool.retain(|_| false);
+    assert_eq!((drops.get(), pool.len()), (100, 1));
+    drop(pool.lend((5, Counts(&drops, false))));
+    drop(pool);
+    assert_eq!(drops.get(), 102);
+}
+
+#[test]
+fn all_items_are_dropped_though_the_drop_of_one_panics() {
+    let drops = Cell::new(0);
+    let pool = Pool::new();
+    (0..4).for_each(|at| drop(pool.lend(Counts(&drops, at == 2))));
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(pool))).is_err());
+    assert_eq!(drops.get(), 4);
+}

@@ -30,7 +30,8 @@ use crate::memory::{self, LINE};
 /// A call that is refused, or in which the `hash` or `eq` of a shared value panics, drops the values of its bundle one by
 /// one: if several of these drops panic, the first panic goes on. A bundle that nobody has given to a call is a tuple as
 /// others are, of which a second panic ends the program; and so does a `drop` that panics because the `clone` of a
-/// [chunk fragment](Self::per_chunk) has, with which a chunk was to begin that an entity comes to by an `add`.
+/// [chunk fragment](Self::per_chunk) has, with which a chunk was to begin that an entity comes to by an `add`, a `set` or a
+/// `swap` of [`World`](crate::world::World).
 ///
 /// # Safety
 /// `ids` gives one fragment for each value, in order, with the layout of that value; `write` writes

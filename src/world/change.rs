@@ -33,7 +33,8 @@ impl World {
     /// bundle is dropped then.
     ///
     /// # Panics
-    /// If the `drop` of a value that is replaced panics; the new values are in place then.
+    /// If the `drop` of a value that is replaced panics; the new values are in place then. If the `clone` of a chunk
+    /// fragment panics, with which a new chunk was to begin; nothing has changed then.
     #[inline]
     #[doc(alias = "insert")]
     pub fn add<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {

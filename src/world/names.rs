@@ -118,6 +118,18 @@ impl Names {
         named.flat_map(|named| named.entities.iter().copied().flatten())
     }
 
+    /// Those of some entities that have a name: those of each name in the order in which they got it.
+    pub(super) fn in_order(&self, entities: impl Iterator<Item = Entity>) -> Vec<Entity> {
+        let called = |entity| {
+            self.by_entity
+                .get(&entity)
+                .map(|called| (called.at, entity))
+        };
+        let mut named: Vec<(usize, Entity)> = entities.filter_map(called).collect();
+        named.sort_unstable();
+        named.into_iter().map(|(_, entity)| entity).collect()
+    }
+
     /// The text that is kept for a name.
     pub(crate) fn intern(&self, name: impl AsRef<str> + Into<Arc<str>>) -> Arc<str> {
         match self.by_name.get_key_value(name.as_ref()) {

@@ -239,23 +239,24 @@ impl World {
         let mut scattered: Option<Scattered> = None;
         let mut at = 0;
         while at < entities.len() {
-            let worth = if scattered.is_some() {
-                LONGEST_WAIT
-            } else {
-                SHORTEST
-            };
-            if let Some((archetype, rows)) = neighbours.look(self, &entities[at..])
-                && rows.count >= worth
-            {
-                if let Some(before) = scattered.take() {
-                    panicked = first(panicked, before.end(self));
-                    // They may lie elsewhere now.
-                    continue;
+            if let Some((archetype, rows)) = neighbours.look(self, &entities[at..]) {
+                match scattered.take() {
+                    None => {
+                        panicked = first(panicked, self.destroy_rows(archetype, rows));
+                        report.done += rows.count as usize;
+                        at += rows.count as usize;
+                        continue;
+                    }
+                    Some(before) if rows.count >= before.worth_ending() => {
+                        panicked = first(panicked, before.end(self));
+                        // They may lie elsewhere now.
+                        continue;
+                    }
+                    before => {
+                        scattered = before;
+                        neighbours.pass(rows);
+                    }
                 }
-                panicked = first(panicked, self.destroy_rows(archetype, rows));
-                report.done += rows.count as usize;
-                at += rows.count as usize;
-                continue;
             }
             let rest = &entities[at..];
             let scattered = scattered.get_or_insert_with(|| {

@@ -148,7 +148,7 @@ impl World {
         let mut going = Vec::new();
         self.all_going(archetype, &mut going);
         self.told_between(other, going, |world, other| {
-            world.naming(other, |world, other| {
+            world.naming(other, [archetype].into_iter(), |world, other| {
                 world.emigrate_archetype(other, archetype)
             })
         })
@@ -168,7 +168,7 @@ impl World {
         let archetypes = 0..self.archetypes.len() as u32;
         (archetypes.clone()).for_each(|archetype| self.all_going(archetype, &mut going));
         self.told_between(other, going, |world, other| {
-            world.naming(other, |world, other| {
+            world.naming(other, archetypes.clone(), |world, other| {
                 let mut counts =
                     archetypes.map(|archetype| world.emigrate_archetype(other, archetype));
                 counts.try_fold(0, |count, more| Ok(count + more?))
@@ -401,16 +401,32 @@ impl World {
         moved
     }
 
-    /// Does `work`, by which entities go to the other world, and their names after them; also if it panics.
+    /// Does `work`, by which entities of these archetypes go to the other world, and their names after them; also if
+    /// it panics. Asks each of the entities, or each name, whichever are fewer.
     pub(crate) fn naming<R>(
         &mut self,
         other: &mut Self,
+        archetypes: impl Iterator<Item = u32> + Clone,
         work: impl FnOnce(&mut Self, &mut Self) -> R,
     ) -> R {
         let (mut result, mut panicked) = (None, None);
+        let archetypes = archetypes.map(|archetype| &self.archetypes[archetype as usize]);
+        let count: usize = archetypes.clone().map(|data| data.entities).sum();
+        let chunks = archetypes.flat_map(|data| &data.chunks);
+        let entities = chunks.flat_map(|chunk| chunk.entities().iter().copied());
         // What they were called there while they were reserved.
-        other.names.forget(|entity| self.is_built(entity));
-        let named = self.named_here(self.names.entities());
+        if count < other.names.len() {
+            entities
+                .clone()
+                .for_each(|entity| _ = other.names.remove(entity));
+        } else {
+            other.names.forget(|entity| self.is_built(entity));
+        }
+        let named = if count < self.names.len() {
+            self.names.in_order(entities)
+        } else {
+            self.named_here(self.names.entities())
+        };
         note(&mut panicked, || result = Some(work(self, other)));
         self.names_go_along(other, named);
         resume(panicked);

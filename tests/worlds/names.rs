@@ -4,6 +4,16 @@ use std::sync::Arc;
 
 use megachunk::prelude::*;
 
+/// Gives so many names to reserved entities in each world, so that names are more than the entities that go.
+fn name_others(worlds: &mut [&mut World], count: usize) {
+    for world in worlds {
+        for _ in 0..count {
+            let other = world.reserve().unwrap();
+            world.set_name(other, "other").unwrap();
+        }
+    }
+}
+
 #[test]
 fn what_a_world_called_a_reserved_entity_that_another_built_does_not_come_back() {
     type Way = fn(&mut World, &mut World, Entity);
@@ -14,9 +24,10 @@ fn what_a_world_called_a_reserved_entity_that_another_built_does_not_come_back()
         |sea, land, _| _ = sea.matching::<()>().unwrap().move_to(land).unwrap(),
     ];
     for way in ways {
-        for named in [None, Some("new")] {
+        for (named, others) in [(None, 0), (Some("new"), 0), (None, 100), (Some("new"), 100)] {
             let universe = Arc::new(Universe::new());
             let [mut land, mut sea] = [(); 2].map(|()| World::of(&universe).unwrap());
+            name_others(&mut [&mut land, &mut sea], others);
             let fish = land.reserve().unwrap();
             land.set_name(fish, "old").unwrap();
             sea.build(fish, (1_u8,)).unwrap();
@@ -57,9 +68,10 @@ fn what_a_world_calls_a_reserved_entity_goes_to_no_other_that_has_built_it() {
         }),
     ];
     for (way_name, way) in ways {
-        for named in [None, Some("new")] {
+        for (named, others) in [(None, 0), (Some("new"), 0), (None, 100), (Some("new"), 100)] {
             let universe = Arc::new(Universe::new());
             let [mut land, mut sea] = [(); 2].map(|()| World::of(&universe).unwrap());
+            name_others(&mut [&mut land, &mut sea], others);
             let ant = land.create((3_u8,)).unwrap();
             land.set_name(ant, "ant").unwrap();
             let fish = land.reserve().unwrap();
@@ -211,9 +223,10 @@ fn those_of_a_name_that_go_together_keep_their_order() {
             assert!(land.move_slice_to(sea, &all).unwrap().is_clean());
         },
     ];
-    for way in ways {
+    for (way, others) in ways.map(|way| [(way, 0), (way, 100)]).concat() {
         let universe = Arc::new(Universe::new());
         let [mut land, mut sea] = [(); 2].map(|()| World::of(&universe).unwrap());
+        name_others(&mut [&mut land, &mut sea], others);
         let batch = land.create_batch((0..40_u32).map(|n| (n,))).unwrap();
         let ants: Vec<Entity> = batch.iter(&land).collect();
         // Not in the order of their ids: 7 and 40 have no divisor.

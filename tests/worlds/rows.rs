@@ -190,6 +190,44 @@ fn destroy_one_or_a_slice_with_duplicates_and_stale_ones_reported_and_the_rest_d
     assert_eq!((world.count(), other.count(), universe.count()), (2, 1, 3));
 }
 
+/// Runs of neighbours of all lengths between entities that lie elsewhere, and some that come twice.
+#[test]
+fn destroy_a_slice_of_runs_and_of_scattered_entities_by_turns() {
+    for count in [3_000, 40_000_u32] {
+        let mut world = World::new();
+        let stay = world.create((u32::MAX, 0_u8)).unwrap();
+        let ants = world.create_batch((0..count).map(|n| (n,))).unwrap();
+        let ants: Vec<Entity> = ants.iter(&world).collect();
+        let bees = world.create_batch((0..count).map(|n| (n, 0_u8))).unwrap();
+        let bees: Vec<Entity> = bees.iter(&world).collect();
+        let mut others = (0..).map(|n| bees[7_919 * n % bees.len()]);
+        let (mut slice, mut rest) = (Vec::new(), &ants[..]);
+        let mut lengths = [1, 5, 70, 3, 900, 2, 2_500, 64].into_iter().cycle();
+        while !rest.is_empty() {
+            let run;
+            (run, rest) = rest.split_at(lengths.next().unwrap().min(rest.len()));
+            slice.extend(others.by_ref().take(slice.len() % 5));
+            slice.extend_from_slice(run);
+        }
+        slice.extend_from_within(50..60);
+        let scattered = slice.len() - 10 - ants.len();
+        let report = world.destroy_slice(&slice);
+        assert_eq!(report.done, ants.len() + scattered);
+        let positions: Vec<usize> = report.refused.iter().map(|&(at, _)| at).collect();
+        assert_eq!(
+            positions,
+            (slice.len() - 10..slice.len()).collect::<Vec<_>>()
+        );
+        assert_eq!(world.count(), 1 + bees.len() - scattered);
+        assert!(slice.iter().all(|&entity| !world.is_built(entity)));
+        for &bee in bees.iter().filter(|bee| !slice.contains(bee)).take(500) {
+            assert_eq!(world.get::<u32>(bee).map(|&n| bees[n as usize]), Ok(bee));
+        }
+        assert_eq!(world.get::<u32>(stay), Ok(&u32::MAX));
+        world.check().unwrap();
+    }
+}
+
 #[test]
 fn add_remove_and_set_one_or_several_in_one_move_by_entity_and_by_slice() {
     let mut world = World::new();

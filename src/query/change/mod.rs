@@ -415,7 +415,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
             seen,
         } = self;
         world.told_between(other, going, |world, other| {
-            world.naming(other, |world, other| {
+            let archetypes = matches.get().iter().map(|known| known.archetype);
+            world.naming(other, archetypes, |world, other| {
                 emigrate(world, other, matches.get(), &seen)
             })
         })

@@ -56,15 +56,16 @@ impl World {
         let mut unfinished = Unfinished::new(self, archetype);
         let mut more = true;
         while more {
+            // Before there is a bundle, which would be dropped beside the panic if it panics.
+            let coming = match bundles.size_hint() {
+                (1, Some(1)) => 1,
+                // Nobody knows whether there are others.
+                (0 | 1, _) => 0,
+                (coming, _) => coming,
+            };
             // A chunk is taken only for an entity that comes.
             let Some(first) = bundles.next() else { break };
             let world = &mut *unfinished.world;
-            let coming = match bundles.size_hint() {
-                (0, Some(0)) => 1,
-                // Nobody knows.
-                (0, _) => 0,
-                (others, _) => others.saturating_add(1),
-            };
             let row = match world.room_for(archetype, 0, coming) {
                 Ok(row) => row,
                 Err(error) => return Err(refused_bundle(first, error)),

@@ -56,6 +56,27 @@ fn a_disc_is_filled_as_its_area_says() {
 }
 
 #[test]
+fn neighbours_in_a_grid_are_apart_as_far_away_as_they_are_given() {
+    for first in [0.0, 4e6, 3.9e6, -4.1e6, -2e6] {
+        let grid = Grid::new([first, first, 0.0], 1.0, 3_000).unwrap();
+        let all = points(&grid, 9_000, 1);
+        assert!(all[..3_000].is_sorted_by(|a, b| a.position[0] < b.position[0]));
+        let column = Grid::new([0.0, first, 0.0], 1.0, 1).unwrap();
+        let all = points(&column, 100_000, 1);
+        assert!(all.is_sorted_by(|a, b| a.position[1] < b.position[1]));
+    }
+    // As close as it may be.
+    for first in [0.0, -16_777.0, 15_500.0, -9_000.3] {
+        let grid = Grid::new([first, 0.0, 0.0], 0.004, 2_000_000).unwrap();
+        let all = points(&grid, 300_000, 1);
+        assert!(
+            all.is_sorted_by(|a, b| a.position[0] < b.position[0]),
+            "{first}"
+        );
+    }
+}
+
+#[test]
 fn points_of_a_poisson_disc_keep_their_distance_and_the_rest_is_refused_with_a_number() {
     for (corner, opposite, distance) in [
         ([0.0, 0.0], [50.0, 20.0], 1.0),
@@ -196,6 +217,19 @@ fn the_widest_areas_have_places_too() {
     let nowhere = PoissonDisc::new([3.0; 2], [3.0; 2], 1.0).unwrap();
     assert_eq!(points(&nowhere, 1, 1)[0].position, [3.0, 3.0, 0.0]);
     assert!(matches!(
+    refused(
+        Grid::new([1e8, 0.0, 0.0], 1.0, 8).map(drop),
+        "a distance of 1 is too small for positions up to 100000000",
+    );
+    let far = Grid::new([0.0, -1e8, 0.0], 1.0, 8).unwrap();
+    assert!(far.points(8, 0).is_ok());
+    refused(far.points(9, 0).map(drop), "too small");
+    let row = Grid::new([0.0; 3], 1.0, 10_000_000).unwrap();
+    assert!(row.points(4_000_000, 0).is_ok());
+    refused(row.points(5_000_000, 0).map(drop), "too small");
+    let column = Grid::new([1e8, 0.0, 0.0], 1.0, 1).unwrap();
+    assert!(column.points(4_000_000, 0).is_ok());
+    refused(column.points(5_000_000, 0).map(drop), "too small");
         nowhere.points(2, 1),
         Err(SpawnError::NoRoom {
             possible: 1,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{finite, positive};
+use super::{finite, positive, told_apart};
 use crate::template::spawner::{Generator, Points, SpawnError, SpawnPoint};
 
 const NAME: &str = "grid";
@@ -32,12 +32,17 @@ impl Grid {
     /// From its first point, the distance of neighbours, and the number of columns.
     ///
     /// # Errors
-    /// [`SpawnError::Generator`]: a number is not finite, the distance is not positive, there are no columns.
+    /// [`SpawnError::Generator`]: a number is not finite, the distance is not positive, or so small that positions
+    /// cannot tell columns apart; there are no columns. So [`points`](Generator::points) refuses rows and columns that
+    /// are too far away.
     pub fn new(first: [f32; 3], distance: f32, columns: u32) -> Result<Self, SpawnError> {
         finite(NAME, "the first point", &first)?;
         positive(NAME, "the distance", distance)?;
         if columns == 0 {
             return Err(SpawnError::generator(NAME, "it has no columns"));
+        }
+        if columns > 1 {
+            told_apart(NAME, distance, first[0].abs())?;
         }
         Ok(Self {
             first,
@@ -53,11 +58,25 @@ impl Generator for Grid {
         let corner =
             [count.min(columns), count.div_ceil(columns)].map(|cells| cells.saturating_sub(1));
         finite(NAME, "the farthest point", &self.at(corner))?;
+        self.tell_apart(corner.map(|cells| cells + 1))?;
         Ok(Arc::new(*self))
     }
 }
 
 impl Grid {
+    /// Whether points of so many columns and rows are each somewhere else.
+    fn tell_apart(&self, cells: [usize; 2]) -> Result<(), SpawnError> {
+        for (first, cells) in self.first.into_iter().zip(cells) {
+            if cells > 1 {
+                // As far as what is added to the first point, too: it is rounded as well.
+                let width = (cells - 1) as f32 * self.distance;
+                let far = first.abs().max(width).max((first + width).abs());
+                told_apart(NAME, self.distance, far)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The point of a column and a row.
     fn at(&self, [column, row]: [usize; 2]) -> [f32; 3] {
         let [x, y, height] = self.first;

@@ -27,6 +27,18 @@ fn finite(generator: &'static str, what: &str, numbers: &[f32]) -> Result<(), Sp
     }
 }
 
+/// Whether positions as far from zero as that tell points apart that have this distance.
+fn told_apart(generator: &'static str, distance: f32, far: f32) -> Result<(), SpawnError> {
+    // Positions have 24 bits.
+    if f64::from(distance) >= f64::from(far) / f64::from(1 << 22) {
+        return Ok(());
+    }
+    Err(SpawnError::generator(
+        generator,
+        format!("a distance of {distance} is too small for positions up to {far}"),
+    ))
+}
+
 /// Whether a number is positive.
 fn positive(generator: &'static str, what: &str, number: f32) -> Result<(), SpawnError> {
     if number.is_finite() && number > 0.0 {

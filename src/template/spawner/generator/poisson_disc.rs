@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{finite, positive};
+use super::{finite, positive, told_apart};
 use crate::entity::EntityIndex;
 use crate::template::spawner::{Generator, Points, Random, SpawnError, SpawnPoint};
 
@@ -53,13 +53,7 @@ impl PoissonDisc {
         let order = |pick: fn(f32, f32) -> f32| [0, 1].map(|at| pick(corner[at], opposite[at]));
         let (least, most) = (order(f32::min), order(f32::max));
         let far = (least.iter().chain(&most)).fold(0.0, |far: f32, number| far.max(number.abs()));
-        // Positions have 24 bits.
-        if f64::from(distance) < f64::from(far) / f64::from(1 << 22) {
-            return Err(SpawnError::generator(
-                NAME,
-                format!("a distance of {distance} is too small for positions up to {far}"),
-            ));
-        }
+        told_apart(NAME, distance, far)?;
         Ok(Self {
             least,
             most,

@@ -331,6 +331,19 @@ fn a_file_with_too_few_points_is_refused_unless_it_cycles() {
             ..
         })
     ));
+#[test]
+fn columns_may_be_called_what_numbers_are_called_that_are_not_finite() {
+    for name in ["nan", "inf", "Infinity", "-inf"] {
+        let [named] = parsed(&format!("{name},x,y\n7,1,2\n"))[..] else {
+            panic!()
+        };
+        assert_eq!(named.position, [1.0, 2.0, 0.0], "{name}");
+    }
+    // Beside a number it is none.
+    let error = PointsFile::parse("points.csv", "1,nan\n").unwrap_err();
+    assert!(error.to_string().starts_with("points.csv:1:3: "), "{error}");
+}
+
     let round = points(&file.cycle(), 7, 0);
     let xs: Vec<f32> = round.iter().map(|point| point.position[0]).collect();
     assert_eq!(xs, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0]);

@@ -151,8 +151,9 @@ impl Columns {
     fn of(first: &Line<'_>) -> Result<Self, SpawnError> {
         let values: Vec<(usize, &str)> = first.values().collect();
         let count = values.len();
-        // A header has no number at all.
-        if values.iter().any(|(_, value)| f32::from_str(value).is_ok()) {
+        // A header has no number at all; columns called nan or inf are none.
+        let is_number = |value: &str| f32::from_str(value).is_ok_and(f32::is_finite);
+        if values.iter().any(|(_, value)| is_number(value)) {
             let (z, heading) = match count {
                 2 => (None, None),
                 3 => (None, Some(2)),

@@ -109,6 +109,52 @@ fn points_of_a_poisson_disc_keep_their_distance_and_the_rest_is_refused_with_a_n
 }
 
 #[test]
+fn a_poisson_disc_is_full_when_it_says_so_however_thin_it_is() {
+    // What positions round off at 300.
+    let slack = 1.0 / 16_384.0;
+    for height in [0.0, 0.01, 0.1, 0.5, 0.9, 3.0] {
+        // Standing and lying.
+        for turn in [false, true] {
+            let opposite = [[300.0, height], [height, 300.0]][usize::from(turn)];
+            let strip = PoissonDisc::new([0.0; 2], opposite, 1.0).unwrap();
+            let Err(SpawnError::NoRoom { possible, .. }) = strip.points(100_000, 9) else {
+                panic!("there is no room for so many");
+            };
+            let all = points(&strip, possible, 9);
+            let mut all: Vec<[f32; 2]> = all
+                .iter()
+                .map(|point| match (turn, point.position) {
+                    (false, [x, y, _]) => [x, y],
+                    (true, [x, y, _]) => [y, x],
+                })
+                .collect();
+            all.sort_unstable_by(|a, b| a[0].total_cmp(&b[0]));
+            // Where one more point would have room.
+            let mut first = 0;
+            for step in 0..=30_000_u16 {
+                let x = f32::from(step) / 100.0;
+                while all[first][0] < x - 1.1 && first + 1 < all.len() {
+                    first += 1;
+                }
+                let near = all[first..].iter().take_while(|[at, _]| *at < x + 1.1);
+                for part in 0..=8_u8 {
+                    let y = height * f32::from(part) / 8.0;
+                    let away = |&[a, b]: &[f32; 2]| (a - x).hypot(b - y);
+                    let nearest = near.clone().map(away).fold(f32::INFINITY, f32::min);
+                    assert!(nearest < 1.0 + slack, "{x}, {y} of {height}: {nearest}");
+                }
+            }
+            if height == 0.0 {
+                let gaps = all.windows(2).map(|two| two[1][0] - two[0][0]);
+                let widest = gaps.fold(0.0, f32::max);
+                assert!(widest < 2.0 + 2.0 * slack, "{widest}");
+                assert!(all[0][0] < 1.0 + slack && all[possible - 1][0] > 299.0 - slack);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_wide_area_with_few_points_needs_little_memory() {
     let land = PoissonDisc::new([-50_000.0; 2], [50_000.0; 2], 1.0).unwrap();
     assert_eq!(points(&land, 2_000, 1).len(), 2_000);
@@ -172,6 +218,19 @@ fn generators_made_of_nonsense_are_errors_that_say_what() {
     refused(Grid::new([0.0; 3], 1.0, 0).map(drop), "columns");
     refused(Grid::new([f32::INFINITY; 3], 1.0, 1).map(drop), "inf");
     refused(
+        Grid::new([1e8, 0.0, 0.0], 1.0, 8).map(drop),
+        "a distance of 1 is too small for positions up to 100000000",
+    );
+    let far = Grid::new([0.0, -1e8, 0.0], 1.0, 8).unwrap();
+    assert!(far.points(8, 0).is_ok());
+    refused(far.points(9, 0).map(drop), "too small");
+    let row = Grid::new([0.0; 3], 1.0, 10_000_000).unwrap();
+    assert!(row.points(4_000_000, 0).is_ok());
+    refused(row.points(5_000_000, 0).map(drop), "too small");
+    let column = Grid::new([1e8, 0.0, 0.0], 1.0, 1).unwrap();
+    assert!(column.points(4_000_000, 0).is_ok());
+    refused(column.points(5_000_000, 0).map(drop), "too small");
+    refused(
         PoissonDisc::new([nan; 2], [1.0; 2], 1.0).map(drop),
         "corner",
     );
@@ -217,19 +276,6 @@ fn the_widest_areas_have_places_too() {
     let nowhere = PoissonDisc::new([3.0; 2], [3.0; 2], 1.0).unwrap();
     assert_eq!(points(&nowhere, 1, 1)[0].position, [3.0, 3.0, 0.0]);
     assert!(matches!(
-    refused(
-        Grid::new([1e8, 0.0, 0.0], 1.0, 8).map(drop),
-        "a distance of 1 is too small for positions up to 100000000",
-    );
-    let far = Grid::new([0.0, -1e8, 0.0], 1.0, 8).unwrap();
-    assert!(far.points(8, 0).is_ok());
-    refused(far.points(9, 0).map(drop), "too small");
-    let row = Grid::new([0.0; 3], 1.0, 10_000_000).unwrap();
-    assert!(row.points(4_000_000, 0).is_ok());
-    refused(row.points(5_000_000, 0).map(drop), "too small");
-    let column = Grid::new([1e8, 0.0, 0.0], 1.0, 1).unwrap();
-    assert!(column.points(4_000_000, 0).is_ok());
-    refused(column.points(5_000_000, 0).map(drop), "too small");
         nowhere.points(2, 1),
         Err(SpawnError::NoRoom {
             possible: 1,
@@ -286,6 +332,19 @@ fn points_come_from_a_table_with_or_without_a_header() {
 }
 
 #[test]
+fn columns_may_be_called_what_numbers_are_called_that_are_not_finite() {
+    for name in ["nan", "inf", "Infinity", "-inf"] {
+        let [named] = parsed(&format!("{name},x,y\n7,1,2\n"))[..] else {
+            panic!()
+        };
+        assert_eq!(named.position, [1.0, 2.0, 0.0], "{name}");
+    }
+    // Beside a number it is none.
+    let error = PointsFile::parse("points.csv", "1,nan\n").unwrap_err();
+    assert!(error.to_string().starts_with("points.csv:1:3: "), "{error}");
+}
+
+#[test]
 fn what_is_no_point_is_an_error_with_file_line_and_column() {
     for (text, place, what) in [
         ("1,2\n3,four\n", "2:3", "\"four\" is not a finite number"),
@@ -331,19 +390,6 @@ fn a_file_with_too_few_points_is_refused_unless_it_cycles() {
             ..
         })
     ));
-#[test]
-fn columns_may_be_called_what_numbers_are_called_that_are_not_finite() {
-    for name in ["nan", "inf", "Infinity", "-inf"] {
-        let [named] = parsed(&format!("{name},x,y\n7,1,2\n"))[..] else {
-            panic!()
-        };
-        assert_eq!(named.position, [1.0, 2.0, 0.0], "{name}");
-    }
-    // Beside a number it is none.
-    let error = PointsFile::parse("points.csv", "1,nan\n").unwrap_err();
-    assert!(error.to_string().starts_with("points.csv:1:3: "), "{error}");
-}
-
     let round = points(&file.cycle(), 7, 0);
     let xs: Vec<f32> = round.iter().map(|point| point.position[0]).collect();
     assert_eq!(xs, [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0]);

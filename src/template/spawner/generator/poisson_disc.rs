@@ -8,8 +8,10 @@ use crate::entity::EntityIndex;
 use crate::template::spawner::{Generator, Points, Random, SpawnError, SpawnPoint};
 
 const NAME: &str = "poisson disc";
-/// Tries round a point before nothing more fits there: Bridson's 30.
+/// Tries round a point before its room is looked for: Bridson's 30.
 const TRIES: usize = 30;
+/// Draws for a try: of most areas' about two, of those that hardly reach as far as a distance none would do.
+const DRAWS: usize = 8;
 /// Cells that a table has a place for each, rather than a hash table for those in use.
 const TABLE: usize = 1 << 24;
 /// "No point."
@@ -18,8 +20,8 @@ const NOBODY: u32 = u32::MAX;
 /// Points anywhere in a rectangle, no two of which are closer than a distance; directions of all kinds.
 ///
 /// First at random all over the area, as long as tries mostly find room; then round the points that are there, until
-/// nothing more fits: an area holds about 0.7 points per square of the distance. O(points), computed by one thread
-/// before anything is created.
+/// nothing more fits, but for what positions round off: an area that is not thin holds about 0.7 points per square of
+/// the distance. O(points), computed by one thread before anything is created.
 ///
 /// ```
 /// use megachunk::template::spawner::{Generator, PoissonDisc, SpawnError};
@@ -189,6 +191,19 @@ impl Field {
         true
     }
 
+    /// The points in the cells up to so many away from a place's.
+    fn near_cells(&self, place: [f32; 2], reach: u64) -> impl Iterator<Item = u32> + '_ {
+        let [column, row] = self.cell_of(place);
+        let columns = column.saturating_sub(reach)..(column + reach + 1).min(self.columns);
+        let rows = row.saturating_sub(reach)..(row + reach + 1).min(self.rows);
+        let cells = rows.flat_map(move |row| {
+            let cells = columns.clone();
+            cells.map(move |column| row * self.columns + column)
+        });
+        let there = cells.map(|cell| self.cells.get(cell));
+        there.filter(|&there| there != NOBODY)
+    }
+
     fn add(&mut self, place: [f32; 2]) {
         let [column, row] = self.cell_of(place);
         let number = self.places.len() as u32;
@@ -216,13 +231,14 @@ impl Field {
     }
 
     /// Adds points between one and two distances from those that are there, until there are `count` or none has room
-    /// left: Bridson's algorithm.
+    /// left: Bridson's algorithm, and what it has missed.
     fn grow(&mut self, random: &mut Random, count: usize) {
         let mut active: Vec<u32> = (0..self.places.len() as u32).collect();
         while self.places.len() < count && !active.is_empty() {
             let at = random.next_below(active.len() as u64) as usize;
             let from = self.places[active[at] as usize];
-            match (0..TRIES).find_map(|_| self.near(random, from)) {
+            let found = (0..TRIES).find_map(|_| self.near(random, from));
+            match found.or_else(|| self.room_beside(from)) {
                 Some(place) => {
                     active.push(self.places.len() as u32);
                     self.add(place);
@@ -234,15 +250,78 @@ impl Field {
         }
     }
 
-    /// A place between one and two distances from a point, if it has room.
+    /// A place between one and two distances from a point, if it has room. It is drawn from what of the area is near:
+    /// in a thin one the ring round a point lies outside almost everywhere.
     fn near(&self, random: &mut Random, from: [f32; 2]) -> Option<[f32; 2]> {
-        let away = loop {
-            let [x, y] = random.next_in_disc();
-            if x * x + y * y >= 0.25 {
-                break [x, y].map(|part| part * 2.0 * f64::from(self.area.distance));
+        let distance = f64::from(self.area.distance);
+        let near = [0, 1].map(|axis| {
+            let at = f64::from(from[axis]);
+            let least = f64::from(self.area.least[axis]).max(at - 2.0 * distance);
+            (
+                least,
+                f64::from(self.area.most[axis]).min(at + 2.0 * distance),
+            )
+        });
+        for _ in 0..DRAWS {
+            let place = near.map(|(least, most)| least + random.next_part() * (most - least));
+            let [x, y] = [0, 1].map(|axis| (place[axis] - f64::from(from[axis])) / distance);
+            if (1.0..=4.0).contains(&(x * x + y * y)) {
+                return self.free(place);
             }
+        }
+        None
+    }
+
+    /// A corner of the room that is left beside a point, if there is any. Room ends where circles round points meet
+    /// each other or an edge of the area, or at a corner of that: if none of these is free, nothing is.
+    fn room_beside(&self, from: [f32; 2]) -> Option<[f32; 2]> {
+        let Self { area, places, .. } = self;
+        let far = (area.least.iter().chain(&area.most)).fold(0.0, |far: f32, at| far.max(at.abs()));
+        // Further by what is rounded off from positions: 24 bits are left of each.
+        let radius = f64::from(area.distance) + f64::from(far) / f64::from(1 << 23);
+        let square = radius * radius;
+        let from = from.map(f64::from);
+        let edges = [0, 1].map(|axis| [area.least, area.most].map(|all| f64::from(all[axis])));
+        let along_edges = || {
+            let edges = (0..2).flat_map(|axis| edges[axis].map(|edge| (axis, edge)));
+            edges.flat_map(|(axis, edge)| {
+                let away = edge - from[axis];
+                // Not a number where the circle does not come so far: that is never inside.
+                let along = (square - away * away).sqrt();
+                [-along, along].map(|along| {
+                    let mut place = [edge; 2];
+                    place[1 - axis] = from[1 - axis] + along;
+                    place
+                })
+            })
         };
-        let place = [0, 1].map(|axis| (f64::from(from[axis]) + away[axis]) as f32);
+        let corners = || {
+            let all = edges[0].into_iter();
+            let all = all.flat_map(|x| edges[1].map(|y| [x, y]));
+            let away = |[x, y]: [f64; 2]| (x - from[0]).powi(2) + (y - from[1]).powi(2);
+            all.filter(move |&corner| away(corner) < 4.0 * square)
+        };
+        let between = |other: u32| {
+            let other = places[other as usize].map(f64::from);
+            let [x, y] = [0, 1].map(|axis| (other[axis] - from[axis]) / 2.0);
+            let half = x * x + y * y;
+            // As above; round the point itself it divides nothing by nothing.
+            let aside = ((square - half) / half).sqrt();
+            [-aside, aside].map(|aside| [from[0] + x - aside * y, from[1] + y + aside * x])
+        };
+        let reach = (2.0 * radius / self.cell) as u64 + 1;
+        along_edges()
+            .chain(corners())
+            .chain(
+                self.near_cells(from.map(|at| at as f32), reach)
+                    .flat_map(between),
+            )
+            .find_map(|place| self.free(place))
+    }
+
+    /// A place, if it lies in the area and has room.
+    fn free(&self, place: [f64; 2]) -> Option<[f32; 2]> {
+        let place = place.map(|at| at as f32);
         let inside =
             |axis: usize| (self.area.least[axis]..=self.area.most[axis]).contains(&place[axis]);
         (inside(0) && inside(1) && self.is_free(place)).then_some(place)

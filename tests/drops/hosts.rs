@@ -209,3 +209,47 @@ fn orphans(world: &mut World) -> Vec<u32> {
     let orphans = hosts.take_orphans();
     orphans.iter().map(|object| *object.0).collect()
 }
+
+#[test]
+fn an_object_is_found_though_its_entity_has_what_is_left_of_earlier_hosts() {
+    let count = Count::default();
+    let mut world = World::new();
+    Hosts::<Brittle>::install(&mut world).unwrap();
+    let old: Vec<_> = (0..6).map(|n| world.create((n,)).unwrap()).collect();
+    for &ant in &old {
+        Hosts::attach(&mut world, ant, count.brittle(99)).unwrap();
+    }
+    drop(Hosts::<Brittle>::uninstall(&mut world));
+    Hosts::<Brittle>::install(&mut world).unwrap();
+    let new: Vec<_> = (0..6).map(|n| world.create((n,)).unwrap()).collect();
+    for (n, &ant) in (0..).zip(&new) {
+        Hosts::attach(&mut world, ant, count.brittle(n)).unwrap();
+    }
+    // What means nothing any more takes no other's object with it.
+    assert_eq!(world.destroy_slice(&old[..2]).done, 2);
+    assert!(orphans(&mut world).is_empty());
+    // One that comes after somebody's was looked for, and those that were there before, whose entities have what
+    // belongs to others.
+    let late = world.create((6_i32,)).unwrap();
+    Hosts::attach(&mut world, late, count.brittle(6)).unwrap();
+    world
+        .query::<&mut HostOf<Brittle>, ()>()
+        .unwrap()
+        .run()
+        .for_each_chunk(|_, of| of.reverse());
+    Hosts::attach(&mut world, new[1], count.brittle(7)).unwrap();
+    assert_eq!(orphans(&mut world), [1]);
+    for (n, ant) in [(0, new[0]), (7, new[1]), (6, late), (2, new[2])] {
+        world.destroy(ant).unwrap();
+        assert_eq!(orphans(&mut world), [n]);
+    }
+    assert_eq!(world.destroy_slice(&old[2..]).done, 4);
+    assert!(orphans(&mut world).is_empty());
+    assert_eq!(world.destroy_slice(&new[3..]).done, 3);
+    let mut last = orphans(&mut world);
+    last.sort_unstable();
+    assert_eq!(last, [3, 4, 5]);
+    let hosts = world.resources().get::<Hosts<Brittle>>().unwrap();
+    assert!(hosts.is_empty());
+    assert_eq!(count.get(), 0);
+}

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::marker::PhantomData;
+use std::collections::BTreeSet;
 
 use crate::entity::Entity;
 use crate::exactly::Exactly;
@@ -14,7 +15,8 @@ use crate::world::{Attachment, World, WorldError, new_identity};
 /// A fragment: the object of a host that an entity stands for. See [`Hosts`].
 ///
 /// It belongs to one entity: where two have exchanged theirs, nothing is copied for either, and when one goes its own
-/// object is looked for among all, O(objects).
+/// object is looked for among all: O(objects) the first time, then O(log objects) each time. So it is for one that
+/// stands for an object of hosts that are gone.
 pub struct HostOf<H> {
     slot: u32,
     object: Exactly<H>,
@@ -82,6 +84,8 @@ pub struct Hosts<H> {
     stamp: u64,
     /// For [`BLOCK`] slots each the stamp of the last change.
     blocks: Vec<u64>,
+    /// Which slots are whose, since somebody's was looked for first: most hosts never do.
+    owners: Option<BTreeSet<(Entity, u32)>>,
     orphans: Vec<H>,
 }
 
@@ -172,6 +176,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             taken: 0,
             stamp: 0,
             blocks: Vec::new(),
+            owners: None,
             orphans: Vec::new(),
         }
     }
@@ -237,6 +242,9 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             }
             hosts.slots[slot as usize].taken = Some((entity, object));
             hosts.taken += 1;
+            if let Some(owners) = &mut hosts.owners {
+                owners.insert((entity, slot));
+            }
             if !same && let Ok(host) = world.get_mut::<HostOf<H>>(entity) {
                 host.slot = slot;
             }
@@ -276,22 +284,40 @@ impl<H: Send + Sync + 'static> Hosts<H> {
     }
 
     /// The entity of an object is gone, which named this slot. It may not be its own: a copy, one that stood for an
-    /// object of earlier hosts, or one that was exchanged with another; then all slots are looked through.
+    /// object of earlier hosts, or one that was exchanged with another; then its own is looked for.
     fn orphan(&mut self, entity: Entity, slot: u32) {
         let owned = |slot: &Slot<H>| matches!(slot.taken, Some((owner, _)) if owner == entity);
         let slot = match self.slots.get(slot as usize) {
-            Some(place) if owned(place) => slot as usize,
-            _ => match self.slots.iter().position(owned) {
+            Some(place) if owned(place) => slot,
+            _ => match self.find(entity) {
                 Some(own) => own,
                 None => return,
             },
         };
-        let place = &mut self.slots[slot];
+        let place = &mut self.slots[slot as usize];
         place.stamp = 0;
         self.orphans
             .extend(place.taken.take().map(|(_, object)| object));
-        self.free.push(slot as u32);
+        self.free.push(slot);
         self.taken -= 1;
+        if let Some(owners) = &mut self.owners {
+            owners.remove(&(entity, slot));
+        }
+    }
+
+    /// The first slot of an entity. Not by a walk over the slots: after other hosts have come, all entities of those
+    /// before may go one by one.
+    #[cold]
+    fn find(&mut self, entity: Entity) -> Option<u32> {
+        let slots = &self.slots;
+        let owners = self.owners.get_or_insert_with(|| {
+            let slots = (0..).zip(slots);
+            slots
+                .filter_map(|(at, slot)| Some((slot.taken.as_ref()?.0, at)))
+                .collect()
+        });
+        let mut own = owners.range((entity, 0)..=(entity, u32::MAX));
+        own.next().map(|&(_, slot)| slot)
     }
 
     /// An object. O(1).

@@ -3,6 +3,7 @@
 use core::marker::PhantomData;
 
 use crate::exactly::Exactly;
+use crate::fragment::panic::Panicked;
 use crate::processor::param::Plea;
 use crate::processor::runner::Runner;
 use crate::processor::{ScheduleError, Seen, Subscriptions, Turn};
@@ -114,8 +115,9 @@ impl Runner for Conditional {
         world: &mut World,
         subscriptions: Option<&Subscriptions>,
         processor: &str,
+        panicked: &mut Panicked,
     ) -> Result<(), ScheduleError> {
-        self.runner.hear(world, subscriptions, processor)
+        self.runner.hear(world, subscriptions, processor, panicked)
     }
 
     fn start(&mut self, world: &mut World) -> bool {

@@ -14,12 +14,13 @@ pub(super) trait Runner: Send {
     /// Forgets the world that it was prepared for.
     fn forget(&mut self);
 
-    /// From now on hears the signals of these subscriptions; none with `None`.
+    /// From now on hears the signals of these subscriptions; none with `None`. Panics of users' `drop`s are noted.
     fn hear(
         &mut self,
         _: &mut World,
         _: Option<&Subscriptions>,
         _processor: &str,
+        _panicked: &mut Panicked,
     ) -> Result<(), ScheduleError> {
         Ok(())
     }
@@ -79,11 +80,12 @@ impl<P: Processor> Runner for Prepared<P> {
         world: &mut World,
         subscriptions: Option<&Subscriptions>,
         processor: &str,
+        panicked: &mut Panicked,
     ) -> Result<(), ScheduleError> {
         let Some(state) = &mut self.state else {
             unreachable!("it was prepared");
         };
-        P::Params::hear(state, world, subscriptions, processor)
+        P::Params::hear(state, world, subscriptions, processor, panicked)
     }
 
     fn start(&mut self, world: &mut World) -> bool {

@@ -395,15 +395,27 @@ impl Schedule {
         Ok(())
     }
 
-    /// Those of this role subscribe to what they hear. Others would never take what is kept for them.
+    /// Those of this role subscribe to what they hear. Others would never take what is kept for them. All have, when a
+    /// panic goes on of what nobody wants: who subscribed anew would miss what is sent until then.
     fn subscribe(&mut self, world: &mut World) -> Result<(), ScheduleError> {
+        let mut panicked = None;
+        let subscribed = self.subscribe_noting(world, &mut panicked);
+        resume(panicked);
+        subscribed
+    }
+
+    fn subscribe_noting(
+        &mut self,
+        world: &mut World,
+        panicked: &mut Panicked,
+    ) -> Result<(), ScheduleError> {
         for (entry, member) in self.entries.iter_mut().zip(&mut self.crew) {
             let hears = entry.needs.as_ref().is_some_and(|needs| needs.hears);
             let hears = hears && entry.roles.meet(self.role);
             if hears != entry.subscribed {
                 let subscriptions = hears.then_some(&entry.subscriptions);
                 let runner = &mut member.get_mut().runner;
-                runner.hear(world, subscriptions, &entry.name)?;
+                runner.hear(world, subscriptions, &entry.name, panicked)?;
                 entry.subscribed = hears;
             }
         }

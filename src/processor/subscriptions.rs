@@ -3,6 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
+use crate::fragment::panic::Panicked;
 use crate::processor::ScheduleError;
 use crate::query::{QueryData, QueryFilter};
 use crate::signal::{Signal, SignalError, SignalReader};
@@ -31,16 +32,18 @@ impl Subscriptions {
         self.0.is_empty()
     }
 
-    /// Subscribes a processor's reader to them.
+    /// Subscribes a processor's reader to them, whichever of the `drop`s of what nobody wants panic.
     pub(super) fn subscribe<D: QueryData, F: QueryFilter>(
         &self,
         world: &mut World,
         reader: &mut SignalReader<D, F>,
         processor: &str,
+        panicked: &mut Panicked,
     ) -> Result<(), ScheduleError> {
         for find in &self.0 {
             let found = find(world);
-            let subscribed = found.and_then(|signal| reader.subscribe(world, signal));
+            let subscribed =
+                found.and_then(|signal| reader.subscribe_noting(world, signal, panicked));
             subscribed.map_err(|error| ScheduleError::Signal {
                 processor: processor.into(),
                 error,

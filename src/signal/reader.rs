@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::archetype::Row;
 use crate::entity::Entity;
-use crate::fragment::panic::{note, resume};
+use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::query::{Query, QueryData, QueryError, QueryFilter, ReadOnly, Requirements};
 use crate::signal::collect::{Board, board, collect};
 use crate::signal::log::Cursor;
@@ -169,10 +169,26 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
     /// # Errors
     /// [`SignalError::Twice`] if it does already; [`SignalError::OtherWorld`] if the signal, or one that it has
     /// subscribed to before, is not of this world.
+    ///
+    /// # Panics
+    /// If the `drop` of what a signal carried panics that nobody wants: it has subscribed then.
     pub fn subscribe<P>(
         &mut self,
         world: &mut World,
         signal: Signal<P>,
+    ) -> Result<(), SignalError> {
+        let mut panicked = None;
+        let subscribed = self.subscribe_noting(world, signal, &mut panicked);
+        resume(panicked);
+        subscribed
+    }
+
+    /// The same; what the `drop` of a payload panics with is noted.
+    pub(crate) fn subscribe_noting<P>(
+        &mut self,
+        world: &mut World,
+        signal: Signal<P>,
+        panicked: &mut Panicked,
     ) -> Result<(), SignalError> {
         let post = Arc::clone(Post::of(world));
         let own = self.post.as_ref().unwrap_or(&post);
@@ -185,14 +201,13 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
             return Err(SignalError::Twice { name: name.into() });
         }
         // What was sent before and waits for nothing is not for this reader.
-        let panicked = collect(world);
+        *panicked = first(panicked.take(), collect(world));
         let cursor = board(world).logs[signal.number as usize].subscribe();
         self.subscriptions.push(Subscription {
             signal: signal.number,
             cursor,
         });
         self.post = Some(post);
-        resume(panicked);
         Ok(())
     }
 

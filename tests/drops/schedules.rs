@@ -164,3 +164,33 @@ fn an_app_whose_simulation_panics_when_it_is_replaced() {
     drop(app);
     assert_eq!(count.get(), 0);
 }
+
+#[test]
+fn who_subscribes_while_what_nobody_wants_panics_hears_what_is_sent_from_then_on() {
+    let count = Count::default();
+    let mut world = world();
+    let ant = world.create((1_u8,)).unwrap();
+    let doom = world.signal::<Brittle>("doom").unwrap();
+    let calls = ["here", "there"].map(|name| world.signal::<u32>(name).unwrap());
+    let mut schedule = Schedule::new();
+    for number in 0..2 {
+        let hears = move |mut one: Signalled, mut other: Signalled, said: &mut Said| {
+            let mut hear = |_: Entity, received: Received| {
+                said.0
+                    .extend(calls.map(|call| received.of(call).sum::<u32>()));
+            };
+            assert_eq!(one.deliver(&mut hear).signals, 2);
+            assert_eq!(other.deliver(hear).signals, 2);
+        };
+        let hears = processor(format!("{number}"), hears);
+        schedule.add(hears.hears::<u32>("here").hears::<u32>("there"));
+    }
+    world.signals().send(doom, ant, count.brittle(0));
+    burns(1, || drop(schedule.run(&mut world)));
+    assert_eq!(count.get(), 0);
+    for (call, number) in calls.into_iter().zip([3, 4]) {
+        world.signals().send(call, ant, number);
+    }
+    schedule.run(&mut world).unwrap();
+    assert_eq!(said(&mut world), [3, 4].repeat(4));
+}

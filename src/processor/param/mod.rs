@@ -19,6 +19,7 @@ mod signal;
 
 pub use local::Local;
 
+use crate::fragment::panic::Panicked;
 use crate::processor::needs::Needs;
 use crate::processor::{ScheduleError, Subscriptions, Turn};
 use crate::query::{QueryError, Requirements};
@@ -65,7 +66,8 @@ pub unsafe trait Param {
     #[doc(hidden)]
     fn take_back(_: &mut Self::State, _: u32) {}
 
-    /// From now on hears the signals of these subscriptions; none with `None`.
+    /// From now on hears the signals of these subscriptions; none with `None`. What the `drop`s of payloads panic with
+    /// that nobody wants is noted: it hears the signals all the same.
     ///
     /// # Errors
     /// A signal is refused: then it hears none.
@@ -75,6 +77,7 @@ pub unsafe trait Param {
         _: &mut World,
         _: Option<&Subscriptions>,
         _processor: &str,
+        _panicked: &mut Panicked,
     ) -> Result<(), ScheduleError> {
         Ok(())
     }
@@ -180,10 +183,11 @@ macro_rules! tuple {
                 world: &mut World,
                 subscriptions: Option<&Subscriptions>,
                 processor: &str,
+                panicked: &mut Panicked,
             ) -> Result<(), ScheduleError> {
-                let _ = (&world, subscriptions, processor);
+                let _ = (&world, subscriptions, processor, &panicked);
                 let ($($at,)*) = state;
-                $($part::hear($at, world, subscriptions, processor)?;)*
+                $($part::hear($at, world, subscriptions, processor, panicked)?;)*
                 Ok(())
             }
 

@@ -1,6 +1,7 @@
 //! Signals as parameters.
 
 use super::{Param, Plea, Seen};
+use crate::fragment::panic::Panicked;
 use crate::processor::{ScheduleError, Subscriptions, Turn};
 use crate::query::{QueryData, QueryError, QueryFilter};
 use crate::signal::{ParallelSignals, SignalReader, Signalled, Signals};
@@ -73,10 +74,11 @@ where
         world: &mut World,
         subscriptions: Option<&Subscriptions>,
         processor: &str,
+        panicked: &mut Panicked,
     ) -> Result<(), ScheduleError> {
         reader.unsubscribe_all();
         match subscriptions {
-            Some(subscriptions) => subscriptions.subscribe(world, reader, processor),
+            Some(subscriptions) => subscriptions.subscribe(world, reader, processor, panicked),
             None => Ok(()),
         }
     }

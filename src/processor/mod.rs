@@ -4,7 +4,8 @@
 //! resources, recorders of commands, signals. By them a [`Schedule`] knows what it touches. It solves the order once,
 //! and runs the processors phase by phase, side by side where they touch nothing in common; the world
 //! after a run is the same, bit for bit, for any number of threads, if its universe is
-//! [ordered](crate::world::Universe::ordered). In a plain one values and rows are, and ids may differ.
+//! [ordered](crate::world::Universe::ordered). In a plain one values and rows are, and ids may differ. (After a run in
+//! which a processor has panicked it may be another: see [`Schedule`].)
 
 mod alias;
 mod app;

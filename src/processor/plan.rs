@@ -81,6 +81,7 @@ impl Plan {
                 main: Box::default(),
                 bound: Box::default(),
                 wide: false,
+                found: None,
                 ran: 0,
                 idle: 0,
                 habit: Habit::default(),

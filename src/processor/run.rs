@@ -13,6 +13,7 @@ use crate::processor::report::Progress;
 use crate::processor::runner::{Failure, panic_by_name};
 use crate::processor::segment::Segment;
 use crate::processor::{Execution, Phase, Schedule, ScheduleError, ScheduleReport, Trace, span};
+use crate::query::QueryError;
 use crate::signal;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::world::World;
@@ -118,6 +119,12 @@ impl Schedule {
         let Some(plan) = &mut self.plan else {
             return Ok(());
         };
+        if plan.segments[at].found != Some(world.resources().stamp()) {
+            self.find_resources(world, at)?;
+        }
+        let Some(plan) = &mut self.plan else {
+            return Ok(());
+        };
         let segment = &mut plan.segments[at];
         if segment.hears {
             world.collect_signals();
@@ -173,6 +180,28 @@ impl Schedule {
         }
         let flush_follows = segment.flush;
         self.finish_segment(world, at, flush_follows, progress);
+        Ok(())
+    }
+
+    /// Sees to it that what a segment's processors ask for is there: of several that miss something, which is named, and
+    /// who has run by then, would depend on who is quicker. Not for those with conditions, which need not hold. (Who has
+    /// the world to itself asks for nothing.)
+    #[cold]
+    fn find_resources(&mut self, world: &mut World, at: usize) -> Outcome {
+        let Some(plan) = &mut self.plan else {
+            return Ok(());
+        };
+        let segment = &mut plan.segments[at];
+        for processor in segment.processors() {
+            let member = self.crew[processor].get_mut();
+            if member.mode != Mode::Runs {
+                continue;
+            }
+            if let Some(error) = member.runner.missing(world) {
+                return Err(refused(&self.entries[processor].name, error));
+            }
+        }
+        segment.found = Some(world.resources().stamp());
         Ok(())
     }
 
@@ -300,19 +329,19 @@ impl Schedule {
         };
         let name = &*self.entries[processor].name;
         match failure {
-            Failure::Refused(crate::query::QueryError::NoResource { name: resource }) => {
-                Err(Box::new(ScheduleError::NoResource {
-                    processor: name.into(),
-                    name: resource,
-                }))
-            }
-            Failure::Refused(error) => Err(Box::new(ScheduleError::Query {
-                processor: name.into(),
-                error,
-            })),
+            Failure::Refused(error) => Err(refused(name, error)),
             Failure::Panicked(payload) => panic_by_name(name, payload),
         }
     }
+}
+
+/// A processor was refused what it asks for.
+fn refused(processor: &str, error: QueryError) -> Box<ScheduleError> {
+    let processor = processor.into();
+    Box::new(match error {
+        QueryError::NoResource { name } => ScheduleError::NoResource { processor, name },
+        error => ScheduleError::Query { processor, error },
+    })
 }
 
 /// Collects signals, if any were sent.

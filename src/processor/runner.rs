@@ -29,6 +29,11 @@ pub(super) trait Runner: Send {
     fn start(&mut self, world: &mut World) -> bool;
     fn stop(&mut self, world: &mut World);
 
+    /// The first resource that a run would ask for and not find.
+    fn missing(&self, _: &mut World) -> Option<QueryError> {
+        None
+    }
+
     /// Runs, if its conditions hold; whether it did.
     ///
     /// # Safety
@@ -95,6 +100,10 @@ impl<P: Processor> Runner for Prepared<P> {
 
     fn stop(&mut self, world: &mut World) {
         self.processor.stop(world);
+    }
+
+    fn missing(&self, world: &mut World) -> Option<QueryError> {
+        P::Params::missing(world)
     }
 
     unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<QueryError>> {

@@ -35,9 +35,15 @@ use crate::world::{Seat, World};
 /// *Locks:* a processor that waits for its own parallel loop may run other processors meanwhile, as any code on rayon
 /// does. One that holds a lock then, which another one takes too, may wait for itself for ever.
 ///
-/// *Panics and missing resources:* no other processor begins then, those that run end. What all of them have
-/// recorded is kept, as a whole, for the next flush; the world and the schedule can be used again. Of several failures
-/// the first panic goes on, in order; without a panic the first resource that is missing is the error.
+/// *Missing resources* are found before a phase begins, or that part of it which follows a flush: none of its
+/// processors runs then, and the first that is missing, in order, is the error. But what a processor with
+/// [conditions](ProcessorBuilder::run_if) asks for, and what they do, is looked for in its turn: if that is missing, the
+/// run ends as by a panic.
+///
+/// *Panics:* no other processor begins then, those that run end. What all of them have recorded is kept, as a whole, for
+/// the next flush; the world and the schedule can be used again. Which of those have run that could run beside it is
+/// chance where there are several threads. Of those failures that there were the first panic goes on, in order; without
+/// a panic the first resource that is missing is the error.
 ///
 /// A schedule belongs to the world that it ran on first, until it is [detached](Self::detach).
 ///
@@ -465,6 +471,8 @@ impl Schedule {
                 }
             }
             (segment.ran, segment.idle) = (ran, idle);
+            // Those that run may be others.
+            segment.found = None;
         }
     }
 

@@ -33,6 +33,8 @@ pub(super) struct Segment {
     pub(super) bound: Box<[bool]>,
     /// Some of them can run side by side.
     pub(super) wide: bool,
+    /// The stamp of the world's resources when none was missing.
+    pub(super) found: Option<u64>,
     /// How many run, and how many are passed by.
     pub(super) ran: usize,
     pub(super) idle: usize,

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::fragment::panic::{end_all, resume_alone};
 use crate::hashers::ByTypes;
-use crate::world::World;
+use crate::world::{World, new_identity};
 
 /// Values that a world has once, one of each type: the time, a map, settings.
 ///
@@ -32,6 +32,8 @@ use crate::world::World;
 #[doc(alias = "singleton")]
 pub struct Resources {
     values: HashMap<TypeId, Resource, ByTypes>,
+    /// When the last came or went; no other resources have it, but those that never had a value.
+    stamp: u64,
 }
 
 /// A value on the heap, by a pointer: a query that has the world to itself lends it to be written while it
@@ -92,12 +94,17 @@ impl Resources {
     /// Puts a value in; the one that was there, if there was one.
     pub fn insert<T: Send + Sync + 'static>(&mut self, value: T) -> Option<T> {
         let old = self.values.insert(TypeId::of::<T>(), Resource::new(value));
+        if old.is_none() {
+            self.stamp = new_identity();
+        }
         old?.into_value()
     }
 
     /// Takes a value out.
     pub fn remove<T: Send + Sync + 'static>(&mut self) -> Option<T> {
-        self.values.remove(&TypeId::of::<T>())?.into_value()
+        let value = self.values.remove(&TypeId::of::<T>())?;
+        self.stamp = new_identity();
+        value.into_value()
     }
 
     /// The value of a type, if it is there.
@@ -126,7 +133,12 @@ impl Resources {
         new: impl FnOnce() -> T,
     ) -> &mut T {
         let entry = self.values.entry(TypeId::of::<T>());
-        let resource = entry.or_insert_with(|| Resource::new(new()));
+        let stamp = &mut self.stamp;
+        let resource = entry.or_insert_with(|| {
+            let value = new();
+            *stamp = new_identity();
+            Resource::new(value)
+        });
         let name = resource.name;
         match resource.get_mut().downcast_mut() {
             Some(value) => value,
@@ -138,6 +150,12 @@ impl Resources {
     #[must_use]
     pub fn contains<T: Send + Sync + 'static>(&self) -> bool {
         self.values.contains_key(&TypeId::of::<T>())
+    }
+
+    /// Which are there: as long as it is the same, the same are.
+    #[inline]
+    pub(crate) fn stamp(&self) -> u64 {
+        self.stamp
     }
 
     /// How many there are.

@@ -62,6 +62,12 @@ pub unsafe trait Param {
         turn: Turn<'w>,
     ) -> Result<Self::Item<'w>, QueryError>;
 
+    /// What is not there of what would be lent.
+    #[doc(hidden)]
+    fn missing(_: &mut World) -> Option<QueryError> {
+        None
+    }
+
     /// It was lent for a run of this version, which did not take place: another parameter could not be lent.
     #[doc(hidden)]
     fn take_back(_: &mut Self::State, _: u32) {}
@@ -169,6 +175,13 @@ macro_rules! tuple {
                 let ($($at,)*) = state;
                 // SAFETY: the caller's; `Plea` has seen to it that no two lend the same.
                 Ok(($(unsafe { $part::lend($at, world, turn)? },)*))
+            }
+
+            fn missing(world: &mut World) -> Option<QueryError> {
+                let _ = &world;
+                let missing = None;
+                $(let missing = missing.or_else(|| $part::missing(world));)*
+                missing
             }
 
             #[cold]

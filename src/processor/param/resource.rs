@@ -27,6 +27,11 @@ macro_rules! resource {
                 prepare::<Self>(plea)
             }
 
+            fn missing(world: &mut World) -> Option<QueryError> {
+                // SAFETY: nobody else has the world, and what is lent is given back at once.
+                unsafe { <Self as QueryResources>::lend(world.resources()) }.err()
+            }
+
             #[inline(always)]
             unsafe fn lend<'w>(
                 (): &'w mut (),

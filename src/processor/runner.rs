@@ -1,5 +1,8 @@
 //! `Runner`: a processor, whatever its type.
 
+use core::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+
 use crate::fragment::panic::Panicked;
 use crate::processor::param::Plea;
 use crate::processor::{Param, Processor, ScheduleError, Seen, Subscriptions, Turn};
@@ -159,6 +162,14 @@ impl<F: FnMut(&mut World) + Send> Runner for Alone<F> {
     fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<QueryError>> {
         (self.0)(world);
         Ok(true)
+    }
+}
+
+/// Calls what a processor has to do; a panic gets its name.
+pub(super) fn by_name<R>(name: &str, call: impl FnOnce() -> R) -> R {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(result) => result,
+        Err(payload) => panic_by_name(name, Some(payload)),
     }
 }
 

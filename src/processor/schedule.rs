@@ -11,7 +11,7 @@ use crate::processor::needs::Needs;
 use crate::processor::param::Plea;
 use crate::processor::plan::Plan;
 use crate::processor::run::Outcome;
-use crate::processor::runner::panic_by_name;
+use crate::processor::runner::{by_name, panic_by_name};
 use crate::processor::solver::{GroupOrder, nearest};
 use crate::processor::{Execution, ProcessorBuilder, Roles, ScheduleError, Target};
 use crate::world::{Seat, World};
@@ -390,7 +390,9 @@ impl Schedule {
                 needs: &mut needs,
                 subscriptions: &entry.subscriptions,
             };
-            member.get_mut().runner.prepare(world, &mut plea)?;
+            let runner = &mut member.get_mut().runner;
+            // A `Local` is made by users' code.
+            by_name(&entry.name, || runner.prepare(world, &mut plea))?;
             if !needs.hears && !entry.subscriptions.is_empty() {
                 return Err(ScheduleError::HearsInVain {
                     processor: entry.name.as_str().into(),

@@ -5,6 +5,7 @@
 )]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -57,6 +58,28 @@ fn a_panic_names_the_processor_and_world_and_schedule_go_on() {
             });
         }
     }
+}
+
+#[test]
+fn a_panic_names_the_processor_though_it_comes_from_what_that_keeps() {
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    struct Shy;
+    impl Default for Shy {
+        fn default() -> Self {
+            assert!(MADE.fetch_add(1, Ordering::Relaxed) > 0, "the first time");
+            Self
+        }
+    }
+    let mut world = world();
+    let mut schedule = Schedule::new();
+    schedule.add(say("other"));
+    schedule.add(processor("keeps", |_: Local<Shy>| {}));
+    let panic = catch_unwind(AssertUnwindSafe(|| drop(schedule.run(&mut world))));
+    let panic = panic.expect_err("it goes on");
+    let text = panic.downcast_ref::<String>().expect("it is text");
+    assert_eq!(text, "processor `keeps` panicked: the first time");
+    assert_eq!(run(&mut schedule, &mut world).ran, 2);
+    assert_eq!(said(&mut world), ["other"]);
 }
 
 #[test]
@@ -170,7 +193,9 @@ fn a_resource_may_come_with_the_flush_before_it_is_asked_for() {
     let mut world = world();
     let mut schedule = Schedule::new();
     schedule.add(processor("gives", |mut commands: Commands| {
-        commands.defer(|world: &mut World| drop(world.resources_mut().insert(7_u64)));
+        commands.defer(|world: &mut World| {
+            world.resources_mut().insert(7_u64);
+        });
     }));
     let takes = processor("takes", |number: &u64, said: &mut Said| {
         said.0.push(number.to_string());

@@ -164,7 +164,8 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
 
     /// From now on the reader gets this signal: what is sent after this call, and what was sent before and still waits.
     /// Delayed signals wait for their [time](crate::signal::Signals::send_at), those for entities that are not built
-    /// for these to be built, and those of senders that are still open for these to be dropped.
+    /// for these to be built, and those of senders that are still open for these to be dropped. O(1), and what
+    /// [collecting](World::collect_signals) takes.
     ///
     /// # Errors
     /// [`SignalError::Twice`] if it does already; [`SignalError::OtherWorld`] if the signal, or one that it has
@@ -228,7 +229,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
     }
 
     /// Collects what was sent, and lends each entity that got some of it and that the query matches, once, with
-    /// what it got. O(signals · log signals + new archetypes).
+    /// what it got. O(signals · log signals + new archetypes), and what [collecting](World::collect_signals) takes.
     ///
     /// # Panics
     /// If the world is not the one whose signals it has subscribed to. If `each` panics: what this run would
@@ -358,7 +359,8 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
 
 impl World {
     /// Collects what was sent, for readers that run with `&World` only: before processors that run side by
-    /// side.
+    /// side. O(signals that were sent · log senders + signals that the world knows + readers): each that the world knows
+    /// has a log, which is looked at.
     ///
     /// # Panics
     /// If the `drop` of what a signal carried panics that nobody wants.

@@ -63,7 +63,7 @@ impl<'w, D: QueryData, F: QueryFilter> Signalled<'w, D, F> {
     }
 
     /// Lends each entity that got signals and that the query matches, once, with what it got. O(signals · log
-    /// signals). A second call finds nothing new.
+    /// signals): they were collected before. A second call finds nothing new.
     pub fn deliver(&mut self, each: impl FnMut(D::Item<'_>, Received<'_>)) -> Delivery {
         // SAFETY: `new`'s caller's.
         unsafe { self.reader.run(self.world, self.version, each) }

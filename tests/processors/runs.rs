@@ -268,6 +268,39 @@ fn changes_are_seen_once_by_who_looks_for_them_whatever_runs_beside() {
 }
 
 #[test]
+fn what_a_processor_writes_its_other_query_finds_in_that_run_or_never() {
+    for writes_first in [true, false] {
+        let mut world = world();
+        world.create((A(0), B(0))).expect("there is room");
+        let mut schedule = Schedule::new();
+        let both = move |mut all: QueryRun<&mut A>,
+                         mut changed: QueryRun<&B, Changed<A>>,
+                         said: &mut Said| {
+            if writes_first {
+                all.for_each(|a| a.0 += 1);
+                said.0.push(changed.count().to_string());
+            } else {
+                said.0.push(changed.count().to_string());
+                all.for_each(|a| a.0 += 1);
+            }
+        };
+        schedule.add(processor("both", both));
+        let found: Vec<_> = (0..3)
+            .flat_map(|_| {
+                run(&mut schedule, &mut world);
+                said(&mut world)
+            })
+            .collect();
+        let expected = if writes_first {
+            ["1", "1", "1"]
+        } else {
+            ["1", "0", "0"]
+        };
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
 fn changes_are_found_once_by_who_looks_entities_up() {
     let mut world = World::new();
     let entity = world.create((A(0),)).expect("there is room");

@@ -104,6 +104,10 @@ pub struct Any<T>(PhantomData<*const T>, Infallible);
 /// as a processor's parameter: also one that is dropped, or only says how many there are. A
 /// processor that returns early has had its turn.
 ///
+/// A processor may write the fragment by one of its queries and look for changes by another. What it writes in a run, the
+/// other finds in that run only, and in those chunks that it has not come to by then: with parallel loops that is
+/// chance. Two processors, one after the other, do not have that.
+///
 /// ```
 /// use megachunk::prelude::*;
 ///

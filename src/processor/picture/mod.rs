@@ -100,7 +100,9 @@ impl Picture {
                         VertexKind::Begin(_) => "begin",
                         _ => "end",
                     };
-                    (format!("{which} of {path}"), path, Shape::Joint)
+                    // It lies in the others: with their names each would be as long as the group is deep.
+                    let last = path.rsplit('.').next().unwrap_or_default();
+                    (format!("{which} of {last}"), path, Shape::Joint)
                 }
                 VertexKind::Ghost(ghost) => {
                     let name = order.ghosts[ghost as usize].clone();

@@ -272,6 +272,34 @@ fn a_graph_grows_with_the_depth_of_a_group_and_no_faster() {
 }
 
 #[test]
+fn the_joints_of_groups_say_their_own_names_and_not_those_of_all_that_they_lie_in() {
+    let world = World::new();
+    let drawn = |depth: usize| {
+        let nodes = [Node {
+            name: "deep".into(),
+            group: vec!["A"; depth].join("."),
+            ..Node::default()
+        }];
+        let order = order(&nodes, &[], &|_| "One").unwrap();
+        let conflicts = Conflicts::new(&order, &[Needs::default()]);
+        let parts = (&nodes[..], &order);
+        to_dot(&Picture::new(
+            "",
+            parts,
+            &conflicts,
+            &|_| "One",
+            world.registry(),
+            &|_| false,
+        ))
+    };
+    let dot = drawn(200);
+    assert_eq!(dot.matches("tooltip=\"begin of A\"").count(), 200);
+    assert_eq!(dot.matches("tooltip=\"end of A\"").count(), 200);
+    let (one, two) = (dot.len(), drawn(400).len());
+    assert!(two < 2 * one + one / 10, "{one} letters, then {two}");
+}
+
+#[test]
 fn clusters_have_names_of_their_own() {
     let groups = ["A", "A.B", "C", "C.D.E"].into_iter().enumerate();
     let vertices = groups.map(|(at, group)| vertex(at, group, (at / 2) as u8, 0, Shape::Processor));

@@ -233,10 +233,10 @@ fn two_wait_for_each_other_if_one_writes_and_both_see_an_archetype_resources_alw
         "read A too"
     ));
     world
-        .create((A(1), ().const_shared(Kind(1))))
+        .create((A(1),).const_shared(Kind(1)))
         .expect("there is room");
     world
-        .create((B(1), ().const_shared(Kind(1))))
+        .create((B(1),).const_shared(Kind(1)))
         .expect("there is room");
     assert!(!waits(&mut schedule, &mut world, "kind", "kind too"));
 }

@@ -95,6 +95,7 @@ pub mod entity;
 #[cfg(not(loom))]
 mod exactly;
 pub mod fragment;
+#[cfg(not(loom))]
 mod hashers;
 #[cfg(not(loom))]
 mod markup;

@@ -15,22 +15,28 @@ pub enum Bound {
     Exhaustive,
     /// At most so many times.
     Preemptions(usize),
+    /// At most so many times, which takes long: one less where `MEGACHUNK_LOOM_QUICK` is set, as CI sets it.
+    Costly(usize),
 }
 
 impl Bound {
-    /// This bound, or the higher one that `MEGACHUNK_LOOM_BOUND` asks for (a number, or
-    /// `exhaustive`).
-    fn raised(self) -> Self {
-        let Ok(wanted) = std::env::var("MEGACHUNK_LOOM_BOUND") else {
-            return self;
+    /// How many preemptions that is here, if not any number: as many as it says, or the higher number that
+    /// `MEGACHUNK_LOOM_BOUND` asks for (a number, or `exhaustive`).
+    fn preemptions(self) -> Option<usize> {
+        let is_quick = || std::env::var_os("MEGACHUNK_LOOM_QUICK").is_some();
+        let bound = match self {
+            Self::Exhaustive => return None,
+            Self::Preemptions(bound) => bound,
+            Self::Costly(bound) => bound - usize::from(is_quick()),
         };
-        match (self, wanted.as_str()) {
-            (Self::Exhaustive, _) | (_, "exhaustive") => Self::Exhaustive,
-            (Self::Preemptions(bound), wanted) => {
+        match std::env::var("MEGACHUNK_LOOM_BOUND").as_deref() {
+            Err(_) => Some(bound),
+            Ok("exhaustive") => None,
+            Ok(wanted) => {
                 let wanted = wanted.parse().unwrap_or_else(|_| {
                     panic!("MEGACHUNK_LOOM_BOUND is a number or `exhaustive`, not `{wanted}`")
                 });
-                Self::Preemptions(bound.max(wanted))
+                Some(bound.max(wanted))
             }
         }
     }
@@ -47,12 +53,8 @@ pub fn model(name: &str, bound: Bound, body: impl Fn() + Send + Sync + 'static) 
 
 /// Loom is large: compiled once for all models, not for each.
 fn check(name: &str, bound: Bound, body: Box<dyn Fn() + Send + Sync>) {
-    let bound = bound.raised();
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = match bound {
-        Bound::Exhaustive => None,
-        Bound::Preemptions(bound) => Some(bound),
-    };
+    builder.preemption_bound = bound.preemptions();
     builder.max_branches = builder.max_branches.max(20_000);
     let cut_short = builder.max_duration.is_some() || builder.max_permutations.is_some();
 
@@ -63,9 +65,9 @@ fn check(name: &str, bound: Bound, body: Box<dyn Fn() + Send + Sync>) {
         counted.fetch_add(1, Ordering::Relaxed);
         body();
     });
-    let bound = match bound {
-        Bound::Exhaustive => "exhaustive".to_owned(),
-        Bound::Preemptions(bound) => bound.to_string(),
+    let bound = match bound.preemptions() {
+        None => "exhaustive".to_owned(),
+        Some(bound) => bound.to_string(),
     };
     let note = if cut_short { " CUT-SHORT" } else { "" };
     crate::say(&format!(

@@ -5,7 +5,7 @@ use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
 use megachunk::chunk::{CHUNKS, MEGACHUNK_CHUNKS};
 use megachunk::sync::model::ThreadCache;
-use megachunk_loom_tests::Bound::Preemptions;
+use megachunk_loom_tests::Bound::{Costly, Preemptions};
 use megachunk_loom_tests::chunks::{
     fresh, give, give_ticket, hold_cache, keep, room, spawn, take, ticket,
 };
@@ -124,7 +124,7 @@ fn a_full_cache_gives_back_what_does_not_fit() {
 fn a_run_is_found_though_the_thread_keeps_a_part_of_it() {
     model(
         "a_run_is_found_though_the_thread_keeps_a_part_of_it",
-        Preemptions(2),
+        Costly(2),
         || {
             let allocator = fresh();
             let _cache = hold_cache(&allocator);

@@ -6,7 +6,7 @@
 use loom::sync::Arc;
 use megachunk::entity::{Entity, EntityFault, EntityIndex};
 use megachunk::sync::model::ThreadCache;
-use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, Exhaustive, Preemptions};
 use megachunk_loom_tests::entities::{empty, place, spawn};
 use megachunk_loom_tests::model;
 
@@ -104,7 +104,7 @@ fn of_a_handle_twice_in_a_batch_one_dies() {
 fn a_stale_batch_never_hits_the_next_owners() {
     model(
         "a_stale_batch_never_hits_the_next_owners",
-        Preemptions(2),
+        Costly(2),
         || {
             let (index, word, _cache) = with_a_word();
             let other = spawn(&index, move |index| died(index, word));

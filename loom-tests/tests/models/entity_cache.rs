@@ -5,7 +5,7 @@ use loom::sync::Arc;
 use loom::thread;
 use megachunk::entity::Entity;
 use megachunk::sync::model::{Nodes, ThreadCache};
-use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, Exhaustive, Preemptions};
 use megachunk_loom_tests::entities::{all_taken_but, empty, room};
 use megachunk_loom_tests::model;
 
@@ -40,7 +40,7 @@ fn what_two_threads_kept_is_everybodys_when_they_end() {
 fn what_a_thread_kept_is_claimed_while_it_ends() {
     model(
         "what_a_thread_kept_is_claimed_while_it_ends",
-        Preemptions(3),
+        Costly(3),
         || {
             let (index, entities) = all_taken_but(&[]);
             let victims = [entities[2], entities[4]];
@@ -65,7 +65,7 @@ fn what_a_thread_kept_is_claimed_while_it_ends() {
 fn what_a_session_kept_is_claimed_while_it_is_dropped() {
     model(
         "what_a_session_kept_is_claimed_while_it_is_dropped",
-        Preemptions(2),
+        Costly(2),
         || {
             let (index, entities) = all_taken_but(&[]);
             let victims = [entities[2], entities[4]];

@@ -4,7 +4,7 @@
 
 use megachunk::entity::{Entity, EntityIndex};
 use megachunk::sync::model::ThreadCache;
-use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, Exhaustive, Preemptions};
 use megachunk_loom_tests::entities::{
     Thread, all_taken_but, empty, handle, room, spawn, spawn_with,
 };
@@ -63,7 +63,7 @@ fn no_slot_is_given_to_three_threads() {
 fn a_slot_that_is_released_and_claimed_has_the_next_version() {
     model(
         "a_slot_that_is_released_and_claimed_has_the_next_version",
-        Preemptions(2),
+        Costly(2),
         || {
             let (index, entities) = all_taken_but(&[7]);
             let other = spawn(&index, |index| {
@@ -220,7 +220,7 @@ fn full_is_not_said_because_of_a_late_hint() {
 fn full_is_not_said_because_of_two_late_hints() {
     model(
         "full_is_not_said_because_of_two_late_hints",
-        Preemptions(2),
+        Costly(2),
         || {
             let (index, entities) = all_taken_but(&[0]);
             let (first, entity) = with_late_hint(&index);
@@ -268,7 +268,7 @@ fn two_batches_share_no_slot() {
 fn a_batch_that_fails_leaves_nothing_alive_and_loses_nothing() {
     model(
         "a_batch_that_fails_leaves_nothing_alive_and_loses_nothing",
-        Preemptions(2),
+        Costly(2),
         || {
             let (index, entities) = all_taken_but(&[0, 1, 4]);
             let batch = |index: &EntityIndex| {

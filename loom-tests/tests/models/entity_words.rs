@@ -12,7 +12,7 @@ use megachunk::entity::model::{
 use megachunk::entity::{Entity, EntityFault, EntityIndex, Place};
 use megachunk::sync::atomic::{AtomicU64, Ordering};
 use megachunk::sync::model::ThreadCache;
-use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::Bound::{Costly, Exhaustive, Preemptions};
 use megachunk_loom_tests::entities::{Thread, empty, handle, place, spawn};
 use megachunk_loom_tests::model;
 
@@ -364,7 +364,7 @@ fn a_loser_that_helps_leaves_what_comes_after_alone() {
     // The winner may stand between its compare-and-swap and its store while the loser helps.
     model(
         "a_loser_that_helps_leaves_what_comes_after_alone",
-        Preemptions(2),
+        Costly(2),
         || {
             let (index, _cache) = with_slots_in_hand();
             let first = index.create().expect("not full");

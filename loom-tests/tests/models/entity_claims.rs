@@ -220,7 +220,7 @@ fn full_is_not_said_because_of_a_late_hint() {
 fn full_is_not_said_because_of_two_late_hints() {
     model(
         "full_is_not_said_because_of_two_late_hints",
-        Costly(2),
+        Preemptions(2),
         || {
             let (index, entities) = all_taken_but(&[0]);
             let (first, entity) = with_late_hint(&index);

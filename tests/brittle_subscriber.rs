@@ -117,3 +117,21 @@ fn a_trait_that_panics_while_a_template_is_built_is_named_before_the_panic_goes_
         }
     });
 }
+
+#[test]
+fn a_tuple_in_a_bundle_is_one_fragment_and_said_to_be() {
+    let heard = Arc::default();
+    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+        let mut world = World::new();
+        let plain = world.create((1_u8, 2_u16)).unwrap();
+        assert!(heard.lock().unwrap().is_empty());
+        for _ in 0..2 {
+            let nested = world.create(((1_u8, 2_u16), 3_u32)).unwrap();
+            assert!(world.has::<(u8, u16)>(nested).unwrap());
+            assert!(!world.has::<u8>(nested).unwrap() && world.has::<u8>(plain).unwrap());
+        }
+        let heard = heard.lock().unwrap();
+        assert_eq!(heard.len(), 1, "{heard:?}");
+        assert!(heard[0].contains("(u8, u16)") && heard[0].contains("Bundle::and"));
+    });
+}

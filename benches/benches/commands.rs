@@ -87,6 +87,29 @@ struct Burning(#[expect(dead_code, reason = "written, not read")] f32);
 /// So many entities, of which few change.
 const CROWD: u32 = 100_000;
 
+/// Time what is paid for recorders that record nothing, as most do in most frames.
+fn nothing_recorded(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("nothing_recorded");
+    let mut world = World::new();
+    group.bench_function("open_and_flush", |bencher| {
+        bencher.iter(|| {
+            drop(world.commands());
+            world.flush()
+        });
+    });
+    for processors in [1_u32, 4, 16] {
+        let mut schedule = Schedule::new();
+        for number in 0..processors {
+            schedule.add(processor(&format!("{number}"), |_: Commands<'_>| {}));
+        }
+        group.throughput(Throughput::Elements(processors.into()));
+        group.bench_function(BenchmarkId::new("frame", processors), |bencher| {
+            bencher.iter(|| schedule.run(&mut world).expect("none fails"));
+        });
+    }
+    group.finish();
+}
+
 /// Time a change: so many entities anywhere in a crowd get a fragment, and lose it.
 fn flush_few(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("flush_few");
@@ -163,5 +186,6 @@ fn main() {
     }
     group.finish();
     flush_few(&mut criterion);
+    nothing_recorded(&mut criterion);
     criterion.final_summary();
 }

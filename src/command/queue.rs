@@ -97,6 +97,10 @@ impl Queue {
             true => lane.leave(),
             false => lane.keep(precedence.number),
         }
+        // Before it goes back: who finds it there has counted it.
+        if lane.is_idle() && !lane.forgets() {
+            self.recorders.idle();
+        }
     }
 
     /// Whether the world has ended. Wait-free.
@@ -210,6 +214,36 @@ mod tests {
         assert!(world.commands().set(entity, 3_u32).is_ok());
         assert_eq!(world.flush().updated, 1);
         assert_eq!(world.get::<u32>(entity).ok(), Some(&3));
+    }
+
+    #[test]
+    fn who_records_nothing_leaves_a_flush_nothing_to_look_for() {
+        let mut world = World::new();
+        let entity = world
+            .create((1_u32,))
+            .unwrap_or_else(|error| panic!("{error}"));
+        let commands = world.parallel_commands();
+        for threads in [1, 4] {
+            std::thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| (0..100).for_each(|_| drop(commands.open())));
+                }
+            });
+            // Some may have had lanes of others in hand, but none is away any more.
+            assert!(world.is_flushed());
+            // One that is open may yet record something.
+            let mut open = commands.open();
+            drop(commands.open());
+            assert!(!world.is_flushed());
+            assert_eq!(world.flush().open, 1);
+            assert!(open.set(entity, 2_u32).is_ok());
+            drop(open);
+            drop(commands.open());
+            assert!(!world.is_flushed());
+            assert_eq!(world.flush().updated, 1);
+            assert!(world.is_flushed());
+        }
+        assert_eq!(world.get::<u32>(entity).ok(), Some(&2));
     }
 
     #[test]

@@ -70,7 +70,11 @@ impl Post {
         // What a sender holds back that stays open is its own thread's, and nothing that a
         // collection has missed.
         match bag.is_empty() {
-            true => bag.leave(),
+            true => {
+                bag.leave();
+                // Before it goes back: who finds it there has counted it.
+                self.senders.idle();
+            }
             false => bag.keep(precedence.number),
         }
     }

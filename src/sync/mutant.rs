@@ -180,6 +180,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "who holds a mega-chunk to give its memory back does not see its last user",
     ),
     (
+        "idle_asked_late",
+        "who asks whether all were idle counts idle ones that it has not counted as opened",
+    ),
+    (
+        "idle_relaxed",
+        "who sees that somebody was idle does not see that it was opened",
+    ),
+    (
         "kill_again_relaxed",
         "as `kill_relaxed`, by who was beaten once",
     ),

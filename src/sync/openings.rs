@@ -2,9 +2,10 @@
 //! these were collected, so that who collects need not look when nothing can be there, and who
 //! opens leaves to the collector what that was to have.
 //!
-//! State: a count; what it was when all things of the pool lay there, with nothing in them. A
-//! collection counts as `COLLECTION` openings, so that one word says which opening came after
-//! which collection.
+//! State: a count of openings; how many of these have closed idle, with nothing left in their
+//! things; and by how much the former was ahead of the latter when all things of the pool lay
+//! there, with nothing in them. A collection counts as `COLLECTION` openings, so that one word says
+//! which opening came after which collection.
 //!
 //! Operations, on `&self`: [`open`](Openings::open) takes a thing from the pool, or adds one, and
 //! *then* counts; what it was given is what it saw of the count before. If a collection has begun
@@ -12,14 +13,20 @@
 //! taken, and counted: lock-free, and without a second try unless somebody collects.
 //! [`collect`](Openings::collect) counts *before* it takes things out of the pool, all but those
 //! that wait since after it; if these are all that there are, and nothing is in them, the caller
-//! says so to [`settle`](Openings::settle), with that count; [`is_settled`](Openings::is_settled)
-//! says that nobody has opened anything since: wait-free. One thread at a time collects.
+//! says so to [`settle`](Openings::settle), with what the collection found.
+//! [`idle`](Openings::idle) counts an opening that has left nothing, *before* its thing goes back.
+//! [`is_settled`](Openings::is_settled) says that all that were opened since have been idle:
+//! wait-free. One thread at a time collects.
 //!
 //! Invariants:
 //!
-//! * As long as the count is what it was then, nothing is left in the pool by anybody who has told
-//!   the collector so. Who is counted has taken a thing before: the collector would have missed it
-//!   in the pool. Who is not counted then is counted later, before leaving anything.
+//! * As long as the count is ahead of the idle by what it was then, nothing is left in the pool by
+//!   anybody who has told the collector so. Who is counted has taken a thing before: the collector
+//!   would have missed it in the pool. Who is not counted then is counted later, before leaving
+//!   anything. Whose thing the collector has found and who was idle is among the idle that it has
+//!   read; others among them were opened after that collection, which makes the lead too small, and
+//!   no lead is ever that small again. And who asks reads the idle first: each of them is among the
+//!   openings that are read then, so that what is left over is no less than how many were not idle.
 //! * Who is counted after a collection has no thing in which something waits from before it. So
 //!   what was left before a collection began comes with it, or is in a thing that somebody had
 //!   opened before, or is about to put back; and it comes with the first collection that begins
@@ -29,8 +36,9 @@
 //!
 //! Orderings: counting is a Release, and counting a collection an Acquire, so that a collector who
 //! sees a count sees what was taken, and left, before it. Which of the two came first, the count
-//! says, as all its changes do. Whoever tells the collector that something was left does so by what
-//! synchronises, so the rest is Relaxed.
+//! says, as all its changes do. Counting an idle one is a Release, which the Acquire of who asks
+//! pairs with. Whoever tells the collector that something was left does so by what synchronises, so
+//! the rest is Relaxed.
 
 use super::atomic::{AtomicU64, Ordering};
 use super::mutant;
@@ -46,6 +54,7 @@ const COLLECTION: u64 = 1 << 16;
 #[derive(Debug)]
 pub struct Openings {
     count: AtomicU64,
+    idle: AtomicU64,
     settled: AtomicU64,
 }
 
@@ -58,12 +67,16 @@ pub struct Collection<'p, T> {
     /// About how many things somebody had.
     pub open: usize,
     /// What to [settle](Openings::settle) with if nothing waits in any of the things.
-    pub settles: Option<u64>,
+    pub settles: Option<Lead>,
     /// Its number: all that was opened before has a lower one.
     pub number: u64,
 }
 
-/// No count.
+/// By how much the count was ahead of the idle.
+#[derive(Clone, Copy, Debug)]
+pub struct Lead(u64);
+
+/// No lead.
 const UNSETTLED: u64 = u64::MAX;
 
 impl Openings {
@@ -72,6 +85,7 @@ impl Openings {
     pub fn new() -> Self {
         Self {
             count: AtomicU64::new(0),
+            idle: AtomicU64::new(0),
             settled: AtomicU64::new(0),
         }
     }
@@ -114,27 +128,43 @@ impl Openings {
         let (things, later) = pool.take_before(number);
         // Asked after they were taken: one that came meanwhile is missing.
         let missing = pool.len().saturating_sub(things.len());
+        // Ordering: Relaxed: who has closed one of these things idle was counted before it came back.
+        let lead = number.wrapping_sub(self.idle.load(Ordering::Relaxed));
         Collection {
             things,
             open: missing.saturating_sub(later),
-            settles: (missing == 0).then_some(number),
+            settles: (missing == 0).then_some(Lead(lead)),
             number,
         }
     }
 
-    /// A collection has found that nothing is left of those that were counted before it; with `None`, that this is not
-    /// known.
-    pub fn settle(&self, count: Option<u64>) {
-        // Ordering: Relaxed: one collector after the other.
-        self.settled
-            .store(count.unwrap_or(UNSETTLED), Ordering::Relaxed);
+    /// One closes, and nothing is left in its thing, neither of it nor of who had it before. Its thing has not gone
+    /// back yet.
+    #[inline]
+    pub fn idle(&self) {
+        // Ordering: Release pairs with the Acquire in `is_settled`. The others' continue its release sequence.
+        let order = mutant::ordering("idle_relaxed", Ordering::Release);
+        self.idle.fetch_add(1, order);
     }
 
-    /// Whether nothing was opened since nothing was left.
+    /// A collection has found that nothing is left of those that were counted before it; with `None`, that this is not
+    /// known.
+    pub fn settle(&self, lead: Option<Lead>) {
+        // Ordering: Relaxed: one collector after the other.
+        self.settled
+            .store(lead.map_or(UNSETTLED, |lead| lead.0), Ordering::Relaxed);
+    }
+
+    /// Whether nothing was opened since nothing was left, but what has closed idle.
     #[inline]
     pub fn is_settled(&self) -> bool {
-        // Ordering: Relaxed: see above.
-        self.settled.load(Ordering::Relaxed) == self.count.load(Ordering::Relaxed)
+        let first = mutant::active("idle_asked_late").then(|| self.count.load(Ordering::Relaxed));
+        // Ordering: Acquire pairs with the Release in `idle`: who is counted there is counted below, too.
+        let idle = self.idle.load(Ordering::Acquire);
+        // Ordering: Relaxed, also below: see above.
+        let count = first.unwrap_or_else(|| self.count.load(Ordering::Relaxed));
+        let lead = count.wrapping_sub(idle);
+        self.settled.load(Ordering::Relaxed) == lead
     }
 }
 

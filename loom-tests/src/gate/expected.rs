@@ -184,6 +184,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "chunk_commit::memory_is_given_back_after_its_last_owner_used_it",
     ),
     (
+        "idle_asked_late",
+        "sync_pool::who_records_beside_an_idle_one_is_not_missed",
+    ),
+    (
+        "idle_relaxed",
+        "sync_pool::who_records_beside_an_idle_one_is_not_missed",
+    ),
+    (
         "kill_again_relaxed",
         "entity_words::a_stale_destroy_that_was_beaten_never_hits_a_later_owner_of_the_same_phase",
     ),

@@ -171,6 +171,15 @@ impl Counted {
         item.keep(number);
     }
 
+    /// What a recorder does that records nothing, and says so if nothing is left of others either.
+    fn record_nothing(&self) {
+        let (item, _) = self.open();
+        // SAFETY: as above.
+        if item.with_mut(|count| unsafe { *count == 0 }) {
+            self.openings.idle();
+        }
+    }
+
     /// Opens a recorder that is forgotten: its number.
     fn open_and_forget(&self) -> u64 {
         let (item, number) = self.open();
@@ -187,6 +196,18 @@ impl Counted {
             item.with_mut(|count| unsafe { core::mem::take(&mut *count) })
         });
         (found.number, counts.sum())
+    }
+
+    /// A flush that finds nothing, if it is one.
+    fn finds_nothing(&self) -> bool {
+        let found = self.openings.collect(&self.pool);
+        // SAFETY: as above.
+        let mut counts = (found.things.iter()).map(|item| item.with(|count| unsafe { *count }));
+        let nothing = counts.all(|count| count == 0);
+        if nothing {
+            self.openings.settle(found.settles);
+        }
+        nothing
     }
 
     /// What a flush does that looks only if something was opened since it found nothing.
@@ -243,6 +264,54 @@ fn a_flush_that_is_spared_beside_two_recorders_misses_nothing() {
         "a_flush_that_is_spared_beside_two_recorders_misses_nothing",
         Preemptions(2),
         || a_spared_flush(2),
+    );
+}
+
+#[test]
+fn who_records_beside_an_idle_one_is_not_missed() {
+    model(
+        "who_records_beside_an_idle_one_is_not_missed",
+        Preemptions(2),
+        || {
+            let counted = Arc::new(Counted::new());
+            let idle = {
+                let counted = Arc::clone(&counted);
+                thread::spawn(move || counted.record_nothing())
+            };
+            let other = {
+                let counted = Arc::clone(&counted);
+                thread::spawn(move || counted.record())
+            };
+            other.join().expect("it does not panic");
+            assert!(!counted.openings.is_settled());
+            idle.join().expect("it does not panic");
+            assert!(!counted.openings.is_settled());
+        },
+    );
+}
+
+#[test]
+fn an_idle_one_beside_a_collection_hides_nothing_that_is_recorded_later() {
+    model(
+        "an_idle_one_beside_a_collection_hides_nothing_that_is_recorded_later",
+        Preemptions(2),
+        || {
+            let counted = Arc::new(Counted::new());
+            let other = {
+                let counted = Arc::clone(&counted);
+                thread::spawn(move || counted.record_nothing())
+            };
+            assert!(counted.finds_nothing());
+            counted.record();
+            assert!(!counted.openings.is_settled());
+            other.join().expect("it does not panic");
+            assert!(!counted.openings.is_settled());
+            assert_eq!(counted.flush().1, 1);
+            // Now all lie there, and who is idle does not change that.
+            assert!(counted.finds_nothing() && counted.openings.is_settled());
+            counted.record_nothing();
+            assert!(counted.openings.is_settled());
+        },
     );
 }
 

@@ -280,9 +280,14 @@ impl Lane {
         }
     }
 
+    /// Whether there are more ways than are kept.
+    pub(super) fn has_many_copy_ways(&self) -> bool {
+        self.copy_ways.len() > KEPT_WAYS
+    }
+
     /// Forgets all ways, if there are many.
     pub(super) fn forget_copies(&mut self) {
-        if self.copy_ways.len() > KEPT_WAYS {
+        if self.has_many_copy_ways() {
             self.copy_ways = Vec::new();
             self.copy_way_of = HashMap::default();
             self.recent_copies.clear();

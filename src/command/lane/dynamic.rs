@@ -267,9 +267,14 @@ impl Lane {
             .chain(self.dynamic.switch_of.values_mut())
     }
 
+    /// Whether there are more of the ops that are found here than are kept.
+    pub(super) fn has_many_dynamic_ops(&self) -> bool {
+        self.dynamic.len() > KEPT_OPS
+    }
+
     /// Forgets all ops and payloads, if there are many of those that are found here. Nothing is recorded.
     pub(super) fn forget_dynamic_ops(&mut self) {
-        if self.dynamic.len() > KEPT_OPS {
+        if self.has_many_dynamic_ops() {
             self.dynamic = DynamicOps::default();
             self.recent_ops.clear();
             self.op_of.clear();

@@ -59,6 +59,11 @@ impl Lane {
         self.reset()
     }
 
+    /// Whether a flush would forget something of it, though nothing is recorded: there is too much of it.
+    pub(in crate::command) fn forgets(&self) -> bool {
+        self.has_many_copy_ways() || self.has_many_dynamic_ops()
+    }
+
     /// Forgets all ops, ways and streams with shared values, and those for other chunks; what stays is
     /// numbered anew.
     fn forget_combos(&mut self) {

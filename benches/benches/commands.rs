@@ -100,7 +100,7 @@ fn nothing_recorded(criterion: &mut Criterion) {
     for processors in [1_u32, 4, 16] {
         let mut schedule = Schedule::new();
         for number in 0..processors {
-            schedule.add(processor(&format!("{number}"), |_: Commands<'_>| {}));
+            schedule.add(processor(format!("{number}"), |_: Commands<'_>| {}));
         }
         group.throughput(Throughput::Elements(processors.into()));
         group.bench_function(BenchmarkId::new("frame", processors), |bencher| {

@@ -31,6 +31,8 @@ mod registry;
 mod set;
 mod switches;
 #[cfg(not(loom))]
+mod taking;
+#[cfg(not(loom))]
 mod value;
 #[cfg(not(loom))]
 mod values;
@@ -52,6 +54,8 @@ pub use plain::{field_size, field_takes_any_bytes, is_field, is_one_of};
 pub use registry::{FragmentDefinition, FragmentRegistry};
 #[cfg(not(loom))]
 pub use set::FragmentSet;
+#[cfg(not(loom))]
+pub use taking::{AboutFragment, TakeBundle};
 #[cfg(not(loom))]
 pub use value::Value;
 #[cfg(not(loom))]

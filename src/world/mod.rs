@@ -32,6 +32,7 @@ mod slices;
 mod snapshot;
 mod stats;
 mod system_error;
+mod take;
 pub(crate) mod taken;
 mod versions;
 mod view;

@@ -4,7 +4,9 @@ use core::fmt;
 
 use crate::archetype::Row;
 use crate::entity::Entity;
-use crate::fragment::{Bundle, Fragment, FragmentInfo, FragmentKind, FragmentRole, SharedFragment};
+use crate::fragment::{
+    Bundle, Fragment, FragmentInfo, FragmentKind, FragmentRole, SharedFragment, TakeBundle,
+};
 use crate::world::{World, WorldError};
 
 /// One entity of a world, to be read: it is looked up once for all of its fragments.
@@ -216,6 +218,14 @@ impl EntityViewMut<'_> {
     /// As there.
     pub fn remove<B: Bundle>(&mut self) -> Result<bool, WorldError> {
         self.world.remove::<B>(self.entity)
+    }
+
+    /// Takes fragments away and gives their values: see [`World::take`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn take<B: TakeBundle>(&mut self) -> Result<B, WorldError> {
+        self.world.take(self.entity)
     }
 
     /// Swaps fragments: see [`World::swap`].

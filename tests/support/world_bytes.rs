@@ -7,7 +7,7 @@ use crate::world_commands::CommandOp;
 use crate::world_ops::WorldOp;
 
 /// How many operations there are.
-pub(crate) const OPS: u8 = 48;
+pub(crate) const OPS: u8 = 49;
 /// The first of those that are about recorders.
 pub(crate) const SCRIPT: u8 = 43;
 pub(crate) const COMMAND: u8 = 44;
@@ -201,6 +201,11 @@ pub(crate) fn op(number: u8, bytes: &mut Unstructured<'_>) -> WorldOp {
             kinds: u16::from_le_bytes([byte(), byte()]),
             payload: byte().into(),
             len: 2 * u16::from(byte()),
+            fuse: byte(),
+        },
+        48 => WorldOp::Take {
+            pick: byte().into(),
+            which: byte(),
             fuse: byte(),
         },
         _ => unreachable!("there are {OPS} operations"),

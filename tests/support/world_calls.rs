@@ -8,8 +8,8 @@ use megachunk::world::SliceReport;
 
 use crate::world_bulk::id;
 use crate::world_fragments::{
-    Awake, Counted, Fused, GONE_SHAPES, Kind, Ledger, Matrix, Page, SHAPES, Small, Switch, Text,
-    Weather, WithShape, gone_kinds_of, kinds_of, with_gone, with_shape,
+    Awake, Counted, Fused, GONE_SHAPES, Guard, Kind, Ledger, Matrix, Page, SHAPES, Small, Switch,
+    Tag, Text, Weather, WithShape, gone_kinds_of, kinds_of, with_gone, with_shape,
 };
 use crate::world_naive::{Naive, Refusal};
 use crate::world_ops::{Machine, fused, same, same_report};
@@ -274,6 +274,69 @@ impl Machine {
             Err(Fused::Clone) => {}
             Err(_) => assert_eq!(model.remove(self.at, entity, kinds), Ok(true)),
             Ok(removed) => same(removed, model.remove(self.at, entity, kinds), "remove"),
+        }
+    }
+
+    pub(crate) fn take(&mut self, pick: u16, which: u8, fuse: u8) {
+        let Some(entity) = self.pick(pick) else {
+            return;
+        };
+        let (world, ledger) = (&mut self.worlds[self.at], &self.ledger);
+        let number = |text: Text| text.0.parse().unwrap();
+        let (taken, kinds): (_, &[Kind]) = match which % 6 {
+            0 => {
+                let taken = fused(ledger, fuse, || world.take::<(Small,)>(entity));
+                (
+                    taken.map(|taken| taken.map(|(small,)| vec![small.0])),
+                    &[Kind::Small],
+                )
+            }
+            1 => {
+                let taken = fused(ledger, fuse, || world.take::<(Text, Counted)>(entity));
+                let values = |(text, counted): (Text, Counted)| vec![number(text), counted.value];
+                (
+                    taken.map(|taken| taken.map(values)),
+                    &[Kind::Text, Kind::Counted],
+                )
+            }
+            2 => {
+                let taken = fused(ledger, fuse, || world.take::<(Guard, Page, Matrix)>(entity));
+                let values =
+                    |(_, page, matrix): (Guard, Page, Matrix)| vec![0, page.0, matrix.0[15]];
+                (
+                    taken.map(|taken| taken.map(values)),
+                    &[Kind::Guard, Kind::Page, Kind::Matrix],
+                )
+            }
+            3 => {
+                let taken = fused(ledger, fuse, || world.take::<(Switch, Awake)>(entity));
+                let values = |(switch, _): (Switch, Awake)| vec![switch.0.into(), 0];
+                (
+                    taken.map(|taken| taken.map(values)),
+                    &[Kind::Switch, Kind::Awake],
+                )
+            }
+            4 => {
+                let taken = fused(ledger, fuse, || world.take::<(Tag, Counted)>(entity));
+                let values = |(_, counted): (Tag, Counted)| vec![0, counted.value];
+                (
+                    taken.map(|taken| taken.map(values)),
+                    &[Kind::Tag, Kind::Counted],
+                )
+            }
+            _ => {
+                let taken = fused(ledger, fuse, || world.take::<(Text, Text)>(entity));
+                let values = |(a, b): (Text, Text)| vec![number(a), number(b)];
+                (
+                    taken.map(|taken| taken.map(values)),
+                    &[Kind::Text, Kind::Text],
+                )
+            }
+        };
+        match taken {
+            Err(Fused::Clone) => {}
+            Err(fused) => panic!("nothing of the user's but this was called: {fused:?}"),
+            Ok(taken) => same(taken, self.model.take(self.at, entity, kinds), "take"),
         }
     }
 

@@ -366,6 +366,23 @@ impl Naive {
         Ok(row.remove(kinds))
     }
 
+    /// The values, if all are there.
+    pub(crate) fn take(
+        &mut self,
+        world: usize,
+        entity: Entity,
+        kinds: &[Kind],
+    ) -> Result<Vec<u32>, Refusal> {
+        let row = self.row_mut(world, entity)?;
+        if twice(kinds) {
+            return Err(Refusal::Twice);
+        }
+        let values: Option<Vec<u32>> = kinds.iter().map(|&kind| row.get(kind)).collect();
+        let values = values.ok_or(Refusal::Missing)?;
+        row.remove(kinds);
+        Ok(values)
+    }
+
     pub(crate) fn swap(
         &mut self,
         world: usize,

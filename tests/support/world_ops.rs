@@ -87,6 +87,11 @@ pub(crate) enum WorldOp {
         shape: u8,
         fuse: u8,
     },
+    Take {
+        pick: u16,
+        which: u8,
+        fuse: u8,
+    },
     RemoveSlice {
         pick: u16,
         len: u8,
@@ -419,6 +424,7 @@ impl Machine {
                 self.add_slice(&self.slice(pick, len, stride), shape, payload, fuse);
             }
             WorldOp::Remove { pick, shape, fuse } => self.remove(pick, shape, fuse),
+            WorldOp::Take { pick, which, fuse } => self.take(pick, which, fuse),
             WorldOp::RemoveSlice {
                 pick,
                 len,

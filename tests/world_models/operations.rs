@@ -49,6 +49,8 @@ fn op() -> impl Strategy<Value = WorldOp> {
             }),
         6 => (pick(), byte(), fuse())
             .prop_map(|(pick, shape, fuse)| Remove { pick, shape, fuse }),
+        3 => (pick(), byte(), fuse())
+            .prop_map(|(pick, which, fuse)| Take { pick, which, fuse }),
         2 => (pick(), byte(), 0..4_u8, byte())
             .prop_map(|(pick, len, stride, shape)| RemoveSlice { pick, len, stride, shape }),
         4 => (pick(), byte(), byte(), payload(), fuse())

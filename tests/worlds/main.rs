@@ -19,6 +19,7 @@ mod plain;
 mod rows;
 mod snapshot_files;
 mod snapshots;
+mod takes;
 mod threads;
 mod values;
 mod whole_chunks;

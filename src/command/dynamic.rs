@@ -66,6 +66,16 @@ impl Commands<'_> {
         self.lane.add_dynamic(entity, bundle)
     }
 
+    /// Records that an entity loses fragments, in the order of their numbers, and gets values, in one move.
+    pub(super) fn change_dynamic(
+        &mut self,
+        entity: Entity,
+        gone: &[FragmentId],
+        bundle: DynamicBundle,
+    ) -> Result<(), WorldError> {
+        self.lane.change_dynamic(entity, gone, bundle)
+    }
+
     /// Records that an entity loses fragments that are known at run time only, in whatever role; those that it does not
     /// have do not matter. O(fragments).
     ///

@@ -68,6 +68,21 @@ impl Queue {
         key: u64,
         stripe: Option<Stripe<'q>>,
     ) -> Commands<'q> {
+        let (lane, number) = self.open_lane();
+        Commands::new(self, lane, Precedence::new(rank, key, number), stripe)
+    }
+
+    /// Opens a recorder whose commands come before all that is recorded from now on, and before what a flush has left.
+    pub(super) fn open_early(&self) -> Commands<'_> {
+        let (lane, number) = self.open_lane();
+        let precedence = Precedence {
+            fresh: false,
+            ..Precedence::new(0, 0, number)
+        };
+        Commands::new(self, lane, precedence, None)
+    }
+
+    fn open_lane(&self) -> (Lent<'_, Lane>, u64) {
         let new = || Lane::new(self.seat.universe(), self.seat.number);
         let (mut lane, number) = self.recorders.open(&self.lanes, new);
         // Ordering: as in `of`.
@@ -77,7 +92,7 @@ impl Queue {
             enableable: self.seat.universe().registry().enableable(),
         };
         lane.open(cut, chunks & GROW != 0);
-        Commands::new(self, lane, Precedence::new(rank, key, number), stripe)
+        (lane, number)
     }
 
     /// Takes a recorder's lane back. If the world is gone, so is what was recorded.
@@ -244,6 +259,49 @@ mod tests {
             assert!(world.is_flushed());
         }
         assert_eq!(world.get::<u32>(entity).ok(), Some(&2));
+    }
+
+    #[test]
+    fn recorders_that_are_open_at_once_count_once_however_many_there_are() {
+        let mut world = World::new();
+        let lanes = |world: &World| Queue::of(world).lanes.len();
+        for round in 0..30 {
+            let mut open: Vec<_> = (0..100).map(|_| world.commands()).collect();
+            for recorder in open.iter_mut().skip(round % 2 * 100) {
+                assert!(recorder.create((1_u32,)).is_ok());
+            }
+            drop(open);
+            assert_eq!(world.flush().created, (1 - round % 2) * 100);
+            world.clear();
+            assert_eq!(lanes(&world), 100);
+        }
+    }
+
+    #[test]
+    fn compositions_of_which_nothing_is_created_leave_few_streams() {
+        let mut world = World::new();
+        let define = |n: usize| {
+            let layout = core::alloc::Layout::new::<u8>();
+            let info = world.registry().define_plain(&format!("f{n}"), layout);
+            info.map(|info| info.id())
+                .unwrap_or_else(|error| panic!("{error}"))
+        };
+        let ids: Vec<FragmentId> = (0..12).map(define).collect();
+        for mask in 1..3_000_usize {
+            let value = |at: usize| Value::from_bytes(world.registry(), ids[at], &[1]);
+            let bundle: Result<DynamicBundle, _> = (0..12)
+                .filter(|at| mask >> at & 1 == 1)
+                .map(value)
+                .collect();
+            let bundle = bundle.unwrap_or_else(|error| panic!("{error}"));
+            let prototype = crate::world::Prototype::new(world.registry(), bundle);
+            let prototype = prototype.unwrap_or_else(|error| panic!("{error}"));
+            assert!(world.commands().create_copies(&prototype, 0).is_ok());
+            assert!(world.flush().is_clean());
+            for lane in Queue::of(&world).lanes.take_all() {
+                assert!(lane.streams.len() <= 1_030, "{}", lane.streams.len());
+            }
+        }
     }
 
     #[test]

@@ -98,11 +98,13 @@ pub(super) fn collect(world: &mut World) -> Panicked {
     panicked
 }
 
-/// Whether nothing was sent that was not collected. Wait-free.
+/// Whether a collection has nothing to do: nothing was sent since the last one, and nothing waits for entities to be
+/// built. Wait-free.
 #[inline]
 pub(crate) fn is_collected(world: &World) -> bool {
     let post = world.attached.get::<Arc<Post>>();
     post.is_none_or(|post| post.senders.is_settled())
+        && (world.attached.get::<Board>()).is_none_or(|board| board.early.is_empty())
 }
 
 /// The world's board.

@@ -312,6 +312,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "as `pool_take_relaxed`, of items without a slot",
     ),
     (
+        "pool_rest_is_lost",
+        "who takes one of several things without a place leaves the others nowhere if one has come meanwhile",
+    ),
+    (
+        "pool_spare_relaxed",
+        "who takes a thing that had no place does not see how it was left",
+    ),
+    (
         "pool_take_first",
         "a thread takes the first item that it keeps, with what waits in it",
     ),

@@ -1,13 +1,14 @@
 //! `Pool`: things that are lent to one thread at a time, and collected by one that wants them all.
 //!
-//! State: a fixed number of slots, in places of `KEPT`, each empty or with one item; a list of
-//! the items for which no slot was empty when they came back; and a list of all items that there
-//! are, which only grows.
+//! State: a fixed number of slots, in places of `KEPT`, each empty or with one item; two lists of
+//! the items for which no slot was empty when they came back: the *spare* ones, in which nothing
+//! waits, and the others; and a list of all items that there are, which only grows.
 //!
-//! Operations, all on `&self`, lock-free: [`take`](Pool::take) swaps a slot with nothing;
-//! [`lend`](Pool::lend) adds an item; a [`Lent`] that is dropped puts its item into an empty slot
-//! by a compare-and-swap, or in front of the list; [`take_all`](Pool::take_all) swaps every slot
-//! and the list with nothing. [`retain`](Pool::retain), on `&mut self`, frees items.
+//! Operations, all on `&self`, lock-free: [`take`](Pool::take) swaps a slot with nothing, or the
+//! spare ones, of which it puts all but the first back; [`lend`](Pool::lend) adds an item; a
+//! [`Lent`] that is dropped puts its item into an empty slot by a compare-and-swap, or in front of a
+//! list; [`take_all`](Pool::take_all) swaps every slot and both lists with nothing.
+//! [`retain`](Pool::retain), on `&mut self`, frees items.
 //!
 //! Who gives an item back may [keep it for its own thread](Lent::keep): something waits in it for
 //! who takes all, since a *time*, a number that grows. No other thread's `take` has it, as long as
@@ -19,9 +20,10 @@
 //! what waits since a time or later: so who takes all what was there at that time takes nothing
 //! that a thread has left after something else that it just misses.
 //!
-//! Invariant: an item is in one slot, or in the list, or lent. Nobody follows the `next` of an item
-//! of the list unless having swapped the whole list out, so no item comes back to the list while
-//! somebody looks at it. Items are freed only by who has the pool to itself, and a [`Lent`] borrows
+//! Invariant: an item is in one slot, or in one list, or lent; or somebody who takes a spare one is
+//! about to put it back. Who takes all misses it then: nothing waits in it, and where it is counted,
+//! one is missing. Nobody follows the `next` of an item of a list unless having swapped the whole
+//! list out, so no item comes back to the list while somebody looks at it. Items are freed only by who has the pool to itself, and a [`Lent`] borrows
 //! the pool: who forgets one keeps the item from the others, but not for ever.
 //!
 //! Orderings: giving back is a Release, taking an Acquire: who takes an item sees all that the one
@@ -59,7 +61,10 @@ const ANYBODY: usize = usize::MAX;
 /// Items that are lent and collected.
 pub struct Pool<T> {
     places: Box<[CachePadded<Place<T>>]>,
+    /// Those for which there was no slot.
     list: AtomicPtr<Node<T>>,
+    /// Those of them in which nothing waits.
+    spare: AtomicPtr<Node<T>>,
     all: AtomicPtr<Node<T>>,
     /// How many items there are.
     count: AtomicUsize,
@@ -74,7 +79,7 @@ struct Node<T> {
     kept_for: AtomicUsize,
     /// Since when something waits in it, if it is kept.
     kept_at: AtomicU64,
-    /// The next in the list of those without a slot; of use to who has swapped it out.
+    /// The next in its list of those without a slot; of use to who has swapped that out.
     next: *mut Node<T>,
     /// The next in the list of all; changed only by who has the pool to itself.
     older: *mut Node<T>,
@@ -133,6 +138,7 @@ impl<T> Pool<T> {
         Self {
             places: (0..PLACES).map(|_| CachePadded::new(place())).collect(),
             list: AtomicPtr::new(ptr::null_mut()),
+            spare: AtomicPtr::new(ptr::null_mut()),
             all: AtomicPtr::new(ptr::null_mut()),
             count: AtomicUsize::new(0),
         }
@@ -182,12 +188,72 @@ impl<T> Pool<T> {
                 return Some(lent);
             }
         }
+        if let Some(spare) = self.take_spare() {
+            return Some(spare);
+        }
         if self.len() < ENOUGH {
             return None;
         }
         let mine = own.and_then(|(slot, _)| self.empty(slot));
         let mine = mine.filter(|lent| may_take(lent.fit(thread, since)));
         mine.or_else(|| self.take_any(thread, since))
+    }
+
+    /// One of the items in which nothing waits, and for which there was no slot. O(1), unless others give such back at
+    /// the same time.
+    fn take_spare(&self) -> Option<Lent<'_, T>> {
+        // Ordering: Relaxed: a hint, so that who finds none writes nothing.
+        if self.spare.load(Ordering::Relaxed).is_null() {
+            return None;
+        }
+        // Ordering: Acquire pairs with the Release in `push`, and below. The swap makes the whole list this call's.
+        let order = mutant::ordering("pool_spare_relaxed", Ordering::Acquire);
+        let node = self.spare.swap(ptr::null_mut(), order);
+        if node.is_null() {
+            return None;
+        }
+        let lent = Lent { pool: self, node };
+        // SAFETY: as above.
+        let rest = unsafe { (*node).next };
+        if rest.is_null() {
+            return Some(lent);
+        }
+        // Mostly none has come meanwhile. Ordering: Relaxed: the nodes are as they were, and all changes of this word
+        // are read-modify-writes, so that this one continues the release sequences of those who put the nodes there.
+        let none = self.spare.compare_exchange(
+            ptr::null_mut(),
+            rest,
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+        if none.is_err() && !mutant::active("pool_rest_is_lost") {
+            let mut last = rest;
+            // SAFETY: the rest is this call's until it is back.
+            while let Some(next) = ptr::NonNull::new(unsafe { (*last).next }) {
+                last = next.as_ptr();
+            }
+            self.push(&self.spare, rest, last, Ordering::Release);
+        }
+        Some(lent)
+    }
+
+    /// Puts nodes that hang together in front of a list, from the first to the last.
+    fn push(
+        &self,
+        list: &AtomicPtr<Node<T>>,
+        first: *mut Node<T>,
+        last: *mut Node<T>,
+        order: Ordering,
+    ) {
+        let mut head = list.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: the nodes are this call's until they are in the list.
+            unsafe { (*last).next = head };
+            match list.compare_exchange(head, first, order, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
     }
 
     /// Any item, but those that somebody has missed.
@@ -283,18 +349,10 @@ impl<T> Pool<T> {
                 return;
             }
         }
-        let mut head = self.list.load(Ordering::Relaxed);
-        loop {
-            // SAFETY: the node is this call's until it is in the list.
-            unsafe { (*node).next = head };
-            match self
-                .list
-                .compare_exchange(head, node, order, Ordering::Relaxed)
-            {
-                Ok(_) => return,
-                Err(now) => head = now,
-            }
-        }
+        // SAFETY: the node is this call's until it is in a list.
+        let waits = unsafe { kept(node) }.is_some();
+        let list = if waits { &self.list } else { &self.spare };
+        self.push(list, node, node, order);
     }
 
     /// Takes all items that are not lent.
@@ -340,15 +398,17 @@ impl<T> Pool<T> {
                 }
             }
         }
-        // Ordering: Acquire pairs with the Release in `give`. The compare-and-swap of each item
-        // continues the release sequence of those below it.
-        let order = mutant::ordering("pool_list_relaxed", Ordering::Acquire);
-        let mut node = self.list.swap(ptr::null_mut(), order);
-        while !node.is_null() {
-            // SAFETY: the swap has made the whole list this call's.
-            let next = unsafe { (*node).next };
-            all.push(Lent { pool: self, node });
-            node = next;
+        for list in [&self.spare, &self.list] {
+            // Ordering: Acquire pairs with the Release in `give`. The compare-and-swap of each item
+            // continues the release sequence of those below it.
+            let order = mutant::ordering("pool_list_relaxed", Ordering::Acquire);
+            let mut node = list.swap(ptr::null_mut(), order);
+            while !node.is_null() {
+                // SAFETY: the swap has made the whole list this call's.
+                let next = unsafe { (*node).next };
+                all.push(Lent { pool: self, node });
+                node = next;
+            }
         }
         all
     }

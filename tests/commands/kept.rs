@@ -314,3 +314,36 @@ fn a_world_that_was_taken_from_a_flush_keeps_no_shared_value_for_ever() {
         world.check().unwrap();
     }
 }
+
+#[test]
+fn what_the_last_that_was_let_go_records_comes_with_the_same_flush() {
+    /// Records a creation when it is dropped.
+    struct Last(u8, Option<megachunk::command::ParallelCommands>);
+    impl PartialEq for Last {
+        fn eq(&self, other: &Self) -> bool {
+            self.0 == other.0
+        }
+    }
+    impl Eq for Last {}
+    impl Hash for Last {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            self.0.hash(state);
+        }
+    }
+    impl Drop for Last {
+        fn drop(&mut self) {
+            if let Some(commands) = self.1.take() {
+                commands.open().create((7_u64,)).unwrap();
+            }
+        }
+    }
+    let mut world = World::new();
+    let ant = world.create((1_u32,)).unwrap();
+    let last = Last(1, Some(world.parallel_commands()));
+    // Refused, because something stands there twice; what is shared lies with the recorder till the flush.
+    let refused = world.commands().add(ant, (1_u8, 2_u8).shared(last));
+    assert!(refused.is_err());
+    let report = world.flush();
+    assert_eq!((report.created, report.unfinished), (1, false));
+    assert!(world.pending().is_empty());
+}

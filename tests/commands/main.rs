@@ -3,6 +3,7 @@
 #[path = "../support/counted.rs"]
 mod counted;
 
+mod carried;
 mod copies;
 mod dice;
 mod dynamic;

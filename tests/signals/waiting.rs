@@ -323,3 +323,27 @@ fn what_waits_for_entities_is_found_however_many_wait() {
     }
     assert_eq!(numbers(&mut reader, &mut world, ring).len(), 599);
 }
+
+#[test]
+fn a_schedule_looks_for_what_waits_though_nothing_was_sent() {
+    let mut world = World::new();
+    let hit = world.signal::<Arc<u8>>("hit").unwrap();
+    let mut reader = SignalReader::<&u32>::new(&world).unwrap();
+    reader.subscribe(&mut world, hit).unwrap();
+    let payload = Arc::new(1);
+    let [built, released] = [(); 2].map(|()| world.reserve().unwrap());
+    for entity in [built, released] {
+        world.signals().send(hit, entity, Arc::clone(&payload));
+    }
+    world.collect_signals();
+    world.commands().build(built, (1_u32,)).unwrap();
+    world.release(released).unwrap();
+    let mut schedule = Schedule::new();
+    schedule.run(&mut world).unwrap();
+    assert_eq!(reader.read(&world, |_, _| ()).signals, 1);
+    schedule.run(&mut world).unwrap();
+    drop(reader);
+    schedule.run(&mut world).unwrap();
+    world.collect_signals();
+    assert_eq!(Arc::strong_count(&payload), 1);
+}

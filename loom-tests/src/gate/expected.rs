@@ -316,6 +316,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_pool::what_lies_in_the_list_is_seen_as_it_was_left",
     ),
     (
+        "pool_rest_is_lost",
+        "sync_pool::what_had_no_place_is_found_again_by_who_takes_one_each",
+    ),
+    (
+        "pool_spare_relaxed",
+        "sync_pool::what_had_no_place_is_found_again_by_who_takes_one_each",
+    ),
+    (
         "pool_take_first",
         "sync_pool::what_one_recorder_has_left_its_threads_next_does_not_hold_back",
     ),

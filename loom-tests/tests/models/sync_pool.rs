@@ -340,6 +340,41 @@ fn what_lies_in_the_list_is_seen_as_it_was_left() {
 }
 
 #[test]
+fn what_had_no_place_is_found_again_by_who_takes_one_each() {
+    model(
+        "what_had_no_place_is_found_again_by_who_takes_one_each",
+        Preemptions(3),
+        || {
+            let pool = Arc::new(Pool::new());
+            // Two fill the slots, for somebody else; two have none.
+            let open = [(); 4].map(|()| pool.lend(UnsafeCell::new(0)));
+            open[..2].iter().for_each(|item| item.keep_for(7, 0));
+            drop(open);
+            let record = |pool: &Pool<Counter>, thread| {
+                let item = pool.take_for(thread, 0).expect("there are enough");
+                // SAFETY: as above.
+                item.with_mut(|count| unsafe { *count += 1 });
+            };
+            let other = {
+                let pool = Arc::clone(&pool);
+                thread::spawn(move || {
+                    // One more comes without a slot.
+                    drop(pool.lend(UnsafeCell::new(0)));
+                    record(&pool, 1);
+                })
+            };
+            record(&pool, 2);
+            other.join().expect("it does not panic");
+            let all = pool.take_all();
+            assert_eq!(all.len(), 5);
+            // SAFETY: as above.
+            let counts = all.iter().map(|item| item.with(|count| unsafe { *count }));
+            assert_eq!(counts.sum::<u32>(), 2);
+        },
+    );
+}
+
+#[test]
 fn what_one_recorder_has_left_its_threads_next_does_not_hold_back() {
     model(
         "what_one_recorder_has_left_its_threads_next_does_not_hold_back",

@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use crate::archetype::Row;
 use crate::command::flush::memory::Memory;
 use crate::command::flush::ops::Ops;
-use crate::command::flush::{Cost, Part};
+use crate::command::flush::{Cost, Lost, Part};
 use crate::command::lane::NONE;
 use crate::entity::Entity;
 use crate::memory::prefetch;
@@ -36,8 +36,8 @@ pub(super) struct Bucket {
 #[derive(Debug, Default)]
 pub(super) struct Located {
     pub(super) buckets: Vec<Bucket>,
-    /// Commands whose entity does not lie in the world: what is to be done, to which entity.
-    pub(super) lost: Vec<(u32, Entity)>,
+    /// Commands whose entity does not lie in the world.
+    pub(super) lost: Vec<Lost>,
 }
 
 /// Where an entity lies: its chunk, by a number that all chunks of the world share, and its row.
@@ -211,11 +211,11 @@ fn total_of(parts: &[Spotted<'_>]) -> usize {
 }
 
 /// The commands that have lost their entities, in order.
-fn lost(ops: &Ops<'_>, parts: &[Spotted<'_>]) -> Vec<(u32, Entity)> {
+fn lost(ops: &Ops<'_>, parts: &[Spotted<'_>]) -> Vec<Lost> {
     let lost = parts.iter().flat_map(|part| {
         let commands = part.part.log.commands().zip(part.items(ops));
         let lost = commands.filter(|(_, (chunk, _))| *chunk == NOWHERE.chunk);
-        lost.map(|((entity, _), (_, item))| (item.op, entity))
+        lost.map(|((entity, _), (_, item))| (item.op, item.at, entity))
     });
     lost.collect()
 }

@@ -21,6 +21,7 @@
 
 mod alike;
 mod apply;
+mod carried;
 mod few;
 mod join;
 mod link;
@@ -52,6 +53,7 @@ use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 use alike::{Alike, Share, alike};
 use apply::{Holes, Scene};
+use carried::Carried;
 use locate::{Item, Located, locate};
 pub(crate) use memory::Memory;
 use merge::{Scratch, Work, merge};
@@ -95,6 +97,9 @@ struct Piece {
     commands: Range<u32>,
 }
 
+/// A command whose entity does not lie in the world: what it does, the row of its values, for whom it is.
+type Lost = (u32, u32, Entity);
+
 /// Neighbouring commands, as the flush looks at them.
 struct Part<'l> {
     log: log::Part<'l>,
@@ -126,11 +131,24 @@ impl<'l> Part<'l> {
     fn op(&self, word: Word) -> u32 {
         self.first_op + word.op()
     }
+
+    /// Its commands: what is done, in which row of the payload the values are, for whom.
+    fn commands(&self, ops: &Ops<'_>) -> impl Iterator<Item = Lost> {
+        let payload_of = &ops.payload_of[self.first_op as usize..];
+        let mut rows = self.rows();
+        self.log.commands().map(move |(entity, word)| {
+            let at = &mut rows.as_mut_slice()[payload_of[word.op() as usize] as usize];
+            let row = *at;
+            *at += 1;
+            (self.op(word), row, entity)
+        })
+    }
 }
 
 /// A flush at work.
 struct Flush<'q> {
     lanes: Vec<Lent<'q, Lane>>,
+    carried: Carried,
     report: FlushReport,
     panicked: Panicked,
 }
@@ -168,16 +186,21 @@ impl World {
         let memory = queue.memory.take(0);
         let mut memory = memory.unwrap_or_else(|| queue.memory.lend(Memory::default()));
         let mut report = FlushReport::default();
+        let mut carried = Carried::default();
         let mut panicked = None;
+        let mut looks = 0;
         loop {
+            looks += 1;
             let found = queue.recorders.collect(&queue.lanes);
             let mut lanes = found.things;
             // Ordering: Relaxed, here and below: flushes of one world come one after the other, or one in the other.
             let flushed = queue.flushed.load(Ordering::Relaxed) as usize;
             report.open = found.open.saturating_sub(flushed);
+            let mut let_go = false;
             lanes.retain_mut(|lane| {
                 let records = !lane.is_empty();
                 if !records {
+                    let_go |= !lane.is_idle();
                     report.by_chance += core::mem::take(&mut lane.by_chance);
                     panicked = first(panicked.take(), lane.let_go());
                 }
@@ -185,6 +208,10 @@ impl World {
             });
             if lanes.is_empty() {
                 queue.recorders.settle(found.settles);
+                // What was let go may have recorded something when it was dropped.
+                if let_go && looks < self.flush_rounds && !queue.recorders.is_settled() {
+                    continue;
+                }
                 break;
             }
             if report.rounds == self.flush_rounds {
@@ -206,6 +233,7 @@ impl World {
             report.rounds += 1;
             let mut flush = Flush {
                 lanes,
+                carried,
                 report,
                 panicked,
             };
@@ -219,7 +247,7 @@ impl World {
             // They are back before anybody looks for what is there.
             flush.lanes.iter().for_each(Lent::leave);
             drop(flush.lanes);
-            (report, panicked) = (flush.report, flush.panicked);
+            (report, carried, panicked) = (flush.report, flush.carried, flush.panicked);
             if !Arc::ptr_eq(&queue.seat, &self.seat) {
                 note(&mut panicked, || queue.take_back());
                 tell(|| {
@@ -230,6 +258,10 @@ impl World {
                 break;
             }
         }
+        report.carried = carried.len();
+        report.commands -= carried.len();
+        let refused = carried.record(&queue, &mut panicked);
+        report.refused.extend(refused);
         memory.settle();
         drop(memory);
         resume(panicked);
@@ -377,8 +409,9 @@ impl Flush<'_> {
             let works = works(world, ops, &located, memory);
             (works, located.lost, Cost::High)
         };
-        for (op, entity) in lost {
-            self.lose(world, &ops.all[op as usize], entity);
+        for (op, at, entity) in lost {
+            // SAFETY: payloads are sealed when a flush begins, and of a command that is lost nothing else is moved.
+            unsafe { self.lose(world, &ops.all[op as usize], at, entity) };
         }
         batch.clear();
         let plan = self.plan(world, &mut works, &memory.rows);
@@ -421,8 +454,11 @@ impl Flush<'_> {
         self.panicked = first(self.panicked.take(), panicked);
     }
 
-    /// A command whose entity does not lie in the world.
-    fn lose(&mut self, world: &World, op: &FlushOp<'_>, entity: Entity) {
+    /// A command whose entity does not lie in the world; its values are in row `at` of its payload.
+    ///
+    /// # Safety
+    /// The payload is sealed, and nobody else moves the row's values out.
+    unsafe fn lose(&mut self, world: &World, op: &FlushOp<'_>, at: u32, entity: Entity) {
         // Asked now: a command before may have released it.
         match (op, world.refuse(entity)) {
             (FlushOp::Destroy, WorldError::NotBuilt { .. }) => match world.release(entity) {
@@ -432,7 +468,15 @@ impl Flush<'_> {
             (_, WorldError::Entity(error)) if error.fault == EntityFault::Destroyed => {
                 self.report.dead += 1;
             }
-            (_, error) => self.report.refused.push((entity, error)),
+            (_, error) => {
+                let registry = world.registry();
+                let waits = matches!(error, WorldError::Pending { .. })
+                    // SAFETY: the caller's.
+                    && unsafe { self.carried.take(registry, op, at, entity) };
+                if !waits {
+                    self.report.refused.push((entity, error));
+                }
+            }
         }
     }
 }

@@ -76,7 +76,7 @@ impl<'l> FlushOp<'l> {
 impl<'l> ChangeOp<'l> {
     /// The recorded values of a fragment.
     #[inline]
-    fn column(&self, id: FragmentId) -> Option<&'l PayloadColumn> {
+    pub(super) fn column(&self, id: FragmentId) -> Option<&'l PayloadColumn> {
         let columns = &self.payload?.columns;
         columns.iter().find(|column| column.id == id)
     }

@@ -28,6 +28,11 @@ pub struct FlushReport {
     /// live as they were created. Only a switch that is not there ([`WorldError::NotEnableable`]: the entity has the
     /// fragment, in a composition that is older than its switch) is refused alone, and all else done.
     pub refused: Vec<(Entity, WorldError)>,
+    /// Commands for entities whose creation this flush has not seen, because the recorder that created
+    /// them is open, or was closed just now: they wait for the next flush, where they come before all
+    /// that was recorded since. Not those with shared values or those of chunks: these are
+    /// [refused](Self::refused), with [`WorldError::Pending`].
+    pub carried: usize,
     /// Entities that were created in an [ordered](crate::world::Universe::ordered) universe, and have ids that
     /// depend on which thread was quicker: their recorders had no ids of their own, or none left.
     pub by_chance: usize,
@@ -55,6 +60,7 @@ impl FlushReport {
         self.closures += other.closures;
         self.dead += other.dead;
         self.refused.extend(other.refused);
+        self.carried = other.carried;
         self.by_chance += other.by_chance;
         self.open = other.open;
         self.rounds += other.rounds;
@@ -64,6 +70,6 @@ impl FlushReport {
     /// Whether every command was done that the flush found; recorders may have been [open](Self::open).
     #[must_use]
     pub fn is_clean(&self) -> bool {
-        self.dead == 0 && self.refused.is_empty() && !self.unfinished
+        self.dead == 0 && self.refused.is_empty() && self.carried == 0 && !self.unfinished
     }
 }

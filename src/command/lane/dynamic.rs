@@ -106,9 +106,20 @@ impl Lane {
         entity: Entity,
         bundle: DynamicBundle,
     ) -> Result<(), WorldError> {
+        self.change_dynamic(entity, &[], bundle)
+    }
+
+    /// Records that fragments go, in the order of their numbers, and others come.
+    pub(in crate::command) fn change_dynamic(
+        &mut self,
+        entity: Entity,
+        gone: &[FragmentId],
+        bundle: DynamicBundle,
+    ) -> Result<(), WorldError> {
         let sorted = self.sort(bundle)?;
         let fragments: Ids8 = sorted.columns.iter().map(Value::id).collect();
-        let found = match self.change_among(Ids8::new(), &sorted.ids, &fragments, sorted.combo) {
+        let gone = Ids8::from_slice(gone);
+        let found = match self.change_among(gone, &sorted.ids, &fragments, sorted.combo) {
             Ok(found) => found,
             Err(error) => return Err(refused(sorted, error)),
         };

@@ -29,7 +29,7 @@ impl Lane {
         self.segments.clear();
         self.parts.clear();
         self.spans.clear();
-        if self.stream_of.len() > KEPT_STREAMS {
+        if self.has_many_streams() {
             self.forget_streams();
         }
         if self.outdated || !self.combos.is_empty() {
@@ -49,7 +49,7 @@ impl Lane {
     /// Lets the values go that a recorder has named, and has recorded nothing with: no copies, or none that there was
     /// room for.
     pub(in crate::command) fn let_go(&mut self) -> Panicked {
-        if self.combos.is_empty() && self.templates.is_empty() {
+        if self.combos.is_empty() && self.templates.is_empty() && !self.has_many_streams() {
             // Nothing is recorded with them.
             self.forget_copies();
             self.forget_dynamic_ops();
@@ -61,7 +61,12 @@ impl Lane {
 
     /// Whether a flush would forget something of it, though nothing is recorded: there is too much of it.
     pub(in crate::command) fn forgets(&self) -> bool {
-        self.has_many_copy_ways() || self.has_many_dynamic_ops()
+        self.has_many_copy_ways() || self.has_many_dynamic_ops() || self.has_many_streams()
+    }
+
+    /// Whether there are more streams than are kept.
+    fn has_many_streams(&self) -> bool {
+        self.streams.len() > KEPT_STREAMS
     }
 
     /// Forgets all ops, ways and streams with shared values, and those for other chunks; what stays is

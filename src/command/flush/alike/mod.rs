@@ -16,11 +16,10 @@ use crate::command::flush::memory::Memory;
 use crate::command::flush::merge::Work;
 use crate::command::flush::net::Nets;
 use crate::command::flush::ops::Ops;
-use crate::command::flush::{Cost, Part};
+use crate::command::flush::{Cost, Lost, Part};
 use crate::command::lane::NONE;
 use crate::command::log::Word;
 use crate::command::payload::Payload;
-use crate::entity::Entity;
 use crate::sync::fork_join;
 use crate::world::World;
 use rows::Rows;
@@ -37,10 +36,10 @@ const ROW_BITS: u32 = 27;
 /// Ops whose values can be told apart.
 const OPS: usize = 1 << (u32::BITS - ROW_BITS);
 
-/// The works of a batch, and the commands whose entities do not lie in the world: what is to be done, to which entity.
+/// The works of a batch, and the commands whose entities do not lie in the world.
 pub(super) struct Alike {
     pub(super) works: Vec<Work>,
-    pub(super) lost: Vec<(u32, Entity)>,
+    pub(super) lost: Vec<Lost>,
 }
 
 /// What is kept of the values of each row's last command.
@@ -119,11 +118,8 @@ pub(super) fn alike(
     }
     let mut lost = Vec::new();
     if marked.iter().any(|share| share.has_lost) {
-        let commands = parts.iter().flat_map(|part| {
-            let commands = part.log.commands();
-            commands.map(|(entity, word)| (part.op(word), entity))
-        });
-        lost.extend(commands.filter(|&(_, entity)| rows.find(entity) == NONE));
+        let commands = parts.iter().flat_map(|part| part.commands(ops));
+        lost.extend(commands.filter(|&(_, _, entity)| rows.find(entity) == NONE));
     }
     let writer = Writer {
         shares: marked,

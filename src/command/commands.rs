@@ -40,7 +40,12 @@ use crate::world::{Lack, Prototype, World, WorldError};
 /// one short recorder after the other is at most one flush late. But one that stays open for long
 /// makes what it holds back late, and one that is forgotten takes it with it as long as the world
 /// lives: a thread with more than two recorders between two flushes is to drop each soon. (Threads
-/// share memory where more than thirty record.)
+/// share memory where more than thirty record, or one has left what more than sixty recorded that
+/// were open together.)
+///
+/// A handle may be given to other threads at once. What they record for it can come to a flush
+/// before its entity does, as long as the recorder that created it is open, or if that is held back:
+/// then it [waits](crate::command::FlushReport::carried) for the next flush.
 ///
 /// Recording is lock-free and, once its memory is there, allocates nothing but a chunk now and then; what is shared, a
 /// chunk's, or known at run time only, comes in a box and costs some allocations each time. The memory serves the next

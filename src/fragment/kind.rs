@@ -26,6 +26,10 @@ impl<T: Send + Sync + 'static> Fragment for T {}
 /// some change, where there is nobody to give a panic to. If its `drop` panics there, the change is done as if it had not,
 /// and an event of [`tracing`] (an error) is all that is left of the panic. The `drop`s of those that a world has when it
 /// ends may panic as others do.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be a shared value",
+    note = "shared values are compared: `#[derive(PartialEq, Eq, Hash)]`"
+)]
 pub trait SharedFragment: Fragment + Eq + core::hash::Hash {}
 
 impl<T: Fragment + Eq + core::hash::Hash> SharedFragment for T {}

@@ -1,6 +1,7 @@
 //! `Value`: one value of a fragment, its type forgotten.
 
 use core::alloc::Layout;
+use core::any::{TypeId, type_name};
 use core::ptr::NonNull;
 
 use crate::fragment::panic::{Panicked, note};
@@ -156,10 +157,12 @@ impl Value {
 
     /// The value of a [plain](crate::fragment::Plain) fragment in whatever role that has the bytes
     /// of `value`: one that was [defined](FragmentRegistry::define_plain_as) for values of this
-    /// type, or for as many bytes.
+    /// type, or for no type, and has as many bytes.
     ///
     /// # Errors
-    /// As for [`from_bytes`](Self::from_bytes).
+    /// As for [`from_bytes`](Self::from_bytes), and [`FragmentError::WrongType`]: the fragment was
+    /// defined for values of another type. Where its bytes are meant, they are taken from
+    /// [`from_bytes`](Self::from_bytes).
     pub fn from_plain<T: Plain>(
         registry: &FragmentRegistry,
         id: FragmentId,
@@ -168,7 +171,16 @@ impl Value {
         let first = (&raw const value).cast::<u8>();
         // SAFETY: a plain value is nothing but its bytes, without padding.
         let bytes = unsafe { core::slice::from_raw_parts(first, size_of::<T>()) };
-        Self::from_bytes(registry, id, bytes)
+        let new = Self::from_bytes(registry, id, bytes)?;
+        match registry.get(id) {
+            Some(info) if info.values_of().is_some_and(|of| of != TypeId::of::<T>()) => {
+                Err(FragmentError::WrongType {
+                    name: info.name().into(),
+                    asked: type_name::<T>(),
+                })
+            }
+            _ => Ok(new),
+        }
     }
 
     /// Moves a value of a fragment out of `from`: for values of fragments that were

@@ -8,7 +8,8 @@ use crate::processor::{Param, Processor};
 /// A closure whose parameters a processor can have. Up to 12, each a [`Param`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no closure that a processor can be",
-    note = "it takes parameters of processors, such as `QueryRun<…>`, `&T`, `&mut T` and `Commands`, all with their types written out"
+    note = "it takes parameters of processors, all with their types written out: queries as `QueryRun<…>` (not `Query`), resources as \
+            `&T` or `&mut T`, `Commands`, `ParallelCommands`, `Local<T>`, `Signals` and others that implement `Param`"
 )]
 pub trait ProcessorFn<P: Param>: Send + 'static {
     /// Calls it.

@@ -220,7 +220,8 @@ impl Schedule {
         self.measured = measured;
     }
 
-    /// The processors' names, in the order in which they were added, with how long each has taken.
+    /// The processors' names, in the order in which they were added, with how long each has taken since they are
+    /// [measured](Self::set_measured); all zero before.
     pub fn timings(&mut self) -> impl Iterator<Item = (&str, Timing)> {
         let crew = self.crew.iter_mut().map(|member| member.get_mut().timing);
         self.entries.iter().map(|entry| &*entry.name).zip(crew)

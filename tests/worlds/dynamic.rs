@@ -81,6 +81,12 @@ fn several_fragments_defined_at_run_time_hold_handles() {
     );
     let error = Value::from_plain(registry, target, 1_u32).unwrap_err();
     assert!(matches!(error, FragmentError::WrongSize { .. }));
+    // As many bytes, of another type: they can be given as bytes only.
+    let points = registry.define_plain_as::<i32>("points").unwrap().id();
+    let error = Value::from_plain(registry, points, 1.5_f32).unwrap_err();
+    assert!(matches!(error, FragmentError::WrongType { .. }), "{error}");
+    assert!(Value::from_plain(registry, points, 1_i32).is_ok());
+    assert!(Value::from_bytes(registry, points, &1.5_f32.to_ne_bytes()).is_ok());
     let taken = registry.define_plain_as::<u8>("ai.owner").unwrap_err();
     assert!(matches!(taken, FragmentError::NameTaken { .. }));
 }

@@ -119,6 +119,8 @@ impl Carried {
                 }
             });
         }
+        // Of a world that has ended nothing is kept.
+        note(panicked, || drop(recorder));
         refused
     }
 }

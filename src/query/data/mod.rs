@@ -35,7 +35,8 @@ const ABSENT: u32 = u32::MAX;
 /// `require` says all that is lent; `fetch`, `item` and `slices` lend that and nothing else.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is nothing that a query can lend",
-    note = "fragments and tags are lent as `&T` or `&mut T`; the filter `With<T>` asks for one and lends nothing"
+    note = "fragments and tags are lent as `&T`, `&mut T`, `Option<&T>` or `Option<&mut T>`; the filter `With<T>` asks for one and \
+            lends nothing; `Has<T>`, and of shared and chunks' ones `HasRole<Shared<T>>`, say whether it is there"
 )]
 pub unsafe trait QueryData {
     /// What is lent of one entity.
@@ -190,6 +191,10 @@ pub unsafe trait QueryData {
 ///
 /// # Safety
 /// No access for writing.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not only read, and the world is only read here",
+    note = "who has `&mut World` lends to write by `World::query`, `Query::on`, `Query::get` or `Query::lookup_mut`"
+)]
 pub unsafe trait ReadOnly: QueryData {}
 
 /// The array of `T` in a chunk, or one address where all values of size zero are.

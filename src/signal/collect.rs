@@ -94,6 +94,9 @@ pub(super) fn collect(world: &mut World) -> Panicked {
     bags.iter().for_each(Lent::leave);
     post.senders.settle(found.settles);
     board.ring(world, now, &mut panicked);
+    // Ordering: Relaxed, here and where it is asked for: collections and who asks have the world.
+    let waits = !board.early.is_empty();
+    post.waits.store(waits.into(), Ordering::Relaxed);
     *self::board(world) = board;
     panicked
 }
@@ -103,8 +106,7 @@ pub(super) fn collect(world: &mut World) -> Panicked {
 #[inline]
 pub(crate) fn is_collected(world: &World) -> bool {
     let post = world.attached.get::<Arc<Post>>();
-    post.is_none_or(|post| post.senders.is_settled())
-        && (world.attached.get::<Board>()).is_none_or(|board| board.early.is_empty())
+    post.is_none_or(|post| post.senders.is_settled() && post.waits.load(Ordering::Relaxed) == 0)
 }
 
 /// The world's board.

@@ -23,6 +23,8 @@ pub(super) struct Post {
     pub(super) senders: Openings,
     /// The world's time, in nanoseconds.
     pub(super) now: AtomicU64,
+    /// 1 if the last collection has left signals for entities that are not built.
+    pub(super) waits: AtomicU32,
     /// The world has ended.
     ended: AtomicU32,
 }
@@ -37,6 +39,7 @@ impl Post {
             bags: Pool::new(),
             senders: Openings::new(),
             now: AtomicU64::new(0),
+            waits: AtomicU32::new(0),
             ended: AtomicU32::new(0),
         }
     }

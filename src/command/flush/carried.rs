@@ -81,6 +81,7 @@ impl Carried {
     ///
     /// # Safety
     /// As for [`Step::of`], of the payload of this op.
+    #[cold]
     pub(super) unsafe fn take(
         &mut self,
         registry: &FragmentRegistry,
@@ -101,15 +102,13 @@ impl Carried {
     }
 
     /// Leaves them to the next flush; what of them is refused.
+    #[cold]
     pub(super) fn record(
         self,
         queue: &Queue,
         panicked: &mut Panicked,
     ) -> Vec<(Entity, WorldError)> {
         let mut refused = Vec::new();
-        if self.0.is_empty() {
-            return refused;
-        }
         let mut recorder = queue.open_early();
         for (entity, step) in self.0 {
             // A bundle that is refused is dropped.

@@ -258,10 +258,12 @@ impl World {
                 break;
             }
         }
-        report.carried = carried.len();
-        report.commands -= carried.len();
-        let refused = carried.record(&queue, &mut panicked);
-        report.refused.extend(refused);
+        if carried.len() > 0 {
+            report.carried = carried.len();
+            report.commands -= carried.len();
+            let refused = carried.record(&queue, &mut panicked);
+            report.refused.extend(refused);
+        }
         memory.settle();
         drop(memory);
         resume(panicked);

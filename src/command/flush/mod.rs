@@ -257,6 +257,10 @@ impl World {
                 });
                 break;
             }
+            if carried.len() > 0 {
+                // Another round may find their entities, and what was recorded for these since, which comes after them.
+                break;
+            }
         }
         if carried.len() > 0 {
             report.carried = carried.len();

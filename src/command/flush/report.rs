@@ -30,7 +30,7 @@ pub struct FlushReport {
     pub refused: Vec<(Entity, WorldError)>,
     /// Commands for entities whose creation this flush has not seen, because the recorder that created
     /// them is open, or was closed just now: they wait for the next flush, where they come before all
-    /// that was recorded since. Not those with shared values or those of chunks: these are
+    /// that was recorded since: so this one looks no further. Not those with shared values or those of chunks: these are
     /// [refused](Self::refused), with [`WorldError::Pending`].
     pub carried: usize,
     /// Entities that were created in an [ordered](crate::world::Universe::ordered) universe, and have ids that

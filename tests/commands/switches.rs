@@ -105,10 +105,10 @@ fn state(world: &World, entity: Entity) -> (Option<u32>, Option<bool>, Option<bo
 fn switches_take_their_turn_among_other_commands() {
     for count in [1, 600] {
         for before in [Before::Lacks, Before::On, Before::Off] {
+            let (mut at_once, mut recorded) = (world(), world());
             for number in 0..STEPS.len().pow(if count == 1 { 4 } else { 2 }) {
                 let steps = [1, 6, 36, 216].map(|place| STEPS[number / place % 6]);
                 let steps = &steps[..if count == 1 { 4 } else { 2 }];
-                let (mut at_once, mut recorded) = (world(), world());
                 let mut pairs = Vec::new();
                 for _ in 0..count {
                     pairs.push((make(&mut at_once, before), make(&mut recorded, before)));
@@ -129,6 +129,8 @@ fn switches_take_their_turn_among_other_commands() {
                         state(&recorded, other),
                         "{steps:?} of who was {before:?}"
                     );
+                    at_once.destroy(one).unwrap();
+                    recorded.destroy(other).unwrap();
                 }
             }
         }

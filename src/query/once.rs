@@ -3,14 +3,16 @@
 use core::marker::PhantomData;
 use core::ops::Range;
 
+use crate::entity::Entity;
 use crate::exactly::Exactly;
 use crate::fragment::SharedFragment;
 use crate::query::items::Matches;
+use crate::query::lookup::lend;
 use crate::query::run::Scope;
 use crate::query::{
     ChunkView, Query, QueryData, QueryError, QueryFilter, QueryItems, QueryIter, QueryRun, ReadOnly,
 };
-use crate::world::World;
+use crate::world::{World, WorldError};
 
 /// A query for one run, from [`World::query`] or [`World::read`].
 #[must_use = "a query does nothing until it is run"]
@@ -184,6 +186,61 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
     #[must_use]
     pub fn single(&mut self) -> Option<D::Item<'_>> {
         self.iter().single()
+    }
+
+    /// Lends the data of one entity, if the query sees it. O(log archetypes that match). For many entities, or
+    /// again and again: [`Query::lookup`].
+    ///
+    /// # Errors
+    /// The handle is refused; [`WorldError::Missing`] if the query does not see the entity.
+    #[inline]
+    pub fn get(&mut self, entity: Entity) -> Result<D::Item<'_>, WorldError> {
+        // SAFETY: whoever has the query has borrowed the world, alone if it writes; what is lent borrows the query.
+        unsafe { self.lend(entity) }
+    }
+
+    /// [`get`](Self::get) for as long as the world is lent: several fragments of one entity side by side.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Position(f32);
+    /// struct Velocity(f32);
+    ///
+    /// let mut world = World::new();
+    /// let ball = world.create((Position(1.0), Velocity(-2.0)))?;
+    /// let (position, velocity) = world
+    ///     .query::<(&mut Position, &mut Velocity), ()>()?
+    ///     .one(ball)?;
+    /// position.0 += velocity.0;
+    /// if position.0 < 0.0 {
+    ///     core::mem::swap(&mut position.0, &mut velocity.0);
+    /// }
+    /// assert_eq!(world.get::<Position>(ball)?.0, -2.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`get`](Self::get).
+    #[doc(alias = "query_one")]
+    #[inline]
+    pub fn one(self, entity: Entity) -> Result<D::Item<'w>, WorldError> {
+        // SAFETY: whoever has the query has borrowed the world, alone if it writes; nothing else will be lent by it.
+        unsafe { self.lend(entity) }
+    }
+
+    /// Lends the data of one entity.
+    ///
+    /// # Safety
+    /// Nobody has what is lent in a way that conflicts.
+    #[inline]
+    unsafe fn lend(&self, entity: Entity) -> Result<D::Item<'w>, WorldError> {
+        let world = self.world;
+        let version = world.version();
+        let versions = (world.since(self.since, version), version);
+        let matches = &self.query.get().matches;
+        // SAFETY: the caller's; looked for just now.
+        unsafe { lend(world, matches, versions, entity, world.locate(entity)) }
     }
 }
 

@@ -22,7 +22,8 @@ impl World {
         }
     }
 
-    /// A fragment of an entity, to change. O(1).
+    /// A fragment of an entity, to change. O(1). Several side by side:
+    /// [`QueryOnce::one`](crate::query::QueryOnce::one).
     ///
     /// # Errors
     /// As for [`get`](Self::get).

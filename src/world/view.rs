@@ -189,7 +189,7 @@ impl EntityViewMut<'_> {
         }
     }
 
-    /// A fragment, to change.
+    /// A fragment, to change. Several side by side: [`QueryOnce::one`](crate::query::QueryOnce::one).
     ///
     /// # Errors
     /// [`WorldError::Missing`].

@@ -87,6 +87,56 @@ fn types_that_differ_in_anything_are_asked_apart() {
 }
 
 #[test]
+fn one_entity_is_lent_by_itself() {
+    let mut world = people();
+    let both = world.create((Height(1), Weight(2))).unwrap();
+    let tall = world.create((Height(3),)).unwrap();
+    let dead = world.create((Height(5), Weight(6))).unwrap();
+    world.destroy(dead).unwrap();
+
+    let mut changed = Query::<&Height, Changed<Height>>::new(&world).unwrap();
+    assert_eq!(changed.read(&world).count(), 9);
+
+    // As long as the world is lent, though the query is gone.
+    let (height, weight) = world
+        .query::<(&mut Height, &mut Weight), ()>()
+        .unwrap()
+        .one(both)
+        .unwrap();
+    core::mem::swap(&mut height.0, &mut weight.0);
+    let (height, weight) = (world.get::<Height>(both), world.get::<Weight>(both));
+    assert_eq!((height.unwrap().0, weight.unwrap().0), (2, 1));
+
+    // Several, one after the other, and what is refused.
+    let mut query = world.query::<(&mut Height, Option<&Weight>), ()>().unwrap();
+    for (entity, has_weight) in [(both, true), (tall, false)] {
+        let (height, weight) = query.get(entity).unwrap();
+        height.0 += 10;
+        assert_eq!(weight.is_some(), has_weight);
+    }
+    assert!(matches!(query.get(dead), Err(WorldError::Entity(_))));
+    assert_eq!(world.get::<Height>(tall).unwrap().0, 13);
+    let light = world.query::<&Height, Without<Weight>>().unwrap();
+    let refused = light.one(both).map(|height| height.0);
+    assert!(
+        matches!(refused, Err(WorldError::Missing { entity, .. }) if entity == both),
+        "{refused:?}"
+    );
+
+    // Who only reads needs no more; and what was lent to be written has changed.
+    let mut read = world.read::<(&Height, &Weight), ()>().unwrap();
+    for _ in 0..2 {
+        let (height, weight) = read.get(both).unwrap();
+        assert_eq!((height.0, weight.0), (12, 1));
+    }
+    let first = world.read::<&Height, ()>().unwrap().one(tall).unwrap();
+    let second = world.read::<&Height, ()>().unwrap().one(tall).unwrap();
+    assert!(core::ptr::eq(first, second));
+    assert_eq!(changed.read(&world).count(), 2 + 4 + 3, "whole chunks");
+    assert_eq!(changed.read(&world).count(), 0);
+}
+
+#[test]
 fn to_each_that_is_asked_everything_has_changed_once() {
     let mut world = people();
     for _ in 0..2 {

@@ -158,6 +158,30 @@ fn typed_and_dynamic_queries_see_and_lend_the_same_rows() {
         });
         assert_eq!(typed, dynamic, "seed {seed}");
 
+        let typed: Vec<(Entity, u8, Option<i16>)> = world
+            .query::<(Entity, &u8, Option<megachunk::fragment::Shared<i16>>), ()>()
+            .unwrap()
+            .iter()
+            .map(|(entity, &small, team)| (entity, small, team.copied()))
+            .collect();
+        let mut query = DynamicQuery::builder(&world)
+            .read(ids.small)
+            .optional(ids.team, Access::Read)
+            .build()
+            .unwrap();
+        let mut dynamic = Vec::new();
+        query.read(&world).unwrap().for_each_chunk(|mut chunk| {
+            let small = chunk.read(ids.small).unwrap().slice::<u8>().unwrap();
+            let team = chunk.read(ids.team).ok();
+            let team = team.map(|team| *team.value::<i16>().unwrap());
+            dynamic.extend(
+                chunk
+                    .rows()
+                    .map(|row| (chunk.entities()[row], small[row], team)),
+            );
+        });
+        assert_eq!(typed, dynamic, "seed {seed}");
+
         let typed: Vec<(Entity, u64, i16)> = world
             .query::<(Entity, &u64, megachunk::fragment::Shared<i16>), Without<Wet>>()
             .unwrap()

@@ -25,18 +25,32 @@ const ABSENT: u32 = u32::MAX;
 /// What a query lends of each entity: `&T`, `&mut T`, `Option<&T>`, `Option<&mut T>`,
 /// [`Entity`](crate::entity::Entity), [`Has<T>`], [`HasRole<R>`],
 /// [`Shared<T>`](crate::fragment::Shared), [`ConstShared<T>`](crate::fragment::ConstShared),
-/// [`PerChunk<T>`](crate::fragment::PerChunk), [`Enabled<T>`](crate::query::Enabled), and tuples of
-/// up to 12 of these.
+/// [`PerChunk<T>`](crate::fragment::PerChunk), `Option`s of these three,
+/// [`Enabled<T>`](crate::query::Enabled), and tuples of up to 12 of these.
 ///
 /// `Option` and [`Has<T>`] look at whether the fragment is there, not at whether it is switched on. A query that
 /// lends nothing but `Option`s, and whose filter asks for nothing, sees entities of which it lends something.
+///
+/// ```
+/// use megachunk::fragment::Shared;
+/// use megachunk::prelude::*;
+///
+/// let mut world = World::new();
+/// world.create(("Ada",).shared("red"))?;
+/// world.create(("Grace",))?;
+/// let mut players = world.query::<(&&str, Option<Shared<&str>>), ()>()?;
+/// let teams: Vec<_> = players.iter().map(|(name, team)| (*name, team.copied())).collect();
+/// assert_eq!(teams, [("Ada", Some("red")), ("Grace", None)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Safety
 /// `require` says all that is lent; `fetch`, `item` and `slices` lend that and nothing else.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is nothing that a query can lend",
-    note = "fragments and tags are lent as `&T`, `&mut T`, `Option<&T>` or `Option<&mut T>`; the filter `With<T>` asks for one and \
-            lends nothing; `Has<T>`, and of shared and chunks' ones `HasRole<Shared<T>>`, say whether it is there"
+    note = "fragments and tags are lent as `&T`, `&mut T`, `Option<&T>` or `Option<&mut T>`; shared and chunks' ones as \
+            `Shared<T>`, `Option<Shared<T>>` and the like; the filter `With<T>` asks for one and lends nothing; `Has<T>` and \
+            `HasRole<Shared<T>>` say whether it is there"
 )]
 pub unsafe trait QueryData {
     /// What is lent of one entity.

@@ -53,7 +53,7 @@ pub use lack::Lack;
 pub use pending::Pending;
 pub use prototype::Prototype;
 pub use resources::Resources;
-pub use snapshot::{SnapshotError, SnapshotOptions};
+pub use snapshot::{ChangedLayout, SnapshotError, SnapshotOptions};
 pub use stats::{ArchetypeStats, WorldStats};
 pub use system_error::SystemError;
 pub use view::{EntityView, EntityViewMut};

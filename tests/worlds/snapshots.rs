@@ -511,6 +511,46 @@ fn what_does_not_fit_the_registry_is_named() {
 }
 
 #[test]
+fn all_fragments_that_had_other_sizes_are_named_at_once() {
+    let names = ["armour", "fuel", "health"];
+    let of = |sizes: [usize; 3]| {
+        let universe = Universe::new();
+        let ids = [0, 1, 2].map(|n| {
+            let layout = core::alloc::Layout::from_size_align(sizes[n], 1).unwrap();
+            let info = universe.registry().define_plain(names[n], layout);
+            info.unwrap().id()
+        });
+        (universe, ids)
+    };
+    let (universe, ids) = of([3, 4, 5]);
+    let mut world = World::of(&std::sync::Arc::new(universe)).unwrap();
+    let value = |n: usize| {
+        let bytes = [n as u8; 5];
+        Value::from_bytes(world.registry(), ids[n], &bytes[..3 + n]).unwrap()
+    };
+    let values = [0, 1, 2].map(value).into_iter().collect();
+    world.create_dynamic(values).unwrap();
+    let saved = bytes(&world);
+    let load = |sizes| World::from_snapshot(&saved, of(sizes).0).map(drop);
+    load([3, 4, 5]).unwrap();
+    let error = load([3, 8, 6]).unwrap_err();
+    let SnapshotError::Layout { fragments } = &error else {
+        panic!("{error}");
+    };
+    let told = fragments.iter().map(|f| (&*f.name, f.saved_size, f.size));
+    let mut told: Vec<_> = told.collect();
+    told.sort_unstable();
+    assert_eq!(told, [("fuel", 4, 8), ("health", 5, 6)]);
+    let said = error.to_string();
+    assert!(
+        said.contains(
+            "fuel had 4 bytes aligned to 1 when it was saved, and has 8 aligned to 1 now"
+        ) && said.contains("; "),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_universe_that_had_entities_takes_no_snapshot() {
     let universe = Universe::new();
     universe.reserve().unwrap();

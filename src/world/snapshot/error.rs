@@ -1,5 +1,6 @@
 //! What can go wrong with a snapshot, as a type.
 
+use core::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::entity::Entity;
@@ -75,22 +76,11 @@ pub enum SnapshotError {
         /// The others, with their roles.
         others: Box<[(Box<str>, FragmentKind)]>,
     },
-    /// A fragment's values had another size or alignment when the snapshot was made.
-    #[error(
-        "{name} had {saved_size} bytes aligned to {saved_align} when it was saved, and has {size} aligned \
-         to {align} now"
-    )]
+    /// Fragments' values had another size or alignment when the snapshot was made.
+    #[error("{}", listed(fragments, "; "))]
     Layout {
-        /// The fragment's name.
-        name: Box<str>,
-        /// Bytes of a value in the snapshot.
-        saved_size: u64,
-        /// Alignment in the snapshot.
-        saved_align: u64,
-        /// Bytes of a value here.
-        size: usize,
-        /// Alignment here.
-        align: usize,
+        /// All of them, one at least.
+        fragments: Box<[ChangedLayout]>,
     },
     /// Not all bytes are a value of a fragment, and these are not: the fragment's type, or what its values may be, was
     /// another when the snapshot was made, or somebody has written them.
@@ -137,6 +127,44 @@ pub enum SnapshotError {
     /// The world could not be made.
     #[error(transparent)]
     World(#[from] WorldError),
+}
+
+/// A fragment whose values had another size or alignment when a snapshot was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedLayout {
+    /// The fragment's name.
+    pub name: Box<str>,
+    /// Bytes of a value in the snapshot.
+    pub saved_size: u64,
+    /// Alignment in the snapshot.
+    pub saved_align: u64,
+    /// Bytes of a value here.
+    pub size: usize,
+    /// Alignment here.
+    pub align: usize,
+}
+
+impl fmt::Display for ChangedLayout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            saved_size,
+            saved_align,
+            size,
+            align,
+        } = self;
+        write!(
+            f,
+            "{name} had {saved_size} bytes aligned to {saved_align} when it was saved, and has {size} aligned to \
+             {align} now"
+        )
+    }
+}
+
+/// Several, one after the other.
+fn listed(all: &[impl fmt::Display], between: &str) -> String {
+    let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+    all.join(between)
 }
 
 /// Whose value something is, as an error begins.

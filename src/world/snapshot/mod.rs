@@ -15,5 +15,5 @@ mod save;
 mod state;
 mod write;
 
-pub use error::SnapshotError;
+pub use error::{ChangedLayout, SnapshotError};
 pub use options::SnapshotOptions;

@@ -6,9 +6,9 @@ use rayon::prelude::*;
 
 use crate::entity::{Entity, EntityIndex};
 use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, IsValue};
-use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, bit_bytes, kind_of_byte, verify};
 use crate::world::snapshot::options::{Purpose, readable};
+use crate::world::snapshot::{ChangedLayout, SnapshotError};
 
 /// A snapshot whose every part is as it should be, and fits the registry.
 pub(super) struct Saved<'f> {
@@ -140,13 +140,17 @@ impl<'f> Saved<'f> {
                 .or_default()
                 .push(info);
         }
-        let mut missing = Vec::new();
+        // All that does not fit is told, not only the first.
+        let (mut missing, mut changed) = (Vec::new(), Vec::new());
         for _ in 0..reader.u32("the directory ends early")? {
             let fragment = match read_fragment(reader, &known) {
                 Ok(fragment) => fragment,
-                // All of them are told.
                 Err(SnapshotError::Unregistered { name, kind, .. }) => {
                     missing.push((name, kind));
+                    continue;
+                }
+                Err(SnapshotError::Layout { fragments }) => {
+                    changed.extend(fragments);
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -159,7 +163,10 @@ impl<'f> Saved<'f> {
         }
         let mut missing = missing.into_iter();
         match missing.next() {
-            None => Ok(()),
+            None if changed.is_empty() => Ok(()),
+            None => Err(SnapshotError::Layout {
+                fragments: changed.into(),
+            }),
             Some((name, kind)) => Err(SnapshotError::Unregistered {
                 name,
                 kind,
@@ -536,12 +543,15 @@ fn find_fragment<'r>(
     };
     let (size, align) = (info.layout().size(), info.layout().align());
     if (told.size, told.align) != (size as u64, align as u64) {
-        return Err(SnapshotError::Layout {
+        let changed = ChangedLayout {
             name,
             saved_size: told.size,
             saved_align: told.align,
             size,
             align,
+        };
+        return Err(SnapshotError::Layout {
+            fragments: [changed].into(),
         });
     }
     if !readable(info, Purpose::Save) {

@@ -14,11 +14,21 @@ pub enum FragmentError {
         /// How many there can be.
         limit: usize,
     },
-    /// A fragment of this name is defined already.
-    #[error("a fragment named {name:?} is defined already")]
+    /// There is a fragment of this name already.
+    #[error("there is a fragment named {name:?} already")]
     NameTaken {
         /// The name.
         name: Box<str>,
+    },
+    /// A type that is to be registered with a name is registered with another one.
+    #[error(
+        "{name} is registered already, and not as {asked:?}: a name is given before the type is used"
+    )]
+    NamedOtherwise {
+        /// The name with which it is registered.
+        name: Box<str>,
+        /// The name that was asked for.
+        asked: Box<str>,
     },
     /// A set of fragments has one of them twice.
     #[error("fragment {name} is named twice")]

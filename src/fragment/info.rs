@@ -166,6 +166,14 @@ impl FragmentDraft {
         }
     }
 
+    /// The same with another name than the type's.
+    pub(crate) fn named(self, name: &str) -> Self {
+        Self {
+            name: String::from(name).into(),
+            ..self
+        }
+    }
+
     /// The fragment with its number, and that of its registry.
     pub(crate) fn numbered(self, number: u16, registry: u64) -> FragmentInfo {
         let extras = Extras::default();
@@ -243,7 +251,7 @@ impl FragmentInfo {
         self.id
     }
 
-    /// The type's name, or the one that it was defined with.
+    /// The type's name, or the one that it was registered or defined with.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

@@ -14,6 +14,8 @@
 //! # Invariant
 //! The name of a type stands in `names` before the type stands in `roles`: who finds a type finds its name. A type
 //! that stands in `names` only, some thread is about to enter into `roles`; who finds it by name does that for it.
+//! A type that was given a name has it alone: it is not entered into `roles` where another fragment has come first in
+//! `names`. (Types that are called so by themselves may be several, as of two versions of a crate.)
 //!
 //! # Linearization points
 //! A type is registered when it stands in `roles`, a definition when it stands in `names`.
@@ -272,6 +274,36 @@ impl FragmentRegistry {
         }
         self.enter(Key::Name(new.name()), new);
         Ok(self.enter(Key::Role(role), new))
+    }
+
+    /// The fragment of a type that was given a name: the one that is registered so, or a new one. The type must not be
+    /// registered with another name, nor the name be another fragment's.
+    #[cold]
+    fn add_named(&self, draft: FragmentDraft) -> Result<&FragmentInfo, FragmentError> {
+        let (role, name) = (draft.role, draft.name.clone());
+        let key = Key::Role(role.expect("a type stands for the draft"));
+        let taken = || FragmentError::NameTaken {
+            name: (&*name).into(),
+        };
+        let info = match self.by_key(key).or_else(|| self.find(&name)) {
+            Some(info) if info.role() == role => info,
+            Some(_) => return Err(taken()),
+            None => {
+                let new = self.number(draft)?;
+                let named = self.enter(Key::Name(&name), new);
+                if named.role() != role && !mutant::active("fragment_name_of_two_types") {
+                    return Err(taken());
+                }
+                self.enter(key, new)
+            }
+        };
+        match info.name() == name {
+            true => Ok(info),
+            false => Err(FragmentError::NamedOtherwise {
+                name: info.name().into(),
+                asked: (&*name).into(),
+            }),
+        }
     }
 
     /// Enters a fragment under one of its keys; the one that stands there, which may be another: one that is called so

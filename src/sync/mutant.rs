@@ -106,6 +106,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "fragment_name_is_enough",
         "who finds a type by its name does not enter it under its type",
     ),
+    (
+        "fragment_name_of_two_types",
+        "a type gets the name that another one has just got",
+    ),
     ("fragment_role_first", "a type is found before its name is"),
     (
         "free_lag_not_said",

@@ -511,6 +511,54 @@ fn what_does_not_fit_the_registry_is_named() {
 }
 
 #[test]
+fn types_that_were_given_names_are_known_by_them_whatever_they_are_called_now() {
+    mod before {
+        #[derive(Clone, Copy)]
+        pub(super) struct Health(pub(super) u32);
+        megachunk::plain!(Health { 0 });
+        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+        pub(super) struct Team(pub(super) u16);
+        megachunk::plain!(Team { 0 });
+    }
+    #[derive(Clone, Copy)]
+    struct Hull(u32);
+    megachunk::plain!(Hull { 0 });
+    #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+    struct Side(u16);
+    megachunk::plain!(Side { 0 });
+
+    let mut world = World::new();
+    let registry = world.registry();
+    let named = registry.register_plain_as::<before::Health>("game.health");
+    named.unwrap();
+    let named = registry.register_plain_shared_as::<before::Team>("game.team");
+    named.unwrap();
+    let ant = (before::Health(7),).shared(before::Team(3));
+    let ant = world.create(ant).unwrap();
+    let saved = bytes(&world);
+
+    let universe = Universe::new();
+    let registry = universe.registry();
+    registry.register_plain_as::<Hull>("game.health").unwrap();
+    registry
+        .register_plain_shared_as::<Side>("game.team")
+        .unwrap();
+    let loaded = World::from_snapshot(&saved, universe).unwrap();
+    assert_eq!(loaded.get::<Hull>(ant).unwrap().0, 7);
+    assert_eq!(loaded.entity(ant).unwrap().shared::<Side>().unwrap().0, 3);
+    assert_eq!(
+        loaded.state_hash().unwrap(),
+        world.state_hash().unwrap(),
+        "the state is that of names and bytes"
+    );
+    // Without the names they are others.
+    let universe = Universe::new();
+    universe.registry().register_plain::<Hull>().unwrap();
+    let error = World::from_snapshot(&saved, universe).unwrap_err();
+    assert!(error.to_string().contains("game.health"), "{error}");
+}
+
+#[test]
 fn all_fragments_that_had_other_sizes_are_named_at_once() {
     let names = ["armour", "fuel", "health"];
     let of = |sizes: [usize; 3]| {

@@ -108,6 +108,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "fragment_registry::who_finds_a_type_by_its_name_finds_it_by_its_type",
     ),
     (
+        "fragment_name_of_two_types",
+        "fragment_registry::of_two_types_that_are_to_have_one_name_one_gets_it",
+    ),
+    (
         "fragment_role_first",
         "fragment_registry::who_finds_a_type_by_its_name_finds_it_by_its_type",
     ),

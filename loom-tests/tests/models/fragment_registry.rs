@@ -149,6 +149,58 @@ fn a_definition_that_is_refused_finds_who_has_the_name() {
 }
 
 #[test]
+fn of_two_types_that_are_to_have_one_name_one_gets_it() {
+    model(
+        "of_two_types_that_are_to_have_one_name_one_gets_it",
+        Exhaustive,
+        || {
+            let registry = Arc::new(FragmentRegistry::new());
+            let other = spawn(&registry, |registry| {
+                let named = registry.register_plain_as::<u64>("health");
+                named.map(|info| info.id()).ok()
+            });
+            let mine = registry.register_plain_as::<u32>("health");
+            let mine = mine.map(|info| info.id()).ok();
+            let other = joined(other);
+            assert!(mine.is_some() != other.is_some(), "{mine:?} and {other:?}");
+            let found = registry.find("health").map(|info| info.id());
+            assert_eq!(found, mine.or(other));
+            assert_eq!(registry.of::<u32>().map(|info| info.id()), mine);
+            assert_eq!(registry.of::<u64>().map(|info| info.id()), other);
+        },
+    );
+}
+
+#[test]
+fn a_type_has_one_name_whoever_registers_it() {
+    model(
+        "a_type_has_one_name_whoever_registers_it",
+        Exhaustive,
+        || {
+            let registry = Arc::new(FragmentRegistry::new());
+            let other = spawn(&registry, |registry| {
+                registry.register::<u32>().expect("room").id()
+            });
+            let named = registry.register_plain_as::<u32>("health");
+            let named = named.map(|info| info.id());
+            let id = joined(other);
+            let info = registry.of::<u32>().expect("it is there");
+            assert_eq!(info.id(), id);
+            match named {
+                Ok(named) => assert_eq!((named, info.name()), (id, "health")),
+                Err(error) => {
+                    let (name, asked) = ("u32".into(), "health".into());
+                    assert_eq!(error, FragmentError::NamedOtherwise { name, asked });
+                    assert_eq!(info.name(), "u32");
+                }
+            }
+            let all: Vec<_> = registry.iter().map(|info| info.id()).collect();
+            assert_eq!(all, [id]);
+        },
+    );
+}
+
+#[test]
 fn the_last_number_is_given_once() {
     model("the_last_number_is_given_once", Exhaustive, || {
         let registry = Arc::new(FragmentRegistry::new());

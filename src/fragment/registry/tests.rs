@@ -116,6 +116,57 @@ fn a_recycled_registry_has_no_entry_left() {
 }
 
 #[test]
+fn a_type_keeps_the_name_that_it_was_given() {
+    let registry = FragmentRegistry::new();
+    let named = registry.register_plain_as::<u8>("byte").unwrap();
+    assert_eq!((named.name(), named.is_plain()), ("byte", true));
+    assert_eq!(registry.register::<u8>().unwrap().id(), named.id());
+    let again = registry.register_plain_as::<u8>("byte").unwrap();
+    assert_eq!(again.id(), named.id());
+    assert_eq!(registry.find("byte").unwrap().id(), named.id());
+    assert!(registry.find("u8").is_none());
+    // In another role it is another fragment.
+    let shared = registry.register_plain_shared_as::<u8>("palette").unwrap();
+    assert_ne!(shared.id(), named.id());
+    assert_eq!(registry.register_shared::<u8>().unwrap().name(), "palette");
+    let fixed = registry.register_plain_const_shared_as::<u8>("fixed");
+    assert_eq!(fixed.unwrap().kind(), FragmentKind::ConstShared);
+    let chunk = registry.register_plain_chunk_as::<u8>("chunk").unwrap();
+    assert_eq!(
+        (chunk.kind(), chunk.is_plain()),
+        (FragmentKind::Chunk, true)
+    );
+
+    registry.register::<u16>().unwrap();
+    let layout = core::alloc::Layout::new::<u64>();
+    registry.define_plain("health", layout).unwrap();
+    let numbers = registry.iter().count();
+    let taken = |name: &str| FragmentError::NameTaken { name: name.into() };
+    let otherwise = |name: &str, asked: &str| FragmentError::NamedOtherwise {
+        name: name.into(),
+        asked: asked.into(),
+    };
+    let as_name = |name| registry.register_plain_as::<u32>(name).map(drop);
+    for name in ["byte", "palette", "u16", "health"] {
+        assert_eq!(as_name(name), Err(taken(name)));
+    }
+    let refused = registry.register_plain_as::<u16>("short").map(drop);
+    assert_eq!(refused, Err(otherwise("u16", "short")));
+    let refused = registry.register_plain_as::<u8>("octet").map(drop);
+    assert_eq!(refused, Err(otherwise("byte", "octet")));
+    assert!(registry.define_plain("byte", layout).is_err());
+    // What was refused has left nothing.
+    assert_eq!(registry.iter().count(), numbers);
+    assert!(registry.of::<u32>().is_none());
+    as_name("word").unwrap();
+    assert_eq!(registry.iter().count(), numbers + 1);
+    // Who has the type's own name as its given one is no other.
+    let own = core::any::type_name::<u64>();
+    registry.register_plain_as::<u64>(own).unwrap();
+    assert_eq!(registry.register::<u64>().unwrap().name(), own);
+}
+
+#[test]
 fn many_threads_that_register_one_type_agree_on_it() {
     for _ in 0..50 {
         let registry = FragmentRegistry::new();

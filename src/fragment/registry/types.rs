@@ -51,12 +51,54 @@ impl FragmentRegistry {
         Ok(info)
     }
 
+    /// The same with a name of its own, by which it is known in [snapshots](crate::world::World::save) and
+    /// [found](Self::find): one that stays when the type is renamed, or moved to another module. To
+    /// be called before anything uses the type; the same again is no error.
+    ///
+    /// ```
+    /// use megachunk::fragment::FragmentRegistry;
+    ///
+    /// #[derive(Clone, Copy)]
+    /// struct Health(u32);
+    /// megachunk::plain!(Health { 0 });
+    ///
+    /// let registry = FragmentRegistry::new();
+    /// let health = registry.register_plain_as::<Health>("game.health")?;
+    /// assert_eq!(registry.find("game.health").unwrap().id(), health.id());
+    /// assert_eq!(registry.of::<Health>().unwrap().id(), health.id());
+    /// # Ok::<(), megachunk::fragment::FragmentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FragmentError::NameTaken`] if another fragment is called so, of a type or not;
+    /// [`FragmentError::NamedOtherwise`] if the type is registered with another name already;
+    /// [`FragmentError::TooMany`].
+    pub fn register_plain_as<T: Plain>(&self, name: &str) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.add_named(FragmentDraft::fragment::<T>().named(name))?;
+        info.set_clone::<T>();
+        info.set_plain::<T>();
+        Ok(info)
+    }
+
     /// The chunk fragment of a type whose values are plain data.
     ///
     /// # Errors
     /// [`FragmentError::TooMany`].
     pub fn register_plain_chunk<T: Plain>(&self) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register_chunk::<T>()?;
+        info.set_plain::<T>();
+        Ok(info)
+    }
+
+    /// The same with a [name of its own](Self::register_plain_as).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn register_plain_chunk_as<T: Plain>(
+        &self,
+        name: &str,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.add_named(FragmentDraft::chunk::<T>().named(name))?;
         info.set_plain::<T>();
         Ok(info)
     }
@@ -73,6 +115,19 @@ impl FragmentRegistry {
         Ok(info)
     }
 
+    /// The same with a [name of its own](Self::register_plain_as).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn register_plain_shared_as<T: Plain + SharedFragment>(
+        &self,
+        name: &str,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.add_named(FragmentDraft::shared::<T>().named(name))?;
+        info.set_plain::<T>();
+        Ok(info)
+    }
+
     /// The const shared fragment of a type whose values are plain data.
     ///
     /// # Errors
@@ -81,6 +136,19 @@ impl FragmentRegistry {
         &self,
     ) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register_const_shared::<T>()?;
+        info.set_plain::<T>();
+        Ok(info)
+    }
+
+    /// The same with a [name of its own](Self::register_plain_as).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn register_plain_const_shared_as<T: Plain + SharedFragment>(
+        &self,
+        name: &str,
+    ) -> Result<&FragmentInfo, FragmentError> {
+        let info = self.add_named(FragmentDraft::const_shared::<T>().named(name))?;
         info.set_plain::<T>();
         Ok(info)
     }

@@ -33,11 +33,14 @@ impl World {
     ///
     /// # Types that were renamed
     ///
-    /// A type's fragment is known by [`type_name`](core::any::type_name), with the path: a file
-    /// does not know a type that was renamed, or moved to another module. Its old name can be
+    /// A type's fragment is known by the name that it was
+    /// [given](crate::fragment::FragmentRegistry::register_plain_as): give one to whatever is
+    /// saved, and it may be renamed. Else it is known by [`type_name`](core::any::type_name), with
+    /// the path: a file does not know a type that was renamed, or moved to another module, then,
+    /// unless the type is given what it was called before as its name. Two types that are now one,
+    /// or one whose values are others, need more: the old name can be
     /// [defined](crate::fragment::FragmentRegistry::define_plain), with the layout that it had, and
-    /// what is loaded under it be given to the type as it is now. That is for fragments and tags;
-    /// for shared values and chunk fragments keep the type where it was.
+    /// what is loaded under it be turned into the type as it is now. That is for fragments and tags.
     ///
     /// ```
     /// use megachunk::prelude::*;

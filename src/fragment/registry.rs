@@ -14,8 +14,8 @@
 //! # Invariant
 //! The name of a type stands in `names` before the type stands in `roles`: who finds a type finds its name. A type
 //! that stands in `names` only, some thread is about to enter into `roles`; who finds it by name does that for it.
-//! A type that was given a name has it alone: it is not entered into `roles` where another fragment has come first in
-//! `names`. (Types that are called so by themselves may be several, as of two versions of a crate.)
+//! A type that is given a name is not entered into `roles` where another fragment has come first in `names`. (Types that
+//! are called so by themselves may be several, as of two versions of a crate, and come beside a given name, too.)
 //!
 //! # Linearization points
 //! A type is registered when it stands in `roles`, a definition when it stands in `names`.
@@ -158,7 +158,8 @@ impl FragmentRegistry {
         unsafe { info.as_ref() }
     }
 
-    /// The fragment that was defined with this name; else the first whose type is called so. O(1) expected.
+    /// The fragment that was defined with this name, or whose type was given it; else the first whose type is called
+    /// so. O(1) expected.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&FragmentInfo> {
         let first = self.by_key(Key::Name(name))?;
@@ -169,7 +170,9 @@ impl FragmentRegistry {
         if mutant::active("fragment_name_is_enough") {
             return Some(first);
         }
-        Some(entered.unwrap_or_else(|| self.enter(Key::Role(role), first)))
+        let info = entered.unwrap_or_else(|| self.enter(Key::Role(role), first));
+        // Of two threads that register one type with two names, one leaves its name behind: nothing is called so.
+        (info.name() == name).then_some(info)
     }
 
     /// The fragment of a type, in the role of a fragment or tag, if it is registered.

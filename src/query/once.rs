@@ -188,8 +188,9 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
         self.iter().single()
     }
 
-    /// Lends the data of one entity, if the query sees it. O(log archetypes that match). For many entities, or
-    /// again and again: [`Query::lookup`].
+    /// Lends the data of one entity, if the query sees it: it is no run, and asks what has changed
+    /// since the last one. O(log archetypes that match). For many entities, or again and again:
+    /// [`Query::lookup`].
     ///
     /// # Errors
     /// The handle is refused; [`WorldError::Missing`] if the query does not see the entity.

@@ -108,6 +108,21 @@ fn archetypes_that_follow_on_each_other_are_found_like_those_that_do_not() {
             .collect();
         assert_eq!(in_common, wanted, "seed {seed}");
 
+        type MayBeInCommon<'a> = (&'a u32, Option<Shared<i16>>, Option<PerChunk<i64>>);
+        let in_common: Vec<_> = world
+            .query::<MayBeInCommon<'_>, ()>()
+            .unwrap()
+            .iter()
+            .map(|(small, shared, of_chunk)| (*small as usize, shared.copied(), of_chunk.copied()))
+            .collect();
+        let wanted: Vec<_> = expected(|has| has[0])
+            .map(|(_, number, has)| {
+                let value = has[1].then_some(number as i64);
+                (number, value.map(|value| value as i16), value)
+            })
+            .collect();
+        assert_eq!(in_common, wanted, "seed {seed}");
+
         let known: Vec<_> = kept
             .read(&world)
             .iter()

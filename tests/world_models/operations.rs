@@ -202,10 +202,15 @@ fn round() -> impl Strategy<Value = Vec<(u8, WorldOp)>> {
     )
 }
 
+/// That part of the usual 256 cases, or of as many as are asked for.
+fn cases(part: u32) -> u32 {
+    std::env::var("MEGACHUNK_WORLD_CASES").map_or(256, |n| n.parse().expect("a number")) / part
+}
+
 proptest! {
     // A quarter of what is usual: one case is many operations, and the fuzz target goes on from here.
     #![proptest_config(ProptestConfig {
-        cases: ProptestConfig::default().cases / 4,
+        cases: cases(4),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -224,7 +229,7 @@ proptest! {
 proptest! {
     // Each runs twice, and looks at all after each step.
     #![proptest_config(ProptestConfig {
-        cases: ProptestConfig::default().cases / 8,
+        cases: cases(8),
         failure_persistence: None,
         ..ProptestConfig::default()
     })]

@@ -196,6 +196,10 @@ fn a_type_has_one_name_whoever_registers_it() {
             }
             let all: Vec<_> = registry.iter().map(|info| info.id()).collect();
             assert_eq!(all, [id]);
+            for name in ["u32", "health"] {
+                let found = registry.find(name).map(|info| info.id());
+                assert_eq!(found, (info.name() == name).then_some(id));
+            }
         },
     );
 }

@@ -37,7 +37,7 @@ impl World {
     /// [given](crate::fragment::FragmentRegistry::register_plain_as): give one to whatever is
     /// saved, and it may be renamed. Else it is known by [`type_name`](core::any::type_name), with
     /// the path: a file does not know a type that was renamed, or moved to another module, then,
-    /// unless the type is given what it was called before as its name. Two types that are now one,
+    /// unless the type, which must have one role, is given what it was called before as its name. Two types that are now one,
     /// or one whose values are others, need more: the old name can be
     /// [defined](crate::fragment::FragmentRegistry::define_plain), with the layout that it had, and
     /// what is loaded under it be turned into the type as it is now. That is for fragments and tags.

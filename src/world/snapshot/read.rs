@@ -140,7 +140,7 @@ impl<'f> Saved<'f> {
                 .or_default()
                 .push(info);
         }
-        // All that does not fit is told, not only the first.
+        // All that are missing are told; if none is, all that have changed.
         let (mut missing, mut changed) = (Vec::new(), Vec::new());
         for _ in 0..reader.u32("the directory ends early")? {
             let fragment = match read_fragment(reader, &known) {

@@ -7,6 +7,7 @@ mod support;
 mod asked;
 mod changes;
 mod dynamic;
+mod in_common;
 mod lookups;
 mod or;
 mod rows;

@@ -278,8 +278,8 @@ impl World {
     }
 
     /// A query for one run that only reads: [`query`](Self::query) on a world that others may read
-    /// too. Everything has changed each time here, too. Lock-free: who asks while another thread looks for the archetypes that have come looks
-    /// for all that match by itself.
+    /// too. Everything has changed each time here, too. Lock-free: who asks while another thread
+    /// looks for the archetypes that have come looks for all that match by itself.
     ///
     /// # Errors
     /// As for [`Query::new`].

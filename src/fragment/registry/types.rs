@@ -72,7 +72,8 @@ impl FragmentRegistry {
     /// ```
     ///
     /// # Errors
-    /// [`FragmentError::NameTaken`] if another fragment is called so, of a type or not;
+    /// [`FragmentError::NameTaken`] if another fragment is called so, of a type or not, or was to be when another thread
+    /// registered its type with another name first (then nothing will be called so);
     /// [`FragmentError::NamedOtherwise`] if the type is registered with another name already;
     /// [`FragmentError::TooMany`].
     pub fn register_plain_as<T: Plain>(&self, name: &str) -> Result<&FragmentInfo, FragmentError> {

@@ -5,6 +5,7 @@ mod allocator;
 mod error;
 mod id;
 mod index;
+mod map;
 mod place;
 pub mod reference;
 
@@ -16,4 +17,5 @@ pub use index::model;
 #[cfg(not(loom))]
 pub(crate) use index::{Buried, Claimed, FreeWords, Lowest, Origin, Places};
 pub use index::{CACHED_IDS, Created, EntityIndex, IndexOptions, Live, Session};
+pub use map::EntityMap;
 pub use place::Place;

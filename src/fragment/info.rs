@@ -6,7 +6,7 @@ use core::fmt;
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use crate::fragment::{Fragment, FragmentKind, IsValue, Plain, SharedFragment};
+use crate::fragment::{Fragment, FragmentKind, IsValue, MapEntities, Plain, SharedFragment};
 use crate::sync::atomic::{AtomicU32, Ordering};
 
 /// A fragment's number in its registry: below 65,535, in the order of registration.
@@ -53,8 +53,8 @@ struct Extras {
     clone: OnceLock<CloneValue>,
     #[cfg(not(loom))]
     fill: OnceLock<crate::fragment::FillValues>,
-    /// Plain, and what says which bytes are a value.
-    plain: OnceLock<Option<IsValue>>,
+    /// Plain, and what is asked of the type.
+    plain: OnceLock<PlainOps>,
     /// Which one it is of those that can be switched off, from 1 on, in the order of that being said.
     /// 0: none. Changes once.
     enableable: AtomicU32,
@@ -92,11 +92,35 @@ pub(crate) struct FragmentDraft {
     pub(crate) plain: Option<PlainValues>,
 }
 
+/// What is asked of bytes that are plain values.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(loom, expect(dead_code, reason = "models have no values"))]
+struct PlainOps {
+    /// What says which bytes are a value, if not all are.
+    is_value: Option<IsValue>,
+    /// What changes the entities that a value names, if it can name some.
+    map_entities: Option<MapEntities>,
+}
+
+impl PlainOps {
+    /// Whatever bytes there are.
+    const ANY_BYTES: Self = Self {
+        is_value: None,
+        map_entities: None,
+    };
+
+    const fn of<T: Plain>() -> Self {
+        Self {
+            is_value: T::IS_VALUE,
+            map_entities: T::MAP_ENTITIES,
+        }
+    }
+}
+
 /// What values that are plain data are, of a fragment that no type stands for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlainValues {
-    /// What says which bytes are a value, if not all are.
-    is_value: Option<IsValue>,
+    ops: PlainOps,
     /// The type that they are of, if it was said.
     of: Option<TypeId>,
 }
@@ -104,14 +128,14 @@ pub(crate) struct PlainValues {
 impl PlainValues {
     /// Whatever bytes there are.
     pub(crate) const ANY_BYTES: Self = Self {
-        is_value: None,
+        ops: PlainOps::ANY_BYTES,
         of: None,
     };
 
     /// Values of a type.
     pub(crate) fn of<T: Plain>() -> Self {
         Self {
-            is_value: T::IS_VALUE,
+            ops: PlainOps::of::<T>(),
             of: Some(TypeId::of::<T>()),
         }
     }
@@ -181,7 +205,7 @@ impl FragmentDraft {
             let _ = extras.clone.set(clone);
         }
         if let Some(plain) = self.plain {
-            let _ = extras.plain.set(plain.is_value);
+            let _ = extras.plain.set(plain.ops);
         }
         FragmentInfo {
             id: FragmentId(number),
@@ -311,7 +335,13 @@ impl FragmentInfo {
     /// What says which bytes are a value, if not all are. The fragment is plain.
     #[cfg(not(loom))]
     pub(crate) fn which_are_values(&self) -> Option<IsValue> {
-        self.extras.plain.get().copied().flatten()
+        self.extras.plain.get()?.is_value
+    }
+
+    /// What changes the entities that a value names, if it can name some. The fragment is plain.
+    #[cfg(not(loom))]
+    pub(crate) fn map_entities(&self) -> Option<MapEntities> {
+        self.extras.plain.get()?.map_entities
     }
 
     /// Whether it can be switched off and on for each entity.
@@ -370,7 +400,7 @@ impl FragmentInfo {
     }
 
     pub(crate) fn set_plain<T: Plain>(&self) {
-        let _ = self.extras.plain.set(T::IS_VALUE);
+        let _ = self.extras.plain.set(PlainOps::of::<T>());
     }
 
     pub(crate) fn set_enableable(&self, number: u32) {

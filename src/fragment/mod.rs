@@ -48,9 +48,11 @@ pub use info::{CloneValue, DropValues, FragmentId, FragmentInfo};
 pub use kind::{
     ConstShared, Fragment, FragmentKind, FragmentRole, PerChunk, Shared, SharedFragment,
 };
-pub use plain::{IsValue, Plain};
+pub use plain::{IsValue, MapEntities, Plain};
 #[doc(hidden)]
-pub use plain::{field_size, field_takes_any_bytes, is_field, is_one_of};
+pub use plain::{
+    field_names_entities, field_size, field_takes_any_bytes, is_field, is_one_of, map_field,
+};
 pub use registry::{FragmentDefinition, FragmentRegistry};
 #[cfg(not(loom))]
 pub use set::FragmentSet;

@@ -7,6 +7,7 @@ mod counted;
 
 mod commands;
 mod entities;
+mod snapshots;
 mod spawners;
 
 use std::sync::Arc;

@@ -205,10 +205,11 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
         Err(SnapshotError::Worlds { found }) => assert_eq!(found, worlds.len()),
         Err(error) => return Err(error),
     }
+    check_remapped(bytes, &worlds)?;
     let mut known: Vec<Entity> = Vec::new();
     for (world, copy) in worlds.iter_mut().zip(&copies) {
         assert_eq!(copy.count(), world.count());
-        let entities: Vec<Entity> = world.read::<Entity, ()>().unwrap().iter().collect();
+        let entities = all_of(world);
         assert_eq!(entities.len(), world.count());
         for (at, &entity) in entities.iter().enumerate() {
             assert!(world.is_built(entity) && copy.is_built(entity));
@@ -233,4 +234,92 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
         assert_eq!(world.universe().count(), 0);
     }
     Ok(())
+}
+
+/// Takes the snapshot of these worlds for one that comes, twice, to a universe where others live: the same entities, by
+/// other names; and they go again.
+fn check_remapped(bytes: &[u8], worlds: &[World]) -> Result<(), SnapshotError> {
+    let universe = Arc::new(universe());
+    let mut native = World::of(&universe).unwrap();
+    let natives: Vec<Entity> = (0..3_u64).map(|n| native.create((n,)).unwrap()).collect();
+    native.destroy(natives[1]).unwrap();
+    let before = (universe.count(), universe.chunk_stats().in_use);
+    let mut come = Vec::new();
+    for _ in 0..2 {
+        let (copies, entities) = World::worlds_from_snapshot_remapped(bytes, &universe)?;
+        assert_eq!(
+            entities.len(),
+            worlds.iter().map(World::count).sum::<usize>()
+        );
+        let new = |old| entities.get(old).unwrap_or(Entity::PLACEHOLDER);
+        for (world, copy) in worlds.iter().zip(&copies) {
+            copy.check().unwrap();
+            let (olds, news) = (all_of(world), all_of(copy));
+            let mapped: Vec<Entity> = olds.iter().map(|&old| new(old)).collect();
+            assert_eq!(mapped, news, "the same order of rows");
+            for (&old, &new_one) in olds.iter().zip(&news) {
+                let (here, there) = (described(world, old, new), described(copy, new_one, |e| e));
+                assert_eq!(here, there, "{old} has become {new_one}");
+            }
+            come.extend(news);
+        }
+        let pairs: Vec<(Entity, Entity)> = entities.iter().collect();
+        assert_eq!(pairs.len(), entities.len());
+        assert!(pairs.iter().all(|&(old, now)| new(old) == now));
+        come.sort_unstable();
+        assert!(come.is_sorted_by(|a, b| a < b), "each is somebody new");
+        native.check().unwrap();
+        // The first go along, the others with their worlds.
+        if before.0 == native.count() {
+            for mut copy in copies {
+                copy.move_all_to(&mut native).unwrap();
+            }
+            assert_eq!(native.count(), before.0 + entities.len());
+        } else {
+            assert_eq!(universe.count(), native.count() + entities.len());
+            drop(copies);
+            assert_eq!(universe.count(), native.count());
+        }
+    }
+    native.check().unwrap();
+    assert!(native.get::<u64>(natives[2]) == Ok(&2) && !native.exists(natives[1]));
+    native.destroy(natives[0]).unwrap();
+    native.destroy(natives[2]).unwrap();
+    native.clear();
+    drop(native);
+    assert_eq!((universe.count(), universe.chunk_stats().in_use), (0, 0));
+    Ok(())
+}
+
+/// All entities, in the order of their rows.
+fn all_of(world: &World) -> Vec<Entity> {
+    world.read::<Entity, ()>().unwrap().iter().collect()
+}
+
+/// All that there is to an entity, whom it names by the names that they have become.
+fn described(world: &World, entity: Entity, new: impl Fn(Entity) -> Entity) -> String {
+    let health = world.registry().find("health").unwrap().id();
+    let armed = world.registry().find("armed").unwrap().id();
+    let health = world.get_dynamic(entity, health).ok();
+    let health = health.map(|values| values.plain::<u32>().unwrap()[0]);
+    let grudge = world.get::<Grudge>(entity).map(|grudge| Grudge {
+        against: new(grudge.against),
+        ..*grudge
+    });
+    let parts: [&dyn core::fmt::Debug; 13] = [
+        &world.get::<Position>(entity).ok(),
+        &world.get::<u64>(entity).ok(),
+        &world.get::<[u8; 3]>(entity).ok(),
+        &world.is_enabled::<[u8; 3]>(entity).ok(),
+        &world.get::<Asleep>(entity).ok(),
+        &world.is_enabled::<Asleep>(entity).ok(),
+        &world.shared::<Team>(entity).ok(),
+        &world.const_shared::<u8>(entity).ok(),
+        &world.chunk_fragment::<i64>(entity).ok(),
+        &world.chunk_fragment::<bool>(entity).ok(),
+        &grudge.ok(),
+        &health,
+        &world.get_dynamic(entity, armed).is_ok(),
+    ];
+    format!("{parts:?}")
 }

@@ -16,6 +16,7 @@ mod life;
 mod moves;
 mod names;
 mod plain;
+mod remapped;
 mod rows;
 mod snapshot_files;
 mod snapshots;

@@ -1,5 +1,6 @@
 //! `plain!`: a struct of plain fields, or an enum without any, is plain. The compiler proves it.
 
+use crate::entity::EntityMap;
 use crate::fragment::Plain;
 
 /// Implements [`Plain`] for a struct all of whose fields are plain, or an enum whose variants have
@@ -188,6 +189,18 @@ macro_rules! plain {
                     )
                 )*
             }
+            fn __map_entities(
+                __bytes: &mut [$crate::fragment::__core::primitive::u8],
+                __entities: &$crate::entity::EntityMap,
+            ) {
+                $(
+                    $crate::fragment::map_field(
+                        |__plain: &__Plain| __plain.$field,
+                        &mut __bytes[$crate::fragment::__core::mem::offset_of!(__Plain, $field)..],
+                        __entities,
+                    );
+                )*
+            }
             // SAFETY: its fields are plain, and there is nothing but them, from the first byte to the last.
             unsafe impl $crate::fragment::Plain for __Plain {
                 const IS_VALUE: $crate::fragment::__core::option::Option<$crate::fragment::IsValue> =
@@ -197,6 +210,14 @@ macro_rules! plain {
                         $crate::fragment::__core::option::Option::None
                     } else {
                         $crate::fragment::__core::option::Option::Some(__is_value)
+                    };
+                const MAP_ENTITIES: $crate::fragment::__core::option::Option<$crate::fragment::MapEntities> =
+                    if false $(
+                        || $crate::fragment::field_names_entities(|__plain: &__Plain| __plain.$field)
+                    )* {
+                        $crate::fragment::__core::option::Option::Some(__map_entities)
+                    } else {
+                        $crate::fragment::__core::option::Option::None
                     };
             }
         };
@@ -238,6 +259,21 @@ pub const fn field_takes_any_bytes<S, T: Plain>(_: fn(&S) -> T) -> bool {
 #[must_use]
 pub fn is_field<S, T: Plain>(_: fn(&S) -> T, bytes: &[u8]) -> bool {
     T::IS_VALUE.is_none_or(|is_value| is_value(&bytes[..size_of::<T>()]))
+}
+
+/// Whether a value of the field can name entities.
+#[doc(hidden)]
+#[must_use]
+pub const fn field_names_entities<S, T: Plain>(_: fn(&S) -> T) -> bool {
+    T::MAP_ENTITIES.is_some()
+}
+
+/// Changes the entities that the field names, whose value the first of these bytes are.
+#[doc(hidden)]
+pub fn map_field<S, T: Plain>(_: fn(&S) -> T, bytes: &mut [u8], entities: &EntityMap) {
+    if let Some(map) = T::MAP_ENTITIES {
+        map(&mut bytes[..size_of::<T>()], entities);
+    }
 }
 
 /// What has been tried to get bytes taken for values that are none, without unsafe code; each is a crate of its own.

@@ -6,8 +6,8 @@ use core::num::{
     NonZeroU16, NonZeroU32, NonZeroU64, NonZeroU128, NonZeroUsize,
 };
 
-use crate::entity::Entity;
-use crate::fragment::{Fragment, IsValue, Plain};
+use crate::entity::{Entity, EntityMap};
+use crate::fragment::{Fragment, IsValue, MapEntities, Plain};
 
 macro_rules! numbers {
     ($($number:ty)*) => {
@@ -54,22 +54,39 @@ unsafe impl Plain for char {
     });
 }
 
-// SAFETY: two numbers without padding, `repr(C)`, of which the second, the version, is odd.
+// SAFETY: two numbers without padding, `repr(C)`, of which the second, the version, is odd. What is written is one.
 unsafe impl Plain for Entity {
-    const IS_VALUE: Option<IsValue> = Some(|bytes| match bytes {
-        &[a, b, c, d, e, f, g, h] => {
-            let index = u32::from_ne_bytes([a, b, c, d]);
-            Self::new(index, u32::from_ne_bytes([e, f, g, h])).is_some()
-        }
-        _ => false,
+    const IS_VALUE: Option<IsValue> = Some(|bytes| entity_of(bytes).is_some());
+
+    const MAP_ENTITIES: Option<MapEntities> = Some(|bytes, entities| {
+        let new = entity_of(bytes).and_then(|old| entities.get(old));
+        let new = new.unwrap_or(Self::PLACEHOLDER);
+        let (index, version) = (new.index().to_ne_bytes(), new.version().to_ne_bytes());
+        bytes[..4].copy_from_slice(&index);
+        bytes[4..].copy_from_slice(&version);
     });
 }
 
-// SAFETY: an array has no padding between or behind its elements.
+/// The entity that bytes are, as this machine has them.
+fn entity_of(bytes: &[u8]) -> Option<Entity> {
+    let &[a, b, c, d, e, f, g, h] = bytes else {
+        return None;
+    };
+    let index = u32::from_ne_bytes([a, b, c, d]);
+    Entity::new(index, u32::from_ne_bytes([e, f, g, h]))
+}
+
+// SAFETY: an array has no padding between or behind its elements, of which each stays a value.
 unsafe impl<T: Plain, const N: usize> Plain for [T; N] {
     const IS_VALUE: Option<IsValue> = match T::IS_VALUE {
         None => None,
         Some(_) => Some(are_values::<T>),
+    };
+
+    const MAP_ENTITIES: Option<MapEntities> = match T::MAP_ENTITIES {
+        // Of none none is changed.
+        Some(_) if N > 0 => Some(map_each::<T>),
+        _ => None,
     };
 }
 
@@ -81,6 +98,14 @@ fn are_values<T: Plain>(bytes: &[u8]) -> bool {
     match size_of::<T>() {
         0 => is_value(&[]),
         size => bytes.chunks_exact(size).all(is_value),
+    }
+}
+
+/// Changes the entities that values of `T` name, which lie one behind the other.
+fn map_each<T: Plain>(bytes: &mut [u8], entities: &EntityMap) {
+    if let Some(map) = T::MAP_ENTITIES {
+        let values = bytes.chunks_exact_mut(size_of::<T>().max(1));
+        values.for_each(|value| map(value, entities));
     }
 }
 
@@ -129,6 +154,25 @@ mod tests {
             assert!(!is_value::<Entity>(&[a, b, c, d, e, f, g, h]));
         }
         assert!(!is_value::<Entity>(&[0; 8]));
+        assert!(!is_value::<Entity>(&[1; 7]));
+    }
+
+    #[test]
+    fn an_entity_becomes_what_it_is_mapped_to_and_no_entity_where_it_is_not() {
+        let [old, new, other] = [(1, 3), (70_000, 1), (1, 5)]
+            .map(|(index, version)| Entity::new(index, version).unwrap());
+        let entities = EntityMap::of(vec![0, 3], &[old], &[new]);
+        let bytes = |entity: Entity| {
+            let (index, version) = (entity.index().to_ne_bytes(), entity.version().to_ne_bytes());
+            [index, version].concat()
+        };
+        let mut pairs = [bytes(other), bytes(old), bytes(Entity::PLACEHOLDER)].concat();
+        let map = <[[Entity; 1]; 3]>::MAP_ENTITIES.unwrap();
+        map(&mut pairs, &entities);
+        let none = bytes(Entity::PLACEHOLDER);
+        assert_eq!(pairs, [none.clone(), bytes(new), none].concat());
+        assert!(<[Entity; 0]>::MAP_ENTITIES.is_none());
+        assert!(<[u64; 3]>::MAP_ENTITIES.is_none());
     }
 
     #[test]

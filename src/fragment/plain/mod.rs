@@ -3,13 +3,20 @@
 mod fields;
 mod known;
 
+use crate::entity::EntityMap;
 use crate::fragment::Fragment;
 
 #[doc(hidden)]
-pub use fields::{field_size, field_takes_any_bytes, is_field, is_one_of};
+pub use fields::{
+    field_names_entities, field_size, field_takes_any_bytes, is_field, is_one_of, map_field,
+};
 
 /// Says of some bytes whether they are a value: as many as a value has, at any alignment.
 pub type IsValue = fn(bytes: &[u8]) -> bool;
+
+/// Changes the entities that a value names to those that they have become. As many bytes as a value has, which are one,
+/// at any alignment.
+pub type MapEntities = fn(bytes: &mut [u8], entities: &EntityMap);
 
 /// Values that are nothing but their bytes, so that they can be hashed, saved and loaded.
 ///
@@ -21,8 +28,8 @@ pub type IsValue = fn(bytes: &[u8]) -> bool;
 ///
 /// # Safety
 /// No padding, no pointers. All bytes for which [`IS_VALUE`](Self::IS_VALUE) says yes are a valid
-/// value, and it says the same of the same bytes; if it is `None`, any bytes are one. Whatever the
-/// type's fields promise each other, anybody can make such values, without a call of the type's
+/// value, and it says the same of the same bytes; if it is `None`, any bytes are one.
+/// [`MAP_ENTITIES`](Self::MAP_ENTITIES) leaves a value where one was. Whatever the type's fields promise each other, anybody can make such values, without a call of the type's
 /// own.
 ///
 /// ```
@@ -59,4 +66,35 @@ pub unsafe trait Plain: Fragment + Copy {
     /// are lent as them. It should not panic: who loads or saves gets the panic, and nothing else
     /// has happened.
     const IS_VALUE: Option<IsValue> = None;
+
+    /// How a value comes to name other entities, when those that it names come back with new ids: see
+    /// [`World::load_remapped`](crate::world::World::load_remapped). `None` if it names none.
+    ///
+    /// An [`Entity`](crate::entity::Entity) becomes what the map says, and
+    /// [`Entity::PLACEHOLDER`](crate::entity::Entity::PLACEHOLDER) where it says nothing: the entity that it named does
+    /// not come with the others. Arrays and what [`plain!`](crate::plain) makes plain do this to each of their parts; a
+    /// type that has handles and implements the trait by hand says how, or its handles stay, and may name whomever. It
+    /// should not panic: who loads gets the panic then, and nothing else has happened.
+    ///
+    /// ```
+    /// use megachunk::entity::{Entity, EntityMap};
+    /// use megachunk::fragment::{MapEntities, Plain};
+    ///
+    /// /// A handle, and whether it is a friend's.
+    /// #[derive(Clone, Copy)]
+    /// #[repr(C)]
+    /// struct Neighbour { who: Entity, is_friend: u64 }
+    ///
+    /// // SAFETY: a handle, of which one is made again, and a number, without padding.
+    /// unsafe impl Plain for Neighbour {
+    ///     const IS_VALUE: Option<fn(&[u8]) -> bool> =
+    ///         Some(|bytes| Entity::IS_VALUE.is_none_or(|is_value| is_value(&bytes[..8])) && bytes[8] < 2);
+    ///     const MAP_ENTITIES: Option<MapEntities> = Some(|bytes: &mut [u8], entities: &EntityMap| {
+    ///         if let Some(map) = Entity::MAP_ENTITIES {
+    ///             map(&mut bytes[..8], entities);
+    ///         }
+    ///     });
+    /// }
+    /// ```
+    const MAP_ENTITIES: Option<MapEntities> = None;
 }

@@ -122,7 +122,10 @@ pub enum SnapshotError {
         found: usize,
     },
     /// The universe has had entities: ids of the snapshot may be theirs.
-    #[error("a snapshot is loaded into a universe that never had an entity")]
+    #[error(
+        "a snapshot with its ids is loaded into a universe that never had an entity (with new ones into any: \
+         `load_remapped`)"
+    )]
     UniverseInUse,
     /// The world could not be made.
     #[error(transparent)]

@@ -9,7 +9,7 @@ use memmap2::Mmap;
 use crate::archetype::{Archetype, Row, SharedId, Universe, write_bit};
 use crate::chunk::MEGACHUNK_CHUNKS;
 use crate::entity::Entity;
-use crate::fragment::{FragmentId, FragmentRegistry, Value};
+use crate::fragment::{FragmentId, Value};
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::format::{FULL_CHUNK, bit_bytes};
 use crate::world::snapshot::read::{Saved, SavedArchetype, SavedChunk, SavedWorld, is_shared};
@@ -18,6 +18,7 @@ use crate::world::{World, WorldError};
 impl World {
     /// Loads a world that was [saved](Self::save), into a universe that never had an entity and in which
     /// the fragments are registered that the file has: by the same names, with the same sizes and alignments.
+    /// ([`load_remapped`](Self::load_remapped) loads into one that is in use, with new ids.)
     ///
     /// Ids are the same, with their versions; handles that were dead are dead. Entities lie in the
     /// same order, in chunks that are as full as they were; those that had room for more, because a
@@ -88,15 +89,9 @@ impl World {
     /// As for [`load`](Self::load).
     pub fn from_snapshot(bytes: &[u8], universe: Universe) -> Result<Self, SnapshotError> {
         let saved = Saved::fresh(bytes, &universe)?;
-        let [_] = &saved.worlds[..] else {
-            return Err(SnapshotError::Worlds {
-                found: saved.worlds.len(),
-            });
-        };
-        match bring_back(&saved, universe)?.pop() {
-            Some(world) => Ok(world),
-            None => unreachable!("there is one"),
-        }
+        saved.expect_one()?;
+        let mut worlds = bring_back(&saved, universe)?;
+        Ok(worlds.remove(0))
     }
 
     /// Loads all worlds of a file to which one or several were [saved](Self::save_worlds), in the
@@ -125,7 +120,8 @@ impl World {
         bring_back(&saved, universe)
     }
 
-    /// Creates all that is saved. Only memory can run out, and bytes be no values.
+    /// Creates all that is saved, of entities that live and have no place yet. Only memory can run out, and bytes be no
+    /// values.
     fn bring_back(
         &mut self,
         saved: &Saved<'_>,
@@ -244,8 +240,9 @@ impl World {
         Ok(())
     }
 
-    /// Fills the first `to.row` rows of a new chunk with those of a saved one from `first` on. After an error the world
-    /// is of no use: bytes that are no values lie where values should. (It can be dropped: plain values are not.)
+    /// Fills the first `to.row` rows of a new chunk with those of a saved one from `first` on. After an error the chunk
+    /// has no rows: bytes that are no values lie where values would, and their entities no place. (Plain values need not
+    /// be dropped.)
     fn bring_rows(
         &mut self,
         saved: &Saved<'_>,
@@ -259,12 +256,6 @@ impl World {
         let data = &mut self.archetypes[number as usize];
         let (position, count) = (to.chunk, to.row);
         let new = &data.chunks[position as usize];
-        let handles = &saved.handles(chunk)[first as usize..];
-        for (row, &entity) in (0..count).zip(handles) {
-            // SAFETY: a row of the chunk.
-            unsafe { new.handles().add(row as usize).write(entity) };
-            self.universe.place(entity, new.run, row);
-        }
         let mut at = chunk.at + size_of::<Entity>() * chunk.len as usize;
         let mut off = Vec::new();
         for &fragment in &archetype.fragments {
@@ -278,6 +269,7 @@ impl World {
                 // SAFETY: as many rows of this size, which hold no values, and are bytes from then on.
                 let copied = unsafe { copy(bytes, array) };
                 fragment.check(copied, begin as u64)?;
+                fragment.map(copied, saved.entities.as_ref());
                 at += chunk.len as usize * size;
             }
             if fragment.enableable {
@@ -291,12 +283,22 @@ impl World {
             }
             if let Some(value) = data.chunk_values.iter().find(|v| v.id == id) {
                 let bytes = &saved.file[at..][..size];
+                // Not where the template's value is: that one stays, if this is none.
+                let mut bytes = bytes.to_vec();
+                fragment.check(&bytes, at as u64)?;
+                fragment.map(&mut bytes, saved.entities.as_ref());
                 let value = new.array(value.offset);
                 // SAFETY: room for a plain value, which replaces the template's.
-                let copied = unsafe { copy(bytes, value) };
-                fragment.check(copied, at as u64)?;
+                unsafe { copy(&bytes, value) };
                 at += size;
             }
+        }
+        // Nothing fails from here on.
+        let handles = &saved.handles(chunk)[first as usize..];
+        for (row, &entity) in (0..count).zip(handles) {
+            // SAFETY: a row of the chunk.
+            unsafe { new.handles().add(row as usize).write(entity) };
+            self.universe.place(entity, new.run, row);
         }
         data.grown(position, count, version);
         for (id, row) in off {
@@ -314,8 +316,16 @@ impl World {
 fn bring_back(saved: &Saved<'_>, mut universe: Universe) -> Result<Vec<World>, SnapshotError> {
     universe.index_mut().restore(&saved.versions);
     let universe = Arc::new(universe);
+    bring_worlds(saved, &universe)
+}
+
+/// Creates all worlds that are saved, of entities that live and have no place yet.
+pub(super) fn bring_worlds(
+    saved: &Saved<'_>,
+    universe: &Arc<Universe>,
+) -> Result<Vec<World>, SnapshotError> {
     let bring = |part| {
-        let mut world = World::of(&universe)?;
+        let mut world = World::of(universe)?;
         world.bring_back(saved, part)?;
         Ok(world)
     };
@@ -323,20 +333,6 @@ fn bring_back(saved: &Saved<'_>, mut universe: Universe) -> Result<Vec<World>, S
 }
 
 impl<'f> Saved<'f> {
-    /// The value of a fragment that is known.
-    fn value(
-        &self,
-        registry: &FragmentRegistry,
-        fragment: u32,
-        bytes: &[u8],
-    ) -> Result<Value, SnapshotError> {
-        let fragment = &self.fragments[fragment as usize];
-        let Some(id) = fragment.known else {
-            unreachable!("what entities have is known")
-        };
-        Ok(Value::from_bytes(registry, id, bytes).map_err(WorldError::from)?)
-    }
-
     /// Reads a whole file, for a universe that never had an entity.
     fn fresh(file: &'f [u8], universe: &Universe) -> Result<Self, SnapshotError> {
         if !universe.index().is_fresh() {
@@ -377,10 +373,10 @@ impl Places {
 }
 
 /// A file to be read, as bytes.
-struct Mapped(Option<Mmap>);
+pub(super) struct Mapped(Option<Mmap>);
 
 impl Mapped {
-    fn open(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
+    pub(super) fn open(path: impl AsRef<Path>) -> Result<Self, SnapshotError> {
         let file = path.as_ref().to_owned();
         // Not when a world is on its way: whose path it is may panic.
         drop(path);
@@ -408,7 +404,7 @@ impl Mapped {
         }
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8] {
         self.0.as_deref().unwrap_or(&[])
     }
 }
@@ -417,10 +413,10 @@ impl Mapped {
 ///
 /// # Safety
 /// Room for as many bytes, which nobody else has while they are lent.
-unsafe fn copy<'c>(bytes: &[u8], to: *mut u8) -> &'c [u8] {
+unsafe fn copy<'c>(bytes: &[u8], to: *mut u8) -> &'c mut [u8] {
     // SAFETY: the caller's.
     unsafe {
         bytes.as_ptr().copy_to_nonoverlapping(to, bytes.len());
-        core::slice::from_raw_parts(to, bytes.len())
+        core::slice::from_raw_parts_mut(to, bytes.len())
     }
 }

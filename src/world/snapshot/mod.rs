@@ -2,15 +2,18 @@
 //!
 //! [`World::state_hash`](crate::world::World::state_hash) says whether two worlds are in the same state;
 //! [`World::save`](crate::world::World::save) and [`World::load`](crate::world::World::load) carry it
-//! from one run of a program to the next. Both want fragments whose values are nothing but their bytes
+//! from one run of a program to the next; [`World::load_remapped`](crate::world::World::load_remapped) brings
+//! it to where others live, with new ids. All want fragments whose values are nothing but their bytes
 //! ([`Plain`](crate::fragment::Plain)), or to be told to skip the others.
 
 mod checksum;
 mod error;
 mod format;
+mod fragments;
 mod load;
 mod options;
 mod read;
+mod remap;
 mod save;
 mod state;
 mod write;

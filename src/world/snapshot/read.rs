@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use crate::entity::{Entity, EntityIndex};
-use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, IsValue};
-use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, bit_bytes, kind_of_byte, verify};
-use crate::world::snapshot::options::{Purpose, readable};
-use crate::world::snapshot::{ChangedLayout, SnapshotError};
+use crate::entity::{Entity, EntityIndex, EntityMap};
+use crate::fragment::{FragmentKind, FragmentRegistry, Value};
+use crate::world::WorldError;
+use crate::world::snapshot::SnapshotError;
+use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, bit_bytes, verify};
+use crate::world::snapshot::fragments::{SavedFragment, read_fragments};
 
 /// A snapshot whose every part is as it should be, and fits the registry.
 pub(super) struct Saved<'f> {
@@ -18,38 +19,9 @@ pub(super) struct Saved<'f> {
     pub(super) worlds: Vec<SavedWorld<'f>>,
     /// The handles of all chunks, one behind the other. They are not read again from a file that somebody may change:
     /// the rest of a chunk is copied, and then looked at.
-    handles: Vec<Entity>,
-}
-
-pub(super) struct SavedFragment {
-    name: Box<str>,
-    /// `None` if it does not fit the registry, and no entity has it.
-    pub(super) known: Option<FragmentId>,
-    pub(super) kind: FragmentKind,
-    pub(super) size: usize,
-    /// Which bytes are a value, if not all are.
-    is_value: Option<IsValue>,
-    pub(super) enableable: bool,
-}
-
-impl SavedFragment {
-    /// Whether bytes, one value behind the other, are values. They are from `at` in the file.
-    pub(super) fn check(&self, values: &[u8], at: u64) -> Result<(), SnapshotError> {
-        let Some(is_value) = self.is_value else {
-            return Ok(());
-        };
-        let wrong = match self.size {
-            0 => (!is_value(&[])).then_some(0),
-            size => values.chunks_exact(size).position(|value| !is_value(value)),
-        };
-        match wrong {
-            None => Ok(()),
-            Some(row) => Err(SnapshotError::NotAValue {
-                name: self.name.clone(),
-                at: at + (row * self.size) as u64,
-            }),
-        }
-    }
+    pub(super) handles: Vec<Entity>,
+    /// What the entities have become, if they come back with new ids; `handles` are these, then.
+    pub(super) entities: Option<EntityMap>,
 }
 
 pub(super) struct SavedWorld<'f> {
@@ -109,8 +81,9 @@ impl<'f> Saved<'f> {
             fragments: Vec::new(),
             worlds: Vec::new(),
             handles: Vec::new(),
+            entities: None,
         };
-        saved.read_fragments(&mut reader, registry)?;
+        saved.fragments = read_fragments(&mut reader, registry)?;
         let mut at = Header::BYTES as u64 + 4 * header.slots;
         for _ in 0..reader.u32("the directory ends early")? {
             let world = saved.read_world(&mut reader, &mut at, header.directory)?;
@@ -126,53 +99,6 @@ impl<'f> Saved<'f> {
         saved.check_chunks()?;
         saved.check_handles()?;
         Ok(saved)
-    }
-
-    fn read_fragments(
-        &mut self,
-        reader: &mut Reader<'f>,
-        registry: &FragmentRegistry,
-    ) -> Result<(), SnapshotError> {
-        let mut known: HashMap<(&str, FragmentKind), Vec<&FragmentInfo>> = HashMap::new();
-        for info in registry.iter() {
-            known
-                .entry((info.name(), info.kind()))
-                .or_default()
-                .push(info);
-        }
-        // All that are missing are told; if none is, all that have changed.
-        let (mut missing, mut changed) = (Vec::new(), Vec::new());
-        for _ in 0..reader.u32("the directory ends early")? {
-            let fragment = match read_fragment(reader, &known) {
-                Ok(fragment) => fragment,
-                Err(SnapshotError::Unregistered { name, kind, .. }) => {
-                    missing.push((name, kind));
-                    continue;
-                }
-                Err(SnapshotError::Layout { fragments }) => {
-                    changed.extend(fragments);
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            let others = self.fragments.iter();
-            if fragment.known.is_some() && others.map(|f| f.known).any(|id| id == fragment.known) {
-                return Err(reader.damaged("a fragment stands there twice"));
-            }
-            self.fragments.push(fragment);
-        }
-        let mut missing = missing.into_iter();
-        match missing.next() {
-            None if changed.is_empty() => Ok(()),
-            None => Err(SnapshotError::Layout {
-                fragments: changed.into(),
-            }),
-            Some((name, kind)) => Err(SnapshotError::Unregistered {
-                name,
-                kind,
-                others: missing.collect(),
-            }),
-        }
     }
 
     /// Reads a world, whose chunks begin at `at` and end before `end`.
@@ -390,6 +316,35 @@ impl<'f> Saved<'f> {
         }
     }
 
+    /// That one world was saved, and not several.
+    pub(super) fn expect_one(&self) -> Result<(), SnapshotError> {
+        match self.worlds.len() {
+            1 => Ok(()),
+            found => Err(SnapshotError::Worlds { found }),
+        }
+    }
+
+    /// The value of a fragment that is known.
+    pub(super) fn value(
+        &self,
+        registry: &FragmentRegistry,
+        fragment: u32,
+        bytes: &[u8],
+    ) -> Result<Value, SnapshotError> {
+        let fragment = &self.fragments[fragment as usize];
+        let Some(id) = fragment.known else {
+            unreachable!("what entities have is known")
+        };
+        let mut bytes = bytes.to_vec();
+        // Before the entities that it names are changed: bytes that are no value may name what they like.
+        let value = Value::from_bytes(registry, id, &bytes).map_err(WorldError::from)?;
+        if self.entities.is_none() {
+            return Ok(value);
+        }
+        fragment.map(&mut bytes, self.entities.as_ref());
+        Ok(Value::from_bytes(registry, id, &bytes).map_err(WorldError::from)?)
+    }
+
     /// The handles of a chunk.
     pub(super) fn handles(&self, chunk: &SavedChunk) -> &[Entity] {
         &self.handles[chunk.handles..][..chunk.len as usize]
@@ -422,7 +377,7 @@ fn chunk_size(reader: &mut Reader<'_>) -> Result<u32, SnapshotError> {
     if there_are { Ok(chunks) } else { Err(damaged) }
 }
 
-fn yes_or_no(reader: &mut Reader<'_>) -> Result<bool, SnapshotError> {
+pub(super) fn yes_or_no(reader: &mut Reader<'_>) -> Result<bool, SnapshotError> {
     let damaged = reader.damaged("a yes or no is neither");
     match reader.u8("the directory ends early")? {
         byte @ (0 | 1) => Ok(byte == 1),
@@ -461,106 +416,6 @@ fn versions(file: &[u8], header: Header, checksum: u64) -> Result<Vec<u32>, Snap
             at: (at + 4 * slot) as u64,
         }),
     }
-}
-
-/// What a file says of a fragment.
-struct Told {
-    name: Box<str>,
-    kind: FragmentKind,
-    enableable: bool,
-    align: u64,
-    size: u64,
-}
-
-/// Reads a fragment, and finds it among those that are registered. One that no entity has need not be there.
-fn read_fragment(
-    reader: &mut Reader<'_>,
-    known: &HashMap<(&str, FragmentKind), Vec<&FragmentInfo>>,
-) -> Result<SavedFragment, SnapshotError> {
-    const EARLY: &str = "the directory ends early";
-    let begin = reader.clone();
-    let kind = kind_of_byte(reader.u8(EARLY)?);
-    let kind = kind.ok_or_else(|| begin.damaged("there is no such role"))?;
-    let is_needed = yes_or_no(reader)?;
-    let enableable = yes_or_no(reader)?;
-    let align = u64::from(reader.u32(EARLY)?);
-    let size = reader.u64(EARLY)?;
-    let length = reader.u32(EARLY)? as usize;
-    // A copy: bytes of the file may be no text any more when they are looked at again.
-    let name = String::from_utf8(reader.take(length, EARLY)?.to_vec())
-        .map_err(|_| begin.damaged("a fragment's name is no text"))?;
-    let one_by_one = matches!(kind, FragmentKind::Fragment | FragmentKind::Tag);
-    if enableable && !one_by_one {
-        return Err(begin.damaged("what is switched off is a fragment or a tag"));
-    }
-    let told = Told {
-        name: name.into_boxed_str(),
-        kind,
-        enableable,
-        align,
-        size,
-    };
-    let fragment = match find_fragment(&told, known) {
-        Ok(info) => SavedFragment {
-            name: info.name().into(),
-            known: Some(info.id()),
-            kind,
-            size: info.layout().size(),
-            is_value: info.which_are_values(),
-            enableable,
-        },
-        Err(_) if !is_needed => SavedFragment {
-            name: told.name,
-            known: None,
-            kind,
-            size: usize::try_from(size).map_err(|_| begin.damaged("no value is so large"))?,
-            is_value: None,
-            enableable,
-        },
-        Err(error) => return Err(error),
-    };
-    if fragment.size == 0 {
-        fragment.check(&[], begin.at())?;
-    }
-    Ok(fragment)
-}
-
-/// The registered fragment of which a file tells.
-fn find_fragment<'r>(
-    told: &Told,
-    known: &HashMap<(&str, FragmentKind), Vec<&'r FragmentInfo>>,
-) -> Result<&'r FragmentInfo, SnapshotError> {
-    let (name, kind) = (told.name.clone(), told.kind);
-    let info = match known.get(&(&*name, kind)).map(Vec::as_slice) {
-        Some([info]) => *info,
-        None | Some([]) => {
-            let others = Box::default();
-            return Err(SnapshotError::Unregistered { name, kind, others });
-        }
-        Some(_) => {
-            return Err(SnapshotError::Ambiguous { name, kind });
-        }
-    };
-    let (size, align) = (info.layout().size(), info.layout().align());
-    if (told.size, told.align) != (size as u64, align as u64) {
-        let changed = ChangedLayout {
-            name,
-            saved_size: told.size,
-            saved_align: told.align,
-            size,
-            align,
-        };
-        return Err(SnapshotError::Layout {
-            fragments: [changed].into(),
-        });
-    }
-    if !readable(info, Purpose::Save) {
-        return Err(SnapshotError::NotPlain { name });
-    }
-    if told.enableable && !info.is_enableable() {
-        return Err(SnapshotError::NotEnableable { name });
-    }
-    Ok(info)
 }
 
 #[cfg(test)]

@@ -1,0 +1,204 @@
+//! The fragments of a file, each with what is registered under its name.
+
+use std::collections::HashMap;
+
+use crate::entity::EntityMap;
+use crate::fragment::{
+    FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, IsValue, MapEntities,
+};
+use crate::world::snapshot::format::{Reader, kind_of_byte};
+use crate::world::snapshot::options::{Purpose, readable};
+use crate::world::snapshot::read::yes_or_no;
+use crate::world::snapshot::{ChangedLayout, SnapshotError};
+
+/// A fragment of a file.
+pub(super) struct SavedFragment {
+    name: Box<str>,
+    /// `None` if it does not fit the registry, and no entity has it.
+    pub(super) known: Option<FragmentId>,
+    pub(super) kind: FragmentKind,
+    pub(super) size: usize,
+    /// Which bytes are a value, if not all are.
+    is_value: Option<IsValue>,
+    /// What changes the entities that a value names, if it can name some.
+    map_entities: Option<MapEntities>,
+    pub(super) enableable: bool,
+}
+
+impl SavedFragment {
+    /// Whether bytes, one value behind the other, are values. They are from `at` in the file.
+    pub(super) fn check(&self, values: &[u8], at: u64) -> Result<(), SnapshotError> {
+        let Some(is_value) = self.is_value else {
+            return Ok(());
+        };
+        let wrong = match self.size {
+            0 => (!is_value(&[])).then_some(0),
+            size => values.chunks_exact(size).position(|value| !is_value(value)),
+        };
+        match wrong {
+            None => Ok(()),
+            Some(row) => Err(SnapshotError::NotAValue {
+                name: self.name.clone(),
+                at: at + (row * self.size) as u64,
+            }),
+        }
+    }
+
+    /// Changes the entities that values name, one value behind the other, to those that they have become.
+    pub(super) fn map(&self, values: &mut [u8], entities: Option<&EntityMap>) {
+        if let (Some(map), Some(entities)) = (self.map_entities, entities) {
+            let values = values.chunks_exact_mut(self.size.max(1));
+            values.for_each(|value| map(value, entities));
+        }
+    }
+}
+
+/// Reads the fragments of a file, and finds them among those that are registered.
+pub(super) fn read_fragments(
+    reader: &mut Reader<'_>,
+    registry: &FragmentRegistry,
+) -> Result<Vec<SavedFragment>, SnapshotError> {
+    let mut fragments: Vec<SavedFragment> = Vec::new();
+    let mut known: HashMap<(&str, FragmentKind), Vec<&FragmentInfo>> = HashMap::new();
+    for info in registry.iter() {
+        known
+            .entry((info.name(), info.kind()))
+            .or_default()
+            .push(info);
+    }
+    // All that are missing are told; if none is, all that have changed.
+    let (mut missing, mut changed) = (Vec::new(), Vec::new());
+    for _ in 0..reader.u32("the directory ends early")? {
+        let fragment = match read_fragment(reader, &known) {
+            Ok(fragment) => fragment,
+            Err(SnapshotError::Unregistered { name, kind, .. }) => {
+                missing.push((name, kind));
+                continue;
+            }
+            Err(SnapshotError::Layout { fragments }) => {
+                changed.extend(fragments);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let others = fragments.iter();
+        if fragment.known.is_some() && others.map(|f| f.known).any(|id| id == fragment.known) {
+            return Err(reader.damaged("a fragment stands there twice"));
+        }
+        fragments.push(fragment);
+    }
+    let mut missing = missing.into_iter();
+    match missing.next() {
+        None if changed.is_empty() => Ok(fragments),
+        None => Err(SnapshotError::Layout {
+            fragments: changed.into(),
+        }),
+        Some((name, kind)) => Err(SnapshotError::Unregistered {
+            name,
+            kind,
+            others: missing.collect(),
+        }),
+    }
+}
+
+/// What a file says of a fragment.
+struct Told {
+    name: Box<str>,
+    kind: FragmentKind,
+    enableable: bool,
+    align: u64,
+    size: u64,
+}
+
+/// Reads a fragment, and finds it among those that are registered. One that no entity has need not be there.
+fn read_fragment(
+    reader: &mut Reader<'_>,
+    known: &HashMap<(&str, FragmentKind), Vec<&FragmentInfo>>,
+) -> Result<SavedFragment, SnapshotError> {
+    const EARLY: &str = "the directory ends early";
+    let begin = reader.clone();
+    let kind = kind_of_byte(reader.u8(EARLY)?);
+    let kind = kind.ok_or_else(|| begin.damaged("there is no such role"))?;
+    let is_needed = yes_or_no(reader)?;
+    let enableable = yes_or_no(reader)?;
+    let align = u64::from(reader.u32(EARLY)?);
+    let size = reader.u64(EARLY)?;
+    let length = reader.u32(EARLY)? as usize;
+    // A copy: bytes of the file may be no text any more when they are looked at again.
+    let name = String::from_utf8(reader.take(length, EARLY)?.to_vec())
+        .map_err(|_| begin.damaged("a fragment's name is no text"))?;
+    let one_by_one = matches!(kind, FragmentKind::Fragment | FragmentKind::Tag);
+    if enableable && !one_by_one {
+        return Err(begin.damaged("what is switched off is a fragment or a tag"));
+    }
+    let told = Told {
+        name: name.into_boxed_str(),
+        kind,
+        enableable,
+        align,
+        size,
+    };
+    let fragment = match find_fragment(&told, known) {
+        Ok(info) => SavedFragment {
+            name: info.name().into(),
+            known: Some(info.id()),
+            kind,
+            size: info.layout().size(),
+            is_value: info.which_are_values(),
+            map_entities: info.map_entities(),
+            enableable,
+        },
+        Err(_) if !is_needed => SavedFragment {
+            name: told.name,
+            known: None,
+            kind,
+            size: usize::try_from(size).map_err(|_| begin.damaged("no value is so large"))?,
+            is_value: None,
+            map_entities: None,
+            enableable,
+        },
+        Err(error) => return Err(error),
+    };
+    if fragment.size == 0 {
+        fragment.check(&[], begin.at())?;
+    }
+    Ok(fragment)
+}
+
+/// The registered fragment of which a file tells.
+fn find_fragment<'r>(
+    told: &Told,
+    known: &HashMap<(&str, FragmentKind), Vec<&'r FragmentInfo>>,
+) -> Result<&'r FragmentInfo, SnapshotError> {
+    let (name, kind) = (told.name.clone(), told.kind);
+    let info = match known.get(&(&*name, kind)).map(Vec::as_slice) {
+        Some([info]) => *info,
+        None | Some([]) => {
+            let others = Box::default();
+            return Err(SnapshotError::Unregistered { name, kind, others });
+        }
+        Some(_) => {
+            return Err(SnapshotError::Ambiguous { name, kind });
+        }
+    };
+    let (size, align) = (info.layout().size(), info.layout().align());
+    if (told.size, told.align) != (size as u64, align as u64) {
+        let changed = ChangedLayout {
+            name,
+            saved_size: told.size,
+            saved_align: told.align,
+            size,
+            align,
+        };
+        return Err(SnapshotError::Layout {
+            fragments: [changed].into(),
+        });
+    }
+    if !readable(info, Purpose::Save) {
+        return Err(SnapshotError::NotPlain { name });
+    }
+    if told.enableable && !info.is_enableable() {
+        return Err(SnapshotError::NotEnableable { name });
+    }
+    Ok(info)
+}

@@ -1,0 +1,355 @@
+//! Saved entities come back with new ids, where others live.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use crate::snapshot_files::Path;
+use crate::snapshot_world::{check, small_world, small_worlds};
+use crate::snapshots::bytes;
+use megachunk::fragment::{FragmentRegistry, Plain};
+use megachunk::prelude::*;
+use megachunk::world::{SnapshotError, SnapshotOptions};
+
+/// Who belongs to whom, as a fragment, a chunk's, and a shared one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
+struct Owner {
+    whom: Entity,
+    also: [Entity; 2],
+    since: u32,
+    _padding: [u8; 4],
+}
+megachunk::plain!(Owner {
+    whom,
+    also,
+    since,
+    _padding
+});
+
+fn owner(whom: Entity, since: u32) -> Owner {
+    Owner {
+        whom,
+        also: [whom, Entity::PLACEHOLDER],
+        since,
+        _padding: [0; 4],
+    }
+}
+
+fn register(registry: &FragmentRegistry) {
+    registry.register_plain::<Owner>().unwrap();
+    registry.register_plain_chunk::<Owner>().unwrap();
+    registry.register_plain_shared::<Owner>().unwrap();
+    registry.register_plain_const_shared::<Owner>().unwrap();
+    registry.register_plain::<u32>().unwrap();
+}
+
+fn universe() -> Arc<Universe> {
+    let universe = Arc::new(Universe::new());
+    register(universe.registry());
+    universe
+}
+
+/// A world that others share a universe with.
+fn inhabited() -> (World, Vec<Entity>) {
+    let mut world = World::of(&universe()).unwrap();
+    let all = world.create_batch((0..1_000_u32).map(|n| (n,))).unwrap();
+    let all: Vec<Entity> = all.iter(&world).collect();
+    (world, all)
+}
+
+#[test]
+fn all_that_a_snapshot_can_hold_comes_back_under_other_names() {
+    for count in [0, 1, 17, 2_000] {
+        check(&bytes(&small_world(count).0)).unwrap();
+        let worlds = small_worlds(count);
+        let worlds = worlds.each_ref();
+        check(&World::worlds_to_snapshot(&worlds, &SnapshotOptions::new()).unwrap()).unwrap();
+    }
+}
+
+#[test]
+fn handles_lead_to_whom_they_meant_in_every_role() {
+    let mut world = World::new();
+    register(world.registry());
+    let ants = world.create_batch((0..600_u32).map(|n| (n,))).unwrap();
+    let ants: Vec<Entity> = ants.iter(&world).collect();
+    for pair in ants.windows(2).step_by(2) {
+        // To whom comes later in the file, too.
+        world.add(pair[0], (owner(pair[1], 1),)).unwrap();
+        world.add(pair[1], (owner(pair[0], 2),)).unwrap();
+    }
+    world
+        .add(
+            ants[3],
+            ().per_chunk(owner(ants[4], 3))
+                .shared(owner(ants[5], 4))
+                .const_shared(owner(ants[6], 5)),
+        )
+        .unwrap();
+    *world.chunk_fragment_mut::<Owner>(ants[3]).unwrap() = owner(ants[7], 6);
+    // Two values that only the dead tell apart.
+    let (dead, dying) = (ants[100], ants[101]);
+    world.add(ants[8], ().shared(owner(dead, 7))).unwrap();
+    world.add(ants[9], ().shared(owner(dying, 7))).unwrap();
+    world.add(ants[10], (owner(dead, 8),)).unwrap();
+    world.destroy(dead).unwrap();
+    world.destroy(dying).unwrap();
+
+    let (mut native, natives) = inhabited();
+    let saved = bytes(&world);
+    let (mut copy, entities) = World::from_snapshot_remapped(&saved, native.universe()).unwrap();
+    copy.check().unwrap();
+    let new = |old: Entity| entities.get(old).unwrap();
+    assert!(
+        ants.iter()
+            .all(|&ant| entities.get(ant).is_some() == world.exists(ant))
+    );
+    let expected = |old: &Owner| Owner {
+        whom: entities.get(old.whom).unwrap_or(Entity::PLACEHOLDER),
+        also: old
+            .also
+            .map(|old| entities.get(old).unwrap_or(Entity::PLACEHOLDER)),
+        ..*old
+    };
+    for &ant in ants.iter().filter(|&&ant| world.exists(ant)) {
+        let here = world.get::<Owner>(ant).ok().map(expected);
+        assert_eq!(copy.get::<Owner>(new(ant)).ok().copied(), here);
+    }
+    let three = new(ants[3]);
+    let chunk = copy.chunk_fragment::<Owner>(three).unwrap();
+    assert_eq!(chunk, &owner(new(ants[7]), 6));
+    let shared = copy.shared::<Owner>(three).unwrap();
+    assert_eq!(shared, &owner(new(ants[5]), 4));
+    let shared = copy.const_shared::<Owner>(three).unwrap();
+    assert_eq!(shared, &owner(new(ants[6]), 5));
+    // What new chunks of the composition begin with.
+    let begins = copy
+        .create(
+            ().per_chunk(owner(three, 9))
+                .shared(owner(three, 4))
+                .const_shared(owner(three, 5)),
+        )
+        .unwrap();
+    assert!(copy.is_built(begins));
+    let [eight, nine] = [ants[8], ants[9]].map(|ant| *copy.shared::<Owner>(new(ant)).unwrap());
+    assert_eq!((eight, eight.whom), (nine, Entity::PLACEHOLDER));
+    copy.check().unwrap();
+
+    // They go on together with those that were there.
+    let count = copy.count();
+    assert_eq!(copy.move_all_to(&mut native).unwrap(), count);
+    native.check().unwrap();
+    assert_eq!(
+        native.get::<Owner>(new(ants[0])).unwrap().whom,
+        new(ants[1])
+    );
+    assert!(
+        (0..)
+            .zip(&natives)
+            .all(|(n, &ant)| native.get::<u32>(ant) == Ok(&n))
+    );
+}
+
+#[test]
+fn threads_load_the_same_file_while_others_create_and_destroy() {
+    let mut world = World::new();
+    register(world.registry());
+    let first = world.create((0_u32,)).unwrap();
+    let _ = world
+        .create_batch((1..5_000_u32).map(|n| (n, owner(first, n))))
+        .unwrap();
+    let path = Path::new("remapped");
+    world.save(&path.0).unwrap();
+
+    let (mut native, natives) = inhabited();
+    let universe = Arc::clone(native.universe());
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let (sender, universe, path) = (sender.clone(), &universe, &path);
+            scope.spawn(move || {
+                for _ in 0..6 {
+                    let loaded = World::load_remapped(&path.0, universe).unwrap();
+                    sender.send(loaded).unwrap();
+                }
+            });
+        }
+        drop(sender);
+        let mut loaded = 0;
+        while loaded < 12 {
+            let spark = native.create((1_u32,)).unwrap();
+            if let Ok((mut copy, entities)) = receiver.try_recv() {
+                loaded += 1;
+                let leader = entities.get(first).unwrap();
+                copy.read::<&Owner, ()>().unwrap().iter().for_each(|owner| {
+                    assert_eq!(owner.whom, leader);
+                });
+                if loaded % 3 == 0 {
+                    drop(copy);
+                } else {
+                    assert_eq!(copy.move_all_to(&mut native).unwrap(), 5_000);
+                }
+            }
+            native.destroy(spark).unwrap();
+        }
+    });
+    native.check().unwrap();
+    assert_eq!(native.count(), 1_000 + 8 * 5_000);
+    assert_eq!(universe.count(), native.count());
+    assert!(natives.iter().all(|&ant| native.is_built(ant)));
+}
+
+#[test]
+fn chunks_that_were_loaded_are_handed_over_where_they_are() {
+    let mut world = World::new();
+    register(world.registry());
+    let _ = world
+        .create_batch((0..50_000_u32).map(|n| (n, owner(Entity::PLACEHOLDER, n))))
+        .unwrap();
+    let (mut native, _) = inhabited();
+    let (mut copy, entities) =
+        World::from_snapshot_remapped(&bytes(&world), native.universe()).unwrap();
+    let address = |world: &World| -> Vec<usize> {
+        let all = entities
+            .iter()
+            .map(|(_, now)| core::ptr::from_ref(world.get::<Owner>(now).unwrap()));
+        all.map(|at| at.addr()).collect()
+    };
+    let before = address(&copy);
+    copy.move_all_to(&mut native).unwrap();
+    let stayed = before
+        .iter()
+        .zip(address(&native))
+        .filter(|(a, b)| **a == *b);
+    // The last chunk may be less than half full.
+    assert!(stayed.count() > 40_000);
+}
+
+#[test]
+fn an_ordered_universe_gives_the_same_ids_each_time() {
+    let saved = bytes(&small_world(500).0);
+    let ids = || {
+        let universe = Universe::ordered();
+        crate::snapshot_world::register(universe.registry());
+        let universe = Arc::new(universe);
+        let mut native = World::of(&universe).unwrap();
+        let natives: Vec<Entity> = (0..200_u64).map(|n| native.create((n,)).unwrap()).collect();
+        natives
+            .iter()
+            .step_by(3)
+            .for_each(|&ant| native.destroy(ant).unwrap());
+        let (copy, entities) = World::from_snapshot_remapped(&saved, &universe).unwrap();
+        universe.check([&native, &copy]).unwrap();
+        let hash = copy.state_hash().unwrap();
+        drop(copy);
+        universe.check([&native]).unwrap();
+        let next = native.create((7_u64,)).unwrap();
+        (entities.iter().collect::<Vec<_>>(), hash, next)
+    };
+    let first = ids();
+    assert_eq!(first, ids());
+    assert_eq!(first.2.index(), 0, "the lowest is free again");
+}
+
+/// A byte, of which 171 is none, and about which 255 panics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+struct Digit(u8);
+
+// SAFETY: one byte.
+unsafe impl Plain for Digit {
+    const IS_VALUE: Option<fn(&[u8]) -> bool> = Some(|bytes| {
+        assert!(bytes[0] != 255, "such a byte was never seen");
+        bytes[0] != 171
+    });
+}
+
+#[test]
+fn what_is_refused_halfway_leaves_no_entity_and_no_chunk() {
+    type Fill = fn(&mut World, fn(u8) -> [u8; 1], u8);
+    // Under the name of another type its bytes are what they want.
+    let saved = |fill: Fill, byte: u8| {
+        let mut world = World::new();
+        let registry = world.registry();
+        registry.register_plain_as::<[u8; 1]>("digit").unwrap();
+        registry
+            .register_plain_chunk_as::<[u8; 1]>("chunk digit")
+            .unwrap();
+        registry
+            .register_plain_shared_as::<[u8; 1]>("shared digit")
+            .unwrap();
+        registry.register_plain::<u32>().unwrap();
+        let _ = world
+            .create_batch((0..5_000_u32).map(|n| (n, [7_u8])))
+            .unwrap();
+        fill(&mut world, |byte| [byte], byte);
+        bytes(&world)
+    };
+    let roles: [Fill; 3] = [
+        |world, digit, byte| _ = world.create((1_u32, digit(byte))).unwrap(),
+        |world, digit, byte| {
+            let ant = world.create((1_u32,).per_chunk(digit(1))).unwrap();
+            *world.chunk_fragment_mut::<[u8; 1]>(ant).unwrap() = digit(byte);
+        },
+        |world, digit, byte| _ = world.create((1_u32,).shared(digit(byte))).unwrap(),
+    ];
+    let (mut native, natives) = {
+        let (native, natives) = inhabited();
+        let registry = native.registry();
+        registry.register_plain_as::<Digit>("digit").unwrap();
+        registry
+            .register_plain_chunk_as::<Digit>("chunk digit")
+            .unwrap();
+        registry
+            .register_plain_shared_as::<Digit>("shared digit")
+            .unwrap();
+        (native, natives)
+    };
+    let universe = Arc::clone(native.universe());
+    let stands = || (universe.count(), universe.chunk_stats().in_use);
+    let before = stands();
+    for (role, &fill) in roles.iter().enumerate() {
+        let (copy, _) = World::from_snapshot_remapped(&saved(fill, 9), &universe).unwrap();
+        assert_eq!(copy.count(), 5_001);
+        drop(copy);
+        assert_eq!(stands(), before, "role {role}");
+        let refused = World::from_snapshot_remapped(&saved(fill, 171), &universe);
+        assert!(
+            matches!(refused, Err(SnapshotError::NotAValue { .. })),
+            "role {role}"
+        );
+        drop(refused);
+        assert_eq!(stands(), before, "role {role}");
+        let bytes = saved(fill, 255);
+        let load = || World::from_snapshot_remapped(&bytes, &universe).map(drop);
+        catch_unwind(AssertUnwindSafe(load)).unwrap_err();
+        assert_eq!(stands(), before, "role {role}");
+    }
+    native.check().unwrap();
+    assert!(natives.iter().all(|&ant| native.destroy(ant).is_ok()));
+}
+
+#[test]
+fn what_is_no_snapshot_or_not_registered_changes_nothing() {
+    let (native, _) = inhabited();
+    let universe = native.universe();
+    let error = World::from_snapshot_remapped(b"no snapshot", universe).unwrap_err();
+    assert_eq!(error, SnapshotError::Foreign);
+    let two = small_worlds(3);
+    let two = World::worlds_to_snapshot(&two.each_ref(), &SnapshotOptions::new()).unwrap();
+    let error = World::from_snapshot_remapped(&two, universe).unwrap_err();
+    assert!(
+        matches!(error, SnapshotError::Unregistered { .. }),
+        "{error}"
+    );
+    let known = Arc::new(crate::snapshot_world::universe());
+    let error = World::from_snapshot_remapped(&two, &known).unwrap_err();
+    assert_eq!(error, SnapshotError::Worlds { found: 2 });
+    assert_eq!((known.count(), universe.count()), (0, 1_000));
+    let empty = Path::new("remapped-empty");
+    std::fs::write(&empty.0, b"").unwrap();
+    let error = World::load_remapped(&empty.0, universe).unwrap_err();
+    assert_eq!(error, SnapshotError::Foreign);
+    let error = World::load_worlds_remapped("nowhere/at/all", universe).unwrap_err();
+    assert!(matches!(error, SnapshotError::File { .. }), "{error}");
+}

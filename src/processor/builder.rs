@@ -7,7 +7,8 @@ use crate::processor::condition::{Condition, condition};
 use crate::processor::function::Function;
 use crate::processor::runner::{Alone, Prepared, Runner};
 use crate::processor::{
-    ConditionFn, Param, Phase, Processor, ProcessorFn, Roles, Subscriptions, Target,
+    ConditionFn, Param, Phase, Processor, ProcessorFn, ProcessorOutput, Roles, Subscriptions,
+    Target,
 };
 use crate::query::ReadOnlyResources;
 use crate::world::World;
@@ -61,7 +62,8 @@ pub struct ProcessorBuilder {
     pub(super) on_stop: Option<Hook>,
 }
 
-/// A closure as a processor.
+/// A closure as a processor. It gives nothing back, or a `Result`, of which an error [ends the
+/// run](ProcessorOutput).
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -93,11 +95,12 @@ pub struct ProcessorBuilder {
 /// ```
 #[doc(alias = "system")]
 #[track_caller]
-pub fn processor<P: Param + 'static>(
+pub fn processor<P: Param + 'static, R: ProcessorOutput + 'static>(
     name: impl Into<String>,
-    run: impl ProcessorFn<P>,
+    run: impl ProcessorFn<P, R>,
 ) -> ProcessorBuilder {
-    ProcessorBuilder::new(name.into(), Box::new(Prepared::new(Function::new(run))))
+    let function = Function::<P, R, _>::new(run);
+    ProcessorBuilder::new(name.into(), Box::new(Prepared::new(function)))
 }
 
 /// A closure that has the world to itself, as a processor: no other runs beside it, and commands that were
@@ -116,11 +119,11 @@ pub fn processor<P: Param + 'static>(
 /// # Ok::<(), ScheduleError>(())
 /// ```
 #[track_caller]
-pub fn exclusive_processor(
+pub fn exclusive_processor<R: ProcessorOutput + 'static>(
     name: impl Into<String>,
-    run: impl FnMut(&mut World) + Send + 'static,
+    run: impl FnMut(&mut World) -> R + Send + 'static,
 ) -> ProcessorBuilder {
-    let mut builder = ProcessorBuilder::new(name.into(), Box::new(Alone(run)));
+    let mut builder = ProcessorBuilder::new(name.into(), Box::new(Alone::new(run)));
     builder.exclusive = true;
     builder
 }
@@ -153,7 +156,7 @@ impl ProcessorBuilder {
     #[track_caller]
     pub fn of(name: impl Into<String>, processor: impl Processor) -> Self {
         // Where it runs is asked of the processor before it is moved into the box.
-        let mut placed = Self::new(name.into(), Box::new(Alone(|_: &mut World| {})));
+        let mut placed = Self::new(name.into(), Box::new(Alone::new(|_: &mut World| {})));
         placed = processor.place(placed);
         // Whatever builder it has given back: what it asks for does not need the world to itself.
         placed.exclusive = false;

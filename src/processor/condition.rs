@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use crate::exactly::Exactly;
 use crate::fragment::panic::Panicked;
 use crate::processor::param::Plea;
-use crate::processor::runner::Runner;
+use crate::processor::runner::{Refusal, Runner};
 use crate::processor::{ScheduleError, Seen, Subscriptions, Turn};
 use crate::query::{QueryError, QueryResources, ReadOnlyResources, ResourceAccess};
 use crate::world::World;
@@ -73,11 +73,13 @@ impl Conditional {
     ///
     /// # Safety
     /// As for [`Condition::holds`].
-    unsafe fn hold(&mut self, world: &World) -> Result<bool, Box<QueryError>> {
+    unsafe fn hold(&mut self, world: &World) -> Result<bool, Box<Refusal>> {
         for condition in &mut self.conditions {
             // SAFETY: the caller's.
-            if !unsafe { condition.holds(world) }? {
-                return Ok(false);
+            match unsafe { condition.holds(world) } {
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
+                Err(error) => return Err(Box::new(Refusal::Query(error))),
             }
         }
         Ok(true)
@@ -128,7 +130,7 @@ impl Runner for Conditional {
         self.runner.stop(world);
     }
 
-    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<QueryError>> {
+    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<Refusal>> {
         // SAFETY: the caller's, for the first too: `prepare` has said what it reads.
         unsafe { Ok(self.hold(world)? && self.runner.run(world, turn)?) }
     }
@@ -137,7 +139,7 @@ impl Runner for Conditional {
         self.runner.count(world)
     }
 
-    fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<QueryError>> {
+    fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<Refusal>> {
         // SAFETY: nobody else has the world.
         Ok(unsafe { self.hold(world) }? && self.runner.run_alone(world)?)
     }

@@ -4,7 +4,7 @@ use core::any::type_name;
 
 use crate::command::{Commands, ParallelCommands};
 use crate::entity::Entity;
-use crate::processor::{Local, SolveError, Time};
+use crate::processor::{Local, ProcessorError, SolveError, Time};
 use crate::query::{QueryError, QueryLookup, QueryRun};
 use crate::signal::{ParallelSignals, SignalError, Signalled, Signals};
 use crate::world::{World, WorldError};
@@ -60,6 +60,16 @@ pub enum ScheduleError {
         processor: Box<str>,
         /// The resource's name.
         name: Box<str>,
+    },
+    /// A processor's closure gave an error back. No other has begun after that, in no phase; what the processors had
+    /// recorded stays for the next flush.
+    #[error("processor `{processor}`: {error}")]
+    Failed {
+        /// The processor's name.
+        processor: Box<str>,
+        /// What it said.
+        #[source]
+        error: ProcessorError,
     },
     /// A handle was refused.
     #[error("processor `{processor}`: {error}")]

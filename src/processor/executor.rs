@@ -19,10 +19,9 @@ use std::time::Instant;
 
 use crate::command::Stripes;
 use crate::processor::member::{Member, Mode};
-use crate::processor::runner::Failure;
+use crate::processor::runner::{Failure, Refusal};
 use crate::processor::segment::{JOINT, Segment};
 use crate::processor::{Turn, span};
-use crate::query::QueryError;
 use crate::sync::UnsafeCell;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::graph::Doorbell;
@@ -156,7 +155,7 @@ impl Scene<'_> {
         });
         match began {
             // It has not run, and has no place in a trace.
-            _ if passed_by || matches!(failure, Some(Failure::Refused(_))) => {
+            _ if passed_by || matches!(failure, Some(Failure::Refused(Refusal::Query(_)))) => {
                 member.timing.began = None;
             }
             Some((began, seen)) => member.timing.note(began, seen),
@@ -182,7 +181,7 @@ impl Scene<'_> {
 
 /// Runs all of a processor: who unwinds from there leaves those that wait for it waiting.
 #[inline]
-fn caught(run: impl FnOnce() -> Result<(), Box<QueryError>>) -> Option<Failure> {
+fn caught(run: impl FnOnce() -> Result<(), Box<Refusal>>) -> Option<Failure> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(())) => None,
         Ok(Err(error)) => Some(Failure::Refused(*error)),

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use crate::exactly::Exactly;
-use crate::processor::{Param, Processor};
+use crate::processor::{Param, Processor, ProcessorError, ProcessorOutput};
 
 /// A closure whose parameters a processor can have. Up to 12, each a [`Param`].
 #[diagnostic::on_unimplemented(
@@ -11,33 +11,43 @@ use crate::processor::{Param, Processor};
     note = "it takes parameters of processors, all with their types written out: queries as `QueryRun<…>` (not `Query`), resources as \
             `&T` or `&mut T`, `Commands`, `ParallelCommands`, `Local<T>`, `Signals` and others that implement `Param`"
 )]
-pub trait ProcessorFn<P: Param>: Send + 'static {
+pub trait ProcessorFn<P: Param, R>: Send + 'static {
     /// Calls it.
     #[doc(hidden)]
-    fn call(&mut self, params: P::Item<'_>);
+    fn call(&mut self, params: P::Item<'_>) -> R;
 }
 
 /// A closure as a processor.
-pub(super) struct Function<P, F> {
+pub(super) struct Function<P, R, F> {
     run: F,
-    params: Exactly<P>,
+    /// Its parameters, and what it gives back.
+    of: Exactly<(P, R)>,
 }
 
-impl<P, F> Function<P, F> {
+impl<P, R, F> Function<P, R, F> {
     pub(super) fn new(run: F) -> Self {
         Self {
             run,
-            params: PhantomData,
+            of: PhantomData,
         }
     }
 }
 
-impl<P: Param + 'static, F: ProcessorFn<P>> Processor for Function<P, F> {
+impl<P, R, F> Processor for Function<P, R, F>
+where
+    P: Param + 'static,
+    R: ProcessorOutput + 'static,
+    F: ProcessorFn<P, R>,
+{
     type Params = P;
 
-    #[inline(always)]
     fn execute(&mut self, params: P::Item<'_>) {
         self.run.call(params);
+    }
+
+    #[inline(always)]
+    fn try_execute(&mut self, params: P::Item<'_>) -> Result<(), ProcessorError> {
+        self.run.call(params).into_result()
     }
 }
 
@@ -48,17 +58,20 @@ macro_rules! function {
     ($($part:ident $at:ident)*) => {
         // The closure is asked for with the types that it names, so that they are known, and with those that a
         // run gets.
-        impl<F: Send + 'static, $($part: Param),*> ProcessorFn<($($part,)*)> for F
+        impl<R, F: Send + 'static, $($part: Param),*> ProcessorFn<($($part,)*), R> for F
         where
-            for<'f> &'f mut F: FnMut($($part),*) + FnMut($(Item<'_, $part>),*),
+            for<'f> &'f mut F: FnMut($($part),*) -> R + FnMut($(Item<'_, $part>),*) -> R,
         {
             #[inline(always)]
-            fn call(&mut self, ($($at,)*): ($(Item<'_, $part>,)*)) {
+            fn call(&mut self, ($($at,)*): ($(Item<'_, $part>,)*)) -> R {
                 #[inline(always)]
-                fn call<$($part),*>(mut run: impl FnMut($($part),*), ($($at,)*): ($($part,)*)) {
-                    run($($at),*);
+                fn call<R, $($part),*>(
+                    mut run: impl FnMut($($part),*) -> R,
+                    ($($at,)*): ($($part,)*),
+                ) -> R {
+                    run($($at),*)
                 }
-                call(self, ($($at,)*));
+                call(self, ($($at,)*))
             }
         }
     };

@@ -11,9 +11,9 @@ use crate::exactly::Exactly;
 use crate::fragment::Fragment;
 use crate::observer::{Observed, ObservedBatch, ObserverId, ObserverRun};
 use crate::processor::param::Plea;
-use crate::processor::runner::{Runner, panic_by_name};
+use crate::processor::runner::{Refusal, Runner, panic_by_name};
 use crate::processor::{ProcessorBuilder, ScheduleError, Seen};
-use crate::query::{QueryError, QueryFilter};
+use crate::query::QueryFilter;
 use crate::sync::Mutex;
 use crate::world::{Seat, World};
 
@@ -184,7 +184,7 @@ impl<T: Fragment, F: QueryFilter> Runner for Observing<T, F> {
         }
     }
 
-    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<bool, Box<QueryError>> {
+    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<bool, Box<Refusal>> {
         unreachable!("it has no turn")
     }
 

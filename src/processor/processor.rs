@@ -1,10 +1,10 @@
 //! `Processor`: what a schedule runs.
 
-use crate::processor::{Param, ProcessorBuilder};
+use crate::processor::{Param, ProcessorBuilder, ProcessorError};
 use crate::world::World;
 
 /// Runs once a frame on what it asks for: a struct with what it keeps. For a closure,
-/// [`processor`](super::processor()) is shorter.
+/// [`processor`](super::processor()) is shorter, and may [fail](super::ProcessorOutput).
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -58,6 +58,17 @@ pub trait Processor: Send + 'static {
 
     /// Runs once a frame.
     fn execute(&mut self, params: <Self::Params as Param>::Item<'_>);
+
+    /// The same for closures, which may say that they could not.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn try_execute(
+        &mut self,
+        params: <Self::Params as Param>::Item<'_>,
+    ) -> Result<(), ProcessorError> {
+        self.execute(params);
+        Ok(())
+    }
 
     /// It is switched off, or its schedule is [stopped](super::Schedule::stop).
     fn stop(&mut self, world: &mut World) {

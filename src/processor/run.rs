@@ -10,7 +10,7 @@ use crate::processor::executor::{MemberCell, Scene};
 use crate::processor::member::Mode;
 use crate::processor::plan::Plan;
 use crate::processor::report::Progress;
-use crate::processor::runner::{Failure, panic_by_name};
+use crate::processor::runner::{Failure, Refusal, panic_by_name};
 use crate::processor::segment::Segment;
 use crate::processor::{Execution, Phase, Schedule, ScheduleError, ScheduleReport, Trace, span};
 use crate::query::QueryError;
@@ -27,7 +27,8 @@ impl Schedule {
     /// world, at the latest in its first run: what was sent before that is not for them.)
     ///
     /// # Errors
-    /// [`ScheduleError`]. What had run until then stays done.
+    /// [`ScheduleError`]. What had run until then stays done. After a processor [failed](ScheduleError::Failed), what had
+    /// been recorded waits for the next flush, and others of its phase that would have come later may have run or not.
     ///
     /// # Panics
     /// If a processor panics, when it runs, starts or stops, or what it [keeps](super::Local) is made:
@@ -227,7 +228,7 @@ impl Schedule {
             span::processor(&member.name, || {
                 let began = self.measured.then(Instant::now);
                 crate::fragment::panic::note(&mut panicked, || outcome = runner.run_alone(world));
-                if let (Some(began), Ok(true)) = (began, &outcome) {
+                if let (Some(began), Ok(true) | Err(_)) = (began, &outcome) {
                     timing.note(began, super::Seen::default());
                 }
             });
@@ -241,9 +242,11 @@ impl Schedule {
                     member.timing.began = None;
                     progress.pass_by(1);
                 }
-                Err(error) => {
-                    member.timing.began = None;
-                    member.failure = Some(Failure::Refused(*error));
+                Err(refusal) => {
+                    if matches!(*refusal, Refusal::Query(_)) {
+                        member.timing.began = None;
+                    }
+                    member.failure = Some(Failure::Refused(*refusal));
                     failed = true;
                 }
             }
@@ -329,7 +332,11 @@ impl Schedule {
         };
         let name = &*self.entries[processor].name;
         match failure {
-            Failure::Refused(error) => Err(refused(name, error)),
+            Failure::Refused(Refusal::Query(error)) => Err(refused(name, error)),
+            Failure::Refused(Refusal::Failed(error)) => Err(Box::new(ScheduleError::Failed {
+                processor: name.into(),
+                error,
+            })),
             Failure::Panicked(payload) => panic_by_name(name, payload),
         }
     }

@@ -1,11 +1,15 @@
 //! `Runner`: a processor, whatever its type.
 
+use core::marker::PhantomData;
 use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
+use crate::exactly::Exactly;
 use crate::fragment::panic::Panicked;
 use crate::processor::param::Plea;
-use crate::processor::{Param, Processor, ScheduleError, Seen, Subscriptions, Turn};
+use crate::processor::{
+    Param, Processor, ProcessorError, ProcessorOutput, ScheduleError, Seen, Subscriptions, Turn,
+};
 use crate::query::QueryError;
 use crate::world::World;
 
@@ -41,13 +45,13 @@ pub(super) trait Runner: Send {
     ///
     /// # Safety
     /// It was prepared for this world; else as for [`Param::lend`].
-    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<QueryError>>;
+    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<Refusal>>;
 
     /// What a run would see.
     fn count(&mut self, world: &World) -> Seen;
 
     /// Runs with the world to itself, if that is what it needs, and its conditions hold; whether it did.
-    fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<QueryError>> {
+    fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<Refusal>> {
         let _ = world;
         Ok(true)
     }
@@ -109,20 +113,20 @@ impl<P: Processor> Runner for Prepared<P> {
         P::Params::missing(world)
     }
 
-    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<QueryError>> {
+    unsafe fn run(&mut self, world: &World, turn: Turn<'_>) -> Result<bool, Box<Refusal>> {
         let Some(state) = &mut self.state else {
             unreachable!("it was prepared");
         };
         // SAFETY: the caller's.
         let refused = match unsafe { P::Params::lend(state, world, turn) } {
-            Ok(params) => {
-                self.processor.execute(params);
-                return Ok(true);
-            }
+            Ok(params) => match self.processor.try_execute(params) {
+                Ok(()) => return Ok(true),
+                Err(error) => return Err(Box::new(Refusal::Failed(error))),
+            },
             Err(error) => error,
         };
         P::Params::take_back(state, turn.version);
-        Err(Box::new(refused))
+        Err(Box::new(Refusal::Query(refused)))
     }
 
     fn count(&mut self, world: &World) -> Seen {
@@ -135,9 +139,15 @@ impl<P: Processor> Runner for Prepared<P> {
 }
 
 /// A closure that has the world to itself.
-pub(super) struct Alone<F>(pub(super) F);
+pub(super) struct Alone<F, R>(F, Exactly<R>);
 
-impl<F: FnMut(&mut World) + Send> Runner for Alone<F> {
+impl<F: FnMut(&mut World) -> R, R> Alone<F, R> {
+    pub(super) fn new(run: F) -> Self {
+        Self(run, PhantomData)
+    }
+}
+
+impl<F: FnMut(&mut World) -> R + Send, R: ProcessorOutput> Runner for Alone<F, R> {
     fn prepare(&mut self, _: &mut World, plea: &mut Plea<'_>) -> Result<(), ScheduleError> {
         plea.needs.exclusive = true;
         Ok(())
@@ -151,7 +161,7 @@ impl<F: FnMut(&mut World) + Send> Runner for Alone<F> {
 
     fn stop(&mut self, _: &mut World) {}
 
-    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<bool, Box<QueryError>> {
+    unsafe fn run(&mut self, _: &World, _: Turn<'_>) -> Result<bool, Box<Refusal>> {
         unreachable!("it runs alone")
     }
 
@@ -159,9 +169,11 @@ impl<F: FnMut(&mut World) + Send> Runner for Alone<F> {
         Seen::default()
     }
 
-    fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<QueryError>> {
-        (self.0)(world);
-        Ok(true)
+    fn run_alone(&mut self, world: &mut World) -> Result<bool, Box<Refusal>> {
+        match (self.0)(world).into_result() {
+            Ok(()) => Ok(true),
+            Err(error) => Err(Box::new(Refusal::Failed(error))),
+        }
     }
 }
 
@@ -186,9 +198,18 @@ pub(super) fn panic_by_name(name: &str, payload: Panicked) -> ! {
     std::panic::resume_unwind(Box::new(format!("processor `{name}` panicked: {text}")))
 }
 
+/// Why a processor has not done what it is there for.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    /// What it asks for is refused, or its conditions ask for: it has not begun.
+    Query(QueryError),
+    /// It says so itself.
+    Failed(ProcessorError),
+}
+
 /// Why a run was broken off.
 #[derive(Debug)]
 pub(super) enum Failure {
-    Refused(QueryError),
+    Refused(Refusal),
     Panicked(Panicked),
 }

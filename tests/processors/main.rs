@@ -5,6 +5,7 @@ mod said;
 
 mod beside;
 mod conditions;
+mod fallible;
 mod hosts;
 mod lent;
 mod misused;

@@ -1,0 +1,114 @@
+//! `ProcessorOutput`: what a processor's closure gives back, nothing or an error.
+
+use core::error::Error;
+use core::fmt;
+use std::sync::Arc;
+
+/// What the closure of a [`processor`](super::processor()), or of an
+/// [`exclusive_processor`](super::exclusive_processor), gives back: nothing, or a `Result` that says whether it could do
+/// what it is there for. An error ends the run of the schedule as
+/// [`ScheduleError::Failed`](super::ScheduleError::Failed), with the processor's name.
+///
+/// Any error will do that can go from thread to thread, and so do `Box<dyn Error + Send + Sync>` and text.
+///
+/// ```
+/// use megachunk::prelude::*;
+///
+/// let mut schedule = Schedule::new();
+/// schedule.add(processor("raise", |mut walls: QueryRun<&u32>, mut commands: Commands| {
+///     if walls.count() > 2 {
+///         return Err("there is no room for more walls".into());
+///     }
+///     let wall = commands.create((1_u32,))?;
+///     commands.add(wall, ("a door",))?;
+///     Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// }));
+/// let mut world = World::new();
+/// for _ in 0..3 {
+///     schedule.run(&mut world)?;
+/// }
+/// let error = schedule.run(&mut world).unwrap_err();
+/// assert_eq!(error.to_string(), "processor `raise`: there is no room for more walls");
+/// # Ok::<(), ScheduleError>(())
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a processor's closure gives back nothing, or a `Result<(), E>`, and not `{Self}`",
+    note = "`E` is an error that is `Send + Sync + 'static`, a `Box<dyn Error + Send + Sync>`, or text"
+)]
+pub trait ProcessorOutput {
+    /// Whether it could do what it is there for.
+    #[doc(hidden)]
+    fn into_result(self) -> Result<(), ProcessorError>;
+}
+
+impl ProcessorOutput for () {
+    #[inline(always)]
+    fn into_result(self) -> Result<(), ProcessorError> {
+        Ok(())
+    }
+}
+
+impl<E: Into<Box<dyn Error + Send + Sync>>> ProcessorOutput for Result<(), E> {
+    #[inline]
+    fn into_result(self) -> Result<(), ProcessorError> {
+        self.map_err(|error| ProcessorError(Arc::from(error.into())))
+    }
+}
+
+/// What a closure gives back that never comes to its end, as `|_: &u32| todo!()`.
+type Never = <fn() -> ! as Gives>::Output;
+
+/// What a function gives back: so the type that has no name has one.
+pub trait Gives {
+    /// That.
+    type Output;
+}
+
+impl<T> Gives for fn() -> T {
+    type Output = T;
+}
+
+impl ProcessorOutput for Never {
+    fn into_result(self) -> Result<(), ProcessorError> {
+        self
+    }
+}
+
+/// What a processor said when it could not do what it is there for. A clone is the same error: two are equal if one is the
+/// other's.
+#[derive(Clone)]
+pub struct ProcessorError(Arc<dyn Error + Send + Sync>);
+
+impl ProcessorError {
+    /// The error, if it is of this type.
+    #[must_use]
+    pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
+        self.0.downcast_ref()
+    }
+}
+
+impl PartialEq for ProcessorError {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::as_ptr(&self.0).addr() == Arc::as_ptr(&other.0).addr()
+    }
+}
+
+impl Eq for ProcessorError {}
+
+impl fmt::Debug for ProcessorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for ProcessorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for ProcessorError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}

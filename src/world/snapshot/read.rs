@@ -11,6 +11,9 @@ use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, bit_bytes, verify};
 use crate::world::snapshot::fragments::{SavedFragment, read_fragments};
 
+/// Of a file with fewer bytes one thread checks the chunks: to call others takes as long.
+const ALONE: usize = 256 << 10;
+
 /// A snapshot whose every part is as it should be, and fits the registry.
 pub(super) struct Saved<'f> {
     pub(super) file: &'f [u8],
@@ -265,13 +268,19 @@ impl<'f> Saved<'f> {
 
     /// Whether the bytes of all chunks are those that were written.
     fn check_chunks(&self) -> Result<(), SnapshotError> {
-        let archetypes = self.worlds.par_iter().flat_map(|world| &world.archetypes);
-        let chunks = archetypes.flat_map(|data| &data.chunks);
-        chunks.try_for_each(|chunk| {
+        let check = |chunk: &SavedChunk| {
             let bytes = &self.file[chunk.at..chunk.at + chunk.bytes];
             let what = "a chunk's checksum is wrong";
             verify(bytes, chunk.checksum, chunk.at as u64, what)
-        })
+        };
+        if self.file.len() < ALONE {
+            let archetypes = self.worlds.iter().flat_map(|world| &world.archetypes);
+            let mut chunks = archetypes.flat_map(|data| &data.chunks);
+            return chunks.try_for_each(check);
+        }
+        let archetypes = self.worlds.par_iter().flat_map(|world| &world.archetypes);
+        let chunks = archetypes.flat_map(|data| &data.chunks);
+        chunks.try_for_each(check)
     }
 
     /// Whether each entity that lives has one row.

@@ -80,7 +80,7 @@ fn load(
 ) {
     for region in wanted {
         let begin = Instant::now();
-        let come = World::load_remapped(&files[region as usize], universe);
+        let come = World::load_remapped(&files[region as usize], universe, &EntityMap::default());
         let come = come.map(|(world, entities)| (region, world, entities, begin.elapsed()));
         if loaded.send(come).is_err() {
             return;

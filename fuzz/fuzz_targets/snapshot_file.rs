@@ -5,7 +5,7 @@
 //!
 //! Format of an input, and of the seeds in `corpus/snapshot_file`: a byte that says how the rest is meant. Odd:
 //! it is the file. Even: a number of entities (modulo 40), then changes to the snapshot of a world with so many, or of
-//! two worlds if 4 does not divide it:
+//! two worlds if 4 does not divide it, and without the dead if it is 128 or more:
 //! three bytes each, where (two, little-endian, modulo the length) and what the byte becomes.
 
 #![no_main]
@@ -26,13 +26,16 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = if how % 2 == 1 {
         check(rest)
     } else {
-        check(&changed(rest, how % 4 == 2))
+        check(&changed(rest, how % 4 == 2, how >= 128))
     };
 });
 
-fn changed(bytes: &[u8], together: bool) -> Vec<u8> {
+fn changed(bytes: &[u8], together: bool, only_living: bool) -> Vec<u8> {
     let (&count, changes) = bytes.split_first().unwrap_or((&0, &[]));
-    let (count, options) = (u32::from(count % 40), SnapshotOptions::new());
+    let (count, mut options) = (u32::from(count % 40), SnapshotOptions::new());
+    if only_living {
+        options = options.only_living();
+    }
     let file = if together {
         let worlds = small_worlds(count);
         World::worlds_to_snapshot(&worlds.each_ref(), &options)

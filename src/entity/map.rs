@@ -5,9 +5,11 @@ use core::fmt;
 use crate::entity::Entity;
 
 /// Which entity has become which, where saved ones came back [with new
-/// ids](crate::world::World::load_remapped): handles of then, and those of now.
+/// ids](crate::world::World::load_remapped): handles of then, and those of now. Or who is meant by handles that do not
+/// come with them.
 ///
-/// Memory: twelve bytes for each slot that was used when they were saved.
+/// Memory: where the old ones lie close together, twelve bytes for each slot from the first to the last, but no more than
+/// 48 for each entity; else 16 for each entity.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -19,63 +21,153 @@ use crate::entity::Entity;
 /// world.destroy(bee)?;
 /// let saved = world.to_snapshot(&Default::default())?;
 ///
-/// let (copy, entities) = World::from_snapshot_remapped(&saved, &universe)?;
+/// let nobody = Default::default();
+/// let (copy, entities) = World::from_snapshot_remapped(&saved, &universe, &nobody)?;
 /// let new = entities.get(ant).expect("it was saved");
 /// assert!(copy.exists(new) && world.exists(ant) && new != ant);
 /// assert_eq!(entities.get(bee), None);
 /// assert_eq!(entities.iter().collect::<Vec<_>>(), [(ant, new)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct EntityMap {
-    /// Of each slot the version that it had: an odd one if its entity is among those that are mapped.
-    versions: Vec<u32>,
-    /// Of each of these slots what its entity has become; anything of others.
-    new: Vec<Entity>,
+    table: Table,
     len: usize,
 }
 
+#[derive(Clone)]
+enum Table {
+    /// One old entity of a slot at most.
+    BySlot {
+        /// The slot of the first.
+        first: u32,
+        /// From this slot on the version of the old entity: odd, or 0 where there is none.
+        versions: Vec<u32>,
+        /// What it has become; anything where there is none.
+        new: Vec<Entity>,
+    },
+    /// In the order of the old ones, each there once.
+    Sorted(Vec<(Entity, Entity)>),
+}
+
+/// Slots that a table by slots has for each entity, at most.
+const SPARSE: usize = 4;
+
 impl EntityMap {
-    /// Each of `old`, of which `versions` are the only odd versions, becomes the one that stands at its place in `new`.
-    #[cfg(any(not(loom), test))]
-    pub(crate) fn of(versions: Vec<u32>, old: &[Entity], new: &[Entity]) -> Self {
-        let mut by_slot = vec![Entity::PLACEHOLDER; versions.len()];
-        for (old, &new) in old.iter().zip(new) {
-            by_slot[old.index() as usize] = new;
-        }
-        Self {
-            versions,
-            new: by_slot,
-            len: old.len(),
-        }
+    /// Of entities that stand there twice the last one counts.
+    pub(crate) fn of(pairs: impl Iterator<Item = (Entity, Entity)> + Clone) -> Self {
+        Self::by_slot(pairs.clone()).unwrap_or_else(|| Self::sorted(pairs.collect()))
     }
 
-    /// What an entity has become; `None` if it is none of those that came back. O(1).
+    /// `None` if they lie far apart, or are of one slot.
+    fn by_slot(pairs: impl Iterator<Item = (Entity, Entity)> + Clone) -> Option<Self> {
+        let nobody = (u32::MAX, 0, 0_usize);
+        let (first, last, count) = pairs
+            .clone()
+            .fold(nobody, |(first, last, count), (old, _)| {
+                let slot = old.index();
+                (slot.min(first), slot.max(last), count + 1)
+            });
+        let width = (last.checked_sub(first)?) as usize + 1;
+        if width / SPARSE > count {
+            return None;
+        }
+        let mut versions = vec![0; width];
+        let mut new = vec![Entity::PLACEHOLDER; width];
+        let mut len = 0;
+        for (old, now) in pairs {
+            let slot = (old.index() - first) as usize;
+            match versions[slot] {
+                0 => len += 1,
+                version if version != old.version() => return None,
+                _ => {}
+            }
+            versions[slot] = old.version();
+            new[slot] = now;
+        }
+        let table = Table::BySlot {
+            first,
+            versions,
+            new,
+        };
+        Some(Self { table, len })
+    }
+
+    fn sorted(mut pairs: Vec<(Entity, Entity)>) -> Self {
+        // The last of equal ones comes first, and stays.
+        pairs.reverse();
+        pairs.sort_by_key(|&(old, _)| old);
+        pairs.dedup_by_key(|&mut (old, _)| old);
+        pairs.shrink_to_fit();
+        let len = pairs.len();
+        let table = Table::Sorted(pairs);
+        Self { table, len }
+    }
+
+    /// What an entity has become; `None` if it is none of those that came back. O(1), or O(log n) where the old ones lie far
+    /// apart.
     #[inline]
     #[must_use]
     pub fn get(&self, old: Entity) -> Option<Entity> {
-        let slot = old.index() as usize;
-        // A handle's version is odd.
-        let is_there = self.versions.get(slot) == Some(&old.version());
-        is_there.then(|| self.new[slot])
+        match &self.table {
+            Table::BySlot {
+                first,
+                versions,
+                new,
+            } => {
+                let slot = old.index().wrapping_sub(*first) as usize;
+                // A handle's version is odd.
+                (versions.get(slot) == Some(&old.version())).then(|| new[slot])
+            }
+            Table::Sorted(pairs) => {
+                let at = pairs.binary_search_by_key(&old, |&(old, _)| old);
+                at.ok().map(|at| pairs[at].1)
+            }
+        }
     }
 
-    /// How many came back.
+    /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether none came back.
+    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Each of them, as it was and as it is, in the order of the old indices. O(slots).
-    pub fn iter(&self) -> impl Iterator<Item = (Entity, Entity)> {
-        let slots = self.versions.iter().zip(&self.new).zip(0..);
-        slots.filter_map(|((&version, &new), index)| Some((Entity::new(index, version)?, new)))
+    /// Each of them, as it was and as it is, in the order of the old indices. O(memory).
+    pub fn iter(&self) -> impl Iterator<Item = (Entity, Entity)> + Clone {
+        let (first, versions, new, sorted) = match &self.table {
+            Table::BySlot {
+                first,
+                versions,
+                new,
+            } => (*first, &versions[..], &new[..], &[][..]),
+            Table::Sorted(pairs) => (0, &[][..], &[][..], &pairs[..]),
+        };
+        let slots = versions.iter().zip(new).enumerate();
+        let by_slot = slots.filter_map(move |(at, (&version, &new))| {
+            Some((Entity::new(first + at as u32, version)?, new))
+        });
+        by_slot.chain(sorted.iter().copied())
+    }
+}
+
+impl Default for EntityMap {
+    /// Of nobody.
+    fn default() -> Self {
+        Self::sorted(Vec::new())
+    }
+}
+
+/// Of pairs of an old entity and a new one: of those with one old entity the last.
+impl FromIterator<(Entity, Entity)> for EntityMap {
+    fn from_iter<I: IntoIterator<Item = (Entity, Entity)>>(pairs: I) -> Self {
+        let pairs: Vec<(Entity, Entity)> = pairs.into_iter().collect();
+        Self::of(pairs.iter().copied())
     }
 }
 
@@ -85,5 +177,56 @@ impl fmt::Debug for EntityMap {
         f.debug_struct("EntityMap")
             .field("len", &self.len)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn entity(index: u32, version: u32) -> Entity {
+        Entity::new(index, version).unwrap()
+    }
+
+    #[test]
+    fn close_together_or_far_apart_it_says_what_a_map_says() {
+        let mut state = 7_u64;
+        let mut random = |below: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) % below
+        };
+        let mut seen = [false; 2];
+        for round in 0..600 {
+            let (slots, versions) = (1 + random(1 << (1 + round % 14)), 1 + random(3));
+            let count = random(40);
+            let pairs: Vec<(Entity, Entity)> = (0..count)
+                .map(|n| {
+                    let old = entity(random(slots) as u32 + 5, 2 * random(versions) as u32 + 1);
+                    (old, entity(n as u32, 1))
+                })
+                .collect();
+            let expected: BTreeMap<Entity, Entity> = pairs.iter().copied().collect();
+            let map: EntityMap = pairs.iter().copied().collect();
+            assert_eq!(
+                (map.len(), map.is_empty()),
+                (expected.len(), expected.is_empty())
+            );
+            assert!(
+                map.iter()
+                    .eq(expected.iter().map(|(&old, &new)| (old, new)))
+            );
+            for slot in (0..slots as u32 + 8).chain([u32::MAX]).take(300) {
+                for version in [1, 3, 5, 7] {
+                    let old = entity(slot, version);
+                    assert_eq!(map.get(old), expected.get(&old).copied(), "{old}");
+                }
+            }
+            assert_eq!(map.get(Entity::PLACEHOLDER), None);
+            seen[usize::from(matches!(map.table, Table::Sorted(_)))] = true;
+        }
+        assert_eq!(seen, [true; 2]);
     }
 }

@@ -42,6 +42,10 @@ impl Place {
     /// row, either.
     pub(crate) const LEAVING: Self = Self(Self::NOWHERE.0 - 1);
 
+    /// Where an entity lies that is to come to a row of a world which is made elsewhere: so nobody builds it who guesses
+    /// its handle. No chunk has its row, either.
+    pub(crate) const COMING: Self = Self(Self::NOWHERE.0 - 2);
+
     /// The place of `row` in `chunk`; `None` if either is out of range.
     #[must_use]
     pub const fn new(chunk: u32, row: u32) -> Option<Self> {

@@ -55,6 +55,7 @@ impl World {
             Ok(Some(place)) if place == Place::LEAVING => {
                 EntityError::new(entity, EntityFault::Destroyed).into()
             }
+            Ok(Some(place)) if place == Place::COMING => WorldError::Elsewhere { entity },
             Ok(Some(place))
                 if (self.universe.directory().owner(place).private_of())
                     .is_some_and(|(world, _)| world == self.number) =>

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use megachunk::entity::EntityMap;
 use megachunk::prelude::*;
 use megachunk::world::SnapshotError;
 
@@ -23,7 +24,7 @@ fn a_snapshot_that_finds_too_few_ids_leaves_none_taken() {
             for entity in last.drain(..left) {
                 world.release(entity).unwrap();
             }
-            let come = World::from_snapshot_remapped(&saved, &universe);
+            let come = World::from_snapshot_remapped(&saved, &universe, &EntityMap::default());
             match come {
                 Ok((come, entities)) => {
                     assert!(left >= 900);

@@ -1,12 +1,15 @@
 //! Saved entities come back with new ids, where others live.
 
+use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::snapshot_files::Path;
 use crate::snapshot_world::{check, small_world, small_worlds};
 use crate::snapshots::bytes;
-use megachunk::fragment::{FragmentRegistry, Plain};
+use megachunk::entity::EntityMap;
+use megachunk::fragment::{FragmentRegistry, MapEntities, Plain};
 use megachunk::prelude::*;
 use megachunk::world::{SnapshotError, SnapshotOptions};
 
@@ -63,7 +66,9 @@ fn all_that_a_snapshot_can_hold_comes_back_under_other_names() {
         check(&bytes(&small_world(count).0)).unwrap();
         let worlds = small_worlds(count);
         let worlds = worlds.each_ref();
-        check(&World::worlds_to_snapshot(&worlds, &SnapshotOptions::new()).unwrap()).unwrap();
+        for options in [SnapshotOptions::new(), SnapshotOptions::new().only_living()] {
+            check(&World::worlds_to_snapshot(&worlds, &options).unwrap()).unwrap();
+        }
     }
 }
 
@@ -97,7 +102,8 @@ fn handles_lead_to_whom_they_meant_in_every_role() {
 
     let (mut native, natives) = inhabited();
     let saved = bytes(&world);
-    let (mut copy, entities) = World::from_snapshot_remapped(&saved, native.universe()).unwrap();
+    let (mut copy, entities) =
+        World::from_snapshot_remapped(&saved, native.universe(), &EntityMap::default()).unwrap();
     copy.check().unwrap();
     let new = |old: Entity| entities.get(old).unwrap();
     assert!(
@@ -169,7 +175,8 @@ fn threads_load_the_same_file_while_others_create_and_destroy() {
             let (sender, universe, path) = (sender.clone(), &universe, &path);
             scope.spawn(move || {
                 for _ in 0..6 {
-                    let loaded = World::load_remapped(&path.0, universe).unwrap();
+                    let loaded =
+                        World::load_remapped(&path.0, universe, &EntityMap::default()).unwrap();
                     sender.send(loaded).unwrap();
                 }
             });
@@ -208,7 +215,8 @@ fn chunks_that_were_loaded_are_handed_over_where_they_are() {
         .unwrap();
     let (mut native, _) = inhabited();
     let (mut copy, entities) =
-        World::from_snapshot_remapped(&bytes(&world), native.universe()).unwrap();
+        World::from_snapshot_remapped(&bytes(&world), native.universe(), &EntityMap::default())
+            .unwrap();
     let address = |world: &World| -> Vec<usize> {
         let all = entities
             .iter()
@@ -238,7 +246,8 @@ fn an_ordered_universe_gives_the_same_ids_each_time() {
             .iter()
             .step_by(3)
             .for_each(|&ant| native.destroy(ant).unwrap());
-        let (copy, entities) = World::from_snapshot_remapped(&saved, &universe).unwrap();
+        let (copy, entities) =
+            World::from_snapshot_remapped(&saved, &universe, &EntityMap::default()).unwrap();
         universe.check([&native, &copy]).unwrap();
         let hash = copy.state_hash().unwrap();
         drop(copy);
@@ -249,6 +258,251 @@ fn an_ordered_universe_gives_the_same_ids_each_time() {
     let first = ids();
     assert_eq!(first, ids());
     assert_eq!(first.2.index(), 0, "the lowest is free again");
+}
+
+#[test]
+fn whom_else_handles_mean_is_said_by_whoever_loads() {
+    let (mut native, natives) = inhabited();
+    let universe = Arc::clone(native.universe());
+    // Two regions of this very universe are saved, and go.
+    let region = |number: u32, friends: [Entity; 2]| {
+        let mut region = World::of(&universe).unwrap();
+        let first = region.create((number,)).unwrap();
+        let owner = |also| Owner {
+            also,
+            ..owner(first, number)
+        };
+        region.add(first, (owner(friends),)).unwrap();
+        (first, bytes(&region))
+    };
+    let (one, saved_one) = region(1, [natives[5], natives[6]]);
+    let (two, saved_two) = region(2, [natives[5], one]);
+    native.destroy(natives[6]).unwrap();
+    // Who has not gone since is meant still.
+    let known: EntityMap = [(natives[5], natives[5])].into_iter().collect();
+    let (world_one, come) = World::from_snapshot_remapped(&saved_one, &universe, &known).unwrap();
+    let first = come.get(one).unwrap();
+    let expected = Owner {
+        also: [natives[5], Entity::PLACEHOLDER],
+        ..owner(first, 1)
+    };
+    assert_eq!(world_one.get::<Owner>(first), Ok(&expected));
+    assert_eq!(
+        come.iter().collect::<Vec<_>>(),
+        [(one, first)],
+        "who has come, and nobody else"
+    );
+    // One region means another one's. Who comes is meant before who is known.
+    let known: EntityMap = known
+        .iter()
+        .chain(come.iter())
+        .chain([(two, natives[7])])
+        .collect();
+    let (world_two, come) = World::from_snapshot_remapped(&saved_two, &universe, &known).unwrap();
+    let second = come.get(two).unwrap();
+    let expected = Owner {
+        also: [natives[5], first],
+        ..owner(second, 2)
+    };
+    assert_eq!(world_two.get::<Owner>(second), Ok(&expected));
+    // By hand, as what is not of any fragment.
+    let mut friends = [one, two];
+    known.apply(&mut friends);
+    assert_eq!(friends, [first, natives[7]]);
+    let mut nothing = [7_u8; 4];
+    known.apply(&mut nothing);
+    assert_eq!(nothing, [7; 4]);
+}
+
+#[test]
+fn of_the_living_only_a_file_is_short_and_does_not_come_with_its_ids() {
+    let mut world = World::new();
+    register(world.registry());
+    let crowd = world.create_batch((0..200_000_u32).map(|n| (n,))).unwrap();
+    let crowd: Vec<Entity> = crowd.iter(&world).collect();
+    let mut few = World::of(world.universe()).unwrap();
+    for number in 0..10_u32 {
+        few.create((owner(crowd[7], number),)).unwrap();
+    }
+    let options = SnapshotOptions::new().only_living();
+    let (all, living) = (bytes(&few), few.to_snapshot(&options).unwrap());
+    assert!(
+        all.len() > 4 * 200_000 && living.len() < 2_000,
+        "{}",
+        living.len()
+    );
+    assert_eq!(few.state_hash(), few.state_hash_with(&options));
+    let fresh = Universe::new();
+    register(fresh.registry());
+    let refused = World::from_snapshot(&living, fresh).unwrap_err();
+    assert_eq!(refused, SnapshotError::OnlyLiving);
+    for saved in [all, living] {
+        let (copy, entities) =
+            World::from_snapshot_remapped(&saved, world.universe(), &EntityMap::default()).unwrap();
+        assert_eq!((copy.count(), entities.len()), (10, 10));
+        let sum: u32 = copy
+            .read::<&Owner, ()>()
+            .unwrap()
+            .iter()
+            .map(|owner| owner.since)
+            .sum();
+        assert_eq!(sum, 45);
+    }
+}
+
+#[test]
+fn chunks_without_entities_do_not_come() {
+    let mut world = World::new();
+    register(world.registry());
+    world.set_chunk_size(64);
+    for number in 0..20_u32 {
+        let ant = world
+            .create((number,).shared(owner(Entity::PLACEHOLDER, number)))
+            .unwrap();
+        let _ = world.create((owner(ant, 1), number)).unwrap();
+    }
+    world.clear();
+    world.create((owner(Entity::PLACEHOLDER, 1),)).unwrap();
+    let saved = bytes(&world);
+    let (native, _) = inhabited();
+    let before = native.universe().chunk_stats().in_use;
+    let (copy, _) =
+        World::from_snapshot_remapped(&saved, native.universe(), &EntityMap::default()).unwrap();
+    assert_eq!(copy.count(), 1);
+    assert_eq!(native.universe().chunk_stats().in_use, before + 64);
+    drop(copy);
+    assert_eq!(native.universe().chunk_stats().in_use, before);
+}
+
+/// A handle that must be somebody's: of a dead one's there is no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+struct Target(Entity);
+
+// SAFETY: a handle, and what it becomes is one.
+unsafe impl Plain for Target {
+    const IS_VALUE: Option<fn(&[u8]) -> bool> = Some(|bytes| {
+        let is_entity = Entity::IS_VALUE.is_some_and(|is_entity| is_entity(bytes));
+        is_entity && bytes[..4] != Entity::PLACEHOLDER.index().to_ne_bytes()
+    });
+    const MAP_ENTITIES: Option<MapEntities> = Entity::MAP_ENTITIES;
+}
+
+#[test]
+fn a_value_that_is_none_when_it_names_nobody_is_refused_in_every_role() {
+    let registered = |registry: &FragmentRegistry| {
+        registry.register_plain::<Target>().unwrap();
+        registry.register_plain_chunk::<Target>().unwrap();
+        registry.register_plain_shared::<Target>().unwrap();
+    };
+    let roles: [fn(&mut World, Target); 3] = [
+        |world, target| _ = world.create((target,)).unwrap(),
+        |world, target| _ = world.create(().per_chunk(target)).unwrap(),
+        |world, target| _ = world.create(().shared(target)).unwrap(),
+    ];
+    let (native, _) = inhabited();
+    let universe = native.universe();
+    registered(universe.registry());
+    for (role, fill) in roles.iter().enumerate() {
+        let mut world = World::new();
+        registered(world.registry());
+        let ant = world.create(()).unwrap();
+        fill(&mut world, Target(ant));
+        let load =
+            |saved: &[u8]| World::from_snapshot_remapped(saved, universe, &EntityMap::default());
+        let (copy, _) = load(&bytes(&world)).unwrap();
+        assert_eq!(copy.count(), 2);
+        drop(copy);
+        world.destroy(ant).unwrap();
+        let saved = bytes(&world);
+        let Err(SnapshotError::NotAValue { name, at }) = load(&saved) else {
+            panic!("role {role}");
+        };
+        assert!(name.ends_with("Target"));
+        assert_eq!(
+            saved[at as usize..][..4],
+            ant.index().to_ne_bytes(),
+            "role {role}"
+        );
+        assert_eq!(universe.count(), 1_000);
+    }
+}
+
+type Meanwhile = Box<dyn FnMut(&EntityMap)>;
+
+std::thread_local! {
+    /// What is to be done when a value's handles are mapped.
+    static MEANWHILE: RefCell<Option<Meanwhile>> = const { RefCell::new(None) };
+}
+
+/// Something that does as told when its handles are mapped.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Nosy(u64);
+
+// SAFETY: a number.
+unsafe impl Plain for Nosy {
+    const MAP_ENTITIES: Option<MapEntities> = Some(|_, entities| {
+        MEANWHILE.with_borrow_mut(|meanwhile| {
+            if let Some(meanwhile) = meanwhile {
+                meanwhile(entities);
+            }
+        });
+    });
+}
+
+#[test]
+fn who_is_on_the_way_is_elsewhere_to_all_others() {
+    let mut world = World::new();
+    world.registry().register_plain::<Nosy>().unwrap();
+    world.registry().register_plain::<u32>().unwrap();
+    let all: Vec<Entity> = (0..3).map(|n| world.create((Nosy(n),)).unwrap()).collect();
+    let last = world.create((Nosy(9), 1_u32)).unwrap();
+    let saved = bytes(&world);
+    let (mut native, _) = inhabited();
+    native.registry().register_plain::<Nosy>().unwrap();
+    let universe = Arc::clone(native.universe());
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let note = Rc::clone(&seen);
+    let other = World::of(&universe).unwrap();
+    MEANWHILE.set(Some(Box::new(move |entities| {
+        for &old in all.iter().chain([&last]) {
+            let new = entities.get(old).unwrap();
+            assert!(native.universe().exists(new));
+            let answers = [
+                native.destroy(new).unwrap_err(),
+                native.add(new, (1_u32,)).unwrap_err(),
+                native.get::<u32>(new).map(drop).unwrap_err(),
+                native.set_name(new, "mine").unwrap_err(),
+            ];
+            assert!(
+                answers
+                    .iter()
+                    .all(|error| *error == WorldError::Elsewhere { entity: new })
+            );
+            assert_eq!(
+                native.build(new, (1_u32,)),
+                Err(WorldError::AlreadyBuilt { entity: new })
+            );
+            assert_eq!(
+                other.release(new),
+                Err(WorldError::AlreadyBuilt { entity: new })
+            );
+            let mut commands = native.commands();
+            commands.destroy(new);
+            commands.add(new, (1_u32,)).unwrap();
+            drop(commands);
+            let report = native.flush();
+            assert_eq!((report.dead, report.refused.len()), (0, 2));
+            note.borrow_mut().push(new);
+        }
+    })));
+    let (copy, entities) =
+        World::from_snapshot_remapped(&saved, &universe, &EntityMap::default()).unwrap();
+    MEANWHILE.set(None);
+    assert_eq!(seen.borrow().len(), 4 * 4);
+    assert!(entities.iter().all(|(_, new)| copy.is_built(new)));
+    copy.check().unwrap();
 }
 
 /// A byte, of which 171 is none, and about which 255 panics.
@@ -309,11 +563,14 @@ fn what_is_refused_halfway_leaves_no_entity_and_no_chunk() {
     let stands = || (universe.count(), universe.chunk_stats().in_use);
     let before = stands();
     for (role, &fill) in roles.iter().enumerate() {
-        let (copy, _) = World::from_snapshot_remapped(&saved(fill, 9), &universe).unwrap();
+        let (copy, _) =
+            World::from_snapshot_remapped(&saved(fill, 9), &universe, &EntityMap::default())
+                .unwrap();
         assert_eq!(copy.count(), 5_001);
         drop(copy);
         assert_eq!(stands(), before, "role {role}");
-        let refused = World::from_snapshot_remapped(&saved(fill, 171), &universe);
+        let refused =
+            World::from_snapshot_remapped(&saved(fill, 171), &universe, &EntityMap::default());
         assert!(
             matches!(refused, Err(SnapshotError::NotAValue { .. })),
             "role {role}"
@@ -321,7 +578,8 @@ fn what_is_refused_halfway_leaves_no_entity_and_no_chunk() {
         drop(refused);
         assert_eq!(stands(), before, "role {role}");
         let bytes = saved(fill, 255);
-        let load = || World::from_snapshot_remapped(&bytes, &universe).map(drop);
+        let load =
+            || World::from_snapshot_remapped(&bytes, &universe, &EntityMap::default()).map(drop);
         catch_unwind(AssertUnwindSafe(load)).unwrap_err();
         assert_eq!(stands(), before, "role {role}");
     }
@@ -333,23 +591,25 @@ fn what_is_refused_halfway_leaves_no_entity_and_no_chunk() {
 fn what_is_no_snapshot_or_not_registered_changes_nothing() {
     let (native, _) = inhabited();
     let universe = native.universe();
-    let error = World::from_snapshot_remapped(b"no snapshot", universe).unwrap_err();
+    let error =
+        World::from_snapshot_remapped(b"no snapshot", universe, &EntityMap::default()).unwrap_err();
     assert_eq!(error, SnapshotError::Foreign);
     let two = small_worlds(3);
     let two = World::worlds_to_snapshot(&two.each_ref(), &SnapshotOptions::new()).unwrap();
-    let error = World::from_snapshot_remapped(&two, universe).unwrap_err();
+    let error = World::from_snapshot_remapped(&two, universe, &EntityMap::default()).unwrap_err();
     assert!(
         matches!(error, SnapshotError::Unregistered { .. }),
         "{error}"
     );
     let known = Arc::new(crate::snapshot_world::universe());
-    let error = World::from_snapshot_remapped(&two, &known).unwrap_err();
+    let error = World::from_snapshot_remapped(&two, &known, &EntityMap::default()).unwrap_err();
     assert_eq!(error, SnapshotError::Worlds { found: 2 });
     assert_eq!((known.count(), universe.count()), (0, 1_000));
     let empty = Path::new("remapped-empty");
     std::fs::write(&empty.0, b"").unwrap();
-    let error = World::load_remapped(&empty.0, universe).unwrap_err();
+    let error = World::load_remapped(&empty.0, universe, &EntityMap::default()).unwrap_err();
     assert_eq!(error, SnapshotError::Foreign);
-    let error = World::load_worlds_remapped("nowhere/at/all", universe).unwrap_err();
+    let error =
+        World::load_worlds_remapped("nowhere/at/all", universe, &EntityMap::default()).unwrap_err();
     assert!(matches!(error, SnapshotError::File { .. }), "{error}");
 }

@@ -3,8 +3,8 @@
 
 use loom::sync::Arc;
 use megachunk::entity::model::{
-    bury_and_free, bury_and_free_at_once, create_in_rows, create_placed, destroy_owned,
-    destroy_owned_slice, free_words,
+    bury_and_free, bury_and_free_at_once, create_in_rows, create_newborn, create_placed,
+    destroy_owned, destroy_owned_slice, free_words, set_place,
 };
 use megachunk::entity::{Entity, EntityFault, EntityIndex, RelocateError};
 use megachunk::sync::geometry::SLOTS;
@@ -224,6 +224,31 @@ fn an_entity_that_is_created_at_a_place_is_never_without_it() {
             assert_eq!(create_placed(&index, place(4)), Ok(guess));
             guesser.join();
             assert_eq!(index.locate(guess), Ok(Some(place(4))));
+        },
+    );
+}
+
+#[test]
+fn nobody_builds_an_entity_that_waits_for_its_row() {
+    model(
+        "nobody_builds_an_entity_that_waits_for_its_row",
+        Preemptions(5),
+        || {
+            let (index, [first, _], _cache) = with_neighbours();
+            index.destroy(first).expect("it lives");
+            let guess = handle(first.index(), first.version() + 2);
+            let guesser = spawn(&index, move |index| {
+                assert!(index.build(guess, place(9)).is_err(), "it waits");
+                assert!(index.relocate(guess, None, Some(place(9))).is_err());
+                let seen = index.locate(guess);
+                assert!(seen != Ok(None) && seen != Ok(Some(place(9))));
+            });
+            assert_eq!(create_newborn(&index), Ok(guess));
+            set_place(&index, guess, place(4));
+            assert_eq!(index.locate(guess), Ok(Some(place(4))));
+            destroy_owned(&index, guess);
+            guesser.join();
+            assert!(!index.exists(guess));
         },
     );
 }

@@ -95,6 +95,14 @@ pub fn create_placed(entities: &EntityIndex, place: Place) -> Result<Entity, Ful
     entities.create_placed(place)
 }
 
+/// Creates an entity that is to come to a row of which nobody knows yet, as a world does whose entities come out of a file.
+///
+/// # Errors
+/// [`Full`].
+pub fn create_newborn(entities: &EntityIndex) -> Result<Entity, Full> {
+    entities.create_placed(Place::COMING)
+}
+
 /// Creates entities that lie in neighbouring rows from `first` on, as a world does.
 ///
 /// # Errors

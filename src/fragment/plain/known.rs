@@ -161,7 +161,7 @@ mod tests {
     fn an_entity_becomes_what_it_is_mapped_to_and_no_entity_where_it_is_not() {
         let [old, new, other] = [(1, 3), (70_000, 1), (1, 5)]
             .map(|(index, version)| Entity::new(index, version).unwrap());
-        let entities = EntityMap::of(vec![0, 3], &[old], &[new]);
+        let entities = EntityMap::from_iter([(old, new)]);
         let bytes = |entity: Entity| {
             let (index, version) = (entity.index().to_ne_bytes(), entity.version().to_ne_bytes());
             [index, version].concat()

@@ -1,5 +1,6 @@
 //! `Plain`: values that are nothing but their bytes.
 
+mod apply;
 mod fields;
 mod known;
 
@@ -29,7 +30,8 @@ pub type MapEntities = fn(bytes: &mut [u8], entities: &EntityMap);
 /// # Safety
 /// No padding, no pointers. All bytes for which [`IS_VALUE`](Self::IS_VALUE) says yes are a valid
 /// value, and it says the same of the same bytes; if it is `None`, any bytes are one.
-/// [`MAP_ENTITIES`](Self::MAP_ENTITIES) leaves a value where one was. Whatever the type's fields promise each other, anybody can make such values, without a call of the type's
+/// [`MAP_ENTITIES`](Self::MAP_ENTITIES) leaves bytes where some were that are a valid value. Whatever
+/// the type's fields promise each other, anybody can make such values, without a call of the type's
 /// own.
 ///
 /// ```
@@ -71,10 +73,12 @@ pub unsafe trait Plain: Fragment + Copy {
     /// [`World::load_remapped`](crate::world::World::load_remapped). `None` if it names none.
     ///
     /// An [`Entity`](crate::entity::Entity) becomes what the map says, and
-    /// [`Entity::PLACEHOLDER`](crate::entity::Entity::PLACEHOLDER) where it says nothing: the entity that it named does
-    /// not come with the others. Arrays and what [`plain!`](crate::plain) makes plain do this to each of their parts; a
-    /// type that has handles and implements the trait by hand says how, or its handles stay, and may name whomever. It
-    /// should not panic: who loads gets the panic then, and nothing else has happened.
+    /// [`Entity::PLACEHOLDER`](crate::entity::Entity::PLACEHOLDER) where it says nothing: the entity
+    /// that it named does not come with the others. Arrays and what [`plain!`](crate::plain) makes
+    /// plain do this to each of their parts; a type that has handles and implements the trait by
+    /// hand says how, or its handles stay, and may name whomever. What comes out is asked again
+    /// whether it is a [value](Self::IS_VALUE). It should not panic: who loads gets the panic then,
+    /// and nothing else has happened.
     ///
     /// ```
     /// use megachunk::entity::{Entity, EntityMap};

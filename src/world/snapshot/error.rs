@@ -116,7 +116,9 @@ pub enum SnapshotError {
     #[error("a world is to be saved twice to one file")]
     WorldTwice,
     /// One world is asked for, and the snapshot has another number of them.
-    #[error("the snapshot has {found} worlds, and one is asked for: `load_worlds` has all of them")]
+    #[error(
+        "the snapshot has {found} worlds, and one is asked for: `load_worlds`, or `load_worlds_remapped`, has all of them"
+    )]
     Worlds {
         /// Worlds that it has.
         found: usize,
@@ -127,6 +129,12 @@ pub enum SnapshotError {
          `load_remapped`)"
     )]
     UniverseInUse,
+    /// The snapshot was made [of the living only](crate::world::SnapshotOptions::only_living): with their ids, handles of the dead
+    /// could come to mean somebody.
+    #[error(
+        "the snapshot does not say who was dead: it is loaded with new ids, by `load_remapped`"
+    )]
+    OnlyLiving,
     /// The world could not be made.
     #[error(transparent)]
     World(#[from] WorldError),

@@ -6,7 +6,7 @@
 //! ```text
 //! header     64 bytes: see `Header`
 //! versions   slots × 4: the version of each slot of the entity index, from 0 on, as after the death of all
-//!            entities that are not in these worlds
+//!            entities that are not in these worlds; nothing if only those that live were saved
 //! chunks     one after the other, world by world, in the order of the directory; of each
 //!              len × 8              handles
 //!              for each fragment of the archetype, in its order
@@ -39,6 +39,8 @@ pub(super) const MAGIC: [u8; 8] = *b"MEGACHNK";
 pub(super) const FORMAT: u32 = 3;
 /// Instead of a place in the list of chunks with room: it is full.
 pub(super) const FULL_CHUNK: u32 = u32::MAX;
+/// Instead of a number of slots: their versions were left out.
+const NO_VERSIONS: u64 = u64::MAX;
 /// Written as this machine writes numbers.
 const BYTE_ORDER: u32 = 0x0102_0304;
 
@@ -50,8 +52,8 @@ pub(super) struct Header {
     /// Where the directory begins, and how many bytes it has: it is the last part.
     pub(super) directory: u64,
     pub(super) directory_checksum: u64,
-    /// Slots whose versions are there.
-    pub(super) slots: u64,
+    /// Slots whose versions are there; `None` if they were left out.
+    pub(super) slots: Option<u64>,
 }
 
 impl Header {
@@ -70,7 +72,7 @@ impl Header {
             self.directory,
             self.bytes - self.directory,
             self.directory_checksum,
-            self.slots,
+            self.slots.unwrap_or(NO_VERSIONS),
         ] {
             bytes.extend(number.to_le_bytes());
         }
@@ -112,7 +114,7 @@ impl Header {
                 number()?;
                 number()?
             },
-            slots: number()?,
+            slots: Some(number()?).filter(|&slots| slots != NO_VERSIONS),
         };
         verify(&bytes[..56], number()?, 0, "the header's checksum is wrong")?;
         if header.bytes != file.len() as u64 {
@@ -121,10 +123,8 @@ impl Header {
                 found: file.len() as u64,
             });
         }
-        let behind_versions = header
-            .slots
-            .checked_mul(4)
-            .and_then(|bytes| bytes.checked_add(Self::BYTES as u64));
+        let versions = header.slots.unwrap_or(0).checked_mul(4);
+        let behind_versions = versions.and_then(|bytes| bytes.checked_add(Self::BYTES as u64));
         let in_order = |behind: u64| behind <= header.directory && header.directory <= header.bytes;
         if !behind_versions.is_some_and(in_order) {
             return Err(SnapshotError::Damaged {

@@ -44,12 +44,15 @@ impl SavedFragment {
         }
     }
 
-    /// Changes the entities that values name, one value behind the other, to those that they have become.
-    pub(super) fn map(&self, values: &mut [u8], entities: Option<&EntityMap>) {
-        if let (Some(map), Some(entities)) = (self.map_entities, entities) {
-            let values = values.chunks_exact_mut(self.size.max(1));
-            values.for_each(|value| map(value, entities));
-        }
+    /// Changes the entities that values name, one value behind the other, to those that they have become; whether they can
+    /// name any.
+    pub(super) fn map(&self, values: &mut [u8], entities: &EntityMap) -> bool {
+        let Some(map) = self.map_entities else {
+            return false;
+        };
+        let values = values.chunks_exact_mut(self.size.max(1));
+        values.for_each(|value| map(value, entities));
+        true
     }
 }
 

@@ -182,7 +182,9 @@ impl World {
             templates.iter().find(|template| template.id() == id)
         })?;
         let mut places = Places::of(&self.archetypes[number as usize]);
-        for chunk in &archetype.chunks {
+        // Where entities come with new ids, nobody goes on where others were.
+        let is_wanted = |chunk: &&SavedChunk| chunk.len > 0 || saved.entities.is_none();
+        for chunk in archetype.chunks.iter().filter(is_wanted) {
             let value = |id: &FragmentId| {
                 let at = of_chunk.iter().position(|of| of == id)?;
                 Some(shared[chunk.shared[at] as usize])
@@ -268,8 +270,7 @@ impl World {
                 let array = new.array(data.columns[column].offset);
                 // SAFETY: as many rows of this size, which hold no values, and are bytes from then on.
                 let copied = unsafe { copy(bytes, array) };
-                fragment.check(copied, begin as u64)?;
-                fragment.map(copied, saved.entities.as_ref());
+                saved.bring(fragment, copied, begin)?;
                 at += chunk.len as usize * size;
             }
             if fragment.enableable {
@@ -285,8 +286,7 @@ impl World {
                 let bytes = &saved.file[at..][..size];
                 // Not where the template's value is: that one stays, if this is none.
                 let mut bytes = bytes.to_vec();
-                fragment.check(&bytes, at as u64)?;
-                fragment.map(&mut bytes, saved.entities.as_ref());
+                saved.bring(fragment, &mut bytes, at)?;
                 let value = new.array(value.offset);
                 // SAFETY: room for a plain value, which replaces the template's.
                 unsafe { copy(&bytes, value) };
@@ -314,7 +314,9 @@ impl World {
 
 /// Creates all worlds that are saved, in a universe that never had an entity.
 fn bring_back(saved: &Saved<'_>, mut universe: Universe) -> Result<Vec<World>, SnapshotError> {
-    universe.index_mut().restore(&saved.versions);
+    universe
+        .index_mut()
+        .restore(saved.versions.as_deref().unwrap_or(&[]));
     let universe = Arc::new(universe);
     bring_worlds(saved, &universe)
 }
@@ -338,7 +340,11 @@ impl<'f> Saved<'f> {
         if !universe.index().is_fresh() {
             return Err(SnapshotError::UniverseInUse);
         }
-        Self::read(file, universe.registry())
+        let saved = Self::read(file, universe.registry())?;
+        match saved.versions {
+            Some(_) => Ok(saved),
+            None => Err(SnapshotError::OnlyLiving),
+        }
     }
 }
 

@@ -27,6 +27,7 @@ use crate::world::snapshot::SnapshotError;
 pub struct SnapshotOptions {
     skipped: FragmentSet,
     skip_not_plain: bool,
+    only_living: bool,
 }
 
 /// What is asked of a fragment that is not skipped.
@@ -59,6 +60,38 @@ impl SnapshotOptions {
     pub fn skip_not_plain(mut self) -> Self {
         self.skip_not_plain = true;
         self
+    }
+
+    /// Without the versions of those who are dead, or in other worlds: four bytes for each slot that the universe has
+    /// ever used, which a file of few of very many entities consists of. It can only be loaded [with new
+    /// ids](World::load_remapped) then: with the old ones a dead handle could come to mean somebody. Says nothing of a
+    /// hash.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::world::{SnapshotError, SnapshotOptions};
+    ///
+    /// let mut world = World::new();
+    /// let _ = world.create_batch((0..100_000).map(|_| ()))?;
+    /// world.clear();
+    /// world.create(())?;
+    /// let all = world.to_snapshot(&SnapshotOptions::new())?;
+    /// let living = world.to_snapshot(&SnapshotOptions::new().only_living())?;
+    /// assert!(all.len() > 100_000 && living.len() < 1_000);
+    /// let refused = World::from_snapshot(&living, Universe::new()).unwrap_err();
+    /// assert_eq!(refused, SnapshotError::OnlyLiving);
+    /// let (copy, _) = World::from_snapshot_remapped(&living, world.universe(), &Default::default())?;
+    /// assert_eq!(copy.count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn only_living(mut self) -> Self {
+        self.only_living = true;
+        self
+    }
+
+    pub(super) fn has_only_living(&self) -> bool {
+        self.only_living
     }
 
     /// The fragments of an archetype that belong to the state, by name and role.

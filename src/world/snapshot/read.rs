@@ -17,7 +17,8 @@ const ALONE: usize = 256 << 10;
 /// A snapshot whose every part is as it should be, and fits the registry.
 pub(super) struct Saved<'f> {
     pub(super) file: &'f [u8],
-    pub(super) versions: Vec<u32>,
+    /// Of each slot; `None` if they were left out.
+    pub(super) versions: Option<Vec<u32>>,
     pub(super) fragments: Vec<SavedFragment>,
     pub(super) worlds: Vec<SavedWorld<'f>>,
     /// The handles of all chunks, one behind the other. They are not read again from a file that somebody may change:
@@ -87,7 +88,7 @@ impl<'f> Saved<'f> {
             entities: None,
         };
         saved.fragments = read_fragments(&mut reader, registry)?;
-        let mut at = Header::BYTES as u64 + 4 * header.slots;
+        let mut at = Header::BYTES as u64 + 4 * header.slots.unwrap_or(0);
         for _ in 0..reader.u32("the directory ends early")? {
             let world = saved.read_world(&mut reader, &mut at, header.directory)?;
             saved.worlds.push(world);
@@ -285,13 +286,32 @@ impl<'f> Saved<'f> {
 
     /// Whether each entity that lives has one row.
     fn check_handles(&mut self) -> Result<(), SnapshotError> {
-        let mut missing: Vec<bool> = self
-            .versions
-            .iter()
-            .map(|version| version % 2 == 1)
-            .collect();
+        let Some(versions) = self.versions.take() else {
+            self.read_handles(|entity| {
+                let is_slot = (entity.index() as usize) < EntityIndex::CAPACITY;
+                is_slot && EntityIndex::is_version(entity.version())
+            })?;
+            return self.check_slots();
+        };
+        let mut missing: Vec<bool> = versions.iter().map(|version| version % 2 == 1).collect();
         let living = missing.iter().filter(|&&lives| lives).count();
         self.handles.reserve_exact(living);
+        self.read_handles(|entity| {
+            let slot = entity.index() as usize;
+            versions.get(slot) == Some(&entity.version()) && core::mem::take(&mut missing[slot])
+        })?;
+        self.versions = Some(versions);
+        match missing.iter().position(|&missing| missing) {
+            None => Ok(()),
+            Some(slot) => Err(SnapshotError::Damaged {
+                what: "an entity lives and has no row",
+                at: (Header::BYTES + 4 * slot) as u64,
+            }),
+        }
+    }
+
+    /// Reads the handles of all chunks, of whom each must live.
+    fn read_handles(&mut self, mut lives: impl FnMut(Entity) -> bool) -> Result<(), SnapshotError> {
         let archetypes = self
             .worlds
             .iter_mut()
@@ -302,27 +322,33 @@ impl<'f> Saved<'f> {
             for (row, &[a, b, c, d, e, f, g, h]) in handles.iter().enumerate() {
                 let index = u32::from_ne_bytes([a, b, c, d]);
                 let entity = Entity::new(index, u32::from_ne_bytes([e, f, g, h]));
-                let living = entity.filter(|entity| {
-                    let slot = entity.index() as usize;
-                    self.versions.get(slot) == Some(&entity.version())
-                        && core::mem::take(&mut missing[slot])
-                });
-                let Some(entity) = living else {
-                    return Err(SnapshotError::Damaged {
-                        what: "a handle is dead, or stands there twice",
-                        at: (chunk.at + 8 * row) as u64,
-                    });
+                let Some(entity) = entity.filter(|&entity| lives(entity)) else {
+                    return Err(dead_or_twice(chunk.at + 8 * row));
                 };
                 self.handles.push(entity);
             }
         }
-        match missing.iter().position(|&missing| missing) {
-            None => Ok(()),
-            Some(slot) => Err(SnapshotError::Damaged {
-                what: "an entity lives and has no row",
-                at: (Header::BYTES + 4 * slot) as u64,
-            }),
-        }
+        Ok(())
+    }
+
+    /// Whether no two entities are of one slot.
+    fn check_slots(&self) -> Result<(), SnapshotError> {
+        let mut slots: Vec<u32> = self.handles.iter().map(|entity| entity.index()).collect();
+        slots.sort_unstable();
+        let twice = slots.windows(2).find(|pair| pair[0] == pair[1]);
+        let Some(&[slot, _]) = twice else {
+            return Ok(());
+        };
+        let of_slot = self.handles.iter().map(|entity| entity.index() == slot);
+        let second = of_slot.enumerate().filter(|&(_, is_it)| is_it).nth(1);
+        let second = second.map_or(0, |(at, _)| at);
+        let chunks = self.worlds.iter().flat_map(|world| &world.archetypes);
+        let chunk = chunks
+            .flat_map(|data| &data.chunks)
+            .find(|chunk| (chunk.handles..chunk.handles + chunk.len as usize).contains(&second));
+        Err(dead_or_twice(
+            chunk.map_or(0, |chunk| chunk.at + 8 * (second - chunk.handles)),
+        ))
     }
 
     /// That one world was saved, and not several.
@@ -344,19 +370,40 @@ impl<'f> Saved<'f> {
         let Some(id) = fragment.known else {
             unreachable!("what entities have is known")
         };
+        let at = bytes.as_ptr().addr() - self.file.as_ptr().addr();
+        // A copy: somebody may change the file.
         let mut bytes = bytes.to_vec();
-        // Before the entities that it names are changed: bytes that are no value may name what they like.
-        let value = Value::from_bytes(registry, id, &bytes).map_err(WorldError::from)?;
-        if self.entities.is_none() {
-            return Ok(value);
-        }
-        fragment.map(&mut bytes, self.entities.as_ref());
+        self.bring(fragment, &mut bytes, at)?;
         Ok(Value::from_bytes(registry, id, &bytes).map_err(WorldError::from)?)
+    }
+
+    /// Sees to it that copied bytes, which are from `at` in the file, are values, and name the entities that are meant.
+    pub(super) fn bring(
+        &self,
+        fragment: &SavedFragment,
+        bytes: &mut [u8],
+        at: usize,
+    ) -> Result<(), SnapshotError> {
+        fragment.check(bytes, at as u64)?;
+        if let Some(entities) = &self.entities
+            && fragment.map(bytes, entities)
+        {
+            // A type may want more of a value than that it names somebody.
+            fragment.check(bytes, at as u64)?;
+        }
+        Ok(())
     }
 
     /// The handles of a chunk.
     pub(super) fn handles(&self, chunk: &SavedChunk) -> &[Entity] {
         &self.handles[chunk.handles..][..chunk.len as usize]
+    }
+}
+
+fn dead_or_twice(at: usize) -> SnapshotError {
+    SnapshotError::Damaged {
+        what: "a handle is dead, or stands there twice",
+        at: at as u64,
     }
 }
 
@@ -394,16 +441,17 @@ pub(super) fn yes_or_no(reader: &mut Reader<'_>) -> Result<bool, SnapshotError> 
     }
 }
 
-fn versions(file: &[u8], header: Header, checksum: u64) -> Result<Vec<u32>, SnapshotError> {
+fn versions(file: &[u8], header: Header, checksum: u64) -> Result<Option<Vec<u32>>, SnapshotError> {
     let at = Header::BYTES;
-    let bytes = &file[at..at + 4 * header.slots as usize];
+    let slots = header.slots.unwrap_or(0);
+    let bytes = &file[at..at + 4 * slots as usize];
     verify(
         bytes,
         checksum,
         at as u64,
         "the checksum of the versions is wrong",
     )?;
-    if header.slots > EntityIndex::CAPACITY as u64 {
+    if slots > EntityIndex::CAPACITY as u64 {
         let what = "there are more versions than slots";
         return Err(SnapshotError::Damaged {
             what,
@@ -419,7 +467,7 @@ fn versions(file: &[u8], header: Header, checksum: u64) -> Result<Vec<u32>, Snap
         .iter()
         .position(|&version| !EntityIndex::is_version(version))
     {
-        None => Ok(versions),
+        None => Ok(header.slots.map(|_| versions)),
         Some(slot) => Err(SnapshotError::Damaged {
             what: "no slot has such a version",
             at: (at + 4 * slot) as u64,
@@ -478,6 +526,57 @@ mod tests {
         for wrong in wrong.chain([FULL_CHUNK - 1]) {
             let error = load(wrong).unwrap_err().to_string();
             assert!(error.contains("chunks with room"), "{wrong}: {error}");
+        }
+    }
+
+    /// A file of one chunk with other bytes in it; all checksums are right.
+    fn with_chunk(file: &[u8], change: impl FnOnce(&mut [u8])) -> Vec<u8> {
+        let header = Header::read(file).unwrap();
+        let (mut file, directory) = (file.to_vec(), header.directory as usize);
+        change(&mut file[Header::BYTES..directory]);
+        let checksum = Checksum::of(&file[Header::BYTES..directory]);
+        let at = file.len() - 8;
+        file[at..].copy_from_slice(&checksum.to_le_bytes());
+        let directory_checksum = Checksum::of(&file[directory..]);
+        let header = Header {
+            directory_checksum,
+            ..header
+        };
+        file[..Header::BYTES].copy_from_slice(&header.to_bytes());
+        file
+    }
+
+    #[test]
+    fn of_the_living_only_each_has_a_slot_of_its_own_and_a_version_that_lives() {
+        let universe = std::sync::Arc::new(universe());
+        let mut world = World::of(&universe).unwrap();
+        for number in 0..3_u32 {
+            world.create((number,)).unwrap();
+        }
+        let options = SnapshotOptions::new().only_living();
+        let file = world.to_snapshot(&options).unwrap();
+        let known = EntityMap::default();
+        let load = |file: &[u8]| World::from_snapshot_remapped(file, &universe, &known);
+        let (copy, _) = load(&with_chunk(&file, |_| {})).unwrap();
+        assert_eq!(copy.count(), 3);
+        drop(copy);
+        // The third row: the first one's slot with another version, no version, no slot.
+        for (at, byte) in [(16, 0), (20, 2), (19, 0xff)] {
+            let wrong = with_chunk(&file, |chunk| {
+                chunk[16..20].copy_from_slice(&7_u32.to_ne_bytes());
+                chunk[20..24].copy_from_slice(&3_u32.to_ne_bytes());
+                chunk[if cfg!(target_endian = "big") {
+                    at ^ 3
+                } else {
+                    at
+                }] = byte;
+            });
+            let expected = SnapshotError::Damaged {
+                what: "a handle is dead, or stands there twice",
+                at: (Header::BYTES + 16) as u64,
+            };
+            assert_eq!(load(&wrong).unwrap_err(), expected, "{at}: {byte}");
+            assert_eq!(universe.count(), 3);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::archetype::Universe;
-use crate::entity::{Entity, EntityMap, Place};
+use crate::entity::{Entity, EntityIndex, EntityMap, Full, Place};
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::load::{Mapped, bring_worlds};
 use crate::world::snapshot::read::Saved;
@@ -12,55 +12,71 @@ use crate::world::{World, WorldError};
 
 impl World {
     /// Loads a world that was [saved](Self::save) into a universe that is in use: all its entities come with new ids,
-    /// and what has become of whom is told. So the same file can be loaded many times, and by the side of
-    /// whatever lives: regions of a large map that come and go, a group of entities that know each other, a second
-    /// world like one that there is.
+    /// and who has become whom is told. So the same file can be loaded many times, and beside whatever lives: regions of
+    /// a large map that come and go, a group of entities that know each other, a second world like one that there is.
+    ///
+    /// # Who is meant
     ///
     /// Handles in values lead to the entities that were meant, where the fragment's type is one that [knows its
     /// handles](crate::fragment::Plain::MAP_ENTITIES): [`Entity`], arrays, and what [`plain!`](crate::plain) makes
-    /// plain, in fragments, chunk fragments and shared ones. Those of entities that were not saved become
-    /// [`Entity::PLACEHOLDER`]. In a fragment that is [defined](crate::fragment::FragmentRegistry::define_plain) by its
-    /// layout alone nobody knows what is a handle: there they stay as they are, and may name others who live now; whoever
-    /// defines it changes them, by the map.
+    /// plain, in fragments, chunk fragments and shared ones. In a fragment that is
+    /// [defined](crate::fragment::FragmentRegistry::define_plain) by its layout alone nobody knows what is a handle: there
+    /// they stay as they are, and may name others who live now; whoever defines it
+    /// [changes](EntityMap::apply) them.
     ///
-    /// Any thread may load while others use worlds of the same universe: nobody waits, as nobody does for a creation.
-    /// [`move_all_to`](Self::move_all_to) then brings what was loaded to another world, whole chunks without a copy. All
-    /// that [`load`](Self::load) says of values, order and chunks holds here, too. Shared values that are equal now,
-    /// because the entities that they named are gone, are one. In an [ordered](Universe::ordered) universe ids are the
-    /// same each time only if no other thread uses it meanwhile.
+    /// Whom else handles may mean, who does not come out of this file, `known` says: the player, who is always there, or
+    /// what has come out of another file. (An old handle of somebody who has not gone since is his handle still: a map of
+    /// `(player, player)`.) All others become [`Entity::PLACEHOLDER`], for good, if it is saved again. So shared values
+    /// that only such an entity told apart are one then, and so are the groups of entities that have them.
     ///
-    /// O(bytes).
+    /// # Beside others
+    ///
+    /// Any thread may load while others use worlds of the same universe: it waits for nobody, and nobody for it, as it is
+    /// with creations. (Long files are checked on the threads of the current rayon pool, as loops are run; in a pool of its
+    /// own, by `install`, it takes no time from those.) [`move_all_to`](Self::move_all_to) then brings what was loaded to
+    /// another world, whole chunks without a copy. A file decides how many chunks and ids it takes: one that comes from
+    /// strangers can ask for all that a universe has.
+    ///
+    /// All that [`load`](Self::load) says of values, rows and chunks holds here, too, but that chunks without entities do
+    /// not come. In an [ordered](Universe::ordered) universe ids are the same each time only if no other thread uses it
+    /// meanwhile.
+    ///
+    /// O(bytes). Of few entities of a universe that has had very many the versions of the dead are most of a file: see
+    /// [`SnapshotOptions::only_living`](crate::world::SnapshotOptions::only_living).
     ///
     /// ```
     /// use std::sync::Arc;
+    /// use megachunk::entity::EntityMap;
     /// use megachunk::prelude::*;
     ///
     /// #[derive(Clone, Copy, Debug, PartialEq)]
-    /// #[repr(transparent)]
-    /// struct Follows(Entity);
-    /// megachunk::plain!(Follows { 0 });
+    /// #[repr(C)]
+    /// struct Follows { leader: Entity, hunts: Entity }
+    /// megachunk::plain!(Follows { leader, hunts });
     ///
     /// // A pack of wolves, made once.
     /// let mut wild = World::new();
     /// wild.registry().register_plain::<Follows>()?;
-    /// let leader = wild.create(())?;
-    /// let _ = wild.create_batch((0..3).map(|_| (Follows(leader),)))?;
+    /// let (leader, prey) = (wild.create(())?, wild.create(())?);
+    /// let _ = wild.create_batch((0..3).map(|_| (Follows { leader, hunts: prey },)))?;
+    /// wild.destroy(prey)?;
     /// let pack = wild.to_snapshot(&Default::default())?;
     ///
-    /// // Two of them come to a world where others live, loaded by another thread.
+    /// // Two of them come to a world where others live, loaded by another thread. There they hunt the hare.
     /// let mut world = World::new();
     /// world.registry().register_plain::<Follows>()?;
-    /// let hunter = world.create(())?;
+    /// let hare = world.create(())?;
+    /// let known: EntityMap = [(prey, hare)].into_iter().collect();
     /// for _ in 0..2 {
     ///     let universe = Arc::clone(world.universe());
-    ///     let load = || World::from_snapshot_remapped(&pack, &universe);
+    ///     let load = || World::from_snapshot_remapped(&pack, &universe, &known);
     ///     let (mut wolves, entities) = std::thread::scope(|scope| scope.spawn(load).join().unwrap())?;
-    ///     let new_leader = entities.get(leader).expect("it was saved");
-    ///     assert_eq!(wolves.query::<&Follows, ()>()?.iter().next(), Some(&Follows(new_leader)));
+    ///     let leader = entities.get(leader).expect("it was saved");
+    ///     let expected = Follows { leader, hunts: hare };
+    ///     assert_eq!(wolves.query::<&Follows, ()>()?.iter().next(), Some(&expected));
     ///     wolves.move_all_to(&mut world)?;
     /// }
     /// assert_eq!(world.count(), 9);
-    /// # assert!(world.exists(hunter));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -72,9 +88,10 @@ impl World {
     pub fn load_remapped(
         path: impl AsRef<Path>,
         universe: &Arc<Universe>,
+        known: &EntityMap,
     ) -> Result<(Self, EntityMap), SnapshotError> {
         let file = Mapped::open(path)?;
-        Self::from_snapshot_remapped(file.bytes(), universe)
+        Self::from_snapshot_remapped(file.bytes(), universe, known)
     }
 
     /// Makes a world of the bytes that [`to_snapshot`](Self::to_snapshot) gave, as
@@ -85,10 +102,11 @@ impl World {
     pub fn from_snapshot_remapped(
         bytes: &[u8],
         universe: &Arc<Universe>,
+        known: &EntityMap,
     ) -> Result<(Self, EntityMap), SnapshotError> {
         let saved = Saved::read(bytes, universe.registry())?;
         saved.expect_one()?;
-        let (mut worlds, entities) = bring_anew(saved, universe)?;
+        let (mut worlds, entities) = bring_anew(saved, universe, known)?;
         Ok((worlds.remove(0), entities))
     }
 
@@ -100,9 +118,10 @@ impl World {
     pub fn load_worlds_remapped(
         path: impl AsRef<Path>,
         universe: &Arc<Universe>,
+        known: &EntityMap,
     ) -> Result<(Vec<Self>, EntityMap), SnapshotError> {
         let file = Mapped::open(path)?;
-        Self::worlds_from_snapshot_remapped(file.bytes(), universe)
+        Self::worlds_from_snapshot_remapped(file.bytes(), universe, known)
     }
 
     /// Makes worlds of the bytes that [`worlds_to_snapshot`](Self::worlds_to_snapshot) gave, or
@@ -113,8 +132,10 @@ impl World {
     pub fn worlds_from_snapshot_remapped(
         bytes: &[u8],
         universe: &Arc<Universe>,
+        known: &EntityMap,
     ) -> Result<(Vec<Self>, EntityMap), SnapshotError> {
-        bring_anew(Saved::read(bytes, universe.registry())?, universe)
+        let saved = Saved::read(bytes, universe.registry())?;
+        bring_anew(saved, universe, known)
     }
 }
 
@@ -122,16 +143,25 @@ impl World {
 fn bring_anew(
     mut saved: Saved<'_>,
     universe: &Arc<Universe>,
+    known: &EntityMap,
 ) -> Result<(Vec<World>, EntityMap), SnapshotError> {
+    saved.versions = None;
     // All before the first value comes, which may name any of them.
     let newborn = Newborn::create(universe, saved.handles.len())?;
-    let versions = core::mem::take(&mut saved.versions);
-    let entities = EntityMap::of(versions, &saved.handles, &newborn.entities);
+    let pairs = saved.handles.iter().copied();
+    let pairs = pairs.zip(newborn.entities.iter().copied());
+    let come = EntityMap::of(pairs.clone());
+    let (meant, come) = if known.is_empty() {
+        (come, None)
+    } else {
+        // Who comes is meant before anybody who is known.
+        (EntityMap::of(known.iter().chain(pairs)), Some(come))
+    };
     saved.handles.copy_from_slice(&newborn.entities);
-    saved.entities = Some(entities);
+    saved.entities = Some(meant);
     let worlds = bring_worlds(&saved, universe)?;
-    drop(newborn);
-    Ok((worlds, saved.entities.take().unwrap_or_default()))
+    newborn.are_placed();
+    Ok((worlds, come.or(saved.entities).unwrap_or_default()))
 }
 
 /// Entities that are to get a place in a world. Those that have none die with this.
@@ -144,21 +174,37 @@ impl<'u> Newborn<'u> {
     /// Entities of which nobody can say yet where they lie, and that nobody else can build, or destroy, who guesses
     /// their handles.
     fn create(universe: &'u Universe, count: usize) -> Result<Self, WorldError> {
+        // It would take all that others may want first, and give them back.
+        if count > EntityIndex::CAPACITY.saturating_sub(universe.count()) {
+            let capacity = EntityIndex::CAPACITY;
+            return Err(Full { capacity }.into());
+        }
         let entities = Vec::with_capacity(count);
         let mut newborn = Self { universe, entities };
         for _ in 0..count {
-            // As one that is on its way out: it has a place, which is none of any world.
-            newborn.entities.push(universe.create_at(Place::LEAVING)?);
+            newborn.entities.push(universe.create_at(Place::COMING)?);
         }
         Ok(newborn)
+    }
+
+    /// All have come to a row of a world, whose they are.
+    fn are_placed(mut self) {
+        debug_assert!(!self.entities.iter().any(|&entity| self.is_coming(entity)));
+        self.entities.clear();
+    }
+
+    fn is_coming(&self, entity: Entity) -> bool {
+        self.universe.index().locate(entity) == Ok(Some(Place::COMING))
     }
 }
 
 impl Drop for Newborn<'_> {
     fn drop(&mut self) {
-        let index = self.universe.index();
-        self.entities
-            .retain(|&entity| index.locate(entity) == Ok(Some(Place::LEAVING)));
-        self.universe.kill_slice(&self.entities);
+        let all = core::mem::take(&mut self.entities);
+        let coming: Vec<Entity> = all
+            .into_iter()
+            .filter(|&entity| self.is_coming(entity))
+            .collect();
+        self.universe.kill_slice(&coming);
     }
 }

@@ -28,6 +28,8 @@ pub(super) struct Snapshot<'w> {
     /// Those that could be switched off when the saving began: any thread may say so of others meanwhile.
     enableable: FragmentSet,
     numbers: HashMap<FragmentId, u32>,
+    /// Without versions of slots.
+    only_living: bool,
 }
 
 /// What of a world is to be written.
@@ -83,6 +85,7 @@ impl<'w> Snapshot<'w> {
             fragments,
             needed,
             worlds,
+            only_living: options.has_only_living(),
         };
         snapshot
             .worlds
@@ -93,7 +96,7 @@ impl<'w> Snapshot<'w> {
 
     pub(super) fn write(&self, out: &mut (impl Write + Seek)) -> io::Result<()> {
         out.write_all(&[0; Header::BYTES])?;
-        let slots = self.slots();
+        let slots = if self.only_living { 0 } else { self.slots() };
         let mut directory = Vec::new();
         let mut at = Header::BYTES as u64 + 4 * u64::from(slots);
         directory.extend(self.write_versions(out, slots)?.to_le_bytes());
@@ -107,7 +110,7 @@ impl<'w> Snapshot<'w> {
             bytes: at + directory.len() as u64,
             directory: at,
             directory_checksum: Checksum::of(&directory),
-            slots: slots.into(),
+            slots: (!self.only_living).then_some(slots.into()),
         };
         out.seek(SeekFrom::Start(0))?;
         out.write_all(&header.to_bytes())?;

@@ -1,0 +1,29 @@
+//! `EntityMap::apply`: values that somebody has come to name other entities.
+
+use crate::entity::EntityMap;
+use crate::fragment::Plain;
+
+impl EntityMap {
+    /// Lets a value name the entities that those have become which it names, and
+    /// [`Entity::PLACEHOLDER`](crate::entity::Entity::PLACEHOLDER) where that is not known: what is done to fragments that
+    /// [come back with new ids](crate::world::World::load_remapped), for what nobody knows of, as resources.
+    ///
+    /// ```
+    /// use megachunk::entity::{Entity, EntityMap};
+    ///
+    /// let [old, new, other] = [1, 2, 3].map(|index| Entity::new(index, 1).expect("it is odd"));
+    /// let entities: EntityMap = [(old, new)].into_iter().collect();
+    /// let mut line = [old, other];
+    /// entities.apply(&mut line);
+    /// assert_eq!(line, [new, Entity::PLACEHOLDER]);
+    /// ```
+    pub fn apply<T: Plain>(&self, value: &mut T) {
+        let Some(map) = T::MAP_ENTITIES else { return };
+        let bytes = core::ptr::from_mut(value).cast::<u8>();
+        // SAFETY: a plain value is nothing but its bytes, without padding; `map` leaves a value.
+        map(
+            unsafe { core::slice::from_raw_parts_mut(bytes, size_of::<T>()) },
+            self,
+        );
+    }
+}

@@ -318,14 +318,17 @@ impl Schedule {
             let Some(failure) = self.crew[processor].get_mut().failure.take() else {
                 continue;
             };
-            match (&first, failure) {
-                (None, failure) => first = Some((processor, failure)),
-                (Some((_, Failure::Refused(_))), failure @ Failure::Panicked(_)) => {
-                    first = Some((processor, failure));
-                }
-                (Some(_), Failure::Panicked(panicked)) => crate::fragment::panic::forget(panicked),
-                (Some(_), Failure::Refused(_)) => {}
-            }
+            let is_first = match &first {
+                None => true,
+                Some((_, first)) => first.is_refusal() && !failure.is_refusal(),
+            };
+            let other = if is_first {
+                first.replace((processor, failure)).map(|(_, other)| other)
+            } else {
+                Some(failure)
+            };
+            // What users' errors and payloads do when they end is nobody's business here.
+            other.into_iter().for_each(Failure::forget);
         }
         let Some((processor, failure)) = first else {
             return Ok(());

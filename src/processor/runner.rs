@@ -5,7 +5,7 @@ use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
 use crate::exactly::Exactly;
-use crate::fragment::panic::Panicked;
+use crate::fragment::panic::{Panicked, forget, note};
 use crate::processor::param::Plea;
 use crate::processor::{
     Param, Processor, ProcessorError, ProcessorOutput, ScheduleError, Seen, Subscriptions, Turn,
@@ -193,7 +193,7 @@ pub(super) fn panic_by_name(name: &str, payload: Panicked) -> ! {
             .map(|text| (*text).to_owned());
         text.or_else(|| payload.downcast_ref::<String>().cloned())
     });
-    crate::fragment::panic::forget(payload);
+    forget(payload);
     let text = text.unwrap_or_else(|| "with something that is no text".into());
     std::panic::resume_unwind(Box::new(format!("processor `{name}` panicked: {text}")))
 }
@@ -212,4 +212,20 @@ pub(super) enum Refusal {
 pub(super) enum Failure {
     Refused(Refusal),
     Panicked(Panicked),
+}
+
+impl Failure {
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
+
+    /// Ends it, also if it panics then.
+    pub(super) fn forget(self) {
+        let mut panicked = None;
+        match self {
+            Self::Refused(refusal) => note(&mut panicked, || drop(refusal)),
+            Self::Panicked(payload) => panicked = payload,
+        }
+        forget(panicked);
+    }
 }

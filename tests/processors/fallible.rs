@@ -6,6 +6,7 @@
 
 use core::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Barrier};
 
 use megachunk::entity::Full;
 use megachunk::prelude::*;
@@ -209,4 +210,52 @@ fn who_has_failed_has_run_and_is_in_a_trace_and_conditions_are_asked_first() {
         (&*failed(run.unwrap_err()).0, there),
         ("alone", [false, true])
     );
+}
+
+/// An error that does not want to go.
+#[derive(Debug)]
+struct Clingy;
+
+impl core::fmt::Display for Clingy {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "clingy")
+    }
+}
+
+impl Error for Clingy {}
+
+impl Drop for Clingy {
+    fn drop(&mut self) {
+        panic!("it does not go");
+    }
+}
+
+#[test]
+fn errors_that_nobody_hears_of_end_quietly_and_none_is_left_for_the_next_run() {
+    let mut world = World::new();
+    world.resources_mut().insert(true);
+    let mut schedule = Schedule::new();
+    schedule.set_execution(Execution::Beside);
+    let both = Arc::new(Barrier::new(2));
+    for number in 0..2 {
+        let both = Arc::clone(&both);
+        schedule.add(processor(format!("p{number}"), move |clings: &bool| {
+            if *clings {
+                // Both have begun before either fails.
+                both.wait();
+                return Err(Clingy);
+            }
+            Ok(())
+        }));
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build();
+    let pool = pool.expect("threads can be had");
+    for _ in 0..20 {
+        world.resources_mut().insert(true);
+        let error = pool.install(|| schedule.run(&mut world)).unwrap_err();
+        assert_eq!(error.to_string(), "processor `p0`: clingy");
+        core::mem::forget(error);
+        world.resources_mut().insert(false);
+        assert_eq!(pool.install(|| schedule.run(&mut world)).unwrap().ran, 2);
+    }
 }

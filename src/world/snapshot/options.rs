@@ -1,4 +1,4 @@
-//! `SnapshotOptions`: which fragments belong to the state of a world.
+//! `SnapshotOptions`: which fragments belong to the state of a world, and whether a file says who is dead.
 
 use crate::archetype::Archetype;
 use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
@@ -9,7 +9,8 @@ use crate::world::snapshot::SnapshotError;
 /// then one that is not [plain](crate::fragment::Plain) is an error, but for tags and chunk fragments in a hash, which
 /// only says that they are there.
 ///
-/// What is skipped is as if no entity had it.
+/// What is skipped is as if no entity had it. A file says who is dead, too, [unless](Self::only_living) it is to be loaded
+/// with new ids only.
 ///
 /// ```
 /// use megachunk::prelude::*;

@@ -9,20 +9,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::archetype::bits::EnabledBits;
 use crate::archetype::chunk::{Chunk, NOT_OPEN};
 use crate::archetype::chunk_list::ChunkList;
-use crate::archetype::column::{Column, copy_row};
-use crate::archetype::directory::place;
+use crate::archetype::column::Column;
 use crate::archetype::edge::Edges;
 use crate::archetype::having::{Having, NO_COLUMN};
 use crate::archetype::mover::Mover;
 use crate::archetype::stagger::begin;
 use crate::archetype::universe::Universe;
 use crate::chunk::{ChunkError, MEGACHUNK_CHUNKS, Run};
-use crate::entity::Place;
 use crate::fragment::panic::{Panicked, end_all, forget, note, resume, tell};
 use crate::fragment::{FragmentId, FragmentSet};
-use crate::memory;
 
 /// 16 KiB chunks in a chunk that an archetype with few entities may have already: 128 KiB, as Mass has them.
 ///
@@ -37,15 +35,6 @@ pub(crate) struct ChunkValue {
     pub(crate) offset: u32,
     /// What a new chunk begins with.
     pub(crate) template: crate::fragment::Value,
-}
-
-/// The bits of an enableable fragment: set where it is enabled.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct EnabledBits {
-    pub(crate) id: FragmentId,
-    pub(crate) offset: u32,
-    /// Which of a chunk's versions says when one was switched: the column's, or one of its own.
-    pub(crate) version: u32,
 }
 
 /// The number of a shared value in its world.
@@ -159,32 +148,12 @@ impl Archetype {
         self.shared.iter().position(|&shared| shared == id)
     }
 
-    /// The enabled bits of a fragment, if it has them.
-    #[inline]
-    pub(crate) fn enabled_of(&self, id: FragmentId) -> Option<EnabledBits> {
-        self.enabled.iter().find(|bits| bits.id == id).copied()
-    }
-
     /// Which of a chunk's versions says when a fragment changed; `None` for one that changes only by coming
     /// and going, or is not one an entity.
     pub(crate) fn version_of(&self, id: FragmentId) -> Option<u32> {
         match self.column_of(id) {
             Some(column) => Some(column as u32),
             None => self.enabled_of(id).map(|bits| bits.version),
-        }
-    }
-
-    /// Switches a fragment of a row, which the caller has to itself; a change only if it was not so.
-    #[inline]
-    pub(crate) fn switch(&self, row: Row, bits: EnabledBits, to: bool, version: u32) {
-        let chunk = &self.chunks[row.chunk as usize];
-        let array = chunk.array(bits.offset);
-        // SAFETY: a row of the chunk, by the contract above.
-        unsafe {
-            if read_bit(array, row.row) != to {
-                write_bit(array, row.row, to);
-                chunk.touch(bits.version as usize, version);
-            }
         }
     }
 
@@ -375,111 +344,6 @@ impl Archetype {
         }
     }
 
-    /// Drops the values of a row. What a value's `drop` panics with comes back; all others are dropped.
-    ///
-    /// # Safety
-    /// The row holds values, which nobody uses any more.
-    #[inline(always)]
-    pub(crate) unsafe fn drop_row(&self, row: Row) -> Panicked {
-        if self.needs_drop {
-            // SAFETY: the caller's.
-            unsafe { self.drop_rows(row.chunk, row.row, 1) }
-        } else {
-            None
-        }
-    }
-
-    /// Drops the values of neighbouring rows, column by column.
-    ///
-    /// # Safety
-    /// The rows hold values, which nobody uses any more.
-    pub(crate) unsafe fn drop_rows(&self, position: u32, first: u32, count: u32) -> Panicked {
-        let mut panicked = None;
-        if self.needs_drop && count > 0 {
-            let chunk = &self.chunks[position as usize];
-            for column in &self.columns {
-                if let Some(drop) = column.drop {
-                    let size = column.size as usize;
-                    let mut value = chunk
-                        .array(column.offset)
-                        .wrapping_add(first as usize * size);
-                    // A slice whose element panics goes on with the others; only a second panic
-                    // would end the program.
-                    for _ in 0..count {
-                        // SAFETY: the caller's.
-                        note(&mut panicked, || unsafe { drop(value, 1) });
-                        value = value.wrapping_add(size);
-                    }
-                }
-            }
-        }
-        panicked
-    }
-
-    /// Fills the hole that a row leaves, whose values are gone, with the last row of its chunk. Gives the
-    /// chunk back if it is empty and not wanted.
-    #[inline(always)]
-    pub(crate) fn close_row(&mut self, universe: &Universe, world: u16, row: Row, version: u32) {
-        let chunk = &self.chunks[row.chunk as usize];
-        let (last, place) = (chunk.len - 1, place(chunk.run, row.row));
-        assert!(row.row <= last, "a row that there is");
-        // SAFETY: just looked at.
-        let has_room = unsafe { self.fill_hole(universe, row, place, row.row as usize, version) };
-        if !self.enabled.is_empty() && row.row != last {
-            self.move_bits(row.chunk, last, row.row);
-        }
-        if has_room {
-            self.has_room(universe, world, row.chunk);
-        }
-    }
-
-    /// [`close_row`](Self::close_row) but for what can be switched off, of a row that is at a place. `true` if the
-    /// chunk was full or is empty now: then [`has_room`](Self::has_room) is to be called.
-    ///
-    /// Row `next`, of any chunk of this length, may be the next hole.
-    ///
-    /// # Safety
-    /// There is the row.
-    #[inline(always)]
-    pub(crate) unsafe fn fill_hole(
-        &mut self,
-        universe: &Universe,
-        row: Row,
-        place: Place,
-        next: usize,
-        version: u32,
-    ) -> bool {
-        // SAFETY: the caller's.
-        let chunk = unsafe { self.chunks.at_mut(row.chunk) };
-        let last = chunk.len - 1;
-        chunk.len = last;
-        chunk.order_version = version;
-        self.entities -= 1;
-        if row.row != last {
-            let (hole, from) = (row.row as usize, last as usize);
-            // SAFETY: both rows have a handle, and what is in the last row comes to the place of the other; two rows
-            // of each column, which differ; the last one's values move.
-            unsafe {
-                let moved = *chunk.handles().add(from);
-                *chunk.handles().add(hole) = moved;
-                universe.index().replace_place(moved, place);
-                match chunk.arrays() {
-                    Some(arrays) => match &*self.movers {
-                        [mover] => mover.close(arrays, from, hole, next),
-                        [] => close_columns(&self.columns, |c| arrays.at(c), from, hole, next),
-                        movers => {
-                            for mover in movers {
-                                mover.close(arrays, from, hole, next);
-                            }
-                        }
-                    },
-                    None => close_refit(&self.columns, chunk, from, hole),
-                }
-            }
-        }
-        last == 0 || last + 1 == chunk.capacity
-    }
-
     /// After a row was closed: the chunk was full, or is empty now.
     #[cold]
     #[inline(never)]
@@ -491,17 +355,6 @@ impl Archetype {
         }
         if len == 0 {
             self.emptied(universe, world, position);
-        }
-    }
-
-    /// Moves the enabled bits of a row to another.
-    #[cold]
-    fn move_bits(&self, position: u32, from: u32, to: u32) {
-        let chunk = &self.chunks[position as usize];
-        for bits in &self.enabled {
-            let array = chunk.array(bits.offset);
-            // SAFETY: two rows of the chunk.
-            unsafe { write_bit(array, to, read_bit(array, from)) };
         }
     }
 
@@ -564,77 +417,5 @@ impl Archetype {
             self.release_chunk(universe, world, position);
         }
         empty.len()
-    }
-}
-
-/// Moves the values of one row to another, whose values are gone. Asks the processor for row `next`.
-///
-/// # Safety
-/// `array` says where the columns' arrays are, which have both rows.
-#[inline(always)]
-unsafe fn close_columns(
-    columns: &[Column],
-    array: impl Fn(u32) -> *mut u8,
-    from: usize,
-    hole: usize,
-    next: usize,
-) {
-    for column in columns {
-        let array = array(column.offset);
-        memory::prefetch(array.wrapping_add(next * column.size as usize));
-        // SAFETY: the caller's.
-        unsafe { copy_row(array, from, array, hole, column.size) };
-    }
-}
-
-/// [`close_columns`] of a chunk whose arrays do not lie where the archetype says.
-///
-/// # Safety
-/// As there.
-#[cold]
-#[inline(never)]
-unsafe fn close_refit(columns: &[Column], chunk: &Chunk, from: usize, hole: usize) {
-    // SAFETY: the caller's.
-    unsafe { close_columns(columns, |offset| chunk.array(offset), from, hole, hole) };
-}
-
-/// # Safety
-/// `bits` holds a word for each 64 rows up to `row`, and nobody else uses it.
-#[inline]
-pub(crate) unsafe fn read_bit(bits: *const u8, row: u32) -> bool {
-    // SAFETY: the caller's.
-    let word = unsafe { *bits.cast::<u64>().add(row as usize / 64) };
-    word >> (row % 64) & 1 == 1
-}
-
-/// # Safety
-/// As for [`read_bit`].
-#[inline]
-pub(crate) unsafe fn write_bit(bits: *mut u8, row: u32, to: bool) {
-    // SAFETY: the caller's.
-    let word = unsafe { &mut *bits.cast::<u64>().add(row as usize / 64) };
-    *word = *word & !(1 << (row % 64)) | u64::from(to) << (row % 64);
-}
-
-/// Sets the bits of rows that come behind the last one. A word whose first row comes is written as a whole, whatever
-/// was there: nobody has written one to a fresh chunk, or what lay there was no word.
-///
-/// # Safety
-/// `bits` has room for a word for each 64 rows up to the last, holds those of the rows before
-/// `first`, and nobody else uses it.
-pub(crate) unsafe fn set_bits(bits: *mut u8, first: u32, count: u32) {
-    let mut row = first;
-    let end = first + count;
-    while row < end {
-        let (word, lane) = (row / 64, row % 64);
-        let next = end.min((word + 1) * 64);
-        let come = u64::MAX >> (64 - (next - row)) << lane;
-        // SAFETY: the caller's.
-        unsafe {
-            let word = bits.cast::<u64>().add(word as usize);
-            let before = if lane == 0 { 0 } else { word.read() };
-            word.write(before | come);
-        }
-        row = next;
     }
 }

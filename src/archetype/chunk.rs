@@ -2,7 +2,7 @@
 
 use core::ptr::NonNull;
 
-use crate::archetype::archetype::{EnabledBits, set_bits};
+use crate::archetype::bits::{EnabledBits, set_bits};
 use crate::archetype::directory::ROWS_PER_CHUNK;
 use crate::archetype::fold::folded;
 use crate::archetype::refit::{Refit, Refitting};

@@ -1,7 +1,7 @@
 //! `Draft`: how a composition lies in chunks. Computed from its fragments alone, so that a world and a
 //! thread that creates entities beside it come to the same result without asking each other.
 
-use crate::archetype::archetype::EnabledBits;
+use crate::archetype::bits::EnabledBits;
 use crate::archetype::chunk::Chunk;
 use crate::archetype::column::Column;
 use crate::archetype::fold;

@@ -3,7 +3,8 @@
 
 use core::mem::MaybeUninit;
 
-use crate::archetype::archetype::{Archetype, read_bit, write_bit};
+use crate::archetype::archetype::Archetype;
+use crate::archetype::bits::{read_bit, write_bit};
 use crate::archetype::universe::Universe;
 use crate::fragment::panic::{Panicked, first};
 use crate::memory::prefetch;

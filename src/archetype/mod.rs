@@ -10,8 +10,10 @@
 
 #[expect(clippy::module_inception, reason = "the noun of the room")]
 mod archetype;
+mod bits;
 mod chunk;
 mod chunk_list;
+mod close;
 mod column;
 mod directory;
 mod draft;
@@ -32,9 +34,8 @@ mod world_numbers;
 pub use layout::{ChunkLayout, Content, MAX_ALIGN};
 pub use universe::Universe;
 
-pub(crate) use archetype::{
-    Archetype, ChunkValue, EnabledBits, Ends, Group, Row, SharedId, read_bit, set_bits, write_bit,
-};
+pub(crate) use archetype::{Archetype, ChunkValue, Ends, Group, Row, SharedId};
+pub(crate) use bits::{EnabledBits, read_bit, set_bits, write_bit};
 pub(crate) use chunk::{AGING, Chunk, LONG_AGO, NOT_OPEN, READ_ON, is_newer};
 pub(crate) use chunk_list::ChunkList;
 pub(crate) use column::{Column, copy_row, copy_value};

@@ -4,7 +4,8 @@
 //! other worlds, compaction. Nothing here runs users' code but [`Archetype::end_rows`], which keeps
 //! what it panics with.
 
-use crate::archetype::archetype::{Archetype, read_bit, write_bit};
+use crate::archetype::archetype::Archetype;
+use crate::archetype::bits::{read_bit, write_bit};
 use crate::archetype::chunk::{Chunk, NOT_OPEN};
 use crate::archetype::edge::Edge;
 use crate::archetype::universe::Universe;

@@ -1,5 +1,5 @@
-//! Regions of a large map come and go while frames run: another thread loads them, and nothing is copied when they
-//! arrive.
+//! Regions of a large map come and go while frames run: another thread loads them, and whole chunks are handed over when
+//! they arrive.
 //!
 //!     cargo run --release --example streaming
 

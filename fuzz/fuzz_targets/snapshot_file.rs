@@ -30,11 +30,11 @@ fuzz_target!(|bytes: &[u8]| {
     };
 });
 
-fn changed(bytes: &[u8], together: bool, only_living: bool) -> Vec<u8> {
+fn changed(bytes: &[u8], together: bool, skip_dead: bool) -> Vec<u8> {
     let (&count, changes) = bytes.split_first().unwrap_or((&0, &[]));
     let (count, mut options) = (u32::from(count % 40), SnapshotOptions::new());
-    if only_living {
-        options = options.only_living();
+    if skip_dead {
+        options = options.skip_dead();
     }
     let file = if together {
         let worlds = small_worlds(count);

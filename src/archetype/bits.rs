@@ -24,7 +24,8 @@ impl Archetype {
     pub(crate) fn switch(&self, row: Row, bits: EnabledBits, to: bool, version: u32) {
         let chunk = &self.chunks[row.chunk as usize];
         let array = chunk.array(bits.offset);
-        // SAFETY: a row of the chunk, by the contract above.
+        debug_assert!(row.row < chunk.len);
+        // SAFETY: a row that the caller has found in this archetype.
         unsafe {
             if read_bit(array, row.row) != to {
                 write_bit(array, row.row, to);

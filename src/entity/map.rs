@@ -69,7 +69,7 @@ impl EntityMap {
                 (slot.min(first), slot.max(last), count + 1)
             });
         let width = (last.checked_sub(first)?) as usize + 1;
-        if width / SPARSE > count {
+        if width > SPARSE * count {
             return None;
         }
         let mut versions = vec![0; width];
@@ -84,6 +84,10 @@ impl EntityMap {
             }
             versions[slot] = old.version();
             new[slot] = now;
+        }
+        // Some may have stood there twice.
+        if width > SPARSE * len {
+            return None;
         }
         let table = Table::BySlot {
             first,

@@ -104,7 +104,8 @@ pub fn processor<P: Param + 'static, R: ProcessorOutput + 'static>(
 }
 
 /// A closure that has the world to itself, as a processor: no other runs beside it, and commands that were
-/// recorded before are flushed first.
+/// recorded before are flushed first. It gives nothing back, or a `Result`, of which an error [ends the
+/// run](ProcessorOutput).
 ///
 /// ```
 /// use megachunk::prelude::*;

@@ -61,8 +61,9 @@ pub enum ScheduleError {
         /// The resource's name.
         name: Box<str>,
     },
-    /// A processor's closure gave an error back. No other has begun after that, in no phase; what the processors had
-    /// recorded stays for the next flush.
+    /// A processor's closure gave an error back. The run ends when those are done that run beside it; what all have
+    /// recorded stays for the next flush. To the processor's queries what [has changed](crate::query::Changed) is seen, and
+    /// what it was signalled is heard, as if it had come to its end.
     #[error("processor `{processor}`: {error}")]
     Failed {
         /// The processor's name.

@@ -74,12 +74,19 @@ impl ProcessorOutput for Never {
     }
 }
 
-/// What a processor said when it could not do what it is there for. A clone is the same error: two are equal if one is the
+/// What a processor said when it could not do what it is there for: it shows itself as the error does that was given back,
+/// and stands for it, so that its source is that one's source. A clone is the same error: two are equal if one is the
 /// other's.
 #[derive(Clone)]
 pub struct ProcessorError(Arc<dyn Error + Send + Sync>);
 
 impl ProcessorError {
+    /// The error that was given back. (Text has become an error of a type without a name.)
+    #[must_use]
+    pub fn as_error(&self) -> &(dyn Error + Send + Sync + 'static) {
+        &*self.0
+    }
+
     /// The error, if it is of this type.
     #[must_use]
     pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {

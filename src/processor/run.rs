@@ -28,7 +28,8 @@ impl Schedule {
     ///
     /// # Errors
     /// [`ScheduleError`]. What had run until then stays done. After a processor [failed](ScheduleError::Failed), what had
-    /// been recorded waits for the next flush, and others of its phase that would have come later may have run or not.
+    /// been recorded waits for the next flush, and those that run beside it may have run or not. Of several that fail, the
+    /// first in order is told; none if one panics.
     ///
     /// # Panics
     /// If a processor panics, when it runs, starts or stops, or what it [keeps](super::Local) is made:

@@ -585,6 +585,35 @@ fn a_run_waits_for_no_thread_of_a_pool_that_has_no_time() {
 }
 
 #[test]
+fn a_world_is_loaded_and_hashed_though_the_pool_has_no_time() {
+    let mut world = World::new();
+    world.registry().register_plain::<u32>().expect("it is new");
+    let all = world.create_batch((0..300_000_u32).map(|n| (n,)));
+    let _ = all.expect("there is room");
+    let expected = world.state_hash().expect("it is plain");
+    let saved = world.to_snapshot(&Default::default()).expect("it is plain");
+    let held = Held::new();
+    let (done, told) = std::sync::mpsc::channel();
+    let loads = std::thread::spawn(move || {
+        let universe = Universe::new();
+        universe
+            .registry()
+            .register_plain::<u32>()
+            .expect("it is new");
+        let loaded = World::from_snapshot(&saved, universe).expect("it is whole");
+        let nobody = Default::default();
+        let copy = World::from_snapshot_remapped(&saved, loaded.universe(), &nobody);
+        assert_eq!(copy.expect("there is room").0.count(), 300_000);
+        let hash = loaded.state_hash().expect("it is plain");
+        done.send(hash).expect("somebody listens");
+    });
+    let found = told.recv_timeout(std::time::Duration::from_secs(60));
+    drop(held);
+    assert_eq!(found, Ok(expected), "it waits for the pool");
+    loads.join().expect("it does not panic");
+}
+
+#[test]
 fn worlds_of_an_app_advance_though_the_pool_has_no_time() {
     let held = Held::new();
     let (done, told) = std::sync::mpsc::channel();

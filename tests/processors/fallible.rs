@@ -156,23 +156,26 @@ fn of_several_the_first_in_order_is_told_and_a_panic_before_all() {
         let number: u32 = name[1..].parse().unwrap();
         assert_eq!(said.downcast_ref(), Some(&Lame(number)));
     }
-    // One by one, a panic is met only if nobody has failed before.
+    // The panic is told, though it comes later in order.
     let mut schedule = Schedule::new();
     schedule.set_execution(Execution::Beside);
+    let both = Arc::new(Barrier::new(2));
+    let meet = Arc::clone(&both);
     schedule
-        .add(processor("panics", |seen: &u32| {
-            assert_eq!(*seen, 0, "seen")
+        .add(processor("fails", move |_: &u32| {
+            both.wait();
+            Err::<(), _>(Lame(1))
         }))
-        .add(processor("fails", |_: &u32| Err::<(), _>(Lame(1))).priority(-1));
-    let panicked = catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world)));
-    match panicked {
-        Err(payload) => {
-            let told = payload.downcast::<String>().unwrap();
-            assert!(told.starts_with("processor `panics` panicked"), "{told}");
-        }
-        // It was not begun any more.
-        Ok(run) => assert_eq!(failed(run.unwrap_err()).0, "fails"),
-    }
+        .add(processor("panics", move |seen: &u32| {
+            meet.wait();
+            assert_eq!(*seen, 0, "seen");
+        }));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(4).build();
+    let pool = pool.expect("threads can be had");
+    let run = || pool.install(|| schedule.run(&mut world));
+    let panicked = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
+    let told = panicked.downcast::<String>().unwrap();
+    assert!(told.starts_with("processor `panics` panicked"), "{told}");
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn fill(world: &mut World, count: u32) -> Vec<Entity> {
 /// emptied, and their state survives.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
     let mut worlds = match World::worlds_from_snapshot(bytes, universe()) {
-        Err(SnapshotError::OnlyLiving) => return check_only_living(bytes),
+        Err(SnapshotError::DeadSkipped) => return check_dead_skipped(bytes),
         worlds => worlds?,
     };
     let hashes = |worlds: &[World]| -> Result<Vec<u64>, SnapshotError> {
@@ -299,7 +299,7 @@ fn check_remapped(bytes: &[u8], worlds: &[World]) -> Result<(), SnapshotError> {
 
 /// Takes a snapshot that says nothing of the dead for worlds that come twice: to the same ones, but for their names; and
 /// they go again.
-fn check_only_living(bytes: &[u8]) -> Result<(), SnapshotError> {
+fn check_dead_skipped(bytes: &[u8]) -> Result<(), SnapshotError> {
     let universe = Arc::new(universe());
     let load = || World::worlds_from_snapshot_remapped(bytes, &universe, &EntityMap::default());
     let (one, other) = (load()?, load()?);

@@ -66,7 +66,7 @@ fn all_that_a_snapshot_can_hold_comes_back_under_other_names() {
         check(&bytes(&small_world(count).0)).unwrap();
         let worlds = small_worlds(count);
         let worlds = worlds.each_ref();
-        for options in [SnapshotOptions::new(), SnapshotOptions::new().only_living()] {
+        for options in [SnapshotOptions::new(), SnapshotOptions::new().skip_dead()] {
             check(&World::worlds_to_snapshot(&worlds, &options).unwrap()).unwrap();
         }
     }
@@ -324,7 +324,7 @@ fn of_the_living_only_a_file_is_short_and_does_not_come_with_its_ids() {
     for number in 0..10_u32 {
         few.create((owner(crowd[7], number),)).unwrap();
     }
-    let options = SnapshotOptions::new().only_living();
+    let options = SnapshotOptions::new().skip_dead();
     let (all, living) = (bytes(&few), few.to_snapshot(&options).unwrap());
     assert!(
         all.len() > 4 * 200_000 && living.len() < 2_000,
@@ -335,7 +335,7 @@ fn of_the_living_only_a_file_is_short_and_does_not_come_with_its_ids() {
     let fresh = Universe::new();
     register(fresh.registry());
     let refused = World::from_snapshot(&living, fresh).unwrap_err();
-    assert_eq!(refused, SnapshotError::OnlyLiving);
+    assert_eq!(refused, SnapshotError::DeadSkipped);
     for saved in [all, living] {
         let (copy, entities) =
             World::from_snapshot_remapped(&saved, world.universe(), &EntityMap::default()).unwrap();

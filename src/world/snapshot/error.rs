@@ -83,7 +83,8 @@ pub enum SnapshotError {
         fragments: Box<[ChangedLayout]>,
     },
     /// Not all bytes are a value of a fragment, and these are not: the fragment's type, or what its values may be, was
-    /// another when the snapshot was made, or somebody has written them.
+    /// another when the snapshot was made, or somebody has written them. Or they are none any more when they come [with new
+    /// ids](crate::world::World::load_remapped), because they name somebody who does not come.
     #[error("the bytes at byte {at} of the snapshot are no {name}")]
     NotAValue {
         /// The fragment's name.
@@ -129,12 +130,12 @@ pub enum SnapshotError {
          `load_remapped`)"
     )]
     UniverseInUse,
-    /// The snapshot was made [of the living only](crate::world::SnapshotOptions::only_living): with their ids, handles of the dead
+    /// The snapshot was made [of the living only](crate::world::SnapshotOptions::skip_dead): with their ids, handles of the dead
     /// could come to mean somebody.
     #[error(
         "the snapshot does not say who was dead: it is loaded with new ids, by `load_remapped`"
     )]
-    OnlyLiving,
+    DeadSkipped,
     /// The world could not be made.
     #[error(transparent)]
     World(#[from] WorldError),

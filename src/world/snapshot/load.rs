@@ -18,7 +18,8 @@ use crate::world::{World, WorldError};
 impl World {
     /// Loads a world that was [saved](Self::save), into a universe that never had an entity and in which
     /// the fragments are registered that the file has: by the same names, with the same sizes and alignments.
-    /// ([`load_remapped`](Self::load_remapped) loads into one that is in use, with new ids.)
+    /// ([`load_remapped`](Self::load_remapped) loads into one that is in use, with new ids; it alone takes a file from which
+    /// [the dead are left out](crate::world::SnapshotOptions::skip_dead).)
     ///
     /// Ids are the same, with their versions; handles that were dead are dead. Entities lie in the
     /// same order, in chunks that are as full as they were; those that had room for more, because a
@@ -130,7 +131,11 @@ impl World {
         let universe = Arc::clone(&self.universe);
         let registry = universe.registry();
         for &(fragment, bytes) in &world.templates {
-            let template = saved.value(registry, fragment, bytes)?;
+            let template = match saved.value(registry, fragment, bytes) {
+                // It names somebody who does not come, and chunks begin without it.
+                Err(SnapshotError::NotAValue { .. }) if saved.entities.is_some() => continue,
+                template => template?,
+            };
             self.templates.insert(template.id(), Arc::new(template));
         }
         let mut shared = Vec::with_capacity(world.shared.len());
@@ -140,7 +145,11 @@ impl World {
                 shared.push(self.shared.intern(info, value));
             }
         }
-        for archetype in &world.archetypes {
+        // Where entities come with new ids, nobody goes on where others were.
+        let is_wanted = |archetype: &&SavedArchetype<'_>| {
+            saved.entities.is_none() || archetype.chunks.iter().any(|chunk| chunk.len > 0)
+        };
+        for archetype in world.archetypes.iter().filter(is_wanted) {
             self.bring_archetype(saved, archetype, &shared)?;
         }
         for value in shared {
@@ -182,7 +191,6 @@ impl World {
             templates.iter().find(|template| template.id() == id)
         })?;
         let mut places = Places::of(&self.archetypes[number as usize]);
-        // Where entities come with new ids, nobody goes on where others were.
         let is_wanted = |chunk: &&SavedChunk| chunk.len > 0 || saved.entities.is_none();
         for chunk in archetype.chunks.iter().filter(is_wanted) {
             let value = |id: &FragmentId| {
@@ -343,7 +351,7 @@ impl<'f> Saved<'f> {
         let saved = Self::read(file, universe.registry())?;
         match saved.versions {
             Some(_) => Ok(saved),
-            None => Err(SnapshotError::OnlyLiving),
+            None => Err(SnapshotError::DeadSkipped),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::world::snapshot::SnapshotError;
 /// then one that is not [plain](crate::fragment::Plain) is an error, but for tags and chunk fragments in a hash, which
 /// only says that they are there.
 ///
-/// What is skipped is as if no entity had it. A file says who is dead, too, [unless](Self::only_living) it is to be loaded
+/// What is skipped is as if no entity had it. A file says who is dead, too, [unless](Self::skip_dead) it is to be loaded
 /// with new ids only.
 ///
 /// ```
@@ -28,7 +28,7 @@ use crate::world::snapshot::SnapshotError;
 pub struct SnapshotOptions {
     skipped: FragmentSet,
     skip_not_plain: bool,
-    only_living: bool,
+    skip_dead: bool,
 }
 
 /// What is asked of a fragment that is not skipped.
@@ -77,22 +77,22 @@ impl SnapshotOptions {
     /// world.clear();
     /// world.create(())?;
     /// let all = world.to_snapshot(&SnapshotOptions::new())?;
-    /// let living = world.to_snapshot(&SnapshotOptions::new().only_living())?;
+    /// let living = world.to_snapshot(&SnapshotOptions::new().skip_dead())?;
     /// assert!(all.len() > 100_000 && living.len() < 1_000);
     /// let refused = World::from_snapshot(&living, Universe::new()).unwrap_err();
-    /// assert_eq!(refused, SnapshotError::OnlyLiving);
+    /// assert_eq!(refused, SnapshotError::DeadSkipped);
     /// let (copy, _) = World::from_snapshot_remapped(&living, world.universe(), &Default::default())?;
     /// assert_eq!(copy.count(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn only_living(mut self) -> Self {
-        self.only_living = true;
+    pub fn skip_dead(mut self) -> Self {
+        self.skip_dead = true;
         self
     }
 
-    pub(super) fn has_only_living(&self) -> bool {
-        self.only_living
+    pub(super) fn skips_dead(&self) -> bool {
+        self.skip_dead
     }
 
     /// The fragments of an archetype that belong to the state, by name and role.

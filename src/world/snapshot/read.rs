@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use rayon::prelude::*;
-
 use crate::entity::{Entity, EntityIndex, EntityMap};
 use crate::fragment::{FragmentKind, FragmentRegistry, Value};
+use crate::sync::fork_join;
 use crate::world::WorldError;
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, bit_bytes, verify};
@@ -274,14 +273,14 @@ impl<'f> Saved<'f> {
             let what = "a chunk's checksum is wrong";
             verify(bytes, chunk.checksum, chunk.at as u64, what)
         };
+        let archetypes = self.worlds.iter().flat_map(|world| &world.archetypes);
+        let mut chunks = archetypes.flat_map(|data| &data.chunks);
         if self.file.len() < ALONE {
-            let archetypes = self.worlds.iter().flat_map(|world| &world.archetypes);
-            let mut chunks = archetypes.flat_map(|data| &data.chunks);
             return chunks.try_for_each(check);
         }
-        let archetypes = self.worlds.par_iter().flat_map(|world| &world.archetypes);
-        let chunks = archetypes.flat_map(|data| &data.chunks);
-        chunks.try_for_each(check)
+        fork_join::map(chunks.collect(), check)
+            .into_iter()
+            .collect()
     }
 
     /// Whether each entity that lives has one row.
@@ -553,7 +552,7 @@ mod tests {
         for number in 0..3_u32 {
             world.create((number,)).unwrap();
         }
-        let options = SnapshotOptions::new().only_living();
+        let options = SnapshotOptions::new().skip_dead();
         let file = world.to_snapshot(&options).unwrap();
         let known = EntityMap::default();
         let load = |file: &[u8]| World::from_snapshot_remapped(file, &universe, &known);

@@ -21,28 +21,28 @@ impl World {
     /// handles](crate::fragment::Plain::MAP_ENTITIES): [`Entity`], arrays, and what [`plain!`](crate::plain) makes
     /// plain, in fragments, chunk fragments and shared ones. In a fragment that is
     /// [defined](crate::fragment::FragmentRegistry::define_plain) by its layout alone nobody knows what is a handle: there
-    /// they stay as they are, and may name others who live now; whoever defines it
-    /// [changes](EntityMap::apply) them.
+    /// they stay as they are, and may name others who live now; whoever defines it [changes](EntityMap::apply) them, once.
     ///
     /// Whom else handles may mean, who does not come out of this file, `known` says: the player, who is always there, or
     /// what has come out of another file. (An old handle of somebody who has not gone since is his handle still: a map of
-    /// `(player, player)`.) All others become [`Entity::PLACEHOLDER`], for good, if it is saved again. So shared values
+    /// `(player, player)`.) What comes back tells of those who have come, and not of those who were known:
+    /// `known.iter().chain(come.iter()).collect()` tells of both. All others become [`Entity::PLACEHOLDER`], for good, if it is saved again. So shared values
     /// that only such an entity told apart are one then, and so are the groups of entities that have them.
     ///
     /// # Beside others
     ///
     /// Any thread may load while others use worlds of the same universe: it waits for nobody, and nobody for it, as it is
-    /// with creations. (Long files are checked on the threads of the current rayon pool, as loops are run; in a pool of its
-    /// own, by `install`, it takes no time from those.) [`move_all_to`](Self::move_all_to) then brings what was loaded to
-    /// another world, whole chunks without a copy. A file decides how many chunks and ids it takes: one that comes from
+    /// with creations. (With 256 KiB and more, threads of the current rayon pool that have time help to check them, as in
+    /// loops; in a pool of its own, by `install`, it takes no time from those.) [`move_all_to`](Self::move_all_to) then
+    /// brings what was loaded to another world, without a copy but for chunks that are less than half full. A file decides how many chunks and ids it takes: one that comes from
     /// strangers can ask for all that a universe has.
     ///
-    /// All that [`load`](Self::load) says of values, rows and chunks holds here, too, but that chunks without entities do
-    /// not come. In an [ordered](Universe::ordered) universe ids are the same each time only if no other thread uses it
+    /// All that [`load`](Self::load) says of values, rows and chunks holds here, too, but that chunks and compositions
+    /// without entities do not come. In an [ordered](Universe::ordered) universe ids are the same each time only if no other thread uses it
     /// meanwhile.
     ///
-    /// O(bytes). Of few entities of a universe that has had very many the versions of the dead are most of a file: see
-    /// [`SnapshotOptions::only_living`](crate::world::SnapshotOptions::only_living).
+    /// O(bytes + known). Of few entities of a universe that has had very many the versions of the dead are most of a file: see
+    /// [`SnapshotOptions::skip_dead`](crate::world::SnapshotOptions::skip_dead).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -83,7 +83,8 @@ impl World {
     /// Source: Unity DOTS, whose scenes are loaded into worlds of their own, with entities remapped, and then moved.
     ///
     /// # Errors
-    /// As for [`load`](Self::load), but that the universe may be in use; and if it has not room for as many entities.
+    /// As for [`load`](Self::load), but that the universe may be in use; if it has not room for as many entities; and
+    /// [`SnapshotError::NotAValue`] also of a value that is none any more because it names somebody who does not come.
     /// There is no world then, and none of the entities.
     pub fn load_remapped(
         path: impl AsRef<Path>,

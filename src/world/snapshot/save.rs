@@ -12,7 +12,7 @@ impl World {
     /// Saves the world to a file: entities with their ids and versions, all their fragments, what is
     /// switched off, and the versions of the dead, so that their handles stay dead in the world that is
     /// [loaded](Self::load). (Four bytes for each slot that the universe has ever used:
-    /// [`only_living`](SnapshotOptions::only_living) leaves them out, for files that come [with new
+    /// [`skip_dead`](SnapshotOptions::skip_dead) leaves them out, for files that come [with new
     /// ids](Self::load_remapped).)
     ///
     /// Not saved: names of entities, resources, versions of changes; the world's

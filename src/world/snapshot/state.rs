@@ -3,10 +3,9 @@
 //! The hash of an entity runs through its handle, its composition, its values and its bits, in the order of
 //! fragments' names. The hashes of all entities are added, so that their order does not matter.
 
-use rayon::prelude::*;
-
 use crate::archetype::{Archetype, Chunk, read_bit};
 use crate::fragment::{FragmentInfo, FragmentKind};
+use crate::sync::fork_join;
 use crate::world::World;
 use crate::world::snapshot::checksum::{Checksum, avalanche};
 use crate::world::snapshot::options::Purpose;
@@ -25,7 +24,7 @@ impl World {
     /// entities, versions of dead ones, versions of changes. It is of this machine's byte order and
     /// this version of the crate: to be compared, not to be kept for years.
     ///
-    /// O(bytes of all values), chunks on all threads of the current rayon pool.
+    /// O(bytes of all values), chunks on all threads of the current rayon pool that have time.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -61,8 +60,13 @@ impl World {
             let fragments = options.of_archetype(self, archetype, Purpose::Hash)?;
             let begin = composition(&fragments);
             let hash = |chunk: &Chunk| chunk_hash(self, archetype, chunk, &fragments, begin);
-            let of_archetype = archetype.chunks.par_iter().map(hash);
-            sum = sum.wrapping_add(of_archetype.reduce(|| 0, u64::wrapping_add));
+            let chunks = archetype.chunks.iter();
+            sum = if archetype.chunks.len() == 1 {
+                chunks.map(hash).fold(sum, u64::wrapping_add)
+            } else {
+                let of_chunks = fork_join::map(chunks.collect(), hash);
+                of_chunks.into_iter().fold(sum, u64::wrapping_add)
+            };
         }
         Ok(avalanche(mix(sum, self.count() as u64)))
     }

@@ -29,7 +29,7 @@ pub(super) struct Snapshot<'w> {
     enableable: FragmentSet,
     numbers: HashMap<FragmentId, u32>,
     /// Without versions of slots.
-    only_living: bool,
+    skip_dead: bool,
 }
 
 /// What of a world is to be written.
@@ -85,7 +85,7 @@ impl<'w> Snapshot<'w> {
             fragments,
             needed,
             worlds,
-            only_living: options.has_only_living(),
+            skip_dead: options.skips_dead(),
         };
         snapshot
             .worlds
@@ -96,7 +96,7 @@ impl<'w> Snapshot<'w> {
 
     pub(super) fn write(&self, out: &mut (impl Write + Seek)) -> io::Result<()> {
         out.write_all(&[0; Header::BYTES])?;
-        let slots = if self.only_living { 0 } else { self.slots() };
+        let slots = if self.skip_dead { 0 } else { self.slots() };
         let mut directory = Vec::new();
         let mut at = Header::BYTES as u64 + 4 * u64::from(slots);
         directory.extend(self.write_versions(out, slots)?.to_le_bytes());
@@ -110,7 +110,7 @@ impl<'w> Snapshot<'w> {
             bytes: at + directory.len() as u64,
             directory: at,
             directory_checksum: Checksum::of(&directory),
-            slots: (!self.only_living).then_some(slots.into()),
+            slots: (!self.skip_dead).then_some(slots.into()),
         };
         out.seek(SeekFrom::Start(0))?;
         out.write_all(&header.to_bytes())?;

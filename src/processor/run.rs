@@ -27,9 +27,9 @@ impl Schedule {
     /// world, at the latest in its first run: what was sent before that is not for them.)
     ///
     /// # Errors
-    /// [`ScheduleError`]. What had run until then stays done. After a processor [failed](ScheduleError::Failed), what had
-    /// been recorded waits for the next flush, and those that run beside it may have run or not. Of several that fail, the
-    /// first in order is told; none if one panics.
+    /// [`ScheduleError`]. What had run until then stays done. After a processor [failed](ScheduleError::Failed), what
+    /// had been recorded waits for the next flush, and those that run beside it may have run or not. Of several that fail,
+    /// the first in order is told; none if one panics.
     ///
     /// # Panics
     /// If a processor panics, when it runs, starts or stops, or what it [keeps](super::Local) is made:

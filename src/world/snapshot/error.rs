@@ -130,8 +130,8 @@ pub enum SnapshotError {
          `load_remapped`)"
     )]
     UniverseInUse,
-    /// The snapshot was made [of the living only](crate::world::SnapshotOptions::skip_dead): with their ids, handles of the dead
-    /// could come to mean somebody.
+    /// The snapshot was made [without the dead](crate::world::SnapshotOptions::skip_dead): with its ids, their handles could
+    /// come to mean somebody.
     #[error(
         "the snapshot does not say who was dead: it is loaded with new ids, by `load_remapped`"
     )]

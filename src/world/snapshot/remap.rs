@@ -26,23 +26,24 @@ impl World {
     /// Whom else handles may mean, who does not come out of this file, `known` says: the player, who is always there, or
     /// what has come out of another file. (An old handle of somebody who has not gone since is his handle still: a map of
     /// `(player, player)`.) What comes back tells of those who have come, and not of those who were known:
-    /// `known.iter().chain(come.iter()).collect()` tells of both. All others become [`Entity::PLACEHOLDER`], for good, if it is saved again. So shared values
-    /// that only such an entity told apart are one then, and so are the groups of entities that have them.
+    /// `known.iter().chain(come.iter()).collect()` tells of both. All others become [`Entity::PLACEHOLDER`], for good, if
+    /// it is saved again. So shared values that only such an entity told apart are one then, and so are the groups of
+    /// entities that have them; and what chunks begin with is left out where it is no value any more.
     ///
     /// # Beside others
     ///
     /// Any thread may load while others use worlds of the same universe: it waits for nobody, and nobody for it, as it is
-    /// with creations. (With 256 KiB and more, threads of the current rayon pool that have time help to check them, as in
-    /// loops; in a pool of its own, by `install`, it takes no time from those.) [`move_all_to`](Self::move_all_to) then
-    /// brings what was loaded to another world, without a copy but for chunks that are less than half full. A file decides how many chunks and ids it takes: one that comes from
-    /// strangers can ask for all that a universe has.
+    /// with creations. (Threads of the current rayon pool that have time help to check 256 KiB and more, as in loops; in
+    /// a pool of its own, by `install`, a load takes no time from those.) [`move_all_to`](Self::move_all_to) then brings
+    /// what was loaded to another world, without a copy but for chunks that are less than half full. A file decides how
+    /// many chunks and ids it takes: one that comes from strangers can ask for all that a universe has.
     ///
     /// All that [`load`](Self::load) says of values, rows and chunks holds here, too, but that chunks and compositions
-    /// without entities do not come. In an [ordered](Universe::ordered) universe ids are the same each time only if no other thread uses it
-    /// meanwhile.
+    /// without entities do not come. In an [ordered](Universe::ordered) universe ids are the same each time only if no
+    /// other thread uses it meanwhile.
     ///
-    /// O(bytes + known). Of few entities of a universe that has had very many the versions of the dead are most of a file: see
-    /// [`SnapshotOptions::skip_dead`](crate::world::SnapshotOptions::skip_dead).
+    /// O(bytes + known). Of few entities of a universe that has had very many the versions of the dead are most of a
+    /// file: see [`SnapshotOptions::skip_dead`](crate::world::SnapshotOptions::skip_dead).
     ///
     /// ```
     /// use std::sync::Arc;

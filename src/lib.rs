@@ -138,9 +138,9 @@ pub mod prelude {
     pub use crate::observer::{Observed, ObservedBatch, ObserverId};
     #[cfg(not(loom))]
     pub use crate::processor::{
-        App, Composite, Execution, Local, Param, Phase, Processor, ProcessorBuilder, Rate, Roles,
-        Schedule, ScheduleError, Simulation, Target, Time, exclusive_processor,
-        observing_processor, processor,
+        App, Composite, Execution, Local, Param, Phase, Processor, ProcessorBuilder,
+        ProcessorResult, Rate, Roles, Schedule, ScheduleError, Simulation, Target, Time,
+        exclusive_processor, observing_processor, processor,
     };
     #[cfg(not(loom))]
     pub use crate::query::{

@@ -33,6 +33,8 @@ use crate::entity::Entity;
 pub struct EntityMap {
     table: Table,
     len: usize,
+    /// Handles of others stay as they are.
+    keeps_others: bool,
 }
 
 #[derive(Clone)]
@@ -94,7 +96,7 @@ impl EntityMap {
             versions,
             new,
         };
-        Some(Self { table, len })
+        Some(Self::with(table, len))
     }
 
     fn sorted(mut pairs: Vec<(Entity, Entity)>) -> Self {
@@ -105,7 +107,52 @@ impl EntityMap {
         pairs.shrink_to_fit();
         let len = pairs.len();
         let table = Table::Sorted(pairs);
-        Self { table, len }
+        Self::with(table, len)
+    }
+
+    fn with(table: Table, len: usize) -> Self {
+        Self {
+            table,
+            len,
+            keeps_others: false,
+        }
+    }
+
+    /// The same, but that handles which it says nothing of are kept where [values](crate::fragment::Plain::MAP_ENTITIES)
+    /// come to name what those have become which they name. For values of this very universe, in which these handles mean
+    /// whom they always meant: of another one they may mean whomever.
+    ///
+    /// ```
+    /// use megachunk::entity::{Entity, EntityMap};
+    ///
+    /// let [old, new, other] = [1, 2, 3].map(|index| Entity::new(index, 1).expect("it is odd"));
+    /// let entities: EntityMap = [(old, new)].into_iter().collect();
+    /// let mut line = [old, other];
+    /// entities.keeping_others().apply(&mut line);
+    /// assert_eq!(line, [new, other]);
+    /// ```
+    #[must_use]
+    pub fn keeping_others(mut self) -> Self {
+        self.keeps_others = true;
+        self
+    }
+
+    #[cfg(not(loom))]
+    pub(crate) fn keeps_others(&self) -> bool {
+        self.keeps_others
+    }
+
+    /// Whom a value names that named this entity.
+    pub(crate) fn meant(&self, old: Entity) -> Entity {
+        if old.index() == Entity::PLACEHOLDER.index() {
+            return old;
+        }
+        let other = if self.keeps_others {
+            old
+        } else {
+            Entity::PLACEHOLDER
+        };
+        self.get(old).unwrap_or(other)
     }
 
     /// What an entity has become; `None` if it is none of those that came back. O(1), or O(log n) where the old ones lie far

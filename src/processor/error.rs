@@ -63,7 +63,8 @@ pub enum ScheduleError {
     },
     /// A processor's closure gave an error back. The run ends when those are done that run beside it; what all have
     /// recorded stays for the next flush. To the processor's queries what [has changed](crate::query::Changed) is seen, and
-    /// what it was signalled is heard, as if it had come to its end.
+    /// what it was signalled is heard, as if it had come to its end. Two of these are equal only if one is a clone of the
+    /// other.
     #[error("processor `{processor}`: {error}")]
     Failed {
         /// The processor's name.

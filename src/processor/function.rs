@@ -11,7 +11,7 @@ use crate::processor::{Param, Processor, ProcessorError, ProcessorOutput};
     note = "it takes parameters of processors, all with their types written out: queries as `QueryRun<…>` (not `Query`), resources as \
             `&T` or `&mut T`, `Commands`, `ParallelCommands`, `Local<T>`, `Signals` and others that implement `Param`"
 )]
-pub trait ProcessorFn<P: Param, R>: Send + 'static {
+pub trait ProcessorFn<P: Param, R = ()>: Send + 'static {
     /// Calls it.
     #[doc(hidden)]
     fn call(&mut self, params: P::Item<'_>) -> R;

@@ -55,7 +55,7 @@ pub use explain::{MatchExplanation, Mismatch, Overlap};
 pub use function::ProcessorFn;
 pub use member::Timing;
 pub use observing::observing_processor;
-pub use output::{ProcessorError, ProcessorOutput};
+pub use output::{ProcessorError, ProcessorOutput, ProcessorResult};
 pub use param::{Local, Param, Seen};
 pub use phase::Phase;
 pub use processor::Processor;

@@ -9,19 +9,20 @@ use std::sync::Arc;
 /// what it is there for. An error ends the run of the schedule as
 /// [`ScheduleError::Failed`](super::ScheduleError::Failed), with the processor's name.
 ///
-/// Any error will do that can go from thread to thread, and so do `Box<dyn Error + Send + Sync>` and text.
+/// Any error will do that can go from thread to thread, and so do `Box<dyn Error + Send + Sync>` and text. Where there are
+/// several, [`ProcessorResult`] takes all. Nothing is taken back: what the closure has changed and recorded before stays.
 ///
 /// ```
 /// use megachunk::prelude::*;
 ///
 /// let mut schedule = Schedule::new();
-/// schedule.add(processor("raise", |mut walls: QueryRun<&u32>, mut commands: Commands| {
+/// schedule.add(processor("raise", |mut walls: QueryRun<&u32>, mut commands: Commands| -> ProcessorResult {
 ///     if walls.count() > 2 {
 ///         return Err("there is no room for more walls".into());
 ///     }
 ///     let wall = commands.create((1_u32,))?;
 ///     commands.add(wall, ("a door",))?;
-///     Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+///     Ok(())
 /// }));
 /// let mut world = World::new();
 /// for _ in 0..3 {
@@ -40,6 +41,9 @@ pub trait ProcessorOutput {
     #[doc(hidden)]
     fn into_result(self) -> Result<(), ProcessorError>;
 }
+
+/// What a closure may give back that meets errors of several types: `|…| -> ProcessorResult { …; Ok(()) }`.
+pub type ProcessorResult = Result<(), Box<dyn Error + Send + Sync>>;
 
 impl ProcessorOutput for () {
     #[inline(always)]
@@ -68,6 +72,7 @@ impl<T> Gives for fn() -> T {
     type Output = T;
 }
 
+#[doc(hidden)]
 impl ProcessorOutput for Never {
     fn into_result(self) -> Result<(), ProcessorError> {
         self
@@ -87,7 +92,7 @@ impl ProcessorError {
         &*self.0
     }
 
-    /// The error, if it is of this type.
+    /// The error, if it is of this type. (One that was given back in a box, `Result<(), Box<E>>`, is of the box's type.)
     #[must_use]
     pub fn downcast_ref<E: Error + 'static>(&self) -> Option<&E> {
         self.0.downcast_ref()

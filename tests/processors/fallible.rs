@@ -7,6 +7,7 @@
 use core::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Barrier};
+use std::time::Duration;
 
 use megachunk::entity::Full;
 use megachunk::prelude::*;
@@ -261,4 +262,23 @@ fn errors_that_nobody_hears_of_end_quietly_and_none_is_left_for_the_next_run() {
         world.resources_mut().insert(false);
         assert_eq!(pool.install(|| schedule.run(&mut world)).unwrap().ran, 2);
     }
+}
+
+#[test]
+fn of_an_app_a_panic_goes_on_though_an_error_beside_it_does_not_want_to_go() {
+    let mut app = App::new();
+    let mut fails = Schedule::new();
+    fails.add(processor("fails", |_: Local<u32>| Err::<(), _>(Clingy)));
+    let mut panics = Schedule::new();
+    panics.add(processor("panics", |_: Local<u32>| -> ProcessorResult {
+        panic!("for real")
+    }));
+    app.add("one", Simulation::new(World::new(), fails));
+    app.add("two", Simulation::new(World::new(), panics));
+    let update = || app.update(Duration::from_millis(20));
+    let told = catch_unwind(AssertUnwindSafe(update))
+        .map(drop)
+        .unwrap_err();
+    let told = told.downcast::<String>().unwrap();
+    assert_eq!(*told, "processor `panics` panicked: for real");
 }

@@ -305,6 +305,24 @@ fn whom_else_handles_mean_is_said_by_whoever_loads() {
         ..owner(second, 2)
     };
     assert_eq!(world_two.get::<Owner>(second), Ok(&expected));
+    // Or all who do not come are meant as ever: it is the same universe.
+    let all = EntityMap::default().keeping_others();
+    let (world_three, come) = World::from_snapshot_remapped(&saved_one, &universe, &all).unwrap();
+    let third = come.get(one).unwrap();
+    let expected = Owner {
+        also: [natives[5], natives[6]],
+        ..owner(third, 1)
+    };
+    assert_eq!(world_three.get::<Owner>(third), Ok(&expected));
+    assert!(!universe.exists(natives[6]), "who is dead stays dead");
+    let mut friends = [one, natives[5]];
+    come.clone().keeping_others().apply(&mut friends);
+    assert_eq!(friends, [third, natives[5]]);
+    // The placeholder is nobody, whatever a map says.
+    let all: EntityMap = [(Entity::PLACEHOLDER, third)].into_iter().collect();
+    let mut nobody = Entity::PLACEHOLDER;
+    all.apply(&mut nobody);
+    assert_eq!(nobody, Entity::PLACEHOLDER);
     // By hand, as what is not of any fragment.
     let mut friends = [one, two];
     known.apply(&mut friends);

@@ -59,8 +59,7 @@ unsafe impl Plain for Entity {
     const IS_VALUE: Option<IsValue> = Some(|bytes| entity_of(bytes).is_some());
 
     const MAP_ENTITIES: Option<MapEntities> = Some(|bytes, entities| {
-        let new = entity_of(bytes).and_then(|old| entities.get(old));
-        let new = new.unwrap_or(Self::PLACEHOLDER);
+        let new = entity_of(bytes).map_or(Self::PLACEHOLDER, |old| entities.meant(old));
         let (index, version) = (new.index().to_ne_bytes(), new.version().to_ne_bytes());
         bytes[..4].copy_from_slice(&index);
         bytes[4..].copy_from_slice(&version);

@@ -74,7 +74,8 @@ pub unsafe trait Plain: Fragment + Copy {
     ///
     /// An [`Entity`](crate::entity::Entity) becomes what the map says, and
     /// [`Entity::PLACEHOLDER`](crate::entity::Entity::PLACEHOLDER) where it says nothing: the entity
-    /// that it named does not come with the others. Arrays and what [`plain!`](crate::plain) makes
+    /// that it named does not come with the others. (Or it stays, if the map
+    /// [says so](crate::entity::EntityMap::keeping_others); the placeholder always does.) Arrays and what [`plain!`](crate::plain) makes
     /// plain do this to each of their parts; a type that has handles and implements the trait by
     /// hand says how, or its handles stay, and may name whomever. What comes out is asked again
     /// whether it is a [value](Self::IS_VALUE). It should not panic: who loads gets the panic then,

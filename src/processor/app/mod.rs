@@ -14,7 +14,7 @@ pub use error::AppError;
 pub use simulation::{Simulation, SimulationReport};
 pub use time::Time;
 
-use crate::fragment::panic::{Panicked, after, first, note, resume};
+use crate::fragment::panic::{Panicked, after, end_all, first, note, resume};
 use crate::processor::ScheduleError;
 use crate::sync::fork_join;
 
@@ -137,6 +137,10 @@ impl App {
         for (outcome, (name, _)) in outcomes.into_iter().zip(&self.simulations) {
             panicked = first(panicked, outcome.panicked);
             failed.extend(outcome.result.map(|error| (name.as_str().into(), error)));
+        }
+        if panicked.is_some() {
+            // They may hold users' errors, whose drop may panic, too.
+            end_all(&mut panicked, core::mem::take(&mut failed));
         }
         resume(panicked);
         AppError::of(failed)

@@ -23,9 +23,10 @@ impl World {
     /// [defined](crate::fragment::FragmentRegistry::define_plain) by its layout alone nobody knows what is a handle: there
     /// they stay as they are, and may name others who live now; whoever defines it [changes](EntityMap::apply) them, once.
     ///
-    /// Whom else handles may mean, who does not come out of this file, `known` says: the player, who is always there, or
-    /// what has come out of another file. (An old handle of somebody who has not gone since is his handle still: a map of
-    /// `(player, player)`.) What comes back tells of those who have come, and not of those who were known:
+    /// Whom else handles may mean, who does not come out of this file, `known` says: what has come out of another file of
+    /// the same universe, or the player, who is always there. (A handle of somebody who has not gone since is his handle
+    /// still: a map of `(player, player)`, or, where the file was saved from this very universe, one that [keeps all
+    /// others](EntityMap::keeping_others).) What comes back tells of those who have come, and not of those who were known:
     /// `known.iter().chain(come.iter()).collect()` tells of both. All others become [`Entity::PLACEHOLDER`], for good, if
     /// it is saved again. So shared values that only such an entity told apart are one then, and so are the groups of
     /// entities that have them; and what chunks begin with is left out where it is no value any more.
@@ -153,11 +154,16 @@ fn bring_anew(
     let pairs = saved.handles.iter().copied();
     let pairs = pairs.zip(newborn.entities.iter().copied());
     let come = EntityMap::of(pairs.clone());
-    let (meant, come) = if known.is_empty() {
+    let (meant, come) = if known.is_empty() && !known.keeps_others() {
         (come, None)
     } else {
         // Who comes is meant before anybody who is known.
-        (EntityMap::of(known.iter().chain(pairs)), Some(come))
+        let all = EntityMap::of(known.iter().chain(pairs));
+        let all = match known.keeps_others() {
+            true => all.keeping_others(),
+            false => all,
+        };
+        (all, Some(come))
     };
     saved.handles.copy_from_slice(&newborn.entities);
     saved.entities = Some(meant);

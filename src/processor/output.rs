@@ -59,7 +59,7 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> ProcessorOutput for Result<(), E> {
     }
 }
 
-/// What a closure gives back that never comes to its end, as `|_: &u32| todo!()`.
+/// What a closure gives back that never comes to its end, as `|_: &u32| panic!()`.
 type Never = <fn() -> ! as Gives>::Output;
 
 /// What a function gives back: so the type that has no name has one.

@@ -495,11 +495,12 @@ mod tests {
         let mut file = file.to_vec();
         let at = file.len() - 12;
         file[at..at + 4].copy_from_slice(&place.to_le_bytes());
-        let directory_checksum = Checksum::of(&file[header.directory as usize..]);
-        let header = Header {
-            directory_checksum,
-            ..header
-        };
+        sealed(file, header)
+    }
+
+    /// A file whose directory may have changed, with the checksum of what is there.
+    fn sealed(mut file: Vec<u8>, mut header: Header) -> Vec<u8> {
+        header.directory_checksum = Checksum::of(&file[header.directory as usize..]);
         file[..Header::BYTES].copy_from_slice(&header.to_bytes());
         file
     }
@@ -536,13 +537,7 @@ mod tests {
         let checksum = Checksum::of(&file[Header::BYTES..directory]);
         let at = file.len() - 8;
         file[at..].copy_from_slice(&checksum.to_le_bytes());
-        let directory_checksum = Checksum::of(&file[directory..]);
-        let header = Header {
-            directory_checksum,
-            ..header
-        };
-        file[..Header::BYTES].copy_from_slice(&header.to_bytes());
-        file
+        sealed(file, header)
     }
 
     #[test]

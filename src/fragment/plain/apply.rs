@@ -7,10 +7,14 @@ use crate::fragment::Plain;
 
 impl EntityMap {
     /// Lets a value name the entities that those have become which it names, and
-    /// [`Entity::PLACEHOLDER`](crate::entity::Entity::PLACEHOLDER) where that is not known: what is done to fragments that
-    /// [come back with new ids](crate::world::World::load_remapped), for what nobody knows of, as resources. Once: what it
-    /// names then may be called as others were. The map that comes back from loading does not tell of those who were known
-    /// before, nor of those who stayed: [`keeping_others`](EntityMap::keeping_others) is for values of theirs. If the type's own [`Plain::MAP_ENTITIES`] panics, the value is as before.
+    /// [`Entity::PLACEHOLDER`](crate::entity::Entity::PLACEHOLDER) where that is not known: what is done to fragments
+    /// that [come back with new ids](crate::world::World::load_remapped), for what nobody knows of, as resources. Once:
+    /// what it names then may be called as others were.
+    ///
+    /// The map that comes back from loading does not tell of those who were known before, nor of those who stayed:
+    /// [`keeping_others`](EntityMap::keeping_others) is for values of theirs. Whether the type takes what comes out for a
+    /// [value](Plain::IS_VALUE) is not asked, as it is when a world is loaded. If the type's own
+    /// [`Plain::MAP_ENTITIES`] panics, the value is as before.
     ///
     /// ```
     /// use megachunk::entity::{Entity, EntityMap};

@@ -75,25 +75,25 @@ pub unsafe trait Plain: Fragment + Copy {
     /// An [`Entity`](crate::entity::Entity) becomes what the map says, and
     /// [`Entity::PLACEHOLDER`](crate::entity::Entity::PLACEHOLDER) where it says nothing: the entity
     /// that it named does not come with the others. (Or it stays, if the map
-    /// [says so](crate::entity::EntityMap::keeping_others); the placeholder always does.) Arrays and what [`plain!`](crate::plain) makes
-    /// plain do this to each of their parts; a type that has handles and implements the trait by
-    /// hand says how, or its handles stay, and may name whomever. What comes out is asked again
-    /// whether it is a [value](Self::IS_VALUE). It should not panic: who loads gets the panic then,
-    /// and nothing else has happened.
+    /// [says so](crate::entity::EntityMap::keeping_others); the placeholder always does.) Arrays
+    /// and what [`plain!`](crate::plain) makes plain do this to each of their parts; a type that
+    /// has handles and implements the trait by hand says how, or its handles stay, and may name
+    /// whomever. Who loads asks again whether what comes out is a [value](Self::IS_VALUE). It
+    /// should not panic: who loads gets the panic then, and nothing else has happened.
     ///
     /// ```
     /// use megachunk::entity::{Entity, EntityMap};
     /// use megachunk::fragment::{MapEntities, Plain};
     ///
-    /// /// A handle, and whether it is a friend's.
+    /// /// A handle, and since when they are neighbours.
     /// #[derive(Clone, Copy)]
     /// #[repr(C)]
-    /// struct Neighbour { who: Entity, is_friend: u64 }
+    /// struct Neighbour { who: Entity, since: u64 }
     ///
     /// // SAFETY: a handle, of which one is made again, and a number, without padding.
     /// unsafe impl Plain for Neighbour {
     ///     const IS_VALUE: Option<fn(&[u8]) -> bool> =
-    ///         Some(|bytes| Entity::IS_VALUE.is_none_or(|is_value| is_value(&bytes[..8])) && bytes[8] < 2);
+    ///         Some(|bytes| Entity::IS_VALUE.is_none_or(|is_value| is_value(&bytes[..8])));
     ///     const MAP_ENTITIES: Option<MapEntities> = Some(|bytes: &mut [u8], entities: &EntityMap| {
     ///         if let Some(map) = Entity::MAP_ENTITIES {
     ///             map(&mut bytes[..8], entities);

@@ -152,6 +152,11 @@ impl Edges {
         Some(())
     }
 
+    /// How many are known.
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
     /// All that are known.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Edge> {
         self.all.iter().map(|(_, edge)| &**edge)

@@ -98,6 +98,8 @@ impl Subject {
         let only = mix(seed ^ 2).is_multiple_of(3).then(|| mix(seed ^ 3));
         let first = mix(seed ^ 4) as usize;
         let side_by_side = mix(seed ^ 5).is_multiple_of(2);
+        // Some entities are named again and again.
+        let again = [1, 2, 7][mix(seed ^ 6) as usize % 3];
         for half in 0..2 {
             let mut commands = self.world.commands();
             for n in (0..many).filter(|n| n % 2 == half || seed.is_multiple_of(2) && half == 0) {
@@ -107,6 +109,7 @@ impl Subject {
                 } else {
                     dice as usize
                 };
+                let at = if n as u64 % again == 0 { at } else { first };
                 let entity = self.entities[at % self.entities.len()];
                 let named = self.named(dice);
                 match only.unwrap_or(dice >> 20) % 13 {
@@ -126,6 +129,10 @@ impl Subject {
                     10 => commands.set(entity, Heat(dice)).unwrap(),
                     // Where there is nothing wide it leads where 3 does.
                     11 => commands.swap::<(Wide,), _>(entity, (Marked,)).unwrap(),
+                    12 if dice % 8 == 1 => commands.defer(move |world| {
+                        // Whether it lives depends on the commands before, and on none behind.
+                        let _ = world.add(entity, (Heat(dice), Marked));
+                    }),
                     _ if dice.is_multiple_of(8) => commands.set_shared(entity, Team(1)).unwrap(),
                     _ => commands.remove::<(Wide,)>(entity).unwrap(),
                 }

@@ -40,6 +40,7 @@ use core::ops::Range;
 use std::sync::Arc;
 
 pub use report::FlushReport;
+use smallvec::SmallVec;
 
 use crate::command::lane::Lane;
 use crate::command::log::{self, Rows, Word};
@@ -322,7 +323,7 @@ impl Flush<'_> {
             }
         }
         order.sort_unstable();
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: SmallVec<[Piece; 4]> = SmallVec::new();
         if world.is_watched(CREATED) {
             world.begin_gathering();
         }
@@ -340,57 +341,65 @@ impl Flush<'_> {
             self.take_templates(world, lane, segment);
         }
         memory.order = order;
-        if !pieces.is_empty() && !self.apply_few(world, &pieces) {
-            self.apply_all(world, pieces, memory);
+        if pieces.is_empty() {
+            return;
         }
+        self.report.commands += (pieces.iter().map(|piece| piece.commands.len())).sum::<usize>();
+        let lanes = core::mem::take(&mut self.lanes);
+        let data: SmallVec<[&Lane; 8]> = lanes.iter().map(|lane| &**lane).collect();
+        if !self.apply_few(world, &data, &pieces) {
+            self.apply_all(world, &data, pieces, memory);
+        }
+        drop(data);
+        self.lanes = lanes;
     }
 
     /// Applies all commands, batch by batch, with the closures between them.
-    fn apply_all(&mut self, world: &mut World, pieces: Vec<Piece>, memory: &mut Memory) {
-        let lanes = core::mem::take(&mut self.lanes);
+    fn apply_all(
+        &mut self,
+        world: &mut World,
+        data: &[&Lane],
+        pieces: SmallVec<[Piece; 4]>,
+        memory: &mut Memory,
+    ) {
         let seat = Arc::clone(&world.seat);
-        {
-            let data: Vec<&Lane> = lanes.iter().map(|lane| &**lane).collect();
-            let ops = Ops::new(world, data.iter().copied(), &mut self.panicked);
-            let mut batch: Vec<Piece> = Vec::new();
-            'pieces: for piece in pieces {
-                self.report.commands += piece.commands.len();
-                if !ops.has_calls {
-                    batch.push(piece);
-                    continue;
-                }
-                // A closure is a part of its own.
-                for part in data[piece.lane].log.parts(piece.commands) {
-                    let op = ops.first_of[piece.lane] + part.words[0].op();
-                    let FlushOp::Call { payload, call } = ops.all[op as usize] else {
-                        batch.push(Piece {
-                            lane: piece.lane,
-                            commands: part.range(),
-                        });
-                        continue;
-                    };
-                    let row = part.rows(data[piece.lane].payloads.len());
-                    let row = row.next(ops.payload_of[op as usize]);
-                    self.apply(world, &data, &ops, &mut batch, memory);
-                    let column = &payload.columns[0];
-                    // SAFETY: the closure's row, which is moved out once, here.
-                    unsafe { column.moved_out(row) };
-                    note(&mut self.panicked, || {
-                        // SAFETY: a closure of this type, which nobody uses again.
-                        unsafe { call(column.row(row), world) };
+        let ops = Ops::new(world, data.iter().copied(), &mut self.panicked);
+        let mut batch: Vec<Piece> = Vec::new();
+        'pieces: for piece in pieces {
+            if !ops.has_calls {
+                batch.push(piece);
+                continue;
+            }
+            // A closure is a part of its own.
+            for part in data[piece.lane].log.parts(piece.commands) {
+                let op = ops.first_of[piece.lane] + part.words[0].op();
+                let FlushOp::Call { payload, call } = ops.all[op as usize] else {
+                    batch.push(Piece {
+                        lane: piece.lane,
+                        commands: part.range(),
                     });
-                    self.report.closures += 1;
-                    if !Arc::ptr_eq(&world.seat, &seat) {
-                        // What follows names fragments and shared values of the world that was here.
-                        batch.clear();
-                        break 'pieces;
-                    }
+                    continue;
+                };
+                let row = part.rows(data[piece.lane].payloads.len());
+                let row = row.next(ops.payload_of[op as usize]);
+                self.apply(world, data, &ops, &mut batch, memory);
+                let column = &payload.columns[0];
+                // SAFETY: the closure's row, which is moved out once, here.
+                unsafe { column.moved_out(row) };
+                note(&mut self.panicked, || {
+                    // SAFETY: a closure of this type, which nobody uses again.
+                    unsafe { call(column.row(row), world) };
+                });
+                self.report.closures += 1;
+                if !Arc::ptr_eq(&world.seat, &seat) {
+                    // What follows names fragments and shared values of the world that was here.
+                    batch.clear();
+                    break 'pieces;
                 }
             }
-            self.apply(world, &data, &ops, &mut batch, memory);
-            ops.end(world, &seat);
         }
-        self.lanes = lanes;
+        self.apply(world, data, &ops, &mut batch, memory);
+        ops.end(world, &seat);
     }
 
     /// Applies commands among which are no closures.
@@ -403,6 +412,11 @@ impl Flush<'_> {
         memory: &mut Memory,
     ) {
         if batch.is_empty() {
+            return;
+        }
+        // If there were no closures, it was tried.
+        if ops.has_calls && self.apply_few(world, lanes, batch) {
+            batch.clear();
             return;
         }
         let parts = Part::all(lanes, ops, batch);

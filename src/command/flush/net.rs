@@ -6,8 +6,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::archetype::SharedId;
-use crate::command::flush::ops::{ChangeOp, FlushOp};
-use crate::fragment::{FragmentId, FragmentSet};
+use crate::command::flush::ops::FlushOp;
+use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
 use crate::hashers::ByNumbers;
 
 /// The net change of an entity. All lists are in the order of the fragments' numbers.
@@ -16,8 +16,7 @@ pub(super) struct Net {
     pub(super) destroyed: bool,
     pub(super) gone: SmallVec<[FragmentId; 4]>,
     pub(super) come: SmallVec<[FragmentId; 4]>,
-    /// Those of `come` that went before they came, if it matters: what can be switched off is on again, what
-    /// is const may have another value.
+    /// Those of `come` that went before they came, if it [`matters`].
     pub(super) again: SmallVec<[FragmentId; 1]>,
     /// The shared values of those that come.
     pub(super) shared: SmallVec<[(FragmentId, SharedId); 1]>,
@@ -40,22 +39,32 @@ impl Net {
         let mut net = self.clone();
         match op {
             _ if net.destroyed => {}
-            FlushOp::Destroy => {
-                net = Self {
-                    destroyed: true,
-                    ..Self::default()
-                };
+            FlushOp::Destroy => net.destroy(),
+            FlushOp::Change(change) => {
+                net.change(change.gone, change.come, &change.anew);
+                net.share(&change.shared);
             }
-            FlushOp::Change(change) => net.change(change),
             FlushOp::Switch { id, on } => net.switch(*id, *on),
             FlushOp::Call { .. } | FlushOp::Refused => {}
         }
         net
     }
 
-    fn change(&mut self, op: &ChangeOp<'_>) {
-        for &id in op.gone {
-            if op.come.binary_search(&id).is_ok() {
+    /// The entity dies.
+    pub(super) fn destroy(&mut self) {
+        *self = Self {
+            destroyed: true,
+            ..Self::default()
+        };
+    }
+
+    /// Fragments go, others come; it matters of those in `anew` whether they went before. Of the dead nothing comes.
+    pub(super) fn change(&mut self, gone: &[FragmentId], come: &[FragmentId], anew: &[FragmentId]) {
+        if self.destroyed {
+            return;
+        }
+        for &id in gone {
+            if come.binary_search(&id).is_ok() {
                 // In one move it stays, and gets another value.
                 continue;
             }
@@ -65,13 +74,16 @@ impl Net {
             self.shared.retain(|(known, _)| *known != id);
             self.switched.retain(|known| known.id != id);
         }
-        for &id in op.come {
-            if remove(&mut self.gone, id) && op.anew.contains(&id) {
+        for &id in come {
+            if remove(&mut self.gone, id) && anew.contains(&id) {
                 insert(&mut self.again, id);
             }
             insert(&mut self.come, id);
         }
-        for &(id, value) in &op.shared {
+    }
+
+    fn share(&mut self, values: &[(FragmentId, SharedId)]) {
+        for &(id, value) in values {
             match self.shared.iter_mut().find(|(known, _)| *known == id) {
                 Some((_, known)) => *known = value,
                 None => {
@@ -111,6 +123,12 @@ impl Net {
         let at = self.switched.partition_point(|known| known.id < id);
         self.switched.insert(at, Switched { id, on, before });
     }
+}
+
+/// Whether it matters of a fragment that comes whether it went before: what can be switched off is on again, what is
+/// const may have another value.
+pub(super) fn matters(info: &FragmentInfo) -> bool {
+    info.is_enableable() || info.kind() == FragmentKind::ConstShared
 }
 
 fn insert<const N: usize>(ids: &mut SmallVec<[FragmentId; N]>, id: FragmentId)

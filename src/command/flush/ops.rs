@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use crate::archetype::SharedId;
+use crate::command::flush::net::matters;
 use crate::command::lane::{Call, Lane, NONE, Op};
 use crate::command::payload::{Payload, PayloadColumn};
+use crate::fragment::FragmentId;
 use crate::fragment::panic::{Panicked, note};
-use crate::fragment::{FragmentId, FragmentInfo, FragmentKind};
 use crate::world::{Seat, World, WorldError};
 
 /// What a command does.
@@ -32,7 +33,7 @@ pub(super) struct ChangeOp<'l> {
     pub(super) gone: &'l [FragmentId],
     pub(super) come: &'l [FragmentId],
     pub(super) shared: Vec<(FragmentId, SharedId)>,
-    /// Those that come and of which it matters whether they went before: they can be switched off, or are const.
+    /// Those that come and of which it [`matters`] whether they went before.
     pub(super) anew: Vec<FragmentId>,
     payload: Option<&'l Payload>,
 }
@@ -139,9 +140,6 @@ impl<'l> Ops<'l> {
                         combo,
                     } => {
                         let registry = world.universe.registry();
-                        let matters = |info: &FragmentInfo| {
-                            info.is_enableable() || info.kind() == FragmentKind::ConstShared
-                        };
                         let is_anew = |id: &&FragmentId| registry.get(**id).is_some_and(matters);
                         let anew = come.iter().filter(is_anew).copied().collect();
                         let mut shared = None;

@@ -1,9 +1,12 @@
-//! Few commands, each for another entity: applied without the lists and tables that only many are worth.
+//! Few commands: applied without the lists and tables that only many are worth.
 //!
 //! What comes out is what the [general way](super::plan) makes, bit for bit, because the steps are its own, in its order:
 //! entities chunk by chunk, those of a chunk that change alike together; where each goes is said before any is copied,
-//! and holes are filled last. Left to the general way are closures, shared values, switches, entities that are named
-//! twice or do not lie in the world, and chunks that may go as a whole.
+//! and holes are filled last. Left to the general way are closures, shared values, switches, entities that are not built
+//! in the world and live, and chunks that may go as a whole.
+
+mod kinds;
+mod single;
 
 use smallvec::SmallVec;
 
@@ -11,253 +14,42 @@ use crate::archetype::{Change, Row};
 use crate::command::flush::apply::{Holes, end, fill_holes};
 use crate::command::flush::told::Told;
 use crate::command::flush::{Cost, Flush, Piece};
-use crate::command::lane::{Lane, NONE, Op};
-use crate::command::payload::PayloadColumn;
+use crate::command::lane::Lane;
 use crate::entity::Entity;
 use crate::fragment::FragmentId;
 use crate::fragment::panic::{Panicked, first, note};
-use crate::sync::pool::Lent;
 use crate::world::change::{carry, end as end_along};
 use crate::world::compose::EdgeRef;
 use crate::world::watch::{ADDED, DESTROYED, REMOVED};
 use crate::world::{World, WorldError};
+use kinds::{Kinds, Lists};
+use single::{Goes, Single, Singles, Values, alike, in_chunks};
 
 /// Commands that are few.
 const FEW: usize = 48;
-
-/// Ops that are few: each is looked for among those before it.
-const OPS: usize = 16;
-
-/// A command, and its entity.
-#[derive(Clone, Copy)]
-struct Single {
-    archetype: u32,
-    chunk: u32,
-    row: u32,
-    /// Which of the [kinds](Kinds).
-    kind: u32,
-    /// What it does: an op of a lane.
-    lane: u32,
-    op: u32,
-    /// The row of its values.
-    at: u32,
-    goes: Goes,
-}
-
-/// Where an entity goes.
-#[derive(Clone, Copy)]
-enum Goes {
-    /// It stays as it is.
-    Not,
-    Dies,
-    /// It gets other values where it is.
-    Stays(EdgeRef),
-    To(EdgeRef, Row),
-}
-
-impl Single {
-    fn chunk(&self) -> (u32, u32) {
-        (self.archetype, self.chunk)
-    }
-
-    fn leaves(&self) -> bool {
-        matches!(self.goes, Goes::Dies | Goes::To(..))
-    }
-
-    fn op<'l>(&self, lanes: &'l [Lent<'_, Lane>]) -> &'l Op {
-        &lanes[self.lane as usize].ops[self.op as usize]
-    }
-}
-
-type Singles = SmallVec<[Single; 16]>;
-
-/// What ops do, but for their values, under numbers: ops of several lanes may do the same.
-struct Kinds<'l, 'q> {
-    lanes: &'l [Lent<'q, Lane>],
-    /// Each op that was met: its lane, its number there, its kind.
-    ops: SmallVec<[(u32, u32, u32); OPS]>,
-    count: u32,
-}
-
-impl Kinds<'_, '_> {
-    /// The kind of an op; `None` if there are too many, or it is none of a single entity without shared values.
-    fn of(&mut self, lane: u32, op: u32) -> Option<u32> {
-        let known = (self.ops.iter()).find(|&&(of, known, _)| (of, known) == (lane, op));
-        if let Some(&(_, _, kind)) = known {
-            return Some(kind);
-        }
-        let this = &self.lanes[lane as usize].ops[op as usize];
-        let is_simple = match this {
-            Op::Destroy => true,
-            Op::Change { combo, .. } => *combo == NONE,
-            Op::Switch { .. } | Op::Call { .. } => false,
-        };
-        if !is_simple || self.ops.len() == OPS {
-            return None;
-        }
-        let same = self.ops.iter().find(|&&(lane, op, _)| {
-            let other = &self.lanes[lane as usize].ops[op as usize];
-            do_the_same(this, other)
-        });
-        let kind = match same {
-            Some(&(_, _, kind)) => kind,
-            None => {
-                self.count += 1;
-                self.count - 1
-            }
-        };
-        self.ops.push((lane, op, kind));
-        Some(kind)
-    }
-}
-
-/// Whether two ops lead entities of one composition to the same one.
-fn do_the_same(one: &Op, other: &Op) -> bool {
-    /// What goes and does not come in the same move.
-    fn gone<'o>(
-        gone: &'o [FragmentId],
-        come: &'o [FragmentId],
-    ) -> impl Iterator<Item = &'o FragmentId> {
-        gone.iter().filter(|id| come.binary_search(id).is_err())
-    }
-    match (one, other) {
-        (Op::Destroy, Op::Destroy) => true,
-        (
-            Op::Change {
-                gone: a, come: to, ..
-            },
-            Op::Change {
-                gone: b,
-                come: other,
-                ..
-            },
-        ) => to == other && gone(a, to).eq(gone(b, other)),
-        _ => false,
-    }
-}
-
-/// The commands, in the order of chunks; those of a chunk by what they do, in the order of the first rows. `None` if they
-/// are for the general way.
-fn collect(
-    world: &World,
-    lanes: &[Lent<'_, Lane>],
-    pieces: &[Piece],
-    singles: &mut Singles,
-) -> Option<()> {
-    let finder = world.finder();
-    let mut kinds = Kinds {
-        lanes,
-        ops: SmallVec::new(),
-        count: 0,
-    };
-    for piece in pieces {
-        let lane = &lanes[piece.lane];
-        for part in lane.log.parts(piece.commands.clone()) {
-            let mut rows = part.rows(lane.payloads.len());
-            // One for each command, or some entity has several.
-            if part.entities.len() != part.words.len() {
-                return None;
-            }
-            for (&word, &entity) in part.words.iter().zip(part.entities) {
-                let op = word.op();
-                let kind = kinds.of(piece.lane as u32, op)?;
-                let (archetype, Row { chunk, row }) = finder.find(entity)?;
-                let mut at = 0;
-                if let Op::Change { payload, .. } = lane.ops[op as usize]
-                    && payload != NONE
-                {
-                    at = rows.next(payload);
-                    rows.skip(payload, 1);
-                }
-                singles.push(Single {
-                    archetype,
-                    chunk,
-                    row,
-                    kind,
-                    lane: piece.lane as u32,
-                    op,
-                    at,
-                    goes: Goes::Not,
-                });
-            }
-        }
-    }
-    let place = |single: &Single| (single.archetype, single.chunk, single.row);
-    if !singles.is_sorted_by_key(place) {
-        singles.sort_unstable_by_key(place);
-    }
-    if singles
-        .windows(2)
-        .any(|pair| place(&pair[0]) == place(&pair[1]))
-    {
-        return None;
-    }
-    if kinds.count > 1 {
-        singles
-            .chunk_by_mut(|a, b| a.chunk() == b.chunk())
-            .for_each(by_kind);
-    }
-    Some(())
-}
-
-/// Brings those of a chunk together that are of one kind, kinds in the order of their first rows.
-fn by_kind(run: &mut [Single]) {
-    let mut order: SmallVec<[u32; OPS]> = SmallVec::new();
-    for single in &*run {
-        if !order.contains(&single.kind) {
-            order.push(single.kind);
-        }
-    }
-    if order.len() > 1 {
-        run.sort_by_key(|single| order.iter().position(|kind| *kind == single.kind));
-    }
-}
-
-/// Whether two are of one chunk and one kind.
-fn alike(a: &Single, b: &Single) -> bool {
-    (a.chunk(), a.kind) == (b.chunk(), b.kind)
-}
-
-/// Those of each chunk.
-fn in_chunks(singles: &[Single]) -> impl DoubleEndedIterator<Item = &[Single]> {
-    singles.chunk_by(|a, b| a.chunk() == b.chunk())
-}
-
-/// The values of a command, each with its fragment.
-fn values_of<'l>(
-    lanes: &'l [Lent<'_, Lane>],
-    single: &Single,
-) -> impl Iterator<Item = (FragmentId, &'l PayloadColumn)> + 'l {
-    let lane = &lanes[single.lane as usize];
-    let payload = match single.op(lanes) {
-        Op::Change { payload, .. } => lane.payloads.get(*payload as usize),
-        _ => None,
-    };
-    let columns = payload.map_or(&[][..], |payload| &payload.columns);
-    columns.iter().map(|column| (column.id, column))
-}
 
 /// Why there is no way from an archetype for a kind of op: asked once, as by the general way.
 type Refused = SmallVec<[(u32, u32, WorldError); 1]>;
 
 /// Whether all entities of a chunk change alike, so that the chunk might go to another archetype as it is.
-fn is_whole(world: &World, lanes: &[Lent<'_, Lane>], run: &[Single]) -> bool {
+fn is_whole(world: &World, kinds: &Kinds<'_>, run: &[Single]) -> bool {
     let data = &world.archetypes[run[0].archetype as usize];
     run.len() == data.chunks[run[0].chunk as usize].len as usize
-        && !matches!(run[0].op(lanes), Op::Destroy)
+        && kinds.lists(run[0].kind).is_some()
         && run.iter().all(|other| other.kind == run[0].kind)
 }
 
 /// Whether a chunk that might go as it is does not: it is folded, and some column comes or goes.
-fn stays(world: &World, lanes: &[Lent<'_, Lane>], run: &[Single]) -> bool {
+fn stays(world: &World, Singles { kinds, values, .. }: &Singles<'_>, run: &[Single]) -> bool {
     let data = &world.archetypes[run[0].archetype as usize];
-    let Op::Change { gone, .. } = run[0].op(lanes) else {
+    let Some(Lists { gone, come }) = kinds.lists(run[0].kind) else {
         return true;
     };
-    let comes = |(_, column): (FragmentId, &PayloadColumn)| column.layout.size() > 0;
-    data.chunks[run[0].chunk as usize].is_folded()
-        && (values_of(lanes, &run[0]).any(comes)
-            || gone.iter().any(|&id| data.column_of(id).is_some()))
+    let mut changes = gone.iter().any(|&id| data.column_of(id).is_some());
+    values.each(&run[0], |column, _| {
+        changes |= column.layout.size() > 0 && come.binary_search(&column.id).is_ok();
+    });
+    changes && data.chunks[run[0].chunk as usize].is_folded()
 }
 
 /// Tells what goes, which nobody has touched yet, and gathers what comes.
@@ -289,41 +81,49 @@ fn tell_few(world: &mut World, singles: &[Single]) -> Panicked {
 }
 
 impl Flush<'_> {
-    /// Applies all commands if they are few and simple; else `false`, and nothing is done.
-    pub(super) fn apply_few(&mut self, world: &mut World, pieces: &[Piece]) -> bool {
+    /// Applies commands if they are few and simple; else `false`, and nothing is done.
+    pub(super) fn apply_few(
+        &mut self,
+        world: &mut World,
+        lanes: &[&Lane],
+        pieces: &[Piece],
+    ) -> bool {
         let total = pieces.iter().map(|piece| piece.commands.len()).sum();
         if total > FEW || world.forks(total, Cost::High) {
             return false;
         }
-        let lanes = core::mem::take(&mut self.lanes);
-        let mut singles = Singles::new();
-        let stay = |run| !is_whole(world, &lanes, run) || stays(world, &lanes, run);
-        let is_few =
-            collect(world, &lanes, pieces, &mut singles).is_some() && in_chunks(&singles).all(stay);
-        if is_few {
-            self.report.commands += total;
-            self.plan_few(world, &lanes, &mut singles);
-            let is_watched = world.is_watched(DESTROYED | REMOVED | ADDED);
-            if is_watched {
-                let panicked = tell_few(world, &singles);
-                self.panicked = first(self.panicked.take(), panicked);
-            }
-            self.move_few(world, &lanes, &singles);
-            self.close_few(world, &singles);
-            if is_watched {
-                let panicked = world.tell_gathered();
-                self.panicked = first(self.panicked.take(), panicked);
-            }
+        let singles = &mut Singles::new(lanes);
+        if singles.collect(world, pieces).is_none() {
+            return false;
         }
-        self.lanes = lanes;
-        is_few
+        let may_go = |run| is_whole(world, &singles.kinds, run) && !stays(world, singles, run);
+        if in_chunks(&singles.all).any(may_go) {
+            return false;
+        }
+        self.report.dead += singles.dead;
+        let Singles {
+            all, kinds, values, ..
+        } = singles;
+        self.plan_few(world, kinds, all);
+        let is_watched = world.is_watched(DESTROYED | REMOVED | ADDED);
+        if is_watched {
+            let panicked = tell_few(world, all);
+            self.panicked = first(self.panicked.take(), panicked);
+        }
+        self.move_few(world, values, all);
+        self.close_few(world, all);
+        if is_watched {
+            let panicked = world.tell_gathered();
+            self.panicked = first(self.panicked.take(), panicked);
+        }
+        true
     }
 
     /// The edge along which a command leads.
     fn edge_of(
         &mut self,
         world: &mut World,
-        lanes: &[Lent<'_, Lane>],
+        kinds: &Kinds<'_>,
         single: &Single,
         refused: &mut Refused,
     ) -> Result<EdgeRef, WorldError> {
@@ -334,7 +134,7 @@ impl Flush<'_> {
             return Err(error.for_another(Entity::PLACEHOLDER));
         }
         let mut edge = Err(WorldError::Interrupted);
-        if let Op::Change { gone, come, .. } = single.op(lanes) {
+        if let Some(Lists { gone, come }) = kinds.lists(single.kind) {
             let mut number = |ids: &[FragmentId]| world.bundles.number_of(ids);
             let change = match (gone.is_empty(), come.is_empty()) {
                 (true, _) => Change::Add(number(come)),
@@ -354,12 +154,12 @@ impl Flush<'_> {
     }
 
     /// Says for each entity where it goes, and takes the room there.
-    fn plan_few(&mut self, world: &mut World, lanes: &[Lent<'_, Lane>], singles: &mut [Single]) {
+    fn plan_few(&mut self, world: &mut World, kinds: &Kinds<'_>, singles: &mut [Single]) {
         let mut refused = Refused::new();
         // As by the general way, archetypes and groups are made first that chunks might go to.
         for run in in_chunks(singles) {
-            if is_whole(world, lanes, run)
-                && let Ok(edge) = self.edge_of(world, lanes, &run[0], &mut refused)
+            if is_whole(world, kinds, run)
+                && let Ok(edge) = self.edge_of(world, kinds, &run[0], &mut refused)
                 && edge.target != run[0].archetype
                 && world.refits()
             {
@@ -368,13 +168,13 @@ impl Flush<'_> {
         }
         for group in singles.chunk_by_mut(alike) {
             let rows = group.len();
-            if let Op::Destroy = group[0].op(lanes) {
+            if kinds.lists(group[0].kind).is_none() {
                 self.report.destroyed += rows;
                 group.iter_mut().for_each(|single| single.goes = Goes::Dies);
                 continue;
             }
             let (archetype, chunk) = group[0].chunk();
-            let edge = match self.edge_of(world, lanes, &group[0], &mut refused) {
+            let edge = match self.edge_of(world, kinds, &group[0], &mut refused) {
                 Ok(edge) => edge,
                 Err(error) => {
                     self.refuse_few(world, group, &error);
@@ -428,7 +228,7 @@ impl Flush<'_> {
     }
 
     /// Brings entities to their rows, and values to entities.
-    fn move_few(&mut self, world: &World, lanes: &[Lent<'_, Lane>], singles: &[Single]) {
+    fn move_few(&mut self, world: &World, values: &Values<'_>, singles: &[Single]) {
         for single in singles {
             let (edge, to) = match single.goes {
                 Goes::Not | Goes::Dies => continue,
@@ -457,16 +257,16 @@ impl Flush<'_> {
                     (&target.chunks[to.chunk as usize], to.row)
                 }
             };
-            for (id, source) in values_of(lanes, single) {
-                if let Some(at) = target.column_of(id) {
+            values.each(single, |values, nth| {
+                if let Some(at) = target.column_of(values.id) {
                     let column = &target.columns[at];
                     let array = into.array(column.offset);
                     let value = array.wrapping_add(place as usize * column.size as usize);
                     // SAFETY: payloads are sealed when a flush begins; one command has this row, and it is done once.
                     // The old value there has just ended, or there was none.
-                    unsafe { source.source().move_out(single.at, value) };
+                    unsafe { values.source().move_out(nth, value) };
                 }
-            }
+            });
             if to.is_some() {
                 // SAFETY: a row of each chunk.
                 unsafe {

@@ -145,6 +145,33 @@ fn flush_few(criterion: &mut Criterion) {
                 assert!(world.flush().is_clean());
             });
         });
+        // Two commands of a flush for each entity.
+        let half = few.div_ceil(2);
+        group.throughput(Throughput::Elements(4 * u64::from(half)));
+        group.bench_function(BenchmarkId::new("recorded_twice", half), |bencher| {
+            bencher.iter(|| {
+                let picked = pick().take(half as usize);
+                let mut commands = world.commands();
+                for at in picked.clone() {
+                    let added = commands.add(crowd[at], (Burning(1.0),));
+                    added.expect("a recorder takes it");
+                    let set = commands.set(crowd[at], Velocity([2.0; 3]));
+                    set.expect("a recorder takes it");
+                }
+                drop(commands);
+                assert!(world.flush().is_clean());
+                let mut commands = world.commands();
+                for at in picked {
+                    let set = commands.set(crowd[at], Velocity([1.0; 3]));
+                    set.expect("a recorder takes it");
+                    let removed = commands.remove::<(Burning,)>(crowd[at]);
+                    removed.expect("a recorder takes it");
+                }
+                drop(commands);
+                assert!(world.flush().is_clean());
+            });
+        });
+        group.throughput(Throughput::Elements(2 * u64::from(few)));
         group.bench_function(BenchmarkId::new("at_once", few), |bencher| {
             bencher.iter(|| {
                 let picked = pick();

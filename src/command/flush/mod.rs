@@ -9,7 +9,7 @@
 //! 5. Columns are copied, holes filled ([`apply`]); counts and lists follow ([`settle`]). Chunks that change as a
 //!    whole stay as they are, as far as that wastes little.
 //!
-//! A few commands, each for another entity, go the [short way](few): the same steps without what only many are worth.
+//! A few commands go the [short way](few): the same steps without what only many are worth.
 //!
 //! Who watches the world hears of what joins after step 2, of what goes after step 4, of what comes after
 //! step 5 ([`told`]).

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use crate::exactly::Exactly;
-use crate::processor::{Param, Processor, ProcessorError, ProcessorOutput};
+use crate::processor::{Param, Processor, ProcessorOutput};
 
 /// A closure whose parameters a processor can have. Up to 12, each a [`Param`].
 #[diagnostic::on_unimplemented(
@@ -40,14 +40,11 @@ where
     F: ProcessorFn<P, R>,
 {
     type Params = P;
-
-    fn execute(&mut self, _: P::Item<'_>) {
-        unreachable!("it may fail");
-    }
+    type Output = R;
 
     #[inline(always)]
-    fn try_execute(&mut self, params: P::Item<'_>) -> Result<(), ProcessorError> {
-        self.run.call(params).into_result()
+    fn execute(&mut self, params: P::Item<'_>) -> R {
+        self.run.call(params)
     }
 }
 

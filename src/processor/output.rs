@@ -1,16 +1,16 @@
-//! `ProcessorOutput`: what a processor's closure gives back, nothing or an error.
+//! `ProcessorOutput`: what a processor gives back, nothing or an error.
 
 use core::error::Error;
 use core::fmt;
 use std::sync::Arc;
 
-/// What the closure of a [`processor`](super::processor()), or of an
-/// [`exclusive_processor`](super::exclusive_processor), gives back: nothing, or a `Result` that says whether it could do
-/// what it is there for. An error ends the run of the schedule as
+/// What a [`Processor`](super::Processor) gives back, or the closure of a [`processor`](super::processor()) or
+/// [`exclusive_processor`](super::exclusive_processor): nothing, or a `Result` that says whether it could do what it is
+/// there for. An error ends the run of the schedule as
 /// [`ScheduleError::Failed`](super::ScheduleError::Failed), with the processor's name.
 ///
 /// Any error will do that can go from thread to thread, and so do `Box<dyn Error + Send + Sync>` and text. Where there are
-/// several, [`ProcessorResult`] takes all. Nothing is taken back: what the closure has changed and recorded before stays.
+/// several, [`ProcessorResult`] takes all. Nothing is taken back: what it has changed and recorded before stays.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -33,8 +33,9 @@ use std::sync::Arc;
 /// # Ok::<(), ScheduleError>(())
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "a processor's closure gives back nothing, or a `Result<(), E>`, and not `{Self}`",
-    note = "`E` is an error that is `Send + Sync + 'static`, a `Box<dyn Error + Send + Sync>`, or text"
+    message = "a processor gives back nothing, or a `Result<(), E>`, and not `{Self}`",
+    label = "`E` is an error that is `Send + Sync + 'static`, a `Box<dyn Error + Send + Sync>`, or text",
+    note = "`ProcessorResult` is a `Result` of errors of any type"
 )]
 pub trait ProcessorOutput {
     /// Whether it could do what it is there for.
@@ -42,7 +43,7 @@ pub trait ProcessorOutput {
     fn into_result(self) -> Result<(), ProcessorError>;
 }
 
-/// What a closure may give back that meets errors of several types: `|…| -> ProcessorResult { …; Ok(()) }`.
+/// What a processor may give back that meets errors of several types: `|…| -> ProcessorResult { …; Ok(()) }`.
 pub type ProcessorResult = Result<(), Box<dyn Error + Send + Sync>>;
 
 impl ProcessorOutput for () {
@@ -52,6 +53,8 @@ impl ProcessorOutput for () {
     }
 }
 
+// What is missing of `E` is for the message of the trait to say: else three errors speak of `Box`.
+#[diagnostic::do_not_recommend]
 impl<E: Into<Box<dyn Error + Send + Sync>>> ProcessorOutput for Result<(), E> {
     #[inline]
     fn into_result(self) -> Result<(), ProcessorError> {
@@ -73,6 +76,7 @@ impl<T> Gives for fn() -> T {
 }
 
 #[doc(hidden)]
+#[diagnostic::do_not_recommend]
 impl ProcessorOutput for Never {
     fn into_result(self) -> Result<(), ProcessorError> {
         self

@@ -1,10 +1,10 @@
 //! `Processor`: what a schedule runs.
 
-use crate::processor::{Param, ProcessorBuilder, ProcessorError};
+use crate::processor::{Param, ProcessorBuilder, ProcessorOutput};
 use crate::world::World;
 
 /// Runs once a frame on what it asks for: a struct with what it keeps. For a closure,
-/// [`processor`](super::processor()) is shorter, and may [fail](super::ProcessorOutput).
+/// [`processor`](super::processor()) is shorter.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -18,6 +18,7 @@ use crate::world::World;
 ///
 /// impl Processor for Move {
 ///     type Params = (QueryRun<'static, (&'static mut Position, &'static Velocity)>,);
+///     type Output = ();
 ///
 ///     fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
 ///         processor.phase(Phase::DuringPhysics).group("Movement")
@@ -43,6 +44,8 @@ use crate::world::World;
 pub trait Processor: Send + 'static {
     /// What it asks for: a tuple of [parameters](super::param), with `'static` for their lifetimes.
     type Params: Param;
+    /// What a run gives back: `()`, or, if it may fail, a [`Result<(), E>`](ProcessorOutput).
+    type Output: ProcessorOutput;
 
     /// Says where in a frame it runs; whoever adds it may say otherwise.
     #[doc(alias = "ConfigureQueries")]
@@ -57,18 +60,7 @@ pub trait Processor: Send + 'static {
     }
 
     /// Runs once a frame.
-    fn execute(&mut self, params: <Self::Params as Param>::Item<'_>);
-
-    /// The same for closures, which may say that they could not.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn try_execute(
-        &mut self,
-        params: <Self::Params as Param>::Item<'_>,
-    ) -> Result<(), ProcessorError> {
-        self.execute(params);
-        Ok(())
-    }
+    fn execute(&mut self, params: <Self::Params as Param>::Item<'_>) -> Self::Output;
 
     /// It is switched off, or its schedule is [stopped](super::Schedule::stop).
     fn stop(&mut self, world: &mut World) {

@@ -119,7 +119,7 @@ impl<P: Processor> Runner for Prepared<P> {
         };
         // SAFETY: the caller's.
         let refused = match unsafe { P::Params::lend(state, world, turn) } {
-            Ok(params) => match self.processor.try_execute(params) {
+            Ok(params) => match self.processor.execute(params).into_result() {
                 Ok(()) => return Ok(true),
                 Err(error) => return Err(Box::new(Refusal::Failed(error))),
             },

@@ -40,7 +40,7 @@ use crate::world::{Seat, World};
 /// [conditions](ProcessorBuilder::run_if) asks for, and what they do, is looked for in its turn: if that is missing, the
 /// run ends as by a panic.
 ///
-/// *Panics*, and errors that closures [give back](super::ProcessorOutput): no other processor begins then, those that run
+/// *Panics*, and errors that processors [give back](super::ProcessorOutput): no other processor begins then, those that run
 /// end. What all of them have recorded is kept, as a whole, for the next flush; the world and the schedule can be used
 /// again. Which of those have run that could run beside it is chance where there are several threads. Of those failures
 /// that there were the first panic goes on, in order; without a panic the first resource that is missing, or error that

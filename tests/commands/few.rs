@@ -109,7 +109,11 @@ impl Subject {
                 } else {
                     dice as usize
                 };
-                let at = if n as u64 % again == 0 { at } else { first };
+                let at = if (n as u64).is_multiple_of(again) {
+                    at
+                } else {
+                    first
+                };
                 let entity = self.entities[at % self.entities.len()];
                 let named = self.named(dice);
                 match only.unwrap_or(dice >> 20) % 13 {

@@ -137,6 +137,7 @@ fn structs_and_processors_that_take_the_world_have_conditions_too() {
     struct Placed;
     impl Processor for Placed {
         type Params = (&'static mut Said,);
+        type Output = ();
 
         fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
             processor.run_if(|switch: &Switch| switch.0)

@@ -1,4 +1,4 @@
-//! Processors whose closures say that they could not do what they are there for.
+//! Processors that say that they could not do what they are there for.
 #![expect(
     elided_lifetimes_in_paths,
     reason = "closures name their parameters as users do"
@@ -68,6 +68,41 @@ fn an_error_ends_the_run_with_the_processor_s_name_and_the_error() {
     );
     *world.resources_mut().get_mut::<u32>().unwrap() = 0;
     schedule.run(&mut world).unwrap();
+}
+
+/// Gives an error back from its second run on.
+struct Walks {
+    runs: u32,
+}
+
+impl Processor for Walks {
+    type Params = (&'static mut u32,);
+    type Output = Result<(), Lame>;
+
+    fn execute(&mut self, (steps,): (&mut u32,)) -> Self::Output {
+        self.runs += 1;
+        *steps += 1;
+        match self.runs {
+            1 => Ok(()),
+            runs => Err(Lame(runs)),
+        }
+    }
+}
+
+#[test]
+fn a_struct_may_fail_and_keeps_what_it_has() {
+    let mut world = World::new();
+    world.resources_mut().insert(0_u32);
+    let mut schedule = Schedule::new();
+    schedule.add(ProcessorBuilder::of("walks", Walks { runs: 0 }));
+    schedule.run(&mut world).unwrap();
+    for runs in 2..4 {
+        let error = schedule.run(&mut world).unwrap_err();
+        let (name, said) = failed(error);
+        let said = (&*name, said.downcast_ref());
+        assert_eq!(said, ("walks", Some(&Lame(runs))));
+    }
+    assert_eq!(world.resources().get::<u32>().unwrap(), &3);
 }
 
 #[test]

@@ -71,6 +71,7 @@ fn a_struct_is_a_processor_that_says_itself_where_it_runs() {
     }
     impl Processor for Count {
         type Params = (QueryRun<'static, &'static mut A>, &'static mut Said);
+        type Output = ();
         fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
             processor.phase(Phase::EndPhysics)
         }

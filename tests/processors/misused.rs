@@ -266,6 +266,7 @@ fn a_struct_asks_for_what_its_parameters_say_whatever_builder_it_gives_back() {
     struct Says;
     impl Processor for Says {
         type Params = (&'static mut Said,);
+        type Output = ();
 
         fn place(&self, _: ProcessorBuilder) -> ProcessorBuilder {
             exclusive_processor("alone", |_| {})

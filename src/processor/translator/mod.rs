@@ -92,6 +92,7 @@ where
         QueryRun<'static, (Entity, &'static HostOf<H>, D), F>,
         &'static mut Hosts<H>,
     );
+    type Output = ();
 
     fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
         processor
@@ -124,6 +125,7 @@ where
     C: FnMut(&H, D::Item<'_>) + Send + 'static,
 {
     type Params = (QueryLookup<'static, D, F>, &'static Hosts<H>);
+    type Output = ();
 
     fn place(&self, processor: ProcessorBuilder) -> ProcessorBuilder {
         processor.phase(Phase::PrePhysics).group(SYNC_WORLD_TO_MASS)

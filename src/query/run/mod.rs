@@ -195,6 +195,24 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         }
     }
 
+    /// The same run, but of all chunks, whatever [filter](Self::filter_chunks) it has.
+    pub(crate) fn all_chunks(&self) -> QueryRun<'_, D, F>
+    where
+        D: ReadOnly,
+    {
+        QueryRun::new(self.matches, self.world, (self.since, self.version))
+    }
+
+    /// The world that it is on.
+    pub(crate) fn world(&self) -> &World {
+        self.world
+    }
+
+    /// What its own writes get.
+    pub(crate) fn version(&self) -> u32 {
+        self.version
+    }
+
     /// Shows `visit` each chunk that the query sees.
     #[inline(always)]
     fn chunks<'a>(&'a self, mut visit: impl Visit<'a, D, F>) {

@@ -1,0 +1,53 @@
+//! `Descendants`: who names an entity, who names those, and so on.
+
+use core::iter::FusedIterator;
+
+use crate::entity::Entity;
+use crate::relationship::lists::Lists;
+
+/// All that name an entity, those that name these, and so on: each once, after the one that it names; those that are
+/// as far from the entity side by side, in the order of the entities that they name, and of handles.
+///
+/// Made by [`RelationshipIndex::descendants`](super::RelationshipIndex::descendants). O(1) for each.
+#[derive(Debug, Clone)]
+pub struct Descendants<'i> {
+    lists: &'i Lists,
+    start: Entity,
+    found: Vec<Entity>,
+    /// How many of them have been told.
+    told: usize,
+}
+
+impl<'i> Descendants<'i> {
+    pub(super) fn new(lists: &'i Lists, start: Entity) -> Self {
+        let mut this = Self {
+            lists,
+            start,
+            found: Vec::new(),
+            told: 0,
+        };
+        this.find(start);
+        this
+    }
+
+    fn find(&mut self, target: Entity) {
+        // Each source names one target, so that only who starts can be met again: if it is on a circle.
+        let start = self.start;
+        let sources = self.lists.sources(target).iter();
+        let new = sources.copied().filter(|source| *source != start);
+        self.found.extend(new);
+    }
+}
+
+impl Iterator for Descendants<'_> {
+    type Item = Entity;
+
+    fn next(&mut self) -> Option<Entity> {
+        let next = *self.found.get(self.told)?;
+        self.told += 1;
+        self.find(next);
+        Some(next)
+    }
+}
+
+impl FusedIterator for Descendants<'_> {}

@@ -1,0 +1,404 @@
+//! `RelationshipIndex`: who names whom, kept beside a world.
+//!
+//! Must hold, once it is [up to date](RelationshipIndex::update): the lists have each entity of the world that has the
+//! fragment, and no other; for each chunk of these it is known which entities it had.
+
+use std::collections::HashMap;
+
+use crate::archetype::is_newer;
+use crate::entity::Entity;
+use crate::fragment::{Fragment, FragmentId};
+use crate::hashers::ByNumbers;
+use crate::query::{ChunkView, Query, QueryError, QueryRun};
+use crate::relationship::Descendants;
+use crate::relationship::lists::Lists;
+use crate::world::World;
+
+/// A fragment that names another entity: the *target* of the entity that has it, which is a *source*.
+///
+/// ```
+/// use megachunk::prelude::*;
+/// use megachunk::relationship::Relationship;
+///
+/// struct ChildOf(Entity);
+///
+/// impl Relationship for ChildOf {
+///     fn target(&self) -> Entity {
+///         self.0
+///     }
+/// }
+/// ```
+///
+/// An entity has one target for each such fragment. [`Entity::PLACEHOLDER`] is nobody.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no relationship",
+    note = "`impl Relationship for {Self}` says which entity it names"
+)]
+pub trait Relationship: Fragment {
+    /// Whom it names.
+    fn target(&self) -> Entity;
+}
+
+/// Which entities of a world name which, by a fragment: the way back from a target to its sources, from a parent to its
+/// children.
+///
+/// It is as the world was when it was [updated](Self::update) last, which costs what has changed since. Its order is
+/// that of handles, so that it depends on the world alone, not on how it has come to be so.
+///
+/// It may be kept anywhere, as a resource for instance; who asks it needs no world. The world need not know of it. Targets
+/// may live in other worlds of the universe; for sources in several worlds there is an index each.
+///
+/// Memory: 8 bytes for each source in its target's list and 8 for its chunk; about 80 for a target; 8 and 4 for each
+/// slot of a source and of a target, by blocks of 1,024 neighbouring slots.
+///
+/// ```
+/// use megachunk::prelude::*;
+/// use megachunk::relationship::{Relationship, RelationshipIndex};
+///
+/// struct CarriedBy(Entity);
+///
+/// impl Relationship for CarriedBy {
+///     fn target(&self) -> Entity {
+///         self.0
+///     }
+/// }
+///
+/// let mut world = World::new();
+/// let ant = world.create(("ant",))?;
+/// let bag = world.create(("bag", CarriedBy(ant)))?;
+/// let leaf = world.create(("leaf", CarriedBy(bag)))?;
+///
+/// let mut carried = RelationshipIndex::<CarriedBy>::new(&world)?;
+/// carried.update(&world);
+/// assert_eq!(carried.sources(ant), [bag]);
+/// assert_eq!(carried.descendants(ant).collect::<Vec<_>>(), [bag, leaf]);
+///
+/// // The ant hands the leaf over.
+/// let bee = world.create(("bee",))?;
+/// world.set(leaf, CarriedBy(bee))?;
+/// carried.update(&world);
+/// assert_eq!(carried.target(leaf), Some(bee));
+///
+/// // With the ant goes what it has.
+/// assert_eq!(carried.destroy_tree(&mut world, ant), 2);
+/// assert!(world.exists(leaf) && !world.exists(bag));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct RelationshipIndex<R: Relationship> {
+    query: Query<(Entity, &'static R)>,
+    index: Index,
+}
+
+/// What is known, whatever the fragment.
+struct Index {
+    lists: Lists,
+    /// The world that it is of.
+    world: u64,
+    /// The moment at which it was brought up to date.
+    seen: u64,
+    /// Who was in each chunk then, by where it lies.
+    chunks: HashMap<usize, Vec<Entity>, ByNumbers>,
+    /// Sources that are not where they were.
+    gone: Vec<Entity>,
+}
+
+impl<R: Relationship> RelationshipIndex<R> {
+    /// An index that knows nobody yet.
+    ///
+    /// # Errors
+    /// [`QueryError`] if the registry is full.
+    pub fn new(world: &World) -> Result<Self, QueryError> {
+        Ok(Self {
+            query: Query::new(world)?,
+            index: Index::new(world),
+        })
+    }
+
+    /// Brings it up to date.
+    ///
+    /// O(chunks of entities with the fragment), and O(entities) for those chunks to which entities came, from which they
+    /// went, or in which the fragment was lent for writing; O(n log n) for targets whose sources have changed, where most
+    /// of `n` are new, else O(n).
+    ///
+    /// # Panics
+    /// If `target` panics: it begins anew then, when it is updated the next time. As [`Query::on`], of a world in
+    /// another universe.
+    pub fn update(&mut self, world: &World) {
+        self.index.update(&self.query.read(world));
+    }
+
+    /// The same from within a processor, which has a query's run and not the world. Whatever [chunks it
+    /// sees](QueryRun::filter_chunks), all count.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::relationship::{Relationship, RelationshipIndex};
+    ///
+    /// struct ChildOf(Entity);
+    ///
+    /// impl Relationship for ChildOf {
+    ///     fn target(&self) -> Entity {
+    ///         self.0
+    ///     }
+    /// }
+    ///
+    /// type Children = RelationshipIndex<ChildOf>;
+    ///
+    /// let mut world = World::new();
+    /// let parent = world.create(())?;
+    /// let child = world.create((ChildOf(parent),))?;
+    /// let children = Children::new(&world)?;
+    /// world.resources_mut().insert(children);
+    ///
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("children", |children: &mut Children, run: QueryRun<(Entity, &ChildOf)>| {
+    ///     children.update_from(&run);
+    /// }));
+    /// schedule.run(&mut world)?;
+    /// assert_eq!(world.resources().get::<Children>().expect("it was put there").sources(parent), [child]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn update_from(&mut self, run: &QueryRun<'_, (Entity, &R)>) {
+        self.index.update(run);
+    }
+
+    /// Who names this entity, in the order of handles; those that name nobody for [`Entity::PLACEHOLDER`]. O(1).
+    #[inline]
+    #[must_use]
+    pub fn sources(&self, target: Entity) -> &[Entity] {
+        self.index.lists.sources(target)
+    }
+
+    /// Whom this entity names: the placeholder if it is nobody; `None` if the entity is no source. O(1).
+    #[inline]
+    #[must_use]
+    pub fn target(&self, source: Entity) -> Option<Entity> {
+        self.index.lists.target(source)
+    }
+
+    /// All that name this entity, that name these, and so on: see [`Descendants`]. It ends where entities name each
+    /// other in a circle, too; the entity itself is not among them.
+    #[must_use]
+    pub fn descendants(&self, entity: Entity) -> Descendants<'_> {
+        Descendants::new(&self.index.lists, entity)
+    }
+
+    /// Whom this entity names, whom that one names, and so on. It ends before it would come to this entity again;
+    /// where those that it comes to name each other in a circle without this one, after as many as there are sources.
+    pub fn ancestors(&self, entity: Entity) -> impl Iterator<Item = Entity> {
+        let target = move |of: Entity| {
+            let target = self.target(of)?;
+            (target != entity && target != Entity::PLACEHOLDER).then_some(target)
+        };
+        core::iter::successors(target(entity), move |&before| target(before)).take(self.len())
+    }
+
+    /// Each target with its sources, in the order of slots. O(slots of targets), by blocks of 1,024.
+    pub fn iter(&self) -> impl Iterator<Item = (Entity, &[Entity])> {
+        self.index.lists.iter()
+    }
+
+    /// Targets that name nobody themselves, in the order of slots: where trees begin. The dead are among them, whom
+    /// [orphans](Self::orphans) name; entities in a circle, and what names these, are below none of them. O(slots of
+    /// targets), by blocks of 1,024.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::relationship::{Relationship, RelationshipIndex};
+    ///
+    /// struct At(f32);
+    /// /// Where it is seen from its parent.
+    /// struct Fixed(f32, Entity);
+    ///
+    /// impl Relationship for Fixed {
+    ///     fn target(&self) -> Entity {
+    ///         self.1
+    ///     }
+    /// }
+    ///
+    /// let mut world = World::new();
+    /// let tank = world.create((At(10.0),))?;
+    /// let tower = world.create((At(0.0), Fixed(0.5, tank)))?;
+    /// let gun = world.create((At(0.0), Fixed(0.25, tower)))?;
+    ///
+    /// let mut parts = RelationshipIndex::<Fixed>::new(&world)?;
+    /// parts.update(&world);
+    /// for root in parts.roots() {
+    ///     // Each comes after the one that it is fixed to.
+    ///     for part in parts.descendants(root) {
+    ///         let &Fixed(from_there, parent) = world.get::<Fixed>(part)?;
+    ///         let there = world.get::<At>(parent)?.0;
+    ///         world.get_mut::<At>(part)?.0 = there + from_there;
+    ///     }
+    /// }
+    /// assert_eq!(world.get::<At>(gun)?.0, 10.75);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn roots(&self) -> impl Iterator<Item = Entity> {
+        let targets = self.iter().map(|(target, _)| target);
+        targets.filter(|&target| {
+            let above = self.target(target);
+            above.is_none_or(|above| above == Entity::PLACEHOLDER)
+        })
+    }
+
+    /// Sources whose target is dead, by targets in the order of slots. Not those whose target lives in another world,
+    /// and not those that name nobody. O(slots of targets), by blocks of 1,024, and a look-up for each target.
+    pub fn orphans<'i>(&'i self, world: &'i World) -> impl Iterator<Item = Entity> {
+        let index = world.universe().index();
+        let dead = self.iter().filter(|(target, _)| !index.exists(*target));
+        dead.flat_map(|(_, sources)| sources.iter().copied())
+    }
+
+    /// Destroys an entity and all its [descendants](Self::descendants), as they are now; how many. What has died before,
+    /// or lives in another world, stays as it is, and its descendants in this world go.
+    ///
+    /// # Panics
+    /// As [`World::destroy_slice`].
+    pub fn destroy_tree(&mut self, world: &mut World, entity: Entity) -> usize {
+        self.update(world);
+        let mut all = Vec::from([entity]);
+        all.extend(self.descendants(entity));
+        world.destroy_slice(&all).done
+    }
+
+    /// Destroys all [orphans](Self::orphans), as they are now, with their descendants; how many. Once a frame, or
+    /// whenever it matters: so with a parent die its children, whoever destroyed it and however.
+    ///
+    /// # Panics
+    /// As [`World::destroy_slice`].
+    pub fn destroy_orphans(&mut self, world: &mut World) -> usize {
+        self.update(world);
+        let mut all: Vec<Entity> = self.orphans(world).collect();
+        for at in 0..all.len() {
+            all.extend(self.descendants(all[at]));
+        }
+        if all.is_empty() {
+            return 0;
+        }
+        world.destroy_slice(&all).done
+    }
+
+    /// How many sources there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.index.lists.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<R: Relationship> core::fmt::Debug for RelationshipIndex<R> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("RelationshipIndex")
+            .field("sources", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// No world's identity.
+const NO_WORLD: u64 = 0;
+
+impl Index {
+    fn new(world: &World) -> Self {
+        Self {
+            lists: Lists::new(),
+            world: world.identity(),
+            seen: world.long_ago(),
+            chunks: HashMap::default(),
+            gone: Vec::new(),
+        }
+    }
+
+    fn update<R: Relationship>(&mut self, run: &QueryRun<'_, (Entity, &R)>) {
+        let (world, version) = (run.world(), run.version());
+        if self.world != world.identity() {
+            *self = Self::new(world);
+        }
+        let Some(id) = world.registry().of::<R>().map(|info| info.id()) else {
+            return;
+        };
+        // What was noted until a `target` panics is not all.
+        let identity = core::mem::replace(&mut self.world, NO_WORLD);
+        let since = world.since(self.seen, version);
+        let (mut entities, mut chunks) = (0, 0);
+        run.all_chunks().for_each_chunk(|view, (here, values)| {
+            entities += here.len();
+            chunks += 1;
+            self.look(id, since, view, here, values);
+        });
+        self.forget_gone(world, id);
+        // Who has gone from a chunk that is not there any more was not missed yet.
+        if self.lists.len() != entities || self.chunks.len() > chunks {
+            self.forget_chunks(run);
+            self.forget_gone(world, id);
+        }
+        debug_assert_eq!(self.lists.len(), entities);
+        self.lists.settle();
+        self.seen = world.moment(version);
+        self.world = identity;
+    }
+
+    /// Looks at a chunk, if it has changed.
+    fn look<R: Relationship>(
+        &mut self,
+        id: FragmentId,
+        since: u32,
+        view: ChunkView<'_>,
+        here: &[Entity],
+        values: &[R],
+    ) {
+        let column = view.archetype.version_of(id);
+        let written = column.map(|column| view.chunk.version(column as usize));
+        let is_written = written.is_none_or(|version| is_newer(version, since));
+        if !is_written && !is_newer(view.chunk.order_version, since) {
+            return;
+        }
+        let before = self.chunks.entry(base_of(view)).or_default();
+        for (row, (&entity, value)) in here.iter().zip(values).enumerate() {
+            let was = before.get(row);
+            if was == Some(&entity) && !is_written {
+                continue;
+            }
+            self.gone.extend(was.filter(|was| **was != entity));
+            self.lists.set(entity, value.target());
+        }
+        self.gone.extend(before.iter().skip(here.len()));
+        before.clear();
+        before.extend_from_slice(here);
+    }
+
+    /// Forgets chunks that are not there any more.
+    #[cold]
+    fn forget_chunks<R: Relationship>(&mut self, run: &QueryRun<'_, (Entity, &R)>) {
+        let mut after = HashMap::with_capacity_and_hasher(self.chunks.len(), ByNumbers::default());
+        run.all_chunks().for_each_chunk(|view, _| {
+            let base = base_of(view);
+            if let Some(entities) = self.chunks.remove(&base) {
+                after.insert(base, entities);
+            }
+        });
+        let before = core::mem::replace(&mut self.chunks, after);
+        self.gone.extend(before.into_values().flatten());
+    }
+
+    /// Forgets those of whom it was seen that they are not where they were, and who are nowhere else.
+    fn forget_gone(&mut self, world: &World, id: FragmentId) {
+        for entity in self.gone.drain(..) {
+            let found = world.locate(entity);
+            let has = |(archetype, _)| world.archetypes[archetype as usize].set.contains(id);
+            if !found.is_some_and(has) {
+                self.lists.remove(entity);
+            }
+        }
+    }
+}
+
+/// What a chunk is known by as long as it is there.
+fn base_of(view: ChunkView<'_>) -> usize {
+    view.chunk.base.addr().get()
+}

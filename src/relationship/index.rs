@@ -4,8 +4,9 @@
 //! fragment, and no other; for each chunk of these it is known which entities it had.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use crate::archetype::is_newer;
+use crate::archetype::{Universe, is_newer};
 use crate::entity::Entity;
 use crate::fragment::{Fragment, FragmentId};
 use crate::hashers::ByNumbers;
@@ -46,7 +47,7 @@ pub trait Relationship: Fragment {
 /// that of handles, so that it depends on the world alone, not on how it has come to be so.
 ///
 /// It may be kept anywhere, as a resource for instance; who asks it needs no world. The world need not know of it. Targets
-/// may live in other worlds of the universe; for sources in several worlds there is an index each.
+/// may live in other worlds of the universe, which it keeps alive; for sources in several worlds there is an index each.
 ///
 /// Memory: 8 bytes for each source in its target's list and 8 for its chunk; about 80 for a target; 8 and 4 for each
 /// slot of a source and of a target, by blocks of 1,024 neighbouring slots.
@@ -92,6 +93,8 @@ pub struct RelationshipIndex<R: Relationship> {
 /// What is known, whatever the fragment.
 struct Index {
     lists: Lists,
+    /// Which of them live.
+    universe: Arc<Universe>,
     /// The world that it is of.
     world: u64,
     /// The moment at which it was brought up to date.
@@ -242,16 +245,17 @@ impl<R: Relationship> RelationshipIndex<R> {
         })
     }
 
-    /// Sources whose target is dead, by targets in the order of slots. Not those whose target lives in another world,
-    /// and not those that name nobody. O(slots of targets), by blocks of 1,024, and a look-up for each target.
-    pub fn orphans<'i>(&'i self, world: &'i World) -> impl Iterator<Item = Entity> {
-        let index = world.universe().index();
+    /// Sources whose target is dead by now, by targets in the order of slots. Not those whose target lives in another
+    /// world, and not those that name nobody. O(slots of targets), by blocks of 1,024, and a look-up for each target.
+    pub fn orphans(&self) -> impl Iterator<Item = Entity> {
+        let index = self.index.universe.index();
         let dead = self.iter().filter(|(target, _)| !index.exists(*target));
         dead.flat_map(|(_, sources)| sources.iter().copied())
     }
 
     /// Destroys an entity and all its [descendants](Self::descendants), as they are now; how many. What has died before,
-    /// or lives in another world, stays as it is, and its descendants in this world go.
+    /// or lives in another world, stays as it is, and its descendants in this world go. (A processor records it: a
+    /// [`destroy`](crate::command::Commands::destroy) for each of the descendants.)
     ///
     /// # Panics
     /// As [`World::destroy_slice`].
@@ -269,7 +273,7 @@ impl<R: Relationship> RelationshipIndex<R> {
     /// As [`World::destroy_slice`].
     pub fn destroy_orphans(&mut self, world: &mut World) -> usize {
         self.update(world);
-        let mut all: Vec<Entity> = self.orphans(world).collect();
+        let mut all: Vec<Entity> = self.orphans().collect();
         for at in 0..all.len() {
             all.extend(self.descendants(all[at]));
         }
@@ -307,6 +311,7 @@ impl Index {
     fn new(world: &World) -> Self {
         Self {
             lists: Lists::new(),
+            universe: Arc::clone(world.universe()),
             world: world.identity(),
             seen: world.long_ago(),
             chunks: HashMap::default(),

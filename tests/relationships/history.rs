@@ -159,7 +159,7 @@ impl Subject {
     fn look(&mut self) {
         for (of, index) in self.indices.iter_mut().enumerate() {
             index.update(&self.worlds[of]);
-            Naive::of(&self.worlds[of]).compare(index, &self.worlds, of);
+            Naive::of(&self.worlds[of]).compare(index, &self.worlds);
         }
     }
 }

@@ -43,12 +43,7 @@ impl Naive {
     }
 
     /// Panics if the index says something else.
-    pub(crate) fn compare(
-        &self,
-        index: &RelationshipIndex<ChildOf>,
-        worlds: &[World; 2],
-        of: usize,
-    ) {
+    pub(crate) fn compare(&self, index: &RelationshipIndex<ChildOf>, worlds: &[World; 2]) {
         let nobody = Entity::PLACEHOLDER;
         assert_eq!(index.len(), self.targets.len());
         assert_eq!(index.is_empty(), self.targets.is_empty());
@@ -88,7 +83,7 @@ impl Naive {
             }
             assert_eq!(above, expected);
         }
-        let orphans: BTreeSet<Entity> = index.orphans(&worlds[of]).collect();
+        let orphans: BTreeSet<Entity> = index.orphans().collect();
         let exists = |entity: Entity| worlds.iter().any(|world| world.exists(entity));
         let expected = (self.targets.iter())
             .filter(|&(_, &target)| target != nobody && !exists(target))

@@ -73,7 +73,7 @@ impl<'l> Kinds<'l> {
         Some(kind)
     }
 
-    /// What several ops do, one after the other; `None` if it matters in which order they do it, for more than values.
+    /// What several ops do, one after the other; `None` if something comes that went before, and that [`matters`].
     pub(super) fn of_all(
         &mut self,
         ops: impl Iterator<Item = (u32, u32)>,
@@ -86,8 +86,8 @@ impl<'l> Kinds<'l> {
                 net.destroy();
                 continue;
             };
-            let again = come.iter().filter(|id| net.gone.contains(id));
-            if { again }.any(|&id| registry.get(id).is_some_and(matters)) {
+            let mut again = come.iter().filter(|id| net.gone.contains(id));
+            if again.any(|&id| registry.get(id).is_some_and(matters)) {
                 return None;
             }
             net.change(gone, come, &[]);

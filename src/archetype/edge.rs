@@ -112,6 +112,9 @@ fn side_by_side<'a, T>(
 /// Edges among which one is found by walking; from more on, where each stands is kept.
 const FEW: usize = 16;
 
+/// Edges from which on there are many.
+const CROWD: usize = 64;
+
 /// The edges of an archetype that have been walked.
 ///
 /// Must hold: `places`, if it is there, says where each edge stands in `all`; it is there if there
@@ -152,9 +155,10 @@ impl Edges {
         Some(())
     }
 
-    /// How many are known.
-    pub(crate) fn len(&self) -> usize {
-        self.all.len()
+    /// Whether there are so many that those are not kept that several changes make together, of which there may be any
+    /// number.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.all.len() > CROWD
     }
 
     /// All that are known.

@@ -8,8 +8,9 @@ use core::any::TypeId;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::archetype::Change;
 use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentRegistry, RowMoves};
-use crate::hashers::ByTypes;
+use crate::hashers::{ByNumbers, ByTypes};
 
 /// "Not made yet."
 pub(crate) const NO_ARCHETYPE: u32 = u32::MAX;
@@ -47,7 +48,7 @@ impl BundleInfo {
 pub(crate) struct Bundles {
     numbers: HashMap<TypeId, u32, ByTypes>,
     /// Those that no type stands for, by their fragments.
-    by_ids: HashMap<Box<[FragmentId]>, u32>,
+    by_ids: HashMap<Box<[FragmentId]>, u32, ByNumbers>,
     pub(crate) infos: Vec<BundleInfo>,
     /// Numbers that no bundle has: their `infos` are empty.
     free: Vec<u32>,
@@ -82,6 +83,15 @@ impl Bundles {
         });
         self.by_ids.insert(ids.into(), number);
         number
+    }
+
+    /// The change by which fragments go, and others come: both sorted.
+    pub(crate) fn change_of(&mut self, gone: &[FragmentId], come: &[FragmentId]) -> Change {
+        match (gone.is_empty(), come.is_empty()) {
+            (true, _) => Change::Add(self.number_of(come)),
+            (false, true) => Change::Remove(self.number_of(gone)),
+            (false, false) => Change::Swap(self.number_of(gone), self.number_of(come)),
+        }
     }
 
     /// Gives a bundle a number.

@@ -202,6 +202,22 @@ impl World {
         }
     }
 
+    /// The same, to be kept.
+    pub(crate) fn keep_edge(
+        &mut self,
+        source: u32,
+        change: Change,
+    ) -> Result<Arc<Edge>, WorldError> {
+        if let Some(edge) = self.archetypes[source as usize].edges.get(change) {
+            return Ok(Arc::clone(edge));
+        }
+        self.add_edge(source, change)?;
+        match self.archetypes[source as usize].edges.get(change) {
+            Some(edge) => Ok(Arc::clone(edge)),
+            None => unreachable!("it was added"),
+        }
+    }
+
     #[cold]
     pub(crate) fn add_edge(&mut self, source: u32, change: Change) -> Result<EdgeRef, WorldError> {
         let ids = self.composition_after(source, change);

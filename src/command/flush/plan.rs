@@ -21,7 +21,7 @@ use crate::world::{World, WorldError};
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) target: u32,
-    pub(super) edge: Edge,
+    pub(super) edge: Arc<Edge>,
     /// The target's columns that get recorded values.
     pub(super) come: Vec<Column>,
     /// The target's fragments that are switched, and whether on.
@@ -344,25 +344,27 @@ fn way(
 impl World {
     fn way_along(&mut self, archetype: u32, net: &Net) -> Result<Way, WorldError> {
         let source = &self.archetypes[archetype as usize];
-        let here = &source.ids;
         let nothing = net.gone.iter().all(|id| !source.set.contains(*id))
             && net.come.iter().all(|id| source.set.contains(*id));
-        let mut ids: Vec<FragmentId> = here
-            .iter()
-            .copied()
-            .filter(|id| net.gone.binary_search(id).is_err())
-            .chain(net.come.iter().copied())
-            .collect();
-        ids.sort_unstable();
-        ids.dedup();
-        let target = self.target_of(archetype, &ids, Some(&net.come))?;
+        let switches = !net.again.is_empty() || !net.switched.is_empty();
+        let kept = match switches || source.edges.is_crowded() {
+            true => None,
+            false => {
+                let change = self.bundles.change_of(&net.gone, &net.come);
+                Some(self.keep_edge(archetype, change)?)
+            }
+        };
+        let target = match &kept {
+            Some(edge) => edge.target,
+            None => self.target_along(archetype, net)?,
+        };
+        let source = &self.archetypes[archetype as usize];
         let to = &self.archetypes[target as usize];
         let come = net.come.iter().filter_map(|&id| {
             let column = to.seek_column(id)?;
             Some(to.columns[column])
         });
         let come: Vec<Column> = come.collect();
-        let source = &self.archetypes[archetype as usize];
         let (mut switched, mut unswitched) = (Vec::new(), Vec::new());
         for (id, on) in net.switched_among(&source.set) {
             match to.enabled_of(id) {
@@ -376,14 +378,17 @@ impl World {
                 None => {}
             }
         }
-        let mut edge = Edge::new(source, to, Box::default(), |column| {
-            let new = come.binary_search_by_key(&column.id, |new| new.id);
-            new.is_ok()
+        let edge = kept.unwrap_or_else(|| {
+            let mut edge = Edge::new(source, to, Box::default(), |column| {
+                let new = come.binary_search_by_key(&column.id, |new| new.id);
+                new.is_ok()
+            });
+            // Rows that come are on.
+            let is_switched = |to: u32| switched.iter().any(|(bits, _)| bits.offset == to);
+            let carried = edge.bits.iter().filter(|&&(_, to)| !is_switched(to));
+            edge.bits = carried.copied().collect();
+            Arc::new(edge)
         });
-        // Rows that come are on.
-        let is_switched = |to: u32| switched.iter().any(|(bits, _)| bits.offset == to);
-        let carried = edge.bits.iter().filter(|&&(_, to)| !is_switched(to));
-        edge.bits = carried.copied().collect();
         Ok(Way {
             target,
             edge,
@@ -392,6 +397,16 @@ impl World {
             switched,
             unswitched,
         })
+    }
+
+    /// The archetype where a net change leads.
+    fn target_along(&mut self, archetype: u32, net: &Net) -> Result<u32, WorldError> {
+        let here = self.archetypes[archetype as usize].ids.iter().copied();
+        let stay = here.filter(|id| net.gone.binary_search(id).is_err());
+        let mut ids: Vec<FragmentId> = stay.chain(net.come.iter().copied()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        self.target_of(archetype, &ids, Some(&net.come))
     }
 
     /// How a chunk goes along a way, whose entities all do: `None` if they are better copied. What comes lies

@@ -10,13 +10,12 @@ mod single;
 
 use smallvec::SmallVec;
 
-use crate::archetype::{Change, Row};
+use crate::archetype::Row;
 use crate::command::flush::apply::{Holes, end, fill_holes};
 use crate::command::flush::told::Told;
 use crate::command::flush::{Cost, Flush, Piece};
 use crate::command::lane::Lane;
 use crate::entity::Entity;
-use crate::fragment::FragmentId;
 use crate::fragment::panic::{Panicked, first, note};
 use crate::world::change::{carry, end as end_along};
 use crate::world::compose::EdgeRef;
@@ -135,12 +134,7 @@ impl Flush<'_> {
         }
         let mut edge = Err(WorldError::Interrupted);
         if let Some(Lists { gone, come }) = kinds.lists(single.kind) {
-            let mut number = |ids: &[FragmentId]| world.bundles.number_of(ids);
-            let change = match (gone.is_empty(), come.is_empty()) {
-                (true, _) => Change::Add(number(come)),
-                (false, true) => Change::Remove(number(gone)),
-                (false, false) => Change::Swap(number(gone), number(come)),
-            };
+            let change = world.bundles.change_of(gone, come);
             // A new archetype clones the templates of its chunk fragments, which may panic.
             note(&mut self.panicked, || {
                 edge = world.edge_for(single.archetype, change);

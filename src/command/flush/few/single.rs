@@ -13,9 +13,6 @@ use crate::entity::{Entity, EntityFault};
 use crate::world::compose::EdgeRef;
 use crate::world::{World, WorldError};
 
-/// Edges of an archetype up to which it remembers those of several commands together, of which there may be any number.
-const EDGES: usize = 64;
-
 /// What is done to an entity.
 #[derive(Clone, Copy)]
 pub(super) struct Single {
@@ -175,7 +172,10 @@ impl<'l> Singles<'l> {
                 [] => continue,
             };
             if !before.is_empty() {
-                if world.archetypes[single.archetype as usize].edges.len() > EDGES {
+                if world.archetypes[single.archetype as usize]
+                    .edges
+                    .is_crowded()
+                {
                     return None;
                 }
                 let ops = of_one.iter().map(|single| single.command);

@@ -108,9 +108,7 @@ impl Refitting {
         edge: &Edge,
     ) -> Option<Self> {
         let simple = |data: &Archetype| data.enabled.is_empty() && data.chunk_values.is_empty();
-        // What is replaced would need two arrays for a while.
-        let comes_or_goes = edge.ended.is_empty() || edge.offsets.is_empty();
-        if chunk.is_folded() || !simple(source) || !simple(target) || !comes_or_goes {
+        if chunk.is_folded() || !simple(source) || !simple(target) {
             return None;
         }
         let rows = chunk.capacity as usize;

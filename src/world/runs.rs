@@ -154,7 +154,9 @@ impl World {
         let source = &self.archetypes[archetype as usize];
         let chunk = &source.chunks[rows.chunk as usize];
         let is_whole = rows.count == chunk.len && chunk.len >= chunk.capacity / 2;
-        if !is_whole || edge.target == archetype || !self.refits() {
+        // What is replaced would need two arrays for a while.
+        let replaces = !edge.ended.is_empty() && !edge.offsets.is_empty();
+        if !is_whole || replaces || edge.target == archetype || !self.refits() {
             return None;
         }
         let target = &self.archetypes[edge.target as usize];

@@ -17,6 +17,16 @@ struct Wide([u64; 9]);
 #[derive(Clone, Copy)]
 struct Switch(u16);
 struct Marked;
+/// It has no size, and ends all the same: how many have.
+struct Ghost;
+
+static GHOSTS: AtomicUsize = AtomicUsize::new(0);
+
+impl Drop for Ghost {
+    fn drop(&mut self) {
+        GHOSTS.fetch_add(1, Ordering::Relaxed);
+    }
+}
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Team(u8);
 #[derive(Clone, Copy)]
@@ -36,6 +46,8 @@ struct Subject {
     world: World,
     entities: Vec<Entity>,
     ended: Arc<AtomicUsize>,
+    /// How many ghosts had ended before.
+    ghosts: usize,
     seen: Vec<String>,
     /// What observers heard.
     heard: Arc<Mutex<Vec<String>>>,
@@ -59,6 +71,7 @@ impl Subject {
             world,
             entities: Vec::new(),
             ended: Arc::default(),
+            ghosts: GHOSTS.load(Ordering::Relaxed),
             seen: Vec::new(),
         }
     }
@@ -100,8 +113,14 @@ impl Subject {
         let side_by_side = mix(seed ^ 5).is_multiple_of(2);
         // Some entities are named again and again.
         let again = [1, 2, 7][mix(seed ^ 6) as usize % 3];
+        // The recorder that is opened last comes first.
+        let backwards = mix(seed ^ 7).is_multiple_of(3);
+        let recorders = self.world.parallel_commands();
         for half in 0..2 {
-            let mut commands = self.world.commands();
+            let mut commands = match backwards {
+                true => recorders.open_at(1 - half as u64),
+                false => recorders.open(),
+            };
             for n in (0..many).filter(|n| n % 2 == half || seed.is_multiple_of(2) && half == 0) {
                 let dice = mix(seed ^ (1_000 + n as u64));
                 let at = if side_by_side {
@@ -116,7 +135,7 @@ impl Subject {
                 };
                 let entity = self.entities[at % self.entities.len()];
                 let named = self.named(dice);
-                match only.unwrap_or(dice >> 20) % 13 {
+                match only.unwrap_or(dice >> 20) % 16 {
                     0 => commands.destroy(entity),
                     1 => commands.add(entity, (Heat(dice),)).unwrap(),
                     2 => commands.remove::<(Heat,)>(entity).unwrap(),
@@ -133,7 +152,24 @@ impl Subject {
                     10 => commands.set(entity, Heat(dice)).unwrap(),
                     // Where there is nothing wide it leads where 3 does.
                     11 => commands.swap::<(Wide,), _>(entity, (Marked,)).unwrap(),
-                    12 if dice % 8 == 1 => commands.defer(move |world| {
+                    12 => commands.add(entity, (Ghost,)).unwrap(),
+                    13 => commands.remove::<(Ghost, Heat)>(entity).unwrap(),
+                    14 if dice.is_multiple_of(4) => {
+                        let number = Number(self.entities.len());
+                        let new = commands.create((number, Heat(dice), Ghost)).unwrap();
+                        self.entities.push(new);
+                        commands.add(new, (Marked, Heat(!dice))).unwrap();
+                        if dice.is_multiple_of(8) {
+                            commands
+                                .swap::<(Ghost, Number), _>(new, (number, named))
+                                .unwrap();
+                        }
+                    }
+                    15 if dice % 8 == 2 => {
+                        let on = dice.is_multiple_of(16);
+                        commands.set_enabled::<Switch>(entity, on).unwrap();
+                    }
+                    15 if dice % 8 == 1 => commands.defer(move |world| {
                         // Whether it lives depends on the commands before, and on none behind.
                         let _ = world.add(entity, (Heat(dice), Marked));
                     }),
@@ -161,6 +197,11 @@ impl Subject {
         self.look();
     }
 
+    fn endings(&self) -> String {
+        let ghosts = GHOSTS.load(Ordering::Relaxed) - self.ghosts;
+        format!("{} and {ghosts}", self.ended.load(Ordering::Relaxed))
+    }
+
     /// All that can be seen of the world, but for ids, which may depend on threads.
     fn look(&mut self) {
         let world = &mut self.world;
@@ -171,12 +212,13 @@ impl Subject {
             Option<&'a Wide>,
             Option<&'a Switch>,
             Option<&'a Named>,
+            Has<Ghost>,
         );
         let mut all = Query::<Seen<'_>>::new(world).unwrap();
         let mut switched = all.read(world);
-        for (number, heat, wide, switch, named) in switched.iter() {
+        for (number, heat, wide, switch, named, ghost) in switched.iter() {
             self.seen.push(format!(
-                "{} {:?} {:?} {:?} {:?}",
+                "{} {:?} {:?} {:?} {:?} {ghost}",
                 number.0,
                 heat.map(|heat| heat.0),
                 wide.map(|wide| wide.0[8]),
@@ -197,8 +239,7 @@ impl Subject {
         });
         let living = self.entities.iter().map(|entity| world.exists(*entity));
         self.seen.push(format!("{:?}", living.collect::<Vec<_>>()));
-        self.seen
-            .push(format!("{}", self.ended.load(Ordering::Relaxed)));
+        self.seen.push(self.endings());
     }
 }
 
@@ -233,8 +274,7 @@ fn history(seed: u64, short: bool) -> Vec<String> {
             subject.step(mix(seed << 8 | step));
         }
         subject.world.clear();
-        let ended = subject.ended.load(Ordering::Relaxed);
-        subject.seen.push(format!("{ended}"));
+        subject.seen.push(subject.endings());
         subject.seen
     })
 }

@@ -1,8 +1,10 @@
 //! Files that are replaced whole, or stay as they were.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,11 +12,14 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 const MOST_LINKS: usize = 40;
 /// So many names are tried for a file that is not whole yet.
 const MOST_TRIES: usize = 10_000;
+/// Nobody writes to a file any more that was not written to for so long.
+const ABANDONED: Duration = Duration::from_secs(3_600);
 
 /// Makes the file `path`, or replaces what is in it, with what `write` writes: at once, when all is written. If that
 /// fails, or the program ends before, the file is as it was, or not there.
 ///
-/// A link is followed: what it leads to is replaced. A file that is there keeps its permissions.
+/// A link is followed: what it leads to is replaced. A file that is there keeps its permissions. What programs have left
+/// beside it that ended while they wrote it is removed.
 ///
 /// # Errors
 /// What the system says; that something is there which is no file, or which must not be written to.
@@ -45,11 +50,47 @@ pub(crate) fn replace(
     })();
     drop(file);
     let replaced = written.and_then(|()| fs::rename(&partial, &target));
-    if replaced.is_err() {
-        // Whether it can be removed or not: what matters is why it could not be written.
-        let _ = fs::remove_file(&partial);
+    // Whether what is not wanted can be removed or not: what matters is whether it could be written.
+    match replaced {
+        Ok(()) => remove_abandoned(&target),
+        Err(_) => _ = fs::remove_file(&partial),
     }
     replaced
+}
+
+/// Removes what was to be the file at this path, and that nobody writes to any more. O(names beside it).
+fn remove_abandoned(path: &Path) {
+    let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
+        return;
+    };
+    let here = Path::new(".");
+    let parent = if parent == Path::new("") {
+        here
+    } else {
+        parent
+    };
+    let is_abandoned = |entry: &fs::DirEntry| {
+        let modified = entry.metadata().and_then(|found| found.modified());
+        let age = modified.ok().and_then(|modified| modified.elapsed().ok());
+        is_partial(&entry.file_name(), name) && age.is_some_and(|age| age > ABANDONED)
+    };
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    for entry in entries.filter(is_abandoned) {
+        let _ = fs::remove_file(entry.path());
+    }
+}
+
+/// Whether a name is one that [`numbered`] gives for a file.
+fn is_partial(name: &OsStr, of: &OsStr) -> bool {
+    let Some(rest) = name.as_encoded_bytes().strip_prefix(of.as_encoded_bytes()) else {
+        return false;
+    };
+    let numbers = rest
+        .strip_prefix(b".")
+        .and_then(|rest| rest.strip_suffix(b".partial"));
+    let is_number = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
+    let mut parts = numbers.unwrap_or_default().split(|byte| *byte == b'-');
+    matches!((parts.next(), parts.next(), parts.next()), (Some(a), Some(b), None) if is_number(a) && is_number(b))
 }
 
 /// Where a path leads, by links, whether something is there or not.
@@ -101,6 +142,7 @@ fn numbered(path: &Path, number: u64) -> PathBuf {
 mod tests {
     use super::*;
     use std::io::Write;
+    use std::time::SystemTime;
 
     /// A directory of its own.
     struct Room(PathBuf);
@@ -165,6 +207,37 @@ mod tests {
             assert_eq!(fs::read(path).unwrap(), b"theirs");
         }
         assert_eq!(room.names().len(), theirs.len() + 1);
+    }
+
+    #[test]
+    fn what_was_left_half_written_goes_when_it_is_old() {
+        let room = Room::new("abandoned");
+        let path = room.0.join("file");
+        let stay = [
+            "file.12-7.partial.old",
+            "file.12-x.partial",
+            "file.12.partial",
+            "file.1-2-3.partial",
+            "file.-.partial",
+            "file2.12-7.partial",
+            "file.x12-7.partial",
+        ];
+        let old = SystemTime::now() - 2 * ABANDONED;
+        let make = |name: &str, when| {
+            let file = File::create_new(room.0.join(name)).unwrap();
+            file.set_modified(when).unwrap();
+        };
+        stay.into_iter().for_each(|name| make(name, old));
+        make("file.12-7.partial", old);
+        make("file.123-0.partial", old);
+        // Somebody may be at these.
+        make("file.99-1.partial", SystemTime::now());
+        make("file.99-2.partial", SystemTime::now() + 2 * ABANDONED);
+        replace(&path, |file| file.write_all(b"whole")).unwrap();
+        let mut expected: Vec<&str> = stay.to_vec();
+        expected.extend(["file", "file.99-1.partial", "file.99-2.partial"]);
+        expected.sort_unstable();
+        assert_eq!(room.names(), expected);
     }
 
     #[test]

@@ -53,15 +53,17 @@ pub enum ScheduleError {
     /// A resource that a processor asks for is not there. What had been recorded before stays for the next flush.
     #[error(
         "processor `{processor}` asks for the resource {name}, which the world does not have{}",
-        advice(name)
+        advice(name, *is_fragment)
     )]
     NoResource {
         /// The processor's name.
         processor: Box<str>,
         /// The resource's name.
         name: Box<str>,
+        /// Whether it is a fragment's name, too: then a query is meant, perhaps.
+        is_fragment: bool,
     },
-    /// A processor's closure gave an error back. The run ends when those are done that run beside it; what all have
+    /// A processor gave an error back. The run ends when those are done that run beside it; what all have
     /// recorded stays for the next flush. To the processor's queries what [has changed](crate::query::Changed) is seen, and
     /// what it was signalled is heard, as if it had come to its end. Two of these are equal only if one is a clone of the
     /// other.
@@ -135,7 +137,7 @@ fn apart(resource: bool, apart_by: Option<&str>) -> String {
 }
 
 /// What to do about a resource that is not there, if it is none: any `&T` is taken for one.
-fn advice(resource: &str) -> &'static str {
+fn advice(resource: &str, is_fragment: bool) -> &'static str {
     let name = |full: &str| full.split('<').next().map(ToOwned::to_owned);
     let is = |full: &str| name(full) == name(resource);
     let by_value = [
@@ -155,6 +157,9 @@ fn advice(resource: &str) -> &'static str {
         () if is(type_name::<Time>()) => "; a `Simulation` puts it there before each tick",
         () if by_value.into_iter().any(is) => {
             "; it is no resource, but a parameter by itself: take it by value, not by reference"
+        }
+        () if is_fragment => {
+            "; it is a fragment: the entities that have one are lent by a `QueryRun<&…>`, and not by `&…`"
         }
         () => "",
     }

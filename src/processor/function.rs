@@ -9,7 +9,8 @@ use crate::processor::{Param, Processor, ProcessorOutput};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no closure that a processor can be",
     note = "it takes parameters of processors, all with their types written out: queries as `QueryRun<…>` (not `Query`), resources as \
-            `&T` or `&mut T`, `Commands`, `ParallelCommands`, `Local<T>`, `Signals` and others that implement `Param`"
+            `&T` or `&mut T`, `Commands`, `ParallelCommands`, `Local<T>`, `Signals` and others that implement `Param`; up to 12, of \
+            which tuples count as one"
 )]
 pub trait ProcessorFn<P: Param, R = ()>: Send + 'static {
     /// Calls it.

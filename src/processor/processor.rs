@@ -24,7 +24,8 @@ use crate::world::World;
 ///         processor.phase(Phase::DuringPhysics).group("Movement")
 ///     }
 ///
-///     fn execute(&mut self, (mut bodies,): <Self::Params as Param>::Item<'_>) {
+///     // Or `<Self::Params as Param>::Item<'_>`, which says the same.
+///     fn execute(&mut self, (mut bodies,): (QueryRun<'_, (&mut Position, &Velocity)>,)) {
 ///         bodies.for_each(|(position, velocity)| position.0 += velocity.0 * self.step);
 ///     }
 /// }
@@ -42,7 +43,7 @@ use crate::world::World;
 #[doc(alias = "system")]
 #[doc(alias = "UMassProcessor")]
 pub trait Processor: Send + 'static {
-    /// What it asks for: a tuple of [parameters](super::param), with `'static` for their lifetimes.
+    /// What it asks for: a [parameter](super::param), or a tuple of some, with `'static` for their lifetimes.
     type Params: Param;
     /// What a run gives back: `()`, or, if it may fail, a [`Result<(), E>`](ProcessorOutput).
     type Output: ProcessorOutput;

@@ -178,7 +178,7 @@ impl Schedule {
             segment.habit.note(beside, took);
         }
         if failed {
-            return self.fail(at);
+            return self.fail(world, at);
         }
         let flush_follows = segment.flush;
         self.finish_segment(world, at, flush_follows, progress);
@@ -200,7 +200,7 @@ impl Schedule {
                 continue;
             }
             if let Some(error) = member.runner.missing(world) {
-                return Err(refused(&self.entries[processor].name, error));
+                return Err(refused(&self.entries[processor].name, error, world));
             }
         }
         segment.found = Some(world.resources().stamp());
@@ -253,7 +253,7 @@ impl Schedule {
             }
         }
         if failed {
-            return self.fail(at);
+            return self.fail(world, at);
         }
         self.finish_segment(world, at, true, progress);
         // As after a flush; what it has sent, and what a schedule has that it ran.
@@ -309,7 +309,7 @@ impl Schedule {
     /// Goes on with the first panic of a segment, in order; with the first refusal if nobody has panicked: what a
     /// processor was refused the caller may look for, and a panic must not be lost by that.
     #[cold]
-    fn fail(&mut self, at: usize) -> Outcome {
+    fn fail(&mut self, world: &World, at: usize) -> Outcome {
         self.note_segment(at);
         let Some(plan) = &self.plan else {
             return Ok(());
@@ -336,7 +336,7 @@ impl Schedule {
         };
         let name = &*self.entries[processor].name;
         match failure {
-            Failure::Refused(Refusal::Query(error)) => Err(refused(name, error)),
+            Failure::Refused(Refusal::Query(error)) => Err(refused(name, error, world)),
             Failure::Refused(Refusal::Failed(error)) => Err(Box::new(ScheduleError::Failed {
                 processor: name.into(),
                 error,
@@ -347,10 +347,17 @@ impl Schedule {
 }
 
 /// A processor was refused what it asks for.
-fn refused(processor: &str, error: QueryError) -> Box<ScheduleError> {
+fn refused(processor: &str, error: QueryError, world: &World) -> Box<ScheduleError> {
     let processor = processor.into();
     Box::new(match error {
-        QueryError::NoResource { name } => ScheduleError::NoResource { processor, name },
+        QueryError::NoResource { name } => {
+            let mut fragments = world.registry().iter();
+            ScheduleError::NoResource {
+                processor,
+                is_fragment: fragments.any(|info| info.name() == &*name),
+                name,
+            }
+        }
         error => ScheduleError::Query { processor, error },
     })
 }

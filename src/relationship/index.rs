@@ -30,7 +30,8 @@ use crate::world::World;
 /// }
 /// ```
 ///
-/// An entity has one target for each such fragment. [`Entity::PLACEHOLDER`] is nobody.
+/// An entity has one target for each such fragment. [`Entity::PLACEHOLDER`] is nobody. A fragment that is switched off
+/// still names whom it names.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no relationship",
     note = "`impl Relationship for {Self}` says which entity it names"
@@ -131,7 +132,7 @@ impl<R: Relationship> RelationshipIndex<R> {
     }
 
     /// The same from within a processor, which has a query's run and not the world. Whatever [chunks it
-    /// sees](QueryRun::filter_chunks), all count.
+    /// sees](QueryRun::filter_chunks), all count, and so do rows whose fragment is switched off.
     ///
     /// ```
     /// use megachunk::prelude::*;

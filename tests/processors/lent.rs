@@ -303,6 +303,33 @@ fn an_observer_is_a_processor_that_is_switched_on_and_off() {
 }
 
 #[test]
+fn who_takes_what_is_no_resource_by_a_reference_hears_what_is_meant() {
+    let mut world = World::new();
+    world.create((A(1),)).expect("there is room");
+    let mut said = |one: ProcessorBuilder| {
+        let mut schedule = Schedule::new();
+        schedule.add(one);
+        let error = schedule.run(&mut world).expect_err("it is not there");
+        error.to_string()
+    };
+    let fragment = said(processor("fragment", |_: &mut A| {}));
+    assert!(
+        fragment.ends_with("are lent by a `QueryRun<&…>`, and not by `&…`"),
+        "{fragment}"
+    );
+    let parameter = said(processor("parameter", |_: &Commands<'static>| {}));
+    assert!(
+        parameter.ends_with("take it by value, not by reference"),
+        "{parameter}"
+    );
+    let resource = said(processor("resource", |_: &Said| {}));
+    assert!(
+        resource.ends_with("which the world does not have"),
+        "{resource}"
+    );
+}
+
+#[test]
 fn a_resource_that_is_not_there_is_an_error_that_names_both() {
     let mut world = World::new();
     let mut schedule = Schedule::new();

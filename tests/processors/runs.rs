@@ -149,7 +149,10 @@ fn the_first_resource_that_is_missing_is_the_error_and_nobody_of_its_phase_has_r
             schedule.set_enabled("off", false).unwrap();
             let misses = |schedule: &mut Schedule, world: &mut World, who: &str, what: &str| {
                 let error = schedule.run(world).unwrap_err();
-                let ScheduleError::NoResource { processor, name } = error else {
+                let ScheduleError::NoResource {
+                    processor, name, ..
+                } = error
+                else {
                     panic!("{error}");
                 };
                 assert!(

@@ -9,7 +9,7 @@
 //! | [`Signals`](crate::signal::Signals), [`ParallelSignals`](crate::signal::ParallelSignals) | senders of signals |
 //! | [`Signalled<D, F>`](crate::signal::Signalled) | entities that got signals |
 //! | [`Local<T>`] | a value that the processor keeps from run to run |
-//! | tuples of these | |
+//! | tuples of up to 12 of these, tuples too | all of them |
 
 mod command;
 mod local;

@@ -36,6 +36,36 @@ impl<'w> ObservedBatch<'w> {
         self.change
     }
 
+    /// Whether they go to another world of the universe, or have come from one: then they live on, and keep their handles.
+    /// (Who was to go and could not, because there was no room, comes again, in a batch of which this is true as well.)
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Player;
+    /// struct Dead(u32);
+    ///
+    /// let universe = Arc::new(Universe::new());
+    /// let (mut town, mut cave) = (World::of(&universe)?, World::of(&universe)?);
+    /// town.resources_mut().insert(Dead(0));
+    /// town.observe::<Player, ()>(Observed::DESTROY, |batch, _| {
+    ///     if !batch.is_move() {
+    ///         let dead = batch.len() as u32;
+    ///         batch.resources_mut().get_mut::<Dead>().expect("it was put there").0 += dead;
+    ///     }
+    /// })?;
+    /// let (anna, bert) = (town.create((Player,))?, town.create((Player,))?);
+    /// town.move_to(&mut cave, anna)?;
+    /// town.destroy(bert)?;
+    /// assert_eq!(town.resources().get::<Dead>().expect("it was put there").0, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn is_move(&self) -> bool {
+        self.world.moves()
+    }
+
     /// How many entities; one at least. O(ranges).
     #[expect(
         clippy::len_without_is_empty,

@@ -17,7 +17,8 @@ impl Observed {
     /// Entities with the fragment come to life: created, built, cloned, joined by a flush, come from another
     /// world. All their values are set.
     pub const CREATE: Self = Self(CREATED);
-    /// Entities with the fragment die next, or go to another world. Their values are still there.
+    /// Entities with the fragment die next, or go to another world, of which the batch [knows](super::ObservedBatch::is_move).
+    /// Their values are still there.
     pub const DESTROY: Self = Self(DESTROYED);
     /// Entities have got the fragment that did not have it. All their values are set. A new value for a
     /// fragment that is there is no such change.

@@ -270,6 +270,36 @@ impl<R: Relationship> RelationshipIndex<R> {
     /// Destroys all [orphans](Self::orphans), as they are now, with their descendants; how many. Once a frame, or
     /// whenever it matters: so with a parent die its children, whoever destroyed it and however.
     ///
+    /// ```
+    /// use megachunk::prelude::*;
+    /// use megachunk::relationship::{Relationship, RelationshipIndex};
+    ///
+    /// struct ChildOf(Entity);
+    ///
+    /// impl Relationship for ChildOf {
+    ///     fn target(&self) -> Entity {
+    ///         self.0
+    ///     }
+    /// }
+    ///
+    /// type Children = RelationshipIndex<ChildOf>;
+    ///
+    /// let mut world = World::new();
+    /// let parent = world.create(())?;
+    /// let child = world.create((ChildOf(parent),))?;
+    /// let children = Children::new(&world)?;
+    /// world.resources_mut().insert(children);
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(exclusive_processor("orphans", |world: &mut World| {
+    ///     let destroyed = world.with_resource(|world, all: &mut Children| all.destroy_orphans(world));
+    ///     destroyed.map(drop).ok_or("there is no index")
+    /// }));
+    /// world.destroy(parent)?;
+    /// schedule.run(&mut world)?;
+    /// assert!(!world.exists(child));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Panics
     /// As [`World::destroy_slice`].
     pub fn destroy_orphans(&mut self, world: &mut World) -> usize {

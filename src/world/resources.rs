@@ -6,7 +6,7 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use std::collections::HashMap;
 
-use crate::fragment::panic::{end_all, resume_alone};
+use crate::fragment::panic::{end_all, note, resume, resume_alone};
 use crate::hashers::ByTypes;
 use crate::world::{World, new_identity};
 
@@ -107,6 +107,28 @@ impl Resources {
         value.into_value()
     }
 
+    /// Takes a value out for a while, as it lies; and what says that nothing has come or gone since.
+    fn lift<T: 'static>(&mut self) -> Option<(Resource, u64, u64)> {
+        let value = self.values.remove(&TypeId::of::<T>())?;
+        let before = self.stamp;
+        self.stamp = new_identity();
+        Some((value, before, self.stamp))
+    }
+
+    /// Puts it back; what had come in its place.
+    fn put_back<T: 'static>(
+        &mut self,
+        (value, before, lifted): (Resource, u64, u64),
+    ) -> Option<Resource> {
+        let other = self.values.insert(TypeId::of::<T>(), value);
+        self.stamp = match self.stamp == lifted {
+            // All that there was is there again.
+            true => before,
+            false => new_identity(),
+        };
+        other
+    }
+
     /// The value of a type, if it is there.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
@@ -190,5 +212,42 @@ impl World {
     #[must_use]
     pub fn resources_mut(&mut self) -> &mut Resources {
         &mut self.resources
+    }
+
+    /// Lends a resource and the world that it is of, both to change; `None` if it is not there. Meanwhile the world does
+    /// not have it; one that is put in its place ends when it comes back. Where it lies it stays.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Lost(Vec<Entity>);
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u8,))?;
+    /// world.resources_mut().insert(Lost(vec![ant]));
+    /// let destroyed = world.with_resource(|world, lost: &mut Lost| {
+    ///     lost.0.drain(..).filter(|&entity| world.destroy(entity).is_ok()).count()
+    /// });
+    /// assert_eq!(destroyed, Some(1));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `with` panics; the resource is there again then.
+    #[doc(alias = "resource_scope")]
+    pub fn with_resource<T: Send + Sync + 'static, R>(
+        &mut self,
+        with: impl FnOnce(&mut Self, &mut T) -> R,
+    ) -> Option<R> {
+        let mut lifted = self.resources.lift::<T>()?;
+        let (mut result, mut panicked) = (None, None);
+        note(&mut panicked, || {
+            let value = lifted.0.get_mut().downcast_mut();
+            result = value.map(|value| with(self, value));
+        });
+        let other = self.resources.put_back::<T>(lifted);
+        note(&mut panicked, || drop(other));
+        resume(panicked);
+        result
     }
 }

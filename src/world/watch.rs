@@ -145,11 +145,23 @@ pub(crate) struct Watch {
     /// Kinds that some archetype is watched for, now or later.
     kinds: u8,
     gathered: Option<Gathered>,
+    /// What is told goes to another world, or comes from one.
+    moves: bool,
     /// The fragments of archetypes that entities are told to go to, and which are not there yet.
     expected: Vec<FragmentSet>,
 }
 
 impl World {
+    /// Says whether what is told goes to another world, or comes from one.
+    pub(super) fn set_moves(&mut self, moves: bool) {
+        self.watch.moves = moves;
+    }
+
+    /// Whether it does.
+    pub(crate) fn moves(&self) -> bool {
+        self.watch.moves
+    }
+
     /// Whether somebody wants to hear of some of these kinds.
     #[inline(always)]
     pub(crate) fn is_watched(&self, kinds: u8) -> bool {

@@ -191,9 +191,21 @@ impl World {
         if !self.is_watched_between(other) {
             return change(self, other);
         }
-        self.told(DESTROYED, going, |world| {
-            other.told(CREATED, Vec::new(), |other| change(world, other))
-        })
+        let (mut moved, mut panicked) = (None, None);
+        self.set_moves(true);
+        other.set_moves(true);
+        note(&mut panicked, || {
+            moved = Some(self.told(DESTROYED, going, |world| {
+                other.told(CREATED, Vec::new(), |other| change(world, other))
+            }));
+        });
+        self.set_moves(false);
+        other.set_moves(false);
+        resume(panicked);
+        match moved {
+            Some(moved) => moved,
+            None => unreachable!("what has panicked goes on"),
+        }
     }
 
     fn emigrate_archetype(

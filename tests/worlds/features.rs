@@ -645,3 +645,39 @@ fn a_universe_on_the_memory_of_one_that_ended_is_as_new() {
     assert_eq!((ids.len(), second.universe().count()), (40_001, 40_001));
     assert!(ids.iter().all(|id| id.version() == 1));
 }
+
+#[test]
+fn a_resource_is_lent_beside_its_world_and_is_back_whatever_happens() {
+    struct Count(u32);
+    let mut world = World::new();
+    assert_eq!(world.with_resource(|_, _: &mut Count| ()), None);
+    world.resources_mut().insert(Count(1));
+    let lies =
+        |world: &World| core::ptr::from_ref(world.resources().get::<Count>().unwrap()).addr();
+    let before = lies(&world);
+    let seen = world.with_resource(|world, count: &mut Count| {
+        count.0 += 1;
+        assert!(world.resources().get::<Count>().is_none());
+        world.with_resource(|_, _: &mut Count| ())
+    });
+    assert_eq!((seen, lies(&world)), (Some(None), before));
+    // One that comes in its place goes again.
+    world.with_resource(|world, _: &mut Count| world.resources_mut().insert(Count(100)).is_none());
+    assert_eq!(world.resources().get::<Count>().unwrap().0, 2);
+    let panics = catch_unwind(AssertUnwindSafe(|| {
+        world.with_resource(|_, count: &mut Count| {
+            count.0 += 1;
+            assert_eq!(count.0, 0, "not so");
+        })
+    }));
+    assert!(panics.is_err());
+    assert_eq!(
+        (world.resources().get::<Count>().unwrap().0, lies(&world)),
+        (3, before)
+    );
+    // Another world is where this one was: it is there, too.
+    let mut other = World::new();
+    world.with_resource(|world, _: &mut Count| core::mem::swap(world, &mut other));
+    assert_eq!(world.resources().get::<Count>().unwrap().0, 3);
+    assert!(other.resources().get::<Count>().is_none());
+}

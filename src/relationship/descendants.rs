@@ -31,6 +31,10 @@ impl<'i> Descendants<'i> {
     }
 
     fn find(&mut self, target: Entity) {
+        if target == Entity::PLACEHOLDER {
+            // Nobody has none, whoever names nobody.
+            return;
+        }
         // Each source names one target, so that only who starts can be met again: if it is on a circle.
         let start = self.start;
         let sources = self.lists.sources(target).iter();

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::archetype::{Universe, is_newer};
 use crate::entity::Entity;
+use crate::fragment::panic::{note, resume};
 use crate::fragment::{Fragment, FragmentId};
 use crate::hashers::ByNumbers;
 use crate::query::{ChunkView, Query, QueryError, QueryRun};
@@ -122,11 +123,12 @@ impl<R: Relationship> RelationshipIndex<R> {
     ///
     /// O(chunks of entities with the fragment), and O(entities) for those chunks to which entities came, from which they
     /// went, or in which the fragment was lent for writing; O(n log n) for targets whose sources have changed, where most
-    /// of `n` are new, else O(n).
+    /// of `n` are new, else O(n). On another world than before, and after that one has let [archetypes
+    /// go](World::collect_archetypes), it begins anew.
     ///
     /// # Panics
-    /// If `target` panics: it begins anew then, when it is updated the next time. As [`Query::on`], of a world in
-    /// another universe.
+    /// If `target` panics: it knows nobody then, until it is updated again. As [`Query::on`], if the registry of another
+    /// universe is full.
     pub fn update(&mut self, world: &World) {
         self.index.update(&self.query.read(world));
     }
@@ -181,7 +183,7 @@ impl<R: Relationship> RelationshipIndex<R> {
     }
 
     /// All that name this entity, that name these, and so on: see [`Descendants`]. It ends where entities name each
-    /// other in a circle, too; the entity itself is not among them.
+    /// other in a circle, too; the entity itself is not among them. Below [`Entity::PLACEHOLDER`] is nobody.
     #[must_use]
     pub fn descendants(&self, entity: Entity) -> Descendants<'_> {
         Descendants::new(&self.index.lists, entity)
@@ -197,12 +199,12 @@ impl<R: Relationship> RelationshipIndex<R> {
         core::iter::successors(target(entity), move |&before| target(before)).take(self.len())
     }
 
-    /// Each target with its sources, in the order of slots. O(slots of targets), by blocks of 1,024.
+    /// Each target with its sources, in the order of handles. O(slots of targets), by blocks of 1,024.
     pub fn iter(&self) -> impl Iterator<Item = (Entity, &[Entity])> {
         self.index.lists.iter()
     }
 
-    /// Targets that name nobody themselves, in the order of slots: where trees begin. The dead are among them, whom
+    /// Targets that name nobody themselves, in the order of handles: where trees begin. The dead are among them, whom
     /// [orphans](Self::orphans) name; entities in a circle, and what names these, are below none of them. O(slots of
     /// targets), by blocks of 1,024.
     ///
@@ -246,7 +248,7 @@ impl<R: Relationship> RelationshipIndex<R> {
         })
     }
 
-    /// Sources whose target is dead by now, by targets in the order of slots. Not those whose target lives in another
+    /// Sources whose target is dead by now, by targets in the order of handles. Not those whose target lives in another
     /// world, and not those that name nobody. O(slots of targets), by blocks of 1,024, and a look-up for each target.
     pub fn orphans(&self) -> impl Iterator<Item = Entity> {
         let index = self.index.universe.index();
@@ -335,9 +337,6 @@ impl<R: Relationship> core::fmt::Debug for RelationshipIndex<R> {
     }
 }
 
-/// No world's identity.
-const NO_WORLD: u64 = 0;
-
 impl Index {
     fn new(world: &World) -> Self {
         Self {
@@ -358,15 +357,21 @@ impl Index {
         let Some(id) = world.registry().of::<R>().map(|info| info.id()) else {
             return;
         };
-        // What was noted until a `target` panics is not all.
-        let identity = core::mem::replace(&mut self.world, NO_WORLD);
         let since = world.since(self.seen, version);
         let (mut entities, mut chunks) = (0, 0);
-        run.all_chunks().for_each_chunk(|view, (here, values)| {
-            entities += here.len();
-            chunks += 1;
-            self.look(id, since, view, here, values);
+        let mut panicked = None;
+        note(&mut panicked, || {
+            run.all_chunks().for_each_chunk(|view, (here, values)| {
+                entities += here.len();
+                chunks += 1;
+                self.look(id, since, view, here, values);
+            });
         });
+        if panicked.is_some() {
+            // What was noted until then is not all.
+            *self = Self::new(world);
+            resume(panicked);
+        }
         self.forget_gone(world, id);
         // Who has gone from a chunk that is not there any more was not missed yet.
         if self.lists.len() != entities || self.chunks.len() > chunks {
@@ -376,7 +381,6 @@ impl Index {
         debug_assert_eq!(self.lists.len(), entities);
         self.lists.settle();
         self.seen = world.moment(version);
-        self.world = identity;
     }
 
     /// Looks at a chunk, if it has changed.

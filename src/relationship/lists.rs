@@ -1,7 +1,8 @@
 //! `Lists`: who names whom, both ways.
 //!
 //! Must hold, once it is [settled](Lists::settle): each source is in exactly one list, that of its target, which is in the
-//! order of handles; a target has a list exactly if it has sources, but that of nobody is always there.
+//! order of handles; a target has a list exactly if it has sources, but that of nobody is always there; lists of targets that
+//! had one slot lead from the first to the last of these.
 
 use crate::entity::Entity;
 use crate::relationship::by_slot::BySlot;
@@ -17,14 +18,24 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 pub(super) struct Lists {
     sources: BySlot<Source>,
-    /// The first list of a target of each slot, counted from 1, or 0.
-    targets: BySlot<u32>,
+    /// The list of the first target of each slot.
+    targets: BySlot<First>,
     all: Vec<List>,
     /// Lists of no target, to be used again.
     free: Vec<u32>,
     /// Lists that are to be settled.
     touched: Vec<u32>,
     len: usize,
+}
+
+/// A list, or [`NONE`].
+#[derive(Clone, Copy, Debug)]
+struct First(u32);
+
+impl Default for First {
+    fn default() -> Self {
+        Self(NONE)
+    }
 }
 
 /// What is known of the last source of a slot; its version is 0 if there is none.
@@ -39,8 +50,8 @@ struct Source {
 struct List {
     target: Entity,
     sources: Vec<Entity>,
-    /// The list of a target that had the slot before or after, or [`NONE`].
-    other: u32,
+    /// The list of the next target that had the slot later, or [`NONE`].
+    later: u32,
     is_touched: bool,
 }
 
@@ -49,7 +60,7 @@ impl List {
         Self {
             target,
             sources: Vec::new(),
-            other: NONE,
+            later: NONE,
             is_touched: false,
         }
     }
@@ -88,12 +99,11 @@ impl Lists {
         }
     }
 
-    /// Each target that is named, with who names it, in the order of slots.
+    /// Each target that is named, with who names it, in the order of handles.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Entity, &[Entity])> {
-        let firsts = self.targets.iter().filter(|&first| first > 0);
-        firsts.flat_map(|first| {
-            let lists = core::iter::successors(self.all.get(first as usize - 1), |list| {
-                self.all.get(list.other as usize)
+        self.targets.iter().flat_map(|First(first)| {
+            let lists = core::iter::successors(self.all.get(first as usize), |list| {
+                self.all.get(list.later as usize)
             });
             lists.map(|list| (list.target, &*list.sources))
         })
@@ -154,19 +164,27 @@ impl Lists {
     /// Gives the list of a target back that nobody names any more.
     fn end(&mut self, number: u32) {
         let list = &mut self.all[number as usize];
-        let after = core::mem::replace(&mut list.other, NONE);
+        let later = core::mem::replace(&mut list.later, NONE);
         list.sources = Vec::new();
-        let first = self.targets.at(list.target.index());
-        if *first == number + 1 {
-            *first = after.wrapping_add(1);
-        } else {
-            let mut before = *first - 1;
-            while self.all[before as usize].other != number {
-                before = self.all[before as usize].other;
-            }
-            self.all[before as usize].other = after;
-        }
+        let target = list.target;
+        *self.link_to(target) = later;
         self.free.push(number);
+    }
+
+    /// What leads to the list of a target, or would lead to it.
+    fn link_to(&mut self, target: Entity) -> &mut u32 {
+        let mut before = NONE;
+        let mut at = self.targets.get(target.index()).0;
+        while let Some(list) = self.all.get(at as usize)
+            && list.target < target
+        {
+            before = at;
+            at = list.later;
+        }
+        match self.all.get_mut(before as usize) {
+            Some(before) => &mut before.later,
+            None => &mut self.targets.at(target.index()).0,
+        }
     }
 
     fn touch(&mut self, list: u32) {
@@ -185,19 +203,22 @@ impl Lists {
     #[inline]
     fn find(&self, target: Entity) -> Option<u32> {
         if target.index() >= SLOTS {
-            return Some(NOBODY);
+            return (target == Entity::PLACEHOLDER).then_some(NOBODY);
         }
-        let mut list = self.targets.get(target.index()).wrapping_sub(1);
+        let mut list = self.targets.get(target.index()).0;
         while let Some(found) = self.all.get(list as usize) {
             if found.target == target {
                 return Some(list);
             }
-            list = found.other;
+            list = found.later;
         }
         None
     }
 
     fn list_for(&mut self, target: Entity) -> u32 {
+        if target.index() >= SLOTS {
+            return NOBODY;
+        }
         if let Some(list) = self.find(target) {
             return list;
         }
@@ -211,9 +232,9 @@ impl Lists {
                 self.all.len() as u32 - 1
             }
         };
-        let first = self.targets.at(target.index());
-        let before = core::mem::replace(first, number + 1);
-        self.all[number as usize].other = before.wrapping_sub(1);
+        let link = self.link_to(target);
+        let later = core::mem::replace(link, number);
+        self.all[number as usize].later = later;
         number
     }
 }

@@ -130,6 +130,7 @@ fn after_a_panic_it_begins_anew() {
     let all = [moody(false), moody(true), moody(false)];
     let mut index = RelationshipIndex::<Moody>::new(&world).unwrap();
     catch_unwind(AssertUnwindSafe(|| index.update(&world))).unwrap_err();
+    assert!(index.is_empty() && index.sources(root).is_empty());
     world.get_mut::<Moody>(all[1]).unwrap().1 = false;
     index.update(&world);
     assert_eq!(index.sources(root), all);
@@ -146,6 +147,53 @@ fn handles_that_no_entity_can_have_name_nobody() {
     assert_eq!(index.sources(Entity::PLACEHOLDER), [child]);
     assert_eq!(index.orphans().count(), 0);
     assert_eq!(index.target(forged), None);
+    // Nor is anybody below these: a mistake is not the end of all.
+    let below = world.create((ChildOf(child),)).unwrap();
+    for nobody in [forged, Entity::PLACEHOLDER] {
+        assert_eq!(index.destroy_tree(&mut world, nobody), 0);
+        assert_eq!(index.descendants(nobody).count(), 0);
+    }
+    assert_eq!(index.sources(forged), []);
+    assert_eq!(index.descendants(child).collect::<Vec<_>>(), [below]);
+}
+
+#[test]
+fn targets_that_had_one_slot_are_in_the_order_of_their_versions() {
+    let mut world = World::new();
+    let mut targets: Vec<Entity> = Vec::new();
+    while targets.len() < 4 {
+        let target = world.create(()).unwrap();
+        if targets
+            .iter()
+            .all(|before| before.index() == target.index())
+        {
+            targets.push(target);
+        }
+        world.destroy(target).unwrap();
+    }
+    let children = targets.iter().rev().map(|&target| (ChildOf(target),));
+    let children: Vec<Entity> = world.create_batch(children).unwrap().iter(&world).collect();
+    let mut index = Index::new(&world).unwrap();
+    let mut look = |world: &World, expected: &[Entity]| {
+        index.update(world);
+        let all: Vec<Entity> = index.iter().map(|(target, _)| target).collect();
+        assert_eq!(all, expected);
+        for &target in expected {
+            assert_eq!(index.sources(target).len(), 1);
+        }
+    };
+    look(&world, &targets);
+    // The first, the last and one between them end and come again.
+    for nth in [0, 3, 1] {
+        world
+            .set(children[3 - nth], ChildOf(Entity::PLACEHOLDER))
+            .unwrap();
+        let mut rest = targets.clone();
+        rest.remove(nth);
+        look(&world, &rest);
+        world.set(children[3 - nth], ChildOf(targets[nth])).unwrap();
+        look(&world, &targets);
+    }
 }
 
 #[test]

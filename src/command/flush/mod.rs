@@ -344,10 +344,12 @@ impl Flush<'_> {
         if pieces.is_empty() {
             return;
         }
-        self.report.commands += (pieces.iter().map(|piece| piece.commands.len())).sum::<usize>();
         let lanes = core::mem::take(&mut self.lanes);
         let data: SmallVec<[&Lane; 8]> = lanes.iter().map(|lane| &**lane).collect();
-        if !self.apply_few(world, &data, &pieces) {
+        if self.apply_few(world, &data, &pieces) {
+            let commands = pieces.iter().map(|piece| piece.commands.len());
+            self.report.commands += commands.sum::<usize>();
+        } else {
             self.apply_all(world, &data, pieces, memory);
         }
         drop(data);
@@ -366,6 +368,7 @@ impl Flush<'_> {
         let ops = Ops::new(world, data.iter().copied(), &mut self.panicked);
         let mut batch: Vec<Piece> = Vec::new();
         'pieces: for piece in pieces {
+            self.report.commands += piece.commands.len();
             if !ops.has_calls {
                 batch.push(piece);
                 continue;

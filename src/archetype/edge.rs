@@ -155,10 +155,18 @@ impl Edges {
         Some(())
     }
 
-    /// Whether there are so many that those are not kept that several changes make together, of which there may be any
-    /// number.
+    /// Whether there are so many that no new ones are kept that several changes make together, of which there may be any
+    /// number. (Those of a single change always are.)
     pub(crate) fn is_crowded(&self) -> bool {
         self.all.len() > CROWD
+    }
+
+    /// Whether the edge for a change is known. O(1).
+    pub(crate) fn know(&self, change: Change) -> bool {
+        match &self.places {
+            Some(places) => places.contains_key(&change),
+            None => self.all.iter().any(|(known, _)| *known == change),
+        }
     }
 
     /// All that are known.

@@ -31,8 +31,10 @@ use crate::world::World;
 /// }
 /// ```
 ///
-/// An entity has one target for each such fragment. [`Entity::PLACEHOLDER`] is nobody. A fragment that is switched off
-/// still names whom it names.
+/// An entity has one target for each such fragment. [`Entity::PLACEHOLDER`] is nobody: let those that name nobody be few,
+/// for they are a list like others; who has no parent needs no fragment that says so. A fragment that is switched off still
+/// names whom it names. A target that changes behind `&self`, an atomic one for instance, is seen when the chunk changes
+/// otherwise.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no relationship",
     note = "`impl Relationship for {Self}` says which entity it names"
@@ -52,7 +54,8 @@ pub trait Relationship: Fragment {
 /// may live in other worlds of the universe, which it keeps alive; for sources in several worlds there is an index each.
 ///
 /// Memory: 8 bytes for each source in its target's list and 8 for its chunk; about 80 for a target; 8 and 4 for each
-/// slot of a source and of a target, by blocks of 1,024 neighbouring slots.
+/// slot of a source and of a target, by blocks of 1,024 neighbouring slots. What is for targets and slots is that of the
+/// most that there have been; a new index needs less.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -230,6 +233,9 @@ impl<R: Relationship> RelationshipIndex<R> {
     /// let mut parts = RelationshipIndex::<Fixed>::new(&world)?;
     /// parts.update(&world);
     /// for root in parts.roots() {
+    ///     if !world.exists(root) {
+    ///         continue;
+    ///     }
     ///     // Each comes after the one that it is fixed to.
     ///     for part in parts.descendants(root) {
     ///         let &Fixed(from_there, parent) = world.get::<Fixed>(part)?;

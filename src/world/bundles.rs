@@ -94,6 +94,20 @@ impl Bundles {
         }
     }
 
+    /// The same, if what goes and what comes have numbers already.
+    pub(crate) fn known_change_of(
+        &self,
+        gone: &[FragmentId],
+        come: &[FragmentId],
+    ) -> Option<Change> {
+        let number = |ids| self.by_ids.get(ids).copied();
+        Some(match (gone.is_empty(), come.is_empty()) {
+            (true, _) => Change::Add(number(come)?),
+            (false, true) => Change::Remove(number(gone)?),
+            (false, false) => Change::Swap(number(gone)?, number(come)?),
+        })
+    }
+
     /// Gives a bundle a number.
     fn add(&mut self, info: BundleInfo) -> u32 {
         match self.free.pop() {

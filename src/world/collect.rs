@@ -13,8 +13,8 @@ impl World {
     ///
     /// Forgotten are also, be there such compositions or not, the sets of fragments that a world
     /// keeps of those that were [created](Self::create_dynamic), [added](Self::add_dynamic),
-    /// [removed](Self::remove_dynamic) or [copied](Self::create_copies) at run time, or came or went by the commands of
-    /// a small flush: each is looked up once when it comes again. (Of bundle types there are no more than in the program.)
+    /// [removed](Self::remove_dynamic) or [copied](Self::create_copies) at run time, or came or went by commands
+    /// of a flush: each is looked up once when it comes again. (Of bundle types there are no more than in the program.)
     ///
     /// A program that makes many combinations of tags for a moment calls it now and then.
     ///

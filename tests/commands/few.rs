@@ -1,5 +1,6 @@
 //! Few commands make the same world as many do: a flush of few takes a short way, which no one can see.
 
+use std::alloc::Layout;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -102,6 +103,22 @@ impl Subject {
                 self.entities.push(entity.unwrap());
             }
         }
+    }
+
+    /// From one composition many others are reached, so that no more of these ways are remembered than there are.
+    fn crowd(&mut self) {
+        let world = &mut self.world;
+        let entity = world.create((Number(0), Heat(0))).unwrap();
+        for n in 0..70 {
+            let layout = Layout::new::<u32>();
+            let info = world.registry().define_plain(&format!("{n}"), layout);
+            let id = info.unwrap().id();
+            let value = Value::from_bytes(world.registry(), id, &[0; 4]).unwrap();
+            let come = DynamicBundle::new().with(value);
+            world.add_dynamic(entity, come).unwrap();
+            world.remove_dynamic(entity, &[id]).unwrap();
+        }
+        world.destroy(entity).unwrap();
     }
 
     /// Records few commands, by one recorder or by two, and flushes.
@@ -270,6 +287,9 @@ fn history(seed: u64, short: bool) -> Vec<String> {
         let from = (!short).then_some(1);
         subject.world.set_flush_threads_from(from);
         subject.populate(seed);
+        if seed % 4 == 2 {
+            subject.crowd();
+        }
         for step in 0..40 {
             subject.step(mix(seed << 8 | step));
         }

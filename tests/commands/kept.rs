@@ -316,6 +316,23 @@ fn a_world_that_was_taken_from_a_flush_keeps_no_shared_value_for_ever() {
 }
 
 #[test]
+fn what_was_to_come_after_the_world_went_is_not_counted() {
+    let mut world = World::new();
+    let ant = world.create(()).unwrap();
+    let mut commands = world.commands();
+    commands.add(ant, (1_u8,)).unwrap();
+    commands.defer(|world| *world = World::new());
+    drop(commands);
+    let mut commands = world.commands();
+    for n in 0..5_u16 {
+        commands.add(ant, (n,)).unwrap();
+    }
+    drop(commands);
+    let report = world.flush();
+    assert_eq!((report.commands, report.moved, report.closures), (2, 1, 1));
+}
+
+#[test]
 fn what_the_last_that_was_let_go_records_comes_with_the_same_flush() {
     /// Records a creation when it is dropped.
     struct Last(u8, Option<megachunk::command::ParallelCommands>);

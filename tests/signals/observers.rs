@@ -686,8 +686,9 @@ fn observers_of_a_role_are_told_of_that_role_alone() {
 #[test]
 fn who_goes_to_another_world_is_not_taken_for_dead() {
     struct Seen;
+    type Said = (&'static str, Observed, bool, usize);
     let universe = Arc::new(Universe::new());
-    let heard: Arc<Mutex<Vec<(&str, Observed, bool, usize)>>> = Arc::default();
+    let heard: Arc<Mutex<Vec<Said>>> = Arc::default();
     let mut worlds = ["one", "other"].map(|name| {
         let mut world = World::of(&universe).unwrap();
         for kind in [Observed::CREATE, Observed::DESTROY, Observed::ADD] {

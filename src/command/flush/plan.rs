@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::archetype::{Column, Edge, EnabledBits, Refitting, Row, SharedId};
+use crate::archetype::{Change, Column, Edge, EnabledBits, Refitting, Row, SharedId};
 use crate::command::flush::Flush;
 use crate::command::flush::merge::{Handed, Work};
 use crate::command::flush::net::Net;
@@ -346,13 +346,9 @@ impl World {
         let source = &self.archetypes[archetype as usize];
         let nothing = net.gone.iter().all(|id| !source.set.contains(*id))
             && net.come.iter().all(|id| source.set.contains(*id));
-        let switches = !net.again.is_empty() || !net.switched.is_empty();
-        let kept = match switches || source.edges.is_crowded() {
-            true => None,
-            false => {
-                let change = self.bundles.change_of(&net.gone, &net.come);
-                Some(self.keep_edge(archetype, change)?)
-            }
+        let kept = match self.kept_change(archetype, net) {
+            Some(change) => Some(self.keep_edge(archetype, change)?),
+            None => None,
         };
         let target = match &kept {
             Some(edge) => edge.target,
@@ -397,6 +393,30 @@ impl World {
             switched,
             unswitched,
         })
+    }
+
+    /// The change whose edge from an archetype is a net change's, if that is kept, or may be.
+    fn kept_change(&mut self, archetype: u32, net: &Net) -> Option<Change> {
+        if !net.again.is_empty() || !net.switched.is_empty() {
+            return None;
+        }
+        if self.keeps_edge(archetype, &net.gone, &net.come) {
+            return Some(self.bundles.change_of(&net.gone, &net.come));
+        }
+        None
+    }
+
+    /// Whether an archetype keeps the edge of several commands by which fragments go, and others come: it has it, or has
+    /// room for it.
+    pub(super) fn keeps_edge(
+        &self,
+        archetype: u32,
+        gone: &[FragmentId],
+        come: &[FragmentId],
+    ) -> bool {
+        let edges = &self.archetypes[archetype as usize].edges;
+        let known = || self.bundles.known_change_of(gone, come);
+        !edges.is_crowded() || known().is_some_and(|change| edges.know(change))
     }
 
     /// The archetype where a net change leads.

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::archetype::Row;
 use crate::command::flush::Piece;
-use crate::command::flush::few::kinds::{Kinds, OPS};
+use crate::command::flush::few::kinds::{Kinds, Lists, OPS};
 use crate::command::lane::{Lane, NONE, Op};
 use crate::command::payload::PayloadColumn;
 use crate::entity::{Entity, EntityFault};
@@ -172,15 +172,14 @@ impl<'l> Singles<'l> {
                 [] => continue,
             };
             if !before.is_empty() {
-                if world.archetypes[single.archetype as usize]
-                    .edges
-                    .is_crowded()
-                {
-                    return None;
-                }
                 let ops = of_one.iter().map(|single| single.command);
                 let ops = ops.map(|command| (command.lane, command.op));
                 single.kind = self.kinds.of_all(ops, registry)?;
+                if let Some(Lists { gone, come }) = self.kinds.lists(single.kind)
+                    && !world.keeps_edge(single.archetype, gone, come)
+                {
+                    return None;
+                }
                 let mut last = NONE;
                 for single in before {
                     self.values.earlier.push(Command {

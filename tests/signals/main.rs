@@ -1,6 +1,7 @@
 //! Signals and observers: who hears what, and when.
 
 mod account;
+mod between_worlds;
 mod deeds;
 mod observers;
 mod rows;

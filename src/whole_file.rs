@@ -63,17 +63,17 @@ fn remove_abandoned(path: &Path) {
     let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else {
         return;
     };
-    let here = Path::new(".");
-    let parent = if parent == Path::new("") {
-        here
-    } else {
-        parent
+    let parent = match parent.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => parent,
     };
-    let is_abandoned = |entry: &fs::DirEntry| {
+    let is_old = |entry: &fs::DirEntry| {
         let modified = entry.metadata().and_then(|found| found.modified());
         let age = modified.ok().and_then(|modified| modified.elapsed().ok());
-        is_partial(&entry.file_name(), name) && age.is_some_and(|age| age > ABANDONED)
+        age.is_some_and(|age| age > ABANDONED)
     };
+    // Most names say already that they are none.
+    let is_abandoned = |entry: &fs::DirEntry| is_partial(&entry.file_name(), name) && is_old(entry);
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     for entry in entries.filter(is_abandoned) {
         let _ = fs::remove_file(entry.path());

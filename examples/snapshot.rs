@@ -3,7 +3,9 @@
 //!     cargo run --release --example snapshot
 
 use std::error::Error;
+use std::time::Duration;
 
+use megachunk::entity::EntityMap;
 use megachunk::fragment::{FragmentError, FragmentRegistry};
 use megachunk::prelude::*;
 
@@ -49,12 +51,32 @@ megachunk::plain!(
     }
 );
 
-/// What both programs agree on: the names and layouts of fragments.
+/// How the teams stand, as a resource.
+#[derive(Debug, PartialEq)]
+struct Goals(Vec<u16>);
+
+/// What both programs agree on: the names and layouts of fragments, and what else is part of the state.
 fn register(registry: &FragmentRegistry) -> Result<(), FragmentError> {
     registry.register_plain::<Position>()?;
     registry.register_plain::<Follows>()?;
     registry.register_plain_shared::<Team>()?;
+    // Teams are what delayed signals carry, too.
+    registry.register_state::<Team>()?;
+    registry.register_state_with("goals", write_goals, read_goals)
+}
+
+fn write_goals(goals: &Goals, bytes: &mut Vec<u8>) -> Result<(), &'static str> {
+    bytes.extend(goals.0.iter().flat_map(|goals| goals.to_le_bytes()));
     Ok(())
+}
+
+fn read_goals(bytes: &[u8], _: &EntityMap) -> Result<Goals, &'static str> {
+    match bytes.as_chunks() {
+        (goals, []) => Ok(Goals(
+            goals.iter().map(|&g| u16::from_le_bytes(g)).collect(),
+        )),
+        _ => Err("half a number of goals"),
+    }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -79,6 +101,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         world.add(pair[1], (follows,))?;
     }
     world.destroy(players[7])?;
+    world.set_name(players[0], "captain")?;
+    world.resources_mut().insert(Goals(vec![2, 0, 1, 1]));
+    let whistle = world.signal::<Team>("whistle")?;
+    let half_time = Duration::from_secs(45 * 60);
+    world
+        .signals()
+        .send_at(whistle, players[0], Team(0), half_time);
+    world.advance_time(half_time / 2);
 
     let path = std::env::temp_dir().join(format!("megachunk-example-{}.world", std::process::id()));
     world.save(&path)?;
@@ -106,6 +136,22 @@ fn main() -> Result<(), Box<dyn Error>> {
     let follows = loaded.get::<Follows>(players[4])?;
     assert_eq!((follows.whom, follows.gait), (players[3], Gait::Runs));
     assert!(!loaded.exists(loaded.get::<Follows>(players[8])?.whom));
+
+    // What is the world's, and not its entities', has come too.
+    assert_eq!(loaded.find_by_name("captain"), Some(players[0]));
+    let goals = loaded.resources().get::<Goals>();
+    assert_eq!(goals, Some(&Goals(vec![2, 0, 1, 1])));
+    let whistle = loaded.signal::<Team>("whistle")?;
+    let mut heard = SignalReader::<&Position>::new(&loaded)?;
+    heard.subscribe(&mut loaded, whistle)?;
+    loaded.advance_time(half_time / 2);
+    let delivery = heard.deliver(&mut loaded, |_, _| {});
+    println!(
+        "at {:?} {} player hears the whistle",
+        loaded.time(),
+        delivery.entities
+    );
+    assert_eq!(delivery.signals, 1);
 
     // The dead player's slot has another entity one day; the old handle never means it.
     let recruit = loaded.create((Position { x: 0.0, y: 0.0 },))?;

@@ -30,6 +30,14 @@ pub enum FragmentError {
         /// The name that was asked for.
         asked: Box<str>,
     },
+    /// Values of another type are saved by this name.
+    #[error("values of {by} are saved by the name {name:?} already")]
+    StateNameTaken {
+        /// The name.
+        name: Box<str>,
+        /// The type whose values are.
+        by: &'static str,
+    },
     /// A set of fragments has one of them twice.
     #[error("fragment {name} is named twice")]
     Twice {

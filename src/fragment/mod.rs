@@ -29,6 +29,8 @@ mod plain;
 mod registry;
 #[cfg(not(loom))]
 mod set;
+#[cfg(not(loom))]
+mod state;
 mod switches;
 #[cfg(not(loom))]
 mod taking;
@@ -71,3 +73,5 @@ pub(crate) use fill::{FillValues, fill_bytes};
 pub(crate) use given::{Given, refused_bundle};
 #[cfg(not(loom))]
 pub(crate) use pile::Pile;
+#[cfg(not(loom))]
+pub(crate) use state::{StateForm, StateValue};

@@ -39,11 +39,15 @@ use smallvec::SmallVec;
 
 pub use definitions::FragmentDefinition;
 
+#[cfg(not(loom))]
+use crate::fragment::StateForm;
 use crate::fragment::info::FragmentDraft;
 use crate::fragment::{Fragment, FragmentError, FragmentId, FragmentInfo};
 use crate::memory::Table;
 use crate::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::sync::mutant;
+#[cfg(not(loom))]
+use crate::sync::roster::Roster;
 
 /// Fragments that a registry can hold.
 const CAPACITY: usize = if cfg!(loom) { 4 } else { 65_535 };
@@ -76,6 +80,9 @@ pub struct FragmentRegistry {
     /// Of how many fragments it was said that they can be switched off, and of which it is just being said: see
     /// [`switches`](super::switches).
     pub(super) switches: AtomicU64,
+    /// Types whose values are part of a world's state outside of its entities, each there once.
+    #[cfg(not(loom))]
+    pub(super) states: Roster<StateForm>,
     /// Unique in the process: values remember which registry's fragment they are of.
     identity: u64,
 }
@@ -123,6 +130,8 @@ impl FragmentRegistry {
             names: Table::new(ENTRIES, 5 << 12)?,
             next: AtomicU32::new(0),
             switches: AtomicU64::new(0),
+            #[cfg(not(loom))]
+            states: Roster::new(),
             identity: new_identity(),
         })
     }
@@ -425,6 +434,7 @@ impl FragmentRegistry {
         self.infos.clear(0..numbers);
         self.next = AtomicU32::new(0);
         self.switches = AtomicU64::new(0);
+        self.states = Roster::new();
         self.identity = new_identity();
         Some(self)
     }

@@ -13,6 +13,7 @@ use crate::signal::post::Post;
 use crate::sync::atomic::Ordering;
 use crate::sync::pool::Lent;
 use crate::world::check::{Found, Held};
+use crate::world::waiting::{ComeSignals, Told, ToldSignal};
 use crate::world::{Attachment, Pending, World, WorldError};
 
 /// How many letters ahead their entities' slots are asked for.
@@ -41,6 +42,10 @@ pub(super) struct Board {
     /// Signals that were collected.
     sequence: u64,
     later: BinaryHeap<Reverse<Waiting>>,
+    /// Those that have come out of a file, of signals that nobody has asked this world for yet.
+    come: ComeSignals,
+    /// Of so many signals those were looked for.
+    known: usize,
     /// For entities that are not built yet: until they are, or die, or the world ends.
     early: Vec<Waiting>,
     /// The world's births when all of them were looked at.
@@ -64,7 +69,23 @@ impl Attachment for Board {
 
     fn count_pending(&self, pending: &mut Pending) {
         pending.signals += self.early.len() + self.logs.iter().map(Log::unread).sum::<usize>();
-        pending.delayed_signals += self.later.len();
+        pending.delayed_signals += self.later.len() + self.come.0.len();
+    }
+
+    fn tell_waiting<'w>(&'w self, world: &'w World, told: &mut Told<'w>) {
+        self.come.tell(told);
+        let kinds = &Post::of(world).kinds;
+        let waiting = self.later.iter().filter_map(|Reverse(waiting)| {
+            let log = &self.logs[waiting.signal as usize];
+            Some(ToldSignal {
+                signal: kinds.get(waiting.signal)?.signal(),
+                entity: waiting.entity,
+                time: waiting.time,
+                sequence: waiting.sequence,
+                payload: log.payloads.kept(waiting.slot)?,
+            })
+        });
+        told.signals.extend(waiting);
     }
 
     fn check(&self, _: &mut Found) -> Held {
@@ -83,6 +104,7 @@ pub(super) fn collect(world: &mut World) -> Panicked {
     bags.retain(|bag| !bag.segments.is_empty());
     // After the bags: a signal was known before it was sent.
     board.add_logs(&post);
+    board.adopt(&post);
     for log in &mut board.logs {
         log.trim(&mut panicked);
     }
@@ -112,10 +134,17 @@ pub(crate) fn is_collected(world: &World) -> bool {
 /// The world's board.
 pub(super) fn board(world: &mut World) -> &mut Board {
     world.attached.get_or_attach(Board::default);
-    match world.attached.get_mut() {
+    let come = core::mem::take(&mut world.come.signals);
+    let board: &mut Board = match world.attached.get_mut() {
         Some(board) => board,
         None => unreachable!("it was just attached"),
+    };
+    if !come.0.is_empty() {
+        // What is sent from now on comes after them.
+        board.sequence = come.0.len() as u64;
+        board.come = come;
     }
+    board
 }
 
 /// Whether an entity will be built in this world, perhaps.
@@ -134,6 +163,33 @@ impl Board {
             if let Some(kind) = post.kinds.get(number as u32) {
                 self.logs.push(Log::new((kind.new_log)()));
             }
+        }
+    }
+
+    /// Takes what has come out of a file in among what waits, if the signals are known now.
+    fn adopt(&mut self, post: &Post) {
+        let known = core::mem::replace(&mut self.known, self.logs.len());
+        if self.come.0.is_empty() || known == self.logs.len() {
+            return;
+        }
+        for (sequence, come) in core::mem::take(&mut self.come.0) {
+            let found = post.kinds.find(|kind| kind.signal() == come.signal());
+            let log =
+                found.and_then(|(number, _)| Some((number, self.logs.get_mut(number as usize)?)));
+            let Some((number, log)) = log else {
+                self.come.0.push_back((sequence, come));
+                continue;
+            };
+            let Some(slot) = log.payloads.keep_value(come.payload) else {
+                unreachable!("a signal carries one type")
+            };
+            self.later.push(Reverse(Waiting {
+                time: come.time,
+                sequence,
+                signal: number,
+                slot,
+                entity: come.entity,
+            }));
         }
     }
 
@@ -248,6 +304,13 @@ impl Board {
             } else {
                 self.post_kept(waiting, panicked);
             }
+        }
+        // Nobody can hear those.
+        while let Some((_, next)) = self.come.0.front()
+            && next.time <= now
+        {
+            let next = self.come.0.pop_front();
+            note(panicked, || drop(next));
         }
     }
 

@@ -9,6 +9,7 @@ use crate::signal::SignalError;
 use crate::signal::log::{Payloads, Store};
 use crate::signal::post::Post;
 use crate::world::World;
+use crate::world::waiting::SignalName;
 
 /// A signal of a world that carries a `P`: what senders send and readers subscribe to. A number, without the
 /// world.
@@ -38,6 +39,14 @@ impl Kind {
             payload: TypeId::of::<P>(),
             payload_name: type_name::<P>(),
             new_log: || Box::<Payloads<P>>::default(),
+        }
+    }
+
+    /// What it is known by.
+    pub(super) fn signal(&self) -> SignalName<'_> {
+        SignalName {
+            name: self.name.as_deref(),
+            carries: self.payload,
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::entity::Entity;
+use crate::fragment::StateValue;
 use crate::fragment::panic::{Panicked, end_all, note, resume, resume_alone};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,6 +18,10 @@ pub(super) trait Store: Any + Send + Sync {
     fn post(&mut self, column: &mut dyn Any, row: u32);
     /// Takes a payload out of a sender's column, and keeps it for later, under a number.
     fn keep(&mut self, column: &mut dyn Any, row: u32) -> u32;
+    /// Keeps one that has come out of a file, too, if it is of the type.
+    fn keep_value(&mut self, value: StateValue) -> Option<u32>;
+    /// One that is kept.
+    fn kept(&self, slot: u32) -> Option<&(dyn Any + Send + Sync)>;
     /// Puts one that was kept to the end of the log.
     fn post_kept(&mut self, slot: u32);
     /// Drops the first so many of the log.
@@ -59,6 +64,19 @@ impl<P: Send + Sync + 'static> Payloads<P> {
         self.free.push(slot);
         self.kept[slot as usize].take()
     }
+
+    fn keep_payload(&mut self, payload: Option<P>) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.kept[slot as usize] = payload;
+                slot
+            }
+            None => {
+                self.kept.push(payload);
+                self.kept.len() as u32 - 1
+            }
+        }
+    }
 }
 
 impl<P> Drop for Payloads<P> {
@@ -77,16 +95,18 @@ impl<P: Send + Sync + 'static> Store for Payloads<P> {
 
     fn keep(&mut self, column: &mut dyn Any, row: u32) -> u32 {
         let payload = Self::take(column, row);
-        match self.free.pop() {
-            Some(slot) => {
-                self.kept[slot as usize] = payload;
-                slot
-            }
-            None => {
-                self.kept.push(payload);
-                self.kept.len() as u32 - 1
-            }
-        }
+        self.keep_payload(payload)
+    }
+
+    fn keep_value(&mut self, value: StateValue) -> Option<u32> {
+        let value: Box<dyn Any> = value;
+        let payload = *value.downcast().ok()?;
+        Some(self.keep_payload(Some(payload)))
+    }
+
+    fn kept(&self, slot: u32) -> Option<&(dyn Any + Send + Sync)> {
+        let payload = self.kept.get(slot as usize)?.as_ref()?;
+        Some(payload)
     }
 
     fn post_kept(&mut self, slot: u32) {

@@ -11,6 +11,7 @@ use crate::sync::openings::Openings;
 use crate::sync::pool::{Lent, Pool};
 use crate::sync::roster::Roster;
 use crate::world::check::{Found, Held};
+use crate::world::waiting::Told;
 use crate::world::{Attachment, Pending, World};
 
 /// What a world, its senders and its readers share.
@@ -30,7 +31,8 @@ pub(super) struct Post {
 }
 
 impl Post {
-    fn new() -> Self {
+    /// Of a world that has this time, in nanoseconds.
+    fn new(now: u64) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         Self {
             // Ordering: Relaxed: only uniqueness matters.
@@ -38,7 +40,7 @@ impl Post {
             kinds: Roster::new(),
             bags: Pool::new(),
             senders: Openings::new(),
-            now: AtomicU64::new(0),
+            now: AtomicU64::new(now),
             waits: AtomicU32::new(0),
             ended: AtomicU32::new(0),
         }
@@ -46,7 +48,8 @@ impl Post {
 
     /// The post of a world.
     pub(super) fn of(world: &World) -> &Arc<Self> {
-        world.attached.get_or_attach(|| Arc::new(Self::new()))
+        let attached = &world.attached;
+        attached.get_or_attach(|| Arc::new(Self::new(world.come.time)))
     }
 
     /// Opens a sender of a rank, with a sort key. Lock-free.
@@ -112,6 +115,11 @@ impl Attachment for Arc<Post> {
             pending.delayed_signals += bag.times.len();
             pending.signals += bag.letters.len() - bag.times.len();
         }
+    }
+
+    fn tell_waiting<'w>(&'w self, _: &'w World, told: &mut Told<'w>) {
+        // Ordering: Relaxed, as in `World::time`.
+        told.time = self.now.load(Ordering::Relaxed);
     }
 
     fn check(&self, _: &mut Found) -> Held {

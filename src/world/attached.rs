@@ -8,8 +8,9 @@ use core::convert::Infallible;
 use core::fmt;
 
 use crate::sync::roster::Roster;
-use crate::world::Pending;
 use crate::world::check::{Found, Held};
+use crate::world::waiting::Told;
+use crate::world::{Pending, World};
 
 /// Something that stays with a world, and hears when the world ends.
 pub(crate) trait Attachment: Any + Send + Sync {
@@ -23,6 +24,9 @@ pub(crate) trait Attachment: Any + Send + Sync {
 
     /// Counts what waits in it to become part of the world.
     fn count_pending(&self, _: &mut Pending) {}
+
+    /// Tells the world's time, and which signals wait for theirs.
+    fn tell_waiting<'w>(&'w self, _: &'w World, _: &mut Told<'w>) {}
 
     /// Notes what is wrong with it; what it has of the universe.
     fn check(&self, found: &mut Found) -> Held;

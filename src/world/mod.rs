@@ -36,6 +36,7 @@ mod take;
 pub(crate) mod taken;
 mod versions;
 mod view;
+pub(crate) mod waiting;
 pub(crate) mod watch;
 pub(crate) mod worlds;
 
@@ -74,6 +75,7 @@ use bundles::Bundles;
 use compose::ByComposition;
 use names::Names;
 use shared_values::SharedValues;
+use waiting::Come;
 use watch::Watch;
 
 /// Entities and their fragments.
@@ -159,6 +161,8 @@ pub struct World {
     pub(crate) watch: Watch,
     pub(crate) names: Names,
     pub(crate) resources: Resources,
+    /// What has come out of a file for a room above.
+    pub(crate) come: Come,
     /// The place that an entity left last, of those that went one by one.
     left: Place,
 }
@@ -215,6 +219,7 @@ impl World {
             watch: Watch::default(),
             names: Names::default(),
             resources: Resources::default(),
+            come: Come::default(),
             left: Place::NOWHERE,
         })
     }
@@ -364,6 +369,7 @@ impl Drop for World {
         note(&mut panicked, || {
             drop(core::mem::take(&mut self.resources));
         });
+        note(&mut panicked, || drop(core::mem::take(&mut self.come)));
         self.seat.end();
         resume_alone(panicked);
     }

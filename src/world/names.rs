@@ -118,6 +118,21 @@ impl Names {
         named.flat_map(|named| named.entities.iter().copied().flatten())
     }
 
+    /// The names in their order, each with those who have it and are meant, in the order in which they got it.
+    pub(super) fn told(&self, is_meant: impl Fn(Entity) -> bool) -> Vec<(&str, Vec<Entity>)> {
+        let told = self.by_name.iter().map(|(name, named)| {
+            let entities = named.entities.iter().copied().flatten();
+            (
+                &**name,
+                entities.filter(|&entity| is_meant(entity)).collect(),
+            )
+        });
+        let mut told: Vec<(&str, Vec<Entity>)> = told.collect();
+        told.retain(|(_, entities)| !entities.is_empty());
+        told.sort_unstable_by_key(|&(name, _)| name);
+        told
+    }
+
     /// Those of some entities that have a name: those of each name in the order in which they got it.
     pub(super) fn in_order(&self, entities: impl Iterator<Item = Entity>) -> Vec<Entity> {
         let called = |entity| {

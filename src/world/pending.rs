@@ -27,7 +27,8 @@ impl Pending {
 }
 
 impl World {
-    /// What waits to become part of the world, and would not be [saved](Self::save): commands that
+    /// What waits to become part of the world, and would not be [saved](Self::save), but for delayed signals that are
+    /// [part of the state](crate::fragment::FragmentRegistry::register_state): commands that
     /// recorders have left since the last [flush](Self::flush), and signals. What recorders and
     /// senders hold back that are open is not counted: what they have recorded and sent themselves,
     /// and what others of their thread have left before [in the same
@@ -53,7 +54,10 @@ impl World {
     /// ```
     #[must_use]
     pub fn pending(&self) -> Pending {
-        let mut pending = Pending::default();
+        let mut pending = Pending {
+            delayed_signals: self.come.signals.0.len(),
+            ..Pending::default()
+        };
         for attached in self.attached.iter() {
             attached.count_pending(&mut pending);
         }

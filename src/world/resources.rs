@@ -7,13 +7,15 @@ use core::ptr::NonNull;
 use std::collections::HashMap;
 
 use crate::fragment::panic::{end_all, note, resume, resume_alone};
+use crate::fragment::{StateForm, StateValue};
 use crate::hashers::ByTypes;
 use crate::world::{World, new_identity};
 
 /// Values that a world has once, one of each type: the time, a map, settings.
 ///
 /// Any `Send + Sync + 'static` type. All calls are O(1). Queries lend them beside entities:
-/// [`Query::with_resources`](crate::query::Query::with_resources).
+/// [`Query::with_resources`](crate::query::Query::with_resources). Those of types that are [registered as part of the
+/// state](crate::fragment::FragmentRegistry::register_state) are saved, loaded and hashed with the world.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -50,11 +52,12 @@ unsafe impl Sync for Resource {}
 
 impl Resource {
     fn new<T: Send + Sync + 'static>(value: T) -> Self {
-        let value: Box<dyn Any + Send + Sync> = Box::new(value);
-        Self {
-            name: type_name::<T>(),
-            value: NonNull::from(Box::leak(value)),
-        }
+        Self::of(Box::new(value), type_name::<T>())
+    }
+
+    fn of(value: StateValue, name: &'static str) -> Self {
+        let value = NonNull::from(Box::leak(value));
+        Self { name, value }
     }
 
     fn get(&self) -> &(dyn Any + Send + Sync) {
@@ -100,6 +103,14 @@ impl Resources {
         old?.into_value()
     }
 
+    /// Puts a value in whose type only its form says, and of which there is none.
+    pub(super) fn insert_value(&mut self, form: &StateForm, value: StateValue) {
+        let resource = Resource::of(value, form.type_name());
+        let old = self.values.insert(form.type_id(), resource);
+        debug_assert!(old.is_none(), "{} stands there twice", form.name());
+        self.stamp = new_identity();
+    }
+
     /// Takes a value out.
     pub fn remove<T: Send + Sync + 'static>(&mut self) -> Option<T> {
         let value = self.values.remove(&TypeId::of::<T>())?;
@@ -133,6 +144,11 @@ impl Resources {
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.values.get(&TypeId::of::<T>())?.get().downcast_ref()
+    }
+
+    /// The value of a type that is not named, if it is there.
+    pub(super) fn value(&self, of: TypeId) -> Option<&(dyn Any + Send + Sync)> {
+        Some(self.values.get(&of)?.get())
     }
 
     /// Where the value of a type lies, if it is there. Whoever uses the pointer sees to it that nobody else

@@ -5,4 +5,5 @@ mod between_worlds;
 mod deeds;
 mod observers;
 mod rows;
+mod saved;
 mod waiting;

@@ -4,6 +4,7 @@
 use core::alloc::Layout;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use megachunk::entity::EntityMap;
 use megachunk::fragment::{DynamicBundle, FragmentRegistry, Value};
@@ -79,11 +80,35 @@ pub(crate) fn register(registry: &FragmentRegistry) {
         .define_plain("health", Layout::new::<u32>())
         .unwrap();
     registry.define_plain("armed", Layout::new::<()>()).unwrap();
+    register_state(registry);
+}
+
+/// Registers what is part of the state besides entities.
+fn register_state(registry: &FragmentRegistry) {
+    registry.register_state_as::<Entity>("leader").unwrap();
+    registry.register_state_as::<Grudge>("grudge").unwrap();
+    registry
+        .register_state_with("motto", write_motto, read_motto)
+        .unwrap();
+}
+
+/// A resource that is more than its bytes.
+#[derive(Debug, PartialEq)]
+struct Motto(String);
+
+fn write_motto(motto: &Motto, bytes: &mut Vec<u8>) -> Result<(), std::string::FromUtf8Error> {
+    bytes.extend(motto.0.as_bytes());
+    Ok(())
+}
+
+fn read_motto(bytes: &[u8], _: &EntityMap) -> Result<Motto, std::string::FromUtf8Error> {
+    Ok(Motto(String::from_utf8(bytes.to_vec())?))
 }
 
 /// A universe in which all that is registered, in another order than in a world of [`small_world`].
 pub(crate) fn universe() -> Universe {
     let universe = Universe::new();
+    register_state(universe.registry());
     universe
         .registry()
         .define_plain("armed", Layout::new::<()>())
@@ -187,7 +212,38 @@ fn fill(world: &mut World, count: u32) -> Vec<Entity> {
         }
         all.push(entity);
     }
+    fill_besides(world, &all);
     all
+}
+
+/// Gives a world what it has besides its entities.
+fn fill_besides(world: &mut World, all: &[Entity]) {
+    world.resources_mut().insert(Motto("all for one".into()));
+    let leader = all.first().copied().unwrap_or(Entity::PLACEHOLDER);
+    world.resources_mut().insert(leader);
+    world.advance_time(Duration::from_millis(700));
+    let alarm = world.signal::<Grudge>("alarm").unwrap();
+    let called = world.signal_of::<Entity>();
+    let alive: Vec<Entity> = all.iter().copied().filter(|&e| world.exists(e)).collect();
+    let mut signals = world.signals();
+    for (at, &entity) in alive.iter().enumerate().step_by(5) {
+        let grudge = Grudge {
+            against: alive[at / 2],
+            sign: '!',
+            mood: Mood::Angry,
+            forgiven: false,
+            heat: at as u16,
+        };
+        let after = Duration::from_secs(1 + at as u64 % 3);
+        signals.send_after(alarm, entity, grudge, after);
+        signals.send_after(called, entity, alive[at], after);
+    }
+    drop(signals);
+    world.collect_signals();
+    for (at, &entity) in alive.iter().enumerate().step_by(4) {
+        let name = ["ant", "bee"][at / 4 % 2];
+        world.set_name(entity, name).unwrap();
+    }
 }
 
 /// Takes bytes for a snapshot. If they are one, the worlds are whole: they can be saved, loaded, changed and
@@ -211,6 +267,9 @@ pub(crate) fn check(bytes: &[u8]) -> Result<(), SnapshotError> {
         Err(error) => return Err(error),
     }
     check_remapped(bytes, &worlds)?;
+    for (world, copy) in worlds.iter().zip(&copies) {
+        assert_eq!(besides(world, |e| e), besides(copy, |e| e));
+    }
     let mut known: Vec<Entity> = Vec::new();
     for (world, copy) in worlds.iter_mut().zip(&copies) {
         assert_eq!(copy.count(), world.count());
@@ -267,6 +326,7 @@ fn check_remapped(bytes: &[u8], worlds: &[World]) -> Result<(), SnapshotError> {
                 let (here, there) = (described(world, old, new), described(copy, new_one, |e| e));
                 assert_eq!(here, there, "{old} has become {new_one}");
             }
+            assert_eq!(besides(world, new), besides(copy, |e| e));
             come.extend(news);
         }
         let pairs: Vec<(Entity, Entity)> = entities.iter().collect();
@@ -329,6 +389,20 @@ fn check_dead_skipped(bytes: &[u8]) -> Result<(), SnapshotError> {
 /// All entities, in the order of their rows.
 fn all_of(world: &World) -> Vec<Entity> {
     world.read::<Entity, ()>().unwrap().iter().collect()
+}
+
+/// What a world has besides its entities, with the names that these have become.
+fn besides(world: &World, new: impl Fn(Entity) -> Entity) -> String {
+    let named = ["ant", "bee"].map(|name| -> Vec<Entity> { world.named(name).map(&new).collect() });
+    let resources = world.resources();
+    let parts: [&dyn core::fmt::Debug; 5] = [
+        &resources.get::<Motto>(),
+        &resources.get::<Entity>().map(|&leader| new(leader)),
+        &named,
+        &world.time(),
+        &world.pending(),
+    ];
+    format!("{parts:?}")
 }
 
 /// All that there is to an entity, whom it names by the names that they have become.

@@ -20,6 +20,7 @@ mod remapped;
 mod rows;
 mod snapshot_files;
 mod snapshots;
+mod state;
 mod takes;
 mod threads;
 mod values;

@@ -9,7 +9,7 @@ use crate::world::World;
 /// A world with its processors and its time: ticks every frame or at a fixed rate, is paused, stepped.
 ///
 /// Before each tick the world's [time](World::time) passes, delayed signals arrive, and the resource [`Time`] is
-/// set. A [saved](World::save) world has none of it: see [`set_tick`](Self::set_tick) for how it goes on.
+/// set. A [saved](World::save) world has its time, and its tick if [`Time`] is [registered](Time::register).
 ///
 /// ```
 /// use std::time::Duration;
@@ -53,14 +53,42 @@ pub struct SimulationReport {
 }
 
 impl Simulation {
-    /// A world and its processors, that tick every frame.
+    /// A world and its processors, that tick every frame. Where the world has a [`Time`], from another simulation or
+    /// [out of a file](Time::register), the first tick comes after that one.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use megachunk::prelude::*;
+    ///
+    /// let tick = Duration::from_millis(20);
+    /// let mut played = Simulation::new(World::new(), Schedule::new());
+    /// Time::register(played.world().registry())?;
+    /// for _ in 0..7 {
+    ///     played.advance(tick)?;
+    /// }
+    /// let saved = played.world().to_snapshot(&Default::default())?;
+    ///
+    /// let universe = Universe::new();
+    /// Time::register(universe.registry())?;
+    /// let world = World::from_snapshot(&saved, universe)?;
+    /// let mut loaded = Simulation::new(world, Schedule::new());
+    /// for simulation in [&mut played, &mut loaded] {
+    ///     simulation.advance(tick)?;
+    ///     let time = *simulation.world().resources().get::<Time>().unwrap();
+    ///     assert_eq!((time.tick, time.now), (7, 8 * tick));
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn new(world: World, schedule: Schedule) -> Self {
+        let time = world.resources().get::<Time>();
+        let ticks = time.map_or(0, |time| time.tick.saturating_add(1));
         Self {
             world,
             schedule,
             clock: Clock::new(Rate::EveryFrame),
-            ticks: 0,
+            ticks,
         }
     }
 
@@ -122,41 +150,14 @@ impl Simulation {
         self.clock.ask(ticks);
     }
 
-    /// The number of the next tick, as [`Time::tick`] will have it: how many there were, unless it was
-    /// [set](Self::set_tick).
+    /// The number of the next tick, as [`Time::tick`] will have it: how many there were, unless the
+    /// world had [some before](Self::new), or it was [set](Self::set_tick).
     #[must_use]
     pub fn tick(&self) -> u64 {
         self.ticks
     }
 
-    /// Sets the number of the next tick: for a world that was loaded, in whose file there is neither that nor its time.
-    /// What has passed towards the next tick stays.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// use megachunk::prelude::*;
-    ///
-    /// let tick = Duration::from_millis(20);
-    /// let mut played = Simulation::new(World::new(), Schedule::new());
-    /// for _ in 0..7 {
-    ///     played.advance(tick)?;
-    /// }
-    /// let saved = played.world().to_snapshot(&Default::default())?;
-    /// let (time, next) = (played.world().time(), played.tick());
-    ///
-    /// let mut world = World::from_snapshot(&saved, Universe::new())?;
-    /// // Before signals are sent: those that are delayed wait for it.
-    /// world.advance_time(time);
-    /// let mut loaded = Simulation::new(world, Schedule::new());
-    /// loaded.set_tick(next);
-    /// for simulation in [&mut played, &mut loaded] {
-    ///     simulation.advance(tick)?;
-    ///     let time = *simulation.world().resources().get::<Time>().unwrap();
-    ///     assert_eq!((time.tick, time.now), (7, 8 * tick));
-    /// }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// Sets the number of the next tick. What has passed towards it stays.
     pub fn set_tick(&mut self, tick: u64) -> &mut Self {
         self.ticks = tick;
         self

@@ -2,6 +2,9 @@
 
 use core::time::Duration;
 
+use crate::entity::EntityMap;
+use crate::fragment::{FragmentError, FragmentRegistry};
+
 /// The time of a world, as a resource: processors take `&Time`. A [`Simulation`](crate::processor::Simulation) puts it
 /// in and sets it before each tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,10 +18,73 @@ pub struct Time {
     pub tick: u64,
 }
 
+/// Bytes of a saved one.
+const BYTES: usize = 16 + 16 + 8;
+
 impl Time {
+    /// Says that it is part of a world's [state](FragmentRegistry::register_state), so that a simulation of a world that
+    /// was loaded [goes on](crate::processor::Simulation::new) with the tick at which it was saved.
+    ///
+    /// # Errors
+    /// [`FragmentError::StateNameTaken`] if another type is saved as `megachunk.time`.
+    pub fn register(registry: &FragmentRegistry) -> Result<(), FragmentError> {
+        registry.register_state_with("megachunk.time", Self::write, Self::read)
+    }
+
+    fn write(&self, bytes: &mut Vec<u8>) -> Result<(), &'static str> {
+        bytes.extend(self.step.as_nanos().to_le_bytes());
+        bytes.extend(self.now.as_nanos().to_le_bytes());
+        bytes.extend(self.tick.to_le_bytes());
+        Ok(())
+    }
+
+    fn read(bytes: &[u8], _: &EntityMap) -> Result<Self, &'static str> {
+        let bytes: &[u8; BYTES] = bytes.try_into().map_err(|_| "it has 40 bytes")?;
+        let (durations, tick) = bytes.split_at(32);
+        let duration = |at: usize| {
+            let nanoseconds = number::<16>(&durations[at..]).map(u128::from_le_bytes)?;
+            let seconds = u64::try_from(nanoseconds / 1_000_000_000).ok()?;
+            let rest = (nanoseconds % 1_000_000_000) as u32;
+            Some(Duration::new(seconds, rest))
+        };
+        let time = || {
+            Some(Self {
+                step: duration(0)?,
+                now: duration(16)?,
+                tick: number::<8>(tick).map(u64::from_le_bytes)?,
+            })
+        };
+        time().ok_or("no time is so long")
+    }
+
     /// The step in seconds.
     #[must_use]
     pub fn seconds(&self) -> f32 {
         self.step.as_secs_f32()
+    }
+}
+
+fn number<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
+    bytes.first_chunk().copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_what_is_too_long_is_not() {
+        let time = Time {
+            step: Duration::from_nanos(16_666_667),
+            now: Duration::MAX,
+            tick: u64::MAX - 1,
+        };
+        let mut bytes = Vec::new();
+        time.write(&mut bytes).unwrap();
+        let nobody = EntityMap::default();
+        assert_eq!(Time::read(&bytes, &nobody), Ok(time));
+        assert_eq!(Time::read(&bytes[1..], &nobody), Err("it has 40 bytes"));
+        bytes[31] = 1;
+        assert_eq!(Time::read(&bytes, &nobody), Err("no time is so long"));
     }
 }

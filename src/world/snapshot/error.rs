@@ -40,11 +40,13 @@ pub enum SnapshotError {
     #[error("this is no snapshot of a megachunk world")]
     Foreign,
     /// The snapshot is of another version of the format, older or newer.
-    #[error("the snapshot has format {found}; format {known} is known here")]
+    #[error("the snapshot has format {found}; formats {oldest} to {known} are known here")]
     Format {
         /// The snapshot's format.
         found: u32,
-        /// The one that is known.
+        /// The oldest that is known.
+        oldest: u32,
+        /// The one that is written.
         known: u32,
     },
     /// The snapshot is of a machine with the other order of bytes.
@@ -75,6 +77,35 @@ pub enum SnapshotError {
         kind: FragmentKind,
         /// The others, with their roles.
         others: Box<[(Box<str>, FragmentKind)]>,
+    },
+    /// The snapshot has values of types which are not registered in the universe as part of a world's state.
+    #[error(
+        "the snapshot has values of {}, which {} not registered: see `FragmentRegistry::register_state`",
+        listed(names, ", "),
+        is_or_are(names.len())
+    )]
+    UnregisteredState {
+        /// What the types are called, all of them, each once.
+        names: Box<[Box<str>]>,
+    },
+    /// A resource, or what a delayed signal carries, was not written, or hashed: by what its type says, or because it is
+    /// [no value](crate::fragment::Plain::IS_VALUE).
+    #[error("the {name} cannot be saved or hashed: {reason}")]
+    StateNotWritten {
+        /// What the type is called.
+        name: Box<str>,
+        /// What is wrong with it.
+        reason: Box<str>,
+    },
+    /// A resource, or what a delayed signal carries, could not be made of its bytes.
+    #[error("the bytes at byte {at} of the snapshot are no {name}: {reason}")]
+    StateNotRead {
+        /// What the type is called.
+        name: Box<str>,
+        /// Where its bytes begin.
+        at: u64,
+        /// What is wrong with them.
+        reason: Box<str>,
     },
     /// Fragments' values had another size or alignment when the snapshot was made.
     #[error("{}", listed(fragments, "; "))]
@@ -190,8 +221,11 @@ fn unregistered(name: &str, kind: FragmentKind, others: &[(Box<str>, FragmentKin
     for (name, kind) in others {
         told += &format!(", a {kind} {name}");
     }
-    let are = if others.is_empty() { "is" } else { "are" };
-    told + ", which " + are + " not registered"
+    told + ", which " + is_or_are(1 + others.len()) + " not registered"
+}
+
+fn is_or_are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
 }
 
 /// A path as it is told: one that is empty must be seen.

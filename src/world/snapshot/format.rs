@@ -24,7 +24,14 @@
 //!              each chunk: len 4, length 4, place in the list of the chunks with room that have the same shared
 //!              values 4 (`FULL_CHUNK`: it has none), for each shared fragment the number of the value 4,
 //!              checksum 8. Lengths of chunks are in 16 KiB.
+//!            resources 4; of each, by name: what its type is called, length 8, bytes as the type has written them
+//!            names 4; of each, in their order: name, entities 4, of each: handle 8
+//!            time 8
+//!            signals that wait for their time 4; of each, in the order in which they arrive: time 8, handle 8, whether
+//!              it has a name 1, name, what the type is called that it carries, length 8, bytes
 //! ```
+//!
+//! A name is its length 4, text. Format 3 had nothing behind the archetypes.
 //!
 //! All that decides where a new entity comes to lie stands there, so that a world which is loaded goes on as the saved
 //! one: archetypes that no entity has and chunks without entities too, and which chunk is filled before which.
@@ -35,8 +42,10 @@ use crate::world::snapshot::checksum::Checksum;
 
 /// How a snapshot begins.
 pub(super) const MAGIC: [u8; 8] = *b"MEGACHNK";
-/// The format that is written, and read: the first with all that decides where a new entity comes to lie.
-pub(super) const FORMAT: u32 = 3;
+/// The format that is written.
+pub(super) const FORMAT: u32 = 4;
+/// The oldest that is read: the first with all that decides where a new entity comes to lie.
+const OLDEST: u32 = 3;
 /// Instead of a place in the list of chunks with room: it is full.
 pub(super) const FULL_CHUNK: u32 = u32::MAX;
 /// Instead of a number of slots: their versions were left out.
@@ -47,6 +56,8 @@ const BYTE_ORDER: u32 = 0x0102_0304;
 /// The first bytes of a file: where the rest is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
+    /// Behind archetypes stands what a world has besides.
+    pub(super) has_besides: bool,
     /// Bytes of the whole file.
     pub(super) bytes: u64,
     /// Where the directory begins, and how many bytes it has: it is the last part.
@@ -65,7 +76,8 @@ impl Header {
     pub(super) fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = Vec::with_capacity(Self::BYTES);
         bytes.extend(MAGIC);
-        bytes.extend(FORMAT.to_le_bytes());
+        let format = if self.has_besides { FORMAT } else { OLDEST };
+        bytes.extend(format.to_le_bytes());
         bytes.extend(BYTE_ORDER.to_ne_bytes());
         for number in [
             self.bytes,
@@ -96,9 +108,10 @@ impl Header {
         let mut reader = Reader::new(bytes, 0);
         reader.take(MAGIC.len(), "the header")?;
         let format = reader.u32("the header")?;
-        if format != FORMAT {
+        if !(OLDEST..=FORMAT).contains(&format) {
             return Err(SnapshotError::Format {
                 found: format,
+                oldest: OLDEST,
                 known: FORMAT,
             });
         }
@@ -108,6 +121,7 @@ impl Header {
         }
         let mut number = || reader.u64("the header");
         let header = Self {
+            has_besides: format > OLDEST,
             bytes: number()?,
             directory: number()?,
             directory_checksum: {
@@ -233,6 +247,11 @@ impl<'f> Reader<'f> {
 
     pub(super) fn u32(&mut self, what: &'static str) -> Result<u32, SnapshotError> {
         Ok(u32::from_le_bytes(self.array(what)?))
+    }
+
+    /// One that was written as this machine has numbers.
+    pub(super) fn u32_of_this_machine(&mut self, what: &'static str) -> Result<u32, SnapshotError> {
+        Ok(u32::from_ne_bytes(self.array(what)?))
     }
 
     pub(super) fn u64(&mut self, what: &'static str) -> Result<u64, SnapshotError> {

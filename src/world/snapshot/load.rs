@@ -8,7 +8,7 @@ use memmap2::Mmap;
 
 use crate::archetype::{Archetype, Row, SharedId, Universe, write_bit};
 use crate::chunk::MEGACHUNK_CHUNKS;
-use crate::entity::Entity;
+use crate::entity::{Entity, EntityMap};
 use crate::fragment::{FragmentId, Value};
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::format::{FULL_CHUNK, bit_bytes};
@@ -157,7 +157,9 @@ impl World {
         }
         self.chunks_per_chunk = world.chunks_per_chunk as usize;
         self.chunks_grow = world.chunks_grow;
-        Ok(())
+        let as_they_were = EntityMap::default().keeping_others();
+        let entities = saved.entities.as_ref().unwrap_or(&as_they_were);
+        world.besides.bring(self, entities)
     }
 
     fn bring_archetype(

@@ -6,6 +6,7 @@
 //! it to where others live, with new ids. All want fragments whose values are nothing but their bytes
 //! ([`Plain`](crate::fragment::Plain)), or to be told to skip the others.
 
+mod besides;
 mod checksum;
 mod error;
 mod format;

@@ -1,5 +1,7 @@
 //! `SnapshotOptions`: which fragments belong to the state of a world, and whether a file says who is dead.
 
+use core::any::TypeId;
+
 use crate::archetype::Archetype;
 use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
 use crate::world::World;
@@ -29,6 +31,9 @@ pub struct SnapshotOptions {
     skipped: FragmentSet,
     skip_not_plain: bool,
     skip_dead: bool,
+    /// Also of types of which it was said that they are part of the state.
+    skipped_resources: Vec<TypeId>,
+    skip_resources: bool,
 }
 
 /// What is asked of a fragment that is not skipped.
@@ -89,6 +94,24 @@ impl SnapshotOptions {
     pub fn skip_dead(mut self) -> Self {
         self.skip_dead = true;
         self
+    }
+
+    /// Without the resource of this type, [registered](crate::fragment::FragmentRegistry::register_state) or not.
+    #[must_use]
+    pub fn skip_resource<R: Send + Sync + 'static>(mut self) -> Self {
+        self.skipped_resources.push(TypeId::of::<R>());
+        self
+    }
+
+    /// Without resources.
+    #[must_use]
+    pub fn skip_resources(mut self) -> Self {
+        self.skip_resources = true;
+        self
+    }
+
+    pub(super) fn skips_resource(&self, of: TypeId) -> bool {
+        self.skip_resources || self.skipped_resources.contains(&of)
     }
 
     pub(super) fn skips_dead(&self) -> bool {

@@ -1,12 +1,13 @@
 //! A file is read, and all of it checked, before anything is made of it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::entity::{Entity, EntityIndex, EntityMap};
 use crate::fragment::{FragmentKind, FragmentRegistry, Value};
 use crate::sync::fork_join;
 use crate::world::WorldError;
 use crate::world::snapshot::SnapshotError;
+use crate::world::snapshot::besides::SavedBesides;
 use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, bit_bytes, verify};
 use crate::world::snapshot::fragments::{SavedFragment, read_fragments};
 
@@ -38,6 +39,7 @@ pub(super) struct SavedWorld<'f> {
     /// Shared values, each with the number of its fragment.
     pub(super) shared: Vec<(u32, &'f [u8])>,
     pub(super) archetypes: Vec<SavedArchetype<'f>>,
+    pub(super) besides: SavedBesides<'f>,
 }
 
 pub(super) struct SavedArchetype<'f> {
@@ -89,7 +91,10 @@ impl<'f> Saved<'f> {
         saved.fragments = read_fragments(&mut reader, registry)?;
         let mut at = Header::BYTES as u64 + 4 * header.slots.unwrap_or(0);
         for _ in 0..reader.u32("the directory ends early")? {
-            let world = saved.read_world(&mut reader, &mut at, header.directory)?;
+            let mut world = saved.read_world(&mut reader, &mut at, header.directory)?;
+            if header.has_besides {
+                world.besides = SavedBesides::read(&mut reader)?;
+            }
             saved.worlds.push(world);
         }
         if at != header.directory {
@@ -99,6 +104,7 @@ impl<'f> Saved<'f> {
         if !reader.is_done() {
             return Err(reader.damaged("something stands behind the directory"));
         }
+        saved.check_types(registry)?;
         saved.check_chunks()?;
         saved.check_handles()?;
         Ok(saved)
@@ -117,6 +123,7 @@ impl<'f> Saved<'f> {
             templates: Vec::new(),
             shared: Vec::new(),
             archetypes: Vec::new(),
+            besides: SavedBesides::default(),
         };
         let what = "a chunk begins with a value of no chunk fragment";
         world.templates = self.read_values(reader, |of| of.kind == FragmentKind::Chunk, what)?;
@@ -263,6 +270,22 @@ impl<'f> Saved<'f> {
             }),
             _ => Err(reader
                 .damaged("a chunk is longer than the file, or has shared values and is empty")),
+        }
+    }
+
+    /// Whether all types are known whose values stand besides entities.
+    fn check_types(&self, registry: &FragmentRegistry) -> Result<(), SnapshotError> {
+        let types = self.worlds.iter().flat_map(|world| world.besides.types());
+        let is_known = |name: &str| registry.state_form(|form| form.name() == name).is_some();
+        let unknown: BTreeSet<Box<str>> = types
+            .filter(|name| !is_known(name))
+            .map(Into::into)
+            .collect();
+        match unknown.is_empty() {
+            true => Ok(()),
+            false => Err(SnapshotError::UnregisteredState {
+                names: unknown.into_iter().collect(),
+            }),
         }
     }
 
@@ -488,12 +511,12 @@ mod tests {
         universe
     }
 
-    /// A file whose directory ends with a number, eight bytes before its end, that becomes another; all checksums are
-    /// right.
+    /// A file of a world without shared values, with nothing besides its entities, whose last chunk gets another place;
+    /// all checksums are right.
     fn with_last_place(file: &[u8], place: u32) -> Vec<u8> {
         let header = Header::read(file).unwrap();
         let mut file = file.to_vec();
-        let at = file.len() - 12;
+        let at = file.len() - NOTHING - 12;
         file[at..at + 4].copy_from_slice(&place.to_le_bytes());
         sealed(file, header)
     }
@@ -517,7 +540,7 @@ mod tests {
         let open = world.archetypes[0].groups[0].open.len() as u32;
         assert!(open > 2);
         let file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
-        let at = file.len() - 12;
+        let at = file.len() - NOTHING - 12;
         let place = u32::from_le_bytes([file[at], file[at + 1], file[at + 2], file[at + 3]]);
         assert!(place < open);
         let load = |place| World::from_snapshot(&with_last_place(&file, place), universe());
@@ -529,14 +552,45 @@ mod tests {
         }
     }
 
+    /// Bytes of what a world has besides its entities, if it has nothing.
+    const NOTHING: usize = 4 + 4 + 8 + 4;
+
+    #[test]
+    fn a_file_of_the_format_before_is_read() {
+        let mut world = World::of(&std::sync::Arc::new(universe())).unwrap();
+        for number in 0..3_u32 {
+            world.create((number,)).unwrap();
+        }
+        let mut file = world.to_snapshot(&SnapshotOptions::new()).unwrap();
+        let mut header = Header::read(&file).unwrap();
+        file.truncate(file.len() - NOTHING);
+        header.bytes -= NOTHING as u64;
+        header.has_besides = false;
+        let before = sealed(file, header);
+        assert_eq!(before[8], 3);
+        let loaded = World::from_snapshot(&before, universe()).unwrap();
+        assert_eq!(loaded.state_hash(), world.state_hash());
+        let mut without = before.clone();
+        without[8] = 4;
+        let header = Header {
+            has_besides: true,
+            ..header
+        };
+        let refused = World::from_snapshot(&sealed(without, header), universe()).unwrap_err();
+        assert!(
+            refused.to_string().ends_with("the directory ends early"),
+            "{refused}"
+        );
+    }
+
     /// A file of one chunk with other bytes in it; all checksums are right.
     fn with_chunk(file: &[u8], change: impl FnOnce(&mut [u8])) -> Vec<u8> {
         let header = Header::read(file).unwrap();
         let (mut file, directory) = (file.to_vec(), header.directory as usize);
         change(&mut file[Header::BYTES..directory]);
         let checksum = Checksum::of(&file[Header::BYTES..directory]);
-        let at = file.len() - 8;
-        file[at..].copy_from_slice(&checksum.to_le_bytes());
+        let at = file.len() - NOTHING - 8;
+        file[at..at + 8].copy_from_slice(&checksum.to_le_bytes());
         sealed(file, header)
     }
 

@@ -15,14 +15,19 @@ impl World {
     /// [`skip_dead`](SnapshotOptions::skip_dead) leaves them out, for files that come [with new
     /// ids](Self::load_remapped).)
     ///
-    /// Not saved: names of entities, resources, versions of changes; the world's
-    /// [time](Self::time), which begins anew, and signals, delayed ones among them (a
-    /// [`Signal`](crate::signal::Signal) is of one world, and none of the loaded one); observers;
+    /// Saved too are names of entities, the world's [time](Self::time), and, of types that are
+    /// [registered for it](crate::fragment::FragmentRegistry::register_state), resources and what waits for its
+    /// time: [delayed signals](crate::signal::Signals::send_at) that were
+    /// [collected](Self::collect_signals), for entities of this world. (In the loaded world they wait for the signal of
+    /// the same name, or of the same type where it has none; a [`Signal`](crate::signal::Signal) itself is of one world,
+    /// and none of the loaded one.)
+    ///
+    /// Not saved: other resources and signals; versions of changes; observers;
     /// entities that are reserved and not built, that are recorded and not flushed, and those of
     /// other worlds (unless they are [saved with it](Self::save_worlds)), whose handles are dead in
     /// the loaded world. Of ids that other threads reserve or record while it saves, the handles
     /// may be given again in the loaded world. [`pending`](Self::pending) says how many commands
-    /// and signals wait, and would be missing.
+    /// and signals wait.
     ///
     /// # Going on
     ///
@@ -74,7 +79,7 @@ impl World {
     /// [`SnapshotError::NotPlain`] names a fragment of some entity whose bytes mean nothing, or a
     /// tag that is not said to be [`Plain`](crate::fragment::Plain); [`SnapshotError::Unloadable`]
     /// one of some entity that is no value by what its own type says; [`SnapshotError::Ambiguous`];
-    /// [`SnapshotError::File`].
+    /// [`SnapshotError::StateNotWritten`]; [`SnapshotError::File`].
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         self.save_with(path, &SnapshotOptions::new())
     }

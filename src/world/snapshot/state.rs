@@ -1,12 +1,14 @@
 //! The hash of a world's state: the same wherever its entities lie.
 //!
 //! The hash of an entity runs through its handle, its composition, its values and its bits, in the order of
-//! fragments' names. The hashes of all entities are added, so that their order does not matter.
+//! fragments' names. The hashes of all entities are added, so that their order does not matter; so are those of
+//! resources.
 
 use crate::archetype::{Archetype, Chunk, read_bit};
 use crate::fragment::{FragmentInfo, FragmentKind};
 use crate::sync::fork_join;
 use crate::world::World;
+use crate::world::snapshot::besides;
 use crate::world::snapshot::checksum::{Checksum, avalanche};
 use crate::world::snapshot::options::Purpose;
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
@@ -16,12 +18,15 @@ const FACTOR: u64 = 0x9fb2_1c65_1e98_df25;
 
 impl World {
     /// A hash of the logical state: entities with their ids and versions, their compositions by fragments'
-    /// names, roles and sizes, the bytes of their values, their shared values, what is switched off.
+    /// names, roles and sizes, the bytes of their values, their shared values, what is switched off;
+    /// and resources of types that are [registered as part of the
+    /// state](crate::fragment::FragmentRegistry::register_state).
     ///
     /// The same for the same state, however the world came to it and wherever its memory lies: the
     /// order of operations, chunks and rows, numbers of fragments, the number of threads do not
-    /// count. Nor do names of entities, resources, the values of chunk fragments, reserved
-    /// entities, versions of dead ones, versions of changes. It is of this machine's byte order and
+    /// count. Nor do names of entities, other resources, the values of chunk fragments, reserved
+    /// entities, versions of dead ones, versions of changes, the world's time, and signals, delayed
+    /// ones among them. It is of this machine's byte order and
     /// this version of the crate: to be compared, not to be kept for years.
     ///
     /// O(bytes of all values), chunks on all threads of the current rayon pool that have time.
@@ -45,7 +50,7 @@ impl World {
     ///
     /// # Errors
     /// [`SnapshotError::NotPlain`] names a fragment of some entity whose bytes mean nothing;
-    /// [`SnapshotError::Ambiguous`].
+    /// [`SnapshotError::Ambiguous`]; [`SnapshotError::StateNotWritten`].
     pub fn state_hash(&self) -> Result<u64, SnapshotError> {
         self.state_hash_with(&SnapshotOptions::new())
     }
@@ -67,6 +72,11 @@ impl World {
                 let of_chunks = fork_join::map(chunks.collect(), hash);
                 of_chunks.into_iter().fold(sum, u64::wrapping_add)
             };
+        }
+        for resource in besides::resources(self, options)? {
+            let name = Checksum::of(resource.name.as_bytes());
+            let value = mix(name, Checksum::of(&resource.bytes));
+            sum = sum.wrapping_add(avalanche(value));
         }
         Ok(avalanche(mix(sum, self.count() as u64)))
     }

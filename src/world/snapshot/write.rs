@@ -9,6 +9,7 @@ use crate::archetype::{Archetype, Chunk, SharedId, read_bit};
 use crate::entity::Entity;
 use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
 use crate::world::World;
+use crate::world::snapshot::besides::Besides;
 use crate::world::snapshot::checksum::Checksum;
 use crate::world::snapshot::format::{FULL_CHUNK, Header, kind_byte};
 use crate::world::snapshot::options::Purpose;
@@ -39,6 +40,7 @@ struct Part<'w> {
     /// Each with its fragment.
     shared: Vec<(FragmentId, SharedId)>,
     shared_numbers: HashMap<SharedId, u32>,
+    besides: Besides<'w>,
 }
 
 impl<'w> Snapshot<'w> {
@@ -107,6 +109,7 @@ impl<'w> Snapshot<'w> {
         }
         out.write_all(&directory)?;
         let header = Header {
+            has_besides: true,
             bytes: at + directory.len() as u64,
             directory: at,
             directory_checksum: Checksum::of(&directory),
@@ -188,6 +191,7 @@ impl<'w> Snapshot<'w> {
                 directory.extend(checksum.finish().to_le_bytes());
             }
         }
+        part.besides.write(directory);
         Ok(())
     }
 
@@ -247,6 +251,7 @@ impl<'w> Part<'w> {
             archetypes: archetypes.collect::<Result<_, SnapshotError>>()?,
             shared: Vec::new(),
             shared_numbers: HashMap::new(),
+            besides: Besides::of(world, options)?,
         };
         part.number_shared();
         Ok(part)

@@ -1,0 +1,251 @@
+//! `StateForm`: how values that are no entity's become bytes, and values again.
+//!
+//! Of a resource, and of what a delayed signal carries, nobody knows the bytes unless it is said how they are had. Who
+//! says it here says, too, that such values are part of a world's state.
+
+use core::any::{Any, TypeId, type_name};
+use core::fmt;
+use std::error::Error;
+
+use crate::entity::EntityMap;
+use crate::fragment::{FragmentError, FragmentRegistry, Plain};
+
+/// A value of a type that is not named.
+pub(crate) type StateValue = Box<dyn Any + Send + Sync>;
+
+type Reason = Box<dyn Error + Send + Sync>;
+type Write = dyn Fn(&dyn Any, &mut Vec<u8>) -> Result<(), Reason> + Send + Sync;
+type Read = dyn Fn(&[u8], &EntityMap) -> Result<StateValue, Reason> + Send + Sync;
+
+/// A type whose values are part of a world's state, outside of its entities.
+pub(crate) struct StateForm {
+    name: Box<str>,
+    of: TypeId,
+    type_name: &'static str,
+    write: Box<Write>,
+    read: Box<Read>,
+}
+
+impl StateForm {
+    /// What the type is called in files.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The type.
+    pub(crate) fn type_id(&self) -> TypeId {
+        self.of
+    }
+
+    /// The type, as errors and reports call it.
+    pub(crate) fn type_name(&self) -> &'static str {
+        self.type_name
+    }
+
+    /// A value's bytes, or why there are none.
+    pub(crate) fn write(&self, value: &dyn Any) -> Result<Vec<u8>, String> {
+        let mut bytes = Vec::new();
+        match (self.write)(value, &mut bytes) {
+            Ok(()) => Ok(bytes),
+            Err(reason) => Err(reason.to_string()),
+        }
+    }
+
+    /// The value of some bytes, which names the entities that are meant, or why there is none.
+    pub(crate) fn read(&self, bytes: &[u8], entities: &EntityMap) -> Result<StateValue, String> {
+        (self.read)(bytes, entities).map_err(|reason| reason.to_string())
+    }
+}
+
+impl fmt::Debug for StateForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StateForm")
+            .field("name", &self.name)
+            .field("of", &self.type_name)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FragmentRegistry {
+    /// Says that values of this type are part of a world's state where they are no entity's: as a
+    /// [resource](crate::world::Resources), and as what [delayed signals](crate::signal::Signals::send_at) carry. They are
+    /// [saved](crate::world::World::save) and loaded then, handles in them come to mean [whom they
+    /// meant](crate::world::World::load_remapped), and resources count in [hashes](crate::world::World::state_hash). Of
+    /// types of which it was not said nothing of that is so.
+    ///
+    /// It says nothing of the fragment of this type, if there is one. The same again is no error. Any thread, lock-free,
+    /// O(types of which it was said).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(Clone, Copy, Debug, PartialEq)]
+    /// #[repr(C)]
+    /// struct Score { points: u64, leader: Entity }
+    /// megachunk::plain!(Score { points, leader });
+    ///
+    /// let mut world = World::new();
+    /// world.registry().register_state::<Score>()?;
+    /// let score = Score { points: 7, leader: world.create(())? };
+    /// world.resources_mut().insert(score);
+    /// let saved = world.to_snapshot(&Default::default())?;
+    ///
+    /// let universe = Universe::new();
+    /// universe.registry().register_state::<Score>()?;
+    /// let loaded = World::from_snapshot(&saved, universe)?;
+    /// assert_eq!(loaded.resources().get(), Some(&score));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FragmentError::StateNameTaken`] if another type was given its name.
+    pub fn register_state<T: Plain>(&self) -> Result<(), FragmentError> {
+        let registered = self.state_form(|form| form.of == TypeId::of::<T>());
+        match registered {
+            Some(_) => Ok(()),
+            None => self.register_state_as::<T>(type_name::<T>()),
+        }
+    }
+
+    /// The same with a name of its own, by which values are known in files: one that stays when the type is renamed, or
+    /// moved to another module. Fragments have other names, of which one may be the same.
+    ///
+    /// # Errors
+    /// [`FragmentError::StateNameTaken`]; [`FragmentError::NamedOtherwise`] if the type was given another name before.
+    pub fn register_state_as<T: Plain>(&self, name: &str) -> Result<(), FragmentError> {
+        self.register_state_with(name, write_plain::<T>, read_plain::<T>)
+    }
+
+    /// The same of a type that is more than its bytes: a list, a map, a text. `write` appends the bytes of a value,
+    /// which the file delimits; `read` gets them, and makes a value that is the same, or says why there is none. What is
+    /// said first of a type and a name stays.
+    ///
+    /// The map tells `read` [who has become whom](EntityMap::apply): for handles in the value. Where ids are the old ones
+    /// it keeps them all.
+    ///
+    /// What `write` gives is hashed, too: it must be the same for equal values. (That of a `HashMap` is in another order each
+    /// time: sort it.) If one of them panics, so does whoever saves, hashes or loads, and nothing else has happened.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// /// Who waits for whom, in order.
+    /// #[derive(Debug, PartialEq)]
+    /// struct Queue(Vec<Entity>);
+    ///
+    /// fn register(universe: &Universe) -> Result<(), WorldError> {
+    ///     Ok(universe.registry().register_state_with(
+    ///         "queue",
+    ///         |queue: &Queue, bytes| {
+    ///             bytes.extend(queue.0.iter().flat_map(|entity| entity.to_bits().to_le_bytes()));
+    ///             Ok(())
+    ///         },
+    ///         |bytes, entities| {
+    ///             let (handles, rest) = bytes.as_chunks();
+    ///             let mut queue = Vec::new();
+    ///             for &handle in handles {
+    ///                 let entity = Entity::try_from_bits(u64::from_le_bytes(handle));
+    ///                 let mut entity = entity.ok_or("what waits is no entity")?;
+    ///                 entities.apply(&mut entity);
+    ///                 queue.push(entity);
+    ///             }
+    ///             if rest.is_empty() { Ok(Queue(queue)) } else { Err("half an entity waits") }
+    ///         },
+    ///     )?)
+    /// }
+    ///
+    /// let mut world = World::new();
+    /// register(world.universe())?;
+    /// let (ant, bee) = (world.create(())?, world.create(())?);
+    /// world.resources_mut().insert(Queue(vec![bee, ant]));
+    /// let saved = world.to_snapshot(&Default::default())?;
+    /// let (copy, entities) = World::from_snapshot_remapped(&saved, world.universe(), &Default::default())?;
+    /// let expected = [bee, ant].map(|entity| entities.get(entity).unwrap());
+    /// assert_eq!(copy.resources().get::<Queue>().unwrap().0, expected);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FragmentError::StateNameTaken`] if another type has the name; [`FragmentError::NamedOtherwise`] if the type was
+    /// given another one before.
+    pub fn register_state_with<T: Send + Sync + 'static, E: Into<Box<dyn Error + Send + Sync>>>(
+        &self,
+        name: &str,
+        write: impl Fn(&T, &mut Vec<u8>) -> Result<(), E> + Send + Sync + 'static,
+        read: impl Fn(&[u8], &EntityMap) -> Result<T, E> + Send + Sync + 'static,
+    ) -> Result<(), FragmentError> {
+        let of = TypeId::of::<T>();
+        let form = || StateForm {
+            name: name.into(),
+            of,
+            type_name: type_name::<T>(),
+            write: Box::new(move |value, bytes| match value.downcast_ref() {
+                Some(value) => write(value, bytes).map_err(Into::into),
+                None => unreachable!("a value is written as what it is"),
+            }),
+            read: Box::new(move |bytes, entities| match read(bytes, entities) {
+                Ok(value) => Ok(Box::new(value)),
+                Err(reason) => Err(reason.into()),
+            }),
+        };
+        let is_it = |form: &StateForm| form.of == of || *form.name == *name;
+        let found = self.states.find_or_add(is_it, || Ok(form()));
+        let Ok::<_, core::convert::Infallible>((_, found)) = found;
+        // A type with one name, and a name of another type, may both be there.
+        let of_type = self.state_form(|form| form.of == of).unwrap_or(found);
+        let (known, given) = (of_type.name.clone(), name.into());
+        if of_type.of != of {
+            let by = of_type.type_name;
+            Err(FragmentError::StateNameTaken { name: known, by })
+        } else if known != given {
+            Err(FragmentError::NamedOtherwise {
+                name: known,
+                asked: given,
+            })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The first form of which something is true.
+    pub(crate) fn state_form(&self, is: impl Fn(&StateForm) -> bool) -> Option<&StateForm> {
+        Some(self.states.find(is)?.1)
+    }
+
+    /// All types of which it was said that their values are part of the state, in no order.
+    pub(crate) fn state_forms(&self) -> impl Iterator<Item = &StateForm> {
+        self.states.iter()
+    }
+}
+
+fn write_plain<T: Plain>(value: &T, bytes: &mut Vec<u8>) -> Result<(), Reason> {
+    // SAFETY: a plain value is nothing but its bytes, all of them written.
+    let value =
+        unsafe { core::slice::from_raw_parts(core::ptr::from_ref(value).cast(), size_of::<T>()) };
+    expect_value::<T>(value)?;
+    bytes.extend_from_slice(value);
+    Ok(())
+}
+
+fn read_plain<T: Plain>(bytes: &[u8], entities: &EntityMap) -> Result<T, Reason> {
+    if bytes.len() != size_of::<T>() {
+        let (then, now) = (bytes.len(), size_of::<T>());
+        return Err(format!("it had {then} bytes when it was saved, and has {now} now").into());
+    }
+    expect_value::<T>(bytes)?;
+    let mut bytes = bytes.to_vec();
+    if let Some(map) = T::MAP_ENTITIES {
+        map(&mut bytes, entities);
+        // A type may want more of a value than that it names somebody.
+        expect_value::<T>(&bytes)?;
+    }
+    // SAFETY: as many bytes as a value has, which are one.
+    Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
+}
+
+fn expect_value<T: Plain>(bytes: &[u8]) -> Result<(), &'static str> {
+    match T::IS_VALUE.is_none_or(|is_value| is_value(bytes)) {
+        true => Ok(()),
+        false => Err("it is no value by its type's own `Plain::IS_VALUE`"),
+    }
+}

@@ -1,0 +1,137 @@
+//! `Besides`: what of a world is written besides its entities.
+
+use core::any::Any;
+
+use crate::entity::Entity;
+use crate::fragment::StateForm;
+use crate::world::World;
+use crate::world::snapshot::{SnapshotError, SnapshotOptions};
+use crate::world::waiting::ToldSignal;
+
+/// All of it, as bytes where types say how.
+pub(in crate::world::snapshot) struct Besides<'w> {
+    /// By name.
+    resources: Vec<Written<'w>>,
+    /// Texts in their order, each with the entities that have the name, in the order in which they got it.
+    names: Vec<(&'w str, Vec<Entity>)>,
+    time: u64,
+    /// In the order in which they arrive, each with what it carries.
+    signals: Vec<(ToldSignal<'w>, Written<'w>)>,
+}
+
+/// The bytes of a value, and what its type is called.
+pub(in crate::world::snapshot) struct Written<'w> {
+    pub(in crate::world::snapshot) name: &'w str,
+    pub(in crate::world::snapshot) bytes: Vec<u8>,
+}
+
+impl<'w> Written<'w> {
+    fn of(form: &'w StateForm, value: &dyn Any) -> Result<Self, SnapshotError> {
+        match form.write(value) {
+            Ok(bytes) => Ok(Self {
+                name: form.name(),
+                bytes,
+            }),
+            Err(reason) => Err(SnapshotError::StateNotWritten {
+                name: form.name().into(),
+                reason: reason.into(),
+            }),
+        }
+    }
+}
+
+/// The resources that are part of a world's state, by name.
+pub(in crate::world::snapshot) fn resources<'w>(
+    world: &'w World,
+    options: &SnapshotOptions,
+) -> Result<Vec<Written<'w>>, SnapshotError> {
+    if world.resources.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut written = Vec::new();
+    for form in world.registry().state_forms() {
+        if options.skips_resource(form.type_id()) {
+            continue;
+        }
+        if let Some(value) = world.resources.value(form.type_id()) {
+            written.push(Written::of(form, value)?);
+        }
+    }
+    written.sort_unstable_by_key(|written| written.name);
+    Ok(written)
+}
+
+impl<'w> Besides<'w> {
+    pub(in crate::world::snapshot) fn of(
+        world: &'w World,
+        options: &SnapshotOptions,
+    ) -> Result<Self, SnapshotError> {
+        let mut told = world.tell_waiting();
+        // Others die with the world that is saved.
+        told.signals.retain(|told| world.is_built(told.entity));
+        told.signals
+            .sort_unstable_by_key(|told| (told.time, told.sequence));
+        let mut signals = Vec::new();
+        for told in told.signals {
+            let carries = told.signal.carries;
+            if let Some(form) = (world.registry()).state_form(|form| form.type_id() == carries) {
+                let written = Written::of(form, told.payload)?;
+                signals.push((told, written));
+            }
+        }
+        Ok(Self {
+            resources: resources(world, options)?,
+            names: world.names.told(|entity| world.is_built(entity)),
+            time: told.time,
+            signals,
+        })
+    }
+
+    /// Its part of the directory.
+    pub(in crate::world::snapshot) fn write(&self, directory: &mut Vec<u8>) {
+        count(directory, self.resources.len());
+        for resource in &self.resources {
+            value(directory, resource);
+        }
+        count(directory, self.names.len());
+        for (name, entities) in &self.names {
+            text(directory, name);
+            count(directory, entities.len());
+            for entity in entities {
+                handle(directory, *entity);
+            }
+        }
+        directory.extend(self.time.to_le_bytes());
+        count(directory, self.signals.len());
+        for (told, carried) in &self.signals {
+            directory.extend(told.time.to_le_bytes());
+            handle(directory, told.entity);
+            directory.push(told.signal.name.is_some().into());
+            if let Some(name) = told.signal.name {
+                text(directory, name);
+            }
+            value(directory, carried);
+        }
+    }
+}
+
+fn count(directory: &mut Vec<u8>, count: usize) {
+    directory.extend((count as u32).to_le_bytes());
+}
+
+fn text(directory: &mut Vec<u8>, text: &str) {
+    count(directory, text.len());
+    directory.extend(text.as_bytes());
+}
+
+fn value(directory: &mut Vec<u8>, written: &Written<'_>) {
+    text(directory, written.name);
+    directory.extend((written.bytes.len() as u64).to_le_bytes());
+    directory.extend(&written.bytes);
+}
+
+/// As this machine has it, as those of chunks.
+fn handle(directory: &mut Vec<u8>, entity: Entity) {
+    directory.extend(entity.index().to_ne_bytes());
+    directory.extend(entity.version().to_ne_bytes());
+}

@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
+use megachunk::index::{Relationship, RelationshipIndex};
 use megachunk::prelude::*;
-use megachunk::relationship::{Relationship, RelationshipIndex};
 
 /// Where it is in the world, and which way it looks.
 #[derive(Clone, Copy, Debug, PartialEq)]

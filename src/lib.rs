@@ -42,7 +42,7 @@
 //! | [`archetype`] | compositions, the [layout](archetype::ChunkLayout) of their chunks, the [`Universe`](archetype::Universe) under several worlds |
 //! | [`world`] | [`World`](world::World): creates, destroys, changes, lends |
 //! | [`query`] | [`Query`](query::Query): what is lent of which entities |
-//! | [`relationship`] | entities that [name](relationship::Relationship) others, and the [way back](relationship::RelationshipIndex) |
+//! | [`index`] | from [values](index::ValueIndex) and [named entities](index::RelationshipIndex) back to those who have and name them |
 //! | [`command`] | [`Commands`](command::Commands): recorded by any thread, applied by a flush |
 //! | [`observer`] | [observers](world::World::observe) of what comes and goes, in batches |
 //! | [`signal`] | [`Signal`](signal::Signal)s, sent by any thread, got once by each [reader](signal::SignalReader) |
@@ -99,6 +99,8 @@ pub mod fragment;
 #[cfg(not(loom))]
 mod hashers;
 #[cfg(not(loom))]
+pub mod index;
+#[cfg(not(loom))]
 mod markup;
 pub mod memory;
 #[cfg(not(loom))]
@@ -107,8 +109,6 @@ pub mod observer;
 pub mod processor;
 #[cfg(not(loom))]
 pub mod query;
-#[cfg(not(loom))]
-pub mod relationship;
 #[cfg(not(loom))]
 pub mod signal;
 pub mod sync;

@@ -146,6 +146,8 @@ pub struct World {
     pub(crate) chunks_grow: bool,
     /// Unique in the process, and another one after archetypes went: what queries know is of this one.
     pub(crate) identity: u64,
+    /// Unique in the process, as long as the world is: for who knows no archetypes by their numbers.
+    origin: u64,
     /// What it was asked for one run each.
     pub(crate) asked: AskedQueries,
     /// Counts the compositions that came, and the times that some went.
@@ -211,6 +213,7 @@ impl World {
             chunks_per_chunk: 1,
             chunks_grow: true,
             identity: new_identity(),
+            origin: new_identity(),
             asked: AskedQueries::default(),
             data_version: 0,
             births: 0,
@@ -228,6 +231,11 @@ impl World {
     #[inline]
     pub(crate) fn identity(&self) -> u64 {
         self.identity
+    }
+
+    /// What indices remember it by.
+    pub(crate) fn origin(&self) -> u64 {
+        self.origin
     }
 
     /// The universe that it stands in.

@@ -1,4 +1,4 @@
-//! Relationships: who names whom, beside a naive index that is made anew each time.
+//! Indices: who names whom, and who has which value, beside naive ones that are made anew each time.
 #![expect(
     elided_lifetimes_in_paths,
     reason = "closures name their parameters as users do"
@@ -7,9 +7,10 @@
 mod history;
 mod naive;
 mod trees;
+mod values;
 
+use megachunk::index::Relationship;
 use megachunk::prelude::*;
-use megachunk::relationship::Relationship;
 
 #[derive(Clone, Copy)]
 #[repr(transparent)]

@@ -5,7 +5,7 @@
 //! had one slot lead from the first to the last of these.
 
 use crate::entity::Entity;
-use crate::relationship::by_slot::BySlot;
+use crate::index::by_slot::BySlot;
 use crate::sync::geometry::SLOTS;
 
 /// The list of those that name nobody: the placeholder, or a handle that no entity can have.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use megachunk::index::{RelationshipIndex, ValueIndex};
 use megachunk::prelude::*;
-use megachunk::relationship::RelationshipIndex;
 use megachunk::world::Budget;
 
-use crate::ChildOf;
 use crate::naive::Naive;
+use crate::{ChildOf, values};
 
 struct Marked;
 #[derive(Clone, Copy)]
@@ -40,6 +40,7 @@ struct Subject {
     dice: Dice,
     worlds: [World; 2],
     indices: [RelationshipIndex<ChildOf>; 2],
+    values: [ValueIndex<ChildOf, u32>; 2],
     /// Living and dead.
     all: Vec<Entity>,
 }
@@ -53,11 +54,13 @@ impl Subject {
             registry.register_enableable::<ChildOf>().unwrap();
         }
         let indices = worlds.each_ref();
+        let values = indices.map(|world| ValueIndex::new(world, values::key).unwrap());
         let indices = indices.map(|world| RelationshipIndex::new(world).unwrap());
         let mut subject = Self {
             dice: Dice(seed),
             worlds,
             indices,
+            values,
             all: Vec::new(),
         };
         let first = subject.worlds[0].create(()).unwrap();
@@ -161,6 +164,10 @@ impl Subject {
             index.update(&self.worlds[of]);
             Naive::of(&self.worlds[of]).compare(index, &self.worlds);
         }
+        for (world, index) in self.worlds.iter().zip(&mut self.values) {
+            index.update(world);
+            values::compare(index, world);
+        }
     }
 }
 
@@ -194,6 +201,11 @@ fn its_order_is_that_of_the_world_and_not_of_its_history() {
             new.update(world);
             assert!(index.iter().eq(new.iter()));
             assert!(index.orphans().eq(new.orphans()));
+        }
+        for (world, index) in subject.worlds.iter().zip(&subject.values) {
+            let mut new = ValueIndex::new(world, values::key).unwrap();
+            new.update(world);
+            assert!(index.iter().eq(new.iter()));
         }
     }
 }

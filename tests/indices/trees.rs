@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use megachunk::index::{Relationship, RelationshipIndex};
 use megachunk::prelude::*;
-use megachunk::relationship::{Relationship, RelationshipIndex};
 
 use crate::ChildOf;
 

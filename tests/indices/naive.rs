@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use megachunk::index::RelationshipIndex;
 use megachunk::prelude::*;
-use megachunk::relationship::RelationshipIndex;
 
 use crate::ChildOf;
 

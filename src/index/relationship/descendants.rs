@@ -3,7 +3,7 @@
 use core::iter::FusedIterator;
 
 use crate::entity::Entity;
-use crate::relationship::lists::Lists;
+use crate::index::relationship::lists::Lists;
 
 /// All that name an entity, those that name these, and so on: each once, after the one that it names; those that are
 /// as far from the entity side by side, in the order of the entities that they name, and of handles.

@@ -1,26 +1,22 @@
 //! `RelationshipIndex`: who names whom, kept beside a world.
-//!
-//! Must hold, once it is [up to date](RelationshipIndex::update): the lists have each entity of the world that has the
-//! fragment, and no other; for each chunk of these it is known which entities it had.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::archetype::{Universe, is_newer};
+use crate::archetype::Universe;
 use crate::entity::Entity;
+use crate::fragment::Fragment;
 use crate::fragment::panic::{note, resume};
-use crate::fragment::{Fragment, FragmentId};
-use crate::hashers::ByNumbers;
-use crate::query::{ChunkView, Query, QueryError, QueryRun};
-use crate::relationship::Descendants;
-use crate::relationship::lists::Lists;
+use crate::index::relationship::Descendants;
+use crate::index::relationship::lists::Lists;
+use crate::index::tracked::{Knows, Tracked};
+use crate::query::{Query, QueryError, QueryRun};
 use crate::world::World;
 
 /// A fragment that names another entity: the *target* of the entity that has it, which is a *source*.
 ///
 /// ```
 /// use megachunk::prelude::*;
-/// use megachunk::relationship::Relationship;
+/// use megachunk::index::Relationship;
 ///
 /// struct ChildOf(Entity);
 ///
@@ -59,7 +55,7 @@ pub trait Relationship: Fragment {
 ///
 /// ```
 /// use megachunk::prelude::*;
-/// use megachunk::relationship::{Relationship, RelationshipIndex};
+/// use megachunk::index::{Relationship, RelationshipIndex};
 ///
 /// struct CarriedBy(Entity);
 ///
@@ -100,14 +96,7 @@ struct Index {
     lists: Lists,
     /// Which of them live.
     universe: Arc<Universe>,
-    /// The world that it is of.
-    world: u64,
-    /// The moment at which it was brought up to date.
-    seen: u64,
-    /// Who was in each chunk then, by where it lies.
-    chunks: HashMap<usize, Vec<Entity>, ByNumbers>,
-    /// Sources that are not where they were.
-    gone: Vec<Entity>,
+    tracked: Tracked<()>,
 }
 
 impl<R: Relationship> RelationshipIndex<R> {
@@ -126,8 +115,7 @@ impl<R: Relationship> RelationshipIndex<R> {
     ///
     /// O(chunks of entities with the fragment), and O(entities) for those chunks to which entities came, from which they
     /// went, or in which the fragment was lent for writing; O(n log n) for targets whose sources have changed, where most
-    /// of `n` are new, else O(n). On another world than before, and after that one has let [archetypes
-    /// go](World::collect_archetypes), it begins anew.
+    /// of `n` are new, else O(n). On another world than before it begins anew.
     ///
     /// # Panics
     /// If `target` panics: it knows nobody then, until it is updated again. As [`Query::on`], if the registry of another
@@ -141,7 +129,7 @@ impl<R: Relationship> RelationshipIndex<R> {
     ///
     /// ```
     /// use megachunk::prelude::*;
-    /// use megachunk::relationship::{Relationship, RelationshipIndex};
+    /// use megachunk::index::{Relationship, RelationshipIndex};
     ///
     /// struct ChildOf(Entity);
     ///
@@ -213,7 +201,7 @@ impl<R: Relationship> RelationshipIndex<R> {
     ///
     /// ```
     /// use megachunk::prelude::*;
-    /// use megachunk::relationship::{Relationship, RelationshipIndex};
+    /// use megachunk::index::{Relationship, RelationshipIndex};
     ///
     /// struct At(f32);
     /// /// Where it is seen from its parent.
@@ -280,7 +268,7 @@ impl<R: Relationship> RelationshipIndex<R> {
     ///
     /// ```
     /// use megachunk::prelude::*;
-    /// use megachunk::relationship::{Relationship, RelationshipIndex};
+    /// use megachunk::index::{Relationship, RelationshipIndex};
     ///
     /// struct ChildOf(Entity);
     ///
@@ -348,103 +336,45 @@ impl Index {
         Self {
             lists: Lists::new(),
             universe: Arc::clone(world.universe()),
-            world: world.identity(),
-            seen: world.long_ago(),
-            chunks: HashMap::default(),
-            gone: Vec::new(),
+            tracked: Tracked::new(world),
         }
     }
 
     fn update<R: Relationship>(&mut self, run: &QueryRun<'_, (Entity, &R)>) {
-        let (world, version) = (run.world(), run.version());
-        if self.world != world.identity() {
+        let world = run.world();
+        if !self.tracked.is_of(world) {
             *self = Self::new(world);
         }
-        let Some(id) = world.registry().of::<R>().map(|info| info.id()) else {
-            return;
-        };
-        let since = world.since(self.seen, version);
-        let (mut entities, mut chunks) = (0, 0);
+        let Self { lists, tracked, .. } = self;
         let mut panicked = None;
-        note(&mut panicked, || {
-            run.all_chunks().for_each_chunk(|view, (here, values)| {
-                entities += here.len();
-                chunks += 1;
-                self.look(id, since, view, here, values);
-            });
-        });
+        note(&mut panicked, || tracked.update(run, lists));
         if panicked.is_some() {
             // What was noted until then is not all.
             *self = Self::new(world);
             resume(panicked);
         }
-        self.forget_gone(world, id);
-        // Who has gone from a chunk that is not there any more was not missed yet.
-        if self.lists.len() != entities || self.chunks.len() > chunks {
-            self.forget_chunks(run);
-            self.forget_gone(world, id);
-        }
-        debug_assert_eq!(self.lists.len(), entities);
         self.lists.settle();
-        self.seen = world.moment(version);
-    }
-
-    /// Looks at a chunk, if it has changed.
-    fn look<R: Relationship>(
-        &mut self,
-        id: FragmentId,
-        since: u32,
-        view: ChunkView<'_>,
-        here: &[Entity],
-        values: &[R],
-    ) {
-        let column = view.archetype.version_of(id);
-        let written = column.map(|column| view.chunk.version(column as usize));
-        let is_written = written.is_none_or(|version| is_newer(version, since));
-        if !is_written && !is_newer(view.chunk.order_version, since) {
-            return;
-        }
-        let before = self.chunks.entry(base_of(view)).or_default();
-        for (row, (&entity, value)) in here.iter().zip(values).enumerate() {
-            let was = before.get(row);
-            if was == Some(&entity) && !is_written {
-                continue;
-            }
-            self.gone.extend(was.filter(|was| **was != entity));
-            self.lists.set(entity, value.target());
-        }
-        self.gone.extend(before.iter().skip(here.len()));
-        before.clear();
-        before.extend_from_slice(here);
-    }
-
-    /// Forgets chunks that are not there any more.
-    #[cold]
-    fn forget_chunks<R: Relationship>(&mut self, run: &QueryRun<'_, (Entity, &R)>) {
-        let mut after = HashMap::with_capacity_and_hasher(self.chunks.len(), ByNumbers::default());
-        run.all_chunks().for_each_chunk(|view, _| {
-            let base = base_of(view);
-            if let Some(entities) = self.chunks.remove(&base) {
-                after.insert(base, entities);
-            }
-        });
-        let before = core::mem::replace(&mut self.chunks, after);
-        self.gone.extend(before.into_values().flatten());
-    }
-
-    /// Forgets those of whom it was seen that they are not where they were, and who are nowhere else.
-    fn forget_gone(&mut self, world: &World, id: FragmentId) {
-        for entity in self.gone.drain(..) {
-            let found = world.locate(entity);
-            let has = |(archetype, _)| world.archetypes[archetype as usize].set.contains(id);
-            if !found.is_some_and(has) {
-                self.lists.remove(entity);
-            }
-        }
     }
 }
 
-/// What a chunk is known by as long as it is there.
-fn base_of(view: ChunkView<'_>) -> usize {
-    view.chunk.base.addr().get()
+impl<R: Relationship> Knows<R> for Lists {
+    type Memo = ();
+
+    fn memo(&self, _: &R) {}
+
+    fn is_same((): &(), (): &()) -> bool {
+        false
+    }
+
+    fn set(&mut self, source: Entity, value: &R, (): &()) {
+        self.set(source, value.target());
+    }
+
+    fn remove(&mut self, source: Entity) {
+        self.remove(source);
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
 }

@@ -1,0 +1,256 @@
+//! `ValueIndex`: who has which value, or one of which kind, kept beside a world.
+
+use core::fmt;
+use core::ops::RangeBounds;
+
+use crate::entity::Entity;
+use crate::fragment::Fragment;
+use crate::fragment::panic::{note, resume};
+use crate::index::tracked::{Knows, Tracked};
+use crate::index::value::lists::Lists;
+use crate::query::{Query, QueryError, QueryRun};
+use crate::world::World;
+
+/// Which entities of a world have which key, one that is made of a fragment's value: who is in a cell of a map, in a
+/// team, due at a time.
+///
+/// It is as the world was when it was [updated](Self::update) last, which costs what has changed since. Keys are in their
+/// order, and the entities of a key in that of handles, so that it depends on the world alone, not on how it has come to
+/// be so.
+///
+/// It may be kept anywhere, as a resource for instance; who asks it needs no world. The world need not know of it. A
+/// fragment that is switched off has its value still; one whose value changes behind `&self`, an atomic one for instance,
+/// is seen when the chunk changes otherwise.
+///
+/// Memory: 8 bytes for each entity in its key's list, 8 and a key for its row; 8 for each slot of an entity, by blocks
+/// of 1,024 neighbouring slots; two keys and some 60 bytes for each key. What is for keys and slots is that of the most that
+/// there have been; a new index needs less.
+///
+/// ```
+/// use megachunk::index::ValueIndex;
+/// use megachunk::prelude::*;
+///
+/// struct Position { x: f32, y: f32 }
+/// /// Column and row.
+/// type Cell = (i32, i32);
+///
+/// fn cell(position: &Position) -> Cell {
+///     (position.x.floor() as i32, position.y.floor() as i32)
+/// }
+///
+/// let mut world = World::new();
+/// let ant = world.create((Position { x: 0.5, y: 0.5 },))?;
+/// let bee = world.create((Position { x: 1.5, y: 0.2 },))?;
+///
+/// let mut cells = ValueIndex::<Position, Cell>::new(&world, cell)?;
+/// cells.update(&world);
+/// assert_eq!(cells.entities(&(0, 0)), [ant]);
+///
+/// world.get_mut::<Position>(bee)?.x = 0.9;
+/// cells.update(&world);
+/// assert_eq!(cells.entities(&(0, 0)), [ant, bee]);
+/// assert_eq!(cells.key(bee), Some(&(0, 0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Source: the indices of databases; flecs' and bevy's, for what is wanted.
+pub struct ValueIndex<T: Fragment, K: Ord + Clone> {
+    query: Query<(Entity, &'static T)>,
+    known: Known<T, K>,
+    tracked: Tracked<K>,
+}
+
+/// What is known, and how keys are made.
+struct Known<T, K: Ord + Clone> {
+    key: Box<dyn Fn(&T) -> K + Send + Sync>,
+    lists: Lists<K>,
+}
+
+impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
+    /// An index that knows nobody yet. `key` makes the same key of the same value; values whose keys are equal are
+    /// found together.
+    ///
+    /// # Errors
+    /// [`QueryError`] if the registry is full.
+    pub fn new(
+        world: &World,
+        key: impl Fn(&T) -> K + Send + Sync + 'static,
+    ) -> Result<Self, QueryError> {
+        Ok(Self {
+            query: Query::new(world)?,
+            known: Known {
+                key: Box::new(key),
+                lists: Lists::new(),
+            },
+            tracked: Tracked::new(world),
+        })
+    }
+
+    /// Brings it up to date.
+    ///
+    /// O(chunks of entities with the fragment), and O(entities) for those chunks to which entities came, from which they
+    /// went, or in which the fragment was lent for writing; O(log keys) for each entity that has another key; O(n log n)
+    /// for keys whose entities have changed, where most of `n` are new, else O(n). On another world than before it begins
+    /// anew.
+    ///
+    /// # Panics
+    /// If `key` panics, or what keys do when they are compared, cloned or dropped: it knows nobody then, until it is
+    /// updated again. As [`Query::on`], if the registry of another universe is full.
+    pub fn update(&mut self, world: &World) {
+        let Self {
+            query,
+            known,
+            tracked,
+        } = self;
+        update(tracked, known, &query.read(world));
+    }
+
+    /// The same from within a processor, which has a query's run and not the world. Whatever [chunks it
+    /// sees](QueryRun::filter_chunks), all count, and so do rows whose fragment is switched off.
+    ///
+    /// ```
+    /// use megachunk::index::ValueIndex;
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Team(u8);
+    ///
+    /// type Teams = ValueIndex<Team, u8>;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((Team(3),))?;
+    /// let teams = Teams::new(&world, |team| team.0)?;
+    /// world.resources_mut().insert(teams);
+    ///
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(processor("teams", |teams: &mut Teams, run: QueryRun<(Entity, &Team)>| {
+    ///     teams.update_from(&run);
+    /// }));
+    /// schedule.run(&mut world)?;
+    /// assert_eq!(world.resources().get::<Teams>().expect("it was put there").entities(&3), [ant]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As [`update`](Self::update).
+    pub fn update_from(&mut self, run: &QueryRun<'_, (Entity, &T)>) {
+        update(&mut self.tracked, &mut self.known, run);
+    }
+
+    /// Who has this key, in the order of handles. O(log keys).
+    #[must_use]
+    pub fn entities(&self, key: &K) -> &[Entity] {
+        self.known.lists.entities(key)
+    }
+
+    /// The key of an entity; `None` if it has not the fragment. O(1).
+    #[must_use]
+    pub fn key(&self, entity: Entity) -> Option<&K> {
+        self.known.lists.key(entity)
+    }
+
+    /// Each key that somebody has, with those who have it, in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &[Entity])> {
+        self.range(..)
+    }
+
+    /// Each key of a range that somebody has, with those who have it, in order: all that is due until now, a row of
+    /// cells. O(log keys), and O(1) for each key.
+    ///
+    /// ```
+    /// use megachunk::index::ValueIndex;
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Due(u64);
+    ///
+    /// let mut world = World::new();
+    /// let all: Vec<Entity> = world.create_batch((0..9).map(|tick| (Due(tick / 2),)))?.iter(&world).collect();
+    /// let mut due = ValueIndex::<Due, u64>::new(&world, |due| due.0)?;
+    /// due.update(&world);
+    /// let now: Vec<Entity> = due.range(..=1).flat_map(|(_, entities)| entities).copied().collect();
+    /// assert_eq!(now, all[..4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As [`BTreeMap::range`](std::collections::BTreeMap::range), if the range ends before it begins.
+    pub fn range(
+        &self,
+        keys: impl RangeBounds<K>,
+    ) -> impl DoubleEndedIterator<Item = (&K, &[Entity])> {
+        self.known.lists.range(keys)
+    }
+
+    /// How many entities there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.known.lists.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many keys somebody has.
+    #[must_use]
+    pub fn key_count(&self) -> usize {
+        self.known.lists.keys()
+    }
+}
+
+fn update<T: Fragment, K: Ord + Clone>(
+    tracked: &mut Tracked<K>,
+    known: &mut Known<T, K>,
+    run: &QueryRun<'_, (Entity, &T)>,
+) {
+    let world = run.world();
+    let mut panicked = None;
+    note(&mut panicked, || {
+        if !tracked.is_of(world) {
+            known.lists = Lists::new();
+            *tracked = Tracked::new(world);
+        }
+        tracked.update(run, known);
+        known.lists.settle();
+    });
+    if panicked.is_some() {
+        // What was noted until then is not all.
+        note(&mut panicked, || *tracked = Tracked::new(world));
+        note(&mut panicked, || known.lists = Lists::new());
+        resume(panicked);
+    }
+}
+
+impl<T, K: Ord + Clone> Knows<T> for Known<T, K> {
+    type Memo = K;
+
+    fn memo(&self, value: &T) -> K {
+        (self.key)(value)
+    }
+
+    fn is_same(before: &K, now: &K) -> bool {
+        before == now
+    }
+
+    fn set(&mut self, entity: Entity, _: &T, key: &K) {
+        self.lists.set(entity, key);
+    }
+
+    fn remove(&mut self, entity: Entity) {
+        self.lists.remove(entity);
+    }
+
+    fn len(&self) -> usize {
+        self.lists.len()
+    }
+}
+
+impl<T: Fragment, K: Ord + Clone> fmt::Debug for ValueIndex<T, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ValueIndex")
+            .field("entities", &self.len())
+            .field("keys", &self.key_count())
+            .finish_non_exhaustive()
+    }
+}

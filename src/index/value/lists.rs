@@ -1,0 +1,187 @@
+//! `Lists`: who has which key.
+//!
+//! Must hold, once it is [settled](Lists::settle): each entity is in exactly one list, that of its key, which is in the
+//! order of handles; a key has a list exactly if an entity has it.
+
+use core::ops::RangeBounds;
+use std::collections::BTreeMap;
+
+use crate::entity::Entity;
+use crate::fragment::panic::{end_all, resume_alone};
+use crate::index::by_slot::BySlot;
+
+/// Entities and their keys.
+pub(super) struct Lists<K> {
+    entities: BySlot<Known>,
+    all: Vec<List<K>>,
+    /// The list of each key.
+    numbers: BTreeMap<K, u32>,
+    /// Lists of no key, to be used again.
+    free: Vec<u32>,
+    /// Lists that are to be settled.
+    touched: Vec<u32>,
+    len: usize,
+}
+
+/// What is known of the last entity of a slot; its version is 0 if there is none.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    version: u32,
+    list: u32,
+}
+
+/// The entities that have a key.
+struct List<K> {
+    /// `None`: the list waits to be used again.
+    key: Option<K>,
+    entities: Vec<Entity>,
+    is_touched: bool,
+}
+
+impl<K: Ord + Clone> Lists<K> {
+    pub(super) const fn new() -> Self {
+        Self {
+            entities: BySlot::new(),
+            all: Vec::new(),
+            numbers: BTreeMap::new(),
+            free: Vec::new(),
+            touched: Vec::new(),
+            len: 0,
+        }
+    }
+
+    /// How many entities there are.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// How many keys.
+    pub(super) fn keys(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// Who has a key.
+    pub(super) fn entities(&self, key: &K) -> &[Entity] {
+        match self.numbers.get(key) {
+            Some(&list) => &self.all[list as usize].entities,
+            None => &[],
+        }
+    }
+
+    /// The key of an entity.
+    pub(super) fn key(&self, entity: Entity) -> Option<&K> {
+        let list = self.list_of(entity)?;
+        self.all[list as usize].key.as_ref()
+    }
+
+    /// The keys of a range, in order, each with those who have it.
+    pub(super) fn range(
+        &self,
+        keys: impl RangeBounds<K>,
+    ) -> impl DoubleEndedIterator<Item = (&K, &[Entity])> {
+        let lists = self.numbers.range(keys);
+        lists.map(|(key, &list)| (key, &*self.all[list as usize].entities))
+    }
+
+    /// Notes which key an entity has.
+    pub(super) fn set(&mut self, entity: Entity, key: &K) {
+        let known = self.entities.get(entity.index());
+        let is_known = known.version == entity.version();
+        if is_known && self.all[known.list as usize].key.as_ref() == Some(key) {
+            return;
+        }
+        let list = self.list_for(key);
+        if is_known && known.list == list {
+            return;
+        }
+        if known.version == 0 {
+            self.len += 1;
+        } else {
+            // It has another one now, or one that is dead had its slot.
+            self.touch(known.list);
+        }
+        *self.entities.at(entity.index()) = Known {
+            version: entity.version(),
+            list,
+        };
+        self.all[list as usize].entities.push(entity);
+        self.touch(list);
+    }
+
+    /// Forgets an entity, if it is known.
+    pub(super) fn remove(&mut self, entity: Entity) {
+        if let Some(list) = self.list_of(entity) {
+            *self.entities.at(entity.index()) = Known::default();
+            self.len -= 1;
+            self.touch(list);
+        }
+    }
+
+    /// Brings the lists in order in which entities came or went. O(their lengths).
+    pub(super) fn settle(&mut self) {
+        while let Some(number) = self.touched.pop() {
+            let known = &self.entities;
+            let list = &mut self.all[number as usize];
+            list.is_touched = false;
+            list.entities.retain(|entity| {
+                let known = known.get(entity.index());
+                (known.version, known.list) == (entity.version(), number)
+            });
+            // What was in order is taken as it is.
+            list.entities.sort();
+            if list.entities.is_empty()
+                && let Some(key) = list.key.take()
+            {
+                list.entities = Vec::new();
+                self.free.push(number);
+                self.numbers.remove(&key);
+            }
+        }
+    }
+
+    fn touch(&mut self, list: u32) {
+        let is_touched = &mut self.all[list as usize].is_touched;
+        if !core::mem::replace(is_touched, true) {
+            self.touched.push(list);
+        }
+    }
+
+    fn list_of(&self, entity: Entity) -> Option<u32> {
+        let known = self.entities.get(entity.index());
+        // A handle's version is odd.
+        (known.version == entity.version()).then_some(known.list)
+    }
+
+    fn list_for(&mut self, key: &K) -> u32 {
+        if let Some(&list) = self.numbers.get(key) {
+            return list;
+        }
+        let list = List {
+            key: Some(key.clone()),
+            entities: Vec::new(),
+            is_touched: false,
+        };
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.all[number as usize] = list;
+                number
+            }
+            None => {
+                self.all.push(list);
+                self.all.len() as u32 - 1
+            }
+        };
+        self.numbers.insert(key.clone(), number);
+        number
+    }
+}
+
+impl<K> Drop for Lists<K> {
+    fn drop(&mut self) {
+        // Keys are the user's, and their `drop` may panic.
+        let mut panicked = None;
+        end_all(&mut panicked, core::mem::take(&mut self.all));
+        end_all(&mut panicked, core::mem::take(&mut self.numbers));
+        resume_alone(panicked);
+    }
+}

@@ -65,9 +65,8 @@ fn register(registry: &FragmentRegistry) -> Result<(), FragmentError> {
     registry.register_state_with("goals", write_goals, read_goals)
 }
 
-fn write_goals(goals: &Goals, bytes: &mut Vec<u8>) -> Result<(), &'static str> {
+fn write_goals(goals: &Goals, bytes: &mut Vec<u8>) {
     bytes.extend(goals.0.iter().flat_map(|goals| goals.to_le_bytes()));
-    Ok(())
 }
 
 fn read_goals(bytes: &[u8], _: &EntityMap) -> Result<Goals, &'static str> {

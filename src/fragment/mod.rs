@@ -59,6 +59,8 @@ pub use registry::{FragmentDefinition, FragmentRegistry};
 #[cfg(not(loom))]
 pub use set::FragmentSet;
 #[cfg(not(loom))]
+pub use state::StateWritten;
+#[cfg(not(loom))]
 pub use taking::{AboutFragment, TakeBundle};
 #[cfg(not(loom))]
 pub use value::Value;

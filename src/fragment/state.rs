@@ -5,6 +5,7 @@
 
 use core::any::{Any, TypeId, type_name};
 use core::fmt;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use std::error::Error;
 
 use crate::entity::EntityMap;
@@ -14,6 +15,32 @@ use crate::fragment::{FragmentError, FragmentRegistry, Plain};
 pub(crate) type StateValue = Box<dyn Any + Send + Sync>;
 
 type Reason = Box<dyn Error + Send + Sync>;
+
+/// What a closure gives back that [writes values](FragmentRegistry::register_state_with): nothing, or a `Result` that says
+/// whether the value can be written.
+#[diagnostic::on_unimplemented(
+    message = "what writes a value gives back nothing, or a `Result<(), E>`, and not `{Self}`",
+    label = "`E` is an error that is `Send + Sync + 'static`, a `Box<dyn Error + Send + Sync>`, or text"
+)]
+pub trait StateWritten {
+    /// Whether it was written.
+    #[doc(hidden)]
+    fn into_result(self) -> Result<(), Box<dyn Error + Send + Sync>>;
+}
+
+impl StateWritten for () {
+    fn into_result(self) -> Result<(), Reason> {
+        Ok(())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<Reason>> StateWritten for Result<(), E> {
+    fn into_result(self) -> Result<(), Reason> {
+        self.map_err(Into::into)
+    }
+}
+
 type Write = dyn Fn(&dyn Any, &mut Vec<u8>) -> Result<(), Reason> + Send + Sync;
 type Read = dyn Fn(&[u8], &EntityMap) -> Result<StateValue, Reason> + Send + Sync;
 
@@ -25,6 +52,11 @@ pub(crate) struct StateForm {
     write: Box<Write>,
     read: Box<Read>,
 }
+
+// A value of the user's that two closures have, which any thread may call: one of them that has panicked leaves it as any
+// other call leaves what many have.
+impl UnwindSafe for StateForm {}
+impl RefUnwindSafe for StateForm {}
 
 impl StateForm {
     /// What the type is called in files.
@@ -100,10 +132,17 @@ impl FragmentRegistry {
     /// # Errors
     /// [`FragmentError::StateNameTaken`] if another type was given its name.
     pub fn register_state<T: Plain>(&self) -> Result<(), FragmentError> {
-        let registered = self.state_form(|form| form.of == TypeId::of::<T>());
-        match registered {
-            Some(_) => Ok(()),
-            None => self.register_state_as::<T>(type_name::<T>()),
+        let is_registered = || {
+            let form = self.state_form(|form| form.of == TypeId::of::<T>());
+            form.is_some()
+        };
+        if is_registered() {
+            return Ok(());
+        }
+        match self.register_state_as::<T>(type_name::<T>()) {
+            // Another thread was quicker, and has given it a name.
+            Err(FragmentError::NamedOtherwise { .. }) => Ok(()),
+            registered => registered,
         }
     }
 
@@ -117,14 +156,15 @@ impl FragmentRegistry {
     }
 
     /// The same of a type that is more than its bytes: a list, a map, a text. `write` appends the bytes of a value,
-    /// which the file delimits; `read` gets them, and makes a value that is the same, or says why there is none. What is
-    /// said first of a type and a name stays.
+    /// which the file delimits, or says why it [cannot](StateWritten); `read` gets them, and makes a value that is the same,
+    /// or says why there is none. What is said first of a type and a name stays. (A type that the program has no more, and
+    /// old files have, is registered as one that reads and forgets it.)
     ///
     /// The map tells `read` [who has become whom](EntityMap::apply): for handles in the value. Where ids are the old ones
     /// it keeps them all.
     ///
     /// What `write` gives is hashed, too: it must be the same for equal values. (That of a `HashMap` is in another order each
-    /// time: sort it.) If one of them panics, so does whoever saves, hashes or loads, and nothing else has happened.
+    /// time: sort it.) If one of them panics, so does whoever saves, hashes or loads; no world and no file has changed.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -138,7 +178,6 @@ impl FragmentRegistry {
     ///         "queue",
     ///         |queue: &Queue, bytes| {
     ///             bytes.extend(queue.0.iter().flat_map(|entity| entity.to_bits().to_le_bytes()));
-    ///             Ok(())
     ///         },
     ///         |bytes, entities| {
     ///             let (handles, rest) = bytes.as_chunks();
@@ -168,19 +207,24 @@ impl FragmentRegistry {
     /// # Errors
     /// [`FragmentError::StateNameTaken`] if another type has the name; [`FragmentError::NamedOtherwise`] if the type was
     /// given another one before.
-    pub fn register_state_with<T: Send + Sync + 'static, E: Into<Box<dyn Error + Send + Sync>>>(
+    pub fn register_state_with<T, W, E>(
         &self,
         name: &str,
-        write: impl Fn(&T, &mut Vec<u8>) -> Result<(), E> + Send + Sync + 'static,
+        write: impl Fn(&T, &mut Vec<u8>) -> W + Send + Sync + 'static,
         read: impl Fn(&[u8], &EntityMap) -> Result<T, E> + Send + Sync + 'static,
-    ) -> Result<(), FragmentError> {
+    ) -> Result<(), FragmentError>
+    where
+        T: Send + Sync + 'static,
+        W: StateWritten,
+        E: Into<Box<dyn Error + Send + Sync>>,
+    {
         let of = TypeId::of::<T>();
         let form = || StateForm {
             name: name.into(),
             of,
             type_name: type_name::<T>(),
             write: Box::new(move |value, bytes| match value.downcast_ref() {
-                Some(value) => write(value, bytes).map_err(Into::into),
+                Some(value) => write(value, bytes).into_result(),
                 None => unreachable!("a value is written as what it is"),
             }),
             read: Box::new(move |bytes, entities| match read(bytes, entities) {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::command::Precedence;
 use crate::entity::Entity;
+use crate::fragment::StateValue;
 use crate::fragment::panic::{Panicked, note};
 use crate::signal::log::Log;
 use crate::signal::mailbag::Mailbag;
@@ -13,7 +14,7 @@ use crate::signal::post::Post;
 use crate::sync::atomic::Ordering;
 use crate::sync::pool::Lent;
 use crate::world::check::{Found, Held};
-use crate::world::waiting::{ComeSignals, Told, ToldSignal};
+use crate::world::waiting::{ComeSignals, SignalName, Told, ToldSignal, Waits};
 use crate::world::{Attachment, Pending, World, WorldError};
 
 /// How many letters ahead their entities' slots are asked for.
@@ -42,10 +43,10 @@ pub(super) struct Board {
     /// Signals that were collected.
     sequence: u64,
     later: BinaryHeap<Reverse<Waiting>>,
-    /// Those that have come out of a file, of signals that nobody has asked this world for yet.
-    come: ComeSignals,
-    /// Of so many signals those were looked for.
-    known: usize,
+    /// Those that have come out of a file, or from another world.
+    pub(super) come: ComeSignals,
+    /// Of the first so many signals none have come that are still to be taken in.
+    pub(super) adopted: usize,
     /// For entities that are not built yet: until they are, or die, or the world ends.
     early: Vec<Waiting>,
     /// The world's births when all of them were looked at.
@@ -69,7 +70,7 @@ impl Attachment for Board {
 
     fn count_pending(&self, pending: &mut Pending) {
         pending.signals += self.early.len() + self.logs.iter().map(Log::unread).sum::<usize>();
-        pending.delayed_signals += self.later.len() + self.come.0.len();
+        pending.delayed_signals += self.later.len() + self.come.len();
     }
 
     fn tell_waiting<'w>(&'w self, world: &'w World, told: &mut Told<'w>) {
@@ -79,10 +80,12 @@ impl Attachment for Board {
             let log = &self.logs[waiting.signal as usize];
             Some(ToldSignal {
                 signal: kinds.get(waiting.signal)?.signal(),
-                entity: waiting.entity,
-                time: waiting.time,
-                sequence: waiting.sequence,
-                payload: log.payloads.kept(waiting.slot)?,
+                waiting: Waits {
+                    time: waiting.time,
+                    sequence: waiting.sequence,
+                    entity: waiting.entity,
+                    payload: log.payloads.kept(waiting.slot)?,
+                },
             })
         });
         told.signals.extend(waiting);
@@ -139,9 +142,9 @@ pub(super) fn board(world: &mut World) -> &mut Board {
         Some(board) => board,
         None => unreachable!("it was just attached"),
     };
-    if !come.0.is_empty() {
+    if come.len() > 0 {
         // What is sent from now on comes after them.
-        board.sequence = come.0.len() as u64;
+        board.sequence = come.len() as u64;
         board.come = come;
     }
     board
@@ -157,6 +160,45 @@ fn is_unbuilt(world: &World, entity: Entity) -> bool {
 }
 
 impl Board {
+    /// What comes next in the order of what was sent.
+    pub(super) fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+
+    /// Takes what waits for its time out whose entity `goes`, in no order.
+    pub(super) fn take_waiting(
+        &mut self,
+        post: &Post,
+        goes: impl Fn(Entity) -> bool,
+    ) -> Vec<(SignalName<Box<str>>, Waits<StateValue>)> {
+        let mut going = Vec::new();
+        let mut stay = ComeSignals::default();
+        for (signal, waits) in self.come.take_all() {
+            if goes(waits.entity) {
+                going.push((signal, waits));
+            } else {
+                stay.push(signal, waits);
+            }
+        }
+        self.come = stay;
+        let later = core::mem::take(&mut self.later).into_vec();
+        let (leaving, staying) = later.into_iter().partition(|Reverse(one)| goes(one.entity));
+        self.later = BinaryHeap::from(staying);
+        let leaving: Vec<Reverse<Waiting>> = leaving;
+        going.extend(leaving.into_iter().filter_map(|Reverse(waiting)| {
+            let log = &mut self.logs[waiting.signal as usize];
+            let waits = Waits {
+                time: waiting.time,
+                sequence: waiting.sequence,
+                entity: waiting.entity,
+                payload: log.payloads.take_value(waiting.slot)?,
+            };
+            Some((post.kinds.get(waiting.signal)?.signal().to_owned(), waits))
+        }));
+        going
+    }
+
     /// A log for each signal that there is.
     fn add_logs(&mut self, post: &Post) {
         for number in self.logs.len()..post.kinds.len() {
@@ -166,30 +208,30 @@ impl Board {
         }
     }
 
-    /// Takes what has come out of a file in among what waits, if the signals are known now.
+    /// Takes what has come in among what waits, of signals that are known now. O(those that have come to be known), and
+    /// what is taken.
     fn adopt(&mut self, post: &Post) {
-        let known = core::mem::replace(&mut self.known, self.logs.len());
-        if self.come.0.is_empty() || known == self.logs.len() {
+        let known = self.logs.len();
+        let new = core::mem::replace(&mut self.adopted, known)..known;
+        if self.come.len() == 0 {
             return;
         }
-        for (sequence, come) in core::mem::take(&mut self.come.0) {
-            let found = post.kinds.find(|kind| kind.signal() == come.signal());
-            let log =
-                found.and_then(|(number, _)| Some((number, self.logs.get_mut(number as usize)?)));
-            let Some((number, log)) = log else {
-                self.come.0.push_back((sequence, come));
+        for number in new {
+            let Some(kind) = post.kinds.get(number as u32) else {
                 continue;
             };
-            let Some(slot) = log.payloads.keep_value(come.payload) else {
-                unreachable!("a signal carries one type")
-            };
-            self.later.push(Reverse(Waiting {
-                time: come.time,
-                sequence,
-                signal: number,
-                slot,
-                entity: come.entity,
-            }));
+            for come in self.come.take(&kind.signal()) {
+                let Some(slot) = self.logs[number].payloads.keep_value(come.payload) else {
+                    unreachable!("a signal carries one type")
+                };
+                self.later.push(Reverse(Waiting {
+                    time: come.time,
+                    sequence: come.sequence,
+                    signal: number as u32,
+                    slot,
+                    entity: come.entity,
+                }));
+            }
         }
     }
 
@@ -305,13 +347,7 @@ impl Board {
                 self.post_kept(waiting, panicked);
             }
         }
-        // Nobody can hear those.
-        while let Some((_, next)) = self.come.0.front()
-            && next.time <= now
-        {
-            let next = self.come.0.pop_front();
-            note(panicked, || drop(next));
-        }
+        self.come.drop_due(now, panicked);
     }
 
     fn post_kept(&mut self, waiting: Waiting, panicked: &mut Panicked) {

@@ -43,7 +43,7 @@ impl Kind {
     }
 
     /// What it is known by.
-    pub(super) fn signal(&self) -> SignalName<'_> {
+    pub(super) fn signal(&self) -> SignalName<&str> {
         SignalName {
             name: self.name.as_deref(),
             carries: self.payload,

@@ -22,6 +22,8 @@ pub(super) trait Store: Any + Send + Sync {
     fn keep_value(&mut self, value: StateValue) -> Option<u32>;
     /// One that is kept.
     fn kept(&self, slot: u32) -> Option<&(dyn Any + Send + Sync)>;
+    /// Takes one out that is kept.
+    fn take_value(&mut self, slot: u32) -> Option<StateValue>;
     /// Puts one that was kept to the end of the log.
     fn post_kept(&mut self, slot: u32);
     /// Drops the first so many of the log.
@@ -102,6 +104,10 @@ impl<P: Send + Sync + 'static> Store for Payloads<P> {
         let value: Box<dyn Any> = value;
         let payload = *value.downcast().ok()?;
         Some(self.keep_payload(Some(payload)))
+    }
+
+    fn take_value(&mut self, slot: u32) -> Option<StateValue> {
+        Some(Box::new(self.take_kept(slot)?))
     }
 
     fn kept(&self, slot: u32) -> Option<&(dyn Any + Send + Sync)> {

@@ -16,6 +16,7 @@ mod error;
 mod kind;
 mod log;
 mod mailbag;
+mod moving;
 mod post;
 mod reader;
 mod sender;

@@ -27,9 +27,10 @@ impl Pending {
 }
 
 impl World {
-    /// What waits to become part of the world, and would not be [saved](Self::save), but for delayed signals that are
-    /// [part of the state](crate::fragment::FragmentRegistry::register_state): commands that
-    /// recorders have left since the last [flush](Self::flush), and signals. What recorders and
+    /// What waits to become part of the world, and would not be [saved](Self::save): commands that
+    /// recorders have left since the last [flush](Self::flush), and signals. (Of delayed signals those are saved that were
+    /// [collected](Self::collect_signals), for entities that are built, and carry what is
+    /// [part of the state](crate::fragment::FragmentRegistry::register_state).) What recorders and
     /// senders hold back that are open is not counted: what they have recorded and sent themselves,
     /// and what others of their thread have left before [in the same
     /// memory](crate::command::Commands), if they are its third since the last flush, or later
@@ -55,7 +56,7 @@ impl World {
     #[must_use]
     pub fn pending(&self) -> Pending {
         let mut pending = Pending {
-            delayed_signals: self.come.signals.0.len(),
+            delayed_signals: self.come.signals.len(),
             ..Pending::default()
         };
         for attached in self.attached.iter() {

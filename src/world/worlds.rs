@@ -155,7 +155,8 @@ impl World {
     }
 
     /// Moves all entities of this world to another of the same universe, chunk by chunk; how many.
-    /// Reserved entities belong to no world and may be built in either; resources stay.
+    /// Reserved entities belong to no world and may be built in either; resources stay, and so do signals that wait
+    /// ([`move_signals_to`](Self::move_signals_to)).
     ///
     /// Chunks that are laid out alike there go as they are, with their chunk fragments, unless they are less than half
     /// full and others there have room: then their entities take the chunk fragments of those.

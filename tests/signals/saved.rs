@@ -173,6 +173,144 @@ fn what_cannot_be_saved_or_heard_is_left_out() {
     assert_eq!(load(&file).pending().delayed_signals, 1);
 }
 
+#[test]
+fn signals_for_entities_of_a_world_that_is_saved_too_come_along() {
+    let (mut one, _) = world(0);
+    let mut other = World::of(one.universe()).unwrap();
+    let bee = other.create(()).unwrap();
+    let ring = one.signal::<u32>("ring").unwrap();
+    one.signals().send_after(ring, bee, 7, seconds(5));
+    one.collect_signals();
+    let options = SnapshotOptions::new();
+    let both = World::worlds_to_snapshot(&[&one, &other], &options).unwrap();
+    let none = World::worlds_to_snapshot(&[&one, &other], &options.skip_signals()).unwrap();
+    let mut worlds = World::worlds_from_snapshot(&none, universe()).unwrap();
+    assert_eq!(worlds[0].pending().delayed_signals, 0);
+    let nobody = EntityMap::default();
+    let shared = Arc::new(universe());
+    let remapped = World::worlds_from_snapshot_remapped(&both, &shared, &nobody).unwrap();
+    for (came, bee) in [
+        (World::worlds_from_snapshot(&both, universe()).unwrap(), bee),
+        (remapped.0, remapped.1.get(bee).unwrap()),
+    ] {
+        worlds = came;
+        let [one, other] = &mut worlds[..] else {
+            unreachable!()
+        };
+        let ring = one.signal::<u32>("ring").unwrap();
+        let mut reader: SignalReader = reader(one, ring);
+        other.move_all_to(one).unwrap();
+        one.advance_time(seconds(5));
+        assert_eq!(numbers(&mut reader, one, ring), [(bee, vec![7])]);
+    }
+}
+
+#[test]
+fn a_simulation_hears_what_arrives_with_its_first_tick() {
+    let step = Duration::from_millis(20);
+    let simulation = |world: World| {
+        let mut schedule = Schedule::new();
+        schedule.add(
+            processor(
+                "hear",
+                |mut rung: Signalled<'_>, ring: &Signal<u32>, heard: &mut Vec<u32>| {
+                    let _ = rung.deliver(|_, received| heard.extend(received.of(*ring)));
+                },
+            )
+            .hears::<u32>("ring"),
+        );
+        let mut simulation = Simulation::continuing(world, schedule);
+        let world = simulation.world_mut();
+        let ring = world.signal::<u32>("ring").unwrap();
+        world.resources_mut().insert(ring);
+        world.resources_mut().insert(Vec::<u32>::new());
+        simulation
+    };
+    let (world, all) = world(1);
+    Time::register(world.registry()).unwrap();
+    let ring = world.signal::<u32>("ring").unwrap();
+    let mut signals = world.signals();
+    for after in 1..=4 {
+        signals.send_after(ring, all[0], after, step * after);
+    }
+    drop(signals);
+    let mut played = simulation(world);
+    let mut heard = Vec::new();
+    for tick in 0..4 {
+        played.advance(step).unwrap();
+        heard.push(tick as u32 + 1);
+        let resources = played.world().resources();
+        assert_eq!(resources.get::<Vec<u32>>(), Some(&heard));
+        assert_eq!(resources.get::<Time>().unwrap().tick, tick);
+        // From here on the loaded one goes on.
+        let file = save(played.world_mut());
+        let universe = universe();
+        Time::register(universe.registry()).unwrap();
+        played = simulation(World::from_snapshot(&file, universe).unwrap());
+        assert_eq!(played.tick(), tick + 1);
+        heard.clear();
+    }
+}
+
+#[test]
+fn signals_that_wait_go_after_their_entities() {
+    let (mut land, all) = world(3);
+    let mut sea = World::of(land.universe()).unwrap();
+    let [ant, bee, seal] = all[..] else {
+        unreachable!()
+    };
+    land.advance_time(seconds(10));
+    sea.advance_time(seconds(100));
+    let (ring, there) = (
+        land.signal::<u32>("ring").unwrap(),
+        sea.signal::<u32>("ring").unwrap(),
+    );
+    let toll = land.signal::<u32>("toll").unwrap();
+    let other = land.signal::<Entity>("toll too").unwrap();
+    sea.signals().send_after(there, seal, 50, seconds(5));
+    let mut signals = land.signals();
+    for (number, entity) in (0..6).zip(all.iter().cycle()) {
+        signals.send_after(ring, *entity, number, seconds(5));
+    }
+    signals.send_after(toll, seal, 10, seconds(1));
+    signals.send_after(other, seal, ant, seconds(1));
+    drop(signals);
+    assert_eq!(land.move_signals_to(&mut sea), Ok(0));
+    let mut heard: SignalReader = reader(&mut sea, there);
+    for entity in [ant, seal] {
+        land.move_to(&mut sea, entity).unwrap();
+    }
+    assert_eq!(land.move_signals_to(&mut sea), Ok(6));
+    assert_eq!(land.move_signals_to(&mut sea), Ok(0));
+    assert_eq!(land.pending().delayed_signals, 2);
+    assert_eq!(sea.pending().delayed_signals, 7);
+    // What nobody knows there goes on to another world, too, or is saved.
+    let loaded = load(&save(&mut sea));
+    assert_eq!(loaded.pending().delayed_signals, 7);
+    let mut third = World::of(land.universe()).unwrap();
+    sea.move_to(&mut third, seal).unwrap();
+    assert_eq!(sea.move_signals_to(&mut third), Ok(5));
+    sea.advance_time(seconds(5));
+    assert_eq!(numbers(&mut heard, &mut sea, there), [(ant, vec![0, 3])]);
+    let [ring, toll] = ["ring", "toll"].map(|name| third.signal::<u32>(name).unwrap());
+    let mut heard: SignalReader = reader(&mut third, ring);
+    heard.subscribe(&mut third, toll).unwrap();
+    third.advance_time(seconds(1));
+    assert_eq!(numbers(&mut heard, &mut third, toll), [(seal, vec![10])]);
+    third.advance_time(seconds(4));
+    assert_eq!(
+        numbers(&mut heard, &mut third, ring),
+        [(seal, vec![50, 2, 5])]
+    );
+    assert!(third.pending().is_empty());
+    let ring = land.signal::<u32>("ring").unwrap();
+    let mut heard: SignalReader = reader(&mut land, ring);
+    land.advance_time(seconds(5));
+    assert_eq!(numbers(&mut heard, &mut land, ring), [(bee, vec![1, 4])]);
+    let elsewhere = land.move_signals_to(&mut World::new());
+    assert_eq!(elsewhere, Err(WorldError::OtherUniverse));
+}
+
 static ALIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// What cannot end without a panic.
@@ -198,8 +336,8 @@ impl Drop for Burns {
 fn what_has_come_and_nobody_heard_is_dropped_once() {
     let universe = || {
         let universe = Universe::new();
-        let write = |_: &Burns, _: &mut Vec<u8>| Ok::<(), String>(());
-        let read = |_: &[u8], _: &EntityMap| Ok(Burns::new());
+        let write = |_: &Burns, _: &mut Vec<u8>| ();
+        let read = |_: &[u8], _: &EntityMap| Ok::<_, String>(Burns::new());
         let registry = universe.registry();
         registry.register_state_with("burns", write, read).unwrap();
         universe

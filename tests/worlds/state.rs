@@ -1,7 +1,7 @@
 //! What is part of a world's state besides its entities: resources, names.
 
-use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use megachunk::entity::EntityMap;
@@ -165,6 +165,48 @@ fn the_hash_of_a_state_has_its_resources() {
 }
 
 #[test]
+fn a_hash_tells_a_resources_name_from_its_value() {
+    struct Text(&'static str);
+    struct Other(&'static str);
+    let hash = |one: Text, other: Other| {
+        let mut world = World::new();
+        let registry = world.registry();
+        let read = |_: &[u8], _: &EntityMap| Err::<Text, _>("it is not read");
+        let write = |text: &Text, bytes: &mut Vec<u8>| bytes.extend(text.0.as_bytes());
+        registry.register_state_with("ab", write, read).unwrap();
+        let read = |_: &[u8], _: &EntityMap| Err::<Other, _>("it is not read");
+        let write = |text: &Other, bytes: &mut Vec<u8>| bytes.extend(text.0.as_bytes());
+        registry.register_state_with("cd", write, read).unwrap();
+        world.resources_mut().insert(one);
+        world.resources_mut().insert(other);
+        world.state_hash().unwrap()
+    };
+    let hashes = [
+        ("ab", "cd"),
+        ("cd", "ab"),
+        ("ab", "ab"),
+        ("cd", "cd"),
+        ("", ""),
+    ];
+    let hashes: BTreeSet<u64> = hashes
+        .map(|(one, other)| hash(Text(one), Other(other)))
+        .into();
+    assert_eq!(hashes.len(), 5);
+}
+
+#[test]
+fn universes_and_registries_may_go_through_a_panic() {
+    fn is_unwind_safe<T: UnwindSafe + RefUnwindSafe>() {}
+    is_unwind_safe::<Universe>();
+    is_unwind_safe::<FragmentRegistry>();
+    let burnt = catch_unwind(|| {
+        let universe = universe();
+        move || drop(universe)
+    });
+    assert!(catch_unwind(burnt.unwrap()).is_ok());
+}
+
+#[test]
 fn skipped_resources_do_not_come_back() {
     let (world, _) = world();
     for (options, score, debts) in [
@@ -201,7 +243,7 @@ fn a_value_that_cannot_be_written_or_read_is_an_error_that_says_why() {
         .register_state_as::<Score>("score")
         .unwrap();
     let read = |_: &[u8], _: &EntityMap| Err::<Debts, _>("as if nobody could pay");
-    let write = |_: &Debts, _: &mut Vec<u8>| Ok(());
+    let write = |_: &Debts, _: &mut Vec<u8>| ();
     other
         .registry()
         .register_state_with("debts", write, read)
@@ -348,7 +390,7 @@ fn a_panic_in_what_writes_or_reads_leaves_nothing_half_done() {
     let path = std::env::temp_dir().join(format!("megachunk-burnt-{}", std::process::id()));
     let mut other = World::new();
     let write = |_: &Bomb, _: &mut Vec<u8>| -> Result<(), String> { panic!("as if it burnt") };
-    let read = |_: &[u8], _: &EntityMap| Ok(Bomb);
+    let read = |_: &[u8], _: &EntityMap| Ok::<_, String>(Bomb);
     other
         .registry()
         .register_state_with("bomb", write, read)

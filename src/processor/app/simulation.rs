@@ -9,7 +9,9 @@ use crate::world::World;
 /// A world with its processors and its time: ticks every frame or at a fixed rate, is paused, stepped.
 ///
 /// Before each tick the world's [time](World::time) passes, delayed signals arrive, and the resource [`Time`] is
-/// set. A [saved](World::save) world has its time, and its tick if [`Time`] is [registered](Time::register).
+/// set. (Before the first one processors are started and subscribe, so that nothing is missed that arrives with it.) A
+/// [saved](World::save) world has its time, and, if [`Time`] is [registered](Time::register), the tick that came last: see
+/// [`continuing`](Self::continuing).
 ///
 /// ```
 /// use std::time::Duration;
@@ -53,8 +55,20 @@ pub struct SimulationReport {
 }
 
 impl Simulation {
-    /// A world and its processors, that tick every frame. Where the world has a [`Time`], from another simulation or
-    /// [out of a file](Time::register), the first tick comes after that one.
+    /// A world and its processors, that tick every frame.
+    #[must_use]
+    pub fn new(world: World, schedule: Schedule) -> Self {
+        Self {
+            world,
+            schedule,
+            clock: Clock::new(Rate::EveryFrame),
+            ticks: 0,
+        }
+    }
+
+    /// The same of a world that was another simulation's, or [comes out of a file](Time::register): its first tick comes
+    /// after the one that the world's [`Time`] tells of, if it has one. What the other has been [told](Self::set_tick) since
+    /// that tick does not count, nor what had passed towards the next.
     ///
     /// ```
     /// use std::time::Duration;
@@ -72,7 +86,7 @@ impl Simulation {
     /// let universe = Universe::new();
     /// Time::register(universe.registry())?;
     /// let world = World::from_snapshot(&saved, universe)?;
-    /// let mut loaded = Simulation::new(world, Schedule::new());
+    /// let mut loaded = Simulation::continuing(world, Schedule::new());
     /// for simulation in [&mut played, &mut loaded] {
     ///     simulation.advance(tick)?;
     ///     let time = *simulation.world().resources().get::<Time>().unwrap();
@@ -81,14 +95,12 @@ impl Simulation {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn new(world: World, schedule: Schedule) -> Self {
+    pub fn continuing(world: World, schedule: Schedule) -> Self {
         let time = world.resources().get::<Time>();
-        let ticks = time.map_or(0, |time| time.tick.saturating_add(1));
+        let ticks = time.map_or(0, |time| time.tick.wrapping_add(1));
         Self {
-            world,
-            schedule,
-            clock: Clock::new(Rate::EveryFrame),
             ticks,
+            ..Self::new(world, schedule)
         }
     }
 
@@ -151,7 +163,7 @@ impl Simulation {
     }
 
     /// The number of the next tick, as [`Time::tick`] will have it: how many there were, unless the
-    /// world had [some before](Self::new), or it was [set](Self::set_tick).
+    /// world had [some before](Self::continuing), or it was [set](Self::set_tick).
     #[must_use]
     pub fn tick(&self) -> u64 {
         self.ticks
@@ -184,6 +196,7 @@ impl Simulation {
             ..SimulationReport::default()
         };
         for _ in 0..due.ticks {
+            self.schedule.solve(&mut self.world)?;
             self.world.advance_time(due.step);
             let time = Time {
                 step: due.step,

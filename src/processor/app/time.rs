@@ -23,19 +23,20 @@ const BYTES: usize = 16 + 16 + 8;
 
 impl Time {
     /// Says that it is part of a world's [state](FragmentRegistry::register_state), so that a simulation of a world that
-    /// was loaded [goes on](crate::processor::Simulation::new) with the tick at which it was saved.
+    /// was loaded [goes on](crate::processor::Simulation::continuing) with the tick at which it was saved. Hashes count it
+    /// then: worlds at different ticks, or whose ticks took other times, have different ones.
     ///
     /// # Errors
-    /// [`FragmentError::StateNameTaken`] if another type is saved as `megachunk.time`.
+    /// [`FragmentError::StateNameTaken`] if another type is saved as `megachunk.time`;
+    /// [`FragmentError::NamedOtherwise`] if this one was given another name.
     pub fn register(registry: &FragmentRegistry) -> Result<(), FragmentError> {
         registry.register_state_with("megachunk.time", Self::write, Self::read)
     }
 
-    fn write(&self, bytes: &mut Vec<u8>) -> Result<(), &'static str> {
+    fn write(&self, bytes: &mut Vec<u8>) {
         bytes.extend(self.step.as_nanos().to_le_bytes());
         bytes.extend(self.now.as_nanos().to_le_bytes());
         bytes.extend(self.tick.to_le_bytes());
-        Ok(())
     }
 
     fn read(bytes: &[u8], _: &EntityMap) -> Result<Self, &'static str> {
@@ -80,7 +81,7 @@ mod tests {
             tick: u64::MAX - 1,
         };
         let mut bytes = Vec::new();
-        time.write(&mut bytes).unwrap();
+        time.write(&mut bytes);
         let nobody = EntityMap::default();
         assert_eq!(Time::read(&bytes, &nobody), Ok(time));
         assert_eq!(Time::read(&bytes[1..], &nobody), Err("it has 40 bytes"));

@@ -24,14 +24,14 @@
 //!              each chunk: len 4, length 4, place in the list of the chunks with room that have the same shared
 //!              values 4 (`FULL_CHUNK`: it has none), for each shared fragment the number of the value 4,
 //!              checksum 8. Lengths of chunks are in 16 KiB.
-//!            resources 4; of each, by name: what its type is called, length 8, bytes as the type has written them
-//!            names 4; of each, in their order: name, entities 4, of each: handle 8
+//!            resources 4; of each, by name: the name of its type, length 8, bytes as the type has written them
+//!            names of entities 4; of each, in their order: name, entities 4, of each: handle 8
 //!            time 8
 //!            signals that wait for their time 4; of each, in the order in which they arrive: time 8, handle 8, whether
-//!              it has a name 1, name, what the type is called that it carries, length 8, bytes
+//!              it has a name 1, name, the name of the type that it carries, length 8, bytes
 //! ```
 //!
-//! A name is its length 4, text. Format 3 had nothing behind the archetypes.
+//! What stands behind the archetypes has names as length 8, text. Format 3 had nothing behind the archetypes.
 //!
 //! All that decides where a new entity comes to lie stands there, so that a world which is loaded goes on as the saved
 //! one: archetypes that no entity has and chunks without entities too, and which chunk is filled before which.

@@ -17,7 +17,9 @@ use crate::world::{World, WorldError};
 
 impl World {
     /// Loads a world that was [saved](Self::save), into a universe that never had an entity and in which
-    /// the fragments are registered that the file has: by the same names, with the same sizes and alignments.
+    /// the fragments are registered that the file has: by the same names, with the same sizes and alignments; so are the
+    /// types of its resources and of what its delayed signals carry, as [part of the
+    /// state](crate::fragment::FragmentRegistry::register_state).
     /// ([`load_remapped`](Self::load_remapped) loads into one that is in use, with new ids; it alone takes a file from which
     /// [the dead are left out](crate::world::SnapshotOptions::skip_dead).)
     ///

@@ -1,4 +1,4 @@
-//! `SnapshotOptions`: which fragments belong to the state of a world, and whether a file says who is dead.
+//! `SnapshotOptions`: which fragments and resources belong to the state of a world, and whether a file says who is dead.
 
 use core::any::TypeId;
 
@@ -7,7 +7,7 @@ use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
 use crate::world::World;
 use crate::world::snapshot::SnapshotError;
 
-/// Which fragments belong to the state of a world that is hashed or saved. All, unless you say otherwise:
+/// Which fragments, and what else, belong to the state of a world that is hashed or saved. All fragments, unless you say otherwise:
 /// then one that is not [plain](crate::fragment::Plain) is an error, but for tags and chunk fragments in a hash, which
 /// only says that they are there.
 ///
@@ -34,6 +34,7 @@ pub struct SnapshotOptions {
     /// Also of types of which it was said that they are part of the state.
     skipped_resources: Vec<TypeId>,
     skip_resources: bool,
+    skip_signals: bool,
 }
 
 /// What is asked of a fragment that is not skipped.
@@ -108,6 +109,17 @@ impl SnapshotOptions {
     pub fn skip_resources(mut self) -> Self {
         self.skip_resources = true;
         self
+    }
+
+    /// Without delayed signals: in a file, for a hash has none.
+    #[must_use]
+    pub fn skip_signals(mut self) -> Self {
+        self.skip_signals = true;
+        self
+    }
+
+    pub(super) fn skips_signals(&self) -> bool {
+        self.skip_signals
     }
 
     pub(super) fn skips_resource(&self, of: TypeId) -> bool {

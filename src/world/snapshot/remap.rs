@@ -39,6 +39,10 @@ impl World {
     /// what was loaded to another world, without a copy but for chunks that are less than half full. A file decides how
     /// many chunks and ids it takes: one that comes from strangers can ask for all that a universe has.
     ///
+    /// What the world had besides its entities comes as it does with [`load`](Self::load): names, resources, delayed signals
+    /// and its time. Of these names alone go along with [`move_all_to`](Self::move_all_to): signals have [a call of their
+    /// own](Self::move_signals_to), and resources are taken out of one world and put into the other.
+    ///
     /// All that [`load`](Self::load) says of values, rows and chunks holds here, too, but that chunks and compositions
     /// without entities do not come. In an [ordered](Universe::ordered) universe ids are the same each time only if no
     /// other thread uses it meanwhile.
@@ -86,7 +90,8 @@ impl World {
     ///
     /// # Errors
     /// As for [`load`](Self::load), but that the universe may be in use; if it has not room for as many entities; and
-    /// [`SnapshotError::NotAValue`] also of a value that is none any more because it names somebody who does not come.
+    /// [`SnapshotError::NotAValue`], and [`StateNotRead`](SnapshotError::StateNotRead) of a resource or what a signal carries,
+    /// also of a value that is none any more because it names somebody who does not come.
     /// There is no world then, and none of the entities.
     pub fn load_remapped(
         path: impl AsRef<Path>,

@@ -18,9 +18,11 @@ impl World {
     /// Saved too are names of entities, the world's [time](Self::time), and, of types that are
     /// [registered for it](crate::fragment::FragmentRegistry::register_state), resources and what waits for its
     /// time: [delayed signals](crate::signal::Signals::send_at) that were
-    /// [collected](Self::collect_signals), for entities of this world. (In the loaded world they wait for the signal of
-    /// the same name, or of the same type where it has none; a [`Signal`](crate::signal::Signal) itself is of one world,
-    /// and none of the loaded one.)
+    /// [collected](Self::collect_signals), for entities that are saved, too. In the loaded world they wait for the signal of
+    /// the same name, or of the same type where it has none, and for those who have subscribed to it when their time comes:
+    /// let readers do that, and [solve](crate::processor::Schedule::solve) schedules, before [time
+    /// passes](Self::advance_time). (A [`Signal`](crate::signal::Signal) itself is of one world, and none of the loaded
+    /// one.)
     ///
     /// Not saved: other resources and signals; versions of changes; observers;
     /// entities that are reserved and not built, that are recorded and not flushed, and those of

@@ -57,7 +57,7 @@ impl<'w> Snapshot<'w> {
                 return Err(SnapshotError::WorldTwice);
             }
         }
-        let parts = worlds.iter().map(|world| Part::of(world, options));
+        let parts = worlds.iter().map(|world| Part::of(world, worlds, options));
         let mut worlds: Vec<Part<'_>> = parts.collect::<Result<_, _>>()?;
         let inhabited = worlds.iter().flat_map(Part::inhabited);
         let needed = inhabited.flat_map(|(_, infos)| infos).map(|info| info.id());
@@ -233,7 +233,12 @@ impl<'w> Snapshot<'w> {
 }
 
 impl<'w> Part<'w> {
-    fn of(world: &'w World, options: &SnapshotOptions) -> Result<Self, SnapshotError> {
+    /// One of the worlds that are saved.
+    fn of(
+        world: &'w World,
+        saved: &[&'w World],
+        options: &SnapshotOptions,
+    ) -> Result<Self, SnapshotError> {
         let archetypes = world.archetypes.iter().filter_map(|data| {
             let infos = options.of_archetype(world, data, Purpose::Save);
             if data.entities > 0 {
@@ -251,7 +256,7 @@ impl<'w> Part<'w> {
             archetypes: archetypes.collect::<Result<_, SnapshotError>>()?,
             shared: Vec::new(),
             shared_numbers: HashMap::new(),
-            besides: Besides::of(world, options)?,
+            besides: Besides::of(world, (saved, options))?,
         };
         part.number_shared();
         Ok(part)

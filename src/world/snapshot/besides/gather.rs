@@ -64,18 +64,22 @@ pub(in crate::world::snapshot) fn resources<'w>(
 impl<'w> Besides<'w> {
     pub(in crate::world::snapshot) fn of(
         world: &'w World,
-        options: &SnapshotOptions,
+        (saved, options): (&[&'w World], &SnapshotOptions),
     ) -> Result<Self, SnapshotError> {
         let mut told = world.tell_waiting();
-        // Others die with the world that is saved.
-        told.signals.retain(|told| world.is_built(told.entity));
-        told.signals
-            .sort_unstable_by_key(|told| (told.time, told.sequence));
+        if options.skips_signals() {
+            told.signals.clear();
+        }
+        // Others are dead where they are loaded.
+        let lives = |entity| saved.iter().any(|world| world.is_built(entity));
+        told.signals.retain(|told| lives(told.waiting.entity));
+        let order = |told: &ToldSignal<'_>| (told.waiting.time, told.waiting.sequence);
+        told.signals.sort_unstable_by_key(order);
         let mut signals = Vec::new();
         for told in told.signals {
             let carries = told.signal.carries;
             if let Some(form) = (world.registry()).state_form(|form| form.type_id() == carries) {
-                let written = Written::of(form, told.payload)?;
+                let written = Written::of(form, told.waiting.payload)?;
                 signals.push((told, written));
             }
         }
@@ -104,8 +108,8 @@ impl<'w> Besides<'w> {
         directory.extend(self.time.to_le_bytes());
         count(directory, self.signals.len());
         for (told, carried) in &self.signals {
-            directory.extend(told.time.to_le_bytes());
-            handle(directory, told.entity);
+            directory.extend(told.waiting.time.to_le_bytes());
+            handle(directory, told.waiting.entity);
             directory.push(told.signal.name.is_some().into());
             if let Some(name) = told.signal.name {
                 text(directory, name);
@@ -120,14 +124,17 @@ fn count(directory: &mut Vec<u8>, count: usize) {
 }
 
 fn text(directory: &mut Vec<u8>, text: &str) {
-    count(directory, text.len());
-    directory.extend(text.as_bytes());
+    bytes(directory, text.as_bytes());
+}
+
+fn bytes(directory: &mut Vec<u8>, bytes: &[u8]) {
+    directory.extend((bytes.len() as u64).to_le_bytes());
+    directory.extend(bytes);
 }
 
 fn value(directory: &mut Vec<u8>, written: &Written<'_>) {
     text(directory, written.name);
-    directory.extend((written.bytes.len() as u64).to_le_bytes());
-    directory.extend(&written.bytes);
+    bytes(directory, &written.bytes);
 }
 
 /// As this machine has it, as those of chunks.

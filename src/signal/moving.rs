@@ -1,0 +1,74 @@
+//! Signals that wait for their time go after their entities to another world.
+
+use std::sync::Arc;
+
+use crate::fragment::panic::{first, resume};
+use crate::signal::collect::{board, collect};
+use crate::signal::post::Post;
+use crate::sync::atomic::Ordering;
+use crate::world::{World, WorldError};
+
+impl World {
+    /// Moves the [delayed signals](crate::signal::Signals::send_at) of this world to another of the same universe whose
+    /// entities live there; how many. Those have [moved](Self::move_all_to) before, or were there from the start.
+    ///
+    /// A signal waits as long as it would have, by the other world's time, and comes there, in the order in which it would
+    /// have come here, behind those that wait for the same time; there it is the signal of the same name, or of the same
+    /// type if it has none. (If the name carries something else there, nobody hears it.) Both worlds
+    /// [collect](Self::collect_signals) what was sent; what waits for entities to be built stays, and so does what was
+    /// collected and not read. O(delayed signals of both · log) if any goes, else O(those of this one).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use megachunk::prelude::*;
+    ///
+    /// let universe = std::sync::Arc::new(Universe::new());
+    /// let (mut land, mut sea) = (World::of(&universe)?, World::of(&universe)?);
+    /// let seal = land.create(())?;
+    /// let hungry = land.signal::<()>("hungry")?;
+    /// land.signals().send_after(hungry, seal, (), Duration::from_secs(3));
+    /// land.advance_time(Duration::from_secs(1));
+    ///
+    /// land.move_to(&mut sea, seal)?;
+    /// assert_eq!(land.move_signals_to(&mut sea)?, 1);
+    /// let hungry = sea.signal::<()>("hungry")?;
+    /// let mut reader = SignalReader::<Entity>::new(&sea)?;
+    /// reader.subscribe(&mut sea, hungry)?;
+    /// sea.advance_time(Duration::from_secs(2));
+    /// assert_eq!(reader.deliver(&mut sea, |entity, _| assert_eq!(entity, seal)).signals, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WorldError::OtherUniverse`].
+    ///
+    /// # Panics
+    /// If the `drop` of what a signal carries panics that nobody wants, as when it is collected: all has moved then.
+    pub fn move_signals_to(&mut self, other: &mut Self) -> Result<usize, WorldError> {
+        if !Arc::ptr_eq(self.universe(), other.universe()) {
+            return Err(WorldError::OtherUniverse);
+        }
+        let panicked = first(collect(self), collect(other));
+        let [here, there] = [&*self, &*other].map(|world| {
+            // Ordering: Relaxed, as in `World::time`.
+            Post::of(world).now.load(Ordering::Relaxed)
+        });
+        let post = Arc::clone(Post::of(self));
+        let mut going = board(self).take_waiting(&post, |entity| other.locate(entity).is_some());
+        going.sort_unstable_by_key(|(_, waits)| (waits.time, waits.sequence));
+        let count = going.len();
+        if count > 0 {
+            let theirs = board(other);
+            for (signal, mut waits) in going {
+                waits.time = (waits.time.saturating_sub(here)).saturating_add(there);
+                waits.sequence = theirs.next_sequence();
+                theirs.come.push(signal, waits);
+            }
+            theirs.come.sort();
+            // Also of signals that it has known for long.
+            theirs.adopted = 0;
+        }
+        resume(panicked);
+        Ok(count)
+    }
+}

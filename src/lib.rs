@@ -129,10 +129,9 @@ pub use entity::{Entity, EntityIndex};
 
 /// What most programs need: `use megachunk::prelude::*;`.
 pub mod prelude {
-    pub use crate::chunk::{CHUNK_BYTES, ChunkError, Chunks, MegachunkAllocator, RawChunks};
     #[cfg(not(loom))]
     pub use crate::command::{Commands, FlushReport, ParallelCommands};
-    pub use crate::entity::{Entity, EntityError, EntityFault, EntityIndex, Full, Place};
+    pub use crate::entity::Entity;
     #[cfg(not(loom))]
     pub use crate::fragment::{
         Bundle, ConstShared, DynamicBundle, Fragment, PerChunk, Shared, SharedFragment, Value,
@@ -142,8 +141,8 @@ pub mod prelude {
     #[cfg(not(loom))]
     pub use crate::processor::{
         App, Composite, Execution, Local, Param, Phase, Processor, ProcessorBuilder,
-        ProcessorResult, Rate, Roles, Schedule, ScheduleError, Simulation, Target, Time,
-        exclusive_processor, observing_processor, processor,
+        ProcessorResult, Rate, Schedule, ScheduleError, Simulation, Time, exclusive_processor,
+        observing_processor, processor,
     };
     #[cfg(not(loom))]
     pub use crate::query::{

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use megachunk::prelude::*;
 use megachunk::processor::Execution;
+use megachunk::processor::Target;
 use megachunk::query::Enabled;
 use megachunk::world::Universe;
 use rayon::ThreadPool;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::said::{Said, run, said, say, world};
 use megachunk::observer::Observed;
 use megachunk::prelude::*;
+use megachunk::processor::{Roles, Target};
 
 struct A(u32);
 struct B(u32);

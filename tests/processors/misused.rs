@@ -13,6 +13,7 @@ use std::time::Duration;
 use megachunk::observer::Observed;
 use megachunk::prelude::*;
 use megachunk::processor::Execution;
+use megachunk::processor::Target;
 
 pub(crate) struct A(pub(crate) u32);
 pub(crate) struct B;

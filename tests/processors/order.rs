@@ -11,6 +11,7 @@ use std::time::Duration;
 use crate::said::{Said, run, said, say, world};
 use megachunk::prelude::*;
 use megachunk::processor::{Execution, Overlap, SolveError};
+use megachunk::processor::{Roles, Target};
 
 #[expect(
     dead_code,

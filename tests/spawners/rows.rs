@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::counted::Counted;
+use megachunk::entity::EntityIndex;
 use megachunk::fragment::{DynamicBundle, Value};
 use megachunk::prelude::*;
 use megachunk::template::spawner::{

@@ -8,6 +8,7 @@ use megachunk::fragment::{
     DynamicBundle, FragmentDefinition, FragmentError, FragmentId, FragmentRegistry, Value,
 };
 use megachunk::prelude::*;
+use megachunk::processor::Roles;
 
 fn plain(registry: &FragmentRegistry, name: &str, layout: Layout) -> FragmentId {
     registry.define_plain(name, layout).unwrap().id()

@@ -135,3 +135,34 @@ fn a_tuple_in_a_bundle_is_one_fragment_and_said_to_be() {
         assert!(heard[0].contains("(u8, u16)") && heard[0].contains("Bundle::and"));
     });
 }
+
+#[test]
+fn a_tuple_in_a_filter_is_one_fragment_and_said_to_be_unless_there_is_such_a_one() {
+    let heard = Arc::default();
+    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+        let mut world = World::new();
+        let both = world.create((1_u8, 2_u16)).unwrap();
+        let found = |world: &mut World| -> Vec<Entity> {
+            let mut query = world.query::<Entity, With<(u8, u16)>>().unwrap();
+            query.iter().collect()
+        };
+        assert_eq!(
+            world
+                .query::<Entity, (With<u8>, With<u16>)>()
+                .unwrap()
+                .count(),
+            1
+        );
+        assert_eq!(world.query::<Entity, Without<()>>().unwrap().count(), 1);
+        assert!(heard.lock().unwrap().is_empty());
+        for _ in 0..2 {
+            assert!(found(&mut world).is_empty());
+        }
+        world.registry().register::<(i8, i16)>().unwrap();
+        assert_eq!(world.query::<Entity, With<(i8, i16)>>().unwrap().count(), 0);
+        let heard = heard.lock().unwrap();
+        assert_eq!(heard.len(), 1, "{heard:?}");
+        assert!(heard[0].contains("(u8, u16)") && heard[0].contains("in a filter"));
+        assert!(world.exists(both));
+    });
+}

@@ -8,6 +8,7 @@
 //! has been given. The observers of a world are that watcher.
 
 mod batch;
+mod existing;
 #[cfg(test)]
 mod faults;
 mod observed;

@@ -21,18 +21,18 @@ pub struct ObserverId(u64);
 pub(crate) type ObserverRun =
     Box<dyn FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync>;
 
-struct Observer {
+pub(super) struct Observer {
     id: ObserverId,
-    observed: Observed,
-    fragment: FragmentId,
+    pub(super) observed: Observed,
+    pub(super) fragment: FragmentId,
     /// What the entities must have beside it.
     requirements: Requirements,
-    run: ObserverRun,
+    pub(super) run: ObserverRun,
 }
 
 /// The observers of a world, in the order in which they came: the order in which they are called.
 #[derive(Debug, Default)]
-struct Observers {
+pub(super) struct Observers {
     all: Vec<Observer>,
 }
 
@@ -52,7 +52,7 @@ impl Observer {
     }
 
     /// Which of the rows that change it observes.
-    fn spans(&self, world: &World, rows: &[WatchedRows], spans: &mut Vec<Span>) {
+    pub(super) fn spans(&self, world: &World, rows: &[WatchedRows], spans: &mut Vec<Span>) {
         spans.clear();
         let alike =
             |a: &WatchedRows, b: &WatchedRows| (a.archetype, a.other) == (b.archetype, b.other);
@@ -149,7 +149,8 @@ impl World {
     /// *Who fires:* every call that creates, destroys, adds or removes: single ones, slices,
     /// batches, queries, clones, dynamic ones. Going to another world counts as destroyed here, and
     /// created there. Not: new values of fragments that are there, switching, other shared values,
-    /// compaction, the end of the world. A flush makes one change of all commands for an entity: a
+    /// compaction, the end of the world; nor is anybody shown who was there before the observer, or
+    /// in a world that was loaded, unless you [say so](Self::show_existing). A flush makes one change of all commands for an entity: a
     /// fragment that goes and comes in one flush was there before and is there after it, with a new
     /// value, and nobody hears of it. If memory runs out in the middle of a change of many, or
     /// users' code panics, or an observer switches off what the change asks for, what was shown as
@@ -303,6 +304,11 @@ impl World {
 }
 
 impl Observers {
+    /// An observer, if it has not gone.
+    pub(super) fn find(&mut self, id: ObserverId) -> Option<&mut Observer> {
+        self.all.iter_mut().find(|observer| observer.id == id)
+    }
+
     fn kinds(&self) -> u8 {
         let all = self.all.iter();
         all.fold(0, |kinds, observer| kinds | observer.observed.bits())

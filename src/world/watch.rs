@@ -185,6 +185,27 @@ impl World {
         }
     }
 
+    /// Lends the watcher and the world, of which it may be asked nothing meanwhile.
+    pub(crate) fn with_watcher<W: Watcher + Default>(
+        &mut self,
+        with: impl FnOnce(&mut Self, &mut W),
+    ) {
+        // There is one from here on.
+        self.watcher::<W>();
+        let Some(mut watcher) = self.watch.watcher.take() else {
+            return;
+        };
+        let mut panicked = None;
+        note(&mut panicked, || {
+            let watcher: &mut dyn Any = &mut *watcher;
+            if let Some(watcher) = watcher.downcast_mut() {
+                with(self, watcher);
+            }
+        });
+        self.watch.watcher = Some(watcher);
+        resume(panicked);
+    }
+
     /// The watcher wants to hear of these kinds besides, of archetypes that have a fragment and that `sees` says.
     /// O(archetypes that have it).
     pub(crate) fn watch_more(

@@ -3,6 +3,8 @@
 mod account;
 mod between_worlds;
 mod deeds;
+mod existing;
+mod observed_batches;
 mod observers;
 mod rows;
 mod saved;

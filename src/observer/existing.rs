@@ -1,0 +1,78 @@
+//! An observer that came late is shown who is there.
+
+use crate::command::ParallelCommands;
+use crate::fragment::panic::{note, resume};
+use crate::observer::observers::Observers;
+use crate::observer::{Observed, ObservedBatch, ObserverId};
+use crate::world::World;
+use crate::world::watch::{NOWHERE, WatchedRows};
+
+impl World {
+    /// Shows an observer of [`CREATE`](Observed::CREATE) all entities that are there, as if they had just been created, in
+    /// one batch: who came before it did, by a [load](Self::load) for instance, of which no observer hears. How many that
+    /// are: none if it has gone, or does not observe what is created.
+    ///
+    /// What it records runs with the next [flush](Self::flush). What it has been shown before it is shown again. O(entities'
+    /// chunks), and what the observer takes.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(Default)]
+    /// struct Drawn(Vec<Entity>);
+    ///
+    /// let mut world = World::new();
+    /// world.resources_mut().insert(Drawn::default());
+    /// let early = world.create(("tree",))?;
+    /// let draw = world.observe::<&str, ()>(Observed::CREATE, |batch, _| {
+    ///     let new: Vec<Entity> = batch.entities().collect();
+    ///     batch.resources_mut().get_mut::<Drawn>().expect("it was put there").0.extend(new);
+    /// })?;
+    /// assert_eq!(world.show_existing(draw), 1);
+    /// let late = world.create(("bush",))?;
+    /// assert_eq!(world.resources().get::<Drawn>().expect("it was put there").0, [early, late]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// Source: flecs, whose observers can be shown what exists.
+    ///
+    /// # Panics
+    /// If the observer panics.
+    #[doc(alias = "yield_existing")]
+    pub fn show_existing(&mut self, observer: ObserverId) -> usize {
+        let (mut shown, mut panicked) = (0, None);
+        self.with_watcher(|world, observers: &mut Observers| {
+            let Some(observer) = observers.find(observer) else {
+                return;
+            };
+            if !observer.observed.contains(Observed::CREATE) {
+                return;
+            }
+            let mut rows = Vec::new();
+            for having in world.having.of(observer.fragment) {
+                let chunks = &world.archetypes[having.archetype as usize].chunks;
+                let chunks = (0..).zip(chunks).filter(|(_, chunk)| chunk.len > 0);
+                rows.extend(chunks.map(|(position, chunk)| WatchedRows {
+                    archetype: having.archetype,
+                    chunk: position,
+                    first: 0,
+                    count: chunk.len,
+                    other: NOWHERE,
+                }));
+            }
+            let mut spans = Vec::new();
+            observer.spans(world, &rows, &mut spans);
+            if spans.is_empty() {
+                return;
+            }
+            let recorders = ParallelCommands::of_one(world);
+            let mut commands = recorders.open();
+            // SAFETY: all rows of chunks, which hold values, each once, in the order of archetypes; spans are parts of them.
+            let mut batch = unsafe { ObservedBatch::new(world, &spans, Observed::CREATE) };
+            shown = batch.len();
+            note(&mut panicked, || (observer.run)(&mut batch, &mut commands));
+        });
+        resume(panicked);
+        shown
+    }
+}

@@ -5,6 +5,8 @@
 
 mod gather;
 mod read;
+#[cfg(test)]
+mod tests;
 
 pub(super) use gather::{Besides, resources};
 pub(super) use read::SavedBesides;

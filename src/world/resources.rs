@@ -146,6 +146,13 @@ impl Resources {
         self.values.get(&TypeId::of::<T>())?.get().downcast_ref()
     }
 
+    /// The types of all that are there, with their names, in no order.
+    pub(super) fn types(&self) -> impl Iterator<Item = (TypeId, &'static str)> {
+        self.values
+            .iter()
+            .map(|(&of, resource)| (of, resource.name))
+    }
+
     /// The value of a type that is not named, if it is there.
     pub(super) fn value(&self, of: TypeId) -> Option<&(dyn Any + Send + Sync)> {
         Some(self.values.get(&of)?.get())

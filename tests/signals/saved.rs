@@ -164,7 +164,22 @@ fn what_cannot_be_saved_or_heard_is_left_out() {
     signals.send_after(ring, alive, 4, seconds(1));
     drop(signals);
     world.destroy(dead).unwrap();
+    world.resources_mut().insert(1_u32);
+    world.resources_mut().insert('x');
+    let unsaved = world.unsaved(&SnapshotOptions::new());
+    let counts = (unsaved.delayed_signals, unsaved.signals);
+    assert_eq!(counts, (4, 1), "none is collected");
     let loaded = load(&save(&mut world));
+    let unsaved = world.unsaved(&SnapshotOptions::new());
+    assert_eq!(
+        unsaved.to_string(),
+        "not saved: the resource char, delayed signals: 3"
+    );
+    let options = SnapshotOptions::new()
+        .skip_signals()
+        .skip_resource::<char>();
+    assert!(world.unsaved(&options).is_empty());
+    assert!(loaded.unsaved(&SnapshotOptions::new()).is_empty());
     assert_eq!(loaded.pending().delayed_signals, 1);
     assert_eq!(loaded.pending().signals, 0);
     // Of what was sent and not collected nothing is saved.

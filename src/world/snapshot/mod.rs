@@ -17,7 +17,9 @@ mod read;
 mod remap;
 mod save;
 mod state;
+mod unsaved;
 mod write;
 
 pub use error::{ChangedLayout, SnapshotError};
 pub use options::SnapshotOptions;
+pub use unsaved::Unsaved;

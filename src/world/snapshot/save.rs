@@ -29,7 +29,7 @@ impl World {
     /// other worlds (unless they are [saved with it](Self::save_worlds)), whose handles are dead in
     /// the loaded world. Of ids that other threads reserve or record while it saves, the handles
     /// may be given again in the loaded world. [`pending`](Self::pending) says how many commands
-    /// and signals wait.
+    /// and signals wait, [`unsaved`](Self::unsaved) what would be left out.
     ///
     /// # Going on
     ///

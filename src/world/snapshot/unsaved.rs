@@ -1,0 +1,101 @@
+//! `Unsaved`: what a file would not have of a world.
+
+use core::fmt;
+
+use crate::world::World;
+use crate::world::snapshot::SnapshotOptions;
+
+/// What a [save](World::save) would leave out of a world that nobody has said is to be left out: [`World::unsaved`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Unsaved {
+    /// Types of resources that are not registered as [part of the
+    /// state](crate::fragment::FragmentRegistry::register_state), in the order of their names.
+    pub resources: Vec<&'static str>,
+    /// Delayed signals that were not collected, are for nobody in the world, or carry what is not part of the state.
+    pub delayed_signals: usize,
+    /// Other signals, that wait to be read, or for their entities to be built.
+    pub signals: usize,
+    /// Entities that recorders have created.
+    pub entities: usize,
+    /// Other commands.
+    pub commands: usize,
+}
+
+impl Unsaved {
+    /// Whether nothing would be left out.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for Unsaved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = Vec::new();
+        for resource in &self.resources {
+            parts.push(format!("the resource {resource}"));
+        }
+        for (count, what) in [
+            (self.delayed_signals, "delayed signals"),
+            (self.signals, "signals"),
+            (self.entities, "recorded entities"),
+            (self.commands, "commands"),
+        ] {
+            if count > 0 {
+                parts.push(format!("{what}: {count}"));
+            }
+        }
+        match parts.is_empty() {
+            true => f.write_str("nothing is left out"),
+            false => write!(f, "not saved: {}", parts.join(", ")),
+        }
+    }
+}
+
+impl World {
+    /// What a save with these options would leave out that they do not say is to be [left out](SnapshotOptions): for a
+    /// program, or its tests, to see that nothing is forgotten. (Of fragments nothing is left out without an error; what
+    /// never is in a file, as observers, is not counted.) Exact while nobody else records or sends. O(recorders, signals
+    /// that wait, resources).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Map(Vec<u8>);
+    ///
+    /// let mut world = World::new();
+    /// assert!(world.unsaved(&SnapshotOptions::new()).is_empty());
+    /// world.resources_mut().insert(Map(vec![1, 2]));
+    /// world.commands().create((1_u8,))?;
+    /// let unsaved = world.unsaved(&SnapshotOptions::new()).to_string();
+    /// assert!(unsaved.starts_with("not saved: the resource ") && unsaved.ends_with("::Map, recorded entities: 1"));
+    /// let options = SnapshotOptions::new().skip_resource::<Map>();
+    /// assert!(world.flush().is_clean() && world.unsaved(&options).is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn unsaved(&self, options: &SnapshotOptions) -> Unsaved {
+        let registry = self.registry();
+        let is_state = |of| registry.state_form(|form| form.type_id() == of).is_some();
+        let resources = self.resources.types();
+        let left_out = resources.filter(|&(of, _)| !options.skips_resource(of) && !is_state(of));
+        let mut resources: Vec<&'static str> = left_out.map(|(_, name)| name).collect();
+        resources.sort_unstable();
+        let pending = self.pending();
+        let told = self.tell_waiting().signals;
+        let saved = told
+            .iter()
+            .filter(|told| self.is_built(told.waiting.entity) && is_state(told.signal.carries));
+        Unsaved {
+            resources,
+            delayed_signals: match options.skips_signals() {
+                true => 0,
+                false => pending.delayed_signals.saturating_sub(saved.count()),
+            },
+            signals: pending.signals,
+            entities: pending.entities,
+            commands: pending.commands,
+        }
+    }
+}

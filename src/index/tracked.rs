@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use crate::archetype::is_newer;
 use crate::entity::Entity;
-use crate::fragment::panic::{end_all, resume_alone};
+use crate::fragment::panic::{end_all, note, resume, resume_alone};
 use crate::fragment::{Fragment, FragmentId};
 use crate::hashers::ByNumbers;
 use crate::query::{ChunkView, QueryRun};
@@ -96,7 +96,8 @@ impl<M> Tracked<M> {
     ) {
         let column = view.archetype.version_of(id);
         let written = column.map(|column| view.chunk.version(column as usize));
-        let is_written = written.is_none_or(|version| is_newer(version, since));
+        // A tag has no values that could change.
+        let is_written = written.is_some_and(|version| is_newer(version, since));
         if !is_written && !is_newer(view.chunk.order_version, since) {
             return;
         }
@@ -120,8 +121,9 @@ impl<M> Tracked<M> {
             knows.set(entity, value, &new);
             (*was, *memo) = (entity, new);
         }
-        let left = before.drain(here.len()..);
-        self.gone.extend(left.map(|(entity, _)| entity));
+        // None may be left of those that have come.
+        let left = before.split_off(here.len().min(before.len()));
+        forget(&mut self.gone, left);
     }
 
     /// Forgets chunks that are not there any more.
@@ -135,8 +137,7 @@ impl<M> Tracked<M> {
             }
         });
         let before = core::mem::replace(&mut self.chunks, after);
-        let left = before.into_values().flatten();
-        self.gone.extend(left.map(|(entity, _)| entity));
+        forget(&mut self.gone, before.into_values().flatten());
     }
 
     /// Forgets those of whom it was seen that they are not where they were, and who are nowhere else.
@@ -156,9 +157,18 @@ impl<M> Tracked<M> {
     }
 }
 
+/// Entities are not where they were. What was remembered of them is the user's, and its `drop` may panic.
+fn forget<M>(gone: &mut Vec<Entity>, rows: impl IntoIterator<Item = (Entity, M)>) {
+    let mut panicked = None;
+    for (entity, memo) in rows {
+        gone.push(entity);
+        note(&mut panicked, || drop(memo));
+    }
+    resume(panicked);
+}
+
 impl<M> Drop for Tracked<M> {
     fn drop(&mut self) {
-        // What is remembered is the user's, and its `drop` may panic.
         if core::mem::needs_drop::<M>() {
             let mut panicked = None;
             let chunks = core::mem::take(&mut self.chunks);

@@ -183,10 +183,32 @@ impl Board {
         }
         self.come = stay;
         let later = core::mem::take(&mut self.later).into_vec();
-        let (leaving, staying) = later.into_iter().partition(|Reverse(one)| goes(one.entity));
-        self.later = BinaryHeap::from(staying);
-        let leaving: Vec<Reverse<Waiting>> = leaving;
-        going.extend(leaving.into_iter().filter_map(|Reverse(waiting)| {
+        let all = later.into_iter().map(|Reverse(waiting)| waiting);
+        let (leaving, staying): (Vec<_>, Vec<_>) = all.partition(|one| goes(one.entity));
+        self.later = staying.into_iter().map(Reverse).collect();
+        going.extend(self.take_out(post, leaving));
+        going
+    }
+
+    /// Takes what waits for its entity out that `goes`.
+    pub(super) fn take_early(
+        &mut self,
+        post: &Post,
+        goes: impl Fn(Entity) -> bool,
+    ) -> Vec<(SignalName<Box<str>>, Waits<StateValue>)> {
+        let early = core::mem::take(&mut self.early).into_iter();
+        let (leaving, staying) = early.partition(|waiting| goes(waiting.entity));
+        self.early = staying;
+        self.take_out(post, leaving).collect()
+    }
+
+    /// Takes the payloads of some out.
+    fn take_out(
+        &mut self,
+        post: &Post,
+        waiting: Vec<Waiting>,
+    ) -> impl Iterator<Item = (SignalName<Box<str>>, Waits<StateValue>)> {
+        waiting.into_iter().filter_map(|waiting| {
             let log = &mut self.logs[waiting.signal as usize];
             let waits = Waits {
                 time: waiting.time,
@@ -195,8 +217,7 @@ impl Board {
                 payload: log.payloads.take_value(waiting.slot)?,
             };
             Some((post.kinds.get(waiting.signal)?.signal().to_owned(), waits))
-        }));
-        going
+        })
     }
 
     /// A log for each signal that there is.

@@ -9,14 +9,16 @@ use crate::sync::atomic::Ordering;
 use crate::world::{World, WorldError};
 
 impl World {
-    /// Moves the [delayed signals](crate::signal::Signals::send_at) of this world to another of the same universe whose
-    /// entities live there; how many. Those have [moved](Self::move_all_to) before, or were there from the start.
+    /// Moves the signals of this world that [wait for their time](crate::signal::Signals::send_at), or waited for their
+    /// entities to be built, to another world of the same universe, if their entities live there; how many. Move the
+    /// entities [first](Self::move_all_to), all that go in a frame: O(waiting signals of both · log) if any goes, else
+    /// O(those of this one).
     ///
     /// A signal waits as long as it would have, by the other world's time, and comes there, in the order in which it would
     /// have come here, behind those that wait for the same time; there it is the signal of the same name, or of the same
     /// type if it has none. (If the name carries something else there, nobody hears it.) Both worlds
-    /// [collect](Self::collect_signals) what was sent; what waits for entities to be built stays, and so does what was
-    /// collected and not read. O(delayed signals of both · log) if any goes, else O(those of this one).
+    /// [collect](Self::collect_signals) what was sent. What waits for nothing, and was not read before its entity went,
+    /// reaches nobody: let readers run first.
     ///
     /// ```
     /// use std::time::Duration;
@@ -48,13 +50,17 @@ impl World {
         if !Arc::ptr_eq(self.universe(), other.universe()) {
             return Err(WorldError::OtherUniverse);
         }
+        let post = Arc::clone(Post::of(self));
+        // A collection would find that they wait for nobody here.
+        let built = |entity| other.locate(entity).is_some();
+        let mut going = board(self).take_early(&post, built);
         let panicked = first(collect(self), collect(other));
         let [here, there] = [&*self, &*other].map(|world| {
             // Ordering: Relaxed, as in `World::time`.
             Post::of(world).now.load(Ordering::Relaxed)
         });
-        let post = Arc::clone(Post::of(self));
-        let mut going = board(self).take_waiting(&post, |entity| other.locate(entity).is_some());
+        let built = |entity| other.locate(entity).is_some();
+        going.extend(board(self).take_waiting(&post, built));
         going.sort_unstable_by_key(|(_, waits)| (waits.time, waits.sequence));
         let count = going.len();
         if count > 0 {

@@ -203,7 +203,8 @@ impl<'q> Signals<'q> {
     /// Sends a signal that arrives as soon as the world's [time](World::time) is `time`; those for the same time
     /// in the order in which they were sent. A time that has come already is now. Readers that subscribe before
     /// `time` get it, too. If what it carries is of a type that is
-    /// [part of the state](crate::fragment::FragmentRegistry::register_state), it is saved with the world.
+    /// [part of the state](crate::fragment::FragmentRegistry::register_state), it is saved with the world, once it is
+    /// collected, if its entity is saved.
     ///
     /// # Panics
     /// As for [`send`](Self::send).

@@ -23,6 +23,12 @@ impl World {
         Duration::from_nanos(Post::of(self).now.load(Ordering::Relaxed))
     }
 
+    /// The world's time when so much of it will have passed.
+    pub(crate) fn time_after(&self, by: Duration) -> Duration {
+        let end = Duration::from_nanos(u64::MAX);
+        self.time().saturating_add(by).min(end)
+    }
+
     /// Lets the world's time pass: delayed signals whose time has come arrive, in the order of their times,
     /// those for the same time in the order in which they were sent. What was sent before comes before them.
     /// O(signals · log delayed ones).
@@ -34,9 +40,9 @@ impl World {
     pub fn advance_time(&mut self, by: Duration) {
         let first = collect::collect(self);
         let post = Post::of(self);
-        let now = self.time().saturating_add(by);
+        let now = nanoseconds(self.time_after(by));
         // Ordering: Relaxed, as in `time`.
-        post.now.store(nanoseconds(now), Ordering::Relaxed);
+        post.now.store(now, Ordering::Relaxed);
         let then = collect::collect(self);
         resume(crate::fragment::panic::first(first, then));
     }

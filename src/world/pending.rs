@@ -29,7 +29,7 @@ impl Pending {
 impl World {
     /// What waits to become part of the world, and would not be [saved](Self::save): commands that
     /// recorders have left since the last [flush](Self::flush), and signals. (Of delayed signals those are saved that were
-    /// [collected](Self::collect_signals), for entities that are built, and carry what is
+    /// [collected](Self::collect_signals), for entities that are saved, too, and carry what is
     /// [part of the state](crate::fragment::FragmentRegistry::register_state): see [`unsaved`](Self::unsaved).) What recorders and
     /// senders hold back that are open is not counted: what they have recorded and sent themselves,
     /// and what others of their thread have left before [in the same

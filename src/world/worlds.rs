@@ -25,8 +25,8 @@ pub(crate) struct Passage {
 }
 
 impl World {
-    /// Moves an entity to another world of the same universe; it keeps its id and its name.
-    /// O(fragments).
+    /// Moves an entity to another world of the same universe; it keeps its id and its name. Signals that wait for it
+    /// stay, unless they are [moved too](Self::move_signals_to). O(fragments).
     ///
     /// ```
     /// use std::sync::Arc;

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Included, Unbounded};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -125,6 +126,38 @@ fn only_what_has_changed_is_looked_at() {
     assert_eq!(index.len(), 30);
 }
 
+#[test]
+fn tags_are_looked_at_once() {
+    struct Tag;
+    let mut world = World::new();
+    let all = world.create_batch((0..1_000).map(|_| (Tag,))).unwrap();
+    let all: Vec<Entity> = all.iter(&world).collect();
+    let made = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&made);
+    let key = move |_: &Tag| _ = count.fetch_add(1, Relaxed);
+    let mut index = ValueIndex::<Tag, ()>::new(&world, key).unwrap();
+    for expected in [1_000, 0, 0] {
+        index.update(&world);
+        assert_eq!(made.swap(0, Relaxed), expected);
+    }
+    world.destroy(all[3]).unwrap();
+    index.update(&world);
+    assert_eq!((made.swap(0, Relaxed), index.len()), (1, 999));
+    assert_eq!(index.entities(&()).len(), 999);
+}
+
+#[test]
+fn keys_are_found_by_what_they_are_borrowed_as() {
+    struct Name(&'static str);
+    let mut world = World::new();
+    let all = ["ant", "bee", "cow"].map(|name| world.create((Name(name),)).unwrap());
+    let mut names = ValueIndex::<Name, String>::new(&world, |name| name.0.into()).unwrap();
+    names.update(&world);
+    assert_eq!(names.entities("bee"), [all[1]]);
+    let from_bee = names.range::<str>((Included("bee"), Unbounded));
+    assert!(from_bee.map(|(name, _)| name).eq(["bee", "cow"]));
+}
+
 static ALIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// A key that may panic whatever is done with it.
@@ -193,6 +226,39 @@ impl PartialEq for Touchy {
 }
 
 impl Eq for Touchy {}
+
+static BURNS: AtomicUsize = AtomicUsize::new(0);
+
+/// A key that panics each time that one is dropped, if they do.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Burnt(i32);
+
+impl Drop for Burnt {
+    fn drop(&mut self) {
+        if BURNS.load(Relaxed) > 0 {
+            resume_unwind(Box::new("as if it burnt"));
+        }
+    }
+}
+
+#[test]
+fn keys_that_all_panic_end_one_by_one() {
+    for destroyed in [10, 60] {
+        let (mut world, all) = world(60);
+        let mut index = ValueIndex::<Cell, Burnt>::new(&world, |cell| Burnt(cell.0)).unwrap();
+        index.update(&world);
+        assert_eq!(world.destroy_slice(&all[60 - destroyed..]).done, destroyed);
+        if destroyed == 60 {
+            let _ = world.trim();
+        }
+        BURNS.store(1, Relaxed);
+        let burnt = catch_unwind(AssertUnwindSafe(|| index.update(&world)));
+        BURNS.store(0, Relaxed);
+        assert!(burnt.is_err() && index.is_empty());
+        index.update(&world);
+        assert_eq!(index.len(), 60 - destroyed);
+    }
+}
 
 #[test]
 fn whatever_panics_the_index_knows_all_or_nobody() {

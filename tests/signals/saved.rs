@@ -268,6 +268,60 @@ fn a_simulation_hears_what_arrives_with_its_first_tick() {
 }
 
 #[test]
+fn what_waited_for_somebody_who_is_built_elsewhere_goes_there() {
+    let (mut land, _) = world(0);
+    let mut sea = World::of(land.universe()).unwrap();
+    let [egg, other] = [(); 2].map(|()| land.universe().reserve().unwrap());
+    let ring = land.signal::<u32>("ring").unwrap();
+    let mut signals = land.signals();
+    signals.send(ring, egg, 1);
+    signals.send(ring, other, 2);
+    signals.send_after(ring, egg, 3, seconds(1));
+    drop(signals);
+    land.advance_time(seconds(1));
+    let here: SignalReader = reader(&mut land, ring);
+    sea.build(egg, ()).unwrap();
+    assert_eq!(land.move_signals_to(&mut sea), Ok(2));
+    assert_eq!(land.pending().signals, 1);
+    drop(here);
+    let ring = sea.signal::<u32>("ring").unwrap();
+    // Who subscribes before they are collected gets them, as at home.
+    let mut heard: SignalReader = SignalReader::new(&sea).unwrap();
+    assert_eq!(sea.pending().delayed_signals, 2);
+    let late = heard.subscribe(&mut sea, ring);
+    assert_eq!((late, sea.pending().delayed_signals), (Ok(()), 0));
+    sea.build(other, ()).unwrap();
+    assert_eq!(land.move_signals_to(&mut sea), Ok(1));
+    assert_eq!(numbers(&mut heard, &mut sea, ring), [(other, vec![2])]);
+}
+
+#[test]
+fn who_starts_with_a_tick_is_told_of_it() {
+    struct Starts(Vec<Option<Time>>);
+    impl Processor for Starts {
+        type Params = ();
+        type Output = ();
+        fn start(&mut self, world: &mut World) {
+            self.0.push(world.resources().get().copied());
+        }
+        fn execute(&mut self, (): ()) {
+            let step = seconds(2);
+            let time = Time {
+                step,
+                now: step,
+                tick: 0,
+            };
+            assert_eq!(self.0, [Some(time)]);
+        }
+    }
+    let mut schedule = Schedule::new();
+    schedule.add(ProcessorBuilder::of("starts", Starts(Vec::new())));
+    let mut simulation = Simulation::new(World::new(), schedule);
+    simulation.advance(seconds(2)).unwrap();
+    assert_eq!(simulation.world().time(), seconds(2));
+}
+
+#[test]
 fn signals_that_wait_go_after_their_entities() {
     let (mut land, all) = world(3);
     let mut sea = World::of(land.universe()).unwrap();

@@ -232,7 +232,7 @@ fn a_value_that_cannot_be_written_or_read_is_an_error_that_says_why() {
         .0
         .insert((bee, ant), 0);
     let refused = world.to_snapshot(&all()).unwrap_err();
-    let told = format!("the debts cannot be saved or hashed: {bee} owes {ant} nothing");
+    let told = format!("a value of \"debts\" cannot be saved or hashed: {bee} owes {ant} nothing");
     assert_eq!(refused.to_string(), told);
     assert_eq!(world.state_hash().unwrap_err(), refused);
 
@@ -266,7 +266,7 @@ fn a_plain_value_of_another_size_is_an_error() {
     other.registry().register_state_as::<u64>("score").unwrap();
     let refused = World::from_snapshot(&file, other).unwrap_err().to_string();
     assert!(
-        refused.ends_with("are no score: it had 16 bytes when it was saved, and has 8 now"),
+        refused.ends_with("are no \"score\": it had 16 bytes when it was saved, and has 8 now"),
         "{refused}"
     );
 }

@@ -1,5 +1,6 @@
 //! `ValueIndex`: who has which value, or one of which kind, kept beside a world.
 
+use core::borrow::Borrow;
 use core::fmt;
 use core::ops::RangeBounds;
 
@@ -16,7 +17,10 @@ use crate::world::World;
 ///
 /// It is as the world was when it was [updated](Self::update) last, which costs what has changed since. Keys are in their
 /// order, and the entities of a key in that of handles, so that it depends on the world alone, not on how it has come to
-/// be so.
+/// be so. (Of keys that are equal and can be told apart, the one that came first is kept as long as an entity has one.)
+///
+/// `T` is a fragment or tag. By what entities share, or chunks have, nobody is found: what has one shared value lies in
+/// chunks of its own, which a [query](crate::query::QueryRun::filter_chunks) picks out.
 ///
 /// It may be kept anywhere, as a resource for instance; who asks it needs no world. The world need not know of it. A
 /// fragment that is switched off has its value still; one whose value changes behind `&self`, an atomic one for instance,
@@ -136,9 +140,12 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
         update(&mut self.tracked, &mut self.known, run);
     }
 
-    /// Who has this key, in the order of handles. O(log keys).
+    /// Who has this key, or one that is borrowed as it, in the order of handles. O(log keys).
     #[must_use]
-    pub fn entities(&self, key: &K) -> &[Entity] {
+    pub fn entities<Q: Ord + ?Sized>(&self, key: &Q) -> &[Entity]
+    where
+        K: Borrow<Q>,
+    {
         self.known.lists.entities(key)
     }
 
@@ -150,7 +157,7 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
 
     /// Each key that somebody has, with those who have it, in order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&K, &[Entity])> {
-        self.range(..)
+        self.range::<K>(..)
     }
 
     /// Each key of a range that somebody has, with those who have it, in order: all that is due until now, a row of
@@ -172,11 +179,15 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
     /// ```
     ///
     /// # Panics
-    /// As [`BTreeMap::range`](std::collections::BTreeMap::range), if the range ends before it begins.
-    pub fn range(
+    /// As [`BTreeMap::range`](std::collections::BTreeMap::range), if the range ends before it begins, or where it begins
+    /// and has not that key.
+    pub fn range<Q: Ord + ?Sized>(
         &self,
-        keys: impl RangeBounds<K>,
-    ) -> impl DoubleEndedIterator<Item = (&K, &[Entity])> {
+        keys: impl RangeBounds<Q>,
+    ) -> impl DoubleEndedIterator<Item = (&K, &[Entity])>
+    where
+        K: Borrow<Q>,
+    {
         self.known.lists.range(keys)
     }
 

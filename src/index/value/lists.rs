@@ -3,6 +3,7 @@
 //! Must hold, once it is [settled](Lists::settle): each entity is in exactly one list, that of its key, which is in the
 //! order of handles; a key has a list exactly if an entity has it.
 
+use core::borrow::Borrow;
 use core::ops::RangeBounds;
 use std::collections::BTreeMap;
 
@@ -61,7 +62,10 @@ impl<K: Ord + Clone> Lists<K> {
     }
 
     /// Who has a key.
-    pub(super) fn entities(&self, key: &K) -> &[Entity] {
+    pub(super) fn entities<Q: Ord + ?Sized>(&self, key: &Q) -> &[Entity]
+    where
+        K: Borrow<Q>,
+    {
         match self.numbers.get(key) {
             Some(&list) => &self.all[list as usize].entities,
             None => &[],
@@ -75,10 +79,13 @@ impl<K: Ord + Clone> Lists<K> {
     }
 
     /// The keys of a range, in order, each with those who have it.
-    pub(super) fn range(
+    pub(super) fn range<Q: Ord + ?Sized>(
         &self,
-        keys: impl RangeBounds<K>,
-    ) -> impl DoubleEndedIterator<Item = (&K, &[Entity])> {
+        keys: impl RangeBounds<Q>,
+    ) -> impl DoubleEndedIterator<Item = (&K, &[Entity])>
+    where
+        K: Borrow<Q>,
+    {
         let lists = self.numbers.range(keys);
         lists.map(|(key, &list)| (key, &*self.all[list as usize].entities))
     }

@@ -196,15 +196,17 @@ impl Simulation {
             ..SimulationReport::default()
         };
         for _ in 0..due.ticks {
-            self.schedule.solve(&mut self.world)?;
-            self.world.advance_time(due.step);
             let time = Time {
                 step: due.step,
-                now: self.world.time(),
+                now: self.world.time_after(due.step),
                 tick: self.ticks,
             };
             *self.world.resources_mut().get_or_insert_with(Time::default) = time;
             self.ticks = self.ticks.wrapping_add(1);
+            // Who starts with this tick is told of it, and hears what arrives with it.
+            let solved = self.schedule.solve(&mut self.world);
+            self.world.advance_time(due.step);
+            solved?;
             report.schedule.add(self.schedule.run(&mut self.world)?);
             report.ticks += 1;
         }

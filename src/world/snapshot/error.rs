@@ -90,7 +90,7 @@ pub enum SnapshotError {
     },
     /// A resource, or what a delayed signal carries, was not written, or hashed: by what its type says, or because it is
     /// [no value](crate::fragment::Plain::IS_VALUE).
-    #[error("the {name} cannot be saved or hashed: {reason}")]
+    #[error("a value of {name:?} cannot be saved or hashed: {reason}")]
     StateNotWritten {
         /// What the type is called.
         name: Box<str>,
@@ -98,7 +98,7 @@ pub enum SnapshotError {
         reason: Box<str>,
     },
     /// A resource, or what a delayed signal carries, could not be made of its bytes.
-    #[error("the bytes at byte {at} of the snapshot are no {name}: {reason}")]
+    #[error("the bytes at byte {at} of the snapshot are no {name:?}: {reason}")]
     StateNotRead {
         /// What the type is called.
         name: Box<str>,

@@ -129,7 +129,7 @@ fn what_is_as_it_should_be_is_taken_and_each_flaw_is_told() {
         ),
         (
             |t, _| t.resources[1].1 = &[1, 2],
-            "no number: it had 2 bytes",
+            "no \"number\": it had 2 bytes",
         ),
         (|t, _| t.names.swap(0, 1), "names are in no order"),
         (|t, _| t.names[0].0 = b"ant", "one stands there twice"),

@@ -144,7 +144,7 @@ impl EntityMap {
 
     /// Whom a value names that named this entity.
     pub(crate) fn meant(&self, old: Entity) -> Entity {
-        if old.index() == Entity::PLACEHOLDER.index() {
+        if old == Entity::PLACEHOLDER {
             return old;
         }
         let other = if self.keeps_others {

@@ -323,6 +323,12 @@ fn whom_else_handles_mean_is_said_by_whoever_loads() {
     let mut nobody = Entity::PLACEHOLDER;
     all.apply(&mut nobody);
     assert_eq!(nobody, Entity::PLACEHOLDER);
+    // Another handle of its slot, which nobody can have, is one of those that do not come.
+    let nobody = Entity::new(Entity::PLACEHOLDER.index(), 37).unwrap();
+    let mut both = [nobody; 2];
+    come.apply(&mut both[0]);
+    come.clone().keeping_others().apply(&mut both[1]);
+    assert_eq!(both, [Entity::PLACEHOLDER, nobody]);
     // By hand, as what is not of any fragment.
     let mut friends = [one, two];
     known.apply(&mut friends);

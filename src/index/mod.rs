@@ -9,6 +9,7 @@
 //! from a team to its players.
 
 mod by_slot;
+mod lists;
 mod relationship;
 mod tracked;
 mod value;

@@ -102,6 +102,7 @@ impl<M> Tracked<M> {
             return;
         }
         let before = self.chunks.entry(base_of(view)).or_default();
+        before.reserve(here.len().saturating_sub(before.len()));
         for (row, (&entity, value)) in here.iter().zip(values).enumerate() {
             let Some((was, memo)) = before.get_mut(row) else {
                 let memo = knows.memo(value);

@@ -3,7 +3,7 @@
 use core::iter::FusedIterator;
 
 use crate::entity::Entity;
-use crate::index::relationship::lists::Lists;
+use crate::index::relationship::sources::Sources;
 
 /// All that name an entity, those that name these, and so on: each once, after the one that it names; those that are
 /// as far from the entity side by side, in the order of the entities that they name, and of handles.
@@ -11,7 +11,7 @@ use crate::index::relationship::lists::Lists;
 /// Made by [`RelationshipIndex::descendants`](super::RelationshipIndex::descendants). O(1) for each.
 #[derive(Debug, Clone)]
 pub struct Descendants<'i> {
-    lists: &'i Lists,
+    sources: &'i Sources,
     start: Entity,
     found: Vec<Entity>,
     /// How many of them have been told.
@@ -19,9 +19,9 @@ pub struct Descendants<'i> {
 }
 
 impl<'i> Descendants<'i> {
-    pub(super) fn new(lists: &'i Lists, start: Entity) -> Self {
+    pub(super) fn new(sources: &'i Sources, start: Entity) -> Self {
         let mut this = Self {
-            lists,
+            sources,
             start,
             found: Vec::new(),
             told: 0,
@@ -37,7 +37,7 @@ impl<'i> Descendants<'i> {
         }
         // Each source names one target, so that only who starts can be met again: if it is on a circle.
         let start = self.start;
-        let sources = self.lists.sources(target).iter();
+        let sources = self.sources.of(target).iter();
         let new = sources.copied().filter(|source| *source != start);
         self.found.extend(new);
     }

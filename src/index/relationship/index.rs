@@ -7,7 +7,7 @@ use crate::entity::Entity;
 use crate::fragment::Fragment;
 use crate::fragment::panic::{note, resume};
 use crate::index::relationship::Descendants;
-use crate::index::relationship::lists::Lists;
+use crate::index::relationship::sources::Sources;
 use crate::index::tracked::{Knows, Tracked};
 use crate::query::{Query, QueryError, QueryRun};
 use crate::world::World;
@@ -93,7 +93,7 @@ pub struct RelationshipIndex<R: Relationship> {
 
 /// What is known, whatever the fragment.
 struct Index {
-    lists: Lists,
+    sources: Sources,
     /// Which of them live.
     universe: Arc<Universe>,
     tracked: Tracked<()>,
@@ -163,21 +163,21 @@ impl<R: Relationship> RelationshipIndex<R> {
     #[inline]
     #[must_use]
     pub fn sources(&self, target: Entity) -> &[Entity] {
-        self.index.lists.sources(target)
+        self.index.sources.of(target)
     }
 
     /// Whom this entity names: the placeholder if it is nobody; `None` if the entity is no source. O(1).
     #[inline]
     #[must_use]
     pub fn target(&self, source: Entity) -> Option<Entity> {
-        self.index.lists.target(source)
+        self.index.sources.target(source)
     }
 
     /// All that name this entity, that name these, and so on: see [`Descendants`]. It ends where entities name each
     /// other in a circle, too; the entity itself is not among them. Below [`Entity::PLACEHOLDER`] is nobody.
     #[must_use]
     pub fn descendants(&self, entity: Entity) -> Descendants<'_> {
-        Descendants::new(&self.index.lists, entity)
+        Descendants::new(&self.index.sources, entity)
     }
 
     /// Whom this entity names, whom that one names, and so on. It ends before it would come to this entity again;
@@ -192,7 +192,7 @@ impl<R: Relationship> RelationshipIndex<R> {
 
     /// Each target with its sources, in the order of handles. O(slots of targets), by blocks of 1,024.
     pub fn iter(&self) -> impl Iterator<Item = (Entity, &[Entity])> {
-        self.index.lists.iter()
+        self.index.sources.iter()
     }
 
     /// Targets that name nobody themselves, in the order of handles: where trees begin. The dead are among them, whom
@@ -313,7 +313,7 @@ impl<R: Relationship> RelationshipIndex<R> {
     /// How many sources there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.index.lists.len()
+        self.index.sources.len()
     }
 
     /// Whether there are none.
@@ -334,7 +334,7 @@ impl<R: Relationship> core::fmt::Debug for RelationshipIndex<R> {
 impl Index {
     fn new(world: &World) -> Self {
         Self {
-            lists: Lists::new(),
+            sources: Sources::new(),
             universe: Arc::clone(world.universe()),
             tracked: Tracked::new(world),
         }
@@ -345,19 +345,21 @@ impl Index {
         if !self.tracked.is_of(world) {
             *self = Self::new(world);
         }
-        let Self { lists, tracked, .. } = self;
+        let Self {
+            sources, tracked, ..
+        } = self;
         let mut panicked = None;
-        note(&mut panicked, || tracked.update(run, lists));
+        note(&mut panicked, || tracked.update(run, sources));
         if panicked.is_some() {
             // What was noted until then is not all.
             *self = Self::new(world);
             resume(panicked);
         }
-        self.lists.settle();
+        self.sources.settle();
     }
 }
 
-impl<R: Relationship> Knows<R> for Lists {
+impl<R: Relationship> Knows<R> for Sources {
     type Memo = ();
 
     fn memo(&self, _: &R) {}

@@ -12,9 +12,10 @@
 //! Source: bevy's relationships and flecs' pairs, for what is wanted; Unity DOTS' parent system, which derives the
 //! children from the parents that have changed.
 
+mod by_target;
 mod descendants;
 mod index;
-mod lists;
+mod sources;
 
 pub use descendants::Descendants;
 pub use index::{Relationship, RelationshipIndex};

@@ -3,12 +3,14 @@
 use core::borrow::Borrow;
 use core::fmt;
 use core::ops::RangeBounds;
+use std::collections::BTreeMap;
 
 use crate::entity::Entity;
 use crate::fragment::Fragment;
 use crate::fragment::panic::{note, resume};
+use crate::index::lists::Lists;
 use crate::index::tracked::{Knows, Tracked};
-use crate::index::value::lists::Lists;
+use crate::index::value::by_key::ByKey;
 use crate::query::{Query, QueryError, QueryRun};
 use crate::world::World;
 
@@ -67,7 +69,7 @@ pub struct ValueIndex<T: Fragment, K: Ord + Clone> {
 /// What is known, and how keys are made.
 struct Known<T, K: Ord + Clone> {
     key: Box<dyn Fn(&T) -> K + Send + Sync>,
-    lists: Lists<K>,
+    lists: Lists<K, ByKey<K>>,
 }
 
 impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
@@ -84,7 +86,7 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
             query: Query::new(world)?,
             known: Known {
                 key: Box::new(key),
-                lists: Lists::new(),
+                lists: Lists::new(ByKey(BTreeMap::new())),
             },
             tracked: Tracked::new(world),
         })
@@ -146,7 +148,9 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
     where
         K: Borrow<Q>,
     {
-        self.known.lists.entities(key)
+        let lists = &self.known.lists;
+        let list = lists.finder().0.get(key);
+        list.map_or(&[], |&list| lists.get(list))
     }
 
     /// The key of an entity; `None` if it has not the fragment. O(1).
@@ -188,7 +192,9 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
     where
         K: Borrow<Q>,
     {
-        self.known.lists.range(keys)
+        let lists = &self.known.lists;
+        let found = lists.finder().0.range(keys);
+        found.map(|(key, &list)| (key, lists.get(list)))
     }
 
     /// How many entities there are.
@@ -206,7 +212,7 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
     /// How many keys somebody has.
     #[must_use]
     pub fn key_count(&self) -> usize {
-        self.known.lists.keys()
+        self.known.lists.finder().0.len()
     }
 }
 
@@ -219,7 +225,7 @@ fn update<T: Fragment, K: Ord + Clone>(
     let mut panicked = None;
     note(&mut panicked, || {
         if !tracked.is_of(world) {
-            known.lists = Lists::new();
+            known.lists = Lists::new(ByKey(BTreeMap::new()));
             *tracked = Tracked::new(world);
         }
         tracked.update(run, known);
@@ -228,7 +234,9 @@ fn update<T: Fragment, K: Ord + Clone>(
     if panicked.is_some() {
         // What was noted until then is not all.
         note(&mut panicked, || *tracked = Tracked::new(world));
-        note(&mut panicked, || known.lists = Lists::new());
+        note(&mut panicked, || {
+            known.lists = Lists::new(ByKey(BTreeMap::new()))
+        });
         resume(panicked);
     }
 }

@@ -1,6 +1,6 @@
 //! Entities by what a fragment's value says: see [`ValueIndex`].
 
+mod by_key;
 mod index;
-mod lists;
 
 pub use index::ValueIndex;

@@ -1,22 +1,30 @@
-//! `Lists`: who has which key.
+//! `Lists`: which entities have which key, both ways.
 //!
-//! Must hold, once it is [settled](Lists::settle): each entity is in exactly one list, that of its key, which is in the
-//! order of handles; a key has a list exactly if an entity has it.
+//! Must hold, once they are [settled](Lists::settle): each entity is in exactly one list, that of its key, which is in the
+//! order of handles; a key has a list, to which its finder leads, exactly if an entity has it.
 
-use core::borrow::Borrow;
-use core::ops::RangeBounds;
-use std::collections::BTreeMap;
+use core::fmt;
 
 use crate::entity::Entity;
-use crate::fragment::panic::{end_all, resume_alone};
+use crate::fragment::panic::{Panicked, end_all, resume_alone};
 use crate::index::by_slot::BySlot;
 
+/// Leads from keys to the numbers of their lists.
+pub(super) trait Finder<K> {
+    fn find(&self, key: &K) -> Option<u32>;
+    /// A key that it does not know gets a list.
+    fn enter(&mut self, key: &K, list: u32);
+    /// A key has no list any more.
+    fn leave(&mut self, key: &K);
+    /// Lets all keys go, however many of their `drop`s panic.
+    fn end(&mut self, panicked: &mut Panicked);
+}
+
 /// Entities and their keys.
-pub(super) struct Lists<K> {
+pub(super) struct Lists<K, F: Finder<K>> {
     entities: BySlot<Known>,
     all: Vec<List<K>>,
-    /// The list of each key.
-    numbers: BTreeMap<K, u32>,
+    finder: F,
     /// Lists of no key, to be used again.
     free: Vec<u32>,
     /// Lists that are to be settled.
@@ -39,12 +47,12 @@ struct List<K> {
     is_touched: bool,
 }
 
-impl<K: Ord + Clone> Lists<K> {
-    pub(super) const fn new() -> Self {
+impl<K: Eq + Clone, F: Finder<K>> Lists<K, F> {
+    pub(super) const fn new(finder: F) -> Self {
         Self {
             entities: BySlot::new(),
             all: Vec::new(),
-            numbers: BTreeMap::new(),
+            finder,
             free: Vec::new(),
             touched: Vec::new(),
             len: 0,
@@ -56,38 +64,27 @@ impl<K: Ord + Clone> Lists<K> {
         self.len
     }
 
-    /// How many keys.
-    pub(super) fn keys(&self) -> usize {
-        self.numbers.len()
-    }
-
-    /// Who has a key.
-    pub(super) fn entities<Q: Ord + ?Sized>(&self, key: &Q) -> &[Entity]
-    where
-        K: Borrow<Q>,
-    {
-        match self.numbers.get(key) {
-            Some(&list) => &self.all[list as usize].entities,
-            None => &[],
-        }
+    pub(super) fn finder(&self) -> &F {
+        &self.finder
     }
 
     /// The key of an entity.
+    #[inline]
     pub(super) fn key(&self, entity: Entity) -> Option<&K> {
         let list = self.list_of(entity)?;
         self.all[list as usize].key.as_ref()
     }
 
-    /// The keys of a range, in order, each with those who have it.
-    pub(super) fn range<Q: Ord + ?Sized>(
-        &self,
-        keys: impl RangeBounds<Q>,
-    ) -> impl DoubleEndedIterator<Item = (&K, &[Entity])>
-    where
-        K: Borrow<Q>,
-    {
-        let lists = self.numbers.range(keys);
-        lists.map(|(key, &list)| (key, &*self.all[list as usize].entities))
+    /// Who has a key.
+    #[inline]
+    pub(super) fn entities(&self, key: &K) -> &[Entity] {
+        self.finder.find(key).map_or(&[], |list| self.get(list))
+    }
+
+    /// The entities of a list.
+    #[inline]
+    pub(super) fn get(&self, list: u32) -> &[Entity] {
+        &self.all[list as usize].entities
     }
 
     /// Notes which key an entity has.
@@ -141,7 +138,7 @@ impl<K: Ord + Clone> Lists<K> {
             {
                 list.entities = Vec::new();
                 self.free.push(number);
-                self.numbers.remove(&key);
+                self.finder.leave(&key);
             }
         }
     }
@@ -160,7 +157,7 @@ impl<K: Ord + Clone> Lists<K> {
     }
 
     fn list_for(&mut self, key: &K) -> u32 {
-        if let Some(&list) = self.numbers.get(key) {
+        if let Some(list) = self.finder.find(key) {
             return list;
         }
         let list = List {
@@ -178,17 +175,25 @@ impl<K: Ord + Clone> Lists<K> {
                 self.all.len() as u32 - 1
             }
         };
-        self.numbers.insert(key.clone(), number);
+        self.finder.enter(key, number);
         number
     }
 }
 
-impl<K> Drop for Lists<K> {
+impl<K, F: Finder<K>> fmt::Debug for Lists<K, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lists")
+            .field("entities", &self.len)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K, F: Finder<K>> Drop for Lists<K, F> {
     fn drop(&mut self) {
         // Keys are the user's, and their `drop` may panic.
         let mut panicked = None;
         end_all(&mut panicked, core::mem::take(&mut self.all));
-        end_all(&mut panicked, core::mem::take(&mut self.numbers));
+        self.finder.end(&mut panicked);
         resume_alone(panicked);
     }
 }

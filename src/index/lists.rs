@@ -5,6 +5,8 @@
 
 use core::fmt;
 
+use smallvec::SmallVec;
+
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, end_all, resume_alone};
 use crate::index::by_slot::BySlot;
@@ -43,7 +45,7 @@ struct Known {
 struct List<K> {
     /// `None`: the list waits to be used again.
     key: Option<K>,
-    entities: Vec<Entity>,
+    entities: SmallVec<[Entity; 2]>,
     is_touched: bool,
 }
 
@@ -136,7 +138,7 @@ impl<K: Eq + Clone, F: Finder<K>> Lists<K, F> {
             if list.entities.is_empty()
                 && let Some(key) = list.key.take()
             {
-                list.entities = Vec::new();
+                list.entities = SmallVec::new();
                 self.free.push(number);
                 self.finder.leave(&key);
             }
@@ -162,7 +164,7 @@ impl<K: Eq + Clone, F: Finder<K>> Lists<K, F> {
         }
         let list = List {
             key: Some(key.clone()),
-            entities: Vec::new(),
+            entities: SmallVec::new(),
             is_touched: false,
         };
         let number = match self.free.pop() {

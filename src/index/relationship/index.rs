@@ -49,9 +49,9 @@ pub trait Relationship: Fragment {
 /// It may be kept anywhere, as a resource for instance; who asks it needs no world. The world need not know of it. Targets
 /// may live in other worlds of the universe, which it keeps alive; for sources in several worlds there is an index each.
 ///
-/// Memory: 8 bytes for each source in its target's list and 8 for its chunk; about 70 for a target, in which there is room for two; 8 and 4 for each
-/// slot of a source and of a target, by blocks of 1,024 neighbouring slots. What is for targets and slots is that of the
-/// most that there have been; a new index needs less.
+/// Memory: 8 bytes for each source in its target's list and 8 for its chunk; about 70 for a target, with room for two
+/// sources; 8 and 4 for each slot of a source and of a target, by blocks of 1,024 neighbouring slots. What is for targets
+/// and slots is that of the most that there have been; a new index needs less.
 ///
 /// ```
 /// use megachunk::prelude::*;

@@ -29,9 +29,8 @@ use crate::world::World;
 /// is seen when the chunk changes otherwise.
 ///
 /// Memory: 8 bytes for each entity in its key's list, 8 and a key for its row; 8 for each slot of an entity, by blocks
-/// of 1,024 neighbouring slots; two keys and some 60 bytes for each key, with room for
-/// two entities. What is for keys and slots is that of the most that
-/// there have been; a new index needs less.
+/// of 1,024 neighbouring slots; two keys and some 60 bytes for each key, with room for two entities. What is for keys and
+/// slots is that of the most that there have been; a new index needs less.
 ///
 /// ```
 /// use megachunk::index::ValueIndex;

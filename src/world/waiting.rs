@@ -1,7 +1,7 @@
 //! Signals that wait for their time, as files have them: those of a room above, which has the world's other signals.
 
 use core::any::{Any, TypeId};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::entity::Entity;
 use crate::fragment::StateValue;
@@ -24,7 +24,7 @@ pub(crate) struct ToldSignal<'w> {
 }
 
 /// What a signal is known by.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SignalName<S> {
     /// `None`: it is known by what it carries.
     pub(crate) name: Option<S>,
@@ -55,7 +55,8 @@ pub(crate) struct Come {
 /// signal in the order in which they arrive.
 #[derive(Debug, Default)]
 pub(crate) struct ComeSignals {
-    waiting: HashMap<SignalName<Box<str>>, VecDeque<Waits<StateValue>>>,
+    /// In an order that is the same each time: what ends unheard ends in that.
+    waiting: BTreeMap<SignalName<Box<str>>, VecDeque<Waits<StateValue>>>,
     len: usize,
 }
 
@@ -87,7 +88,7 @@ impl ComeSignals {
         taken
     }
 
-    /// All of them, in no order; none is left.
+    /// All of them, of one signal after the other; none is left.
     pub(crate) fn take_all(
         &mut self,
     ) -> impl Iterator<Item = (SignalName<Box<str>>, Waits<StateValue>)> + use<> {

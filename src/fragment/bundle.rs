@@ -378,14 +378,14 @@ unsafe fn move_value<T>(from: *mut u8, row: usize, to: *mut u8, there: usize) {
     }
 }
 
-/// A tuple in a bundle is hardly ever what was meant.
-fn tell_of_tuple<T>() {
+/// A tuple where a fragment is named is hardly ever what was meant.
+pub(crate) fn tell_of_tuple<T>(place: &'static str, instead: &'static str) {
     let fragment = type_name::<T>();
-    if fragment.starts_with('(') {
+    if fragment.starts_with('(') && fragment != "()" {
         tell(|| {
             tracing::warn!(
                 fragment,
-                "a tuple in a bundle is one fragment of its own type; two bundles are joined by `Bundle::and`"
+                "a tuple in a {place} is one fragment of its own type; {instead}"
             );
         });
     }
@@ -442,9 +442,10 @@ macro_rules! bundle {
                 registry: &FragmentRegistry,
                 ids: &mut Vec<FragmentId>,
             ) -> Result<(), FragmentError> {
-                $(tell_of_tuple::<$type>();)*
+                let instead = "two bundles are joined by `Bundle::and`";
+                $(tell_of_tuple::<$type>("bundle", instead);)*
                 $(ids.push(registry.register::<$type>()?.id());)*
-                let _ = (registry, ids);
+                let _ = (registry, ids, instead);
                 Ok(())
             }
 

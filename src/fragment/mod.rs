@@ -68,6 +68,8 @@ pub use value::Value;
 pub use values::{Values, ValuesMut};
 
 #[cfg(not(loom))]
+pub(crate) use bundle::tell_of_tuple;
+#[cfg(not(loom))]
 pub(crate) use dynamic::none_twice;
 #[cfg(not(loom))]
 pub(crate) use fill::{FillValues, fill_bytes};

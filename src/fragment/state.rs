@@ -132,11 +132,8 @@ impl FragmentRegistry {
     /// # Errors
     /// [`FragmentError::StateNameTaken`] if another type was given its name.
     pub fn register_state<T: Plain>(&self) -> Result<(), FragmentError> {
-        let is_registered = || {
-            let form = self.state_form(|form| form.of == TypeId::of::<T>());
-            form.is_some()
-        };
-        if is_registered() {
+        let registered = self.state_form(|form| form.of == TypeId::of::<T>());
+        if registered.is_some() {
             return Ok(());
         }
         match self.register_state_as::<T>(type_name::<T>()) {

@@ -5,7 +5,6 @@ use crate::fragment::panic::{note, resume};
 use crate::observer::observers::Observers;
 use crate::observer::{Observed, ObservedBatch, ObserverId};
 use crate::world::World;
-use crate::world::watch::{NOWHERE, WatchedRows};
 
 impl World {
     /// Shows an observer of [`CREATE`](Observed::CREATE) all entities that are there, as if they had just been created, in
@@ -50,15 +49,7 @@ impl World {
             }
             let mut rows = Vec::new();
             for having in world.having.of(observer.fragment) {
-                let chunks = &world.archetypes[having.archetype as usize].chunks;
-                let chunks = (0..).zip(chunks).filter(|(_, chunk)| chunk.len > 0);
-                rows.extend(chunks.map(|(position, chunk)| WatchedRows {
-                    archetype: having.archetype,
-                    chunk: position,
-                    first: 0,
-                    count: chunk.len,
-                    other: NOWHERE,
-                }));
+                world.all_rows(having.archetype, &mut rows);
             }
             let mut spans = Vec::new();
             observer.spans(world, &rows, &mut spans);

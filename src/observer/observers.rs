@@ -150,9 +150,9 @@ impl World {
     /// batches, queries, clones, dynamic ones. Going to another world counts as destroyed here, and
     /// created there. Not: new values of fragments that are there, switching, other shared values,
     /// compaction, the end of the world; nor is anybody shown who was there before the observer, or
-    /// in a world that was loaded, unless you [say so](Self::show_existing). A flush makes one change of all commands for an entity: a
-    /// fragment that goes and comes in one flush was there before and is there after it, with a new
-    /// value, and nobody hears of it. If memory runs out in the middle of a change of many, or
+    /// in a world that was loaded, unless you [say so](Self::show_existing). A flush makes one
+    /// change of all commands for an entity: a fragment that goes and comes in one flush was there
+    /// before and is there after it, with a new value, and nobody hears of it. If memory runs out in the middle of a change of many, or
     /// users' code panics, or an observer switches off what the change asks for, what was shown as
     /// going and stays after all is shown as coming again.
     ///

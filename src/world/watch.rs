@@ -542,9 +542,13 @@ impl World {
 
     /// All rows of an archetype, if it is watched for their end.
     pub(crate) fn all_going(&self, archetype: u32, rows: &mut Vec<WatchedRows>) {
-        if !self.watches(archetype, DESTROYED) {
-            return;
+        if self.watches(archetype, DESTROYED) {
+            self.all_rows(archetype, rows);
         }
+    }
+
+    /// All rows of an archetype.
+    pub(crate) fn all_rows(&self, archetype: u32, rows: &mut Vec<WatchedRows>) {
         let chunks = self.archetypes[archetype as usize].chunks.iter();
         let chunks = (0..).zip(chunks).filter(|(_, chunk)| chunk.len > 0);
         rows.extend(chunks.map(|(position, chunk)| WatchedRows {

@@ -297,6 +297,7 @@ fn what_waited_for_somebody_who_is_built_elsewhere_goes_there() {
 
 #[test]
 fn who_starts_with_a_tick_is_told_of_it() {
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
     struct Starts(Vec<Option<Time>>);
     impl Processor for Starts {
         type Params = ();
@@ -312,6 +313,7 @@ fn who_starts_with_a_tick_is_told_of_it() {
                 tick: 0,
             };
             assert_eq!(self.0, [Some(time)]);
+            RUNS.fetch_add(1, Ordering::Relaxed);
         }
     }
     let mut schedule = Schedule::new();
@@ -319,6 +321,7 @@ fn who_starts_with_a_tick_is_told_of_it() {
     let mut simulation = Simulation::new(World::new(), schedule);
     simulation.advance(seconds(2)).unwrap();
     assert_eq!(simulation.world().time(), seconds(2));
+    assert_eq!(RUNS.load(Ordering::Relaxed), 1);
 }
 
 #[test]

@@ -351,15 +351,6 @@ fn a_type_has_one_name_and_a_name_one_type() {
 }
 
 #[test]
-fn what_a_universe_has_said_ends_with_it() {
-    drop(universe());
-    // It stands on the other's memory.
-    let registry = Universe::new();
-    let other = registry.registry().register_state_as::<u64>("score");
-    assert_eq!(other, Ok(()));
-}
-
-#[test]
 fn a_panic_in_what_writes_or_reads_leaves_nothing_half_done() {
     struct Bomb;
     let universe = || {

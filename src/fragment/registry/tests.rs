@@ -104,7 +104,9 @@ fn a_recycled_registry_has_no_entry_left() {
     let layout = core::alloc::Layout::new::<u64>();
     registry.define_plain("health", layout).unwrap();
     registry.register_enableable::<u8>().unwrap();
+    registry.register_state::<u8>().unwrap();
     let registry = registry.recycle().expect("it has few");
+    assert_eq!(registry.state_forms().count(), 0);
     assert_eq!(registry.enableable(), 0);
     for at in 0..ENTRIES {
         let entries = [&registry.roles, &registry.names].map(|table| table.get(at));

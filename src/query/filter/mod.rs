@@ -1,12 +1,10 @@
 //! `QueryFilter`: which entities a query sees, without lending anything of them.
 
-use core::any::type_name;
 use core::convert::Infallible;
 use core::marker::PhantomData;
 
 use crate::archetype::{Cursor, Lists, NO_COLUMN, is_newer};
-use crate::fragment::panic::tell;
-use crate::fragment::{Fragment, FragmentId, FragmentRegistry, FragmentSet};
+use crate::fragment::{Fragment, FragmentId, FragmentRegistry, FragmentSet, tell_of_tuple};
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 
 mod or;
@@ -184,26 +182,21 @@ macro_rules! asks_of_composition {
 pub(super) use asks_of_composition;
 
 asks_of_composition!(With<T: Fragment>, |registry, requirements| {
-    tell_of_tuple::<T>(registry);
+    tell_if_new::<T>(registry);
     requirements.all(registry.register::<T>()?.id(), Access::None)
 });
 asks_of_composition!(Without<T: Fragment>, |registry, requirements| {
-    tell_of_tuple::<T>(registry);
+    tell_if_new::<T>(registry);
     requirements.none(registry.register::<T>()?.id())
 });
 
-/// A tuple that is no fragment yet is hardly ever what was meant.
-fn tell_of_tuple<T: Fragment>(registry: &FragmentRegistry) {
-    let fragment = type_name::<T>();
-    let is_tuple = fragment.starts_with('(') && fragment != "()";
-    if is_tuple && registry.of::<T>().is_none() {
-        tell(|| {
-            tracing::warn!(
-                fragment,
-                "a tuple in a filter is one fragment of its own type; of several filters make a tuple: \
-                 `(With<A>, With<B>)`"
-            );
-        });
+/// Tells of a tuple that no entity ever had.
+fn tell_if_new<T: Fragment>(registry: &FragmentRegistry) {
+    if registry.of::<T>().is_none() {
+        tell_of_tuple::<T>(
+            "filter",
+            "several filters are a tuple: `(With<A>, With<B>)`",
+        );
     }
 }
 

@@ -7,7 +7,8 @@ use crate::fragment::{FragmentId, FragmentInfo, FragmentKind, FragmentSet};
 use crate::world::World;
 use crate::world::snapshot::SnapshotError;
 
-/// Which fragments, and what else, belong to the state of a world that is hashed or saved. All fragments, unless you say otherwise:
+/// Which fragments, and what else, belong to the state of a world that is hashed or saved. All fragments, unless you
+/// say otherwise:
 /// then one that is not [plain](crate::fragment::Plain) is an error, but for tags and chunk fragments in a hash, which
 /// only says that they are there.
 ///

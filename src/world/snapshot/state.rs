@@ -25,8 +25,9 @@ impl World {
     /// The same for the same state, however the world came to it and wherever its memory lies: the
     /// order of operations, chunks and rows, numbers of fragments, the number of threads do not
     /// count. Nor do names of entities, other resources, the values of chunk fragments, reserved
-    /// entities, versions of dead ones, versions of changes, the world's time (but where it is [a resource that is
-    /// part of the state](crate::processor::Time::register)), and signals, delayed ones among them. It is of this machine's byte order and
+    /// entities, versions of dead ones, versions of changes, the world's time (but where it is [a
+    /// resource that is part of the state](crate::processor::Time::register)), and signals, delayed
+    /// ones among them. It is of this machine's byte order and
     /// this version of the crate: to be compared, not to be kept for years.
     ///
     /// O(bytes of all values), chunks on all threads of the current rayon pool that have time.

@@ -34,7 +34,7 @@ use core::marker::PhantomData;
 /// A host's object is found by its type:
 ///
 /// ```compile_fail,E0308
-/// # use megachunk::processor::HostOf;
+/// # use megachunk::processor::translator::HostOf;
 /// fn take(of: HostOf<for<'a> fn(&'a u8)>) -> HostOf<fn(&'static u8)> {
 ///     of
 /// }

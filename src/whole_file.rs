@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::thread;
 
 /// So many links are followed, one after the other, before it is taken for a circle.
 const MOST_LINKS: usize = 40;
@@ -49,13 +50,28 @@ pub(crate) fn replace(
         file.sync_all()
     })();
     drop(file);
-    let replaced = written.and_then(|()| fs::rename(&partial, &target));
+    let replaced = written.and_then(|()| rename(&partial, &target));
     // Whether what is not wanted can be removed or not: what matters is whether it could be written.
     match replaced {
         Ok(()) => remove_abandoned(&target),
         Err(_) => _ = fs::remove_file(&partial),
     }
     replaced
+}
+
+/// Puts a file in the place of another. Windows may refuse that while somebody has the other one open, a scanner for
+/// one: then it is tried for a second.
+fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    let mut tries = if cfg!(windows) { 100 } else { 1 };
+    loop {
+        tries -= 1;
+        match fs::rename(from, to) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && tries > 0 => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            renamed => return renamed,
+        }
+    }
 }
 
 /// Removes what was to be the file at this path, and that nobody writes to any more. O(names beside it).

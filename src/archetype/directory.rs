@@ -155,8 +155,8 @@ impl Directory {
     /// chunk that a flush takes over, without walks over page tables.
     pub(super) fn new(huge_pages: bool) -> io::Result<Self> {
         let table = Table::new(crate::chunk::CHUNKS, HUGE_PAGE_BYTES - SMALL)?;
-        if huge_pages && let Err(error) = table.advise_huge() {
-            tracing::debug!(%error, "no huge pages for the directory of chunks");
+        if huge_pages {
+            table.want_huge("the directory of chunks");
         }
         Ok(Self(table))
     }

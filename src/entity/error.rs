@@ -3,12 +3,13 @@
 use crate::entity::{Entity, Place};
 
 /// No id is left to give, or not as many as were asked for: every other slot is taken, retired, or kept by another
-/// thread.
+/// thread; or the system has no memory for more slots, on Windows, where memory is asked for (elsewhere it comes or
+/// does not when it is touched). A warning through `tracing` says then what the system said.
 ///
 /// What "taken" means exactly is each allocator's contract; see there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "too few entity ids are left: of {capacity} slots, the others are taken, retired, or kept by other threads"
+    "too few entity ids are left: of {capacity} slots, the others are taken, retired, kept by other threads, or without memory"
 )]
 pub struct Full {
     /// The slots that there are in all.

@@ -4,17 +4,37 @@ use core::ops::Range;
 use core::ptr::NonNull;
 use std::io;
 
-use memmap2::{MmapOptions, MmapRaw};
-
 use super::HUGE_PAGE_BYTES;
+use super::pages::Pages;
+
+/// The border that a range begins behind, if nothing else is asked for: one of a huge page, where there are any.
+const BORDER: usize = if cfg!(miri) { 4_096 } else { HUGE_PAGE_BYTES };
 
 /// A private range of zero-filled memory that takes pages only where it is touched, and gives
 /// them back on request. Its address never changes; it is unmapped when dropped.
 ///
+/// A range that was [reserved](Self::reserve) may be touched where it is [committed](Self::commit), and nowhere
+/// else. Only some systems insist on that, Windows for one, which accounts what is committed as memory; for others
+/// committing does nothing. One that is [`new`](Self::new) is committed.
+///
 /// Methods may be called from any thread; none takes a lock of this process.
+///
+/// ```
+/// use megachunk::memory::Reservation;
+///
+/// // A terabyte of addresses takes no memory.
+/// let table = Reservation::reserve(1 << 40, 0)?;
+/// table.commit(0..4_096)?;
+/// // SAFETY: committed, and nobody else's.
+/// unsafe {
+///     assert_eq!(table.base().read(), 0);
+///     table.base().write(7);
+/// }
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Reservation {
-    map: MmapRaw,
+    pages: Pages,
     base: NonNull<u8>,
     bytes: usize,
 }
@@ -26,13 +46,13 @@ unsafe impl Send for Reservation {}
 unsafe impl Sync for Reservation {}
 
 impl Reservation {
-    /// Reserves `bytes` of addresses. The first byte lies `stagger` bytes behind a 2 MiB border:
+    /// Takes `bytes` that may be touched. The first byte lies `stagger` bytes behind a 2 MiB border:
     /// tables that all began on such a border would fight for the same cache sets.
     ///
     /// # Errors
-    /// What the system said, when it has no such range.
+    /// What the system said, when it has no such range, or not so much memory.
     pub fn new(bytes: usize, stagger: usize) -> io::Result<Self> {
-        Self::behind(HUGE_PAGE_BYTES, bytes, stagger)
+        Self::behind(BORDER, bytes, stagger)
     }
 
     /// The same, but the border is one of so many bytes, a power of two: as many addresses, no more, are reserved
@@ -41,22 +61,35 @@ impl Reservation {
     /// # Errors
     /// As for [`new`](Self::new).
     pub fn behind(border: usize, bytes: usize, stagger: usize) -> io::Result<Self> {
+        let reserved = Self::reserve_behind(border, bytes, stagger)?;
+        reserved.commit(0..bytes)?;
+        Ok(reserved)
+    }
+
+    /// Takes addresses of `bytes`, `stagger` behind a 2 MiB border, of which nothing is committed yet.
+    ///
+    /// # Errors
+    /// What the system said, when it has no such range.
+    pub fn reserve(bytes: usize, stagger: usize) -> io::Result<Self> {
+        Self::reserve_behind(BORDER, bytes, stagger)
+    }
+
+    fn reserve_behind(border: usize, bytes: usize, stagger: usize) -> io::Result<Self> {
         let whole = bytes
             .checked_add(stagger)
             .and_then(|bytes| bytes.checked_add(border))
             .ok_or(io::ErrorKind::InvalidInput)?;
-        let map = MmapOptions::new().len(whole).no_reserve_swap().map_anon()?;
-        let map = MmapRaw::from(map);
-        let start = map.as_mut_ptr();
+        let pages = Pages::reserve(whole)?;
+        let start = pages.start();
         let to_border = start.align_offset(border);
-        // SAFETY: the mapping is `border` and `stagger` longer than `bytes`, so the base and
-        // `bytes` behind it lie inside it.
+        // SAFETY: there are `border` and `stagger` more than `bytes`, so the base and `bytes` behind
+        // it lie inside.
         let base = unsafe { start.add(to_border + stagger) };
         let base = NonNull::new(base).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { map, base, bytes })
+        Ok(Self { pages, base, bytes })
     }
 
-    /// The first byte; `bytes` from here on are readable and writable.
+    /// The first byte; from here on `bytes` are readable and writable where they are committed.
     #[inline(always)]
     #[must_use]
     pub fn base(&self) -> NonNull<u8> {
@@ -69,98 +102,104 @@ impl Reservation {
         self.bytes
     }
 
+    /// Makes all pages that `range` touches readable and writable. What is committed stays as it is; several threads
+    /// may commit the same at once.
+    ///
+    /// # Errors
+    /// What the system said, when it has not so much memory. Nothing has changed then.
+    ///
+    /// # Panics
+    /// If `range` is not one of the reservation.
+    pub fn commit(&self, range: Range<usize>) -> io::Result<()> {
+        let (offset, len) = self.pages_outside(range);
+        self.pages.commit(offset, len)
+    }
+
     /// Asks the system for huge pages in `range`, where it has them. Advice: a refusal changes
     /// nothing but speed.
     ///
     /// # Errors
     /// What the system said; `Unsupported` where there is no such advice.
+    ///
+    /// # Panics
+    /// As for [`commit`](Self::commit).
     pub fn advise_huge(&self, range: Range<usize>) -> io::Result<()> {
-        #[cfg(target_os = "linux")]
-        {
-            let (offset, len) = self.pages_outside(range);
-            self.map
-                .advise_range(memmap2::Advice::HugePage, offset, len)
-        }
-        #[cfg(not(target_os = "linux"))]
-        {
-            let _ = range;
-            Err(io::ErrorKind::Unsupported.into())
-        }
+        let (offset, len) = self.pages_outside(range);
+        self.pages.advise_huge(offset, len)
     }
 
-    /// Fetches all pages of `range` now, in one call, instead of one fault a page on first touch.
+    /// The same for all of it; whether the system takes the advice. If it refuses, `tracing` tells whose memory goes
+    /// without, and why.
+    pub(crate) fn want_huge(&self, whose: &str) -> bool {
+        let advised = self.advise_huge(0..self.bytes);
+        if let Err(error) = &advised
+            && error.kind() != io::ErrorKind::Unsupported
+        {
+            tracing::debug!(%error, "no huge pages for {whose}");
+        }
+        advised.is_ok()
+    }
+
+    /// Fetches all pages of `range`, which is committed, now, in one call, instead of one fault a page on first touch.
     ///
     /// # Errors
     /// What the system said, out of memory for one; `Unsupported` where there is no such call.
+    ///
+    /// # Panics
+    /// As for [`commit`](Self::commit).
     pub fn populate(&self, range: Range<usize>) -> io::Result<()> {
-        #[cfg(target_os = "linux")]
-        {
-            let (offset, len) = self.pages_outside(range);
-            self.map
-                .advise_range(memmap2::Advice::PopulateWrite, offset, len)
-        }
-        #[cfg(not(target_os = "linux"))]
-        {
-            let _ = range;
-            Err(io::ErrorKind::Unsupported.into())
-        }
+        let (offset, len) = self.pages_outside(range);
+        self.pages.populate(offset, len)
     }
 
-    /// Gives the pages that lie wholly in `range` back to the system; on Linux they read as zero
-    /// afterwards. Whoever reads there meanwhile sees the old bytes or zeros, never a fault.
+    /// Gives the pages that lie wholly in `range` back to the system: they are not committed any more. On Linux they
+    /// read as zero afterwards, and whoever reads there meanwhile sees the old bytes or zeros, never a fault.
     ///
     /// # Errors
     /// What the system said; `Unsupported` where memory cannot be given back.
     ///
+    /// # Panics
+    /// As for [`commit`](Self::commit).
+    ///
     /// # Safety
-    /// Nobody relies on the content of `range` any more, and no Rust reference to it is alive.
-    pub unsafe fn discard(&self, range: Range<usize>) -> io::Result<()> {
-        #[cfg(target_os = "linux")]
-        {
-            let (offset, len) = self.pages_inside(range);
-            if len == 0 {
-                return Ok(());
-            }
-            // SAFETY: the caller gives up the content of `range`, and these pages lie inside it.
-            unsafe {
-                self.map
-                    .unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, offset, len)
-            }
+    /// Nobody relies on the content of `range` any more, touches it before it is [committed](Self::commit) again, or
+    /// has a reference to it.
+    pub unsafe fn decommit(&self, range: Range<usize>) -> io::Result<()> {
+        let (offset, len) = self.pages_inside(range);
+        if len == 0 {
+            return Ok(());
         }
-        #[cfg(not(target_os = "linux"))]
-        {
-            let _ = range;
-            Err(io::ErrorKind::Unsupported.into())
-        }
+        // SAFETY: the caller gives up the content of `range`, and these pages lie inside it.
+        unsafe { self.pages.decommit(offset, len) }
     }
 
-    /// Offset and length in the mapping of the pages that `range` touches.
-    #[cfg(target_os = "linux")]
+    /// Offset and length from the first page of what `range` touches.
     fn pages_outside(&self, range: Range<usize>) -> (usize, usize) {
-        assert!(
-            range.start <= range.end && range.end <= self.bytes,
-            "{range:?} of {self:?}"
-        );
-        let offset = self.base.as_ptr().addr() - self.map.as_mut_ptr().addr() + range.start;
-        // The system rounds the start down to a page and the end up.
-        (offset, range.end - range.start)
+        self.check(&range);
+        // Systems round the start down to a page and the end up.
+        (self.offset() + range.start, range.end - range.start)
     }
 
-    /// Offset and length in the mapping of the pages that lie wholly in `range`.
-    #[cfg(target_os = "linux")]
+    /// Offset and length from the first page of the pages that lie wholly in `range`.
     fn pages_inside(&self, range: Range<usize>) -> (usize, usize) {
-        assert!(
-            range.start <= range.end && range.end <= self.bytes,
-            "{range:?} of {self:?}"
-        );
-        // Any page size of Linux divides 64 KiB; ranges smaller than that are not worth a call.
+        self.check(&range);
+        // The page size of any system divides 64 KiB; ranges smaller than that are not worth a call.
         const PAGE: usize = 64 << 10;
         let base = self.base.as_ptr().addr();
         let start = (base + range.start).next_multiple_of(PAGE);
         let end = (base + range.end) / PAGE * PAGE;
-        (
-            start - self.map.as_mut_ptr().addr(),
-            end.saturating_sub(start),
-        )
+        (start - self.pages.start().addr(), end.saturating_sub(start))
+    }
+
+    /// Bytes from the first page to the base.
+    fn offset(&self) -> usize {
+        self.base.as_ptr().addr() - self.pages.start().addr()
+    }
+
+    fn check(&self, range: &Range<usize>) {
+        assert!(
+            range.start <= range.end && range.end <= self.bytes,
+            "{range:?} of {self:?}"
+        );
     }
 }

@@ -66,11 +66,19 @@ impl<T> core::fmt::Debug for Table<T> {
 impl<T: ZeroFilled> Table<T> {
     /// A table of `len` zeros, `stagger` bytes behind a 2 MiB border.
     pub(crate) fn new(len: usize, stagger: usize) -> io::Result<Self> {
+        let table = Self::reserve(len, stagger)?;
+        #[cfg(not(loom))]
+        table.commit(0..len)?;
+        Ok(table)
+    }
+
+    /// A table of `len` zeros of which none may be touched before it is [committed](Self::commit).
+    pub(crate) fn reserve(len: usize, stagger: usize) -> io::Result<Self> {
         const { assert!(!core::mem::needs_drop::<T>() || cfg!(loom)) };
         #[cfg(not(loom))]
         {
             assert!(stagger.is_multiple_of(align_of::<T>()));
-            let memory = Reservation::new(len * size_of::<T>(), stagger)?;
+            let memory = Reservation::reserve(len * size_of::<T>(), stagger)?;
             Ok(Self {
                 memory,
                 _values: PhantomData,
@@ -87,21 +95,22 @@ impl<T: ZeroFilled> Table<T> {
         }
     }
 
-    /// How many values there are.
-    #[inline(always)]
-    pub(crate) fn len(&self) -> usize {
-        self.len
+    /// Makes the values in `range` usable, where they are not.
+    #[cfg(not(loom))]
+    pub(crate) fn commit(&self, range: Range<usize>) -> io::Result<()> {
+        self.memory
+            .commit(range.start * size_of::<T>()..range.end * size_of::<T>())
     }
 
     /// The value number `index`.
     ///
     /// # Safety
-    /// `index` is below the table's length.
+    /// `index` is below the table's length, and committed.
     #[inline(always)]
     pub(crate) unsafe fn get_unchecked(&self, index: usize) -> &T {
         debug_assert!(index < self.len);
         #[cfg(not(loom))]
-        // SAFETY: `index` is in range, the reservation holds `len` values, aligned, zero-filled at
+        // SAFETY: `index` is in range and committed, the reservation holds `len` values, aligned, zero-filled at
         // first, which `ZeroFilled` says is a valid value, and it lives as long as the table.
         unsafe {
             self.memory.base().cast::<T>().add(index).as_ref()
@@ -117,7 +126,7 @@ impl<T: ZeroFilled> Table<T> {
         self.memory.base().cast()
     }
 
-    /// The value number `index`, checked.
+    /// The value number `index`, which is committed; checked against the length.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> &T {
         assert!(index < self.len, "entry {index} of a table of {}", self.len);
@@ -125,7 +134,7 @@ impl<T: ZeroFilled> Table<T> {
         unsafe { self.get_unchecked(index) }
     }
 
-    /// The values in `range`, checked.
+    /// The values in `range`, which are committed; checked against the length.
     #[cfg(not(loom))]
     #[inline]
     pub(crate) fn range(&self, range: Range<usize>) -> &[T] {
@@ -148,10 +157,16 @@ impl<T: ZeroFilled> Table<T> {
         }
     }
 
-    /// Asks for huge pages, where the system has them.
+    /// Asks for huge pages; whether the system takes the advice. If it refuses, `tracing` tells whose memory goes without.
     #[cfg(not(loom))]
-    pub(crate) fn advise_huge(&self) -> io::Result<()> {
-        self.memory.advise_huge(0..self.memory.bytes())
+    pub(crate) fn want_huge(&self, whose: &str) -> bool {
+        self.memory.want_huge(whose)
+    }
+
+    /// Models have no pages.
+    #[cfg(loom)]
+    pub(crate) fn want_huge(&self, _: &str) -> bool {
+        true
     }
 
     /// Fetches the pages of the values in `range` in one call.

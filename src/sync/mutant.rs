@@ -288,6 +288,18 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "who opens beside a collection keeps what the collection was to have",
     ),
     (
+        "opened_before_commit",
+        "a block is said to be open before it has memory",
+    ),
+    (
+        "opened_read_relaxed",
+        "who sees that a block is open may not find its memory",
+    ),
+    (
+        "opened_relaxed",
+        "as `opened_read_relaxed`, by whom opens it",
+    ),
+    (
         "owned_death_relaxed",
         "as `bury_relaxed`, of an entity of a world",
     ),

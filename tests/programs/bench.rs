@@ -172,12 +172,12 @@ fn json_can_go_to_standard_output() {
     assert!(said.contains("Report: bench-report.html"), "{said}");
     assert!(!folder.join("-").exists());
 
-    let output = megachunk(
-        &folder,
-        &[&arguments[..], &["--html", "/dev/null"]].concat(),
-    );
-    assert!(output.status.success());
-    assert!(!text(&output.stderr).contains("Report: "));
+    if cfg!(unix) {
+        let nowhere = [&arguments[..], &["--html", "/dev/null"]].concat();
+        let output = megachunk(&folder, &nowhere);
+        assert!(output.status.success());
+        assert!(!text(&output.stderr).contains("Report: "));
+    }
 
     let output = megachunk(&folder, &[&arguments[..], &["--html", "-"]].concat());
     assert!(text(&output.stderr).contains("only one result can go to standard output"));

@@ -141,7 +141,9 @@ fn a_report_that_goes_to_standard_output_by_name_stands_alone_there() {
     }
 }
 
+/// (Not where no file has such a name.)
 #[test]
+#[cfg(not(windows))]
 fn a_map_may_be_called_like_what_is_filled_in() {
     let folder = folder("city_template");
     let map = "@GROUND@<i>.pbf";
@@ -160,7 +162,10 @@ fn a_map_that_is_missing_empty_or_damaged_is_a_clear_error() {
     let error = refused(&folder, &["nowhere.osm.pbf"]);
     assert!(error.contains("nowhere.osm.pbf"), "{error}");
     let error = refused(&folder, &["."]);
-    assert_eq!(error, "error: .: is a directory\n");
+    match cfg!(unix) {
+        true => assert_eq!(error, "error: .: is a directory\n"),
+        false => assert!(error.starts_with("error: .: "), "{error}"),
+    }
     fs::write(folder.join("empty.osm.pbf"), b"").unwrap();
     let error = refused(&folder, &["empty.osm.pbf"]);
     assert!(
@@ -242,10 +247,11 @@ fn flags_and_configs_that_make_no_sense_are_named() {
     let error = refused(&folder, &[MONACO, "--threads", "0"]);
     assert!(error.contains("--threads"), "{error}");
     let error = refused(&folder, &[MONACO, "--png", "none/city.png"]);
-    assert!(
-        error.contains("none/city.png: No such file or directory"),
-        "{error}"
-    );
+    let why = match cfg!(unix) {
+        true => "No such file or directory",
+        false => "",
+    };
+    assert!(error.contains(&format!("none/city.png: {why}")), "{error}");
     for flag in ["--png", "--svg", "--html", "--trace"] {
         let error = refused(&folder, &[MONACO, flag, "-"]);
         assert!(error.contains(flag), "{error}");

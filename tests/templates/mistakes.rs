@@ -67,7 +67,8 @@ fn a_directory_with_each_kind_of_mistake_gives_one_clear_error_for_each() {
     let errors = registry
         .load_dir("tests/data/template_mistakes")
         .unwrap_err();
-    let told = plain(&errors.to_string()).replace("tests/data/template_mistakes/", "");
+    let told = plain(&errors.to_string()).replace('\\', "/");
+    let told = told.replace("tests/data/template_mistakes/", "");
     let told: Vec<&str> = told.lines().collect();
     let expected: Vec<&str> = MISTAKES.trim().lines().collect();
     for (told, expected) in told.iter().zip(&expected) {

@@ -292,6 +292,18 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_pool::who_opens_after_a_flush_has_begun_holds_back_nothing_from_before",
     ),
     (
+        "opened_before_commit",
+        "entity_opened::an_open_block_is_there_for_whoever_looks",
+    ),
+    (
+        "opened_read_relaxed",
+        "entity_opened::an_open_block_is_there_for_whoever_looks",
+    ),
+    (
+        "opened_relaxed",
+        "entity_opened::an_open_block_is_there_for_whoever_looks",
+    ),
+    (
         "owned_death_relaxed",
         "entity_words::who_sees_an_owned_death_sees_what_its_world_did_before",
     ),

@@ -12,6 +12,7 @@ mod entity_batches;
 mod entity_cache;
 mod entity_claims;
 mod entity_lowest;
+mod entity_opened;
 mod entity_owned;
 mod entity_retire;
 mod entity_spans;

@@ -9,7 +9,7 @@ use crate::chunk::{CHUNK_BYTES, MEGACHUNKS};
 use crate::memory::Reservation;
 
 /// One range of addresses for all chunks: a chunk's address is an addition away, committing costs
-/// nothing (or one call, with `populate`), and memory comes on first touch.
+/// nothing (or one call, with `populate`, or on Windows), and memory comes on first touch.
 #[derive(Debug)]
 pub struct ReservedMemory {
     range: Reservation,
@@ -22,9 +22,9 @@ impl ReservedMemory {
     /// # Errors
     /// What the system said, when it has no such range.
     pub fn new(huge_pages: bool, populate: bool) -> io::Result<Self> {
-        let range = Reservation::new(MEGACHUNKS * MEGACHUNK_BYTES, 0)?;
-        if huge_pages && let Err(error) = range.advise_huge(0..range.bytes()) {
-            tracing::debug!(%error, "no huge pages for chunks");
+        let range = Reservation::reserve(MEGACHUNKS * MEGACHUNK_BYTES, 0)?;
+        if huge_pages {
+            range.want_huge("chunks");
         }
         Ok(Self { range, populate })
     }
@@ -38,22 +38,23 @@ pub(super) fn is_unsupported(error: &io::Error) -> bool {
     )
 }
 
-// SAFETY: the range is readable and writable from the start and is never unmapped; chunk `n` is the
+// SAFETY: the range is never unmapped, and readable and writable where it is committed; chunk `n` is the
 // `n`th 16 KiB of it, which begins on a 2 MiB border.
 unsafe impl Memory for ReservedMemory {
     unsafe fn commit(&self, megachunk: u32) -> io::Result<()> {
+        let start = megachunk as usize * MEGACHUNK_BYTES;
+        let range = start..start + MEGACHUNK_BYTES;
+        self.range.commit(range.clone())?;
         if !self.populate {
             return Ok(());
         }
-        let start = megachunk as usize * MEGACHUNK_BYTES;
-        let range = start..start + MEGACHUNK_BYTES;
         match self.range.populate(range.clone()) {
             // A system without that call brings the pages on first touch, as without `populate`.
             Err(error) if is_unsupported(&error) => Ok(()),
             Err(error) => {
-                // Some pages may have come.
+                // Some pages may have come; and on Windows all are committed.
                 // SAFETY: the caller holds all chunks of the mega-chunk, and nobody has used it yet.
-                let _ = unsafe { self.range.discard(range) };
+                let _ = unsafe { self.range.decommit(range) };
                 Err(error)
             }
             Ok(()) => Ok(()),
@@ -64,7 +65,7 @@ unsafe impl Memory for ReservedMemory {
         let start = megachunks.start as usize * MEGACHUNK_BYTES;
         let end = megachunks.end as usize * MEGACHUNK_BYTES;
         // SAFETY: the caller holds all chunks in the range, and nobody uses their memory.
-        unsafe { self.range.discard(start..end) }
+        unsafe { self.range.decommit(start..end) }
     }
 
     #[inline(always)]

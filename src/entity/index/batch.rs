@@ -9,7 +9,7 @@ use crate::entity::index::wide::{self, Expected};
 use crate::entity::index::{group, scatter, slot};
 use crate::entity::{DestroyReport, Entity, Full, Place};
 use crate::sync::atomic::Ordering;
-use crate::sync::geometry::{FULL, GROUP_SLOTS, SLOTS, WORD_BITS};
+use crate::sync::geometry::{FULL, GROUP_SLOTS, WORD_BITS};
 use crate::sync::{mutant, probe};
 
 /// After this many groups of a batch it shows whether neighbours stand side by side.
@@ -393,7 +393,7 @@ fn whole_groups(core: &Core, entities: &[Entity]) -> Option<(u32, usize)> {
         return None;
     }
     let first = first / GROUP_SLOTS;
-    let behind = ((SLOTS / GROUP_SLOTS).checked_sub(first)?) as usize;
+    let behind = ((core.slots_there() / GROUP_SLOTS).checked_sub(first)?) as usize;
     let wanted = (entities.len() / GROUP_LEN).min(WORD_GROUPS).min(behind);
     (wanted > 0).then_some((first, wanted))
 }
@@ -410,7 +410,7 @@ fn destroy_neighbours(
     position: usize,
     report: &mut DestroyReport,
 ) -> usize {
-    if first.index() >= SLOTS {
+    if !core.has_slot(first.index()) {
         destroy_one(core, freed, tally, first, position, report);
         return 1;
     }

@@ -1,15 +1,19 @@
 //! Who works in which data block: a hint that keeps threads apart, and how a new block is opened.
 
+use core::ops::Range;
+
 use crate::entity::index::cache::{Cache, NO_BLOCK};
 use crate::entity::index::core::Core;
 #[cfg(not(loom))]
 use crate::entity::index::core::SMALL_BLOCKS;
 #[cfg(not(loom))]
 use crate::entity::index::span::SPANS_PER_BLOCK;
+#[cfg(not(loom))]
+use crate::memory::COMMITS;
 use crate::sync::atomic::Ordering;
+use crate::sync::geometry::BLOCK_SLOTS;
 #[cfg(not(loom))]
 use crate::sync::geometry::GROUP_SLOTS;
-use crate::sync::geometry::{BLOCK_SLOTS, BLOCKS};
 
 /// Blocks whose group words are fetched at a time, 64 KiB of them, where slots come by huge pages.
 #[cfg(not(loom))]
@@ -39,24 +43,9 @@ impl Core {
         }
     }
 
-    /// The first block that was never used; `None` if there is none.
+    /// The first block that was never used; `None` if there is none, or no memory for it.
     pub(crate) fn open_block(&self) -> Option<u32> {
-        let mut opened = self.opened.load(Ordering::Relaxed);
-        loop {
-            if opened == BLOCKS {
-                return None;
-            }
-            // Ordering: Relaxed. The number is all that is passed on; an unused block is zeros.
-            match self.opened.compare_exchange_weak(
-                opened,
-                opened + 1,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => break,
-                Err(now) => opened = now,
-            }
-        }
+        let opened = self.opened.open_next(|blocks| self.commit_blocks(blocks))?;
         #[cfg(not(loom))]
         if opened >= self.fetched {
             self.fetch_block(opened);
@@ -64,6 +53,42 @@ impl Core {
         #[cfg(loom)]
         let _ = (self.huge, self.populate, BLOCK_SLOTS);
         Some(opened)
+    }
+
+    /// Makes blocks usable; whether there is memory for them. Others may do the same at once.
+    #[cfg(not(loom))]
+    pub(super) fn commit_blocks(&self, blocks: Range<u32>) -> bool {
+        #[cfg(test)]
+        if blocks.end > self.granted.load(Ordering::Relaxed) {
+            return false;
+        }
+        if !COMMITS || blocks.end <= self.fetched {
+            return true;
+        }
+        let of = |block: u32| (block * BLOCK_SLOTS) as usize;
+        let slots = of(blocks.start)..of(blocks.end);
+        let groups = slots.start / GROUP_SLOTS as usize..slots.end / GROUP_SLOTS as usize;
+        let committed = self.slots.commit(slots);
+        match committed.and_then(|()| self.groups.commit(groups)) {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(%error, "no memory for more entities");
+                false
+            }
+        }
+    }
+
+    /// Models have their memory from the beginning.
+    #[cfg(loom)]
+    pub(super) fn commit_blocks(&self, _: Range<u32>) -> bool {
+        true
+    }
+
+    /// Counts blocks as used up to this one, without fetching their pages: few of their slots may be used. Whether there
+    /// is memory for them.
+    pub(super) fn open_to(&self, block: u32) -> bool {
+        self.opened
+            .open_to(block, |blocks| self.commit_blocks(blocks))
     }
 
     /// Fetches pages of a new block before it is used. A refusal means that they come later, one by one.

@@ -7,9 +7,9 @@ use crate::entity::Full;
 use crate::entity::index::NONE_LEFT;
 use crate::entity::index::cache::{Cache, NO_BLOCK, Tally};
 use crate::entity::index::core::{Core, Threads};
-use crate::entity::index::span::{self, CLOSED, SPAN_WORDS, SPANS, SPANS_PER_BLOCK};
+use crate::entity::index::span::{self, CLOSED, SPAN_WORDS, SPANS_PER_BLOCK};
 use crate::sync::atomic::Ordering;
-use crate::sync::geometry::{FULL, WORDS};
+use crate::sync::geometry::{FULL, WORDS_PER_BLOCK};
 use crate::sync::{mutant, probe};
 
 /// Searches by hints that may be crossed by other threads' changes before every word is looked at.
@@ -46,10 +46,11 @@ impl Core {
                 return Err(NONE_LEFT);
             }
         }
+        // All blocks are open, or there is no memory for more.
         let words = if mutant::active("no_full_scan") {
             0
         } else {
-            WORDS
+            self.opened() * WORDS_PER_BLOCK
         };
         for word in 0..words {
             probe::probed(1);
@@ -210,7 +211,8 @@ impl Core {
             cache.block = block;
             return Some(self.turn_to(cache, block * SPANS_PER_BLOCK * SPAN_WORDS));
         }
-        self.find(tally, 0, SPANS)
+        // No block is left, or no memory for one: what is free in others' blocks.
+        self.find(tally, 0, self.opened() * SPANS_PER_BLOCK)
             .map(|word| self.turn_to(cache, word))
     }
 

@@ -42,6 +42,7 @@ use std::io;
 
 use crate::entity::index::IndexOptions;
 use crate::entity::index::cache::{Cache, Tally};
+use crate::entity::index::opened::Opened;
 use crate::entity::index::slot;
 #[cfg(not(loom))]
 use crate::entity::index::span::SPAN_WORDS;
@@ -49,7 +50,7 @@ use crate::entity::index::span::SPANS;
 use crate::entity::index::summary::Summary;
 use crate::entity::index::wide::Width;
 use crate::entity::{Entity, Place};
-use crate::memory::{HUGE_PAGE_BYTES, Table, ZeroFilled};
+use crate::memory::{COMMITS, HUGE_PAGE_BYTES, Table};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::geometry::{BLOCK_SLOTS, BLOCKS, GROUP_SLOTS, SLOTS, WORDS};
 #[cfg(not(loom))]
@@ -63,7 +64,7 @@ pub(crate) type Threads = Registry<Cache, Tally>;
 /// The shared state of an index, without the threads' caches.
 #[derive(Debug)]
 pub(crate) struct Core {
-    /// As many as [`SLOTS`], so that an index below its length is one of every table.
+    /// These and the groups are committed as far as blocks are opened.
     pub(super) slots: Table<AtomicU64>,
     pub(super) groups: Table<AtomicU64>,
     claims: Table<AtomicU64>,
@@ -73,13 +74,14 @@ pub(crate) struct Core {
     /// For each block the number of the cache that works in it, or 0: a hint that keeps threads
     /// apart.
     pub(super) workers: Table<AtomicU32>,
-    /// Blocks below this have been used; the others have never been touched.
-    pub(super) opened: AtomicU32,
+    /// Blocks below this have been used, and are committed; the others have never been touched.
+    pub(super) opened: Opened,
     /// Most of a new block comes with a huge page.
     pub(super) huge: bool,
     /// Other pages of a new block are fetched in one call.
     pub(super) populate: bool,
-    /// Blocks below this have their pages still, from before the index was [reset](Core::reset).
+    /// Blocks below this have their pages still, and are committed, from before the index was
+    /// [reset](Core::reset).
     #[cfg(not(loom))]
     pub(super) fetched: u32,
     /// Claim words from this one on were never claimed: all that belongs to them is zeros. Models do without.
@@ -87,6 +89,9 @@ pub(crate) struct Core {
     pub(super) used: AtomicU32,
     /// How many slot words the processor can access at once.
     width: Width,
+    /// How many blocks a test's system has memory for.
+    #[cfg(test)]
+    pub(super) granted: AtomicU32,
 }
 
 /// Bytes of a block's slot words.
@@ -99,12 +104,13 @@ impl Core {
     /// An empty index: address space only.
     pub(crate) fn new(options: &IndexOptions) -> io::Result<Self> {
         // The staggers keep the tables' first lines in different cache sets.
-        let slots = Table::new(
+        let slots = Table::reserve(
             SLOTS as usize,
             HUGE_PAGE_BYTES - SMALL_BLOCKS as usize * BLOCK_BYTES,
         )?;
-        let groups = Table::new((SLOTS / GROUP_SLOTS) as usize, 5 << 12)?;
-        let huge = options.huge_pages && advise_huge(&slots) && advise_huge(&groups);
+        let groups = Table::reserve((SLOTS / GROUP_SLOTS) as usize, 5 << 12)?;
+        let whose = "the entity index";
+        let huge = options.huge_pages && slots.want_huge(whose) && groups.want_huge(whose);
         Ok(Self {
             slots,
             groups,
@@ -112,7 +118,7 @@ impl Core {
             spans: Table::new(SPANS as usize, 9 << 12)?,
             summary: Summary::new(SPANS as usize, 16, 11 << 12)?,
             workers: Table::new(BLOCKS as usize, 13 << 12)?,
-            opened: AtomicU32::new(0),
+            opened: Opened::none(),
             huge,
             populate: options.populate,
             #[cfg(not(loom))]
@@ -120,6 +126,8 @@ impl Core {
             #[cfg(not(loom))]
             used: AtomicU32::new(0),
             width: Width::available(),
+            #[cfg(test)]
+            granted: AtomicU32::new(BLOCKS),
         })
     }
 
@@ -151,7 +159,7 @@ impl Core {
             "a slot was used of a word that was never claimed"
         );
         self.used = AtomicU32::new(0);
-        self.opened = AtomicU32::new(0);
+        self.opened = Opened::none();
         self.fetched = self.fetched.max(opened);
         true
     }
@@ -184,16 +192,34 @@ impl Core {
     }
 
     /// Blocks that have been used.
+    #[inline(always)]
     pub(crate) fn opened(&self) -> u32 {
-        self.opened.load(Ordering::Acquire)
+        self.opened.count()
+    }
+
+    /// How many slots there is memory for. Slots from here on never had an entity.
+    #[inline(always)]
+    pub(super) fn slots_there(&self) -> u32 {
+        if COMMITS {
+            self.opened() * BLOCK_SLOTS
+        } else {
+            SLOTS
+        }
+    }
+
+    /// Whether there is a slot word to look at for a handle that anybody may have made up.
+    #[inline(always)]
+    pub(super) fn has_slot(&self, index: u32) -> bool {
+        index < self.slots_there()
     }
 
     /// The slot word of `index`.
     ///
     /// # Safety
-    /// `index < SLOTS`.
+    /// [`has_slot`](Self::has_slot), as every slot that was claimed.
     #[inline(always)]
     pub(crate) unsafe fn slot(&self, index: u32) -> &AtomicU64 {
+        debug_assert!(self.has_slot(index), "slot {index} is not there");
         // SAFETY: the caller's.
         unsafe { self.slots.get_unchecked(index as usize) }
     }
@@ -221,9 +247,10 @@ impl Core {
     /// The group word that `index` belongs to.
     ///
     /// # Safety
-    /// `index < SLOTS`.
+    /// [`has_slot`](Self::has_slot).
     #[inline(always)]
     pub(crate) unsafe fn group(&self, index: u32) -> &AtomicU64 {
+        debug_assert!(self.has_slot(index), "slot {index} is not there");
         // SAFETY: the caller's.
         unsafe { self.groups.get_unchecked((index / GROUP_SLOTS) as usize) }
     }
@@ -232,7 +259,7 @@ impl Core {
     /// read-modify-write.
     ///
     /// # Safety
-    /// `index < SLOTS`.
+    /// `index` is a slot's.
     #[inline(always)]
     pub(crate) unsafe fn create_at(&self, index: u32, place: Option<Place>) -> Entity {
         // SAFETY: the caller's.
@@ -248,21 +275,4 @@ impl Core {
         slot.store(slot::at(next, place), order);
         slot::entity(next, index)
     }
-}
-
-/// Asks for huge pages; whether the system knows them.
-#[cfg(not(loom))]
-fn advise_huge<T: ZeroFilled>(table: &Table<T>) -> bool {
-    match table.advise_huge() {
-        Ok(()) => true,
-        Err(error) => {
-            tracing::debug!(%error, "no huge pages for the entity index");
-            false
-        }
-    }
-}
-
-#[cfg(loom)]
-fn advise_huge<T: ZeroFilled>(_table: &Table<T>) -> bool {
-    true
 }

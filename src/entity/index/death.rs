@@ -6,7 +6,7 @@ use crate::entity::index::core::Core;
 use crate::entity::index::{group, slot};
 use crate::entity::{Entity, EntityError, EntityFault};
 use crate::sync::atomic::Ordering;
-use crate::sync::geometry::{GROUP_SLOTS, SLOTS};
+use crate::sync::geometry::GROUP_SLOTS;
 use crate::sync::{mutant, probe};
 
 impl Core {
@@ -29,7 +29,7 @@ impl Core {
     #[inline(always)]
     pub(crate) fn try_kill(&self, entity: Entity) -> bool {
         let index = entity.index();
-        if index as usize >= self.slots.len() {
+        if !self.has_slot(index) {
             return false;
         }
         // SAFETY: just checked.
@@ -67,7 +67,7 @@ impl Core {
     #[inline(never)]
     pub(crate) fn kill_slowly(&self, entity: Entity) -> Result<(), EntityError> {
         let index = entity.index();
-        if index >= SLOTS {
+        if !self.has_slot(index) {
             return Err(self.refuse(entity));
         }
         // SAFETY: just checked.

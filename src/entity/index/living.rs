@@ -11,7 +11,7 @@ impl Core {
     /// The slot word of a living entity; `None` if it does not live. Wait-free: one load.
     #[inline(always)]
     pub(crate) fn living(&self, entity: Entity) -> Option<u64> {
-        if entity.index() as usize >= self.slots.len() {
+        if !self.has_slot(entity.index()) {
             return None;
         }
         // Ordering: Acquire pairs with the Release in `create_at` and `publish`: the entity and its
@@ -42,6 +42,9 @@ impl Core {
     fn fault(&self, entity: Entity) -> EntityFault {
         if entity.index() >= SLOTS {
             return EntityFault::OutOfRange;
+        }
+        if !self.has_slot(entity.index()) {
+            return EntityFault::NeverCreated;
         }
         // SAFETY: just checked.
         let word = unsafe { self.slot(entity.index()) }.load(Ordering::Acquire);
@@ -119,7 +122,7 @@ impl Core {
 
     /// The living entity of a slot.
     pub(crate) fn at(&self, index: u32) -> Option<Entity> {
-        if index >= SLOTS {
+        if !self.has_slot(index) {
             return None;
         }
         // Ordering: Acquire, as in `living`.

@@ -13,6 +13,7 @@ mod living;
 mod lowest;
 #[cfg(loom)]
 pub mod model;
+mod opened;
 mod options;
 mod ordered;
 mod owned;

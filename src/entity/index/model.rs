@@ -1,8 +1,11 @@
 //! What loom models need of the index and an ordinary user does not: slots with a past, and the hint
 //! tree alone. Exists under `cfg(loom)` only.
 
+use core::ops::Range;
+
 use super::free_words::FreeWords;
 use super::lowest::Lowest;
+use super::opened::Opened;
 use super::ordered::Claimed;
 use super::owned::Buried;
 use super::slot;
@@ -214,5 +217,34 @@ impl HintTree {
     #[must_use]
     pub fn find(&self, from: usize, to: usize) -> Option<usize> {
         self.0.find(from, to)
+    }
+}
+
+/// How many blocks are open, over memory that the model has in its own hands.
+#[derive(Debug)]
+pub struct OpenBlocks(Opened);
+
+impl OpenBlocks {
+    /// None is open.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "for models")]
+    pub fn new() -> Self {
+        Self(Opened::none())
+    }
+
+    /// Blocks that are open.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.0.count()
+    }
+
+    /// Opens the next block, after it is committed.
+    pub fn open_next(&self, commit: impl Fn(Range<u32>) -> bool) -> Option<u32> {
+        self.0.open_next(commit)
+    }
+
+    /// Opens all blocks up to this one, after they are committed.
+    pub fn open_to(&self, block: u32, commit: impl Fn(Range<u32>) -> bool) -> bool {
+        self.0.open_to(block, commit)
     }
 }

@@ -4,7 +4,6 @@
 //! Nothing here uses threads' caches: a free slot is free for everybody, and whoever creates says which
 //! claim word it takes from. That costs two or three read-modify-writes for each call.
 
-use crate::entity::index::core::Core;
 use crate::entity::index::lowest::Lowest;
 use crate::entity::index::{NONE_LEFT, slot, span};
 use crate::entity::{Entity, EntityIndex, Full, Place};
@@ -35,7 +34,9 @@ impl EntityIndex {
             return None;
         }
         let slots = self.with_cache(|core, cache, tally| {
-            core.open_to(word / WORDS_PER_BLOCK);
+            if !core.open_to(word / WORDS_PER_BLOCK) {
+                return 0;
+            }
             let lane = span::lane(word);
             let whole = core.claim_whole(tally, span::of(word), |seen| span::whole(seen) & lane);
             if whole != 0 {
@@ -58,19 +59,22 @@ impl EntityIndex {
         let mut word = from;
         while word < WORDS {
             let slots = self.with_cache(|core, cache, tally| {
-                core.open_to(word / WORDS_PER_BLOCK);
+                if !core.open_to(word / WORDS_PER_BLOCK) {
+                    return None;
+                }
                 if core.taken(word) == FULL {
-                    return 0;
+                    return Some(0);
                 }
                 let lane = span::lane(word);
                 let whole =
                     core.claim_whole(tally, span::of(word), |seen| span::whole(seen) & lane);
                 if whole != 0 {
-                    return FULL;
+                    return Some(FULL);
                 }
                 core.mark_later(cache, tally, span::of(word), lane);
-                core.claim_word(word)
+                Some(core.claim_word(word))
             });
+            let Some(slots) = slots else { break };
             if slots != 0 {
                 return Ok(Claimed { word, slots });
             }
@@ -162,24 +166,5 @@ impl EntityIndex {
     pub(crate) fn first_free_word(&self) -> Option<u32> {
         let core = &self.shared.core;
         (0..core.opened() * WORDS_PER_BLOCK).find(|&word| core.taken(word) != FULL)
-    }
-}
-
-impl Core {
-    /// Counts blocks as used up to this one, without fetching their pages: few of their slots may be used.
-    fn open_to(&self, block: u32) {
-        let mut opened = self.opened.load(Ordering::Relaxed);
-        while opened <= block {
-            // Ordering: as in `open_block`.
-            match self.opened.compare_exchange_weak(
-                opened,
-                block + 1,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => break,
-                Err(now) => opened = now,
-            }
-        }
     }
 }

@@ -13,9 +13,13 @@ use crate::entity::index::wide;
 use crate::entity::index::{batch, slot};
 use crate::entity::{Entity, EntityIndex, Full, Place};
 #[cfg(not(loom))]
+use crate::memory::COMMITS;
+#[cfg(not(loom))]
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::GROUP_SLOTS;
+#[cfg(not(loom))]
+use crate::sync::geometry::SLOTS;
 use crate::sync::mutant;
 
 /// All slots of a group.
@@ -26,6 +30,8 @@ const ALL_LANES: u64 = (1 << GROUP_SLOTS) - 1;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Places<'a> {
     slots: NonNull<AtomicU64>,
+    /// How many slots there are, where that is not always the same.
+    there: u32,
     _index: PhantomData<&'a EntityIndex>,
 }
 
@@ -38,6 +44,13 @@ unsafe impl Sync for Places<'_> {}
 
 #[cfg(not(loom))]
 impl Places<'_> {
+    /// Whether there is a slot word to look at. Entities of blocks that were opened since are of other worlds.
+    #[inline(always)]
+    fn has_slot(self, entity: Entity) -> bool {
+        let there = if COMMITS { self.there } else { SLOTS };
+        entity.index() < there
+    }
+
     /// Asks the processor for the slot of an entity that will be looked up soon.
     #[inline(always)]
     pub(crate) fn expect(self, entity: Entity) {
@@ -50,7 +63,7 @@ impl Places<'_> {
     /// [`of`](Self::of), in fewer instructions that wait for it.
     #[inline(always)]
     pub(crate) fn bits_from(self, origin: Origin, entity: Entity) -> u64 {
-        if entity.index() as usize >= EntityIndex::CAPACITY {
+        if !self.has_slot(entity) {
             return u64::MAX;
         }
         // SAFETY: just checked; the index lives as long as `self` is borrowed from it.
@@ -65,7 +78,7 @@ impl Places<'_> {
     /// caller has borrowed: what came there came before the borrow began.
     #[inline(always)]
     pub(crate) fn of(self, entity: Entity) -> Option<Place> {
-        if entity.index() as usize >= EntityIndex::CAPACITY {
+        if !self.has_slot(entity) {
             return None;
         }
         // SAFETY: just checked; the index lives as long as `self` is borrowed from it.
@@ -142,6 +155,7 @@ impl EntityIndex {
     pub(crate) fn places(&self) -> Places<'_> {
         Places {
             slots: self.shared.core.slots.first(),
+            there: self.shared.core.slots_there(),
             _index: PhantomData,
         }
     }

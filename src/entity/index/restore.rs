@@ -1,9 +1,10 @@
 //! What a snapshot needs of the index: the versions of all slots, and a fresh index that has them.
 
-use crate::entity::EntityIndex;
+use crate::entity::index::NONE_LEFT;
 use crate::entity::index::core::Core;
 use crate::entity::index::slot::{self, LAST_VERSION};
 use crate::entity::index::span::{self, CLOSED, SPAN_WORDS};
+use crate::entity::{EntityIndex, Full};
 use crate::sync::atomic::Ordering;
 #[cfg(not(loom))]
 use crate::sync::geometry::WORDS_PER_BLOCK;
@@ -21,9 +22,10 @@ impl EntityIndex {
     /// The version that stands in a slot below [`slots_used`](Self::slots_used): odd if its entity lives, else
     /// even. Wait-free, one load.
     pub(crate) fn slot_version(&self, index: u32) -> u32 {
-        assert!((index as usize) < Self::CAPACITY, "no slot {index}");
+        let core = &self.shared.core;
+        assert!(core.has_slot(index), "no slot {index}");
         // SAFETY: just checked.
-        let slot = unsafe { self.shared.core.slot(index) };
+        let slot = unsafe { core.slot(index) };
         // Ordering: Acquire, as in `Core::living`.
         slot::version(slot.load(Ordering::Acquire))
     }
@@ -44,13 +46,19 @@ impl EntityIndex {
     /// `&mut`: no other call is in progress. Threads that have been here have an empty cache, because the
     /// index is fresh, and change nothing when they end.
     ///
+    /// # Errors
+    /// The system has no memory for so many slots; nothing has changed then.
+    ///
     /// # Panics
     /// If the index is not fresh, or has not so many slots, or no slot can have such a version.
-    pub(crate) fn restore(&mut self, versions: &[u32]) {
+    pub(crate) fn restore(&mut self, versions: &[u32]) -> Result<(), Full> {
         assert!(self.is_fresh(), "only a fresh index has no past");
         assert!(versions.len() <= Self::CAPACITY, "as many slots as it has");
         assert!(versions.iter().all(|&version| Self::is_version(version)));
         let blocks = versions.len().div_ceil(BLOCK_SLOTS as usize);
+        if blocks > 0 && !self.shared.core.open_to(blocks as u32 - 1) {
+            return Err(NONE_LEFT);
+        }
         let of_span = (SPAN_WORDS * WORD_BITS) as usize;
         for (number, versions) in versions.chunks(of_span).enumerate() {
             restore_span(&self.shared.core, number as u32, versions);
@@ -65,13 +73,11 @@ impl EntityIndex {
             let words = blocks as u32 * WORDS_PER_BLOCK;
             self.shared.core.used.store(words, Ordering::Relaxed);
         }
-        // Ordering: Release, for whoever asks `opened` and goes on to the slots.
-        let opened = &self.shared.core.opened;
-        opened.store(blocks as u32, Ordering::Release);
         self.with_cache(|_, _, tally| {
             tally.add_created(live);
             tally.add_retired(retired as u64);
         });
+        Ok(())
     }
 }
 
@@ -99,7 +105,7 @@ fn restore_word(core: &Core, word: u32, versions: &[u32]) -> u64 {
     let first = word * WORD_BITS;
     let mut free = FULL;
     for (lane, &version) in versions.iter().enumerate() {
-        // SAFETY: the caller has as many slots as versions.
+        // SAFETY: the caller has as many slots as versions, and their blocks are committed.
         let slot = unsafe { core.slot(first + lane as u32) };
         slot.store(slot::pack(version, None), Ordering::Relaxed);
         free &= !(u64::from(version % 2 == 1 || version == RETIRED) << lane);
@@ -132,7 +138,7 @@ mod tests {
     fn a_restored_index_has_the_living_the_dead_and_the_retired_of_the_old_one() {
         let versions = [1, 2, 0, 7, 4, LAST_VERSION, RETIRED, 6];
         let mut index = EntityIndex::new();
-        index.restore(&versions);
+        index.restore(&versions).unwrap();
         assert_eq!((index.count(), index.retired()), (3, 1));
         for (slot, version) in [(0, 1), (3, 7), (5, LAST_VERSION)] {
             let entity = Entity::new(slot, version).unwrap();
@@ -156,7 +162,7 @@ mod tests {
     fn a_restored_index_gives_every_free_slot_its_next_version_and_no_other() {
         let versions: Vec<u32> = (0..20_000).map(|slot| slot % 5).collect();
         let mut index = EntityIndex::new();
-        index.restore(&versions);
+        index.restore(&versions).unwrap();
         let free = versions.iter().filter(|&version| version % 2 == 0).count();
         // Up to the end of the last block.
         let rest = 3 * BLOCK_SLOTS as usize - versions.len();
@@ -180,6 +186,6 @@ mod tests {
         let mut index = EntityIndex::new();
         let entity = index.create().unwrap();
         index.destroy(entity).unwrap();
-        index.restore(&[1]);
+        let _ = index.restore(&[1]);
     }
 }

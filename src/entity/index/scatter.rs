@@ -9,7 +9,7 @@ use crate::entity::index::cache::Tally;
 use crate::entity::index::core::Core;
 use crate::entity::index::wide::Expected;
 use crate::entity::{DestroyReport, Entity};
-use crate::sync::geometry::{GROUP_SLOTS, SLOTS};
+use crate::sync::geometry::GROUP_SLOTS;
 
 /// The table is worth its memory if it is at most this many times as long as the batch.
 const SPARSEST: usize = 16;
@@ -31,7 +31,8 @@ pub(crate) fn destroy(
     let handles = &entities[at..];
     let indices = || handles.iter().map(|entity| entity.index());
     let lowest = indices().min().unwrap_or(0) / GROUP_SLOTS;
-    let highest = indices().filter(|&index| index < SLOTS).max().unwrap_or(0) / GROUP_SLOTS;
+    let there = core.slots_there();
+    let highest = indices().filter(|&index| index < there).max().unwrap_or(0) / GROUP_SLOTS;
     let groups = (highest as usize + 1).saturating_sub(lowest as usize);
     if groups * GROUP_SLOTS as usize > handles.len() * SPARSEST {
         return 0;

@@ -3,11 +3,12 @@
 use std::sync::OnceLock;
 
 use super::group;
+use super::lowest::Lowest;
 use super::slot::{self, LAST_VERSION};
-use super::{CACHED_IDS, EntityIndex, FreeWords, Tally};
+use super::{CACHED_IDS, EntityIndex, FreeWords, NONE_LEFT, Tally};
 use crate::entity::{Entity, EntityFault};
 use crate::sync::atomic::Ordering;
-use crate::sync::geometry::GROUP_SLOTS;
+use crate::sync::geometry::{GROUP_SLOTS, WORDS_PER_BLOCK};
 
 /// An index whose slots `0..count` have used up all versions but the last, with the last ones alive.
 fn at_the_end(count: u32) -> (EntityIndex, Vec<Entity>) {
@@ -60,11 +61,11 @@ fn an_index_on_the_memory_of_another_is_as_new() {
         assert!(!index.exists(single) && index.is_fresh() && index.count() == 0);
         let core = &index.shared.core;
         for slot in 0..2 * 8_192 {
-            // SAFETY: an index has more slots than that.
-            let (word, group) = unsafe { (core.slot(slot), core.group(slot)) };
+            // Not by `slot` and `group`, which want a block that is open.
+            let (word, group) = (core.slots.get(slot), core.groups.get(slot / 16));
             assert_eq!(word.load(Ordering::Relaxed), 0);
             assert_eq!(group.load(Ordering::Relaxed), 0);
-            assert_eq!(core.taken(slot / 64), 0);
+            assert_eq!(core.taken(slot as u32 / 64), 0);
         }
         let mut again = Vec::new();
         index.create_into(&mut again, count).unwrap();
@@ -385,4 +386,60 @@ fn free_words_are_found_by_hints_as_by_looking_at_all_claims() {
         assert_eq!(list(by_hints), by_claims);
         live.extend((0..1_000).map(|_| index.create().unwrap()));
     }
+}
+
+/// As on Windows, where memory is asked for, and a block without it must not be touched: debug builds assert that
+/// nobody does.
+#[test]
+fn without_memory_for_more_blocks_the_index_is_full_and_goes_on_with_those_it_has() {
+    const SLOTS: usize = 2 * 8_192;
+    let index = EntityIndex::new();
+    let grant = |blocks| index.shared.core.granted.store(blocks, Ordering::Relaxed);
+    grant(2);
+    let far = Entity::new(3 * 8_192, 1).unwrap();
+    assert!(!index.exists(far) && index.at(far.index()).is_none());
+    assert_eq!(
+        index.locate(far).unwrap_err().fault,
+        EntityFault::NeverCreated
+    );
+    let mut entities = Vec::new();
+    assert_eq!(index.create_into(&mut entities, SLOTS + 1), Err(NONE_LEFT));
+    assert_eq!((entities.len(), index.count()), (0, 0));
+    index.create_into(&mut entities, SLOTS).unwrap();
+    assert_eq!(index.create(), Err(NONE_LEFT));
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| index.create());
+        assert_eq!(other.join().unwrap(), Err(NONE_LEFT));
+    });
+    let lowest = Lowest::new();
+    assert_eq!(index.create_lowest(&lowest, None), Err(NONE_LEFT));
+    assert!(
+        index
+            .claim_whole_word(2 * WORDS_PER_BLOCK, &lowest)
+            .is_none()
+    );
+    // Handles that nobody was given are refused in every order and number.
+    let mut mixed: Vec<Entity> = (0..64)
+        .map(|slot| Entity::new(2 * 8_192 + slot * 40, 1).unwrap())
+        .chain((0..32).map(|slot| Entity::new(5 * 8_192 + slot, 1).unwrap()))
+        .chain([Entity::PLACEHOLDER])
+        .collect();
+    mixed.extend(entities.drain(..100));
+    mixed.reverse();
+    let report = index.destroy_slice(&mixed);
+    assert_eq!((report.destroyed, report.refused.len()), (100, 97));
+    mixed.retain(|entity| entity.index() as usize >= SLOTS);
+    for entity in mixed {
+        assert!(index.destroy(entity).is_err() && !index.exists(entity));
+    }
+    index.create_into(&mut entities, 100).unwrap();
+    assert_eq!(index.create(), Err(NONE_LEFT));
+    // Memory comes again.
+    grant(3);
+    index.create_into(&mut entities, 8_192).unwrap();
+    assert_eq!(
+        (index.count(), index.blocks(), index.create()),
+        (3 * 8_192, 3, Err(NONE_LEFT))
+    );
+    assert!(index.destroy_slice(&entities).is_clean());
 }

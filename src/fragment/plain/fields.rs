@@ -73,7 +73,7 @@ use crate::fragment::Plain;
 /// megachunk::plain!(Pair { b, a });
 /// ```
 ///
-/// ```compile_fail,E0027
+/// ```compile_fail,E0080
 /// #[derive(Clone, Copy)]
 /// #[repr(C)]
 /// struct Pair { a: u32, b: u32 }

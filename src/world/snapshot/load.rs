@@ -328,7 +328,8 @@ impl World {
 fn bring_back(saved: &Saved<'_>, mut universe: Universe) -> Result<Vec<World>, SnapshotError> {
     universe
         .index_mut()
-        .restore(saved.versions.as_deref().unwrap_or(&[]));
+        .restore(saved.versions.as_deref().unwrap_or(&[]))
+        .map_err(WorldError::from)?;
     let universe = Arc::new(universe);
     bring_worlds(saved, &universe)
 }

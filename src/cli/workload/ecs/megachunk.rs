@@ -351,13 +351,10 @@ impl EcsContender for Megachunk {
     fn step_on(&mut self, pool: &ThreadPool) {
         let (world, moving) = self.moving();
         pool.install(|| {
-            moving
-                .on(world)
-                .par_for_each_chunk(|_, (positions, velocities)| {
-                    for (position, velocity) in positions.iter_mut().zip(velocities) {
-                        values::step(&mut position.0, &velocity.0);
-                    }
-                });
+            // As in `step`.
+            moving.on(world).par_for_each(|(position, velocity)| {
+                values::step(&mut position.0, &velocity.0);
+            });
         });
     }
 

@@ -11,8 +11,6 @@ use core::arch::x86_64::{
     _mm256_storeu_si256, _mm256_sub_epi64,
 };
 
-use crate::sync::geometry::SLOTS;
-
 use super::lanes::Lanes;
 use super::{Core, Entity, Expected, GROUP_SLOTS, MaybeUninit, Place, Seen, probe, run, slot};
 
@@ -184,10 +182,10 @@ pub(super) fn bury_owned(core: &Core, groups: &[[Entity; 16]]) -> usize {
         return 0;
     };
     let first = first.index();
-    if !first.is_multiple_of(GROUP_SLOTS) || first >= SLOTS {
+    if !first.is_multiple_of(GROUP_SLOTS) || !core.has_slot(first) {
         return 0;
     }
-    let most = ((SLOTS - first) / GROUP_SLOTS) as usize;
+    let most = ((core.slots_there() - first) / GROUP_SLOTS) as usize;
     let groups = &groups[..groups.len().min(most)];
     // SAFETY: just checked.
     let mut slots = unsafe { core.slot(first) }.as_ptr();

@@ -5,8 +5,10 @@ use super::*;
 use crate::entity::index::batch::overwritten;
 use crate::entity::{EntityIndex, index::Shared};
 
+/// The index's core, with a block to work in.
 fn core(index: &EntityIndex) -> &Core {
     let shared: &Shared = &index.shared;
+    assert!(shared.core.open_block().is_some());
     &shared.core
 }
 
@@ -17,7 +19,7 @@ fn make(core: &Core, first: u32, out: &mut [Entity]) {
 }
 
 fn word(core: &Core, index: u32) -> u64 {
-    assert!(index < crate::sync::geometry::SLOTS);
+    assert!(core.has_slot(index));
     // SAFETY: just checked.
     unsafe { core.slot(index) }.load(Ordering::Relaxed)
 }

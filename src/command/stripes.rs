@@ -121,8 +121,14 @@ impl Stripe<'_> {
                 return Some(entity);
             }
             let word = self.next_word()?;
-            if let Some(claimed) = index.claim_whole_word(word, &universe.lowest) {
-                self.claimed = claimed;
+            match index.claim_whole_word(word, &universe.lowest) {
+                Ok(Some(claimed)) => self.claimed = claimed,
+                Ok(None) => {}
+                Err(Full { .. }) => {
+                    // Nor will there be memory for words further on.
+                    self.piece = None;
+                    return None;
+                }
             }
         }
     }
@@ -196,5 +202,33 @@ impl Ids<'_> {
             Some(place) => universe.create_at(place),
             None => universe.reserve(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::world::World;
+
+    /// As on Windows, where memory is asked for.
+    #[test]
+    fn a_piece_without_memory_for_more_words_has_none_left() {
+        let universe = Arc::new(Universe::ordered());
+        universe.index().grant(1);
+        let mut world = World::of(&universe).unwrap();
+        let commands = world.parallel_commands_for(2);
+        let mut recorder = commands.open_at(1);
+        let created = (0..10_000).take_while(|&n: &u32| recorder.create((n,)).is_ok());
+        // Its own words, and then what is left of the others'.
+        assert_eq!(created.count(), 8_192);
+        universe.index().grant(3);
+        recorder.create((10_000_u32,)).unwrap();
+        drop(recorder);
+        drop(commands);
+        let report = world.flush();
+        assert!(report.is_clean(), "{report:?}");
+        assert_eq!(world.count(), 8_193);
     }
 }

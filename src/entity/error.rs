@@ -4,7 +4,7 @@ use crate::entity::{Entity, Place};
 
 /// No id is left to give, or not as many as were asked for: every other slot is taken, retired, or kept by another
 /// thread; or the system has no memory for more slots, on Windows, where memory is asked for (elsewhere it comes or
-/// does not when it is touched). A warning through `tracing` says then what the system said.
+/// does not when it is touched).
 ///
 /// What "taken" means exactly is each allocator's contract; see there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -8,7 +8,11 @@ use super::HUGE_PAGE_BYTES;
 use super::pages::Pages;
 
 /// The border that a range begins behind, if nothing else is asked for: one of a huge page, where there are any.
-const BORDER: usize = if cfg!(miri) { 4_096 } else { HUGE_PAGE_BYTES };
+const BORDER: usize = if cfg!(miri) {
+    16 << 10
+} else {
+    HUGE_PAGE_BYTES
+};
 
 /// A private range of zero-filled memory that takes pages only where it is touched, and gives
 /// them back on request. Its address never changes; it is unmapped when dropped.

@@ -292,6 +292,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a block is said to be open before it has memory",
     ),
     (
+        "opened_known_relaxed",
+        "as `opened_read_relaxed`, by whom finds that it is open already",
+    ),
+    (
         "opened_read_relaxed",
         "who sees that a block is open may not find its memory",
     ),

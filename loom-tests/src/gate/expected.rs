@@ -296,6 +296,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_opened::an_open_block_is_there_for_whoever_looks",
     ),
     (
+        "opened_known_relaxed",
+        "entity_opened::two_that_open_the_same_both_find_it",
+    ),
+    (
         "opened_read_relaxed",
         "entity_opened::an_open_block_is_there_for_whoever_looks",
     ),

@@ -53,7 +53,7 @@ impl Blocks {
     fn open_to(&self, block: u32) -> bool {
         let open = self.open.open_to(block, |blocks| self.commit(blocks));
         if open {
-            self.touch(block);
+            (0..=block).for_each(|block| self.touch(block));
         }
         open
     }
@@ -104,6 +104,20 @@ fn two_that_open_get_different_blocks() {
         assert_eq!(both, [Some(0), Some(1)]);
         // There are no more.
         assert_eq!((BLOCKS, blocks.open_next()), (2, None));
+    });
+}
+
+#[test]
+fn two_that_open_the_same_both_find_it() {
+    model("two_that_open_the_same_both_find_it", Exhaustive, || {
+        let blocks = Blocks::new(BLOCKS);
+        let other = {
+            let blocks = Arc::clone(&blocks);
+            thread::spawn(move || blocks.open_to(1))
+        };
+        assert!(blocks.open_to(0));
+        assert!(other.join().unwrap());
+        assert_eq!(blocks.look(), 2);
     });
 }
 

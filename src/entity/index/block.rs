@@ -9,11 +9,13 @@ use crate::entity::index::core::SMALL_BLOCKS;
 #[cfg(not(loom))]
 use crate::entity::index::span::SPANS_PER_BLOCK;
 #[cfg(not(loom))]
-use crate::memory::COMMITS;
+use crate::memory::{COMMITS, Table};
+#[cfg(not(loom))]
+use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::BLOCK_SLOTS;
 #[cfg(not(loom))]
-use crate::sync::geometry::GROUP_SLOTS;
+use crate::sync::geometry::{GROUP_SLOTS, WORD_BITS};
 
 /// Blocks whose group words are fetched at a time, 64 KiB of them, where slots come by huge pages.
 #[cfg(not(loom))]
@@ -65,17 +67,16 @@ impl Core {
         if !COMMITS || blocks.end <= self.fetched {
             return true;
         }
-        let of = |block: u32| (block * BLOCK_SLOTS) as usize;
-        let slots = of(blocks.start)..of(blocks.end);
-        let groups = slots.start / GROUP_SLOTS as usize..slots.end / GROUP_SLOTS as usize;
-        let committed = self.slots.commit(slots);
-        match committed.and_then(|()| self.groups.commit(groups)) {
-            Ok(()) => true,
-            Err(error) => {
-                tracing::warn!(%error, "no memory for more entities");
-                false
-            }
-        }
+        // What stands for so many slots in a table.
+        let commit = |table: &Table<AtomicU64>, slots: u32| {
+            let of = |block: u32| (block * (BLOCK_SLOTS / slots)) as usize;
+            table.commit(of(blocks.start)..of(blocks.end))
+        };
+        // The slots last: they are most of it, and what came before them stays. (What the system said is not told:
+        // callers have a cache in their hands, and no code of the user's must run.)
+        commit(&self.claims, WORD_BITS).is_ok()
+            && commit(&self.groups, GROUP_SLOTS).is_ok()
+            && commit(&self.slots, 1).is_ok()
     }
 
     /// Models have their memory from the beginning.

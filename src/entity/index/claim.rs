@@ -96,7 +96,7 @@ impl Core {
     /// caller sees to the hint.
     #[inline]
     pub(crate) fn claim_word(&self, word: u32) -> u64 {
-        // SAFETY: callers pass words below `WORDS`.
+        // SAFETY: callers pass words of open blocks.
         let claims = unsafe { self.claims(word) };
         if claims.load(Ordering::Relaxed) == 0 {
             return 0;
@@ -160,7 +160,7 @@ impl Core {
         // Ordering: Acquire, so that the span word is looked at after the claim word: slots that somebody gathers
         // are not passed by between the two. What is free is claimed by a read-modify-write anyway.
         //
-        // SAFETY: callers pass words below `WORDS`.
+        // SAFETY: callers pass words of open blocks.
         let (span, claims) = unsafe { (self.span(span::of(word)), self.claims(word)) };
         claims.load(Ordering::Acquire) != 0
             || span::whole(span.load(Ordering::Relaxed)) & span::lane(word) != 0
@@ -172,11 +172,12 @@ impl Core {
         // Ordering: Acquire, so that the claim word is looked at after the span word.
         //
         // SAFETY: callers pass words below `WORDS`.
-        let (span, claims) = unsafe { (self.span(span::of(word)), self.claims(word)) };
-        if span::whole(span.load(Ordering::Acquire)) & span::lane(word) != 0 {
+        let seen = unsafe { self.span(span::of(word)) }.load(Ordering::Acquire);
+        if span::whole(seen) & span::lane(word) != 0 {
             return 0;
         }
-        !claims.load(Ordering::Acquire) & FULL
+        // SAFETY: what is not whole was used: its block is open.
+        !unsafe { self.claims(word) }.load(Ordering::Acquire) & FULL
     }
 
     // --- Where to look --------------------------------------------------------------------------

@@ -52,9 +52,9 @@ use crate::entity::index::wide::Width;
 use crate::entity::{Entity, Place};
 use crate::memory::{COMMITS, HUGE_PAGE_BYTES, Table};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::sync::geometry::{BLOCK_SLOTS, BLOCKS, GROUP_SLOTS, SLOTS, WORDS};
 #[cfg(not(loom))]
-use crate::sync::geometry::{WORD_BITS, WORDS_PER_BLOCK};
+use crate::sync::geometry::WORDS_PER_BLOCK;
+use crate::sync::geometry::{BLOCK_SLOTS, BLOCKS, GROUP_SLOTS, SLOTS, WORD_BITS, WORDS};
 use crate::sync::local::Registry;
 use crate::sync::mutant;
 
@@ -64,17 +64,17 @@ pub(crate) type Threads = Registry<Cache, Tally>;
 /// The shared state of an index, without the threads' caches.
 #[derive(Debug)]
 pub(crate) struct Core {
-    /// These and the groups are committed as far as blocks are opened.
+    /// These, the groups and the claims are committed as far as blocks are opened.
     pub(super) slots: Table<AtomicU64>,
     pub(super) groups: Table<AtomicU64>,
-    claims: Table<AtomicU64>,
+    pub(super) claims: Table<AtomicU64>,
     pub(super) spans: Table<AtomicU64>,
     /// Hints over the spans.
     pub(super) summary: Summary,
     /// For each block the number of the cache that works in it, or 0: a hint that keeps threads
     /// apart.
     pub(super) workers: Table<AtomicU32>,
-    /// Blocks below this have been used, and are committed; the others have never been touched.
+    /// Blocks below this have been used, and are committed; the others are all zeros.
     pub(super) opened: Opened,
     /// Most of a new block comes with a huge page.
     pub(super) huge: bool,
@@ -101,7 +101,7 @@ const BLOCK_BYTES: usize = BLOCK_SLOTS as usize * size_of::<AtomicU64>();
 pub(super) const SMALL_BLOCKS: u32 = 4;
 
 impl Core {
-    /// An empty index: address space only.
+    /// An empty index: address space, and small tables.
     pub(crate) fn new(options: &IndexOptions) -> io::Result<Self> {
         // The staggers keep the tables' first lines in different cache sets.
         let slots = Table::reserve(
@@ -114,7 +114,7 @@ impl Core {
         Ok(Self {
             slots,
             groups,
-            claims: Table::new(WORDS as usize, 7 << 12)?,
+            claims: Table::reserve(WORDS as usize, 7 << 12)?,
             spans: Table::new(SPANS as usize, 9 << 12)?,
             summary: Summary::new(SPANS as usize, 16, 11 << 12)?,
             workers: Table::new(BLOCKS as usize, 13 << 12)?,
@@ -178,6 +178,12 @@ impl Core {
         }
     }
 
+    /// From now on there is memory for so many blocks.
+    #[cfg(test)]
+    pub(super) fn grant(&self, blocks: u32) {
+        self.granted.store(blocks, Ordering::Relaxed);
+    }
+
     /// Whether the wide paths may be taken.
     #[inline(always)]
     pub(crate) fn wide(&self) -> bool {
@@ -227,9 +233,10 @@ impl Core {
     /// The claim word number `word`.
     ///
     /// # Safety
-    /// `word < WORDS`.
+    /// It is one of a block that is open.
     #[inline(always)]
     pub(crate) unsafe fn claims(&self, word: u32) -> &AtomicU64 {
+        debug_assert!(self.has_slot(word * WORD_BITS), "word {word} is not there");
         // SAFETY: the caller's.
         unsafe { self.claims.get_unchecked(word as usize) }
     }

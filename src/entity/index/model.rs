@@ -165,7 +165,8 @@ impl LowestIds {
     /// All of a claim word, if all is free, as a recorder claims it.
     #[must_use]
     pub fn claim(&self, word: u32) -> Option<Piece> {
-        self.index.claim_whole_word(word, &self.lowest).map(Piece)
+        let claimed = self.index.claim_whole_word(word, &self.lowest);
+        claimed.ok().flatten().map(Piece)
     }
 
     /// Creates an entity in a recorder's word.

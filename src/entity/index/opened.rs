@@ -38,7 +38,7 @@ impl Opened {
         self.raise(|opened| opened + 1, commit)
     }
 
-    /// Opens all blocks up to this one; whether they are open, or `commit` said that there is no memory.
+    /// Opens all blocks up to this one; whether they are open now, or `commit` said that there is no memory.
     pub(crate) fn open_to(&self, block: u32, commit: impl Fn(Range<u32>) -> bool) -> bool {
         self.raise(|opened| opened.max(block + 1), commit).is_some()
     }
@@ -49,8 +49,9 @@ impl Opened {
         wanted: impl Fn(u32) -> u32,
         commit: impl Fn(Range<u32>) -> bool,
     ) -> Option<u32> {
-        // Ordering: Relaxed: the compare-and-swap looks again.
-        let mut opened = self.0.load(Ordering::Relaxed);
+        // Ordering: Acquire, as in `count`: the block that is wanted may be open.
+        let known = mutant::ordering("opened_known_relaxed", Ordering::Acquire);
+        let mut opened = self.0.load(known);
         loop {
             let wanted = wanted(opened);
             if wanted == opened {
@@ -60,7 +61,8 @@ impl Opened {
             if wanted > BLOCKS || !late && !commit(opened..wanted) {
                 return None;
             }
-            // Ordering: Release pairs with the Acquire of `count`.
+            // Ordering: Release pairs with the Acquire of `count`. Relaxed where it fails: of the blocks that are open
+            // then, this thread has committed those itself that it did not find open before.
             match self.0.compare_exchange_weak(
                 opened,
                 wanted,

@@ -29,28 +29,36 @@ impl Claimed {
 
 impl EntityIndex {
     /// Claims all slots of a claim word, if all are free. Lock-free.
-    pub(crate) fn claim_whole_word(&self, word: u32, lowest: &Lowest) -> Option<Claimed> {
+    ///
+    /// # Errors
+    /// [`Full`] if there is no such word, or no memory for it, nor for words behind it.
+    pub(crate) fn claim_whole_word(
+        &self,
+        word: u32,
+        lowest: &Lowest,
+    ) -> Result<Option<Claimed>, Full> {
         if word >= WORDS {
-            return None;
+            return Err(NONE_LEFT);
         }
         let slots = self.with_cache(|core, cache, tally| {
             if !core.open_to(word / WORDS_PER_BLOCK) {
-                return 0;
+                return None;
             }
             let lane = span::lane(word);
             let whole = core.claim_whole(tally, span::of(word), |seen| span::whole(seen) & lane);
             if whole != 0 {
-                return FULL;
+                return Some(FULL);
             }
             let slots = core.claim_word(word);
             core.mark_later(cache, tally, span::of(word), lane);
-            slots
+            Some(slots)
         });
+        let slots = slots.ok_or(NONE_LEFT)?;
         if slots != FULL {
             // Meanwhile others passed by it.
             self.give_claimed(&mut Claimed { word, slots }, lowest);
         }
-        (slots == FULL).then_some(Claimed { word, slots })
+        Ok((slots == FULL).then_some(Claimed { word, slots }))
     }
 
     /// Claims what is free of the first claim word from `from` on of which something is; the word. Lock-free;
@@ -147,7 +155,7 @@ impl EntityIndex {
             self.flush();
             return word;
         }
-        if (index as usize) < Self::CAPACITY {
+        if self.shared.core.has_slot(index) {
             self.with_cache(|core, _, tally| {
                 // SAFETY: just checked.
                 let slot = unsafe { core.slot(index) };

@@ -31,13 +31,14 @@ impl EntityIndex {
     #[inline(always)]
     pub(crate) fn bury_owned(&self, entity: Entity, buried: &mut Buried) -> bool {
         debug_assert!(self.exists(entity));
-        if entity.version() > slot::LAST_VERSION - 4 || entity.index() as usize >= Self::CAPACITY {
+        let core = &self.shared.core;
+        if entity.version() > slot::LAST_VERSION - 4 || !core.has_slot(entity.index()) {
             // The last versions of a slot go the usual way.
             let _ = self.destroy(entity);
             return false;
         }
         // SAFETY: just checked.
-        let slot = unsafe { self.shared.core.slot(entity.index()) };
+        let slot = unsafe { core.slot(entity.index()) };
         // Ordering: Release, as in `Core::bury`.
         let order = mutant::ordering("owned_death_relaxed", Ordering::Release);
         slot.store(slot::dead(entity.version() + 2), order);

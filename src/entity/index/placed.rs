@@ -44,7 +44,8 @@ unsafe impl Sync for Places<'_> {}
 
 #[cfg(not(loom))]
 impl Places<'_> {
-    /// Whether there is a slot word to look at. Entities of blocks that were opened since are of other worlds.
+    /// Whether there is a slot word to look at. Entities of blocks that were opened since lie in other worlds, or nowhere
+    /// yet.
     #[inline(always)]
     fn has_slot(self, entity: Entity) -> bool {
         let there = if COMMITS { self.there } else { SLOTS };
@@ -72,7 +73,8 @@ impl Places<'_> {
         origin.place_bits(slot.load(Ordering::Relaxed), entity)
     }
 
-    /// Where an entity lies; `None` if it does not live, [`Place::NOWHERE`] if it has no place. Wait-free, one load.
+    /// Where an entity lies; `None` if it does not live (or did not, where memory is asked for, when the world was
+    /// borrowed), [`Place::NOWHERE`] if it has no place. Wait-free, one load.
     ///
     /// Says nothing about what was written before the entity came there, unless it lies in the world that the
     /// caller has borrowed: what came there came before the borrow began.
@@ -165,9 +167,10 @@ impl EntityIndex {
     #[inline(always)]
     pub(crate) fn set_place(&self, entity: Entity, place: Place) {
         debug_assert!(self.exists(entity));
-        if (entity.index() as usize) < Self::CAPACITY {
+        let core = &self.shared.core;
+        if core.has_slot(entity.index()) {
             // SAFETY: just checked.
-            let slot = unsafe { self.shared.core.slot(entity.index()) };
+            let slot = unsafe { core.slot(entity.index()) };
             // Ordering: Release, as in `Core::publish`. A plain store: the version is the one that
             // stands there, because nobody but the caller may change it.
             let order = mutant::ordering("set_place_relaxed", Ordering::Release);
@@ -200,7 +203,7 @@ impl EntityIndex {
     #[inline(always)]
     pub(crate) fn destroy_owned(&self, entity: Entity) {
         debug_assert!(self.exists(entity));
-        if entity.index() as usize >= Self::CAPACITY {
+        if !self.shared.core.has_slot(entity.index()) {
             return self.retire_owned(entity);
         }
         // SAFETY: just checked.
@@ -258,7 +261,7 @@ impl EntityIndex {
                     }
                 }
                 rest = others;
-                if index as usize >= Self::CAPACITY || entity.version() > slot::LAST_VERSION - 4 {
+                if !core.has_slot(index) || entity.version() > slot::LAST_VERSION - 4 {
                     retiring += 1;
                     continue;
                 }

@@ -30,9 +30,13 @@ pub(crate) fn destroy(
 ) -> usize {
     let handles = &entities[at..];
     let indices = || handles.iter().map(|entity| entity.index());
-    let lowest = indices().min().unwrap_or(0) / GROUP_SLOTS;
     let there = core.slots_there();
-    let highest = indices().filter(|&index| index < there).max().unwrap_or(0) / GROUP_SLOTS;
+    let Some(highest) = indices().filter(|&index| index < there).max() else {
+        // None of them ever lived.
+        return 0;
+    };
+    let highest = highest / GROUP_SLOTS;
+    let lowest = indices().min().unwrap_or(0) / GROUP_SLOTS;
     let groups = (highest as usize + 1).saturating_sub(lowest as usize);
     if groups * GROUP_SLOTS as usize > handles.len() * SPARSEST {
         return 0;

@@ -394,14 +394,26 @@ fn free_words_are_found_by_hints_as_by_looking_at_all_claims() {
 fn without_memory_for_more_blocks_the_index_is_full_and_goes_on_with_those_it_has() {
     const SLOTS: usize = 2 * 8_192;
     let index = EntityIndex::new();
-    let grant = |blocks| index.shared.core.granted.store(blocks, Ordering::Relaxed);
-    grant(2);
+    index.grant(2);
     let far = Entity::new(3 * 8_192, 1).unwrap();
     assert!(!index.exists(far) && index.at(far.index()).is_none());
     assert_eq!(
         index.locate(far).unwrap_err().fault,
         EntityFault::NeverCreated
     );
+    // Nothing is open yet: none of another's handles, in whatever order, is looked for where there is nothing.
+    let mut foreign: Vec<Entity> = (0..3_000)
+        .map(|slot| Entity::new(slot, 1).unwrap())
+        .collect();
+    for _ in 0..2 {
+        let report = index.destroy_slice(&foreign);
+        assert_eq!((report.destroyed, report.refused.len()), (0, 3_000));
+        foreign.sort_by_key(|entity| entity.index().wrapping_mul(2_654_435_761));
+        foreign.swap(40, 2_000);
+    }
+    foreign.sort();
+    foreign.reverse();
+    assert_eq!(index.destroy_slice(&foreign).refused.len(), 3_000);
     let mut entities = Vec::new();
     assert_eq!(index.create_into(&mut entities, SLOTS + 1), Err(NONE_LEFT));
     assert_eq!((entities.len(), index.count()), (0, 0));
@@ -413,11 +425,8 @@ fn without_memory_for_more_blocks_the_index_is_full_and_goes_on_with_those_it_ha
     });
     let lowest = Lowest::new();
     assert_eq!(index.create_lowest(&lowest, None), Err(NONE_LEFT));
-    assert!(
-        index
-            .claim_whole_word(2 * WORDS_PER_BLOCK, &lowest)
-            .is_none()
-    );
+    let beyond = index.claim_whole_word(2 * WORDS_PER_BLOCK, &lowest);
+    assert_eq!(beyond.err(), Some(NONE_LEFT));
     // Handles that nobody was given are refused in every order and number.
     let mut mixed: Vec<Entity> = (0..64)
         .map(|slot| Entity::new(2 * 8_192 + slot * 40, 1).unwrap())
@@ -435,7 +444,7 @@ fn without_memory_for_more_blocks_the_index_is_full_and_goes_on_with_those_it_ha
     index.create_into(&mut entities, 100).unwrap();
     assert_eq!(index.create(), Err(NONE_LEFT));
     // Memory comes again.
-    grant(3);
+    index.grant(3);
     index.create_into(&mut entities, 8_192).unwrap();
     assert_eq!(
         (index.count(), index.blocks(), index.create()),

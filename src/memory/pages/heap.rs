@@ -5,8 +5,8 @@ use core::ptr::NonNull;
 use std::alloc::{alloc_zeroed, dealloc};
 use std::io;
 
-/// A page, as far as Miri is concerned.
-const PAGE_BYTES: usize = 4_096;
+/// A page, as far as Miri is concerned: no reservation asks for a wider border there.
+const PAGE_BYTES: usize = 16 << 10;
 
 /// Zero-filled memory at addresses that never change; freed when dropped.
 #[derive(Debug)]

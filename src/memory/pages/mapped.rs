@@ -29,12 +29,12 @@ impl Pages {
     /// the system takes its time, what was there.
     ///
     /// # Safety
-    /// Nobody relies on the content any more, and no Rust reference to it is alive.
+    /// The range lies in the mapping, nobody relies on its content any more, and no Rust reference to it is alive.
     pub(in crate::memory) unsafe fn decommit(&self, offset: usize, len: usize) -> io::Result<()> {
         let Some(advice) = GIVEN_BACK else {
             return Err(io::ErrorKind::Unsupported.into());
         };
-        // SAFETY: the caller gives up the content, and the range lies in the mapping, or the crate says so.
+        // SAFETY: the caller gives up the content of the range, which `Reservation` has checked lies in the mapping.
         unsafe { self.0.unchecked_advise_range(advice, offset, len) }
     }
 

@@ -356,17 +356,17 @@ fn phases_of(spans: &[Vec<Span>], phases: usize) -> Vec<PhaseTotal> {
 
 #[cfg(test)]
 mod tests {
+    use core::ops::Range;
     use std::time::Instant;
 
     use super::*;
 
-    fn span(phase: usize, operations: u64, start: u64, end: u64) -> Span {
-        let origin = Instant::now();
+    fn span(origin: Instant, phase: usize, operations: u64, micros: Range<u64>) -> Span {
         Span {
             phase,
             operations,
-            start: origin + Duration::from_micros(start),
-            end: origin + Duration::from_micros(end),
+            start: origin + Duration::from_micros(micros.start),
+            end: origin + Duration::from_micros(micros.end),
             counted: None,
             resident: None,
         }
@@ -374,23 +374,24 @@ mod tests {
 
     #[test]
     fn a_phase_lasts_from_the_first_start_to_the_last_end_of_each_of_its_spans() {
+        let origin = Instant::now();
+        let span = |phase, operations, micros| span(origin, phase, operations, micros);
         let one = vec![
-            span(0, 5, 0, 1_000),
-            span(1, 1, 2_000, 3_000),
-            span(0, 5, 4_000, 5_000),
+            span(0, 5, 0..1_000),
+            span(1, 1, 2_000..3_000),
+            span(0, 5, 4_000..5_000),
         ];
         let two = vec![
-            span(0, 7, 500, 1_500),
-            span(1, 1, 2_000, 2_500),
-            span(0, 7, 4_000, 4_100),
+            span(0, 7, 500..1_500),
+            span(1, 1, 2_000..2_500),
+            span(0, 7, 4_000..4_100),
         ];
 
         let totals = phases_of(&[one, two], 2);
 
         assert_eq!((totals[0].operations, totals[1].operations), (24, 2));
-        // The origins of the spans lie a few microseconds apart, as they are taken one by one.
-        assert!((totals[0].took.as_micros() as i64 - 2_500).abs() < 100);
-        assert!((totals[1].took.as_micros() as i64 - 1_000).abs() < 100);
+        assert_eq!(totals[0].took, Duration::from_micros(2_500));
+        assert_eq!(totals[1].took, Duration::from_micros(1_000));
     }
 
     struct Broken;

@@ -291,7 +291,10 @@ fn flags_and_configs_that_make_no_sense_are_named() {
         "{error}"
     );
     let error = refused(&folder, &[MONACO, "--json", "."]);
-    assert!(error.contains("directory"), "{error}");
+    assert!(
+        error.contains("directory") || cfg!(windows) && error.starts_with("error: .: "),
+        "{error}"
+    );
     let error = refused(&folder, &[MONACO, "--configs", "none"]);
     assert!(error.contains("none"), "{error}");
     let configs = folder.join("configs");

@@ -7,7 +7,7 @@
 //!
 //! Windows accounts memory when it is committed, and what is not committed may not be touched. So what is large is
 //! committed part by part, by whoever uses a part first: chunks a mega-chunk at a time, slots of the index a block at
-//! a time; smaller tables are committed whole. [`COMMITS`] says whether it matters.
+//! a time; smaller tables are committed whole. `COMMITS` says whether it matters.
 
 #[cfg(not(loom))]
 mod pages;

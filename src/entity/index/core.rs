@@ -216,7 +216,8 @@ impl Core {
     /// Whether there is a slot word to look at for a handle that anybody may have made up.
     #[inline(always)]
     pub(super) fn has_slot(&self, index: u32) -> bool {
-        index < self.slots_there()
+        // In the width of addresses, which the index is brought to anyway.
+        (index as usize) < self.slots_there() as usize
     }
 
     /// The slot word of `index`.

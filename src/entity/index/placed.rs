@@ -13,12 +13,10 @@ use crate::entity::index::wide;
 use crate::entity::index::{batch, slot};
 use crate::entity::{Entity, EntityIndex, Full, Place};
 #[cfg(not(loom))]
-use crate::memory::COMMITS;
-#[cfg(not(loom))]
 use crate::sync::atomic::AtomicU64;
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::GROUP_SLOTS;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, windows, debug_assertions)))]
 use crate::sync::geometry::SLOTS;
 use crate::sync::mutant;
 
@@ -31,6 +29,7 @@ const ALL_LANES: u64 = (1 << GROUP_SLOTS) - 1;
 pub(crate) struct Places<'a> {
     slots: NonNull<AtomicU64>,
     /// How many slots there are, where that is not always the same.
+    #[cfg(any(windows, debug_assertions))]
     there: u32,
     _index: PhantomData<&'a EntityIndex>,
 }
@@ -48,8 +47,11 @@ impl Places<'_> {
     /// yet.
     #[inline(always)]
     fn has_slot(self, entity: Entity) -> bool {
-        let there = if COMMITS { self.there } else { SLOTS };
-        entity.index() < there
+        #[cfg(any(windows, debug_assertions))]
+        let there = self.there;
+        #[cfg(not(any(windows, debug_assertions)))]
+        let there = SLOTS;
+        (entity.index() as usize) < there as usize
     }
 
     /// Asks the processor for the slot of an entity that will be looked up soon.
@@ -157,6 +159,7 @@ impl EntityIndex {
     pub(crate) fn places(&self) -> Places<'_> {
         Places {
             slots: self.shared.core.slots.first(),
+            #[cfg(any(windows, debug_assertions))]
             there: self.shared.core.slots_there(),
             _index: PhantomData,
         }

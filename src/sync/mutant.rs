@@ -427,6 +427,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "two threads add the same thing at once, and it is there twice",
     ),
     (
+        "search_ends_at_the_last",
+        "a search that did not begin at the first place does not go on there",
+    ),
+    (
         "session_keeps_its_slots",
         "a session that is dropped takes the slots that it kept with it",
     ),

@@ -440,6 +440,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "signals::two_who_ask_for_one_name_get_one_number",
     ),
     (
+        "search_ends_at_the_last",
+        "chunk_hints::threads_that_met_still_find_what_is_free_anywhere",
+    ),
+    (
         "session_keeps_its_slots",
         "entity_cache::what_a_session_kept_is_claimed_while_it_is_dropped",
     ),

@@ -125,3 +125,21 @@ fn a_run_is_found_though_a_mega_chunk_that_was_held_is_half_reopened() {
         },
     );
 }
+
+#[test]
+fn threads_that_met_still_find_what_is_free_anywhere() {
+    model(
+        "threads_that_met_still_find_what_is_free_anywhere",
+        Preemptions(3),
+        || {
+            let allocator = fresh();
+            let _caches = [(); 2].map(|()| hold_cache(&allocator));
+            // Who loses a claim begins its next search elsewhere, and what is left then lies where it began before.
+            let other = spawn(&allocator, |allocator| {
+                keep(allocator, 2) && keep(allocator, 2)
+            });
+            assert!(keep(&allocator, 2) && keep(&allocator, 2));
+            assert!(other.join(), "a search did not go everywhere");
+        },
+    );
+}

@@ -1,5 +1,6 @@
 //! The thread's cache: a few chunks that it holds and nobody uses.
 
+use super::seat::Seat;
 use super::tally::Tally;
 use crate::chunk::Run;
 use crate::sync::atomic::Ordering;
@@ -21,16 +22,27 @@ pub(crate) const KEPT: usize = CACHED_CHUNKS - 1;
 /// set.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    /// The mega-chunk that this thread took chunks from last: where it looks first.
-    pub(crate) megachunk: u32,
+    /// The mega-chunk that this thread took single chunks from last: where it looks first, unless it met another
+    /// thread there.
+    pub(crate) megachunk: Option<u32>,
+    /// Where it looks for single chunks then.
+    pub(crate) singles: Seat,
+    /// Where it looks for runs.
+    pub(crate) runs: Seat,
+    /// This node's number, from 1.
+    pub(crate) ordinal: u32,
     /// The chunks below the one in the hand, the newest last; `Tally::kept` says how many.
     pub(crate) chunks: [Run; KEPT],
 }
 
 impl Cache {
-    pub(crate) const fn new() -> Self {
+    /// An empty cache of the thread with this number.
+    pub(crate) const fn new(ordinal: u32) -> Self {
         Self {
-            megachunk: 0,
+            megachunk: Some(0),
+            singles: Seat::new(),
+            runs: Seat::new(),
+            ordinal,
             chunks: [Run::single(0); KEPT],
         }
     }
@@ -108,7 +120,7 @@ mod tests {
 
     #[test]
     fn chunks_come_back_newest_first_and_leave_oldest_first() {
-        let (mut cache, tally) = (Cache::new(), Tally::default());
+        let (mut cache, tally) = (Cache::new(1), Tally::default());
         let all: Vec<Run> = (0..CACHED_CHUNKS as u32).map(Run::single).collect();
         assert!(all.iter().all(|&chunk| cache.push(&tally, chunk)));
         assert!(!cache.push(&tally, Run::single(99)), "it is full");

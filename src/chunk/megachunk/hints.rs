@@ -17,6 +17,7 @@
 //! again only after a free made a longer run there. So a request for 64 chunks in an allocator where
 //! every second one is taken looks at each mega-chunk once, ever.
 
+use core::ops::Range;
 use std::io;
 
 use crate::chunk::megachunk::bits::longest_run;
@@ -34,31 +35,52 @@ const fn up_to(longest: u32) -> u64 {
     }
 }
 
+/// Levels of the tree.
+const LEVELS: usize = {
+    let (mut levels, mut words) = (1, MEGACHUNKS / HINT_FANOUT);
+    while words > 0 {
+        levels += 1;
+        words /= HINT_FANOUT;
+    }
+    levels
+};
+
+/// Mega-chunks below a word of each level, the lowest level first.
+const SPANS: [u32; LEVELS] = {
+    let (mut spans, mut level) = ([1; LEVELS], 1);
+    while level < LEVELS {
+        spans[level] = spans[level - 1] * HINT_FANOUT;
+        level += 1;
+    }
+    spans
+};
+
+/// Where each level's words begin, and how many there are in all.
+const FIRST: [u32; LEVELS + 1] = {
+    let (mut first, mut level) = ([0; LEVELS + 1], 0);
+    while level < LEVELS {
+        first[level + 1] = first[level] + MEGACHUNKS / SPANS[level];
+        level += 1;
+    }
+    first
+};
+
 /// The tree.
 #[derive(Debug)]
 pub(crate) struct Hints {
     words: Table<AtomicU64>,
-    /// Where each level begins in `words`, and how many words it has; the lowest level first.
-    levels: Vec<(u32, u32)>,
 }
 
 impl Hints {
     pub(crate) fn new() -> io::Result<Self> {
-        let mut levels = vec![(0, MEGACHUNKS)];
-        let (mut first, mut words) = (MEGACHUNKS, MEGACHUNKS / HINT_FANOUT);
-        while words > 0 {
-            levels.push((first, words));
-            first += words;
-            words /= HINT_FANOUT;
-        }
         Ok(Self {
-            words: Table::new(first as usize, 17 << 12)?,
-            levels,
+            words: Table::new(FIRST[LEVELS] as usize, 17 << 12)?,
         })
     }
 
+    #[inline(always)]
     fn word(&self, level: usize, at: u32) -> &AtomicU64 {
-        self.words.get((self.levels[level].0 + at) as usize)
+        self.words.get((FIRST[level] + at) as usize)
     }
 
     /// A search found no run longer than `longest` in a mega-chunk. `look` gives its in-use mask now.
@@ -81,7 +103,7 @@ impl Hints {
     /// can say.
     pub(crate) fn learn_group(&self, megachunk: u32) {
         let mut at = megachunk;
-        for level in 1..self.levels.len() {
+        for level in 1..LEVELS {
             at /= HINT_FANOUT;
             let agreed = self.agreed(level, at);
             if agreed == 0 {
@@ -117,7 +139,7 @@ impl Hints {
 
     fn clear_above(&self, level: usize, at: u32, bits: u64) {
         let (mut at, mut bits) = (at, bits);
-        for level in level..self.levels.len() {
+        for level in level..LEVELS {
             let word = self.word(level, at);
             if mutant::active("hints_skip_if_clear") && word.load(Ordering::Acquire) & bits == 0 {
                 return;
@@ -135,13 +157,13 @@ impl Hints {
         }
     }
 
-    /// The first place in `from..` whose mega-chunk may have a run of `len`. Places count mega-chunks
+    /// The first of some places whose mega-chunk may have a run of `len`. Places count mega-chunks
     /// from the bottom, or with `down` from the top. At most a few hundred loads.
     #[inline]
-    pub(crate) fn find(&self, from: u32, len: u32, down: bool) -> Option<u32> {
+    pub(crate) fn find(&self, places: Range<u32>, len: u32, down: bool) -> Option<u32> {
         let bit = 1 << (len - 1);
-        let mut place = from;
-        while place < MEGACHUNKS {
+        let mut place = places.start;
+        while place < places.end {
             if place.is_multiple_of(HINT_FANOUT) {
                 let skipped = self.skip(place, bit, down);
                 if skipped > 0 {
@@ -158,9 +180,10 @@ impl Hints {
     }
 
     /// How many mega-chunks from a place on, the first of its group, the levels above say to skip.
+    #[inline(always)]
     fn skip(&self, place: u32, bit: u64, down: bool) -> u32 {
-        for level in (1..self.levels.len()).rev() {
-            let span = HINT_FANOUT.pow(level as u32);
+        for level in (1..LEVELS).rev() {
+            let span = SPANS[level];
             if place.is_multiple_of(span) && self.says(level, at(place, down) / span, bit) {
                 return span;
             }
@@ -169,7 +192,7 @@ impl Hints {
     }
 
     /// Whether a word has the bit.
-    #[inline]
+    #[inline(always)]
     fn says(&self, level: usize, at: u32, bit: u64) -> bool {
         probe::probed(1);
         // Ordering: Relaxed, it is a hint.
@@ -204,19 +227,26 @@ mod tests {
             }
         }
         for down in [false, true] {
-            assert_eq!(hints.find(0, 4, down), Some(0), "the look said 56 are free");
+            assert_eq!(
+                hints.find(0..MEGACHUNKS, 4, down),
+                Some(0),
+                "the look said 56 are free"
+            );
         }
         for megachunk in 0..MEGACHUNKS {
             hints.learn(megachunk, 3, || !0b111);
             hints.learn_group(megachunk);
         }
         for down in [false, true] {
-            assert_eq!(hints.find(0, 4, down), None);
-            assert_eq!(hints.find(0, 3, down), Some(0));
+            assert_eq!(hints.find(0..MEGACHUNKS, 4, down), None);
+            assert_eq!(hints.find(0..MEGACHUNKS, 3, down), Some(0));
         }
         hints.clear(9_000, 5);
-        assert_eq!(hints.find(0, 5, false), Some(9_000));
-        assert_eq!(hints.find(0, 5, true), Some(MEGACHUNKS - 1 - 9_000));
-        assert_eq!(hints.find(0, 6, false), None);
+        assert_eq!(hints.find(0..MEGACHUNKS, 5, false), Some(9_000));
+        assert_eq!(
+            hints.find(0..MEGACHUNKS, 5, true),
+            Some(MEGACHUNKS - 1 - 9_000)
+        );
+        assert_eq!(hints.find(0..MEGACHUNKS, 6, false), None);
     }
 }

@@ -6,6 +6,7 @@ mod chunks;
 mod core;
 mod hints;
 mod options;
+mod seat;
 mod stats;
 mod tally;
 
@@ -16,7 +17,7 @@ use crate::chunk::memory::{Memory, SystemMemory};
 use crate::chunk::{ChunkAllocator, ChunkError, MEGACHUNK_CHUNKS, Run};
 use crate::memory::Table;
 use crate::sync::Arc;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::sync::geometry;
 use crate::sync::local::{self, Registry};
 
@@ -58,8 +59,9 @@ use tally::Tally;
 /// | `base` | wait-free | 0 | an addition |
 ///
 /// Memory: 48 bytes a mega-chunk in use for the tables, and 16 KiB a chunk from the first touch.
-/// Empty mega-chunks are kept up to [`ChunkOptions::retain`] and eight more, and then given back in
-/// pairs (2 MiB); an empty one whose neighbour is in use is kept until [`trim`](Self::trim).
+/// Empty mega-chunks are kept up to [`ChunkOptions::retain`] and eight more (where what was given back is asked for
+/// again, more, up to [`ChunkOptions::retain_at_most`]), and then given back in pairs (2 MiB); an empty one whose
+/// neighbour is in use is kept until [`trim`](Self::trim).
 ///
 /// # Threads, forks, allocators, signals
 /// * A thread finds its own cache at once if it used no other allocator since. If it uses several in turn, it finds
@@ -94,6 +96,8 @@ pub struct MegachunkAllocator<M: Memory = SystemMemory> {
 pub(crate) struct Shared<M> {
     core: Core<M>,
     registry: Registry<Cache, Tally>,
+    /// Caches that were made.
+    caches: AtomicU32,
     /// For each chunk the number of tickets issued and redeemed: odd while one is out.
     tickets: Table<AtomicU64>,
 }
@@ -109,7 +113,9 @@ impl<M: Memory> local::Home for Shared<M> {
     }
 
     fn new_parts(&self) -> (Cache, Tally) {
-        (Cache::new(), Tally::default())
+        // Ordering: Relaxed, a number.
+        let ordinal = self.caches.fetch_add(1, Ordering::Relaxed) + 1;
+        (Cache::new(ordinal), Tally::default())
     }
 
     fn retire(&self, cache: &mut Cache, tally: &Tally) {
@@ -138,8 +144,9 @@ impl<M: Memory> MegachunkAllocator<M> {
 
     fn with_options(options: &ChunkOptions, memory: M) -> io::Result<Self> {
         let shared = Shared {
-            core: Core::new(memory, options.retain)?,
+            core: Core::new(memory, options.retain..=options.most())?,
             registry: Registry::new(),
+            caches: AtomicU32::new(0),
             tickets: Table::new(crate::chunk::CHUNKS, 23 << 12)?,
         };
         Ok(Self {
@@ -186,16 +193,16 @@ impl<M: Memory> MegachunkAllocator<M> {
                     None => core.refill(threads, cache, tally),
                 };
             }
-            match core.take_run(threads, tally, len as u32) {
+            match core.take_run(threads, cache, tally, len as u32) {
                 // The thread's own cache may hold what is missing.
                 Err(ChunkError::Exhausted { .. }) if tally.cached() > 0 => {
                     core.flush(cache, tally);
-                    core.take_run(threads, tally, len as u32)
+                    core.take_run(threads, cache, tally, len as u32)
                 }
                 // Only if it does: else a refusal would change masks.
                 Err(ChunkError::Refused { .. }) if core.is_missing(cache, tally, len as u32) => {
                     let _ = core.free_all(cache, tally);
-                    core.take_run(threads, tally, len as u32)
+                    core.take_run(threads, cache, tally, len as u32)
                 }
                 result => result,
             }

@@ -19,17 +19,19 @@ pub struct ChunkOptions {
     pub(crate) huge_pages: bool,
     populate: bool,
     pub(crate) retain: usize,
+    retain_at_most: usize,
 }
 
 impl ChunkOptions {
     /// The defaults: huge pages where the system grants them, memory on first touch, 8 empty
-    /// mega-chunks kept.
+    /// mega-chunks kept, or up to 256 in a program that asks for them again and again.
     #[must_use]
     pub fn new() -> Self {
         Self {
             huge_pages: true,
             populate: false,
             retain: 8,
+            retain_at_most: 256,
         }
     }
 
@@ -57,6 +59,27 @@ impl ChunkOptions {
     pub fn retain(mut self, megachunks: usize) -> Self {
         self.retain = megachunks.max(1);
         self
+    }
+
+    /// How many empty mega-chunks (1 MiB each) are kept at most: for each one whose memory went back and was then
+    /// asked for again one more than [`retain`](Self::retain) is kept, up to so many; fewer again as memory goes back
+    /// that is not. [`trim`](MegachunkAllocator::trim) gives all back. With less than `retain`, nothing is learned.
+    ///
+    /// A program that takes and gives back 50 MiB in every frame would else have them fetched by the system in every
+    /// frame, which takes a hundred times as long as to take them.
+    #[must_use]
+    pub fn retain_at_most(mut self, megachunks: usize) -> Self {
+        self.retain_at_most = megachunks;
+        self
+    }
+
+    /// How many can be kept. Models do without learning.
+    pub(crate) fn most(&self) -> usize {
+        if cfg!(loom) {
+            self.retain
+        } else {
+            self.retain_at_most.max(self.retain)
+        }
     }
 
     /// An allocator with nothing in use, over the system's memory.

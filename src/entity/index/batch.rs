@@ -6,16 +6,16 @@ use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::{Core, Threads};
 use crate::entity::index::span::{self, SPAN_WORDS};
 use crate::entity::index::wide::{self, Expected};
-use crate::entity::index::{group, scatter, slot};
+use crate::entity::index::{group, scatter, slot, thinly};
 use crate::entity::{DestroyReport, Entity, Full, Place};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{FULL, GROUP_SLOTS, WORD_BITS};
 use crate::sync::{mutant, probe};
 
 /// After this many groups of a batch it shows whether neighbours stand side by side.
-const SAMPLE: usize = 32;
-/// A batch without order is sorted by slot if at least this many handles are left.
-const SCATTERED: usize = 1024;
+const SAMPLE: usize = 8;
+/// With fewer than so many of a group side by side, to gather them costs more than it saves.
+const FEW: usize = 6;
 
 /// Creates `out.len()` entities, or none. With `first` they have places from the beginning: those of as many
 /// neighbouring rows of one chunk number, in order.
@@ -289,15 +289,38 @@ pub(crate) fn destroy(
     entities: &[Entity],
 ) -> DestroyReport {
     let mut report = DestroyReport::default();
+    let seen_to = destroy_gathered(core, cache, tally, entities, &mut report);
+    tally.add_destroyed(report.destroyed);
+    if seen_to < entities.len() {
+        thinly::destroy(core, cache, tally, entities, seen_to, &mut report);
+    }
+    report
+        .refused
+        .sort_unstable_by_key(|&(position, _)| position);
+    report
+}
+
+/// Destroys the entities of a slice, those side by side together; how many handles it has seen to: all, unless those
+/// that are left lie far apart.
+fn destroy_gathered(
+    core: &Core,
+    cache: &mut Cache,
+    tally: &Tally,
+    entities: &[Entity],
+    report: &mut DestroyReport,
+) -> usize {
     // From the first slot given back to the last hint.
     let _lag = (!mutant::active("batch_lag_not_said")).then(|| tally.lag.begin());
     let mut freed = Freed::new(core, cache);
     let mut groups = 0;
     let mut at = 0;
     while at < entities.len() {
-        // Neighbours usually stand side by side. If they turn out not to, sort them by slot.
-        if groups == SAMPLE && at < 2 * SAMPLE && entities.len() - at >= SCATTERED {
-            at += scatter::destroy(core, &mut freed, tally, entities, at, &mut report);
+        // Neighbours usually stand side by side. If they turn out not to, sort them by slot, or do without them.
+        if groups == SAMPLE && at < FEW * SAMPLE {
+            if at < 2 * SAMPLE {
+                at += scatter::destroy(core, &mut freed, tally, entities, at, report);
+            }
+            break;
         }
         let Some(&first) = entities.get(at) else {
             break;
@@ -309,22 +332,10 @@ pub(crate) fn destroy(
             continue;
         }
         groups += 1;
-        at += destroy_neighbours(
-            core,
-            &mut freed,
-            tally,
-            first,
-            &entities[at..],
-            at,
-            &mut report,
-        );
+        at += destroy_neighbours(core, &mut freed, tally, first, &entities[at..], at, report);
     }
     freed.finish();
-    report
-        .refused
-        .sort_unstable_by_key(|&(position, _)| position);
-    tally.add_destroyed(report.destroyed);
-    report
+    at
 }
 
 /// Slots of a group.
@@ -562,6 +573,11 @@ impl<'a> Freed<'a> {
             whole: 0,
             opened: 0,
         }
+    }
+
+    /// The number of the thread's node, from 1.
+    pub(super) fn ordinal(&self) -> u32 {
+        self.cache.ordinal
     }
 
     /// Adds slots of group `number`, all owned by the caller.

@@ -22,16 +22,20 @@ use crate::sync::geometry::{GROUP_SLOTS, WORD_BITS};
 const GROUPS_FETCHED: u32 = 16;
 
 impl Core {
-    /// Makes `block` the thread's, unless another thread works there. A hint: two threads may end
-    /// up in one block, which costs speed and nothing else.
+    /// Makes `block` the thread's, unless another thread works there. A hint: where no block is left, two
+    /// threads end up in one, which costs speed and nothing else.
     pub(crate) fn enter_block(&self, cache: &mut Cache, block: u32) -> bool {
         let worker = self.workers.get(block as usize);
-        if worker.load(Ordering::Relaxed) != 0 {
-            return false;
+        // By a read-modify-write: threads that begin at one time all look here at one time, and two that stay
+        // in one block share lines of group words for as long as their slots go round.
+        let entered = worker.load(Ordering::Relaxed) == 0
+            && worker
+                .compare_exchange(0, cache.ordinal, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
+        if entered {
+            cache.block = block;
         }
-        worker.store(cache.ordinal, Ordering::Relaxed);
-        cache.block = block;
-        true
+        entered
     }
 
     /// The thread does not work in its block any more.
@@ -45,16 +49,23 @@ impl Core {
         }
     }
 
-    /// The first block that was never used; `None` if there is none, or no memory for it.
-    pub(crate) fn open_block(&self) -> Option<u32> {
-        let opened = self.opened.open_next(|blocks| self.commit_blocks(blocks))?;
-        #[cfg(not(loom))]
-        if opened >= self.fetched {
-            self.fetch_block(opened);
+    /// Makes a block that was never used the thread's; `None` if there is none, or no memory for it.
+    ///
+    /// Lock-free: a retry means that another thread, which searched, entered the block first.
+    pub(crate) fn open_block(&self, cache: &mut Cache) -> Option<u32> {
+        loop {
+            let opened = self.opened.open_next(|blocks| self.commit_blocks(blocks))?;
+            // Before its pages are fetched, which takes longer than others need to find it.
+            if self.enter_block(cache, opened) {
+                #[cfg(not(loom))]
+                if opened >= self.fetched {
+                    self.fetch_block(opened);
+                }
+                #[cfg(loom)]
+                let _ = (self.huge, self.populate, BLOCK_SLOTS);
+                return Some(opened);
+            }
         }
-        #[cfg(loom)]
-        let _ = (self.huge, self.populate, BLOCK_SLOTS);
-        Some(opened)
     }
 
     /// Makes blocks usable; whether there is memory for them. Others may do the same at once.

@@ -207,9 +207,7 @@ impl Core {
             }
             from = (block + 1) * SPANS_PER_BLOCK;
         }
-        if let Some(block) = self.open_block() {
-            self.enter_block(cache, block);
-            cache.block = block;
+        if let Some(block) = self.open_block(cache) {
             return Some(self.turn_to(cache, block * SPANS_PER_BLOCK * SPAN_WORDS));
         }
         // No block is left, or no memory for one: what is free in others' blocks.

@@ -231,6 +231,23 @@ impl Core {
         unsafe { self.slots.get_unchecked(index as usize) }
     }
 
+    /// Asks the processor for the lines of an entity that will be destroyed soon.
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(crate) fn expect(&self, entity: Entity) {
+        let index = entity.index();
+        if self.has_slot(index) {
+            // SAFETY: just checked.
+            let (slot, group) = unsafe { (self.slot(index), self.group(index)) };
+            crate::memory::prefetch(slot);
+            crate::memory::prefetch(group);
+        }
+    }
+
+    /// Models ask for nothing.
+    #[cfg(loom)]
+    pub(crate) fn expect(&self, _: Entity) {}
+
     /// The claim word number `word`.
     ///
     /// # Safety

@@ -29,6 +29,7 @@ mod span;
 mod summary;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod thinly;
 mod wide;
 
 #[cfg(not(loom))]

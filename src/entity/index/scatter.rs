@@ -3,6 +3,9 @@
 //! One by one, each would cost a read-modify-write of a line that is not at hand. So the handles are
 //! first laid out by slot, in a table of expected versions, which is writing and no waiting; then
 //! the table is swept group by group, one compare-and-swap for all that die in a group.
+//!
+//! Threads whose handles lie among each other sweep the same groups; each begins somewhere else, or all would go
+//! along together, from line to line, and wait for each other at every one.
 
 use crate::entity::index::batch::{Freed, destroy_one, kill_expected, settle};
 use crate::entity::index::cache::Tally;
@@ -11,8 +14,10 @@ use crate::entity::index::wide::Expected;
 use crate::entity::{DestroyReport, Entity};
 use crate::sync::geometry::GROUP_SLOTS;
 
+/// A batch is worth a table if at least this many handles are left.
+const FEWEST: usize = 1024;
 /// The table is worth its memory if it is at most this many times as long as the batch.
-const SPARSEST: usize = 16;
+const SPARSEST: usize = 4;
 
 /// Destroys the entities from position `at` on; how many handles it has seen to: all, or none if
 /// they are spread too thinly.
@@ -29,6 +34,9 @@ pub(crate) fn destroy(
     report: &mut DestroyReport,
 ) -> usize {
     let handles = &entities[at..];
+    if handles.len() < FEWEST {
+        return 0;
+    }
     let indices = || handles.iter().map(|entity| entity.index());
     let there = core.slots_there();
     let Some(highest) = indices().filter(|&index| index < there).max() else {
@@ -43,7 +51,11 @@ pub(crate) fn destroy(
     }
     let mut expected = vec![[0; GROUP_SLOTS as usize]; groups];
     let leftover = lay_out(handles, lowest, &mut expected);
-    let refused = sweep(core, freed, tally, lowest, &expected, report);
+    let (low, high) = expected.split_at(first_of(freed.ordinal(), groups));
+    let middle = lowest + low.len() as u32;
+    let high = sweep(core, freed, tally, middle, high, report);
+    let mut refused = sweep(core, freed, tally, lowest, low, report);
+    refused.extend(high);
     for position in positions(handles, &refused) {
         destroy_one(core, freed, tally, handles[position], at + position, report);
     }
@@ -52,6 +64,14 @@ pub(crate) fn destroy(
         destroy_one(core, freed, tally, handles[position], at + position, report);
     }
     handles.len()
+}
+
+/// Where among so many groups a thread begins: the first at the lowest, each other far from those before it, by the
+/// golden ratio.
+fn first_of(ordinal: u32, groups: usize) -> usize {
+    const GOLDEN: u32 = 0x9e37_79b9;
+    let part = ordinal.wrapping_sub(1).wrapping_mul(GOLDEN);
+    ((u64::from(part) * groups as u64) >> 32) as usize
 }
 
 /// Writes each handle's version to its slot's place in the table; the positions of those that have

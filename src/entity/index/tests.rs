@@ -8,7 +8,7 @@ use super::slot::{self, LAST_VERSION};
 use super::{CACHED_IDS, EntityIndex, FreeWords, NONE_LEFT, Tally};
 use crate::entity::{Entity, EntityFault};
 use crate::sync::atomic::Ordering;
-use crate::sync::geometry::{GROUP_SLOTS, WORDS_PER_BLOCK};
+use crate::sync::geometry::{BLOCK_SLOTS, GROUP_SLOTS, WORDS_PER_BLOCK};
 
 /// An index whose slots `0..count` have used up all versions but the last, with the last ones alive.
 fn at_the_end(count: u32) -> (EntityIndex, Vec<Entity>) {
@@ -451,4 +451,67 @@ fn without_memory_for_more_blocks_the_index_is_full_and_goes_on_with_those_it_ha
         (3 * 8_192, 3, Err(NONE_LEFT))
     );
     assert!(index.destroy_slice(&entities).is_clean());
+}
+
+#[test]
+fn threads_that_begin_at_one_time_work_in_blocks_of_their_own() {
+    const THREADS: usize = 6;
+    for _ in 0..50 {
+        let index = EntityIndex::new();
+        let start = std::sync::Barrier::new(THREADS);
+        let mut blocks: Vec<u32> = std::thread::scope(|scope| {
+            let first = || {
+                start.wait();
+                let block = index.create().unwrap().index() / BLOCK_SLOTS;
+                // A thread that ends leaves its block to the next.
+                start.wait();
+                block
+            };
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(first)).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .collect()
+        });
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), THREADS);
+    }
+}
+
+#[test]
+fn every_threads_batch_without_order_reports_the_same() {
+    // Close together, and far apart.
+    for handles in [6_000, 500] {
+        let index = EntityIndex::new();
+        let mut entities = Vec::new();
+        index.create_into(&mut entities, 6_000).unwrap();
+        // Every seventh is dead already, and some come twice.
+        let dead: Vec<Entity> = entities.iter().copied().step_by(7).collect();
+        assert!(index.destroy_slice(&dead).is_clean());
+        let shuffled = (0..handles).map(|at| entities[at * 2_657 % 6_000]);
+        let mut batch: Vec<Entity> = shuffled.collect();
+        batch.extend_from_within(..100);
+        let mut seen = std::collections::HashSet::new();
+        let refused: Vec<usize> = batch
+            .iter()
+            .enumerate()
+            .filter(|&(_, entity)| !seen.insert(entity) || dead.contains(entity))
+            .map(|(position, _)| position)
+            .collect();
+        let (before, _kept) = (index.count(), index.create().unwrap());
+        // The third thread's sweep begins in the middle.
+        let report = std::thread::scope(|scope| {
+            let second = scope.spawn(|| {
+                let _own = index.create().map(|entity| index.destroy(entity));
+                scope.spawn(|| index.destroy_slice(&batch)).join().unwrap()
+            });
+            second.join().unwrap()
+        });
+        assert_eq!(report.destroyed, batch.len() - refused.len());
+        let positions = report.refused.iter().map(|&(position, _)| position);
+        assert!(positions.eq(refused));
+        assert!(!batch.iter().any(|&entity| index.exists(entity)));
+        assert_eq!(index.count(), before + 1 - report.destroyed);
+    }
 }

@@ -24,14 +24,17 @@
 //! papers/mega-chunk.md has the argument; loom-tests/ the models.
 
 mod kept;
+mod search;
+mod spare;
 mod surplus;
 
-use core::ops::Range;
+use core::cell::Cell;
+use core::ops::{Range, RangeInclusive};
 use std::io;
 
 use crate::chunk::megachunk::bits::{longest_run, lowest, lowest_run, run_round};
 use crate::chunk::megachunk::cache::{BATCH, Cache};
-use crate::chunk::megachunk::hints::{Hints, at, leaves_group};
+use crate::chunk::megachunk::hints::{Hints, at};
 use crate::chunk::megachunk::tally::Tally;
 use crate::chunk::memory::Memory;
 use crate::chunk::{ChunkError, Run};
@@ -41,8 +44,8 @@ use crate::sync::geometry::{ALL_CHUNKS, MEGACHUNK_CHUNKS, MEGACHUNKS};
 use crate::sync::local::Registry;
 use crate::sync::{mutant, probe};
 
-/// Searches by hints that may be crossed by other threads' changes before every mask is looked at.
-const QUIET_TRIES: usize = if cfg!(loom) { 1 } else { 3 };
+use search::Wanted;
+use spare::Spare;
 
 /// The threads' caches.
 pub(crate) type Threads = Registry<Cache, Tally>;
@@ -59,12 +62,8 @@ pub(crate) struct Core<M> {
     /// looks no further. Models do without, and look everywhere.
     #[cfg(not(loom))]
     touched: Vec<AtomicU32>,
-    /// Committed mega-chunks with nothing in use, modulo 2⁶⁴; lags.
-    empty: AtomicU64,
-    /// How many of those are kept for the next request.
-    retain: u64,
-    /// Above this many, some are given back.
-    limit: AtomicU64,
+    /// Committed mega-chunks with nothing in use.
+    spare: Spare,
     commits: AtomicU64,
     decommits: AtomicU64,
 }
@@ -93,7 +92,7 @@ pub(crate) struct Totals {
 }
 
 impl<M: Memory> Core<M> {
-    pub(crate) fn new(memory: M, retain: usize) -> io::Result<Self> {
+    pub(crate) fn new(memory: M, spare: RangeInclusive<usize>) -> io::Result<Self> {
         Ok(Self {
             memory,
             masks: Table::new(MEGACHUNKS as usize, 3 << 12)?,
@@ -101,9 +100,7 @@ impl<M: Memory> Core<M> {
             hints: Hints::new()?,
             #[cfg(not(loom))]
             touched: (0..MEGACHUNKS / GROUP).map(|_| AtomicU32::new(0)).collect(),
-            empty: AtomicU64::new(0),
-            retain: retain.min(MEGACHUNKS as usize) as u64,
-            limit: AtomicU64::new(retain.min(MEGACHUNKS as usize) as u64 + surplus::SLACK),
+            spare: Spare::new(*spare.start(), *spare.end()),
             commits: AtomicU64::new(0),
             decommits: AtomicU64::new(0),
         })
@@ -135,12 +132,23 @@ impl<M: Memory> Core<M> {
     pub(crate) fn take_run(
         &self,
         threads: &Threads,
+        cache: &mut Cache,
         tally: &Tally,
         len: u32,
     ) -> Result<Run, ChunkError> {
-        let pick = |mask| lowest_run(mask, len);
-        let (megachunk, bits) = self.find_and_take(threads, tally, len, None, pick)?;
+        let wanted = Wanted {
+            len,
+            down: true,
+            from: cache.runs.first_place(),
+            before: None,
+            pick: |mask| lowest_run(mask, len),
+            crowded: Cell::new(false),
+        };
+        let (megachunk, bits) = self.find_and_take(threads, tally, &wanted)?;
         tally.took(len);
+        if wanted.crowded.get() {
+            cache.runs.go_apart(at(megachunk, true), cache.ordinal);
+        }
         let first = megachunk * MEGACHUNK_CHUNKS + bits.trailing_zeros();
         Run::new(first, len).ok_or(ChunkError::BadLength { len: len as usize })
     }
@@ -156,11 +164,21 @@ impl<M: Memory> Core<M> {
         tally: &Tally,
     ) -> Result<Run, ChunkError> {
         debug_assert_eq!(tally.cached(), 0, "what is in the cache comes first");
-        let pick = |mask| Some(lowest(mask, BATCH)).filter(|&bits| bits != 0);
-        let before = Some(cache.megachunk);
-        let (megachunk, bits) = self.find_and_take(threads, tally, 1, before, pick)?;
+        let wanted = Wanted {
+            len: 1,
+            down: false,
+            from: cache.singles.first_place(),
+            before: cache.megachunk,
+            pick: |mask| Some(lowest(mask, BATCH)).filter(|&bits| bits != 0),
+            crowded: Cell::new(false),
+        };
+        let (megachunk, bits) = self.find_and_take(threads, tally, &wanted)?;
         tally.took(bits.count_ones());
-        cache.megachunk = megachunk;
+        cache.megachunk = Some(megachunk);
+        if wanted.crowded.get() {
+            cache.singles.go_apart(megachunk, cache.ordinal);
+            cache.megachunk = None;
+        }
         let mut rest = bits & (bits - 1);
         while rest != 0 {
             let highest = 63 - rest.leading_zeros();
@@ -171,149 +189,19 @@ impl<M: Memory> Core<M> {
         Ok(Run::single(lowest))
     }
 
-    /// Takes what `pick` picks: single chunks where the thread was `before`, or else the lowest; runs
-    /// the highest. If the system refuses memory for it, elsewhere, where memory is.
-    fn find_and_take(
-        &self,
-        threads: &Threads,
-        tally: &Tally,
-        len: u32,
-        before: Option<u32>,
-        pick: impl Fn(u64) -> Option<u64> + Copy,
-    ) -> Result<(u32, u64), ChunkError> {
-        let found = match before.map(|megachunk| (megachunk, self.take(tally, megachunk, pick))) {
-            Some((megachunk, Ok(Attempt::Taken(bits)))) => return Ok((megachunk, bits)),
-            Some((_, Err(refused))) => Err(refused),
-            _ => self.search_surely(threads, tally, len, before.is_none(), pick),
-        };
-        match found {
-            Ok(Some(found)) => Ok(found),
-            Ok(None) => Err(ChunkError::Exhausted { len: len as usize }),
-            Err(refused) => self.take_committed(tally, len, pick).ok_or(refused),
-        }
-    }
-
-    /// Takes what `pick` picks where the memory is there already.
-    #[cold]
-    fn take_committed(
-        &self,
-        tally: &Tally,
-        len: u32,
-        pick: impl Fn(u64) -> Option<u64> + Copy,
-    ) -> Option<(u32, u64)> {
-        for megachunk in self.touched().flatten() {
-            let mask = self.mask(megachunk).load(Ordering::Relaxed);
-            let committed = self
-                .committed
-                .get(megachunk as usize)
-                .load(Ordering::Relaxed)
-                == 1;
-            if committed
-                && lowest_run(mask, len).is_some()
-                && let Ok(Attempt::Taken(bits)) = self.take(tally, megachunk, pick)
-            {
-                return Some((megachunk, bits));
-            }
-        }
-        None
-    }
-
-    /// Looks where the hints say there may be a run of `len`, and takes what `pick` picks there.
-    fn search(
-        &self,
-        tally: &Tally,
-        len: u32,
-        down: bool,
-        pick: impl Fn(u64) -> Option<u64>,
-    ) -> Result<Option<(u32, u64)>, ChunkError> {
-        let mut next = self.hints.find(0, len, down);
-        while let Some(place) = next {
-            let megachunk = at(place, down);
-            match self.take(tally, megachunk, &pick)? {
-                Attempt::Taken(bits) => return Ok(Some((megachunk, bits))),
-                Attempt::None { longest } => {
-                    let _lag = (!mutant::active("learn_lag_not_said")).then(|| tally.lag.begin());
-                    self.hints.learn(megachunk, longest, || {
-                        // Ordering: Relaxed: the Acquire in `learn` keeps the look behind it.
-                        self.mask(megachunk).load(Ordering::Relaxed)
-                    });
-                }
-            }
-            next = self.hints.find(place + 1, len, down);
-            if leaves_group(place, next) {
-                let _lag = (!mutant::active("learn_lag_not_said")).then(|| tally.lag.begin());
-                self.hints.learn_group(megachunk);
-            }
-        }
-        Ok(None)
-    }
-
-    /// `search`, and before it says that there is nothing: once more, until no other thread's change
-    /// of the hints crossed it. If one stands between a change and its hint, perhaps for ever, every
-    /// mask is looked at.
-    fn search_surely(
-        &self,
-        threads: &Threads,
-        tally: &Tally,
-        len: u32,
-        down: bool,
-        pick: impl Fn(u64) -> Option<u64>,
-    ) -> Result<Option<(u32, u64)>, ChunkError> {
-        let found = self.search(tally, len, down, &pick)?;
-        if found.is_some() {
-            return Ok(found);
-        }
-        for _ in 0..QUIET_TRIES {
-            let quiet = threads.quiet(tally);
-            if quiet.is_none() {
-                break;
-            }
-            let found = self.search(tally, len, down, &pick)?;
-            if found.is_some()
-                || threads.quiet(tally) == quiet
-                || mutant::active("quiet_not_compared")
-            {
-                return Ok(found);
-            }
-        }
-        self.search_masks(tally, len, pick)
-    }
-
-    /// Looks at every mask.
-    #[cold]
-    fn search_masks(
-        &self,
-        tally: &Tally,
-        len: u32,
-        pick: impl Fn(u64) -> Option<u64>,
-    ) -> Result<Option<(u32, u64)>, ChunkError> {
-        if mutant::active("no_mask_scan") {
-            return Ok(None);
-        }
-        for megachunk in 0..MEGACHUNKS {
-            probe::probed(1);
-            let mask = self.mask(megachunk).load(Ordering::Relaxed);
-            if lowest_run(mask, len).is_some()
-                && let Attempt::Taken(bits) = self.take(tally, megachunk, &pick)?
-            {
-                return Ok(Some((megachunk, bits)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Takes what `pick` picks of a mega-chunk's mask.
-    fn take(
+    /// Takes what is wanted of a mega-chunk.
+    #[inline(always)]
+    fn take<P: Fn(u64) -> Option<u64>>(
         &self,
         tally: &Tally,
         megachunk: u32,
-        pick: impl Fn(u64) -> Option<u64>,
+        wanted: &Wanted<P>,
     ) -> Result<Attempt, ChunkError> {
         let word = self.mask(megachunk);
         let mut mask = word.load(Ordering::Relaxed);
         loop {
             probe::probed(1);
-            let Some(bits) = pick(mask) else {
+            let Some(bits) = (wanted.pick)(mask) else {
                 return Ok(Attempt::None {
                     longest: longest_run(mask),
                 });
@@ -338,6 +226,10 @@ impl<M: Memory> Core<M> {
                 Ok(_) => return Ok(Attempt::Taken(bits)),
                 Err(now) => {
                     probe::failed_claim();
+                    // Some processors fail without a reason.
+                    if now != mask {
+                        wanted.crowded.set(true);
+                    }
                     mask = now;
                 }
             }
@@ -350,16 +242,11 @@ impl<M: Memory> Core<M> {
         let flag = self.committed.get(megachunk as usize);
         // Ordering: Relaxed. Only holders of all bits write the flag, and the mask passes it on.
         if flag.load(Ordering::Relaxed) == 1 {
-            let left = self.empty.fetch_sub(1, Ordering::Relaxed).wrapping_sub(1);
-            // Those that could not be given back are fewer now. (Written by two at once it may be too high, until the
-            // next comes.)
-            let limit = self.limit_above(left);
-            if self.limit.load(Ordering::Relaxed) > limit {
-                self.limit.store(limit, Ordering::Relaxed);
-            }
+            self.spare.taken();
             return Ok(());
         }
         self.commits.fetch_add(1, Ordering::Relaxed);
+        self.spare.asked_for();
         // Ordering: Relaxed. The mask passes it on, with the chunks.
         #[cfg(not(loom))]
         self.touched[(megachunk / GROUP) as usize].store(1, Ordering::Relaxed);
@@ -435,12 +322,7 @@ impl<M: Memory> Core<M> {
             self.hints.clear(megachunk, run_round(new, bits));
         }
         drop(lag);
-        if new != 0 {
-            return false;
-        }
-        // It is somebody else's already, perhaps; the count is a hint.
-        let empty = self.empty.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        empty.cast_signed() > self.limit.load(Ordering::Relaxed).cast_signed()
+        new == 0 && self.spare.emptied()
     }
 
     // --- Statistics -----------------------------------------------------------------------------

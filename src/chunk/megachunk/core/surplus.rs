@@ -9,58 +9,37 @@ use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{ALL_CHUNKS, MEGACHUNKS};
 use crate::sync::mutant;
 
-/// Empty mega-chunks beyond those to be kept, before any are given back: a few at a time cost fewer
-/// calls than each by itself.
-#[cfg(not(loom))]
-pub(super) const SLACK: u64 = 8;
-#[cfg(loom)]
-pub(super) const SLACK: u64 = 0;
-
 impl<M: Memory> Core<M> {
     /// Gives the memory of empty mega-chunks back until as many are left as are to be kept: in pairs,
     /// because two make a huge page, which is cheap to give back whole and dear to break up; and first
     /// others than the one just emptied, which is likely to be wanted next.
     #[cold]
     pub(super) fn give_memory_back(&self, tally: &Tally, just_emptied: u32) {
+        let mut given = 0;
         for group in self.touched() {
             let mut pair = group.start;
-            while pair < group.end && self.surplus() > 0 {
+            while pair < group.end && self.spare.surplus() > 0 {
                 // Neighbouring pairs go in one call.
                 let start = pair;
                 while pair < group.end
-                    && u64::from(pair - start) < self.surplus()
+                    && u64::from(pair - start) < self.spare.surplus()
                     && pair != just_emptied & !1
                     && self.is_empty_pair(pair)
                 {
                     pair += 2;
                 }
                 if pair > start {
-                    self.hold_and_decommit(tally, start..pair);
+                    given += self.hold_and_decommit(tally, start..pair);
                 } else {
                     pair += 2;
                 }
             }
         }
         let own = just_emptied & !1;
-        if self.surplus() > 0 && self.is_empty_pair(own) {
-            self.hold_and_decommit(tally, own..own + 2);
+        if self.spare.surplus() > 0 && self.is_empty_pair(own) {
+            given += self.hold_and_decommit(tally, own..own + 2);
         }
-        // Empty ones whose neighbour is in use stay. So that the next call does not look at all of them
-        // again in vain, it comes only after some more.
-        let left = self.empty.load(Ordering::Relaxed);
-        self.limit.store(self.limit_above(left), Ordering::Relaxed);
-    }
-
-    /// Where to give memory back next, if so many empty mega-chunks stay: a few more.
-    pub(super) fn limit_above(&self, empty: u64) -> u64 {
-        let empty = empty.cast_signed().max(0).cast_unsigned();
-        empty.max(self.retain) + SLACK
-    }
-
-    /// Empty mega-chunks beyond those that are to be kept.
-    fn surplus(&self) -> u64 {
-        let empty = self.empty.load(Ordering::Relaxed).cast_signed();
-        (empty - self.retain.cast_signed()).max(0).cast_unsigned()
+        self.spare.gave_back(given.into());
     }
 
     /// Whether nothing is in use in two mega-chunks, and at least one has memory to give back.
@@ -76,19 +55,23 @@ impl<M: Memory> Core<M> {
             })
     }
 
-    /// Holds the first whole pairs of a range that are empty, and gives their memory back.
-    fn hold_and_decommit(&self, tally: &Tally, pairs: Range<u32>) {
+    /// Holds the first whole pairs of a range that are empty, and gives their memory back; how many mega-chunks
+    /// had any.
+    fn hold_and_decommit(&self, tally: &Tally, pairs: Range<u32>) -> u32 {
         let held = self.hold_empty(pairs);
         let whole = held.start..held.end & !1;
-        if !whole.is_empty() {
-            self.decommit(whole.clone());
-        }
+        let given = if whole.is_empty() {
+            0
+        } else {
+            self.decommit(whole.clone())
+        };
         let held = if mutant::active("half_pair_stays_held") {
             whole
         } else {
             held
         };
         held.for_each(|megachunk| self.reopen(tally, megachunk));
+        given
     }
 
     /// Takes all chunks of the first mega-chunks of a range, as long as they are empty.
@@ -139,8 +122,7 @@ impl<M: Memory> Core<M> {
                         .get(megachunk as usize)
                         .store(0, Ordering::Relaxed);
                 }
-                self.empty
-                    .fetch_sub(u64::from(end - start), Ordering::Relaxed);
+                self.spare.gone(end - start);
                 given += end - start;
             }
             start = end;
@@ -153,9 +135,7 @@ impl<M: Memory> Core<M> {
     /// Kept are the outermost ones: single chunks are taken from the bottom up and runs from the top down, so that
     /// these are what comes next finds.
     pub(crate) fn trim(&self, tally: &Tally, keep: usize) -> u32 {
-        // Ordering: Relaxed: a hint, exact while nobody else takes or gives.
-        let empty = || self.empty.load(Ordering::Relaxed).cast_signed();
-        if keep > 0 && usize::try_from(empty()).unwrap_or(0) <= keep {
+        if keep > 0 && self.spare.count() <= keep as u64 {
             return 0;
         }
         let inner = self.inner_empty(keep);
@@ -180,8 +160,7 @@ impl<M: Memory> Core<M> {
                 held.for_each(|megachunk| self.reopen(tally, megachunk));
             }
         }
-        let left = self.empty.load(Ordering::Relaxed);
-        self.limit.store(self.limit_above(left), Ordering::Relaxed);
+        self.spare.settle();
         given
     }
 

@@ -3,12 +3,13 @@
 use super::lanes::Lanes;
 use super::*;
 use crate::entity::index::batch::overwritten;
+use crate::entity::index::cache::Cache;
 use crate::entity::{EntityIndex, index::Shared};
 
 /// The index's core, with a block to work in.
 fn core(index: &EntityIndex) -> &Core {
     let shared: &Shared = &index.shared;
-    assert!(shared.core.open_block().is_some());
+    assert!(shared.core.open_block(&mut Cache::new(1)).is_some());
     &shared.core
 }
 

@@ -441,7 +441,7 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     ),
     (
         "search_ends_at_the_last",
-        "chunk_hints::threads_that_met_still_find_what_is_free_anywhere",
+        "chunk_hints::who_met_another_thread_still_finds_what_is_free_anywhere",
     ),
     (
         "session_keeps_its_slots",

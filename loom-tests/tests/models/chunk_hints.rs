@@ -127,19 +127,24 @@ fn a_run_is_found_though_a_mega_chunk_that_was_held_is_half_reopened() {
 }
 
 #[test]
-fn threads_that_met_still_find_what_is_free_anywhere() {
+fn who_met_another_thread_still_finds_what_is_free_anywhere() {
     model(
-        "threads_that_met_still_find_what_is_free_anywhere",
+        "who_met_another_thread_still_finds_what_is_free_anywhere",
         Preemptions(3),
         || {
             let allocator = fresh();
-            let _caches = [(); 2].map(|()| hold_cache(&allocator));
-            // Who loses a claim begins its next search elsewhere, and what is left then lies where it began before.
-            let other = spawn(&allocator, |allocator| {
-                keep(allocator, 2) && keep(allocator, 2)
-            });
-            assert!(keep(&allocator, 2) && keep(&allocator, 2));
-            assert!(other.join(), "a search did not go everywhere");
+            // The last of them is this thread's: by its number, the part that it goes to is not the first.
+            let _caches = [(); 3].map(|()| hold_cache(&allocator));
+            // In use, so that nobody holds a mega-chunk for its memory's sake; room for a run in each.
+            assert!(keep(&allocator, 1) && keep(&allocator, 2));
+            let other = spawn(&allocator, |allocator| ticket(allocator, 2));
+            let own = ticket(&allocator, 2);
+            give_ticket(&allocator, other.join());
+            give_ticket(&allocator, own);
+            assert!(
+                keep(&allocator, 2) && keep(&allocator, 2),
+                "a search did not go everywhere"
+            );
         },
     );
 }

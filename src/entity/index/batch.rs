@@ -14,8 +14,12 @@ use crate::sync::{mutant, probe};
 
 /// After this many groups of a batch it shows whether neighbours stand side by side.
 const SAMPLE: usize = 8;
+/// Handles that are looked at then.
+const LOOK: usize = 32;
 /// With fewer than so many of a group side by side, to gather them costs more than it saves.
 const FEW: usize = 6;
+/// So many handles have to be left for another way.
+const FEWEST: usize = 8;
 
 /// Creates `out.len()` entities, or none. With `first` they have places from the beginning: those of as many
 /// neighbouring rows of one chunk number, in order.
@@ -315,27 +319,47 @@ fn destroy_gathered(
     let mut groups = 0;
     let mut at = 0;
     while at < entities.len() {
-        // Neighbours usually stand side by side. If they turn out not to, sort them by slot, or do without them.
-        if groups == SAMPLE && at < FEW * SAMPLE {
-            if at < 2 * SAMPLE {
-                at += scatter::destroy(core, &mut freed, tally, entities, at, report);
-            }
-            break;
-        }
-        let Some(&first) = entities.get(at) else {
-            break;
-        };
-        let died = destroy_groups(core, &mut freed, &entities[at..]);
+        let left = &entities[at..];
+        let died = destroy_groups(core, &mut freed, left);
         if died > 0 {
             report.destroyed += died;
             at += died;
             continue;
         }
+        // Neighbours usually stand side by side. If they turn out not to, sort them by slot, or do without them.
+        if groups == 0 && begins_in_no_order(left) || groups == SAMPLE && at < FEW * SAMPLE {
+            let side_by_side = side_by_side(left);
+            if side_by_side < 2 || side_by_side < FEW && left.len() <= 2 * LOOK {
+                at += scatter::destroy(core, &mut freed, tally, entities, at, report);
+            }
+            if side_by_side < FEW && left.len() >= FEWEST {
+                break;
+            }
+        }
         groups += 1;
-        at += destroy_neighbours(core, &mut freed, tally, first, &entities[at..], at, report);
+        at += destroy_neighbours(core, &mut freed, tally, left, at, report);
     }
     freed.finish();
     at
+}
+
+/// Whether the first three handles of a slice are no neighbours.
+#[inline(always)]
+fn begins_in_no_order(entities: &[Entity]) -> bool {
+    let is_next = |a: &Entity, b: &Entity| b.index().wrapping_sub(a.index()) == 1;
+    match entities {
+        [a, b, c, ..] => !is_next(a, b) || !is_next(b, c),
+        _ => false,
+    }
+}
+
+/// How many of a group stand side by side in a slice, on average of the first handles.
+fn side_by_side(entities: &[Entity]) -> usize {
+    let first = &entities[..entities.len().min(LOOK)];
+    let groups = first
+        .chunk_by(|a, b| a.index() / GROUP_SLOTS == b.index() / GROUP_SLOTS)
+        .count();
+    first.len() / groups.max(1)
 }
 
 /// Slots of a group.
@@ -416,11 +440,13 @@ fn destroy_neighbours(
     core: &Core,
     freed: &mut Freed<'_>,
     tally: &Tally,
-    first: Entity,
     entities: &[Entity],
     position: usize,
     report: &mut DestroyReport,
 ) -> usize {
+    let Some(&first) = entities.first() else {
+        return 0;
+    };
     if !core.has_slot(first.index()) {
         destroy_one(core, freed, tally, first, position, report);
         return 1;

@@ -15,14 +15,19 @@ use crate::entity::{DestroyReport, Entity};
 use crate::sync::geometry::GROUP_SLOTS;
 
 /// A batch is worth a table if at least this many handles are left.
-const FEWEST: usize = 1024;
+const FEWEST: usize = 8;
+/// Tables of up to so many groups lie on the stack.
+const FEW: usize = 8;
+/// So do those of up to so many, 4 KiB.
+const MORE: usize = 64;
 /// The table is worth its memory if it is at most this many times as long as the batch.
 const SPARSEST: usize = 4;
 
 /// Destroys the entities from position `at` on; how many handles it has seen to: all, or none if
 /// they are spread too thinly.
 ///
-/// Takes memory for one version a slot between the lowest and the highest, four bytes each.
+/// Takes memory for one version a slot between the lowest and the highest, four bytes each: of the heap, if it is more
+/// than 4 KiB.
 #[cold]
 #[inline(never)]
 pub(crate) fn destroy(
@@ -37,33 +42,51 @@ pub(crate) fn destroy(
     if handles.len() < FEWEST {
         return 0;
     }
-    let indices = || handles.iter().map(|entity| entity.index());
     let there = core.slots_there();
-    let Some(highest) = indices().filter(|&index| index < there).max() else {
-        // None of them ever lived.
+    // Of those that can ever have lived; the highest and one more.
+    let (mut lowest, mut end) = (u32::MAX, 0);
+    for entity in handles {
+        let index = entity.index();
+        let number = if index < there { index + 1 } else { 0 };
+        (lowest, end) = (lowest.min(index), end.max(number));
+    }
+    let lowest = lowest / GROUP_SLOTS;
+    let groups = (end.div_ceil(GROUP_SLOTS) as usize).saturating_sub(lowest as usize);
+    if groups == 0 {
         return 0;
-    };
-    let highest = highest / GROUP_SLOTS;
-    let lowest = indices().min().unwrap_or(0) / GROUP_SLOTS;
-    let groups = (highest as usize + 1).saturating_sub(lowest as usize);
+    }
     if groups * GROUP_SLOTS as usize > handles.len() * SPARSEST {
         return 0;
     }
-    let mut expected = vec![[0; GROUP_SLOTS as usize]; groups];
-    let leftover = lay_out(handles, lowest, &mut expected);
-    let (low, high) = expected.split_at(first_of(freed.ordinal(), groups));
-    let middle = lowest + low.len() as u32;
-    let high = sweep(core, freed, tally, middle, high, report);
-    let mut refused = sweep(core, freed, tally, lowest, low, report);
-    refused.extend(high);
-    for position in positions(handles, &refused) {
-        destroy_one(core, freed, tally, handles[position], at + position, report);
-    }
-    // What did not fit in the table: a handle whose slot another one had taken, or out of range.
-    for position in leftover {
-        destroy_one(core, freed, tally, handles[position], at + position, report);
-    }
+    with_table(groups, |expected| {
+        let leftover = lay_out(handles, lowest, expected);
+        let (low, high) = expected.split_at(first_of(freed.ordinal(), groups));
+        let middle = lowest + low.len() as u32;
+        let high = sweep(core, freed, tally, middle, high, report);
+        let mut refused = sweep(core, freed, tally, lowest, low, report);
+        refused.extend(high);
+        for position in positions(handles, &refused) {
+            destroy_one(core, freed, tally, handles[position], at + position, report);
+        }
+        // What did not fit in the table: a handle whose slot another one had taken, or out of range.
+        for position in leftover {
+            destroy_one(core, freed, tally, handles[position], at + position, report);
+        }
+    });
     handles.len()
+}
+
+/// Runs `work` on a table for so many groups; on the stack, if they are few.
+#[inline(always)]
+fn with_table(groups: usize, work: impl FnOnce(&mut [Expected])) {
+    const EMPTY: Expected = [0; GROUP_SLOTS as usize];
+    if groups <= FEW {
+        work(&mut [EMPTY; FEW][..groups]);
+    } else if groups <= MORE {
+        work(&mut [EMPTY; MORE][..groups]);
+    } else {
+        work(&mut vec![EMPTY; groups]);
+    }
 }
 
 /// Where among so many groups a thread begins: the first at the lowest, each other far from those before it, by the

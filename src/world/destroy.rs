@@ -158,6 +158,29 @@ impl World {
         resume(first(told, self.destroy_row(archetype, row, entity)));
     }
 
+    /// Destroys an entity of which all who want to hear have heard, if it lies in this world; whether it does.
+    pub(super) fn destroy_unheard(&mut self, entity: Entity, panicked: &mut Panicked) -> bool {
+        let Some((archetype, row, place)) = self.finder().find_place(entity) else {
+            return false;
+        };
+        // SAFETY: it was found in this row, where its values end with it; nothing of it is looked at meanwhile: a `drop`
+        // knows no world. Where an end is quiet, or with drops, nothing can be switched off.
+        let more = unsafe {
+            match self.archetypes[archetype as usize].ends {
+                Ends::Told => self.destroy_row(archetype, row, entity),
+                ends => {
+                    let drops = ends == Ends::WithDrops;
+                    let data = &mut self.archetypes[archetype as usize];
+                    let more = drops.then(|| data.drop_row(row)).flatten();
+                    self.close_found((archetype, row, place), entity);
+                    more
+                }
+            }
+        };
+        *panicked = first(panicked.take(), more);
+        true
+    }
+
     /// Destroys the entity of a row; what its values' drops panicked with.
     pub(crate) fn destroy_row(&mut self, archetype: u32, row: Row, entity: Entity) -> Panicked {
         // SAFETY: the row's values end with its entity.

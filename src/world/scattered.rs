@@ -109,6 +109,18 @@ impl Scattered {
         }
     }
 
+    /// Whether so few entities go quicker one by one: nothing is gathered where a chunk loses one or two.
+    pub(super) fn is_too_few(world: &World, entities: usize) -> bool {
+        /// What it takes to begin and to end costs as much as so many.
+        const FEWEST: usize = 16;
+        /// From so many of each chunk on they go quicker together.
+        const OF_A_CHUNK: usize = 6;
+        let chunks = world.archetypes.iter().map(|data| data.chunks.len());
+        entities < FEWEST
+            || entities < world.archetypes.len()
+            || entities < OF_A_CHUNK * chunks.sum::<usize>()
+    }
+
     /// From how many neighbours on it is quicker to end this first, so that they go together, and to begin anew behind
     /// them. A table costs as much as burying an eighth of its words one by one.
     pub(super) fn worth_ending(&self) -> u32 {

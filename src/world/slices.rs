@@ -237,6 +237,8 @@ impl World {
         let mut neighbours = Neighbours::default();
         let mut panicked = None;
         let mut scattered: Option<Scattered> = None;
+        // Whether slots were asked for ahead, and whether entities go one by one.
+        let (mut expected, mut thinly) = (false, false);
         let mut at = 0;
         while at < entities.len() {
             if let Some((archetype, rows)) = neighbours.look(self, &entities[at..]) {
@@ -259,15 +261,21 @@ impl World {
                 }
             }
             let rest = &entities[at..];
-            let scattered = scattered.get_or_insert_with(|| {
+            if !expected {
                 rest.iter()
                     .take(AHEAD)
                     .for_each(|&entity| self.finder().expect(entity));
-                Scattered::new(self, rest.len())
-            });
+                (expected, thinly) = (true, Scattered::is_too_few(self, rest.len()));
+            }
             if let Some(&later) = rest.get(AHEAD) {
                 self.finder().expect(later);
             }
+            if thinly && self.destroy_unheard(rest[0], &mut panicked) {
+                report.done += 1;
+                at += 1;
+                continue;
+            }
+            let scattered = scattered.get_or_insert_with(|| Scattered::new(self, rest.len()));
             match self.find(rest[0]) {
                 Ok(place) => {
                     scattered.bury(self, rest[0], place);

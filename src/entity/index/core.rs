@@ -248,6 +248,18 @@ impl Core {
     #[cfg(loom)]
     pub(crate) fn expect(&self, _: Entity) {}
 
+    /// Asks the processor for a claim word, which there is.
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(crate) fn expect_claims(&self, word: u32) {
+        // SAFETY: callers own slots of the word.
+        crate::memory::prefetch(unsafe { self.claims(word) });
+    }
+
+    /// Models ask for nothing.
+    #[cfg(loom)]
+    pub(crate) fn expect_claims(&self, _: u32) {}
+
     /// The claim word number `word`.
     ///
     /// # Safety

@@ -12,6 +12,8 @@ use crate::sync::geometry::WORD_BITS;
 use crate::sync::mutant;
 
 /// A table of claim words is worth its memory if it has at most this many for each slot.
+/// How many slots ahead claim words are asked for.
+const AHEAD: usize = 16;
 const SPARSEST: usize = 2;
 
 /// Slots of entities that have been buried, on their way back. Those that are not
@@ -48,9 +50,9 @@ impl EntityIndex {
 
     /// Gives the slots of buried entities back. Lock-free, two read-modify-writes for 64 neighbours.
     ///
-    /// Takes a word of memory for each claim word between the lowest slot and the highest, or sorts.
+    /// Takes a word of memory for each claim word between the lowest slot and the highest, unless they lie far apart.
     pub(crate) fn free_owned(&self, buried: Buried) {
-        let mut slots = buried.0;
+        let slots = buried.0;
         let words = || slots.iter().map(|slot| slot / WORD_BITS);
         let (Some(lowest), Some(highest)) = (words().min(), words().max()) else {
             return;
@@ -72,9 +74,12 @@ impl EntityIndex {
                     }
                 }
             } else {
-                slots.sort_unstable();
-                for (word, mask) in by_word(&slots) {
-                    freed.add_word(word, mask);
+                // Hardly two of a word: to sort them would cost more than it saves.
+                for (at, &slot) in slots.iter().enumerate() {
+                    if let Some(&later) = slots.get(at + AHEAD) {
+                        core.expect_claims(later / WORD_BITS);
+                    }
+                    freed.add_word(slot / WORD_BITS, 1 << (slot % WORD_BITS));
                 }
             }
             freed.finish();

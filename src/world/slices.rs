@@ -275,10 +275,11 @@ impl World {
                 at += 1;
                 continue;
             }
-            let scattered = scattered.get_or_insert_with(|| Scattered::new(self, rest.len()));
             match self.find(rest[0]) {
                 Ok(place) => {
-                    scattered.bury(self, rest[0], place);
+                    scattered
+                        .get_or_insert_with(|| Scattered::new(self, rest.len()))
+                        .bury(self, rest[0], place);
                     report.done += 1;
                 }
                 Err(WorldError::NotBuilt { .. }) => {

@@ -65,6 +65,11 @@ impl<A: EntityAllocator + 'static> Subject for Entities<A> {
                 destroy_all,
             ),
             Scenario::new(
+                "destroy-batch-shuffled",
+                |a| a.prepared_shuffled(),
+                destroy_all,
+            ),
+            Scenario::new(
                 "exists",
                 |a| a.prepared(10),
                 |a, handles| {
@@ -197,6 +202,13 @@ impl<A: EntityAllocator> Entities<A> {
         let stale = self.create_n(1)[0];
         self.destroy_one(stale);
         (vec![stale, self.create_n(1)[0]], 1)
+    }
+
+    /// A hundred entities in no order.
+    fn prepared_shuffled(&self) -> (Vec<Entity>, i64) {
+        let all = self.create_n(100);
+        let handles = (0..100).map(|at| all[at * 37 % 100]).collect();
+        (handles, 100)
     }
 
     /// One entity in 37 of a thousand, the last first.

@@ -53,17 +53,19 @@ impl ChunkOptions {
     /// How many empty mega-chunks (1 MiB each) are kept for the next request, at least 1: a program
     /// that frees and takes the last chunk of one again and again does not map and unmap.
     ///
-    /// About how many: memory goes back only when there are eight more, and in pairs of neighbours
-    /// (2 MiB, a huge page). So there can be one fewer than asked for afterwards: with 1, none.
+    /// About how many: memory goes back only when there are eight more than are kept at the time (see
+    /// [`retain_at_most`](Self::retain_at_most)), and in pairs of neighbours (2 MiB, a huge page). So there can be one
+    /// fewer than asked for afterwards: with 1, none.
     #[must_use]
     pub fn retain(mut self, megachunks: usize) -> Self {
         self.retain = megachunks.max(1);
         self
     }
 
-    /// How many empty mega-chunks (1 MiB each) are kept at most: for each one whose memory went back and was then
-    /// asked for again one more than [`retain`](Self::retain) is kept, up to so many; fewer again as memory goes back
-    /// that is not. [`trim`](MegachunkAllocator::trim) gives all back. With less than `retain`, nothing is learned.
+    /// How many empty mega-chunks (1 MiB each) are kept at most: for each one for which memory is asked for after some
+    /// went back, one more than [`retain`](Self::retain) is kept, up to so many; an eighth fewer each time that memory
+    /// goes back. As with `retain`, there can be eight more, and those whose neighbour is in use.
+    /// [`trim`](MegachunkAllocator::trim) gives all back. With no more than `retain`, nothing is learned.
     ///
     /// A program that takes and gives back 50 MiB in every frame would else have them fetched by the system in every
     /// frame, which takes a hundred times as long as to take them.

@@ -44,10 +44,17 @@ impl Seat {
     }
 
     /// The thread, which has this number, met another one at a place.
+    ///
+    /// It does not go further, and does not stay longer, for being met beyond its part.
     pub(crate) fn go_apart(&mut self, met_at: u32, ordinal: u32) {
+        if self.left > 0 && met_at / PART != self.place / PART {
+            return;
+        }
         let part = met_at / PART + 1 + ordinal % PARTS;
         self.place = part * PART % MEGACHUNKS;
-        self.left = STAY;
+        if self.left == 0 {
+            self.left = STAY;
+        }
     }
 }
 
@@ -70,8 +77,13 @@ mod tests {
             assert!(places.iter().all(|&place| place / PART != met_at / PART));
 
             let [seat, ..] = &mut seats;
-            for _ in 1..STAY {
-                assert_ne!(seat.first_place(), 0);
+            for met_at in 1..STAY {
+                assert_eq!(seat.first_place(), seat.place);
+                let before = seat.place;
+                if seat.left > 0 && met_at / PART != before / PART {
+                    seat.go_apart(met_at, 1);
+                    assert_eq!(seat.place, before);
+                }
             }
             assert_eq!(seat.first_place(), 0);
         }

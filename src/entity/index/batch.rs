@@ -15,11 +15,13 @@ use crate::sync::{mutant, probe};
 /// After this many groups of a batch it shows whether neighbours stand side by side.
 const SAMPLE: usize = 8;
 /// Handles that are looked at then.
-const LOOK: usize = 32;
+const LOOK: usize = 64;
 /// With fewer than so many of a group side by side, to gather them costs more than it saves.
 const FEW: usize = 6;
 /// So many handles have to be left for another way.
-const FEWEST: usize = 8;
+pub(super) const FEWEST: usize = 8;
+/// So many go singly before it is looked at once more.
+const STRETCH: usize = 512;
 
 /// Creates `out.len()` entities, or none. With `first` they have places from the beginning: those of as many
 /// neighbouring rows of one chunk number, in order.
@@ -293,31 +295,44 @@ pub(crate) fn destroy(
     entities: &[Entity],
 ) -> DestroyReport {
     let mut report = DestroyReport::default();
-    let seen_to = destroy_gathered(core, cache, tally, entities, &mut report);
-    tally.add_destroyed(report.destroyed);
-    if seen_to < entities.len() {
-        thinly::destroy(core, cache, tally, entities, seen_to, &mut report);
+    let (mut at, mut singly) = (0, 0);
+    let mut may_lay_out = true;
+    while at < entities.len() {
+        (at, may_lay_out) =
+            destroy_gathered(core, cache, tally, entities, at, may_lay_out, &mut report);
+        if at < entities.len() {
+            // What comes behind those may stand side by side again.
+            let end = entities.len().min(at + STRETCH);
+            let before = report.destroyed;
+            thinly::destroy(core, cache, tally, &entities[..end], at, &mut report);
+            singly += report.destroyed - before;
+            at = end;
+        }
     }
+    // Those that went singly are counted.
+    tally.add_destroyed(report.destroyed - singly);
     report
         .refused
         .sort_unstable_by_key(|&(position, _)| position);
     report
 }
 
-/// Destroys the entities of a slice, those side by side together; how many handles it has seen to: all, unless those
-/// that are left lie far apart.
+/// Destroys the entities of a slice from a position on, those side by side together: the position that it has come to,
+/// the end, unless those that follow lie far apart; and whether what is left is still to be laid out in a table.
 fn destroy_gathered(
     core: &Core,
     cache: &mut Cache,
     tally: &Tally,
     entities: &[Entity],
+    from: usize,
+    may_lay_out: bool,
     report: &mut DestroyReport,
-) -> usize {
+) -> (usize, bool) {
     // From the first slot given back to the last hint.
     let _lag = (!mutant::active("batch_lag_not_said")).then(|| tally.lag.begin());
     let mut freed = Freed::new(core, cache);
     let mut groups = 0;
-    let mut at = 0;
+    let (mut at, mut may_lay_out) = (from, may_lay_out);
     while at < entities.len() {
         let left = &entities[at..];
         let died = destroy_groups(core, &mut freed, left);
@@ -327,12 +342,25 @@ fn destroy_gathered(
             continue;
         }
         // Neighbours usually stand side by side. If they turn out not to, sort them by slot, or do without them.
-        if groups == 0 && begins_in_no_order(left) || groups == SAMPLE && at < FEW * SAMPLE {
-            let side_by_side = side_by_side(left);
-            if side_by_side < 2 || side_by_side < FEW && left.len() <= 2 * LOOK {
-                at += scatter::destroy(core, &mut freed, tally, entities, at, report);
+        if groups == 0 && begins_in_no_order(left) || groups == SAMPLE {
+            let mut order = Order::of(left);
+            if !order.is_neat() && left.len() >= 4 * LOOK {
+                // A few that stand elsewhere may come first.
+                let middle = Order::of(&left[left.len() / 2..]);
+                if middle.is_neat() {
+                    order = middle;
+                }
             }
-            if side_by_side < FEW && left.len() >= FEWEST {
+            if may_lay_out && !order.ascends {
+                let laid_out = scatter::destroy(core, &mut freed, tally, entities, at, report);
+                if laid_out > 0 {
+                    at += laid_out;
+                    break;
+                }
+                // To ask once more would take as long as there are handles.
+                may_lay_out = false;
+            }
+            if order.side_by_side < FEW && left.len() >= FEWEST {
                 break;
             }
         }
@@ -340,7 +368,7 @@ fn destroy_gathered(
         at += destroy_neighbours(core, &mut freed, tally, left, at, report);
     }
     freed.finish();
-    at
+    (at, may_lay_out)
 }
 
 /// Whether the first three handles of a slice are no neighbours.
@@ -353,13 +381,34 @@ fn begins_in_no_order(entities: &[Entity]) -> bool {
     }
 }
 
-/// How many of a group stand side by side in a slice, on average of the first handles.
-fn side_by_side(entities: &[Entity]) -> usize {
-    let first = &entities[..entities.len().min(LOOK)];
-    let groups = first
-        .chunk_by(|a, b| a.index() / GROUP_SLOTS == b.index() / GROUP_SLOTS)
-        .count();
-    first.len() / groups.max(1)
+/// How the first handles of a slice stand.
+struct Order {
+    /// How many of a group side by side, on average.
+    side_by_side: usize,
+    /// Whether groups follow each other from the lowest up.
+    ascends: bool,
+}
+
+impl Order {
+    /// Whether they are best taken as they come.
+    fn is_neat(&self) -> bool {
+        self.ascends && self.side_by_side >= FEW
+    }
+
+    fn of(entities: &[Entity]) -> Self {
+        let first = &entities[..entities.len().min(LOOK)];
+        let group = |entity: &Entity| entity.index() / GROUP_SLOTS;
+        let (mut groups, mut ascends) = (1, true);
+        for two in first.windows(2) {
+            let (a, b) = (group(&two[0]), group(&two[1]));
+            groups += usize::from(a != b);
+            ascends &= a <= b;
+        }
+        Self {
+            side_by_side: first.len() / groups,
+            ascends,
+        }
+    }
 }
 
 /// Slots of a group.
@@ -617,7 +666,7 @@ impl<'a> Freed<'a> {
         self.slots |= lanes << (number * GROUP_SLOTS % WORD_BITS);
     }
 
-    /// Adds slots of a claim word, all owned by the caller; words come in order.
+    /// Adds slots of a claim word, all owned by the caller; those of one word are gathered if they come together.
     #[inline]
     pub(crate) fn add_word(&mut self, word: u32, slots: u64) {
         self.pass_on_word();

@@ -22,8 +22,8 @@ use crate::sync::geometry::{GROUP_SLOTS, WORD_BITS};
 const GROUPS_FETCHED: u32 = 16;
 
 impl Core {
-    /// Makes `block` the thread's, unless another thread works there. A hint: where no block is left, two
-    /// threads end up in one, which costs speed and nothing else.
+    /// Makes `block` the thread's, unless another thread works there. A hint: where no block is left, or no memory for
+    /// one, two threads end up in one, which costs speed and nothing else.
     pub(crate) fn enter_block(&self, cache: &mut Cache, block: u32) -> bool {
         let worker = self.workers.get(block as usize);
         // By a read-modify-write: threads that begin at one time all look here at one time, and two that stay

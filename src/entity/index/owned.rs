@@ -12,9 +12,11 @@ use crate::sync::geometry::WORD_BITS;
 use crate::sync::mutant;
 
 /// A table of claim words is worth its memory if it has at most this many for each slot.
+const SPARSEST: usize = 2;
 /// How many slots ahead claim words are asked for.
 const AHEAD: usize = 16;
-const SPARSEST: usize = 2;
+/// Of so many slots it is looked at whether some are of one word.
+const SAMPLE: usize = 64;
 
 /// Slots of entities that have been buried, on their way back. Those that are not
 /// [freed](EntityIndex::free_owned) stay taken for ever.
@@ -48,11 +50,12 @@ impl EntityIndex {
         true
     }
 
-    /// Gives the slots of buried entities back. Lock-free, two read-modify-writes for 64 neighbours.
+    /// Gives the slots of buried entities back. Lock-free, two read-modify-writes for 64 neighbours (two for one slot,
+    /// where hardly two of many are of one claim word).
     ///
     /// Takes a word of memory for each claim word between the lowest slot and the highest, unless they lie far apart.
     pub(crate) fn free_owned(&self, buried: Buried) {
-        let slots = buried.0;
+        let mut slots = buried.0;
         let words = || slots.iter().map(|slot| slot / WORD_BITS);
         let (Some(lowest), Some(highest)) = (words().min(), words().max()) else {
             return;
@@ -74,12 +77,16 @@ impl EntityIndex {
                     }
                 }
             } else {
-                // Hardly two of a word: to sort them would cost more than it saves.
-                for (at, &slot) in slots.iter().enumerate() {
+                if slots.len() < 4 * SAMPLE || are_close(&slots) {
+                    slots.sort_unstable();
+                }
+                let mut at = 0;
+                for (word, mask) in by_word(&slots) {
+                    at += mask.count_ones() as usize;
                     if let Some(&later) = slots.get(at + AHEAD) {
                         core.expect_claims(later / WORD_BITS);
                     }
-                    freed.add_word(slot / WORD_BITS, 1 << (slot % WORD_BITS));
+                    freed.add_word(word, mask);
                 }
             }
             freed.finish();
@@ -103,7 +110,19 @@ impl EntityIndex {
     }
 }
 
-/// The claim words of slots that are sorted, and of each the slots.
+/// Whether so many of a sample are of one word with another that to sort them all costs less than it saves. (There can
+/// be one slot far from all others.)
+fn are_close(slots: &[u32]) -> bool {
+    let mut sample = [0; SAMPLE];
+    let step = slots.len() / SAMPLE;
+    for (word, slot) in sample.iter_mut().zip(slots.iter().step_by(step.max(1))) {
+        *word = slot / WORD_BITS;
+    }
+    sample.sort_unstable();
+    sample.windows(2).filter(|two| two[0] == two[1]).count() > 2
+}
+
+/// The claim words of slots, and of each the slots that stand side by side; of slots that are sorted, all.
 fn by_word(slots: &[u32]) -> impl Iterator<Item = (u32, u64)> {
     let words = slots.chunk_by(|a, b| a / WORD_BITS == b / WORD_BITS);
     words.map(|word| {

@@ -7,15 +7,13 @@
 //! Threads whose handles lie among each other sweep the same groups; each begins somewhere else, or all would go
 //! along together, from line to line, and wait for each other at every one.
 
-use crate::entity::index::batch::{Freed, destroy_one, kill_expected, settle};
+use crate::entity::index::batch::{FEWEST, Freed, destroy_one, kill_expected, settle};
 use crate::entity::index::cache::Tally;
 use crate::entity::index::core::Core;
 use crate::entity::index::wide::Expected;
 use crate::entity::{DestroyReport, Entity};
 use crate::sync::geometry::GROUP_SLOTS;
 
-/// A batch is worth a table if at least this many handles are left.
-const FEWEST: usize = 8;
 /// Tables of up to so many groups lie on the stack.
 const FEW: usize = 8;
 /// So do those of up to so many, 4 KiB.

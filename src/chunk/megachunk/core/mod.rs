@@ -226,8 +226,8 @@ impl<M: Memory> Core<M> {
                 Ok(_) => return Ok(Attempt::Taken(bits)),
                 Err(now) => {
                     probe::failed_claim();
-                    // Some processors fail without a reason.
-                    if now != mask {
+                    // Some processors fail without a reason, and who gives does not stay.
+                    if now & !mask != 0 {
                         wanted.crowded.set(true);
                     }
                     mask = now;
@@ -246,7 +246,6 @@ impl<M: Memory> Core<M> {
             return Ok(());
         }
         self.commits.fetch_add(1, Ordering::Relaxed);
-        self.spare.asked_for();
         // Ordering: Relaxed. The mask passes it on, with the chunks.
         #[cfg(not(loom))]
         self.touched[(megachunk / GROUP) as usize].store(1, Ordering::Relaxed);
@@ -263,6 +262,7 @@ impl<M: Memory> Core<M> {
             Ok(()) => {
                 core::mem::forget(undo);
                 flag.store(1, Ordering::Relaxed);
+                self.spare.asked_for();
                 Ok(())
             }
             Err(error) => Err(ChunkError::Refused {

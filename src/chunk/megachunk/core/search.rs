@@ -28,7 +28,7 @@ pub(super) struct Wanted<P> {
     pub(super) before: Option<u32>,
     /// Picks chunks of a mask.
     pub(super) pick: P,
-    /// Set when another thread takes or gives in a mega-chunk while this one takes there.
+    /// Set when another thread takes in a mega-chunk where this one is about to.
     pub(super) crowded: Cell<bool>,
 }
 

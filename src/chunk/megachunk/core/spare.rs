@@ -79,7 +79,7 @@ impl Spare {
         }
     }
 
-    /// Memory is asked for, for one mega-chunk. If some went back lately, more is to be kept.
+    /// Memory was asked for, for one mega-chunk, and was there. If some went back before, more is to be kept.
     pub(super) fn asked_for(&self) {
         if self.more == 0 {
             return;
@@ -92,7 +92,11 @@ impl Spare {
         // Where two threads do this at once, one more is learned from the two.
         self.given.store(given - 1, Ordering::Relaxed);
         self.learned.store(learned + 1, Ordering::Relaxed);
-        self.limit.store(self.limit_now(), Ordering::Relaxed);
+        // Not above those that are empty now: they may be given back.
+        let limit = self.kept() + SLACK;
+        if self.limit.load(Ordering::Relaxed) < limit {
+            self.limit.store(limit, Ordering::Relaxed);
+        }
     }
 
     /// The memory of some has gone back.
@@ -102,7 +106,7 @@ impl Spare {
 
     /// Memory was given back because there was a surplus, of so many.
     pub(super) fn gave_back(&self, megachunks: u64) {
-        if self.more > 0 {
+        if self.more > 0 && megachunks > 0 {
             let learned = self.learned.load(Ordering::Relaxed);
             self.learned
                 .store(learned - learned.div_ceil(8), Ordering::Relaxed);
@@ -182,6 +186,18 @@ mod tests {
                 );
                 grows(&spare, megachunks);
             }
+        }
+    }
+
+    #[test]
+    fn more_than_the_most_is_never_kept_whatever_is_asked_for() {
+        let spare = Spare::new(8, 64);
+        assert!(shrinks(&spare, 400) > 300);
+        // What becomes empty is not what is taken: each round asks for memory, and leaves more.
+        for _ in 0..100 {
+            shrinks(&spare, 8);
+            spare.asked_for();
+            assert!(spare.count() <= 64 + SLACK);
         }
     }
 

@@ -6,7 +6,9 @@ mod cache;
 mod claim;
 mod core;
 mod death;
+mod deaths;
 mod free_words;
+mod freed;
 mod group;
 mod iter;
 mod living;
@@ -315,7 +317,7 @@ impl EntityIndex {
     ///
     /// Neighbours in index order die up to 16 at a time by one read-modify-write.
     pub fn destroy_slice(&self, entities: &[Entity]) -> DestroyReport {
-        self.with_cache(|core, cache, tally| batch::destroy(core, cache, tally, entities))
+        self.with_cache(|core, cache, tally| deaths::destroy(core, cache, tally, entities))
     }
 
     /// Whether `entity` is alive. Wait-free, one load.

@@ -4,7 +4,7 @@
 //! Like [`destroy_owned`](EntityIndex::destroy_owned) it is for entities that nobody else destroys, changes or
 //! builds meanwhile: they lie in a world that the caller has to itself.
 
-use crate::entity::index::batch::Freed;
+use crate::entity::index::freed::Freed;
 use crate::entity::index::slot;
 use crate::entity::{Entity, EntityIndex};
 use crate::sync::atomic::Ordering;

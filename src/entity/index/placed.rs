@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 #[cfg(not(loom))]
 use core::ptr::NonNull;
 
-use crate::entity::index::batch::Freed;
+use crate::entity::index::freed::Freed;
 #[cfg(not(loom))]
 use crate::entity::index::slot::Origin;
 use crate::entity::index::wide;

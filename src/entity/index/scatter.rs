@@ -7,9 +7,10 @@
 //! Threads whose handles lie among each other sweep the same groups; each begins somewhere else, or all would go
 //! along together, from line to line, and wait for each other at every one.
 
-use crate::entity::index::batch::{FEWEST, Freed, destroy_one, kill_expected, settle};
 use crate::entity::index::cache::Tally;
 use crate::entity::index::core::Core;
+use crate::entity::index::deaths::{FEWEST, destroy_one, kill_expected, settle};
+use crate::entity::index::freed::Freed;
 use crate::entity::index::wide::Expected;
 use crate::entity::{DestroyReport, Entity};
 use crate::sync::geometry::GROUP_SLOTS;

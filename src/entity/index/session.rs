@@ -2,7 +2,7 @@
 
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::shared::{self, Shared};
-use crate::entity::index::{NONE_LEFT, batch, slot};
+use crate::entity::index::{NONE_LEFT, deaths, slot};
 use crate::entity::{DestroyReport, Entity, EntityError, EntityFault, EntityIndex, Full, Place};
 use crate::sync::lease::Lease;
 
@@ -169,7 +169,9 @@ impl<'a> Session<'a> {
 
     /// Destroys each of `entities`; see [`EntityIndex::destroy_slice`]. Lock-free.
     pub fn destroy_slice(&mut self, entities: &[Entity]) -> DestroyReport {
-        self.with_cache(|shared, cache, tally| batch::destroy(&shared.core, cache, tally, entities))
+        self.with_cache(|shared, cache, tally| {
+            deaths::destroy(&shared.core, cache, tally, entities)
+        })
     }
 
     /// Whether `entity` is alive. Wait-free, one load.

@@ -240,8 +240,7 @@ impl<M: Memory> Core<M> {
     /// none any more.
     fn commit(&self, tally: &Tally, megachunk: u32) -> Result<(), ChunkError> {
         let flag = self.committed.get(megachunk as usize);
-        // Ordering: Relaxed. Only holders of all bits write the flag, and the mask passes it on.
-        if flag.load(Ordering::Relaxed) == 1 {
+        if self.has_memory(megachunk) {
             self.spare.taken();
             return Ok(());
         }
@@ -270,6 +269,15 @@ impl<M: Memory> Core<M> {
                 kind: error.kind(),
             }),
         }
+    }
+
+    /// Whether a mega-chunk's memory is there.
+    fn has_memory(&self, megachunk: u32) -> bool {
+        // Ordering: Relaxed. Only for a holder of all bits is the answer more than a hint, and the mask passes it on.
+        self.committed
+            .get(megachunk as usize)
+            .load(Ordering::Relaxed)
+            == 1
     }
 
     /// The mega-chunks that may have been committed, by group.
@@ -339,11 +347,7 @@ impl<M: Memory> Core<M> {
         };
         for megachunk in self.touched().flatten() {
             let mask = self.mask(megachunk).load(Ordering::Relaxed);
-            let committed = self
-                .committed
-                .get(megachunk as usize)
-                .load(Ordering::Relaxed)
-                == 1;
+            let committed = self.has_memory(megachunk);
             totals.committed += u64::from(committed);
             totals.empty += u64::from(committed && mask == 0);
             totals.taken += u64::from(mask.count_ones());

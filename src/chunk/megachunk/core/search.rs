@@ -66,12 +66,7 @@ impl<M: Memory> Core<M> {
     ) -> Option<(u32, u64)> {
         for megachunk in self.touched().flatten() {
             let mask = self.mask(megachunk).load(Ordering::Relaxed);
-            let committed = self
-                .committed
-                .get(megachunk as usize)
-                .load(Ordering::Relaxed)
-                == 1;
-            if committed
+            if self.has_memory(megachunk)
                 && lowest_run(mask, wanted.len).is_some()
                 && let Ok(Attempt::Taken(bits)) = self.take(tally, megachunk, wanted)
             {

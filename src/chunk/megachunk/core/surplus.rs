@@ -47,12 +47,7 @@ impl<M: Memory> Core<M> {
         let pair = pair..pair + 2;
         pair.clone()
             .all(|megachunk| self.mask(megachunk).load(Ordering::Relaxed) == 0)
-            && pair.clone().any(|megachunk| {
-                self.committed
-                    .get(megachunk as usize)
-                    .load(Ordering::Relaxed)
-                    == 1
-            })
+            && pair.clone().any(|megachunk| self.has_memory(megachunk))
     }
 
     /// Holds the first whole pairs of a range that are empty, and gives their memory back; how many mega-chunks
@@ -101,14 +96,8 @@ impl<M: Memory> Core<M> {
         let mut start = held.start;
         // A call for each stretch of committed ones.
         while start < held.end {
-            let is_committed = |megachunk: &u32| {
-                // Ordering: Relaxed, as in `commit`.
-                self.committed
-                    .get(*megachunk as usize)
-                    .load(Ordering::Relaxed)
-                    == 1
-            };
-            let end = start + (start..held.end).take_while(is_committed).count() as u32;
+            let committed = (start..held.end).take_while(|&megachunk| self.has_memory(megachunk));
+            let end = start + committed.count() as u32;
             if end == start {
                 start += 1;
                 continue;
@@ -193,11 +182,6 @@ impl<M: Memory> Core<M> {
 
     /// Whether a mega-chunk has memory and nothing in use.
     fn is_empty(&self, megachunk: u32) -> bool {
-        self.mask(megachunk).load(Ordering::Relaxed) == 0
-            && self
-                .committed
-                .get(megachunk as usize)
-                .load(Ordering::Relaxed)
-                == 1
+        self.mask(megachunk).load(Ordering::Relaxed) == 0 && self.has_memory(megachunk)
     }
 }

@@ -119,6 +119,23 @@ impl<T: ZeroFilled> Table<T> {
         &self.values[index]
     }
 
+    /// The values in `range`, without a check.
+    ///
+    /// # Safety
+    /// `range` is in order and does not reach beyond the table's length, and its values are committed.
+    #[inline(always)]
+    pub(crate) unsafe fn range_unchecked(&self, range: Range<usize>) -> &[T] {
+        debug_assert!(range.start <= range.end && range.end <= self.len);
+        #[cfg(not(loom))]
+        // SAFETY: as in `get_unchecked`, for each of them.
+        unsafe {
+            let first = self.memory.base().cast::<T>().add(range.start);
+            core::slice::from_raw_parts(first.as_ptr(), range.end - range.start)
+        }
+        #[cfg(loom)]
+        &self.values[range]
+    }
+
     /// The first value: `len` of them stand side by side, as long as the table lives.
     #[cfg(not(loom))]
     #[inline(always)]

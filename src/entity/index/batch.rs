@@ -21,6 +21,13 @@ pub(crate) fn create(
     out: &mut [MaybeUninit<Entity>],
     first: Option<Place>,
 ) -> Result<(), Full> {
+    if let ([entity], None) = (&mut *out, first)
+        && let Some(index) = cache.take(tally)
+    {
+        // SAFETY: caches hold indices of slots.
+        entity.write(unsafe { core.create_at(index, None) });
+        return Ok(());
+    }
     wide::expect(out);
     if !create_at_hand(core, cache, out, first) {
         create_all(core, threads, cache, tally, out, first)?;

@@ -231,6 +231,18 @@ impl Core {
         unsafe { self.slots.get_unchecked(index as usize) }
     }
 
+    /// The slot words of `count` slots from `first` on.
+    ///
+    /// # Safety
+    /// [`has_slot`](Self::has_slot) for each of them.
+    #[inline(always)]
+    pub(super) unsafe fn slots(&self, first: u32, count: usize) -> &[AtomicU64] {
+        let first = first as usize;
+        debug_assert!(first + count <= self.slots_there() as usize);
+        // SAFETY: the caller's.
+        unsafe { self.slots.range_unchecked(first..first + count) }
+    }
+
     /// Asks the processor for the lines of an entity that will be destroyed soon.
     #[cfg(not(loom))]
     #[inline(always)]
@@ -300,16 +312,21 @@ impl Core {
     #[inline(always)]
     pub(crate) unsafe fn create_at(&self, index: u32, place: Option<Place>) -> Entity {
         // SAFETY: the caller's.
-        let slot = unsafe { self.slot(index) };
-        // Ordering: Relaxed. While the slot is dead nobody but the owner of the claim changes the word,
-        // and the claim was passed on with Release and Acquire.
-        let next = slot::next(slot.load(Ordering::Relaxed));
-        // Ordering: Release: whoever sees the entity sees what its creator did before.
-        let order = mutant::ordering("create_relaxed", Ordering::Release);
-        if place.is_some() && mutant::active("place_stored_late") {
-            slot.store(slot::at(next, None), order);
-        }
-        slot.store(slot::at(next, place), order);
-        slot::entity(next, index)
+        create_in(unsafe { self.slot(index) }, index, place)
     }
+}
+
+/// [`Core::create_at`], given the slot's word.
+#[inline(always)]
+pub(super) fn create_in(slot: &AtomicU64, index: u32, place: Option<Place>) -> Entity {
+    // Ordering: Relaxed. While the slot is dead nobody but the owner of the claim changes the word,
+    // and the claim was passed on with Release and Acquire.
+    let next = slot::next(slot.load(Ordering::Relaxed));
+    // Ordering: Release: whoever sees the entity sees what its creator did before.
+    let order = mutant::ordering("create_relaxed", Ordering::Release);
+    if place.is_some() && mutant::active("place_stored_late") {
+        slot.store(slot::at(next, None), order);
+    }
+    slot.store(slot::at(next, place), order);
+    slot::entity(next, index)
 }

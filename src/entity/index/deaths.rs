@@ -5,9 +5,10 @@
 
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::Core;
+use crate::entity::index::few::Siblings;
 use crate::entity::index::freed::Freed;
 use crate::entity::index::wide::{self, Expected};
-use crate::entity::index::{group, scatter, thinly};
+use crate::entity::index::{few, group, scatter, thinly};
 use crate::entity::{DestroyReport, Entity};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{GROUP_SLOTS, WORD_BITS};
@@ -25,15 +26,47 @@ pub(super) const FEWEST: usize = 8;
 const STRETCH: usize = 512;
 
 /// Destroys each of `entities` that is alive; the others are reported.
+#[inline]
 pub(crate) fn destroy(
     core: &Core,
     cache: &mut Cache,
     tally: &Tally,
     entities: &[Entity],
 ) -> DestroyReport {
-    let mut report = DestroyReport::default();
-    let (mut at, mut singly) = (0, 0);
+    let died = if few::are_some(entities) && whole_groups(core, entities).is_none() {
+        few::destroy(core, cache, tally, entities)
+    } else {
+        0
+    };
+    if died == entities.len() {
+        return DestroyReport {
+            destroyed: died,
+            refused: Vec::new(),
+        };
+    }
+    destroy_from(core, cache, tally, entities, died)
+}
+
+/// [`destroy`] of those behind the first ones, which are dead and counted.
+#[inline(never)]
+fn destroy_from(
+    core: &Core,
+    cache: &mut Cache,
+    tally: &Tally,
+    entities: &[Entity],
+    died: usize,
+) -> DestroyReport {
+    let mut report = DestroyReport {
+        destroyed: died,
+        refused: Vec::new(),
+    };
+    let (mut at, mut singly) = (died, died);
     let mut may_lay_out = true;
+    if died == 0 && entities.len() < FEWEST {
+        // Too few for another way than one by one.
+        thinly::destroy(core, cache, tally, entities, 0, &mut report);
+        return report;
+    }
     while at < entities.len() {
         (at, may_lay_out) =
             destroy_gathered(core, cache, tally, entities, at, may_lay_out, &mut report);
@@ -229,6 +262,13 @@ fn destroy_neighbours(
     position: usize,
     report: &mut DestroyReport,
 ) -> usize {
+    if let Some(siblings) = Siblings::first_of(core, entities)
+        && siblings.die()
+    {
+        freed.add(siblings.number, siblings.lanes);
+        report.destroyed += siblings.handles.len();
+        return siblings.handles.len();
+    }
     let Some(&first) = entities.first() else {
         return 0;
     };

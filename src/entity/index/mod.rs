@@ -7,6 +7,7 @@ mod claim;
 mod core;
 mod death;
 mod deaths;
+mod few;
 mod free_words;
 mod freed;
 mod group;

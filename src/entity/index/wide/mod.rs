@@ -33,7 +33,7 @@ mod tests;
 use core::mem::MaybeUninit;
 
 use crate::entity::index::batch::further;
-use crate::entity::index::core::Core;
+use crate::entity::index::core::{Core, create_in};
 use crate::entity::index::slot;
 use crate::entity::{Entity, Place};
 use crate::sync::atomic::Ordering;
@@ -127,7 +127,7 @@ pub(crate) fn create_run(
     if core.width() == Width::Line && out.len() >= 16 {
         // SAFETY: the width says that the processor has AVX-512.
         return unsafe { avx512::create_run(core, first, out, place) };
-    } else if core.wide() && out.len() >= 4 {
+    } else if core.wide() && out.len() >= 16 {
         // SAFETY: the width says that the processor has AVX2.
         return unsafe { avx2::create_run(core, first, out, place) };
     }
@@ -144,9 +144,10 @@ fn create_singly(core: &Core, first: u32, out: &mut [MaybeUninit<Entity>], place
 
 #[inline(never)]
 fn create_each(core: &Core, first: u32, out: &mut [MaybeUninit<Entity>], place: Option<Place>) {
-    for (at, entity) in out.iter_mut().enumerate() {
-        // SAFETY: the run's slots exist.
-        entity.write(unsafe { core.create_at(first + at as u32, further(place, at)) });
+    // SAFETY: the run's slots exist.
+    let slots = unsafe { core.slots(first, out.len()) };
+    for (at, (slot, entity)) in slots.iter().zip(out).enumerate() {
+        entity.write(create_in(slot, first + at as u32, further(place, at)));
     }
 }
 

@@ -2,7 +2,6 @@
 
 #[cfg(not(loom))]
 use core::marker::PhantomData;
-#[cfg(not(loom))]
 use core::ops::Range;
 use std::io;
 

@@ -94,6 +94,15 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "failed_commit_clears_own_bit_only",
         "when memory is refused only the request's own bits are cleared (as published)",
     ),
+    ("few_bury_relaxed", "as `bury_relaxed`, in a small batch"),
+    (
+        "few_ignores_phase",
+        "as `kill_ignores_phase`, in a small batch",
+    ),
+    ("few_no_generation", "as `no_generation`, in a small batch"),
+    ("few_no_retire", "as `no_retire`, in a small batch"),
+    ("few_relaxed", "as `kill_relaxed`, in a small batch"),
+    ("few_release", "as `kill_release`, in a small batch"),
     (
         "flush_forgets_magazine",
         "a thread that ends takes the slots that it freed last with it",

@@ -9,3 +9,4 @@ mod bounds;
 mod contract;
 mod in_sessions;
 mod model;
+mod small_batches;

@@ -96,6 +96,30 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "chunk_commit::when_the_first_commit_fails_nothing_has_changed",
     ),
     (
+        "few_bury_relaxed",
+        "entity_words::who_sees_a_death_in_a_small_batch_sees_what_its_destroyer_did_before",
+    ),
+    (
+        "few_ignores_phase",
+        "entity_few::of_two_small_batches_each_entity_dies_once",
+    ),
+    (
+        "few_no_generation",
+        "entity_few::a_stale_small_batch_never_hits_the_next_owners_of_the_same_phases",
+    ),
+    (
+        "few_no_retire",
+        "entity_few::a_small_batch_of_last_versions_leaves_them_to_others",
+    ),
+    (
+        "few_relaxed",
+        "entity_few::a_stale_small_batch_never_hits_the_next_owners_of_the_same_phases",
+    ),
+    (
+        "few_release",
+        "entity_few::a_stale_small_batch_never_hits_the_next_owners_of_the_same_phases",
+    ),
+    (
         "flush_forgets_magazine",
         "entity_cache::what_two_threads_kept_is_everybodys_when_they_end",
     ),

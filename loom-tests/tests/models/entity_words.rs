@@ -7,7 +7,8 @@
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use megachunk::entity::model::{
-    bury_and_free, destroy_owned, destroy_owned_slice, destroy_slowly, replace_place, set_place,
+    bury_and_free, destroy_few, destroy_owned, destroy_owned_slice, destroy_slowly, replace_place,
+    set_place,
 };
 use megachunk::entity::{Entity, EntityFault, EntityIndex, Place};
 use megachunk::sync::atomic::{AtomicU64, Ordering};
@@ -241,6 +242,17 @@ fn who_sees_a_death_in_a_batch_sees_what_its_destroyer_did_before() {
     a_death_is_seen_with_what_came_before(
         "who_sees_a_death_in_a_batch_sees_what_its_destroyer_did_before",
         |index, entity| assert!(index.destroy_slice(&[entity]).is_clean()),
+    );
+}
+
+#[test]
+fn who_sees_a_death_in_a_small_batch_sees_what_its_destroyer_did_before() {
+    a_death_is_seen_with_what_came_before(
+        "who_sees_a_death_in_a_small_batch_sees_what_its_destroyer_did_before",
+        |index, entity| {
+            let sibling = index.create().expect("not full");
+            assert_eq!(destroy_few(index, &[entity, sibling]), 2);
+        },
     );
 }
 

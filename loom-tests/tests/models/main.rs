@@ -11,6 +11,7 @@ mod chunk_takes;
 mod entity_batches;
 mod entity_cache;
 mod entity_claims;
+mod entity_few;
 mod entity_lowest;
 mod entity_opened;
 mod entity_owned;

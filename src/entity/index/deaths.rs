@@ -62,7 +62,7 @@ fn destroy_from(
     };
     let (mut at, mut singly) = (died, died);
     let mut may_lay_out = true;
-    if died == 0 && entities.len() < FEWEST {
+    if died == 0 && entities.len() < FEWEST && !cfg!(loom) {
         // Too few for another way than one by one.
         thinly::destroy(core, cache, tally, entities, 0, &mut report);
         return report;
@@ -262,7 +262,9 @@ fn destroy_neighbours(
     position: usize,
     report: &mut DestroyReport,
 ) -> usize {
-    if let Some(siblings) = Siblings::first_of(core, entities)
+    // (Models take the way of those who lose.)
+    if !cfg!(loom)
+        && let Some(siblings) = Siblings::first_of(core, entities)
         && siblings.die()
     {
         freed.add(siblings.number, siblings.lanes);

@@ -3,6 +3,7 @@
 
 use core::ops::Range;
 
+use super::few;
 use super::free_words::FreeWords;
 use super::lowest::Lowest;
 use super::opened::Opened;
@@ -35,6 +36,13 @@ pub fn age(entities: &EntityIndex, index: u32, version: u32) {
 /// Destroys an entity that the caller alone may destroy, as a world does with its own.
 pub fn destroy_owned(entities: &EntityIndex, entity: Entity) {
     entities.destroy_owned(entity);
+}
+
+/// Destroys entities by the steps of a small batch: which of them it destroyed, at the beginning. They are all of a
+/// group.
+#[must_use]
+pub fn destroy_few(entities: &EntityIndex, batch: &[Entity]) -> usize {
+    entities.with_cache(|core, cache, tally| few::destroy(core, cache, tally, batch))
 }
 
 /// Destroys an entity by the steps of whom another death in its group has beaten to the group word: whether it was this

@@ -1,0 +1,127 @@
+//! Small batches that die: against each other, against reuse, on their last versions.
+//!
+//! Under the model checker a small batch is what `destroy_few` is given: two entities that are a group, and a claim
+//! word. It destroys them at once, or, where somebody was there before, none.
+
+use loom::sync::Arc;
+use megachunk::entity::model::{LAST_VERSION, age, destroy_few};
+use megachunk::entity::{Entity, EntityIndex};
+use megachunk::sync::model::ThreadCache;
+use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
+use megachunk_loom_tests::entities::{empty, handle, place, spawn};
+use megachunk_loom_tests::model;
+
+/// An index, two entities that are a whole word, and a cache that this thread has adopted.
+fn with_a_word() -> (Arc<EntityIndex>, [Entity; 2], Box<dyn ThreadCache>) {
+    let index = empty();
+    let cache = Box::new(index.thread_cache());
+    cache.adopt();
+    // All of a span, so that the cache keeps nothing.
+    let mut span = [Entity::PLACEHOLDER; 4];
+    index.create_slice(&mut span).expect("not full");
+    assert_eq!((span[0].index(), span[1].index()), (0, 1));
+    (index, [span[0], span[1]], cache)
+}
+
+/// Creates the next two entities of the word that this thread has destroyed.
+fn next(index: &EntityIndex) -> [Entity; 2] {
+    let mut next = [Entity::PLACEHOLDER; 2];
+    index.create_slice(&mut next).expect("not full");
+    assert_eq!(next.map(Entity::index), [0, 1]);
+    next
+}
+
+#[test]
+fn of_two_small_batches_each_entity_dies_once() {
+    model(
+        "of_two_small_batches_each_entity_dies_once",
+        Exhaustive,
+        || {
+            let (index, [first, second], _cache) = with_a_word();
+            let other = spawn(&index, move |index| destroy_few(index, &[second, first]));
+            let mine = destroy_few(&index, &[first, second]);
+            assert_eq!(mine + other.join(), 2);
+            assert!(!index.exists(first) && !index.exists(second));
+        },
+    );
+}
+
+#[test]
+fn a_small_batch_and_a_single_death_destroy_each_entity_once() {
+    model(
+        "a_small_batch_and_a_single_death_destroy_each_entity_once",
+        Exhaustive,
+        || {
+            let (index, [first, second], _cache) = with_a_word();
+            let other = spawn(&index, move |index| index.destroy(second).is_ok());
+            match destroy_few(&index, &[first, second]) {
+                2 => assert!(!other.join()),
+                1 => assert!(other.join()),
+                0 => assert!(other.join() && index.exists(first)),
+                _ => unreachable!("two were given"),
+            }
+            assert!(!index.exists(second));
+        },
+    );
+}
+
+#[test]
+fn a_stale_small_batch_never_hits_the_next_owners_of_the_same_phases() {
+    model(
+        "a_stale_small_batch_never_hits_the_next_owners_of_the_same_phases",
+        Preemptions(1),
+        || {
+            let (index, word, _cache) = with_a_word();
+            let other = spawn(&index, move |index| destroy_few(index, &word));
+            if destroy_few(&index, &word) == 2 {
+                assert_eq!(destroy_few(&index, &next(&index)), 2);
+                let last = next(&index);
+                assert_eq!(other.join(), 0, "an entity was destroyed twice");
+                assert!(
+                    last.iter().all(|&entity| index.exists(entity)),
+                    "killed by a stale handle"
+                );
+            } else {
+                other.join();
+            }
+        },
+    );
+}
+
+#[test]
+fn a_small_batch_of_last_versions_leaves_them_to_others() {
+    model(
+        "a_small_batch_of_last_versions_leaves_them_to_others",
+        Exhaustive,
+        || {
+            let index = empty();
+            age(&index, 0, LAST_VERSION);
+            age(&index, 1, LAST_VERSION);
+            let cache = Box::new(index.thread_cache());
+            cache.adopt();
+            let last = [(); 2].map(|()| index.create().expect("not full"));
+            assert_eq!(last, [handle(0, LAST_VERSION), handle(1, LAST_VERSION)]);
+            let other = spawn(&index, move |index| index.destroy(last[1]).is_ok());
+            assert_eq!(destroy_few(&index, &last), 0);
+            assert!(index.exists(last[0]) && other.join());
+        },
+    );
+}
+
+#[test]
+fn a_place_published_while_a_small_batch_dies_goes_with_it() {
+    model(
+        "a_place_published_while_a_small_batch_dies_goes_with_it",
+        Exhaustive,
+        || {
+            let (index, word, _cache) = with_a_word();
+            let other = spawn(&index, move |index| {
+                index.publish(word[0], place(1)).is_ok()
+            });
+            assert_eq!(destroy_few(&index, &word), 2);
+            let next = next(&index);
+            other.join();
+            assert!(next.iter().all(|&entity| index.locate(entity) == Ok(None)));
+        },
+    );
+}

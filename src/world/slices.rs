@@ -22,13 +22,25 @@ const LONGEST_WAIT: u32 = 64;
 const AHEAD: usize = 24;
 
 /// Looks for neighbours in a slice, less often while there are none.
-#[derive(Default)]
 struct Neighbours {
     wait: u32,
     waited: u32,
 }
 
 impl Neighbours {
+    /// For a slice of so many.
+    #[inline]
+    fn among(entities: &[Entity]) -> Self {
+        if entities.len() < SHORTEST as usize {
+            // For none of them it is worth it.
+            return Self {
+                wait: SHORTEST,
+                waited: 0,
+            };
+        }
+        Self { wait: 0, waited: 0 }
+    }
+
     /// The run that the slice begins with, if it is worth it.
     #[inline]
     fn look(&mut self, world: &World, entities: &[Entity]) -> Option<(u32, Rows)> {
@@ -100,7 +112,7 @@ impl World {
         mut bundle: impl FnMut(usize) -> B,
     ) -> SliceReport {
         let mut report = SliceReport::default();
-        let mut neighbours = Neighbours::default();
+        let mut neighbours = Neighbours::among(entities);
         let mut at = 0;
         while at < entities.len() {
             let run = if B::HAS_VALUES {
@@ -175,7 +187,7 @@ impl World {
     #[inline]
     fn remove_all<B: Bundle>(&mut self, entities: &[Entity]) -> SliceReport {
         let mut report = SliceReport::default();
-        let mut neighbours = Neighbours::default();
+        let mut neighbours = Neighbours::among(entities);
         let mut at = 0;
         while at < entities.len() {
             let run = neighbours.look(self, &entities[at..]);
@@ -234,7 +246,7 @@ impl World {
     #[inline]
     fn destroy_all(&mut self, entities: &[Entity]) -> SliceReport {
         let mut report = SliceReport::default();
-        let mut neighbours = Neighbours::default();
+        let mut neighbours = Neighbours::among(entities);
         let mut panicked = None;
         let mut scattered: Option<Scattered> = None;
         // Whether slots were asked for ahead, and whether entities go one by one.
@@ -330,7 +342,7 @@ mod tests {
         let mut world = World::new();
         let batch = world.create_batch((0..500_u32).map(|n| (n,))).unwrap();
         let ants: Vec<Entity> = batch.iter(&world).collect();
-        let mut neighbours = Neighbours::default();
+        let mut neighbours = Neighbours::among(&ants);
         let mut runs = Vec::new();
         for at in 0..ants.len() {
             if let Some((_, rows)) = neighbours.look(&world, &ants[at..]) {

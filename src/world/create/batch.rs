@@ -1,5 +1,7 @@
 //! `Batch`: the entities that one call has created.
 
+use smallvec::SmallVec;
+
 use crate::archetype::Rows;
 use crate::entity::Entity;
 use crate::world::World;
@@ -8,7 +10,8 @@ use crate::world::World;
 #[derive(Clone, Debug)]
 pub struct Batch {
     pub(super) archetype: u32,
-    pub(super) spans: Vec<Span>,
+    /// One, as a rule: then it takes no memory of the heap.
+    pub(super) spans: SmallVec<[Span; 1]>,
 }
 
 /// Neighbouring rows, or single entities.

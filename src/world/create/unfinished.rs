@@ -1,5 +1,9 @@
 //! What a batch has come to so far, for which nobody has got handles: it goes again if the call does not get to its end.
 
+use core::mem::ManuallyDrop;
+
+use smallvec::{SmallVec, smallvec};
+
 use crate::archetype::{Archetype, Row, Universe};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first as earlier, resume_alone};
@@ -15,6 +19,7 @@ pub(super) struct Written<'a> {
 
 impl Written<'_> {
     /// Makes an entity of each row.
+    #[inline]
     pub(super) fn commit(&self, universe: &Universe) -> Result<(), WorldError> {
         let chunk = &self.data.chunks[self.row.chunk as usize];
         // SAFETY: rows of the chunk.
@@ -25,8 +30,9 @@ impl Written<'_> {
     }
 
     /// The values belong to entities now: how many rows that are.
+    #[inline]
     pub(super) fn finish(self) -> u32 {
-        core::mem::ManuallyDrop::new(self).count
+        ManuallyDrop::new(self).count
     }
 }
 
@@ -49,15 +55,17 @@ pub(super) struct Unfinished<'w> {
 
 impl<'w> Unfinished<'w> {
     /// None yet, in this archetype.
+    #[inline]
     pub(super) fn new(world: &'w mut World, archetype: u32) -> Self {
         let batch = Batch {
             archetype,
-            spans: Vec::new(),
+            spans: SmallVec::new(),
         };
         Self { world, batch }
     }
 
     /// Notes that rows at the end of a chunk are entities now.
+    #[inline]
     pub(super) fn note(&mut self, row: Row, count: u32) {
         let version = self.world.version();
         let archetype = &mut self.world.archetypes[self.batch.archetype as usize];
@@ -70,23 +78,21 @@ impl<'w> Unfinished<'w> {
         });
     }
 
-    pub(super) fn finish(mut self) -> Batch {
-        // Nothing is left to undo.
-        let spans = core::mem::take(&mut self.batch.spans);
-        Batch {
-            archetype: self.batch.archetype,
-            spans,
-        }
+    #[inline]
+    pub(super) fn finish(self) -> Batch {
+        // Nothing is to be undone.
+        let mut finished = ManuallyDrop::new(self);
+        let archetype = finished.batch.archetype;
+        let spans = core::mem::take(&mut finished.batch.spans);
+        Batch { archetype, spans }
     }
-}
 
-impl Drop for Unfinished<'_> {
-    fn drop(&mut self) {
+    /// Lets the entities go.
+    #[cold]
+    fn undo(&mut self) {
         let mut panicked: Panicked = None;
         let archetype = self.batch.archetype;
-        if !self.batch.spans.is_empty() {
-            self.world.forget_created();
-        }
+        self.world.forget_created();
         // From the end, so that rows that are still to go do not move.
         for span in core::mem::take(&mut self.batch.spans).into_iter().rev() {
             if let Span::Rows {
@@ -108,6 +114,15 @@ impl Drop for Unfinished<'_> {
     }
 }
 
+impl Drop for Unfinished<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.batch.spans.is_empty() {
+            self.undo();
+        }
+    }
+}
+
 /// A batch of single entities in the making; if it is dropped, they go again.
 pub(super) struct Singles<'w> {
     pub(super) world: &'w mut World,
@@ -118,7 +133,7 @@ impl Singles<'_> {
     pub(super) fn finish(mut self) -> Batch {
         Batch {
             archetype: 0,
-            spans: vec![Span::Entities(core::mem::take(&mut self.entities))],
+            spans: smallvec![Span::Entities(core::mem::take(&mut self.entities))],
         }
     }
 }

@@ -6,9 +6,10 @@
 use loom::sync::Arc;
 use megachunk::entity::model::{LAST_VERSION, age, destroy_few};
 use megachunk::entity::{Entity, EntityIndex};
+use megachunk::sync::geometry::SLOTS;
 use megachunk::sync::model::ThreadCache;
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
-use megachunk_loom_tests::entities::{empty, handle, place, spawn};
+use megachunk_loom_tests::entities::{empty, handle, place, room, spawn};
 use megachunk_loom_tests::model;
 
 /// An index, two entities that are a whole word, and a cache that this thread has adopted.
@@ -84,6 +85,30 @@ fn a_stale_small_batch_never_hits_the_next_owners_of_the_same_phases() {
             } else {
                 other.join();
             }
+        },
+    );
+}
+
+#[test]
+fn a_small_batch_of_two_words_destroys_what_lies_before_another_death() {
+    model(
+        "a_small_batch_of_two_words_destroys_what_lies_before_another_death",
+        Exhaustive,
+        || {
+            let (index, [first, second], _cache) = with_a_word();
+            let [third, fourth] = [2, 3].map(|slot| handle(slot, first.version()));
+            let other = spawn(&index, move |index| index.destroy(third).is_ok());
+            let mine = destroy_few(&index, &[first, second, third, fourth]);
+            let theirs = other.join();
+            assert!(!index.exists(first) && !index.exists(second) && !index.exists(third));
+            match mine {
+                4 => assert!(!theirs),
+                2 => assert!(theirs && index.exists(fourth)),
+                others => panic!("{others} of four died"),
+            }
+            let left = 4 - mine - usize::from(theirs);
+            assert_eq!(index.count(), left);
+            assert_eq!(room(&index), SLOTS as usize - left);
         },
     );
 }

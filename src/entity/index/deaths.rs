@@ -62,9 +62,9 @@ fn destroy_from(
     };
     let (mut at, mut singly) = (died, died);
     let mut may_lay_out = true;
-    if died == 0 && entities.len() < FEWEST && !cfg!(loom) {
+    if entities.len() - died < FEWEST && !cfg!(loom) {
         // Too few for another way than one by one.
-        thinly::destroy(core, cache, tally, entities, 0, &mut report);
+        thinly::destroy(core, cache, tally, entities, died, &mut report);
         return report;
     }
     while at < entities.len() {

@@ -14,9 +14,11 @@ use crate::sync::{mutant, probe};
 
 /// Handles that are few.
 const MOST: usize = 2 * GROUP_SLOTS as usize;
+/// So many may stand in no order: to lay them out would take longer than a death for each change of group.
+const MOST_IN_NO_ORDER: usize = 10;
 
-/// Whether handles are few, and lie close to each other, it seems. (In models never: they ask for what is done with a
-/// few by name, see `model`.)
+/// Whether handles are few, and lie close to each other, it seems. (In models only if there are none: they ask for what
+/// is done with a few by name, see `model`.)
 #[inline(always)]
 pub(super) fn are_some(entities: &[Entity]) -> bool {
     let (Some(first), Some(last)) = (entities.first(), entities.last()) else {
@@ -26,7 +28,7 @@ pub(super) fn are_some(entities: &[Entity]) -> bool {
     !cfg!(loom)
         && count <= MOST
         && (first.index().abs_diff(last.index()) as usize) < 2 * count
-        && (count <= MOST / 2 || entities[0].index().abs_diff(entities[1].index()) == 1)
+        && (count <= MOST_IN_NO_ORDER || entities[0].index().abs_diff(entities[1].index()) == 1)
 }
 
 /// Destroys the first entities of [some](are_some), as many as live, and counts their deaths; how many those are.

@@ -38,8 +38,7 @@ pub fn destroy_owned(entities: &EntityIndex, entity: Entity) {
     entities.destroy_owned(entity);
 }
 
-/// Destroys entities by the steps of a small batch: which of them it destroyed, at the beginning. They are all of a
-/// group.
+/// Destroys entities by the steps of a small batch: how many of the first ones it destroyed.
 #[must_use]
 pub fn destroy_few(entities: &EntityIndex, batch: &[Entity]) -> usize {
     entities.with_cache(|core, cache, tally| few::destroy(core, cache, tally, batch))

@@ -109,7 +109,8 @@ impl Scattered {
         }
     }
 
-    /// Whether so few entities go quicker one by one: nothing is gathered where a chunk loses one or two.
+    /// Whether so few entities go quicker one by one: nothing is gathered where a chunk loses one or two, nor where a
+    /// list would have to be sorted and rows are close at hand.
     pub(super) fn is_too_few(world: &World, entities: usize) -> bool {
         /// What it takes to begin and to end costs as much as so many.
         const FEWEST: usize = 16;
@@ -119,6 +120,15 @@ impl Scattered {
         entities < FEWEST
             || entities < world.archetypes.len()
             || entities < OF_A_CHUNK * chunks.sum::<usize>()
+            || entities < world.count() / 64 && !Self::lie_far(world, entities)
+    }
+
+    /// Whether a world has so many rows that those of a few entities have to be waited for.
+    pub(super) fn lie_far(world: &World, entities: usize) -> bool {
+        /// What they take does not fit in the caches that a processor has to itself.
+        const MANY: usize = 1 << 18;
+        // To count them takes as long as there are archetypes.
+        entities > 1 && entities >= world.archetypes.len() && world.count() >= MANY
     }
 
     /// From how many neighbours on it is quicker to end this first, so that they go together, and to begin anew behind
@@ -165,7 +175,8 @@ impl Scattered {
                 while let Some(&last) = left.last() {
                     let first = left.partition_point(|row| row >> ROW_BITS < last >> ROW_BITS);
                     for &row in &list[first.saturating_sub(AHEAD).min(asked)..asked] {
-                        world.expect_row(row);
+                        let (archetype, row) = split(row);
+                        world.expect_row(archetype, row);
                     }
                     asked = asked.min(first.saturating_sub(AHEAD));
                     rows.clear();
@@ -193,9 +204,15 @@ fn split(row: u64) -> (u32, Row) {
 }
 
 impl World {
+    /// Asks the processor for the row of an entity that will be destroyed soon, and for the one that will come there.
+    pub(super) fn expect_row_of(&self, entity: crate::entity::Entity) {
+        if let Some((archetype, row)) = self.locate(entity) {
+            self.expect_row(archetype, row);
+        }
+    }
+
     /// Asks the processor for a row that will be ended soon, and for the one that will come there.
-    fn expect_row(&self, row: u64) {
-        let (archetype, row) = split(row);
+    fn expect_row(&self, archetype: u32, row: Row) {
         let data = &self.archetypes[archetype as usize];
         let chunk = &data.chunks[row.chunk as usize];
         for row in [row.row, chunk.len - 1] {

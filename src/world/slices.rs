@@ -20,6 +20,8 @@ const LONGEST_WAIT: u32 = 64;
 
 /// How many entities ahead slots are asked for.
 const AHEAD: usize = 24;
+/// How many entities ahead rows are asked for, of entities that go one by one.
+const ROWS_AHEAD: usize = 12;
 
 /// Looks for neighbours in a slice, less often while there are none.
 struct Neighbours {
@@ -249,8 +251,8 @@ impl World {
         let mut neighbours = Neighbours::among(entities);
         let mut panicked = None;
         let mut scattered: Option<Scattered> = None;
-        // Whether slots were asked for ahead, and whether entities go one by one.
-        let (mut expected, mut thinly) = (false, false);
+        // Whether slots were asked for ahead, whether entities go one by one, and whether their rows are asked for, too.
+        let (mut expected, mut thinly, mut far) = (false, false, false);
         let mut at = 0;
         while at < entities.len() {
             if let Some((archetype, rows)) = neighbours.look(self, &entities[at..]) {
@@ -278,14 +280,25 @@ impl World {
                     .take(AHEAD)
                     .for_each(|&entity| self.finder().expect(entity));
                 (expected, thinly) = (true, Scattered::is_too_few(self, rest.len()));
+                far = thinly && Scattered::lie_far(self, rest.len());
+                if far {
+                    rest.iter()
+                        .take(ROWS_AHEAD)
+                        .for_each(|&entity| self.expect_row_of(entity));
+                }
             }
             if let Some(&later) = rest.get(AHEAD) {
                 self.finder().expect(later);
             }
-            if thinly && self.destroy_unheard(rest[0], &mut panicked) {
-                report.done += 1;
-                at += 1;
-                continue;
+            if thinly {
+                if far && let Some(&soon) = rest.get(ROWS_AHEAD) {
+                    self.expect_row_of(soon);
+                }
+                if self.destroy_unheard(rest[0], &mut panicked) {
+                    report.done += 1;
+                    at += 1;
+                    continue;
+                }
             }
             match self.find(rest[0]) {
                 Ok(place) => {

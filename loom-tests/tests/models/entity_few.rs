@@ -3,34 +3,15 @@
 //! Under the model checker a small batch is what `destroy_few` is given: two entities that are a group, and a claim
 //! word. It destroys them at once, or, where somebody was there before, none.
 
-use loom::sync::Arc;
-use megachunk::entity::model::{LAST_VERSION, age, destroy_few};
-use megachunk::entity::{Entity, EntityIndex};
+use megachunk::entity::Entity;
+use megachunk::entity::model::destroy_few;
 use megachunk::sync::geometry::SLOTS;
-use megachunk::sync::model::ThreadCache;
-use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
-use megachunk_loom_tests::entities::{empty, handle, place, room, spawn};
+use megachunk_loom_tests::Bound::Exhaustive;
+use megachunk_loom_tests::entities::{handle, place, room, spawn};
 use megachunk_loom_tests::model;
 
-/// An index, two entities that are a whole word, and a cache that this thread has adopted.
-fn with_a_word() -> (Arc<EntityIndex>, [Entity; 2], Box<dyn ThreadCache>) {
-    let index = empty();
-    let cache = Box::new(index.thread_cache());
-    cache.adopt();
-    // All of a span, so that the cache keeps nothing.
-    let mut span = [Entity::PLACEHOLDER; 4];
-    index.create_slice(&mut span).expect("not full");
-    assert_eq!((span[0].index(), span[1].index()), (0, 1));
-    (index, [span[0], span[1]], cache)
-}
-
-/// Creates the next two entities of the word that this thread has destroyed.
-fn next(index: &EntityIndex) -> [Entity; 2] {
-    let mut next = [Entity::PLACEHOLDER; 2];
-    index.create_slice(&mut next).expect("not full");
-    assert_eq!(next.map(Entity::index), [0, 1]);
-    next
-}
+use crate::entity_batches::{a_stale_batch_never_hits, with_a_word};
+use crate::entity_retire::on_their_last_versions;
 
 #[test]
 fn of_two_small_batches_each_entity_dies_once() {
@@ -68,24 +49,9 @@ fn a_small_batch_and_a_single_death_destroy_each_entity_once() {
 
 #[test]
 fn a_stale_small_batch_never_hits_the_next_owners_of_the_same_phases() {
-    model(
+    a_stale_batch_never_hits(
         "a_stale_small_batch_never_hits_the_next_owners_of_the_same_phases",
-        Preemptions(1),
-        || {
-            let (index, word, _cache) = with_a_word();
-            let other = spawn(&index, move |index| destroy_few(index, &word));
-            if destroy_few(&index, &word) == 2 {
-                assert_eq!(destroy_few(&index, &next(&index)), 2);
-                let last = next(&index);
-                assert_eq!(other.join(), 0, "an entity was destroyed twice");
-                assert!(
-                    last.iter().all(|&entity| index.exists(entity)),
-                    "killed by a stale handle"
-                );
-            } else {
-                other.join();
-            }
-        },
+        destroy_few,
     );
 }
 
@@ -119,13 +85,7 @@ fn a_small_batch_of_last_versions_leaves_them_to_others() {
         "a_small_batch_of_last_versions_leaves_them_to_others",
         Exhaustive,
         || {
-            let index = empty();
-            age(&index, 0, LAST_VERSION);
-            age(&index, 1, LAST_VERSION);
-            let cache = Box::new(index.thread_cache());
-            cache.adopt();
-            let last = [(); 2].map(|()| index.create().expect("not full"));
-            assert_eq!(last, [handle(0, LAST_VERSION), handle(1, LAST_VERSION)]);
+            let (index, last, _cache) = on_their_last_versions();
             let other = spawn(&index, move |index| index.destroy(last[1]).is_ok());
             assert_eq!(destroy_few(&index, &last), 0);
             assert!(index.exists(last[0]) && other.join());
@@ -144,7 +104,8 @@ fn a_place_published_while_a_small_batch_dies_goes_with_it() {
                 index.publish(word[0], place(1)).is_ok()
             });
             assert_eq!(destroy_few(&index, &word), 2);
-            let next = next(&index);
+            let mut next = [Entity::PLACEHOLDER; 2];
+            index.create_slice(&mut next).expect("not full");
             other.join();
             assert!(next.iter().all(|&entity| index.locate(entity) == Ok(None)));
         },

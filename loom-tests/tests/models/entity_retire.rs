@@ -10,7 +10,7 @@ use megachunk_loom_tests::entities::{empty, handle, room, spawn};
 use megachunk_loom_tests::model;
 
 /// An index whose slots 0 and 1 have one version left, which live now; and this thread's cache.
-fn on_their_last_versions() -> (Arc<EntityIndex>, [Entity; 2], Box<dyn ThreadCache>) {
+pub(crate) fn on_their_last_versions() -> (Arc<EntityIndex>, [Entity; 2], Box<dyn ThreadCache>) {
     let index = empty();
     age(&index, 0, LAST_VERSION);
     age(&index, 1, LAST_VERSION);

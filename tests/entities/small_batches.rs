@@ -14,6 +14,9 @@ enum Layout {
     Backward,
     Shuffled,
     InPairs,
+    InThrees,
+    /// In order, every fifth.
+    WithGaps,
     FarApart,
 }
 
@@ -33,11 +36,13 @@ enum Blemish {
     OutOfRange,
 }
 
-const LAYOUTS: [Layout; 5] = [
+const LAYOUTS: [Layout; 7] = [
     Layout::SideBySide,
     Layout::Backward,
     Layout::Shuffled,
     Layout::InPairs,
+    Layout::InThrees,
+    Layout::WithGaps,
     Layout::FarApart,
 ];
 const BLEMISHES: [Blemish; 6] = [
@@ -57,11 +62,16 @@ fn pick(all: &[Entity], len: usize, layout: Layout, dice: &mut Dice) -> Vec<Enti
         Layout::SideBySide => {}
         Layout::Backward => picked.reverse(),
         Layout::Shuffled => dice.shuffle(&mut picked),
-        Layout::InPairs | Layout::FarApart => {
-            let of = if matches!(layout, Layout::InPairs) {
-                2
-            } else {
-                1
+        Layout::WithGaps => {
+            let first = dice.below(all.len() - 5 * len);
+            let every_fifth = all[first..].iter().step_by(5);
+            picked = every_fifth.copied().take(len).collect();
+        }
+        Layout::InPairs | Layout::InThrees | Layout::FarApart => {
+            let of = match layout {
+                Layout::InPairs => 2,
+                Layout::InThrees => 3,
+                _ => 1,
             };
             let mut parts: Vec<_> = all.chunks_exact(of).collect();
             dice.shuffle(&mut parts);
@@ -69,6 +79,29 @@ fn pick(all: &[Entity], len: usize, layout: Layout, dice: &mut Dice) -> Vec<Enti
         }
     }
     picked
+}
+
+/// What single deaths say of a batch, in an allocator that has created `all` and then destroyed `dead_before`.
+fn one_by_one<A: EntityAllocator>(
+    all: &[Entity],
+    dead_before: &[Entity],
+    batch: &[Entity],
+) -> DestroyReport {
+    let oracle = A::fresh();
+    let mut twin = vec![Entity::PLACEHOLDER; all.len()];
+    oracle.create_slice(&mut twin).expect("not full");
+    assert_eq!(all, twin, "both begin alike");
+    for &entity in dead_before {
+        oracle.destroy(entity).expect("it lives");
+    }
+    let mut expected = DestroyReport::default();
+    for (position, &entity) in batch.iter().enumerate() {
+        match oracle.destroy(entity) {
+            Ok(()) => expected.destroyed += 1,
+            Err(error) => expected.refused.push((position, error)),
+        }
+    }
+    expected
 }
 
 /// Destroys batches of up to 70 handles, each as `blemish` has it, and holds what is said against the handles one by
@@ -83,7 +116,7 @@ fn small_batches_say_what_single_deaths_say<A: EntityAllocator>() {
             let allocator = A::fresh();
             // Not at the beginning of a group.
             let ahead = dice.below(20);
-            let mut all = vec![Entity::PLACEHOLDER; 400 + ahead];
+            let mut all = vec![Entity::PLACEHOLDER; 1_000 + ahead];
             allocator.create_slice(&mut all).expect("not full");
             let mut batch = pick(&all[ahead..], len, layout, &mut dice);
             let at = dice.below(len);
@@ -105,20 +138,11 @@ fn small_batches_say_what_single_deaths_say<A: EntityAllocator>() {
 
             let report = allocator.destroy_slice(&batch);
 
-            let oracle = A::fresh();
-            let mut twin = vec![Entity::PLACEHOLDER; all.len()];
-            oracle.create_slice(&mut twin).expect("not full");
-            assert_eq!(all, twin, "both begin alike");
-            if matches!(blemish, Blemish::Stale | Blemish::Followed) {
-                oracle.destroy(batch[at]).expect("it lives");
-            }
-            let mut expected = DestroyReport::default();
-            for (position, &entity) in batch.iter().enumerate() {
-                match oracle.destroy(entity) {
-                    Ok(()) => expected.destroyed += 1,
-                    Err(error) => expected.refused.push((position, error)),
-                }
-            }
+            let dead_before = match blemish {
+                Blemish::Stale | Blemish::Followed => &batch[at..=at],
+                _ => &[],
+            };
+            let expected = one_by_one::<A>(&all, dead_before, &batch);
             assert_eq!(report, expected, "{len} {layout:?} {blemish:?}");
             assert_eq!(allocator.count(), before - expected.destroyed);
             assert!(batch.iter().all(|&entity| !allocator.exists(entity)));
@@ -151,4 +175,88 @@ fn bitmask() {
 #[test]
 fn in_sessions() {
     small_batches_say_what_single_deaths_say::<InSessions>();
+}
+
+/// Positions of a batch that begins in one way and ends in another, a few of them twice.
+fn positions_of_two_kinds(first: usize, second: usize, dice: &mut Dice) -> Vec<usize> {
+    const LIVE: usize = 40_000;
+    let mut part = |kind: usize, range: core::ops::Range<usize>| -> Vec<usize> {
+        match kind {
+            // In no order.
+            0 => {
+                let mut all: Vec<usize> = range.collect();
+                dice.shuffle(&mut all);
+                all.truncate(1_500);
+                all
+            }
+            // Runs of four, in no order.
+            1 => {
+                let mut runs: Vec<usize> = range.step_by(4).collect();
+                dice.shuffle(&mut runs);
+                runs.iter()
+                    .flat_map(|&run| run..run + 4)
+                    .take(1_500)
+                    .collect()
+            }
+            // In order, with gaps.
+            gap => range.step_by(gap).take(1_500).collect(),
+        }
+    };
+    let mut positions = part(first, 0..LIVE / 2);
+    positions.extend(part(second, LIVE / 2..LIVE));
+    for _ in 0..5 {
+        let (from, to) = (dice.below(positions.len()), dice.below(positions.len()));
+        positions[to] = positions[from];
+    }
+    positions
+}
+
+/// Destroys large batches of handles that leave gaps between them, or change from one kind to another, and some of which
+/// are dead, and holds what is said against the handles one by one.
+fn batches_with_gaps_say_what_single_deaths_say<A: EntityAllocator>() {
+    let mut dice = Dice::new(11);
+    let kinds = [0, 1, 2, 3, 9, 40, 700];
+    for (first, second) in kinds.iter().flat_map(|&a| kinds.map(|b| (a, b))) {
+        let allocator = A::fresh();
+        let mut all = vec![Entity::PLACEHOLDER; 40_000];
+        allocator.create_slice(&mut all).expect("not full");
+        let positions = positions_of_two_kinds(first, second, &mut dice);
+        let batch: Vec<Entity> = positions.iter().map(|&at| all[at]).collect();
+        let dead: HashSet<Entity> = (0..4).map(|_| batch[dice.below(batch.len())]).collect();
+        let dead: Vec<Entity> = dead.into_iter().collect();
+        for &entity in &dead {
+            allocator.destroy(entity).expect("it lives");
+        }
+
+        let report = allocator.destroy_slice(&batch);
+
+        let expected = one_by_one::<A>(&all, &dead, &batch);
+        assert_eq!(report, expected, "{first} and {second}");
+        assert_eq!(
+            allocator.count(),
+            all.len() - dead.len() - expected.destroyed
+        );
+        assert!(batch.iter().all(|&entity| !allocator.exists(entity)));
+        // Their slots are free, and nobody else's.
+        let mut next = vec![Entity::PLACEHOLDER; expected.destroyed + dead.len()];
+        allocator.create_slice(&mut next).expect("not full");
+        let living = all.iter().filter(|&&entity| allocator.exists(entity));
+        let taken: HashSet<u32> = living.chain(&next).map(|e| e.index()).collect();
+        assert_eq!(taken.len(), all.len());
+    }
+}
+
+#[test]
+fn naive_batches_with_gaps_say_what_single_deaths_say() {
+    batches_with_gaps_say_what_single_deaths_say::<Naive>();
+}
+
+#[test]
+fn bitmask_batches_with_gaps_say_what_single_deaths_say() {
+    batches_with_gaps_say_what_single_deaths_say::<EntityIndex>();
+}
+
+#[test]
+fn session_batches_with_gaps_say_what_single_deaths_say() {
+    batches_with_gaps_say_what_single_deaths_say::<InSessions>();
 }

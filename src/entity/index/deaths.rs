@@ -7,6 +7,7 @@ use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::Core;
 use crate::entity::index::few::Siblings;
 use crate::entity::index::freed::Freed;
+use crate::entity::index::span::SPAN_WORDS;
 use crate::entity::index::wide::{self, Expected};
 use crate::entity::index::{few, group, scatter, thinly};
 use crate::entity::{DestroyReport, Entity};
@@ -19,10 +20,14 @@ const SAMPLE: usize = 8;
 /// Handles that are looked at then.
 const LOOK: usize = 64;
 /// With fewer than so many of a group side by side, to gather them costs more than it saves.
-const FEW: usize = 6;
+const FEW: usize = 2;
 /// So many handles have to be left for another way.
 pub(super) const FEWEST: usize = 8;
-/// So many go singly before it is looked at once more.
+/// Of entities in order as many slots apart, on average, some are of one span still.
+const SPARSEST: u32 = SPAN_WORDS * WORD_BITS / 4;
+/// Handles that are asked for ahead where there are gaps between them.
+const AHEAD: usize = 16;
+/// So many go singly, or with gaps between them, before it is looked at once more.
 const STRETCH: usize = 512;
 
 /// Destroys each of `entities` that is alive; the others are reported.
@@ -33,8 +38,34 @@ pub(crate) fn destroy(
     tally: &Tally,
     entities: &[Entity],
 ) -> DestroyReport {
-    let died = if few::are_some(entities) && whole_groups(core, entities).is_none() {
+    let died = if !few::are_some(entities) {
+        return destroy_more(core, cache, tally, entities);
+    } else if whole_groups(core, entities).is_none() {
         few::destroy(core, cache, tally, entities)
+    } else {
+        0
+    };
+    if died == entities.len() {
+        return DestroyReport {
+            destroyed: died,
+            refused: Vec::new(),
+        };
+    }
+    destroy_from(core, cache, tally, entities, died)
+}
+
+/// [`destroy`] of many, or of a few that are not close to each other.
+#[inline(never)]
+fn destroy_more(
+    core: &Core,
+    cache: &mut Cache,
+    tally: &Tally,
+    entities: &[Entity],
+) -> DestroyReport {
+    let died = if few::are_in_order(entities) {
+        few::destroy(core, cache, tally, entities)
+    } else if few::lie_apart(entities) {
+        few::destroy_apart(core, cache, tally, entities)
     } else {
         0
     };
@@ -103,6 +134,8 @@ fn destroy_gathered(
     let mut freed = Freed::new(core, cache);
     let mut groups = 0;
     let (mut at, mut may_lay_out) = (from, may_lay_out);
+    // Where it is looked at once more whether those with gaps between them still come in order.
+    let mut sparse_to = None;
     while at < entities.len() {
         let left = &entities[at..];
         let died = destroy_groups(core, &mut freed, left);
@@ -112,7 +145,11 @@ fn destroy_gathered(
             continue;
         }
         // Neighbours usually stand side by side. If they turn out not to, sort them by slot, or do without them.
-        if groups == 0 && begins_in_no_order(left) || groups == SAMPLE {
+        let is_to_look = match sparse_to {
+            None => groups == 0 && begins_in_no_order(left) || groups == SAMPLE,
+            Some(end) => at >= end,
+        };
+        if is_to_look {
             let mut order = Order::of(left);
             if !order.is_neat() && left.len() >= 4 * LOOK {
                 // A few that stand elsewhere may come first.
@@ -131,8 +168,16 @@ fn destroy_gathered(
                 may_lay_out = false;
             }
             if order.side_by_side < FEW && left.len() >= FEWEST {
-                break;
+                if !order.is_sparse() {
+                    break;
+                }
+                sparse_to = Some(at + STRETCH);
             }
+        }
+        if sparse_to.is_some()
+            && let Some(&next) = left.get(AHEAD)
+        {
+            core.expect_with_claims(next);
         }
         groups += 1;
         at += destroy_neighbours(core, &mut freed, tally, left, at, report);
@@ -157,12 +202,21 @@ struct Order {
     side_by_side: usize,
     /// Whether groups follow each other from the lowest up.
     ascends: bool,
+    /// From the first to the last of those looked at, in slots.
+    stretch: u32,
+    /// How many were looked at.
+    count: u32,
 }
 
 impl Order {
     /// Whether they are best taken as they come.
     fn is_neat(&self) -> bool {
         self.ascends && self.side_by_side >= FEW
+    }
+
+    /// Whether they come in order, with gaps, and some words that say where there is room serve several of them.
+    fn is_sparse(&self) -> bool {
+        self.ascends && self.stretch / self.count < SPARSEST
     }
 
     fn of(entities: &[Entity]) -> Self {
@@ -177,6 +231,10 @@ impl Order {
         Self {
             side_by_side: first.len() / groups,
             ascends,
+            stretch: first[first.len() - 1]
+                .index()
+                .wrapping_sub(first[0].index()),
+            count: first.len() as u32,
         }
     }
 }

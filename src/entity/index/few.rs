@@ -7,6 +7,7 @@
 use crate::entity::Entity;
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::Core;
+use crate::entity::index::deaths::FEWEST;
 use crate::entity::index::{group, slot};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::geometry::{GROUP_SLOTS, WORD_BITS};
@@ -16,6 +17,9 @@ use crate::sync::{mutant, probe};
 const MOST: usize = 2 * GROUP_SLOTS as usize;
 /// So many may stand in no order: to lay them out would take longer than a death for each change of group.
 const MOST_IN_NO_ORDER: usize = 10;
+
+/// If they stand in order, so many slots may lie between two, on average.
+const SPARSEST: usize = GROUP_SLOTS as usize;
 
 /// Whether handles are few, and lie close to each other, it seems. (In models only if there are none: they ask for what
 /// is done with a few by name, see `model`.)
@@ -29,6 +33,47 @@ pub(super) fn are_some(entities: &[Entity]) -> bool {
         && count <= MOST
         && (first.index().abs_diff(last.index()) as usize) < 2 * count
         && (count <= MOST_IN_NO_ORDER || entities[0].index().abs_diff(entities[1].index()) == 1)
+}
+
+/// Whether handles are few, and ascend with gaps between them that let a claim word serve several. (Never in models: see
+/// [`are_some`].)
+#[inline(always)]
+pub(super) fn are_in_order(entities: &[Entity]) -> bool {
+    let (Some(first), Some(last)) = (entities.first(), entities.last()) else {
+        return false;
+    };
+    let count = entities.len();
+    !cfg!(loom)
+        && count <= MOST
+        && (last.index().wrapping_sub(first.index()) as usize) < SPARSEST * count
+        && entities.is_sorted_by(|a, b| a.index() < b.index())
+}
+
+/// Whether handles that are not [some](are_some) are few, and not close to each other, it seems. (Never in models: they
+/// know single deaths.)
+#[inline(always)]
+pub(super) fn lie_apart(entities: &[Entity]) -> bool {
+    let word = |entity: &Entity| entity.index() / WORD_BITS;
+    !cfg!(loom)
+        && (entities.len() < FEWEST
+            || entities.len() <= MOST
+                && entities[..FEWEST]
+                    .windows(2)
+                    .all(|two| word(&two[0]) != word(&two[1])))
+}
+
+/// Destroys the first entities of a few that lie far apart, one by one, as many as live, and counts their deaths; how
+/// many those are. Lock-free.
+#[inline(never)]
+pub(super) fn destroy_apart(
+    core: &Core,
+    cache: &mut Cache,
+    tally: &Tally,
+    entities: &[Entity],
+) -> usize {
+    entities.iter().for_each(|&entity| core.expect(entity));
+    let alive = |&&entity: &&Entity| destroy_one(core, cache, tally, entity) == 1;
+    entities.iter().take_while(alive).count()
 }
 
 /// Destroys the first entities of [some](are_some), as many as live, and counts their deaths; how many those are.

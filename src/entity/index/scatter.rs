@@ -122,7 +122,8 @@ fn sweep(
 ) -> Vec<Entity> {
     let mut refused = Vec::new();
     for (number, expected) in (lowest..).zip(expected) {
-        if *expected == Expected::default() {
+        // (Not as arrays: to compare those is a call, which looks at one half first.)
+        if expected.iter().fold(0, |all, version| all | version) == 0 {
             continue;
         }
         let died = kill_expected(core, number, expected);

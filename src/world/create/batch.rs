@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::archetype::Rows;
+use crate::archetype::{Row, Rows};
 use crate::entity::Entity;
 use crate::world::World;
 
@@ -21,14 +21,28 @@ pub(super) enum Span {
     Entities(Vec<Entity>),
 }
 
+impl Span {
+    /// So many rows from one on.
+    #[inline]
+    pub(super) fn of(Row { chunk, row: first }: Row, count: u32) -> Self {
+        Self::Rows {
+            chunk,
+            first,
+            count,
+        }
+    }
+}
+
 impl Batch {
     /// Rows of an archetype, in order.
     pub(in crate::world) fn of_rows(archetype: u32, rows: impl Iterator<Item = Rows>) -> Self {
-        let spans = rows.map(|rows| Span::Rows {
-            chunk: rows.chunk,
-            first: rows.first,
-            count: rows.count,
-        });
+        let spans = rows.map(
+            |Rows {
+                 chunk,
+                 first,
+                 count,
+             }| Span::of(Row { chunk, row: first }, count),
+        );
         Self {
             archetype,
             spans: spans.collect(),

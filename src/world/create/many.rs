@@ -54,8 +54,7 @@ impl World {
         };
         let archetype = self.bundles.infos[number].archetype;
         let mut unfinished = Unfinished::new(self, archetype);
-        let mut more = true;
-        while more {
+        loop {
             // Before there is a bundle, which would be dropped beside the panic if it panics.
             let coming = match bundles.size_hint() {
                 (1, Some(1)) => 1,
@@ -64,7 +63,11 @@ impl World {
                 (coming, _) => coming,
             };
             // A chunk is taken only for an entity that comes.
-            let Some(first) = bundles.next() else { break };
+            let Some(first) = bundles.next() else {
+                // The iterator may panic once more.
+                drop(bundles);
+                return Ok(unfinished.finish());
+            };
             let world = &mut *unfinished.world;
             let row = match world.room_for(archetype, 0, coming) {
                 Ok(row) => row,
@@ -82,23 +85,29 @@ impl World {
             // SAFETY: the columns have rows up to the capacity, empty from `start` on.
             unsafe { first.write(columns.as_ptr(), start) };
             written.count = 1;
-            while written.count < room {
+            let is_all = loop {
+                if written.count == room {
+                    break false;
+                }
                 let Some(bundle) = bundles.next() else {
                     // It has said that this was all: it is not asked again.
-                    more = false;
-                    break;
+                    break true;
                 };
                 // SAFETY: as above.
                 unsafe { bundle.write(columns.as_ptr(), start + written.count as usize) };
                 written.count += 1;
+            };
+            if is_all {
+                // While nobody has got an id yet.
+                drop(bundles);
+                written.commit(&world.universe)?;
+                let count = written.finish();
+                return Ok(unfinished.finish_with(row, count));
             }
             written.commit(&world.universe)?;
             let count = written.finish();
             unfinished.note(row, count);
         }
-        // The iterator may panic once more.
-        drop(bundles);
-        Ok(unfinished.finish())
     }
 
     /// Bundles whose shared values may differ: one by one.

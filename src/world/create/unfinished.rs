@@ -67,15 +67,34 @@ impl<'w> Unfinished<'w> {
     /// Notes that rows at the end of a chunk are entities now.
     #[inline]
     pub(super) fn note(&mut self, row: Row, count: u32) {
+        self.grown(row, count);
+        self.batch.spans.push(Span::of(row, count));
+    }
+
+    /// Rows at the end of a chunk are entities now.
+    #[inline]
+    fn grown(&mut self, row: Row, count: u32) {
         let version = self.world.version();
         let archetype = &mut self.world.archetypes[self.batch.archetype as usize];
         archetype.grown(row.chunk, count, version);
         self.world.gather_created(self.batch.archetype, row, count);
-        self.batch.spans.push(Span::Rows {
-            chunk: row.chunk,
-            first: row.row,
-            count,
-        });
+    }
+
+    /// [`note`](Self::note) and [`finish`](Self::finish).
+    #[inline]
+    pub(super) fn finish_with(mut self, row: Row, count: u32) -> Batch {
+        if !self.batch.spans.is_empty() {
+            self.note(row, count);
+            return self.finish();
+        }
+        // As a rule: straight into the batch that the caller gets. What has just been written in small pieces is not
+        // copied in large ones, for which the processor would wait.
+        let mut finished = ManuallyDrop::new(self);
+        finished.grown(row, count);
+        Batch {
+            archetype: finished.batch.archetype,
+            spans: SmallVec::from_buf([Span::of(row, count)]),
+        }
     }
 
     #[inline]

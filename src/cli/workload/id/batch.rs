@@ -1,8 +1,43 @@
-//! `batch_64`, `batch_8192`, `batch_1m`, `cold_1m`: many ids in a call.
+//! `few`, `batch_64`, `batch_8192`, `batch_1m`, `cold_1m`: more than one id in a call.
 
 use super::{IdContender, IdSession};
 use crate::cli::measure::{Stopwatch, Subject, provide_memory};
 use crate::cli::workload::{Parts, share};
+
+/// Ids in a round of `few`, whatever the batch.
+const ROUND: usize = 512;
+
+/// Creates a few ids in one call and destroys them in another, again and again, while 1,000 others live.
+pub(super) struct Few<C> {
+    contender: C,
+    batch: usize,
+}
+
+impl<C: IdContender> Few<C> {
+    pub(super) fn new(batch: usize) -> Self {
+        let contender = C::fresh();
+        super::populated(&contender, 1_000);
+        Self { contender, batch }
+    }
+}
+
+impl<C: IdContender> Subject for Few<C> {
+    fn repeat(&self, _worker: usize, rounds: u64, watch: &mut Stopwatch<'_>) {
+        let mut session = self.contender.session();
+        let mut ids = vec![C::placeholder(); self.batch];
+        let batches = rounds * (ROUND / self.batch) as u64;
+        let lives = batches * self.batch as u64;
+        let died = watch.time(0, lives, || {
+            let mut died = 0;
+            for _ in 0..batches {
+                session.create_slice(&mut ids);
+                died += session.destroy_slice(&ids) as u64;
+            }
+            died
+        });
+        assert_eq!(died, lives, "ids that were just created are alive");
+    }
+}
 
 /// Creates ids in batches until the worker holds `held`, then destroys them in the same batches;
 /// the two are timed apart.

@@ -1,5 +1,5 @@
 //! `random_destroy_1m`, `recreate_1m`: one million ids destroyed in random order, then as many
-//! created from what that left behind; singly, or in one batch a worker.
+//! created from what that left behind; singly, eight at a time, or in one batch a worker.
 
 use std::sync::Mutex;
 
@@ -13,7 +13,8 @@ use crate::cli::workload::{Parts, permutation, share};
 /// destroyed by different threads.
 pub(super) struct Churn<C: IdContender> {
     contender: C,
-    batches: bool,
+    /// Ids in a call; one: no call for batches is made.
+    batch: usize,
     order: Vec<u32>,
     /// Room for the ids while they are shuffled.
     pile: Mutex<Vec<C::Id>>,
@@ -24,7 +25,8 @@ impl<C: IdContender> Churn<C> {
     pub(super) const DESTROY: usize = 0;
     pub(super) const CREATE: usize = 1;
 
-    pub(super) fn new(batches: bool, threads: usize) -> Self {
+    /// `batch` ids in each call, at most a worker's share of the million.
+    pub(super) fn new(batch: usize, threads: usize) -> Self {
         let contender = C::fresh();
         let mut ids = super::populated(&contender, super::MILLION);
         let held = Parts::new(threads, |worker| {
@@ -32,7 +34,7 @@ impl<C: IdContender> Churn<C> {
         });
         Self {
             contender,
-            batches,
+            batch,
             order: permutation(super::MILLION, 1),
             pile: Mutex::new(Vec::with_capacity(super::MILLION)),
             held,
@@ -61,18 +63,19 @@ impl<C: IdContender> Subject for Churn<C> {
         let mut held = self.held.of(worker);
         let operations = held.len() as u64;
         let died = watch.time(Self::DESTROY, operations, || {
-            if self.batches {
-                session.destroy_slice(&held)
-            } else {
-                held.iter().filter(|&&id| session.destroy(id)).count()
+            if self.batch == 1 {
+                return held.iter().filter(|&&id| session.destroy(id)).count();
             }
+            let batches = held.chunks(self.batch);
+            batches.map(|batch| session.destroy_slice(batch)).sum()
         });
         assert_eq!(died, held.len(), "each id is destroyed once");
         watch.time(Self::CREATE, operations, || {
-            if self.batches {
-                session.create_slice(&mut held);
-            } else {
-                held.fill_with(|| session.create());
+            if self.batch == 1 {
+                return held.fill_with(|| session.create());
+            }
+            for batch in held.chunks_mut(self.batch) {
+                session.create_slice(batch);
             }
         });
     }

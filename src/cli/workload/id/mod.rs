@@ -42,6 +42,8 @@ pub enum IdWorkload {
     PairMillion,
     /// 64 created singly, 64 destroyed singly; 1,000 others live.
     OneByOne,
+    /// So many created in one call and destroyed in another; 1,000 others live.
+    Few(usize),
     /// Batches of 64.
     Batch64,
     /// Batches of 8,192.
@@ -52,7 +54,9 @@ pub enum IdWorkload {
     ColdMillion,
     /// One million destroyed in random order and created again, singly.
     ChurnSingle,
-    /// The same in batches.
+    /// The same, eight in a call.
+    ChurnEights,
+    /// The same in one batch.
     ChurnBatch,
     /// Sets of 1,000 whose random members are replaced and which wander between threads.
     Larson,
@@ -74,15 +78,19 @@ pub enum IdWorkload {
 
 impl IdWorkload {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 25] = [
         Self::Pair,
         Self::PairMillion,
         Self::OneByOne,
+        Self::Few(2),
+        Self::Few(8),
+        Self::Few(32),
         Self::Batch64,
         Self::Batch8192,
         Self::BatchMillion,
         Self::ColdMillion,
         Self::ChurnSingle,
+        Self::ChurnEights,
         Self::ChurnBatch,
         Self::Larson,
         Self::ProducerConsumer,
@@ -105,11 +113,13 @@ impl IdWorkload {
             Self::Pair => &["pair"],
             Self::PairMillion => &["pair_1m"],
             Self::OneByOne => &["one_by_one"],
+            Self::Few(batch) => return vec![format!("few/{batch}")],
             Self::Batch64 => &["batch_64/create", "batch_64/destroy"],
             Self::Batch8192 => &["batch_8192/create", "batch_8192/destroy"],
             Self::BatchMillion => &["batch_1m/create", "batch_1m/destroy"],
             Self::ColdMillion => &["cold_1m"],
             Self::ChurnSingle => &["random_destroy_1m/single", "recreate_1m/single"],
+            Self::ChurnEights => &["random_destroy_1m/eights", "recreate_1m/eights"],
             Self::ChurnBatch => &["random_destroy_1m/batch", "recreate_1m/batch"],
             Self::Larson => &["larson"],
             Self::ProducerConsumer => &["producer_consumer"],
@@ -153,6 +163,7 @@ impl IdWorkload {
             Self::Pair
             | Self::PairMillion
             | Self::OneByOne
+            | Self::Few(_)
             | Self::Larson
             | Self::ProducerConsumer
             | Self::NearFull
@@ -206,10 +217,12 @@ impl IdWorkload {
         let batches = || needs(able.batches, "has no batch calls");
         let exists = || needs(able.exists, "cannot tell live ids from dead ones");
         match self {
-            Self::Batch64
+            Self::Few(_)
+            | Self::Batch64
             | Self::Batch8192
             | Self::BatchMillion
             | Self::ColdMillion
+            | Self::ChurnEights
             | Self::ChurnBatch => batches(),
             Self::ExistsMillion => exists(),
             Self::LocateMillion => needs(able.places, "keeps no places"),
@@ -233,12 +246,14 @@ impl IdWorkload {
             Self::Pair => Arc::new(pair::Pair::<C>::new(1_000)),
             Self::PairMillion => Arc::new(pair::Pair::<C>::new(MILLION)),
             Self::OneByOne => Arc::new(pair::OneByOne::<C>::new(1_000)),
+            Self::Few(batch) => Arc::new(batch::Few::<C>::new(batch)),
             Self::Batch64 => Arc::new(batch::Batch::<C>::new(64, threads)),
             Self::Batch8192 => Arc::new(batch::Batch::<C>::new(8_192, threads)),
             Self::BatchMillion => Arc::new(batch::Batch::<C>::million(threads)),
             Self::ColdMillion => Arc::new(batch::Cold::<C>::new()),
-            Self::ChurnSingle => Arc::new(churn::Churn::<C>::new(false, threads)),
-            Self::ChurnBatch => Arc::new(churn::Churn::<C>::new(true, threads)),
+            Self::ChurnSingle => Arc::new(churn::Churn::<C>::new(1, threads)),
+            Self::ChurnEights => Arc::new(churn::Churn::<C>::new(8, threads)),
+            Self::ChurnBatch => Arc::new(churn::Churn::<C>::new(MILLION, threads)),
             Self::Larson => Arc::new(larson::Larson::<C>::new(threads)),
             Self::ProducerConsumer => Arc::new(relay::ProducerConsumer::<C>::new(threads)),
             Self::ReserveMillion => Arc::new(reserve::Reserve::<C>::new(threads)),

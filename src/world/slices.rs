@@ -73,6 +73,58 @@ impl Neighbours {
     }
 }
 
+/// Whether handles seem to stand in order with small gaps between them: a processor asks for what comes next by itself.
+fn are_close(entities: &[Entity]) -> bool {
+    /// Handles that are looked at.
+    const LOOK: usize = 12;
+    /// Slots from one to the next.
+    const GAP: u32 = 16;
+    let first = &entities[..entities.len().min(LOOK)];
+    let mut gaps = first.windows(2);
+    gaps.all(|two| two[0].index().abs_diff(two[1].index()) <= GAP)
+}
+
+/// Asks ahead for what entities that change one by one would wait for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ahead {
+    /// None has changed so.
+    Unknown,
+    /// What they need is at hand.
+    No,
+    Yes,
+}
+
+impl Ahead {
+    /// Before the first of these changes.
+    #[inline(always)]
+    fn look(&mut self, world: &World, entities: &[Entity]) {
+        if *self == Self::Unknown {
+            *self = Self::begin(world, entities);
+        }
+        if *self == Self::Yes {
+            if let Some(&later) = entities.get(AHEAD) {
+                world.finder().expect(later);
+            }
+            if let Some(&soon) = entities.get(ROWS_AHEAD) {
+                world.expect_row_of(soon);
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin(world: &World, entities: &[Entity]) -> Self {
+        if !Scattered::lie_far(world, entities.len()) || are_close(entities) {
+            return Self::No;
+        }
+        let expect = |&entity: &Entity| world.finder().expect(entity);
+        entities.iter().take(AHEAD).for_each(expect);
+        let expect = |&entity: &Entity| world.expect_row_of(entity);
+        entities.iter().take(ROWS_AHEAD).for_each(expect);
+        Self::Yes
+    }
+}
+
 impl World {
     /// Gives each entity of a slice a bundle, which `bundle` makes of its position; handles that are
     /// refused are reported by position. Entities that lie side by side, as those of a batch do, move
@@ -114,7 +166,7 @@ impl World {
         mut bundle: impl FnMut(usize) -> B,
     ) -> SliceReport {
         let mut report = SliceReport::default();
-        let mut neighbours = Neighbours::among(entities);
+        let (mut neighbours, mut ahead) = (Neighbours::among(entities), Ahead::Unknown);
         let mut at = 0;
         while at < entities.len() {
             let run = if B::HAS_VALUES {
@@ -132,6 +184,7 @@ impl World {
             at += match done {
                 Some(done) => done,
                 None => {
+                    ahead.look(self, &entities[at..]);
                     let result = self.add(entities[at], bundle(at));
                     report.note(at, result.map(|()| true));
                     1
@@ -189,7 +242,7 @@ impl World {
     #[inline]
     fn remove_all<B: Bundle>(&mut self, entities: &[Entity]) -> SliceReport {
         let mut report = SliceReport::default();
-        let mut neighbours = Neighbours::among(entities);
+        let (mut neighbours, mut ahead) = (Neighbours::among(entities), Ahead::Unknown);
         let mut at = 0;
         while at < entities.len() {
             let run = neighbours.look(self, &entities[at..]);
@@ -203,6 +256,7 @@ impl World {
             at += match done {
                 Some(done) => done,
                 None => {
+                    ahead.look(self, &entities[at..]);
                     let result = self.remove::<B>(entities[at]);
                     report.note(at, result);
                     1
@@ -280,7 +334,7 @@ impl World {
                     .take(AHEAD)
                     .for_each(|&entity| self.finder().expect(entity));
                 (expected, thinly) = (true, Scattered::is_too_few(self, rest.len()));
-                far = thinly && Scattered::lie_far(self, rest.len());
+                far = thinly && Scattered::lie_far(self, rest.len()) && !are_close(rest);
                 if far {
                     rest.iter()
                         .take(ROWS_AHEAD)

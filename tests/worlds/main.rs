@@ -10,6 +10,7 @@ mod changes;
 mod chunk_fragments;
 mod determinism;
 mod dynamic;
+mod far_rows;
 mod features;
 mod going_on;
 mod life;

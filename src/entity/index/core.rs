@@ -260,15 +260,6 @@ impl Core {
     #[cfg(loom)]
     pub(crate) fn expect(&self, _: Entity) {}
 
-    /// [`expect`](Self::expect), and the word that its slot is given back in.
-    #[inline(always)]
-    pub(crate) fn expect_with_claims(&self, entity: Entity) {
-        self.expect(entity);
-        if self.has_slot(entity.index()) {
-            self.expect_claims(entity.index() / WORD_BITS);
-        }
-    }
-
     /// Asks the processor for a claim word, which there is.
     #[cfg(not(loom))]
     #[inline(always)]

@@ -7,7 +7,6 @@ use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::Core;
 use crate::entity::index::few::Siblings;
 use crate::entity::index::freed::Freed;
-use crate::entity::index::span::SPAN_WORDS;
 use crate::entity::index::wide::{self, Expected};
 use crate::entity::index::{few, group, scatter, thinly};
 use crate::entity::{DestroyReport, Entity};
@@ -23,11 +22,11 @@ const LOOK: usize = 64;
 const FEW: usize = 2;
 /// So many handles have to be left for another way.
 pub(super) const FEWEST: usize = 8;
-/// Of entities in order as many slots apart, on average, some are of one span still.
-const SPARSEST: u32 = SPAN_WORDS * WORD_BITS / 4;
-/// Handles that are asked for ahead where there are gaps between them.
+/// With fewer than so many of a group side by side, what they need is asked for ahead.
+const MANY: usize = 6;
+/// So many handles ahead.
 const AHEAD: usize = 16;
-/// So many go singly, or with gaps between them, before it is looked at once more.
+/// So many go singly, or a few of a group at a time, before it is looked at once more.
 const STRETCH: usize = 512;
 
 /// Destroys each of `entities` that is alive; the others are reported.
@@ -134,8 +133,8 @@ fn destroy_gathered(
     let mut freed = Freed::new(core, cache);
     let mut groups = 0;
     let (mut at, mut may_lay_out) = (from, may_lay_out);
-    // Where it is looked at once more whether those with gaps between them still come in order.
-    let mut sparse_to = None;
+    // While there are few of a group side by side: where it is looked at once more.
+    let mut few_to = None;
     while at < entities.len() {
         let left = &entities[at..];
         let died = destroy_groups(core, &mut freed, left);
@@ -145,7 +144,7 @@ fn destroy_gathered(
             continue;
         }
         // Neighbours usually stand side by side. If they turn out not to, sort them by slot, or do without them.
-        let is_to_look = match sparse_to {
+        let is_to_look = match few_to {
             None => groups == 0 && begins_in_no_order(left) || groups == SAMPLE,
             Some(end) => at >= end,
         };
@@ -168,16 +167,14 @@ fn destroy_gathered(
                 may_lay_out = false;
             }
             if order.side_by_side < FEW && left.len() >= FEWEST {
-                if !order.is_sparse() {
-                    break;
-                }
-                sparse_to = Some(at + STRETCH);
+                break;
             }
+            few_to = (order.side_by_side < MANY).then_some(at + STRETCH);
         }
-        if sparse_to.is_some()
+        if few_to.is_some()
             && let Some(&next) = left.get(AHEAD)
         {
-            core.expect_with_claims(next);
+            core.expect(next);
         }
         groups += 1;
         at += destroy_neighbours(core, &mut freed, tally, left, at, report);
@@ -198,25 +195,16 @@ fn begins_in_no_order(entities: &[Entity]) -> bool {
 
 /// How the first handles of a slice stand.
 struct Order {
-    /// How many of a group side by side, on average.
+    /// How many of a group side by side, on average, rounded.
     side_by_side: usize,
     /// Whether groups follow each other from the lowest up.
     ascends: bool,
-    /// From the first to the last of those looked at, in slots.
-    stretch: u32,
-    /// How many were looked at.
-    count: u32,
 }
 
 impl Order {
     /// Whether they are best taken as they come.
     fn is_neat(&self) -> bool {
-        self.ascends && self.side_by_side >= FEW
-    }
-
-    /// Whether they come in order, with gaps, and some words that say where there is room serve several of them.
-    fn is_sparse(&self) -> bool {
-        self.ascends && self.stretch / self.count < SPARSEST
+        self.ascends && self.side_by_side >= MANY
     }
 
     fn of(entities: &[Entity]) -> Self {
@@ -229,12 +217,8 @@ impl Order {
             ascends &= a <= b;
         }
         Self {
-            side_by_side: first.len() / groups,
+            side_by_side: (first.len() + groups / 2) / groups,
             ascends,
-            stretch: first[first.len() - 1]
-                .index()
-                .wrapping_sub(first[0].index()),
-            count: first.len() as u32,
         }
     }
 }

@@ -213,11 +213,13 @@ impl World {
 
     /// Asks the processor for a row that will be ended soon, and for the one that will come there.
     fn expect_row(&self, archetype: u32, row: Row) {
+        /// Of wide rows the first columns: all would fill the first cache.
+        const COLUMNS: usize = 8;
         let data = &self.archetypes[archetype as usize];
         let chunk = &data.chunks[row.chunk as usize];
         for row in [row.row, chunk.len - 1] {
             prefetch(chunk.handles().wrapping_add(row as usize));
-            for column in &data.columns {
+            for column in data.columns.iter().take(COLUMNS) {
                 let array = chunk.array(column.offset);
                 prefetch(array.wrapping_add(row as usize * column.size as usize));
             }

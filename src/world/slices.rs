@@ -4,6 +4,8 @@
 //! are found as runs and handled together (see [`runs`](super::runs)); what is scattered changes one by
 //! one, and goes by [`scattered`](super::scattered).
 
+use smallvec::SmallVec;
+
 use crate::archetype::{Change, Rows};
 use crate::entity::Entity;
 use crate::fragment::Bundle;
@@ -73,35 +75,52 @@ impl Neighbours {
     }
 }
 
-/// Whether handles seem to stand in order with small gaps between them: a processor asks for what comes next by itself.
-fn are_close(entities: &[Entity]) -> bool {
+/// Whether the rows of entities seem to follow each other with small gaps between them: a processor asks for what comes
+/// next by itself.
+fn are_close(world: &World, entities: &[Entity]) -> bool {
     /// Handles that are looked at.
-    const LOOK: usize = 12;
-    /// Slots from one to the next.
+    const LOOK: usize = 6;
+    /// Slots, and rows, from one to the next.
     const GAP: u32 = 16;
     let first = &entities[..entities.len().min(LOOK)];
-    let mut gaps = first.windows(2);
-    gaps.all(|two| two[0].index().abs_diff(two[1].index()) <= GAP)
+    let mut two = first.windows(2);
+    if !two.all(|two| two[0].index().abs_diff(two[1].index()) <= GAP) {
+        return false;
+    }
+    let rows = first.iter().map(|&entity| world.locate(entity));
+    let rows: SmallVec<[_; LOOK]> = rows.collect();
+    rows.windows(2).all(|two| match (two[0], two[1]) {
+        (Some((a, one)), Some((b, next))) => {
+            a == b && one.chunk == next.chunk && one.row.abs_diff(next.row) <= GAP
+        }
+        _ => false,
+    })
 }
 
 /// Asks ahead for what entities that change one by one would wait for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ahead {
-    /// None has changed so.
-    Unknown,
-    /// What they need is at hand.
-    No,
-    Yes,
+struct Ahead {
+    /// Whether it does, and for how many more before it looks again.
+    asks: bool,
+    left: u32,
 }
 
 impl Ahead {
-    /// Before the first of these changes.
+    /// It has not looked yet.
+    const fn new() -> Self {
+        Self {
+            asks: false,
+            left: 0,
+        }
+    }
+
+    /// Before each of these changes, with the entities from there on.
     #[inline(always)]
     fn look(&mut self, world: &World, entities: &[Entity]) {
-        if *self == Self::Unknown {
-            *self = Self::begin(world, entities);
+        if self.left == 0 {
+            self.begin(world, entities);
         }
-        if *self == Self::Yes {
+        self.left -= 1;
+        if self.asks {
             if let Some(&later) = entities.get(AHEAD) {
                 world.finder().expect(later);
             }
@@ -113,15 +132,17 @@ impl Ahead {
 
     #[cold]
     #[inline(never)]
-    fn begin(world: &World, entities: &[Entity]) -> Self {
-        if !Scattered::lie_far(world, entities.len()) || are_close(entities) {
-            return Self::No;
+    fn begin(&mut self, world: &World, entities: &[Entity]) {
+        const STRETCH: u32 = 512;
+        self.left = STRETCH;
+        self.asks = Scattered::lie_far(world, entities.len()) && !are_close(world, entities);
+        if !self.asks {
+            return;
         }
         let expect = |&entity: &Entity| world.finder().expect(entity);
         entities.iter().take(AHEAD).for_each(expect);
         let expect = |&entity: &Entity| world.expect_row_of(entity);
         entities.iter().take(ROWS_AHEAD).for_each(expect);
-        Self::Yes
     }
 }
 
@@ -166,7 +187,7 @@ impl World {
         mut bundle: impl FnMut(usize) -> B,
     ) -> SliceReport {
         let mut report = SliceReport::default();
-        let (mut neighbours, mut ahead) = (Neighbours::among(entities), Ahead::Unknown);
+        let (mut neighbours, mut ahead) = (Neighbours::among(entities), Ahead::new());
         let mut at = 0;
         while at < entities.len() {
             let run = if B::HAS_VALUES {
@@ -242,7 +263,7 @@ impl World {
     #[inline]
     fn remove_all<B: Bundle>(&mut self, entities: &[Entity]) -> SliceReport {
         let mut report = SliceReport::default();
-        let (mut neighbours, mut ahead) = (Neighbours::among(entities), Ahead::Unknown);
+        let (mut neighbours, mut ahead) = (Neighbours::among(entities), Ahead::new());
         let mut at = 0;
         while at < entities.len() {
             let run = neighbours.look(self, &entities[at..]);
@@ -334,7 +355,7 @@ impl World {
                     .take(AHEAD)
                     .for_each(|&entity| self.finder().expect(entity));
                 (expected, thinly) = (true, Scattered::is_too_few(self, rest.len()));
-                far = thinly && Scattered::lie_far(self, rest.len()) && !are_close(rest);
+                far = thinly && Scattered::lie_far(self, rest.len());
                 if far {
                     rest.iter()
                         .take(ROWS_AHEAD)

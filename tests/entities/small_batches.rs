@@ -116,7 +116,7 @@ fn small_batches_say_what_single_deaths_say<A: EntityAllocator>() {
             let allocator = A::fresh();
             // Not at the beginning of a group.
             let ahead = dice.below(20);
-            let mut all = vec![Entity::PLACEHOLDER; 1_000 + ahead];
+            let mut all = vec![Entity::PLACEHOLDER; 450 + ahead];
             allocator.create_slice(&mut all).expect("not full");
             let mut batch = pick(&all[ahead..], len, layout, &mut dice);
             let at = dice.below(len);

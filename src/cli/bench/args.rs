@@ -94,7 +94,7 @@ impl Args {
     #[must_use]
     pub fn effort(&self) -> Effort {
         let (repetitions, target, retries) = if self.quick {
-            (5, Duration::from_millis(4), 0)
+            (4, Duration::from_millis(3), 0)
         } else {
             (9, Duration::from_millis(12), 2)
         };

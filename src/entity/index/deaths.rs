@@ -1,7 +1,7 @@
 //! Many die at once: a group of slots a death, if they stand side by side.
 //!
 //! Handles that stand in no order are laid out by slot first (`scatter`); those that lie far apart die one by one
-//! (`thinly`). Which way a batch goes is a matter of speed: each handle dies by its group word, once.
+//! (`thinly`; so do a few, but without its frame: `few`). Which way a batch goes is a matter of speed: each handle dies by its group word, once.
 
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::core::Core;
@@ -133,8 +133,8 @@ fn destroy_gathered(
     let mut freed = Freed::new(core, cache);
     let mut groups = 0;
     let (mut at, mut may_lay_out) = (from, may_lay_out);
-    // While there are few of a group side by side: where it is looked at once more.
-    let mut few_to = None;
+    // Where it is looked at once more, and whether what follows is asked for ahead.
+    let (mut look_at, mut ahead) = (None, false);
     while at < entities.len() {
         let left = &entities[at..];
         let died = destroy_groups(core, &mut freed, left);
@@ -144,13 +144,14 @@ fn destroy_gathered(
             continue;
         }
         // Neighbours usually stand side by side. If they turn out not to, sort them by slot, or do without them.
-        let is_to_look = match few_to {
+        let is_to_look = match look_at {
             None => groups == 0 && begins_in_no_order(left) || groups == SAMPLE,
             Some(end) => at >= end,
         };
         if is_to_look {
             let mut order = Order::of(left);
-            if !order.is_neat() && left.len() >= 4 * LOOK {
+            ahead = order.side_by_side < MANY;
+            if look_at.is_none() && !order.is_neat() && left.len() >= 4 * LOOK {
                 // A few that stand elsewhere may come first.
                 let middle = Order::of(&left[left.len() / 2..]);
                 if middle.is_neat() {
@@ -169,11 +170,9 @@ fn destroy_gathered(
             if order.side_by_side < FEW && left.len() >= FEWEST {
                 break;
             }
-            few_to = (order.side_by_side < MANY).then_some(at + STRETCH);
+            look_at = Some(at + STRETCH);
         }
-        if few_to.is_some()
-            && let Some(&next) = left.get(AHEAD)
-        {
+        if ahead && let Some(&next) = left.get(AHEAD) {
             core.expect(next);
         }
         groups += 1;

@@ -1,4 +1,4 @@
-//! A few die at once, most of them side by side, as they were born.
+//! A few die at once: most of them side by side, as they were born, or in order with gaps between them; else one by one.
 //!
 //! Their slots are looked at one by one. Who looks at four at once waits if they were written just now, singly: a
 //! processor hands on what is still on its way to memory only to a load that it covers. And of a few handles nothing
@@ -18,8 +18,10 @@ const MOST: usize = 2 * GROUP_SLOTS as usize;
 /// So many may stand in no order: to lay them out would take longer than a death for each change of group.
 const MOST_IN_NO_ORDER: usize = 10;
 
-/// If they stand in order, so many slots may lie between two, on average.
-const SPARSEST: usize = GROUP_SLOTS as usize;
+/// If they stand in order, it may be so many slots from one to the next, on average: then some are of one group.
+const WIDEST: usize = GROUP_SLOTS as usize / 2;
+/// Of so many no table is made if they lie far apart, it seems.
+const MOST_APART: usize = 2 * FEWEST;
 
 /// Whether handles are few, and lie close to each other, it seems. (In models only if there are none: they ask for what
 /// is done with a few by name, see `model`.)
@@ -45,7 +47,7 @@ pub(super) fn are_in_order(entities: &[Entity]) -> bool {
     let count = entities.len();
     !cfg!(loom)
         && count <= MOST
-        && (last.index().wrapping_sub(first.index()) as usize) < SPARSEST * count
+        && (last.index().wrapping_sub(first.index()) as usize) <= WIDEST * (count - 1)
         && entities.is_sorted_by(|a, b| a.index() < b.index())
 }
 
@@ -56,10 +58,11 @@ pub(super) fn lie_apart(entities: &[Entity]) -> bool {
     let word = |entity: &Entity| entity.index() / WORD_BITS;
     !cfg!(loom)
         && (entities.len() < FEWEST
-            || entities.len() <= MOST
-                && entities[..FEWEST]
-                    .windows(2)
-                    .all(|two| word(&two[0]) != word(&two[1])))
+            || entities.len() <= MOST_APART
+                && entities[..FEWEST].windows(3).all(|three| {
+                    let [a, b, c] = [&three[0], &three[1], &three[2]].map(word);
+                    a != b && b != c && a != c
+                }))
 }
 
 /// Destroys the first entities of a few that lie far apart, one by one, as many as live, and counts their deaths; how
@@ -76,7 +79,7 @@ pub(super) fn destroy_apart(
     entities.iter().take_while(alive).count()
 }
 
-/// Destroys the first entities of [some](are_some), as many as live, and counts their deaths; how many those are.
+/// Destroys the first entities of [some](are_some), or of those that [are in order](are_in_order), as many as live, and counts their deaths; how many those are.
 /// Lock-free.
 #[inline(never)]
 pub(super) fn destroy(core: &Core, cache: &mut Cache, tally: &Tally, entities: &[Entity]) -> usize {

@@ -316,7 +316,7 @@ impl EntityIndex {
     /// Destroys each of `entities`; handles that are not alive, or stand there twice, are reported
     /// by position, and the rest is destroyed. Lock-free.
     ///
-    /// Neighbours in index order die up to 16 at a time by one read-modify-write, of fewer than eight up to one each.
+    /// Neighbours in index order die up to 16 at a time by one read-modify-write; those that lie far apart by one each.
     pub fn destroy_slice(&self, entities: &[Entity]) -> DestroyReport {
         self.with_cache(|core, cache, tally| deaths::destroy(core, cache, tally, entities))
     }

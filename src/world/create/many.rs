@@ -98,7 +98,7 @@ impl World {
                 written.count += 1;
             };
             if is_all {
-                // While nobody has got an id yet.
+                // It may panic once more: while these have no ids.
                 drop(bundles);
                 written.commit(&world.universe)?;
                 let count = written.finish();
@@ -131,7 +131,7 @@ impl World {
                 return Err(refused((batch, bundles), error));
             }
         }
-        // As above.
+        // The iterator may panic once more.
         drop(bundles);
         Ok(batch.finish())
     }

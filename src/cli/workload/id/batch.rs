@@ -17,6 +17,7 @@ impl<C: IdContender> Few<C> {
     pub(super) fn new(batch: usize) -> Self {
         let contender = C::fresh();
         super::populated(&contender, 1_000);
+        let batch = batch.clamp(1, ROUND);
         Self { contender, batch }
     }
 }

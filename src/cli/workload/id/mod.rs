@@ -153,7 +153,7 @@ impl IdWorkload {
     /// Whether a quick run has no time for it.
     #[must_use]
     pub fn is_slow(self) -> bool {
-        self == Self::NearFull
+        matches!(self, Self::NearFull | Self::ChurnEights)
     }
 
     /// What one operation is: an id's whole life, or one id created, destroyed or looked up.

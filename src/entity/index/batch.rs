@@ -3,7 +3,7 @@
 use core::mem::MaybeUninit;
 
 use crate::entity::index::cache::{Cache, Tally};
-use crate::entity::index::core::{Core, Threads};
+use crate::entity::index::core::{Core, Threads, create_in};
 use crate::entity::index::span::{self, SPAN_WORDS};
 use crate::entity::index::{deaths, wide};
 use crate::entity::{Entity, Full, Place};
@@ -269,6 +269,16 @@ fn create_in_word(
     while left != 0 && filled < out.len() {
         let lane = left.trailing_zeros();
         let run = ((left >> lane).trailing_ones() as usize).min(out.len() - filled);
+        if run < wide::SHORTEST {
+            // One by one, without a call for each of many short runs.
+            // SAFETY: the slots of a claimed word.
+            let slot = unsafe { core.slot(word * WORD_BITS + lane) };
+            let place = further(place, filled);
+            out[filled].write(create_in(slot, word * WORD_BITS + lane, place));
+            filled += 1;
+            left &= left - 1;
+            continue;
+        }
         wide::create_run(
             core,
             word * WORD_BITS + lane,

@@ -114,6 +114,9 @@ pub(crate) fn expect(out: &[MaybeUninit<Entity>]) {
     let _ = out;
 }
 
+/// Runs that are shorter are made slot by slot.
+pub(crate) const SHORTEST: usize = 16;
+
 /// Makes the next entity in each of `out.len()` slots from `first` on, all claimed by the caller and all of one
 /// span; with the place of the first one, if they have places: the others lie in the rows behind it.
 #[inline]
@@ -124,10 +127,10 @@ pub(crate) fn create_run(
     place: Option<Place>,
 ) {
     #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
-    if core.width() == Width::Line && out.len() >= 16 {
+    if core.width() == Width::Line && out.len() >= SHORTEST {
         // SAFETY: the width says that the processor has AVX-512.
         return unsafe { avx512::create_run(core, first, out, place) };
-    } else if core.wide() && out.len() >= 16 {
+    } else if core.wide() && out.len() >= SHORTEST {
         // SAFETY: the width says that the processor has AVX2.
         return unsafe { avx2::create_run(core, first, out, place) };
     }

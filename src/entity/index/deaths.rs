@@ -44,13 +44,7 @@ pub(crate) fn destroy(
     } else {
         0
     };
-    if died == entities.len() {
-        return DestroyReport {
-            destroyed: died,
-            refused: Vec::new(),
-        };
-    }
-    destroy_from(core, cache, tally, entities, died)
+    destroy_rest(core, cache, tally, entities, died)
 }
 
 /// [`destroy`] of many, or of a few that are not close to each other.
@@ -68,6 +62,18 @@ fn destroy_more(
     } else {
         0
     };
+    destroy_rest(core, cache, tally, entities, died)
+}
+
+/// [`destroy`] of those behind the first ones, which are dead and counted, if there are others.
+#[inline(always)]
+fn destroy_rest(
+    core: &Core,
+    cache: &mut Cache,
+    tally: &Tally,
+    entities: &[Entity],
+    died: usize,
+) -> DestroyReport {
     if died == entities.len() {
         return DestroyReport {
             destroyed: died,
@@ -77,7 +83,7 @@ fn destroy_more(
     destroy_from(core, cache, tally, entities, died)
 }
 
-/// [`destroy`] of those behind the first ones, which are dead and counted.
+/// [`destroy_rest`], by the ways of many.
 #[inline(never)]
 fn destroy_from(
     core: &Core,

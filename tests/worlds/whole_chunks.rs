@@ -4,8 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use megachunk::fragment::DynamicBundle;
 use megachunk::prelude::*;
-use megachunk::world::{Budget, SnapshotOptions, Universe};
+use megachunk::world::{Budget, Prototype, SnapshotOptions, Universe};
 use proptest::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -328,5 +329,84 @@ proptest! {
         let loaded = World::from_snapshot(&bytes, universe()).unwrap();
         prop_assert!(loaded.check().is_ok());
         prop_assert_eq!(loaded.state_hash().unwrap(), twin.state_hash().unwrap());
+    }
+}
+
+/// Fills one more chunk to its last row; its entities.
+fn fill_a_chunk<B: Bundle>(world: &mut World, bundle: impl Fn(usize) -> B) -> Vec<Entity> {
+    let room = |world: &World| {
+        let stats = world.stats();
+        stats.capacity - stats.entities
+    };
+    assert_eq!(room(world), 0, "all chunks are full");
+    let mut ants: Vec<Entity> = {
+        let some = world.create_batch((0..100).map(&bundle)).unwrap();
+        some.iter(world).collect()
+    };
+    let left = room(world);
+    let rest = world
+        .create_batch((0..left).map(|n| bundle(100 + n)))
+        .unwrap();
+    ants.extend(rest.iter(world));
+    assert_eq!(room(world), 0);
+    ants
+}
+
+/// A world with three chunks of wide ants, as it was saved: the first one, which a smaller fragment has left, has room
+/// in the loaded one, where it is cut out anew; the second has no ants, the last has room for one.
+fn loaded_with_an_empty_chunk_between() -> World {
+    let mut world = World::of(&Arc::new(universe())).unwrap();
+    let first = fill_a_chunk(&mut world, |n| (wide(n), n as u64));
+    assert_eq!(world.remove_slice::<(u64,)>(&first).done, first.len());
+    let second = fill_a_chunk(&mut world, |n| (wide(n),));
+    let last = fill_a_chunk(&mut world, |n| (wide(n),));
+    assert!(second.len() > first.len() && last.len() == second.len());
+    second.iter().for_each(|&ant| world.destroy(ant).unwrap());
+    world.destroy(last[7]).unwrap();
+    let saved = world.to_snapshot(&SnapshotOptions::new()).unwrap();
+    let loaded = World::from_snapshot(&saved, universe()).unwrap();
+    loaded.check().unwrap();
+    assert_eq!(
+        (loaded.stats().chunks, loaded.stats().empty_chunks),
+        (3, 1),
+        "the empty chunk was saved, too"
+    );
+    loaded
+}
+
+#[test]
+fn a_batch_goes_again_whole_from_a_loaded_world_whatever_room_its_chunks_have() {
+    for made in (0..1_000).step_by(3) {
+        let mut world = loaded_with_an_empty_chunk_between();
+        let (count, hash) = (world.count(), world.state_hash().unwrap());
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            world.create_batch((0..1_000).map(|n| match n {
+                n if n == made => panic!("here"),
+                n => (wide(n),),
+            }))
+        }));
+        assert!(outcome.is_err());
+        assert_eq!(world.count(), count, "after {made}");
+        world.check().unwrap();
+        assert_eq!(world.state_hash().unwrap(), hash);
+    }
+}
+
+#[test]
+fn copies_go_again_whole_from_a_loaded_world_whatever_room_its_chunks_have() {
+    for count in 1..400 {
+        let mut world = loaded_with_an_empty_chunk_between();
+        let (before, hash) = (world.count(), world.state_hash().unwrap());
+        let nothing = Prototype::new(world.registry(), DynamicBundle::new()).unwrap();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            world.create_copies_with(&nothing, count, |n| match n {
+                n if n == count / 2 => panic!("here"),
+                n => (wide(n),),
+            })
+        }));
+        assert!(outcome.is_err());
+        assert_eq!(world.count(), before, "after {count}");
+        world.check().unwrap();
+        assert_eq!(world.state_hash().unwrap(), hash);
     }
 }

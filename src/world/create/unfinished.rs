@@ -4,7 +4,7 @@ use core::mem::ManuallyDrop;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::archetype::{Archetype, Row, Universe};
+use crate::archetype::{Archetype, Row, Rows, Universe};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first as earlier, resume_alone};
 use crate::world::create::batch::Span;
@@ -112,24 +112,51 @@ impl<'w> Unfinished<'w> {
         let mut panicked: Panicked = None;
         let archetype = self.batch.archetype;
         self.world.forget_created();
-        // From the end, so that rows that are still to go do not move.
-        for span in core::mem::take(&mut self.batch.spans).into_iter().rev() {
+        let mut all = Vec::new();
+        for span in core::mem::take(&mut self.batch.spans) {
             if let Span::Rows {
                 chunk,
                 first,
                 count,
             } = span
             {
-                for row in (first..first + count).rev() {
-                    let data = &self.world.archetypes[archetype as usize];
-                    let entity = data.chunks[chunk as usize].entities()[row as usize];
-                    let row = Row { chunk, row };
-                    let more = self.world.destroy_row(archetype, row, entity);
-                    panicked = earlier(panicked, more);
-                }
+                let data = &self.world.archetypes[archetype as usize];
+                // SAFETY: values of entities that nobody has a handle of, and that go now.
+                let more = unsafe { data.drop_rows(chunk, first, count) };
+                panicked = earlier(panicked, more);
+                let rows = Rows {
+                    chunk,
+                    first,
+                    count,
+                };
+                all.push((archetype, rows));
             }
         }
+        self.world.take_back(all);
         resume_alone(panicked);
+    }
+}
+
+impl World {
+    /// Takes rows back that a call has added at the ends of chunks, the newest last: their entities, whose values are
+    /// gone, and chunks that are empty then, but for one that is kept.
+    pub(in crate::world) fn take_back(&mut self, mut all: Vec<(u32, Rows)>) {
+        let version = self.version();
+        // The newest first: chunks come back to the lists of those with room as they left.
+        for &(archetype, rows) in all.iter().rev().filter(|(_, rows)| rows.count > 0) {
+            let data = &mut self.archetypes[archetype as usize];
+            let handles = data.chunks[rows.chunk as usize].entities();
+            self.universe.kill_slice(&handles[rows.first as usize..]);
+            data.fill_gap(&self.universe, rows, version);
+        }
+        // Not before all rows have gone, and from the last chunk: an archetype's last one takes the place of one that
+        // goes.
+        let place = |&(archetype, rows): &(u32, Rows)| (archetype, rows.chunk);
+        all.sort_unstable_by_key(place);
+        all.dedup_by_key(|rows| place(rows));
+        for (archetype, rows) in all.into_iter().rev() {
+            self.abandon(archetype, rows.chunk);
+        }
     }
 }
 

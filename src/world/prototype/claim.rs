@@ -16,8 +16,8 @@ pub(super) struct Claim {
     pub(super) number: usize,
 }
 
-/// Claims of one call. They count as rows of their chunks already; dropped, they are given back, newest first: the
-/// chunks are then as they were before.
+/// Claims of one call. They count as rows of their chunks already; dropped, they are given back: the chunks are then as
+/// they were before.
 #[derive(Debug)]
 pub(super) struct Claims<'w> {
     pub(super) world: &'w mut World,
@@ -47,21 +47,23 @@ impl Claims<'_> {
                 let handles = chunk.handles().add(at.row as usize);
                 world.universe.create_rows(handles, chunk.run, at.row, some)
             };
-            if let Err(full) = created {
-                world.abandon(archetype, at.chunk);
-                return Err(full.into());
-            }
-            world.archetypes[archetype as usize].grown(at.chunk, some, version);
-            all.push(Claim {
+            let claim = |count| Claim {
                 order,
                 archetype,
                 rows: Rows {
                     chunk: at.chunk,
                     first: at.row,
-                    count: some,
+                    count,
                 },
                 number,
-            });
+            };
+            if let Err(full) = created {
+                // Of no rows: the chunk goes with the others, if it is empty.
+                all.push(claim(0));
+                return Err(full.into());
+            }
+            world.archetypes[archetype as usize].grown(at.chunk, some, version);
+            all.push(claim(some));
             number += some as usize;
         }
         Ok(())
@@ -91,24 +93,9 @@ impl Claims<'_> {
 
 impl Drop for Claims<'_> {
     fn drop(&mut self) {
-        let version = self.world.version();
-        while let Some(Claim {
-            archetype, rows, ..
-        }) = self.all.pop()
-        {
-            let World {
-                archetypes,
-                universe,
-                number,
-                ..
-            } = &mut *self.world;
-            let data = &mut archetypes[archetype as usize];
-            let handles = data.chunks[rows.chunk as usize].entities();
-            universe.kill_slice(&handles[rows.first as usize..]);
-            // The rows are the last ones of their chunk: nothing moves.
-            data.close_rows(universe, *number, rows, version);
-            self.world.settle_groups(archetype);
-        }
+        let all = self.all.drain(..);
+        let all = all.map(|claim| (claim.archetype, claim.rows)).collect();
+        self.world.take_back(all);
         let mut panicked = None;
         for taken in self.taken.drain(..).rev() {
             self.world.put_out(taken, &mut panicked);

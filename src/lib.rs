@@ -74,10 +74,11 @@
 //! In `papers/`. `entity-index.md`, `mega-chunk.md`, `archetype-storage.md`,
 //! `structural-changes.md`, `signals.md` and `processors.md` tell each protocol's state, orderings,
 //! linearization points and proof sketch, and what was checked how; `modelled.md` says which code
-//! loom's models run, and which they do not; `measured.md` what was tried for speed, and what it
-//! gained or lost. What all stand on is in `reading-list.md`, and `guide.md` is where to begin.
+//! loom's models run, and which they do not; `checked.md` what the last whole run of `check` found;
+//! `measured.md` what was tried for speed, and what it gained or lost. What all stand on is in
+//! `reading-list.md`, and `guide.md` is where to begin.
 
-// On docs.rs, which has a nightly toolchain: each item says which feature it needs.
+// Where documentation is built for the public, with a nightly toolchain: each item says which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // `megachunk city` is an example's source, which sees the crate from outside.

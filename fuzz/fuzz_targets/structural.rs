@@ -3,10 +3,10 @@
 //! Operations and oracle are those of the proptest state machine `tests/world_models/operations.rs`; see
 //! `tests/support/world_ops.rs`.
 //!
-//! Format of an input, and of the seeds in `corpus/structural`: operations one after the other. Each
-//! is a byte that names the world by its high bit and the operation by the others (modulo 48), and then its
-//! arguments, as `tests/support/world_bytes.rs` has them. If the first is 96 or more but for its highest bit, the
-//! universe is ordered, and all is done twice: by several threads and by one.
+//! Format of an input, and of the seeds in `corpus/structural`: a byte, then operations one after the other. If
+//! that byte is odd the universe is ordered, and all is done twice: by several threads and by one. An operation is a
+//! byte that names the world by its high bit and the operation by the others (modulo their number), and then its
+//! arguments, as `tests/support/world_bytes.rs` has them. (A new operation comes last there: seeds name the others.)
 
 #![no_main]
 

@@ -2,7 +2,8 @@
 //!
 //! * `cargo loom` runs every model in `tests/models`, one file per protocol;
 //! * `cargo shuttle --test schedules` runs whole worlds under schedules of shuttle's choice;
-//! * `cargo mutation-gate` runs them against each listed fault and fails if one is not found;
+//! * `cargo shuttle --test schedule_mutants` runs them against faults between protocols;
+//! * `cargo mutation-gate` runs the models against each listed fault and fails if one is not found;
 //! * `cargo test -p megachunk-loom-tests` runs the stall table and the history check.
 //!
 //! This library holds what those share: `model` for the models, `schedules` for whole worlds, `history` for the

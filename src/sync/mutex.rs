@@ -3,8 +3,8 @@
 //! The product takes one in three places, where nobody waits for what another does meanwhile: a helper that panicked puts
 //! the panic where its caller finds it (`helpers`), an observing processor's closure goes to a world and comes back from it
 //! (`processor/observing.rs`), and a flush whose world was taken away from it leaves the numbers of the shared values that
-//! it held, if any, where that world finds them (`world/shared_values.rs`). Each holds it for a few moves, and calls nothing of the user's under it. The
-//! protocols of entities, chunks, recorders and signals take none.
+//! it held, if any, where that world finds them (`world/seat.rs`). Each holds it for a few moves, and calls
+//! nothing of the user's under it. The protocols of entities, chunks, recorders and signals take none.
 
 use core::ops::{Deref, DerefMut};
 

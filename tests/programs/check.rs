@@ -32,6 +32,7 @@ case "$*" in
     echo "stall megachunk alloc points=4 blocked=0" >&2
     echo "stall megachunk-sparing trim points=8 blocked=0" >&2
     echo "stall recorders create points=6 blocked=0" >&2
+    echo "stall sessions create points=3 blocked=0" >&2
     echo "stall signals send points=5 blocked=0" >&2
     echo "stall busy_block create points=7 blocked=3" >&2 ;;
   *history*) echo "histories bitmask checked=$MEGACHUNK_HISTORIES seed=1" >&2 ;;
@@ -59,7 +60,7 @@ fn check_runs_every_check_and_prints_one_summary() {
         "1 model, 81 executions",
         "1 model, 50 executions",
         "2 of 2 mutants killed",
-        "bitmask 0 of 9, megachunk 0 of 4, megachunk-sparing 0 of 8, recorders 0 of 6, signals 0 of 5, busy_block 3 of 7",
+        "bitmask 0 of 9, megachunk 0 of 4, megachunk-sparing 0 of 8, recorders 0 of 6, sessions 0 of 3, signals 0 of 5, busy_block 3 of 7",
         "linearized: bitmask 100000",
     ] {
         assert!(printed.contains(expected), "{printed}");

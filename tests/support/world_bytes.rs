@@ -6,7 +6,7 @@ use arbitrary::Unstructured;
 use crate::world_commands::CommandOp;
 use crate::world_ops::WorldOp;
 
-/// How many operations there are.
+/// How many operations there are. (A new one comes last: the seeds of `fuzz/corpus` name operations by number.)
 pub(crate) const OPS: u8 = 49;
 /// The first of those that are about recorders.
 pub(crate) const SCRIPT: u8 = 43;

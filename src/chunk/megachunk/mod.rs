@@ -58,7 +58,8 @@ use tally::Tally;
 /// | a run | lock-free | 1 to 3 | a few hundred loads at most, once the hints have learned |
 /// | `base` | wait-free | 0 | an addition |
 ///
-/// Memory: 48 bytes a mega-chunk in use for the tables, and 16 KiB a chunk from the first touch.
+/// Memory: 20 bytes a mega-chunk in use for the tables, 8 a chunk where [`RawChunks`] are used, and 16 KiB a chunk from
+/// the first touch.
 /// Empty mega-chunks are kept up to [`ChunkOptions::retain`] and eight more (where what was given back is asked for
 /// again, more, up to [`ChunkOptions::retain_at_most`]), and then given back in pairs (2 MiB); an empty one whose
 /// neighbour is in use is kept until [`trim`](Self::trim).

@@ -8,8 +8,9 @@ use super::finding::Finding;
 use crate::cli::output::plural;
 
 /// The products' names in the stall table: a thread that stops in them may block nobody.
-const PRODUCTS: [&str; 5] = [
+const PRODUCTS: [&str; 6] = [
     "bitmask",
+    "sessions",
     "megachunk",
     "megachunk-sparing",
     "recorders",
@@ -294,6 +295,7 @@ mod tests {
             "stall recorders create points=8 blocked=0",
             "stall signals send points=6 blocked=0",
             "stall megachunk-sparing trim points=4 blocked=0",
+            "stall sessions create points=3 blocked=0",
         ];
         assert!(Stage::Stall.problems(&findings(&good)).is_empty());
         let cases = [

@@ -100,17 +100,18 @@ const NONE_LEFT: Full = Full {
 /// | operation | progress | read-modify-writes | complexity |
 /// |---|---|---|---|
 /// | create | lock-free | 0 (1 or 2 in 64, claiming a word) | O(1), whatever lives |
-/// | create n | lock-free | 1 for up to 2,048 | O(n) |
+/// | create n | lock-free | 1 for up to 2,048; in gaps 1 for those of 64 slots, and 1 for up to 2,048 slots | O(n) |
 /// | destroy | lock-free | 1 (2 or 3 on average while the thread's magazine is full: 24 go back at a time) | O(1) |
 /// | destroy n, in index order | lock-free | 1 for 16, and 1 for up to 2,048 | O(n) |
 /// | destroy n, in index order with gaps | lock-free | 1 for those of 16 slots, 1 for those of 64, 1 for up to 2,048 slots, if two or more lie in 16 slots | O(n) |
-/// | destroy n, in no order | lock-free | as few as in index order, from one in four slots of their range on, if they are more than 16; else up to three for each | O(n), and 4 bytes a slot of the range (on the stack up to 4 KiB) |
+/// | destroy n, in no order | lock-free | as few as in index order, from one in four slots of their range on, if they are more than ten; else up to three for each | O(n), and 4 bytes a slot of the range (on the stack up to 4 KiB) |
 /// | exists, locate | wait-free | 0 | one load |
 /// | publish | lock-free | 1 | O(1) |
 /// | count | wait-free | 0 | O(threads and sessions) |
 ///
 /// Memory: 8.6 bytes a slot, and only for blocks in use; an empty index costs no more than a few
-/// pages (on Windows it is accounted 600 KiB). With huge pages (the default where the system grants them) it grows by 2 MiB.
+/// pages (on Windows it is accounted 600 KiB). With huge pages (the default where the system grants
+/// them) it grows by 2 MiB, beyond the first 32,768 slots.
 ///
 /// # Threads, forks, allocators, signals
 /// * A thread finds its own cache at once if it used no other index since. If it uses several in turn, it finds those

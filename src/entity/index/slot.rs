@@ -5,8 +5,9 @@
 //! load of this word. Versions only grow:
 //!
 //! * even → odd by a store of the owner of the slot's claim bit, who creates;
-//! * odd → even by whoever destroyed the entity, as the group word has it, or by somebody who helps;
-//! * the place changes by a compare-and-swap that names the version.
+//! * odd → even by whoever destroyed the entity, as the group word has it, or by somebody who helps; or by a world that
+//!   has the entity to itself, which skips a life (`owned`);
+//! * the place changes by a compare-and-swap that names the version, or by a store of such a world.
 
 use crate::entity::{Entity, Place};
 

@@ -260,3 +260,60 @@ fn bitmask_batches_with_gaps_say_what_single_deaths_say() {
 fn session_batches_with_gaps_say_what_single_deaths_say() {
     batches_with_gaps_say_what_single_deaths_say::<InSessions>();
 }
+
+/// Replaces random ones of 8,000, in batches of every size: what is free lies thinly, in words of which all else is
+/// taken, and in the thread's own hands. None is given twice, and none is lost: 8,192 slots are enough to the end.
+fn batches_that_replace_random_ids_lose_none<A: EntityAllocator>() {
+    let mut dice = Dice::new(12);
+    let allocator = A::fresh();
+    let mut all = vec![Entity::PLACEHOLDER; 8_000];
+    allocator.create_slice(&mut all).expect("not full");
+    let mut taken: HashSet<u32> = all.iter().map(|entity| entity.index()).collect();
+    assert_eq!(taken.len(), all.len());
+    for round in 0..3_000 {
+        let len = match round % 10 {
+            0 => 1 + dice.below(1_500),
+            _ => 1 + dice.below(130),
+        };
+        for at in 0..len {
+            let other = at + dice.below(all.len() - at);
+            all.swap(at, other);
+        }
+        let some = &mut all[..len];
+        if dice.below(8) == 0 {
+            for &entity in &*some {
+                allocator.destroy(entity).expect("it lives");
+            }
+        } else {
+            assert_eq!(allocator.destroy_slice(some).destroyed, len);
+        }
+        for entity in &*some {
+            taken.remove(&entity.index());
+        }
+        // In parts: what a batch has left of a word is for the next one.
+        let (first, rest) = some.split_at_mut(dice.below(len + 1));
+        allocator.create_slice(first).expect("not full");
+        allocator.create_slice(rest).expect("not full");
+        for &entity in &*some {
+            assert!(allocator.exists(entity));
+            assert!(taken.insert(entity.index()), "{entity} was given twice");
+            assert!(entity.index() < 8_192, "slots were lost in round {round}");
+        }
+        assert_eq!(allocator.count(), all.len());
+    }
+}
+
+#[test]
+fn naive_batches_that_replace_random_ids_lose_none() {
+    batches_that_replace_random_ids_lose_none::<Naive>();
+}
+
+#[test]
+fn bitmask_batches_that_replace_random_ids_lose_none() {
+    batches_that_replace_random_ids_lose_none::<EntityIndex>();
+}
+
+#[test]
+fn session_batches_that_replace_random_ids_lose_none() {
+    batches_that_replace_random_ids_lose_none::<InSessions>();
+}

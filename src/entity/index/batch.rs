@@ -10,6 +10,11 @@ use crate::entity::{Entity, Full, Place};
 use crate::sync::geometry::{FULL, WORD_BITS};
 use crate::sync::{mutant, probe};
 
+/// Fewer are created in one word after the other.
+const FEW: usize = if cfg!(loom) { 2 } else { 16 };
+/// Words where slots are free singly of which so many are claimed before their slots are written.
+const BROKEN: usize = if cfg!(loom) { 2 } else { 32 };
+
 /// Creates `out.len()` entities, or none. With `first` they have places from the beginning: those of as many
 /// neighbouring rows of one chunk number, in order.
 #[inline]
@@ -21,11 +26,11 @@ pub(crate) fn create(
     out: &mut [MaybeUninit<Entity>],
     first: Option<Place>,
 ) -> Result<(), Full> {
-    if let ([entity], None) = (&mut *out, first)
+    if let [entity] = &mut *out
         && let Some(index) = cache.take(tally)
     {
         // SAFETY: caches hold indices of slots.
-        entity.write(unsafe { core.create_at(index, None) });
+        entity.write(unsafe { core.create_at(index, first) });
         return Ok(());
     }
     wide::expect(out);
@@ -83,7 +88,7 @@ fn create_all(
             filled += create_from_mask(core, cache, &mut out[filled..][..odd], place);
             continue;
         }
-        if missing >= WORD_BITS as usize {
+        if missing >= FEW || tally.kept() > 0 {
             let created = create_in_words(core, cache, tally, &mut out[filled..], place);
             if created > 0 {
                 filled += created;
@@ -140,8 +145,9 @@ fn create_from_mask(
     filled
 }
 
-/// Takes words of one span that stand side by side, as many as `out` fills; how many entities were
-/// made. None if the hints know of no free slot. The cache holds nothing that `out` could be made from.
+/// Takes words of one span that stand side by side, as many as `out` fills, or what is free singly; how many entities
+/// were made. None if the hints know of no free slot, or others were quicker. The cache holds nothing, or `out` is a
+/// word long at least.
 ///
 /// All claims before all stores: a read-modify-write waits until the stores before it are done.
 fn create_in_words(
@@ -160,20 +166,29 @@ fn create_in_words(
         span::run(span::whole(seen), span::lane(first), wanted)
     });
     if claimed == 0 {
-        return create_in_broken_words(core, cache, tally, first, out, place);
+        // Slots in hand cost nothing.
+        return match tally.kept() {
+            0 => create_in_broken_words(core, cache, tally, first, out, place),
+            _ => create_from_magazine(core, cache, tally, out, place),
+        };
     }
     let words = (claimed / span::lane(first)).trailing_ones();
     let slots = (words * WORD_BITS) as usize;
     let created = slots.min(out.len());
     wide::create_run(core, first * WORD_BITS, &mut out[..created], place);
     if created < slots {
-        cache.word = first + created as u32 / WORD_BITS;
-        cache.mask = FULL << (created as u32 % WORD_BITS) & FULL;
-        if mutant::active("batch_forgets_surplus") {
-            cache.mask = 0;
-        }
+        let (word, lane) = (created as u32 / WORD_BITS, created as u32 % WORD_BITS);
+        keep_surplus(cache, first + word, FULL << lane & FULL);
     }
     created
+}
+
+/// The slots of a claimed word that a batch has left are for the next calls of the thread, which has none in hand.
+fn keep_surplus(cache: &mut Cache, word: u32, slots: u64) {
+    (cache.word, cache.mask) = (word, slots);
+    if mutant::active("batch_forgets_surplus") {
+        cache.mask = 0;
+    }
 }
 
 /// `create_in_words` from `word` on, where slots are free singly.
@@ -186,35 +201,51 @@ fn create_in_broken_words(
     out: &mut [MaybeUninit<Entity>],
     place: Option<Place>,
 ) -> usize {
-    let number = span::of(word);
-    let mut slots = [0; SPAN_WORDS as usize];
-    let mut claimed = 0;
-    let mut room = out.len();
-    for word in word..(number + 1) * SPAN_WORDS {
-        if room < WORD_BITS as usize {
+    let mut claimed = [(0, 0); BROKEN];
+    let (mut count, mut room) = (0, out.len());
+    let mut next = Some(word);
+    'spans: while let Some(first) = next {
+        let number = span::of(first);
+        let mut lanes = core.broken_lanes(number) & span::lane(first).wrapping_neg();
+        if lanes & span::lane(first) == 0 {
+            // It is whole.
             break;
         }
-        probe::probed(1);
-        let won = core.claim_word(word);
-        if won != 0 {
-            slots[(word % SPAN_WORDS) as usize] = won;
-            room -= won.count_ones() as usize;
-            claimed |= span::lane(word);
+        while lanes != 0 {
+            let lane = lanes & lanes.wrapping_neg();
+            lanes ^= lane;
+            let word = number * SPAN_WORDS + lane.trailing_zeros();
+            probe::probed(1);
+            core.mark_later(cache, tally, number, lane);
+            let won = core.claim_word(word);
+            if won == 0 {
+                probe::failed_claim();
+                continue;
+            }
+            core.expect_slot(word * WORD_BITS + won.trailing_zeros());
+            claimed[count] = (word, won);
+            count += 1;
+            room = room.saturating_sub(won.count_ones() as usize);
+            // A claim may bring a whole word of slots: those that are left have to have room in the cache.
+            if count == BROKEN || room == 0 || cache.mask != 0 && room < WORD_BITS as usize {
+                break 'spans;
+            }
         }
+        next = core.candidate(cache, tally);
     }
-    // At least the first, so that a wrong hint is set right.
-    core.mark_later(cache, tally, number, claimed | span::lane(word));
     let mut filled = 0;
-    for (word, slots) in (number * SPAN_WORDS..).zip(slots) {
+    for &(word, slots) in &claimed[..count] {
         let place = further(place, filled);
         let (created, left) = create_in_word(core, word, slots, &mut out[filled..], place);
-        debug_assert!(left == 0, "no more was claimed than there is room for");
         filled += created;
+        if left != 0 {
+            keep_surplus(cache, word, left);
+        }
     }
     filled
 }
 
-/// The magazine's slots come last: they are for single creations.
+/// Makes as many as there are slots in the magazine, or fewer.
 fn create_from_magazine(
     core: &Core,
     cache: &mut Cache,

@@ -215,6 +215,16 @@ impl Core {
             .map(|word| self.turn_to(cache, word))
     }
 
+    /// The lanes of a span that may have a slot that is free singly.
+    #[inline]
+    pub(crate) fn broken_lanes(&self, number: u32) -> u64 {
+        // Ordering: Relaxed, the claim decides.
+        //
+        // SAFETY: callers pass spans below `SPANS`.
+        let seen = unsafe { self.span(number) }.load(Ordering::Relaxed);
+        span::open(seen) & !span::whole(seen)
+    }
+
     /// The cache looks first in the span of `word` from now on; the word.
     fn turn_to(&self, cache: &mut Cache, word: u32) -> u32 {
         debug_assert!(cache.unmarked == 0, "hints of another span are not set yet");

@@ -260,6 +260,18 @@ impl Core {
     #[cfg(loom)]
     pub(crate) fn expect(&self, _: Entity) {}
 
+    /// Asks the processor for the line of a slot that there is.
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub(crate) fn expect_slot(&self, index: u32) {
+        // SAFETY: the caller's.
+        crate::memory::prefetch(unsafe { self.slot(index) });
+    }
+
+    /// Models ask for nothing.
+    #[cfg(loom)]
+    pub(crate) fn expect_slot(&self, _: u32) {}
+
     /// Asks the processor for a claim word, which there is.
     #[cfg(not(loom))]
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! `random_destroy_1m`, `recreate_1m`: one million ids destroyed in random order, then as many
 //! created from what that left behind; singly, eight at a time, or in one batch a worker.
+//! `replace_1m`: a few of them destroyed, and as many created, again and again.
 
 use std::sync::Mutex;
 
@@ -78,6 +79,45 @@ impl<C: IdContender> Subject for Churn<C> {
                 session.create_slice(batch);
             }
         });
+    }
+
+    fn is_fixed(&self) -> bool {
+        true
+    }
+}
+
+/// Lives in a repetition of `replace_1m`, of all workers together.
+const REPLACED: usize = 100_000;
+
+/// Destroys some random ids of the million in one call and creates as many in another, while all others live: what is
+/// free lies as thinly as can be.
+pub(super) struct Replace<C: IdContender>(Churn<C>);
+
+impl<C: IdContender> Replace<C> {
+    /// `batch` ids in each call.
+    pub(super) fn new(batch: usize, threads: usize) -> Self {
+        Self(Churn::new(batch, threads))
+    }
+}
+
+impl<C: IdContender> Subject for Replace<C> {
+    fn prepare(&self) {
+        self.0.prepare();
+    }
+
+    fn repeat(&self, worker: usize, _rounds: u64, watch: &mut Stopwatch<'_>) {
+        let mut session = self.0.contender.session();
+        let mut held = self.0.held.of(worker);
+        let operations = REPLACED / self.0.held.workers();
+        let died = watch.time(0, operations as u64, || {
+            let mut died = 0;
+            for batch in held[..operations].chunks_mut(self.0.batch) {
+                died += session.destroy_slice(batch);
+                session.create_slice(batch);
+            }
+            died
+        });
+        assert_eq!(died, operations, "all of them lived");
     }
 
     fn is_fixed(&self) -> bool {

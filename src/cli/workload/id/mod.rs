@@ -58,6 +58,8 @@ pub enum IdWorkload {
     ChurnEights,
     /// The same in one batch.
     ChurnBatch,
+    /// Of one million so many random ones destroyed in a call, and as many created in another, again and again.
+    Replace(usize),
     /// Sets of 1,000 whose random members are replaced and which wander between threads.
     Larson,
     /// Half of the threads create what the other half destroys.
@@ -78,7 +80,7 @@ pub enum IdWorkload {
 
 impl IdWorkload {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 27] = [
         Self::Pair,
         Self::PairMillion,
         Self::OneByOne,
@@ -92,6 +94,8 @@ impl IdWorkload {
         Self::ChurnSingle,
         Self::ChurnEights,
         Self::ChurnBatch,
+        Self::Replace(8),
+        Self::Replace(1_000),
         Self::Larson,
         Self::ProducerConsumer,
         Self::ReserveMillion,
@@ -121,6 +125,7 @@ impl IdWorkload {
             Self::ChurnSingle => &["random_destroy_1m/single", "recreate_1m/single"],
             Self::ChurnEights => &["random_destroy_1m/eights", "recreate_1m/eights"],
             Self::ChurnBatch => &["random_destroy_1m/batch", "recreate_1m/batch"],
+            Self::Replace(batch) => return vec![format!("replace_1m/{batch}")],
             Self::Larson => &["larson"],
             Self::ProducerConsumer => &["producer_consumer"],
             Self::ReserveMillion => &["reserve_1m"],
@@ -153,7 +158,7 @@ impl IdWorkload {
     /// Whether a quick run has no time for it.
     #[must_use]
     pub fn is_slow(self) -> bool {
-        matches!(self, Self::NearFull | Self::ChurnEights)
+        matches!(self, Self::NearFull | Self::ChurnEights | Self::Replace(_))
     }
 
     /// What one operation is: an id's whole life, or one id created, destroyed or looked up.
@@ -164,6 +169,7 @@ impl IdWorkload {
             | Self::PairMillion
             | Self::OneByOne
             | Self::Few(_)
+            | Self::Replace(_)
             | Self::Larson
             | Self::ProducerConsumer
             | Self::NearFull
@@ -223,7 +229,8 @@ impl IdWorkload {
             | Self::BatchMillion
             | Self::ColdMillion
             | Self::ChurnEights
-            | Self::ChurnBatch => batches(),
+            | Self::ChurnBatch
+            | Self::Replace(_) => batches(),
             Self::ExistsMillion => exists(),
             Self::LocateMillion => needs(able.places, "keeps no places"),
             Self::NearFull => {
@@ -254,6 +261,7 @@ impl IdWorkload {
             Self::ChurnSingle => Arc::new(churn::Churn::<C>::new(1, threads)),
             Self::ChurnEights => Arc::new(churn::Churn::<C>::new(8, threads)),
             Self::ChurnBatch => Arc::new(churn::Churn::<C>::new(MILLION, threads)),
+            Self::Replace(batch) => Arc::new(churn::Replace::<C>::new(batch, threads)),
             Self::Larson => Arc::new(larson::Larson::<C>::new(threads)),
             Self::ProducerConsumer => Arc::new(relay::ProducerConsumer::<C>::new(threads)),
             Self::ReserveMillion => Arc::new(reserve::Reserve::<C>::new(threads)),

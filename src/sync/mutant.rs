@@ -22,6 +22,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "what is in a bag is taken by a read and a write",
     ),
     (
+        "batch_claims_past_its_hands",
+        "a batch claims more than it needs, though its thread has slots in hand",
+    ),
+    (
+        "batch_forgets_broken_surplus",
+        "as `batch_forgets_surplus`, of a word where slots are free singly",
+    ),
+    (
         "batch_forgets_surplus",
         "a batch that needs a part of a claimed word loses the rest",
     ),

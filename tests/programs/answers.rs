@@ -37,7 +37,11 @@ fn is_long(workload: IdWorkload, contender: &str) -> bool {
     // Each create walks over a hundred full blocks.
     let published = matches!(
         workload,
-        IdWorkload::ChurnSingle | IdWorkload::ReserveMillion | IdWorkload::PairMillion
+        IdWorkload::ChurnSingle
+            | IdWorkload::ChurnEights
+            | IdWorkload::Replace(_)
+            | IdWorkload::ReserveMillion
+            | IdWorkload::PairMillion
     );
     by_nature || published && contender == "busy_block"
 }

@@ -410,3 +410,30 @@ fn copies_go_again_whole_from_a_loaded_world_whatever_room_its_chunks_have() {
         assert_eq!(world.state_hash().unwrap(), hash);
     }
 }
+
+#[test]
+fn a_batch_that_goes_again_leaves_no_chunk_that_it_has_begun() {
+    let mut world = World::of(&Arc::new(universe())).unwrap();
+    let ants = fill_a_chunk(&mut world, |n| (wide(n),));
+    // The only chunk is full, or has room for one.
+    for room in 0..2 {
+        if room == 1 {
+            world.trim();
+            world.destroy(ants[3]).unwrap();
+        }
+        for made in 0..400 {
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                world.create_batch((0..400).map(|n| match n {
+                    n if n == made => panic!("here"),
+                    n => (wide(n),),
+                }))
+            }));
+            assert!(outcome.is_err());
+            let stats = world.stats();
+            // One that is empty is kept where no other has room.
+            let most = if room == 1 { 1 } else { 2 };
+            assert!(stats.chunks <= most, "{} after {made}", stats.chunks);
+            world.check().unwrap();
+        }
+    }
+}

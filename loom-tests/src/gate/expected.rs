@@ -8,6 +8,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "sync_graph::what_is_in_a_bag_is_given_out_once",
     ),
     (
+        "batch_claims_past_its_hands",
+        "entity_broken::a_batch_that_claims_in_many_words_keeps_what_its_thread_has_in_hand",
+    ),
+    (
+        "batch_forgets_broken_surplus",
+        "entity_broken::what_a_batch_claims_in_broken_words_is_its_own",
+    ),
+    (
         "batch_forgets_surplus",
         "entity_claims::two_batches_share_no_slot",
     ),

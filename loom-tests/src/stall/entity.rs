@@ -50,6 +50,12 @@ impl<A: EntityAllocator + 'static> Subject for Entities<A> {
             Scenario::new("create-batch-first-ever", |_| (Vec::new(), 0), batch),
             Scenario::new("create-batch", |a| a.prepared(10), batch),
             Scenario::new("create-batch-2-blocks", |a| a.prepared(BLOCK - 32), batch),
+            Scenario::new("create-batch-thinly", |a| a.prepared_thinly(0), batch),
+            Scenario::new(
+                "create-batch-thinly-and-kept",
+                |a| a.prepared_thinly(20),
+                batch,
+            ),
             Scenario::new("destroy", |a| a.prepared(10), destroy),
             Scenario::new("destroy-50-one-by-one", |a| a.prepared(100), destroy_50),
             Scenario::new("destroy-stale", |a| a.prepared_stale(), destroy),
@@ -195,6 +201,30 @@ impl<A: EntityAllocator> Entities<A> {
             self.destroy_one(entity);
         }
         (handles, (count - freed) as i64)
+    }
+
+    /// Two spans of entities, of which every 37th is gone, for everybody; and the next `kept` ones, for the thread itself.
+    fn prepared_thinly(&self, kept: usize) -> (Vec<Entity>, i64) {
+        let mut handles = self.create_n(4_096);
+        let dying = |at: usize| at.is_multiple_of(37) || at >= 4_096 - kept;
+        for (_, &entity) in handles
+            .iter()
+            .enumerate()
+            .filter(|&(at, _)| at.is_multiple_of(37))
+        {
+            self.destroy_one(entity);
+        }
+        self.0.flush();
+        for at in (4_096 - kept..4_096).filter(|at| !at.is_multiple_of(37)) {
+            self.destroy_one(handles[at]);
+        }
+        let mut at = 0;
+        handles.retain(|_| {
+            at += 1;
+            !dying(at - 1)
+        });
+        let living = handles.len() as i64;
+        (handles, living)
     }
 
     /// A destroyed entity, and one that lives in its slot or elsewhere.

@@ -9,6 +9,7 @@ mod chunk_commit;
 mod chunk_hints;
 mod chunk_takes;
 mod entity_batches;
+mod entity_broken;
 mod entity_cache;
 mod entity_claims;
 mod entity_few;

@@ -158,7 +158,7 @@ fn create_in_words(
     place: Option<Place>,
 ) -> usize {
     let Some(first) = core.candidate(cache, tally) else {
-        return 0;
+        return create_from_magazine(core, cache, tally, out, place);
     };
     // One more than needed is for the next calls, if the thread has nothing in hand.
     let wanted = out.len() / WORD_BITS as usize + usize::from(cache.mask == 0);
@@ -185,6 +185,7 @@ fn create_in_words(
 
 /// The slots of a claimed word that a batch has left are for the next calls of the thread, which has none in hand.
 fn keep_surplus(cache: &mut Cache, word: u32, slots: u64) {
+    debug_assert!(cache.mask == 0, "slots in hand would be lost");
     (cache.word, cache.mask) = (word, slots);
     if mutant::active("batch_forgets_surplus") {
         cache.mask = 0;
@@ -227,7 +228,8 @@ fn create_in_broken_words(
             count += 1;
             room = room.saturating_sub(won.count_ones() as usize);
             // A claim may bring a whole word of slots: those that are left have to have room in the cache.
-            if count == BROKEN || room == 0 || cache.mask != 0 && room < WORD_BITS as usize {
+            let has_room = cache.mask == 0 || mutant::active("batch_claims_past_its_hands");
+            if count == BROKEN || room == 0 || !has_room && room < WORD_BITS as usize {
                 break 'spans;
             }
         }
@@ -238,14 +240,15 @@ fn create_in_broken_words(
         let place = further(place, filled);
         let (created, left) = create_in_word(core, word, slots, &mut out[filled..], place);
         filled += created;
-        if left != 0 {
+        if left != 0 && !mutant::active("batch_forgets_broken_surplus") {
             keep_surplus(cache, word, left);
         }
     }
     filled
 }
 
-/// Makes as many as there are slots in the magazine, or fewer.
+/// Makes entities in the slots of the magazine that were freed last, as many as it has or `out` holds: in the order in
+/// which they were freed, so that those that died in order come in order.
 fn create_from_magazine(
     core: &Core,
     cache: &mut Cache,
@@ -253,16 +256,15 @@ fn create_from_magazine(
     out: &mut [MaybeUninit<Entity>],
     place: Option<Place>,
 ) -> usize {
-    let mut filled = 0;
-    for entity in out {
-        let Some(index) = cache.take_kept(tally) else {
-            break;
-        };
+    let kept = cache.kept(tally);
+    let (_, newest) = kept.split_at(kept.len().saturating_sub(out.len()));
+    for (at, (entity, &index)) in out.iter_mut().zip(newest).enumerate() {
         // SAFETY: the cache holds indices of slots.
-        entity.write(unsafe { core.create_at(index, further(place, filled)) });
-        filled += 1;
+        entity.write(unsafe { core.create_at(index, further(place, at)) });
     }
-    filled
+    let made = newest.len();
+    tally.forget_kept(made);
+    made
 }
 
 /// The ids of a call that failed die at once. Another thread cannot have been told of them, but it may have

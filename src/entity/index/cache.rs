@@ -74,13 +74,6 @@ impl Cache {
         None
     }
 
-    /// A slot of the magazine, not counted as anybody's.
-    pub(crate) fn take_kept(&mut self, tally: &Tally) -> Option<u32> {
-        let index = self.newest(tally)?;
-        tally.balance(0, -1);
-        Some(index)
-    }
-
     /// The slot in the magazine that was freed last.
     #[inline(always)]
     fn newest(&self, tally: &Tally) -> Option<u32> {

@@ -264,7 +264,7 @@ impl Core {
     #[cfg(not(loom))]
     #[inline(always)]
     pub(crate) fn expect_slot(&self, index: u32) {
-        // SAFETY: the caller's.
+        // SAFETY: callers own the slot.
         crate::memory::prefetch(unsafe { self.slot(index) });
     }
 

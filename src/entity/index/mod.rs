@@ -217,7 +217,8 @@ impl EntityIndex {
         self.with_cache(|_, cache, tally| self.shared.take(cache, tally))
     }
 
-    /// Creates `out.len()` entities in index order as far as possible; all or none. Lock-free.
+    /// Creates `out.len()` entities, in index order where what is free lies in order and the calling thread has not just
+    /// freed some itself; all or none. Lock-free.
     ///
     /// The entities appear one by one: that is `out.len()` linearization points, not one.
     ///

@@ -131,7 +131,7 @@ impl EntityIndex {
         Ok(unsafe { entity[0].assume_init() })
     }
 
-    /// Creates `out.len()` entities in index order as far as possible, which have places from the beginning:
+    /// Creates `out.len()` entities, as `create_slice` does, which have places from the beginning:
     /// `first`, and the rows behind it in the same chunk; all or none. Lock-free.
     ///
     /// At no time has one of them no place. So to a thread that guesses its handle it is never an entity that

@@ -73,6 +73,8 @@ impl World {
                 Ok(row) => row,
                 Err(error) => return Err(refused_bundle(first, error)),
             };
+            unfinished.begin(row.chunk);
+            let world = &mut *unfinished.world;
             let data = &world.archetypes[archetype as usize];
             let chunk = &data.chunks[row.chunk as usize];
             let columns = columns::<B>(chunk, &world.bundles.infos[number].offsets);

@@ -51,6 +51,8 @@ impl Drop for Written<'_> {
 pub(super) struct Unfinished<'w> {
     pub(super) world: &'w mut World,
     batch: Batch,
+    /// The chunk whose rows come next.
+    begun: Option<u32>,
 }
 
 impl<'w> Unfinished<'w> {
@@ -61,7 +63,17 @@ impl<'w> Unfinished<'w> {
             archetype,
             spans: SmallVec::new(),
         };
-        Self { world, batch }
+        Self {
+            world,
+            batch,
+            begun: None,
+        }
+    }
+
+    /// Notes that rows of a chunk come next: if none does, and it is empty, it goes with the others.
+    #[inline]
+    pub(super) fn begin(&mut self, chunk: u32) {
+        self.begun = Some(chunk);
     }
 
     /// Notes that rows at the end of a chunk are entities now.
@@ -132,6 +144,14 @@ impl<'w> Unfinished<'w> {
                 all.push((archetype, rows));
             }
         }
+        all.extend(self.begun.map(|chunk| {
+            let nothing = Rows {
+                chunk,
+                first: 0,
+                count: 0,
+            };
+            (archetype, nothing)
+        }));
         self.world.take_back(all);
         resume_alone(panicked);
     }
@@ -139,10 +159,11 @@ impl<'w> Unfinished<'w> {
 
 impl World {
     /// Takes rows back that a call has added at the ends of chunks, the newest last: their entities, whose values are
-    /// gone, and chunks that are empty then, but for one that is kept.
+    /// gone, and of the chunks that are empty then all that nothing is kept for; also of those of no rows. (Which chunk is
+    /// filled next may be another one than before the call.)
     pub(in crate::world) fn take_back(&mut self, mut all: Vec<(u32, Rows)>) {
         let version = self.version();
-        // The newest first: chunks come back to the lists of those with room as they left.
+        // The newest first: the rows of each are the last ones of their chunk.
         for &(archetype, rows) in all.iter().rev().filter(|(_, rows)| rows.count > 0) {
             let data = &mut self.archetypes[archetype as usize];
             let handles = data.chunks[rows.chunk as usize].entities();
@@ -163,7 +184,7 @@ impl World {
 impl Drop for Unfinished<'_> {
     #[inline]
     fn drop(&mut self) {
-        if !self.batch.spans.is_empty() {
+        if self.begun.is_some() {
             self.undo();
         }
     }

@@ -16,8 +16,8 @@ pub(super) struct Claim {
     pub(super) number: usize,
 }
 
-/// Claims of one call. They count as rows of their chunks already; dropped, they are given back: the chunks are then as
-/// they were before.
+/// Claims of one call. They count as rows of their chunks already; dropped, they are given back: the entities are then
+/// those that there were before.
 #[derive(Debug)]
 pub(super) struct Claims<'w> {
     pub(super) world: &'w mut World,

@@ -90,7 +90,7 @@ impl<C: IdContender> Subject for Churn<C> {
 const REPLACED: usize = 100_000;
 
 /// Destroys some random ids of the million in one call and creates as many in another, while all others live: what is
-/// free lies as thinly as can be.
+/// free lies as thinly as can be. (On many threads each has a fresh block at first, and less thinly.)
 pub(super) struct Replace<C: IdContender>(Churn<C>);
 
 impl<C: IdContender> Replace<C> {

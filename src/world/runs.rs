@@ -104,10 +104,15 @@ impl World {
         let (archetype, row) = self.find(entities[0])?;
         let chunk = &self.archetypes[archetype as usize].chunks[row.chunk as usize];
         let there = &chunk.entities()[row.row as usize..];
+        // Most often the second one says that there is none.
+        let are_two = there
+            .get(1)
+            .is_some_and(|second| entities.get(1) == Some(second));
+        let count = if are_two { common(there, entities) } else { 1 };
         let rows = Rows {
             chunk: row.chunk,
             first: row.row,
-            count: common(there, entities) as u32,
+            count: count as u32,
         };
         Ok((archetype, rows))
     }

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use crate::archetype::{Change, Rows};
 use crate::entity::Entity;
 use crate::fragment::Bundle;
-use crate::fragment::panic::{after, first, resume};
+use crate::fragment::panic::{Panicked, after, first, resume};
 use crate::world::destroy::SliceReport;
 use crate::world::scattered::Scattered;
 use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED};
@@ -315,20 +315,45 @@ impl World {
     pub fn destroy_slice(&mut self, entities: &[Entity]) -> SliceReport {
         if self.is_watched(DESTROYED) {
             let going = self.going(DESTROYED, entities, |_, _| Some(NOWHERE));
-            return self.told(DESTROYED, going, |world| world.destroy_all(entities));
+            return self.told(DESTROYED, going, |world| {
+                world.destroy_all(entities, SliceReport::default(), None)
+            });
         }
-        self.destroy_all(entities)
+        if entities.len() < SHORTEST as usize {
+            return self.destroy_few(entities);
+        }
+        self.destroy_all(entities, SliceReport::default(), None)
     }
 
+    /// [`destroy_slice`](Self::destroy_slice) of so few that there is nothing to gather.
     #[inline]
-    fn destroy_all(&mut self, entities: &[Entity]) -> SliceReport {
-        let mut report = SliceReport::default();
-        let mut neighbours = Neighbours::among(entities);
-        let mut panicked = None;
+    fn destroy_few(&mut self, entities: &[Entity]) -> SliceReport {
+        entities
+            .iter()
+            .for_each(|&entity| self.finder().expect(entity));
+        let (mut report, mut panicked) = (SliceReport::default(), None);
+        for &entity in entities {
+            if !self.destroy_unheard(entity, &mut panicked) {
+                return self.destroy_all(entities, report, panicked);
+            }
+            report.done += 1;
+        }
+        resume(panicked);
+        report
+    }
+
+    /// [`destroy_slice`](Self::destroy_slice) of those behind the ones that are done, whose drops panicked with this.
+    fn destroy_all(
+        &mut self,
+        entities: &[Entity],
+        mut report: SliceReport,
+        mut panicked: Panicked,
+    ) -> SliceReport {
+        let mut neighbours = Neighbours::among(&entities[report.done..]);
         let mut scattered: Option<Scattered> = None;
         // Whether slots were asked for ahead, whether entities go one by one, and whether their rows are asked for, too.
         let (mut expected, mut thinly, mut far) = (false, false, false);
-        let mut at = 0;
+        let mut at = report.done;
         while at < entities.len() {
             if let Some((archetype, rows)) = neighbours.look(self, &entities[at..]) {
                 match scattered.take() {

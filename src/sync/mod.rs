@@ -1,4 +1,4 @@
-//! The sync room: the only place that names `std`, `loom` or `shuttle` atomics, cells and threads.
+//! The sync room: the only place that names `std`, `loom` or `shuttle` atomics, cells and threads of protocols.
 //!
 //! Every protocol of the crate is written once, with the types of this room. They are
 //!

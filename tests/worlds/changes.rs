@@ -488,3 +488,76 @@ fn a_drop_that_panics_in_a_slice_in_no_order_stops_nobody() {
     assert_eq!(gone.is_err(), bombs.count() < 2);
     let _ = catch_unwind(AssertUnwindSafe(|| drop(world)));
 }
+
+/// What a handle of a short slice is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Ant,
+    /// Its drop panics.
+    Bomb,
+    Stale,
+    Reserved,
+    /// Of another world of the universe.
+    Foreign,
+    /// The first of the slice once more.
+    First,
+}
+
+#[test]
+fn a_slice_of_up_to_three_does_with_each_handle_what_is_to_be_done_with_it() {
+    use Kind::{Ant, Bomb, First, Foreign, Reserved, Stale};
+    let kinds = [Ant, Bomb, Stale, Reserved, Foreign, First];
+    let longer = |slices: &[Vec<Kind>]| -> Vec<Vec<Kind>> {
+        let more = |slice: &Vec<Kind>| kinds.map(|kind| [slice.as_slice(), &[kind]].concat());
+        slices.iter().flat_map(more).collect()
+    };
+    let mut slices = vec![Vec::new()];
+    for _ in 0..3 {
+        slices.extend(longer(&slices));
+    }
+    for kinds in slices {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let universe = Arc::new(Universe::new());
+        let (mut world, mut other) = (World::of(&universe).unwrap(), World::of(&universe).unwrap());
+        let mut slice: Vec<Entity> = Vec::new();
+        let (mut done, mut refused) = (Vec::new(), Vec::new());
+        for (at, &kind) in kinds.iter().enumerate() {
+            let mut counted = Counted::new(&drops);
+            counted.bomb = kind == Bomb;
+            let entity = match kind {
+                Ant | Bomb => world.create((counted,)).unwrap(),
+                Foreign => other.create((0_u8,)).unwrap(),
+                Reserved => world.reserve().unwrap(),
+                Stale => {
+                    let entity = world.create((0_u8,)).unwrap();
+                    world.destroy(entity).unwrap();
+                    entity
+                }
+                First => slice.first().copied().unwrap_or(Entity::PLACEHOLDER),
+            };
+            slice.push(entity);
+            match kind {
+                Ant | Bomb | Reserved => done.push(entity),
+                Stale | Foreign | First => refused.push(at),
+            }
+        }
+        drops.store(0, Ordering::Relaxed);
+        let outcome = catch_unwind(AssertUnwindSafe(|| world.destroy_slice(&slice)));
+        assert_eq!(outcome.is_err(), kinds.contains(&Bomb), "{kinds:?}");
+        if let Ok(report) = outcome {
+            let positions: Vec<usize> = report.refused.iter().map(|&(at, _)| at).collect();
+            assert_eq!((report.done, positions), (done.len(), refused), "{kinds:?}");
+        }
+        assert!(
+            done.iter().all(|&entity| !universe.exists(entity)),
+            "{kinds:?}"
+        );
+        let values = kinds
+            .iter()
+            .filter(|kind| matches!(kind, Ant | Bomb))
+            .count();
+        assert_eq!(drops.load(Ordering::Relaxed), values, "{kinds:?}");
+        assert_eq!(world.count(), 0, "{kinds:?}");
+        world.check().unwrap();
+    }
+}

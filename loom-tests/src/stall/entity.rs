@@ -203,7 +203,7 @@ impl<A: EntityAllocator> Entities<A> {
         (handles, (count - freed) as i64)
     }
 
-    /// Two spans of entities, of which every 37th is gone, for everybody; and the next `kept` ones, for the thread itself.
+    /// Two spans of entities, of which every 37th is gone, for everybody; and the last `kept` ones, for the thread itself.
     fn prepared_thinly(&self, kept: usize) -> (Vec<Entity>, i64) {
         let mut handles = self.create_n(4_096);
         let dying = |at: usize| at.is_multiple_of(37) || at >= 4_096 - kept;

@@ -131,6 +131,10 @@ fn a_batch_takes_a_whole_word_before_what_its_thread_has_freed() {
                 mine.is_some() != theirs.is_some(),
                 "whoever had the word was served"
             );
+            if let Some(mine) = &mine {
+                let slots: Vec<u32> = mine.iter().map(|entity| entity.index()).collect();
+                assert_eq!(slots, [4, 5, 0]);
+            }
             let created = all_differ(&index, mine.into_iter().flatten().chain(theirs));
             assert_eq!(created + room(&index), 3, "a slot was lost");
         },

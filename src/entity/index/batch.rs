@@ -146,8 +146,8 @@ fn create_from_mask(
 }
 
 /// Takes words of one span that stand side by side, as many as `out` fills, or what is free singly; how many entities
-/// were made. None if the hints know of no free slot, or others were quicker. The cache holds nothing, or `out` is a
-/// word long at least.
+/// were made. None if nothing is in hand and the hints know of no free slot, or others were quicker. No claimed word is
+/// in hand, or `out` is a word long at least.
 ///
 /// All claims before all stores: a read-modify-write waits until the stores before it are done.
 fn create_in_words(
@@ -183,7 +183,7 @@ fn create_in_words(
     created
 }
 
-/// The slots of a claimed word that a batch has left are for the next calls of the thread, which has none in hand.
+/// The slots of a claimed word that a batch has left are for the next calls of the thread, which has no other in hand.
 fn keep_surplus(cache: &mut Cache, word: u32, slots: u64) {
     debug_assert!(cache.mask == 0, "slots in hand would be lost");
     (cache.word, cache.mask) = (word, slots);
@@ -209,7 +209,7 @@ fn create_in_broken_words(
         let number = span::of(first);
         let mut lanes = core.broken_lanes(number) & span::lane(first).wrapping_neg();
         if lanes & span::lane(first) == 0 {
-            // It is whole.
+            // It is whole, or was emptied since.
             break;
         }
         while lanes != 0 {

@@ -260,7 +260,7 @@ impl Core {
 
     // --- Hints ----------------------------------------------------------------------------------
 
-    /// Notes that the caller has emptied claim words of a span, given as lanes.
+    /// Notes that the caller has emptied claim words of a span, or is about to, given as lanes.
     #[inline]
     pub(crate) fn mark_later(&self, cache: &mut Cache, tally: &Tally, number: u32, lanes: u64) {
         if number != cache.span {

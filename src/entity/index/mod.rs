@@ -99,7 +99,7 @@ const NONE_LEFT: Full = Full {
 /// # Costs
 /// | operation | progress | read-modify-writes | complexity |
 /// |---|---|---|---|
-/// | create | lock-free | 0 (1 or 2 in 64, claiming a word) | O(1), whatever lives |
+/// | create | lock-free | 0 (1 or 2 for each word that is claimed: in 64, or in as many as are free there) | O(1), whatever lives |
 /// | create n | lock-free | 1 for up to 2,048; in gaps 1 for those of 64 slots, and 1 for up to 2,048 slots | O(n) |
 /// | destroy | lock-free | 1 (2 or 3 on average while the thread's magazine is full: 24 go back at a time) | O(1) |
 /// | destroy n, in index order | lock-free | 1 for 16, and 1 for up to 2,048 | O(n) |
@@ -195,7 +195,7 @@ impl EntityIndex {
         unsafe { node.with(|cache, tally| cache.take(tally)) }
     }
 
-    /// Creates one entity, without a place. Lock-free; no read-modify-write but one or two in 64.
+    /// Creates one entity, without a place. Lock-free; no read-modify-write but one or two for each word of free slots.
     ///
     /// # Errors
     /// [`Full`], as [above](Self#when-it-is-full).
@@ -217,8 +217,7 @@ impl EntityIndex {
         self.with_cache(|_, cache, tally| self.shared.take(cache, tally))
     }
 
-    /// Creates `out.len()` entities, in index order where what is free lies in order and the calling thread has not just
-    /// freed some itself; all or none. Lock-free.
+    /// Creates `out.len()` entities, in index order within each run of slots that it takes; all or none. Lock-free.
     ///
     /// The entities appear one by one: that is `out.len()` linearization points, not one.
     ///

@@ -97,7 +97,7 @@ impl Places<'_> {
 
 impl EntityIndex {
     /// Creates an entity that has a place from the beginning. Lock-free; no read-modify-write but one or
-    /// two in 64.
+    /// two for each word of free slots.
     #[inline(always)]
     pub(crate) fn create_placed(&self, place: Place) -> Result<Entity, Full> {
         let created = self.with_cache(|core, cache, tally| {
@@ -196,7 +196,7 @@ impl EntityIndex {
     }
 
     /// Destroys an entity that nobody else destroys, changes or builds meanwhile: one that lies in
-    /// a world, which the caller has to itself. No read-modify-write but two in 64. Wait-free once
+    /// a world, which the caller has to itself. No read-modify-write but what it takes to give slots back. Wait-free once
     /// the thread has a cache (its first call gets it one: lock-free); the last versions of a slot
     /// go the usual way, which is lock-free.
     ///

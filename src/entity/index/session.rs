@@ -84,7 +84,7 @@ impl<'a> Session<'a> {
         self.lease.with(|cache, tally| access(shared, cache, tally))
     }
 
-    /// Creates one entity, without a place. Lock-free; no read-modify-write but one or two in 64.
+    /// Creates one entity, without a place. Lock-free; no read-modify-write but one or two for each word of free slots.
     ///
     /// # Errors
     /// [`Full`], as [for the index](EntityIndex#when-it-is-full).

@@ -4,32 +4,12 @@
 //! Under the model checker a claim word has two slots and a span two claim words: slots 0 to 3 and 4
 //! to 7; a magazine has room for one.
 
-use megachunk::entity::{Entity, EntityIndex};
 use megachunk::sync::model::ThreadCache;
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
 use megachunk_loom_tests::entities::{all_taken_but, room, spawn};
 use megachunk_loom_tests::model;
 
-/// Creates `count` in one call.
-fn batch(index: &EntityIndex, count: usize) -> Option<Vec<Entity>> {
-    let mut out = vec![Entity::PLACEHOLDER; count];
-    index.create_slice(&mut out).ok()?;
-    Some(out)
-}
-
-/// All that were created live, in slots of their own; how many they are.
-fn all_differ(index: &EntityIndex, created: impl IntoIterator<Item = Entity>) -> usize {
-    let mut slots: Vec<u32> = created
-        .into_iter()
-        .inspect(|&entity| assert!(index.exists(entity)))
-        .map(Entity::index)
-        .collect();
-    let count = slots.len();
-    slots.sort_unstable();
-    slots.dedup();
-    assert_eq!(slots.len(), count, "one slot was given out twice");
-    count
-}
+use crate::entity_spans::{all_differ, batch};
 
 #[test]
 fn what_a_batch_claims_in_broken_words_is_its_own() {
@@ -43,7 +23,7 @@ fn what_a_batch_claims_in_broken_words_is_its_own() {
             let other = spawn(&index, |index| index.create().ok());
             let mine = batch(&index, 2);
             let theirs = other.join();
-            let created = all_differ(&index, mine.into_iter().flatten().chain(theirs));
+            let created = all_differ(&index, mine.into_iter().flatten().chain(theirs).collect());
             assert!(created > 0, "three slots were free");
             assert_eq!(created + room(&index), 3, "a slot was lost");
         },
@@ -62,7 +42,10 @@ fn a_batch_that_claims_in_many_words_keeps_what_its_thread_has_in_hand() {
             // The other slot of its word is in hand.
             let one = index.create().expect("not full");
             let some = batch(&index, 2).expect("not full");
-            assert_eq!(all_differ(&index, some.into_iter().chain([one])), 3);
+            assert_eq!(
+                all_differ(&index, some.into_iter().chain([one]).collect()),
+                3
+            );
             assert_eq!(room(&index), 2, "a slot was lost");
         },
     );
@@ -107,7 +90,7 @@ fn what_a_thread_has_freed_serves_its_batches() {
                 mine.is_some() != theirs.is_some(),
                 "whoever had the one that both wanted was served"
             );
-            let created = all_differ(&index, mine.into_iter().flatten().chain(theirs));
+            let created = all_differ(&index, mine.into_iter().flatten().chain(theirs).collect());
             assert_eq!(created + room(&index), 2, "a slot was lost");
         },
     );
@@ -135,7 +118,7 @@ fn a_batch_takes_a_whole_word_before_what_its_thread_has_freed() {
                 let slots: Vec<u32> = mine.iter().map(|entity| entity.index()).collect();
                 assert_eq!(slots, [4, 5, 0]);
             }
-            let created = all_differ(&index, mine.into_iter().flatten().chain(theirs));
+            let created = all_differ(&index, mine.into_iter().flatten().chain(theirs).collect());
             assert_eq!(created + room(&index), 3, "a slot was lost");
         },
     );

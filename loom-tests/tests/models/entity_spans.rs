@@ -13,7 +13,7 @@ use megachunk_loom_tests::entities::{
 use megachunk_loom_tests::model;
 
 /// Creates `count` in one call.
-fn batch(index: &EntityIndex, count: usize) -> Option<Vec<Entity>> {
+pub(crate) fn batch(index: &EntityIndex, count: usize) -> Option<Vec<Entity>> {
     let mut out = vec![Entity::PLACEHOLDER; count];
     index.create_slice(&mut out).ok()?;
     Some(out)
@@ -28,12 +28,14 @@ fn all_taken_but_word(word: usize) -> (Arc<EntityIndex>, Vec<Entity>) {
     (index, entities)
 }
 
-fn all_differ(index: &EntityIndex, mut entities: Vec<Entity>) {
+/// All of them live, in slots of their own; how many they are.
+pub(crate) fn all_differ(index: &EntityIndex, mut entities: Vec<Entity>) -> usize {
     assert!(entities.iter().all(|&entity| index.exists(entity)));
     let count = entities.len();
     entities.sort_unstable_by_key(|entity| entity.index());
     entities.dedup_by_key(|entity| entity.index());
     assert_eq!(entities.len(), count, "one slot was given out twice");
+    count
 }
 
 #[test]

@@ -15,7 +15,18 @@ const PART: u32 = 16;
 /// Mega-chunks of a thread's part.
 #[cfg(loom)]
 const PART: u32 = 1;
-/// Parts side by side, before two threads get the same.
+/// Parts side by side whose hints of the next level are one line: 64 mega-chunks a word. Who frees a run of which the
+/// hints said that there is none writes there, too.
+#[cfg(not(loom))]
+const NEAR: u32 = 32;
+/// Parts side by side whose hints are near each other.
+#[cfg(loom)]
+const NEAR: u32 = 1;
+/// Threads that get parts far from each other, and from where they met.
+#[cfg(not(loom))]
+const PARTS: u32 = MEGACHUNKS / PART / NEAR - 1;
+/// Threads that get parts far from each other.
+#[cfg(loom)]
 const PARTS: u32 = 64;
 /// Requests that begin in the part, until one begins at the first place again: what has become free there shall not
 /// lie idle.
@@ -50,7 +61,8 @@ impl Seat {
         if self.left > 0 && met_at / PART != self.place / PART {
             return;
         }
-        let part = met_at / PART + 1 + ordinal % PARTS;
+        let number = ordinal % (PARTS * NEAR);
+        let part = met_at / PART + NEAR * (1 + number % PARTS) + number / PARTS;
         self.place = part * PART % MEGACHUNKS;
         if self.left == 0 {
             self.left = STAY;
@@ -65,7 +77,7 @@ mod tests {
     #[test]
     fn threads_that_met_begin_apart_and_come_back_in_the_end() {
         for met_at in [0, 5, 1_000, MEGACHUNKS - 1] {
-            let mut seats = [(); PARTS as usize].map(|()| Seat::new());
+            let mut seats = [(); (PARTS * NEAR) as usize].map(|()| Seat::new());
             for (ordinal, seat) in (1..).zip(&mut seats) {
                 assert_eq!(seat.first_place(), 0);
                 seat.go_apart(met_at, ordinal);

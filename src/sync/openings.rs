@@ -42,7 +42,7 @@
 
 use super::atomic::{AtomicU64, Ordering};
 use super::mutant;
-use super::pool::{Lent, Pool};
+use super::pool::{Lent, Pool, Taken};
 
 /// What a collection adds to the count. Each time that so many were opened they count as one more:
 /// nobody goes on with what waits then, which does no harm. After 2^48 collections the count begins
@@ -63,7 +63,7 @@ pub struct Openings {
 pub struct Collection<'p, T> {
     /// Things that nobody had. Nothing waits in some, in others what was left before the
     /// collection.
-    pub things: Vec<Lent<'p, T>>,
+    pub things: Taken<'p, T>,
     /// About how many things somebody had.
     pub open: usize,
     /// What to [settle](Openings::settle) with if nothing waits in any of the things.

@@ -37,6 +37,7 @@ use core::ops::{Deref, DerefMut};
 use core::ptr;
 
 use crossbeam_utils::CachePadded;
+use smallvec::SmallVec;
 
 use super::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use super::{local, mutant};
@@ -84,6 +85,9 @@ struct Node<T> {
     /// The next in the list of all; changed only by who has the pool to itself.
     older: *mut Node<T>,
 }
+
+/// Items that were taken together: in most pools there are few.
+pub type Taken<'p, T> = SmallVec<[Lent<'p, T>; 4]>;
 
 /// An item of a pool, as long as one thread has it; dropped, it goes back.
 pub struct Lent<'p, T> {
@@ -357,14 +361,14 @@ impl<T> Pool<T> {
 
     /// Takes all items that are not lent.
     #[must_use]
-    pub fn take_all(&self) -> Vec<Lent<'_, T>> {
+    pub fn take_all(&self) -> Taken<'_, T> {
         self.take_where(|_| true)
     }
 
     /// Takes all items that are not lent, but those in which something waits since this time or
     /// later; and about how many these are.
     #[must_use]
-    pub fn take_before(&self, time: u64) -> (Vec<Lent<'_, T>>, usize) {
+    pub fn take_before(&self, time: u64) -> (Taken<'_, T>, usize) {
         let mut later = 0;
         let mut waits_before = |node| {
             // SAFETY: nodes are freed by who has the pool to itself.
@@ -380,8 +384,8 @@ impl<T> Pool<T> {
     }
 
     /// Takes all items that are not lent, but those in slots that are not wanted.
-    fn take_where(&self, mut is_wanted: impl FnMut(*mut Node<T>) -> bool) -> Vec<Lent<'_, T>> {
-        let mut all: Vec<Lent<'_, T>> = Vec::new();
+    fn take_where(&self, mut is_wanted: impl FnMut(*mut Node<T>) -> bool) -> Taken<'_, T> {
+        let mut all = Taken::new();
         for slot in self.slots_from_home() {
             // Ordering: Acquire pairs with the Release in `give`: the node is looked into. The swap
             // decides.

@@ -187,3 +187,78 @@ fn values_that_wait_end_with_their_world() {
     drop((world, commands));
     assert_eq!(Arc::strong_count(&owners), 1);
 }
+
+#[test]
+fn what_a_flush_within_a_flush_carries_comes_after_what_waited_before_it() {
+    let mut world = World::new();
+    let commands = world.parallel_commands();
+    let mut creator = commands.open();
+    let entity = creator.create((0_u32,)).unwrap();
+    let mut outer = world.commands();
+    outer.set(entity, 1_u32).unwrap();
+    outer.defer(move |world| {
+        world.commands().set(entity, 2_u32).unwrap();
+        assert_eq!(world.flush().carried, 2);
+    });
+    drop(outer);
+    assert_eq!(world.flush().carried, 1);
+    drop(creator);
+    assert!(world.flush().is_clean());
+    assert_eq!(world.get::<u32>(entity).unwrap(), &2);
+}
+
+#[test]
+fn what_waits_comes_with_the_flush_within_a_flush_that_finds_its_entity() {
+    let mut world = World::new();
+    let commands = world.parallel_commands();
+    let (entity, created) = std::sync::mpsc::channel();
+    let (close, closes) = std::sync::mpsc::channel::<()>();
+    let (closed, is_closed) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (entity, closes, closed) = (entity, closes, closed);
+            let mut creator = commands.open();
+            entity.send(creator.create((0_u32,)).unwrap()).unwrap();
+            closes.recv().unwrap();
+            drop(creator);
+            closed.send(()).unwrap();
+        });
+        let entity = created.recv().unwrap();
+        let mut outer = world.commands();
+        outer.set(entity, 1_u32).unwrap();
+        outer.add(entity, (1_u8,)).unwrap();
+        outer.defer(move |world| {
+            close.send(()).unwrap();
+            is_closed.recv().unwrap();
+            assert_eq!(world.flush().moved, 1);
+        });
+        outer.set(entity, 2_u32).unwrap();
+        drop(outer);
+        assert_eq!(world.flush().carried, 2);
+        assert_eq!(world.get::<u32>(entity).unwrap(), &2);
+        assert_eq!(world.get::<u8>(entity).unwrap(), &1);
+        assert!(world.pending().is_empty());
+    });
+}
+
+#[test]
+fn what_a_flush_leaves_because_something_waits_comes_before_what_is_recorded_later() {
+    for waits in [false, true] {
+        let mut world = World::new();
+        let ant = world.create((0_u32,)).unwrap();
+        let commands = world.parallel_commands();
+        let mut creator = commands.open();
+        let entity = creator.create((0_u8,)).unwrap();
+        let mut recorder = world.commands();
+        if waits {
+            recorder.set(entity, 1_u8).unwrap();
+        }
+        recorder.defer(move |world| world.commands().set(ant, 1_u32).unwrap());
+        drop(recorder);
+        assert_eq!(world.flush().carried, usize::from(waits));
+        // With a lower sort key.
+        commands.open_at(0).set(ant, 2_u32).unwrap();
+        let _ = world.flush();
+        assert_eq!(world.get::<u32>(ant).unwrap(), &2);
+    }
+}

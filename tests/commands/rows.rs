@@ -391,6 +391,23 @@ fn what_runs_in_a_flush_and_records_for_ever_ends_in_an_error_and_no_hang() {
 }
 
 #[test]
+fn a_closure_that_sets_fewer_rounds_than_there_were_ends_the_flush() {
+    fn again(world: &mut World, ran: u32) {
+        if ran == 2 {
+            world.set_flush_rounds(1);
+        }
+        if ran < 20 {
+            world.commands().defer(move |world| again(world, ran + 1));
+        }
+    }
+    let mut world = World::new();
+    world.commands().defer(|world| again(world, 0));
+    let report = world.flush();
+    assert!(report.unfinished);
+    assert_eq!(report.rounds, 3);
+}
+
+#[test]
 fn tags_of_whole_chunks_are_changed_without_a_copy() {
     let (mut world, ants) = herd(100_000);
     let place = |world: &World, ant| core::ptr::from_ref(world.get::<u32>(ant).unwrap());

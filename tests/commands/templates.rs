@@ -114,3 +114,27 @@ fn each_of_many_compositions_begins_with_its_own_template() {
         assert_eq!(world.chunk_fragment::<i32>(entity).unwrap(), &(10 * number));
     }
 }
+
+/// What begins with it is made after the closure.
+#[test]
+fn a_template_that_is_recorded_behind_a_closure_comes_after_what_the_closure_brings() {
+    let mut world = World::new();
+    let (ant, bee) = (
+        world.create((1_u8,)).unwrap(),
+        world.create((2_u8,)).unwrap(),
+    );
+    let mut commands = world.commands();
+    commands.defer(|world| {
+        world.create((1_u16,).per_chunk(3_i32)).unwrap();
+    });
+    commands.add(ant, ('a',).per_chunk(2_i32)).unwrap();
+    commands.defer(|world| {
+        world.create((1_u64,).per_chunk(4_i32)).unwrap();
+    });
+    commands.add(bee, (0.5_f32,).per_chunk(5_i32)).unwrap();
+    drop(commands);
+    assert!(world.flush().is_clean());
+    // What a recorder said last, as where there are no closures.
+    assert_eq!(world.chunk_fragment::<i32>(ant).unwrap(), &5);
+    assert_eq!(world.chunk_fragment::<i32>(bee).unwrap(), &5);
+}

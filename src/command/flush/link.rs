@@ -85,12 +85,19 @@ impl Flush<'_> {
         lane.left = left;
     }
 
-    /// Takes over what the chunks of archetypes begin with which one recorder's commands are the first to need.
-    pub(super) fn take_templates(&mut self, world: &mut World, lane: usize, segment: usize) {
-        let lane = &*self.lanes[lane];
-        for template in &lane.templates[lane.templates_of(segment, Some(NONE))] {
+    /// Takes over what the chunks of archetypes begin with which one recorder's commands are the first to need: what was
+    /// said from this command on.
+    pub(super) fn take_templates(
+        panicked: &mut Panicked,
+        world: &mut World,
+        lane: &Lane,
+        segment: usize,
+        from: u32,
+    ) {
+        let all = &lane.templates[lane.templates_of(segment, Some(NONE))];
+        for template in all.iter().filter(|template| template.said > from) {
             // The `drop` of the one before may panic.
-            note(&mut self.panicked, || world.take_template(template));
+            note(panicked, || world.take_template(template));
         }
     }
 

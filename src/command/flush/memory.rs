@@ -1,17 +1,14 @@
-//! `Memory`: what a flush needs for its commands, kept for the next one: 40 bytes a recorder; up to 32 a command; where all do the same,
+//! `Memory`: what a flush needs for many commands, kept for the next one: up to 32 bytes a command; where all do the same,
 //! up to 24 for each of them and 20 for each thread and row of the world, of which there are up to eight a command then.
 
 use core::mem::{MaybeUninit, take};
 
 use crate::command::flush::alike::Share;
 use crate::command::flush::locate::{Item, Spot};
-use crate::command::precedence::Precedence;
 
-/// Lists with an entry for each command, and one for each recorder. They are emptied before use; only their room is kept.
+/// Lists with an entry for each command. They are emptied before use; only their room is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    /// What recorders left: by their order, each with the numbers of its lane and of its segment there.
-    pub(super) order: Vec<(Precedence, usize, usize)>,
     /// The commands, in the order of chunks.
     pub(super) items: Vec<Item>,
     /// As they were recorded, where the entities lie.
@@ -86,7 +83,6 @@ impl Memory {
     /// Gives back what is too much to be kept.
     pub(super) fn settle(&mut self) {
         let lists = [
-            self.order.capacity(),
             self.items.capacity(),
             self.spots.capacity(),
             self.rows.capacity(),

@@ -44,12 +44,13 @@ use smallvec::SmallVec;
 
 use crate::command::lane::Lane;
 use crate::command::log::{self, Rows, Word};
+use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::entity::{Entity, EntityFault};
 use crate::fragment::panic::{Panicked, first, note, resume, tell};
 use crate::sync::atomic::Ordering;
 use crate::sync::fork_join;
-use crate::sync::pool::Lent;
+use crate::sync::pool::{Lent, Taken};
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 use alike::{Alike, Share, alike};
@@ -71,6 +72,10 @@ enum Cost {
 }
 
 impl Cost {
+    /// So few commands are never worth a second thread. Who makes no more than that has no threads made either: rayon
+    /// makes them when it is first asked how many there are.
+    const LEAST: usize = 1 << 10;
+
     /// Commands from which on so many threads are quicker than one. What one thread has just recorded lies in its own
     /// caches, from where two fetch it more slowly than one works it off, until it is more than these hold; the more there are, the
     /// sooner they gain. (Measured with two.)
@@ -79,14 +84,18 @@ impl Cost {
             Self::Low => (1 << 19) / threads,
             Self::High => (1 << 18) / threads,
         }
+        .max(Self::LEAST)
     }
 }
 
 impl World {
     /// Whether so many commands are worth more than one thread.
     fn forks(&self, commands: usize, cost: Cost) -> bool {
-        let threads = rayon::current_num_threads();
         let from = self.forks_from;
+        if commands < from.unwrap_or(Cost::LEAST) {
+            return false;
+        }
+        let threads = rayon::current_num_threads();
         threads > 1 && commands >= from.unwrap_or_else(|| cost.worth(threads))
     }
 }
@@ -95,6 +104,7 @@ impl World {
 #[derive(Clone, Debug)]
 struct Piece {
     lane: usize,
+    segment: usize,
     commands: Range<u32>,
 }
 
@@ -148,7 +158,8 @@ impl<'l> Part<'l> {
 
 /// A flush at work.
 struct Flush<'q> {
-    lanes: Vec<Lent<'q, Lane>>,
+    queue: &'q Queue,
+    lanes: Taken<'q, Lane>,
     carried: Carried,
     report: FlushReport,
     panicked: Panicked,
@@ -171,7 +182,8 @@ impl World {
     ///
     /// # Panics
     /// If users' code panicked: a closure, a `drop`, the `eq` or `hash` of a shared value, the `clone` of a
-    /// chunk fragment's template. All other commands are applied then, and the first panic goes on.
+    /// chunk fragment's template. All other commands are applied then, and the first panic goes on. If rayon can make no
+    /// threads, and there are enough commands to ask for them: then what was recorded is left as it was.
     #[doc(alias = "apply")]
     pub fn flush(&mut self) -> FlushReport {
         self.keep_versions();
@@ -184,10 +196,7 @@ impl World {
         }
         let queue = Arc::clone(queue);
         queue.recorders.settle(None);
-        let memory = queue.memory.take(0);
-        let mut memory = memory.unwrap_or_else(|| queue.memory.lend(Memory::default()));
         let mut report = FlushReport::default();
-        let mut carried = Carried::default();
         let mut panicked = None;
         let mut looks = 0;
         loop {
@@ -215,14 +224,10 @@ impl World {
                 }
                 break;
             }
-            if report.rounds == self.flush_rounds {
+            // A closure may have set fewer.
+            if report.rounds >= self.flush_rounds {
                 report.unfinished = true;
-                // Ranks are of processors that ran before: those that run until the next flush come after all of it.
-                for lane in &mut lanes {
-                    for segment in &mut lane.segments {
-                        segment.precedence.fresh = false;
-                    }
-                }
+                leave(&mut lanes);
                 tell(|| {
                     tracing::error!(
                         rounds = report.rounds,
@@ -231,24 +236,34 @@ impl World {
                 });
                 break;
             }
+            let segments = lanes.iter().flat_map(|lane| &lane.segments);
+            let commands: usize = segments.map(|segment| segment.commands.len()).sum();
+            assert!(
+                commands <= u32::MAX as usize,
+                "4 billion commands in one flush"
+            );
+            // It panics where no threads can be made: better now, as nothing is done yet.
+            let _ = self.forks(commands, Cost::High);
             report.rounds += 1;
+            let here = (flushed + lanes.len()) as u32;
+            queue.flushed.store(here, Ordering::Relaxed);
             let mut flush = Flush {
+                queue: &queue,
                 lanes,
-                carried,
+                carried: Carried::default(),
                 report,
                 panicked,
             };
-            let flushed = flush.lanes.len() as u32;
-            queue.flushed.fetch_add(flushed, Ordering::Relaxed);
-            flush.run(self, &mut memory);
-            queue.flushed.fetch_sub(flushed, Ordering::Relaxed);
+            flush.run(self);
+            queue.flushed.store(flushed as u32, Ordering::Relaxed);
             for lane in &mut flush.lanes {
                 flush.panicked = first(flush.panicked, lane.reset());
             }
             // They are back before anybody looks for what is there.
             flush.lanes.iter().for_each(Lent::leave);
-            drop(flush.lanes);
-            (report, carried, panicked) = (flush.report, flush.carried, flush.panicked);
+            flush.lanes.clear();
+            flush.leave_carried();
+            (report, panicked) = (flush.report, flush.panicked);
             if !Arc::ptr_eq(&queue.seat, &self.seat) {
                 note(&mut panicked, || queue.take_back());
                 tell(|| {
@@ -258,19 +273,17 @@ impl World {
                 });
                 break;
             }
-            if carried.len() > 0 {
-                // Another round may find their entities, and what was recorded for these since, which comes after them.
+            if report.carried > 0 {
+                // Another round would find them again. What was recorded meanwhile comes with them, after them.
+                leave(&mut queue.lanes.take_all());
+                break;
+            }
+            // All lanes were here, and nothing is left in them: nothing is anywhere, unless a recorder was opened since.
+            queue.recorders.settle(found.settles);
+            if queue.recorders.is_settled() {
                 break;
             }
         }
-        if carried.len() > 0 {
-            report.carried = carried.len();
-            report.commands -= carried.len();
-            let refused = carried.record(&queue, &mut panicked);
-            report.refused.extend(refused);
-        }
-        memory.settle();
-        drop(memory);
         resume(panicked);
         report
     }
@@ -308,10 +321,31 @@ impl World {
     }
 }
 
+/// Has what is in lanes come before all that is recorded from now on. Ranks are of processors that ran before: those
+/// that run until the next flush come after all of it.
+fn leave(lanes: &mut [Lent<'_, Lane>]) {
+    for segment in lanes.iter_mut().flat_map(|lane| &mut lane.segments) {
+        segment.precedence.fresh = false;
+    }
+}
+
 impl Flush<'_> {
-    fn run(&mut self, world: &mut World, memory: &mut Memory) {
-        let mut order = core::mem::take(&mut memory.order);
-        order.clear();
+    /// Leaves what was carried until now to the next flush, which may be one that a closure makes.
+    fn leave_carried(&mut self) {
+        if self.carried.len() == 0 {
+            return;
+        }
+        let carried = core::mem::take(&mut self.carried);
+        self.report.carried += carried.len();
+        self.report.commands -= carried.len();
+        let refused = carried.record(self.queue, &mut self.panicked);
+        self.report.refused.extend(refused);
+    }
+
+    fn run(&mut self, world: &mut World) {
+        /// What a recorder left, with the numbers of its lane and of its segment there.
+        type Left = (Precedence, usize, usize);
+        let mut order: SmallVec<[Left; 4]> = SmallVec::new();
         for (lane, data) in self.lanes.iter_mut().enumerate() {
             data.hand_over();
             self.report.by_chance += data.by_chance;
@@ -331,16 +365,19 @@ impl Flush<'_> {
             self.link(world, lane, segment);
             let commands = self.lanes[lane].segments[segment].commands.clone();
             if !commands.is_empty() {
-                pieces.push(Piece { lane, commands });
+                pieces.push(Piece {
+                    lane,
+                    segment,
+                    commands,
+                });
             }
         }
         self.empty_nurseries();
         world.births += 1;
         self.panicked = first(self.panicked.take(), world.tell_gathered());
         for &(_, lane, segment) in &order {
-            self.take_templates(world, lane, segment);
+            Self::take_templates(&mut self.panicked, world, &self.lanes[lane], segment, 0);
         }
-        memory.order = order;
         if pieces.is_empty() {
             return;
         }
@@ -350,7 +387,11 @@ impl Flush<'_> {
             let commands = pieces.iter().map(|piece| piece.commands.len());
             self.report.commands += commands.sum::<usize>();
         } else {
-            self.apply_all(world, &data, pieces, memory);
+            let kept = &self.queue.memory;
+            let memory = kept.take(0);
+            let mut memory = memory.unwrap_or_else(|| kept.lend(Memory::default()));
+            self.apply_all(world, &data, pieces, &mut memory);
+            memory.settle();
         }
         drop(data);
         self.lanes = lanes;
@@ -367,6 +408,7 @@ impl Flush<'_> {
         let seat = Arc::clone(&world.seat);
         let ops = Ops::new(world, data.iter().copied(), &mut self.panicked);
         let mut batch: Vec<Piece> = Vec::new();
+        let mut called = false;
         'pieces: for piece in pieces {
             self.report.commands += piece.commands.len();
             if !ops.has_calls {
@@ -377,15 +419,21 @@ impl Flush<'_> {
             for part in data[piece.lane].log.parts(piece.commands) {
                 let op = ops.first_of[piece.lane] + part.words[0].op();
                 let FlushOp::Call { payload, call } = ops.all[op as usize] else {
-                    batch.push(Piece {
-                        lane: piece.lane,
-                        commands: part.range(),
-                    });
+                    let commands = part.range();
+                    if called {
+                        // The closure may have brought others.
+                        let lane = data[piece.lane];
+                        let (segment, from) = (piece.segment, commands.start);
+                        Self::take_templates(&mut self.panicked, world, lane, segment, from);
+                    }
+                    batch.push(Piece { commands, ..piece });
                     continue;
                 };
                 let row = part.rows(data[piece.lane].payloads.len());
                 let row = row.next(ops.payload_of[op as usize]);
                 self.apply(world, data, &ops, &mut batch, memory);
+                self.leave_carried();
+                called = true;
                 let column = &payload.columns[0];
                 // SAFETY: the closure's row, which is moved out once, here.
                 unsafe { column.moved_out(row) };

@@ -104,6 +104,8 @@ pub(in crate::command) struct Template {
     pub(in crate::command) segment: u32,
     /// Of which stream's entities; [`NONE`] for those that the segment's commands change.
     pub(in crate::command) stream: u32,
+    /// How many commands there were when that was said last, its own among them.
+    pub(in crate::command) said: u32,
     pub(in crate::command) value: Arc<Value>,
 }
 

@@ -314,14 +314,19 @@ impl Lane {
     /// [`NONE`], all to which the open recorder's changes lead, which begin with what was said last.
     pub(super) fn take_template(&mut self, stream: u32, value: Arc<Value>) {
         let next = self.templates.len() as u32;
+        let said = self.log.len() as u32;
         let at = *self.template_of.entry((stream, value.id())).or_insert(next);
         match self.templates.get_mut(at as usize) {
             None => self.templates.push(Template {
                 segment: self.segments.len() as u32,
                 stream,
+                said,
                 value,
             }),
-            Some(known) if stream == NONE => drop(core::mem::replace(&mut known.value, value)),
+            Some(known) if stream == NONE => {
+                known.said = said;
+                drop(core::mem::replace(&mut known.value, value));
+            }
             Some(_) => {}
         }
     }

@@ -161,12 +161,13 @@ impl Edges {
         self.all.len() > CROWD
     }
 
-    /// Whether the edge for a change is known. O(1).
-    pub(crate) fn know(&self, change: Change) -> bool {
-        match &self.places {
-            Some(places) => places.contains_key(&change),
-            None => self.all.iter().any(|(known, _)| *known == change),
-        }
+    /// The edge for a change, if it is known, which stays where it is. O(1).
+    pub(crate) fn peek(&self, change: Change) -> Option<&Edge> {
+        let known = match &self.places {
+            Some(places) => self.all.get(*places.get(&change)?),
+            None => self.all.iter().find(|(known, _)| *known == change),
+        };
+        known.map(|(_, edge)| &**edge)
     }
 
     /// All that are known.
@@ -270,6 +271,8 @@ mod tests {
         let mut most = 0;
         for round in 0..4_000 {
             let asked = change(number(90));
+            let peeked = edges.peek(asked).map(|edge| edge.target);
+            assert_eq!(peeked, known.get(&asked).copied());
             let found = edges.get(asked).map(|edge| edge.target);
             assert_eq!(found, known.get(&asked).copied());
             if found.is_none() {

@@ -209,9 +209,9 @@ impl<'l> Part<'l> {
 
     /// Where the values of its first commands lie, in so many payloads. Commands that have none count as of one more.
     pub(super) fn rows(&self, payloads: usize) -> Rows {
-        let mut rows = SmallVec::from_slice(self.rows);
         // Those that are newer had no values here.
-        rows.resize(payloads + 1, 0);
+        let mut rows = SmallVec::from_elem(0, payloads + 1);
+        rows[..self.rows.len()].copy_from_slice(self.rows);
         Rows(rows)
     }
 

@@ -1,4 +1,4 @@
-//! The flush: what recorders have left is applied.
+//! The flush: what recorders have left is applied, round by round ([`rounds`]).
 //!
 //! 1. Recorders are put in order: by sort key, then by when they were opened.
 //! 2. What they created joins the world ([`link`], [`join`]).
@@ -32,6 +32,7 @@ mod net;
 mod ops;
 mod plan;
 mod report;
+mod rounds;
 mod settle;
 mod sweep;
 mod told;
@@ -47,10 +48,9 @@ use crate::command::log::{self, Rows, Word};
 use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::entity::{Entity, EntityFault};
-use crate::fragment::panic::{Panicked, first, note, resume, tell};
-use crate::sync::atomic::Ordering;
+use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::sync::fork_join;
-use crate::sync::pool::{Lent, Taken};
+use crate::sync::pool::Taken;
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 use alike::{Alike, Share, alike};
@@ -196,96 +196,16 @@ impl World {
         }
         let queue = Arc::clone(queue);
         queue.recorders.settle(None);
-        let mut report = FlushReport::default();
-        let mut panicked = None;
-        let mut looks = 0;
-        loop {
-            looks += 1;
-            let found = queue.recorders.collect(&queue.lanes);
-            let mut lanes = found.things;
-            // Ordering: Relaxed, here and below: flushes of one world come one after the other, or one in the other.
-            let flushed = queue.flushed.load(Ordering::Relaxed) as usize;
-            report.open = found.open.saturating_sub(flushed);
-            let mut let_go = false;
-            lanes.retain_mut(|lane| {
-                let records = !lane.is_empty();
-                if !records {
-                    let_go |= !lane.is_idle();
-                    report.by_chance += core::mem::take(&mut lane.by_chance);
-                    panicked = first(panicked.take(), lane.let_go());
-                }
-                records
-            });
-            if lanes.is_empty() {
-                queue.recorders.settle(found.settles);
-                // What was let go may have recorded something when it was dropped.
-                if let_go && looks < self.flush_rounds && !queue.recorders.is_settled() {
-                    continue;
-                }
-                break;
-            }
-            // A closure may have set fewer.
-            if report.rounds >= self.flush_rounds {
-                report.unfinished = true;
-                leave(&mut lanes);
-                tell(|| {
-                    tracing::error!(
-                        rounds = report.rounds,
-                        "a flush ends with commands left: what it runs, or other threads, record new ones each time"
-                    );
-                });
-                break;
-            }
-            let segments = lanes.iter().flat_map(|lane| &lane.segments);
-            let commands: usize = segments.map(|segment| segment.commands.len()).sum();
-            assert!(
-                commands <= u32::MAX as usize,
-                "4 billion commands in one flush"
-            );
-            // It panics where no threads can be made: better now, as nothing is done yet.
-            let _ = self.forks(commands, Cost::High);
-            report.rounds += 1;
-            let here = (flushed + lanes.len()) as u32;
-            queue.flushed.store(here, Ordering::Relaxed);
-            let mut flush = Flush {
-                queue: &queue,
-                lanes,
-                carried: Carried::default(),
-                report,
-                panicked,
-            };
-            flush.run(self);
-            queue.flushed.store(flushed as u32, Ordering::Relaxed);
-            for lane in &mut flush.lanes {
-                flush.panicked = first(flush.panicked, lane.reset());
-            }
-            // They are back before anybody looks for what is there.
-            flush.lanes.iter().for_each(Lent::leave);
-            flush.lanes.clear();
-            flush.leave_carried();
-            (report, panicked) = (flush.report, flush.panicked);
-            if !Arc::ptr_eq(&queue.seat, &self.seat) {
-                note(&mut panicked, || queue.take_back());
-                tell(|| {
-                    tracing::error!(
-                        "a closure put another world in the place of its own: what was to come after it is dropped"
-                    );
-                });
-                break;
-            }
-            if report.carried > 0 {
-                // Another round would find them again. What was recorded meanwhile comes with them, after them.
-                leave(&mut queue.lanes.take_all());
-                break;
-            }
-            // All lanes were here, and nothing is left in them: nothing is anywhere, unless a recorder was opened since.
-            queue.recorders.settle(found.settles);
-            if queue.recorders.is_settled() {
-                break;
-            }
-        }
-        resume(panicked);
-        report
+        let mut flush = Flush {
+            queue: &queue,
+            lanes: Taken::new(),
+            carried: Carried::default(),
+            report: FlushReport::default(),
+            panicked: None,
+        };
+        flush.run(self);
+        resume(flush.panicked);
+        flush.report
     }
 
     /// Whether a flush has nothing to do: nothing was recorded since the last one. Wait-free.
@@ -321,28 +241,9 @@ impl World {
     }
 }
 
-/// Has what is in lanes come before all that is recorded from now on. Ranks are of processors that ran before: those
-/// that run until the next flush come after all of it.
-fn leave(lanes: &mut [Lent<'_, Lane>]) {
-    for segment in lanes.iter_mut().flat_map(|lane| &mut lane.segments) {
-        segment.precedence.fresh = false;
-    }
-}
-
 impl Flush<'_> {
-    /// Leaves what was carried until now to the next flush, which may be one that a closure makes.
-    fn leave_carried(&mut self) {
-        if self.carried.len() == 0 {
-            return;
-        }
-        let carried = core::mem::take(&mut self.carried);
-        self.report.carried += carried.len();
-        self.report.commands -= carried.len();
-        let refused = carried.record(self.queue, &mut self.panicked);
-        self.report.refused.extend(refused);
-    }
-
-    fn run(&mut self, world: &mut World) {
+    /// Applies what was found.
+    fn run_round(&mut self, world: &mut World) {
         /// What a recorder left, with the numbers of its lane and of its segment there.
         type Left = (Precedence, usize, usize);
         let mut order: SmallVec<[Left; 4]> = SmallVec::new();

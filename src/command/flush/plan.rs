@@ -416,7 +416,7 @@ impl World {
     ) -> bool {
         let edges = &self.archetypes[archetype as usize].edges;
         let known = || self.bundles.known_change_of(gone, come);
-        !edges.is_crowded() || known().is_some_and(|change| edges.know(change))
+        !edges.is_crowded() || known().is_some_and(|change| edges.peek(change).is_some())
     }
 
     /// The archetype where a net change leads.

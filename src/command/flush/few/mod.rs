@@ -38,9 +38,12 @@ fn is_whole(world: &World, kinds: &Kinds<'_>, run: &[Single]) -> bool {
         && run.iter().all(|other| other.kind == run[0].kind)
 }
 
-/// Whether a chunk that might go as it is does not: it is folded, and some column comes or goes.
+/// Whether a chunk that might go as it is does not, as far as that is known without a plan. It goes nowhere; or it is
+/// less than half full, and there is room for its entities; or some column comes or goes, and it is folded, or in an
+/// ordered universe, or less than half full, and nothing is where it would go.
 fn stays(world: &World, Singles { kinds, values, .. }: &Singles<'_>, run: &[Single]) -> bool {
     let data = &world.archetypes[run[0].archetype as usize];
+    let chunk = &data.chunks[run[0].chunk as usize];
     let Some(Lists { gone, come }) = kinds.lists(run[0].kind) else {
         return true;
     };
@@ -48,7 +51,22 @@ fn stays(world: &World, Singles { kinds, values, .. }: &Singles<'_>, run: &[Sing
     values.each(&run[0], |column, _| {
         changes |= column.layout.size() > 0 && come.binary_search(&column.id).is_ok();
     });
-    changes && data.chunks[run[0].chunk as usize].is_folded()
+    if changes && (chunk.is_folded() || !world.refits()) {
+        return true;
+    }
+    let change = world.bundles.known_change_of(gone, come);
+    let Some(edge) = change.and_then(|change| data.edges.peek(change)) else {
+        return false;
+    };
+    if edge.target == run[0].archetype {
+        return true;
+    }
+    let target = &world.archetypes[edge.target as usize];
+    if !target.shared.is_empty() {
+        return false;
+    }
+    let is_alone = target.groups[0].chunks == 0;
+    !target.wants_chunk(0, chunk) || (changes && is_alone && chunk.len < chunk.capacity / 2)
 }
 
 /// Tells what goes, which nobody has touched yet, and gathers what comes.

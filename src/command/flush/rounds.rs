@@ -1,0 +1,132 @@
+//! Rounds: a flush looks for what recorders have left until there is nothing, or for as many rounds as the world allows.
+
+use std::sync::Arc;
+
+use crate::command::flush::{Cost, Flush};
+use crate::command::lane::Lane;
+use crate::fragment::panic::{first, note, tell};
+use crate::sync::atomic::Ordering;
+use crate::sync::pool::Lent;
+use crate::world::World;
+
+/// Has what is in lanes come before all that is recorded from now on. Ranks are of processors that ran before: those
+/// that run until the next flush come after all of it.
+fn leave(lanes: &mut [Lent<'_, Lane>]) {
+    for segment in lanes.iter_mut().flat_map(|lane| &mut lane.segments) {
+        segment.precedence.fresh = false;
+    }
+}
+
+impl Flush<'_> {
+    /// Applies what recorders have left, round by round.
+    pub(super) fn run(&mut self, world: &mut World) {
+        let queue = self.queue;
+        let mut looks = 0;
+        loop {
+            looks += 1;
+            let found = queue.recorders.collect(&queue.lanes);
+            // Ordering: Relaxed, here and below: flushes of one world come one after the other, or one in the other.
+            let flushed = queue.flushed.load(Ordering::Relaxed);
+            self.report.open = found.open.saturating_sub(flushed as usize);
+            self.lanes = found.things;
+            let has_let_go = self.let_go();
+            if self.lanes.is_empty() {
+                queue.recorders.settle(found.settles);
+                // What was let go may have recorded something when it was dropped.
+                if has_let_go && looks < world.flush_rounds && !queue.recorders.is_settled() {
+                    continue;
+                }
+                return;
+            }
+            // A closure may have set fewer.
+            if self.report.rounds >= world.flush_rounds {
+                return self.leave_unfinished();
+            }
+            // It panics where no threads can be made: better now, as nothing is done yet.
+            let _ = world.forks(self.commands(), Cost::High);
+            self.report.rounds += 1;
+            let here = flushed + self.lanes.len() as u32;
+            queue.flushed.store(here, Ordering::Relaxed);
+            self.run_round(world);
+            queue.flushed.store(flushed, Ordering::Relaxed);
+            for lane in &mut self.lanes {
+                self.panicked = first(self.panicked.take(), lane.reset());
+                lane.leave();
+            }
+            // They are back before anybody looks for what is there.
+            self.lanes.clear();
+            self.leave_carried();
+            if !Arc::ptr_eq(&queue.seat, &world.seat) {
+                note(&mut self.panicked, || queue.take_back());
+                tell(|| {
+                    tracing::error!(
+                        "a closure put another world in the place of its own: what was to come after it is dropped"
+                    );
+                });
+                return;
+            }
+            if self.report.carried > 0 {
+                // Another round would find them again. What was recorded meanwhile comes with them, after them.
+                return leave(&mut queue.lanes.take_all());
+            }
+            // If all lanes were here there is nothing in any of them, unless a recorder was opened since.
+            queue.recorders.settle(found.settles);
+            if queue.recorders.is_settled() {
+                return;
+            }
+        }
+    }
+
+    /// Gives lanes back in which nothing is recorded; whether there was anything in them.
+    fn let_go(&mut self) -> bool {
+        let (report, panicked) = (&mut self.report, &mut self.panicked);
+        let mut has_let_go = false;
+        self.lanes.retain(|lane| {
+            let records = !lane.is_empty();
+            if !records {
+                has_let_go |= !lane.is_idle();
+                report.by_chance += core::mem::take(&mut lane.by_chance);
+                *panicked = first(panicked.take(), lane.let_go());
+            }
+            records
+        });
+        has_let_go
+    }
+
+    /// How many commands were found.
+    fn commands(&self) -> usize {
+        let segments = self.lanes.iter().flat_map(|lane| &lane.segments);
+        let commands = segments.map(|segment| segment.commands.len()).sum();
+        assert!(
+            commands <= u32::MAX as usize,
+            "4 billion commands in one flush"
+        );
+        commands
+    }
+
+    /// Leaves what was found to the next flush: there were as many rounds as there may be.
+    #[cold]
+    fn leave_unfinished(&mut self) {
+        self.report.unfinished = true;
+        leave(&mut self.lanes);
+        self.lanes.clear();
+        tell(|| {
+            tracing::error!(
+                rounds = self.report.rounds,
+                "a flush ends with commands left: what it runs, or other threads, record new ones each time"
+            );
+        });
+    }
+
+    /// Leaves what was carried until now to the next flush, which may be one that a closure makes.
+    pub(super) fn leave_carried(&mut self) {
+        if self.carried.len() == 0 {
+            return;
+        }
+        let carried = core::mem::take(&mut self.carried);
+        self.report.carried += carried.len();
+        self.report.commands -= carried.len();
+        let refused = carried.record(self.queue, &mut self.panicked);
+        self.report.refused.extend(refused);
+    }
+}

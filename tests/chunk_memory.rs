@@ -315,6 +315,22 @@ fn a_trim_keeps_what_is_taken_next() {
     assert_eq!(allocator.stats().commits, commits);
 }
 
+#[test]
+fn single_chunks_come_from_where_memory_is_after_a_trim() {
+    let allocator = ChunkOptions::new().retain(256).build().unwrap();
+    let singles: Vec<_> = (0..60 * 64)
+        .map(|_| allocator.allocate().unwrap())
+        .collect();
+    drop(singles);
+    assert!(allocator.trim_to(16) >= 40);
+    let commits = allocator.stats().commits;
+    for _ in 0..10 {
+        drop(allocator.allocate().unwrap());
+        assert_eq!(allocator.trim_to(16), 0);
+    }
+    assert_eq!(allocator.stats().commits, commits);
+}
+
 /// The only test here that makes worlds: what they leave is the process'.
 #[test]
 fn small_worlds_side_by_side_live_on_what_earlier_ones_left_whatever_these_were() {

@@ -54,7 +54,7 @@ pub unsafe trait ChunkAllocator: Send + Sync {
     /// Takes a run of exactly `len` neighbouring chunks (1 to 64) of one mega-chunk.
     ///
     /// # Errors
-    /// [`ChunkError`]; nothing has changed then.
+    /// [`ChunkError`]; what was in use is so still, and nothing else is.
     fn allocate(&self, len: usize) -> Result<Run, ChunkError>;
 
     /// Gives a run back.

@@ -4,7 +4,8 @@ use std::io;
 
 use crate::chunk::Run;
 
-/// Why a request for chunks, or their return, was refused. Nothing has changed then.
+/// Why a request for chunks, or their return, was refused. Nothing has changed then, but that a thread may have given back
+/// the chunks that it kept for itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChunkError {

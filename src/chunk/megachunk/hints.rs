@@ -158,7 +158,8 @@ impl Hints {
     }
 
     /// The first of some places whose mega-chunk may have a run of `len`. Places count mega-chunks
-    /// from the bottom, or with `down` from the top. At most a few hundred loads.
+    /// from the bottom, or with `down` from the top. A few hundred loads where the upper levels have learned what
+    /// the lower ones say; a load for each mega-chunk at most.
     #[inline]
     pub(crate) fn find(&self, places: Range<u32>, len: u32, down: bool) -> Option<u32> {
         let bit = 1 << (len - 1);

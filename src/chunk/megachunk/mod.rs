@@ -41,24 +41,24 @@ use tally::Tally;
 /// * **Nobody waits.** Taking and giving back are lock-free. A thread that stops for ever while it
 ///   commits or gives back memory takes those mega-chunks with it, and stops nobody.
 /// * **A refusal changes nothing.** When the system refuses memory, the call is served from memory
-///   that is there; if that cannot be, masks, hints and mappings are as before the call.
+///   that is there; if that cannot be, masks and mappings are as before the call.
 ///
 /// # When it is exhausted
 /// [`ChunkError::Exhausted`] comes when the call has found no such run that it could have. It finds every
 /// run of chunks that were given back before the call began and that nobody has taken since: by the hints,
 /// or, if other threads' changes crossed the search, by a look at every mask. Free chunks that it cannot
 /// have are those that other threads keep for themselves, at most [`CACHED_CHUNKS`] (16) a thread that has
-/// used the allocator, and mega-chunks that another thread is committing (one) or giving back (up to 64)
+/// used the allocator, and mega-chunks that another thread is opening for its first chunks (one) or giving back (up to 64)
 /// at that moment.
 ///
 /// # Costs
 /// | operation | progress | read-modify-writes | complexity |
 /// |---|---|---|---|
-/// | one chunk, taken or given back | lock-free | 0 (2 in 8) | O(1) |
-/// | a run | lock-free | 1 to 3 | a few hundred loads at most, once the hints have learned |
+/// | one chunk, taken or given back | lock-free | 0, and 2 in 8 where these are neighbours; up to 5 for each mega-chunk they are of | O(1) |
+/// | a run | lock-free | 1 to 5 | a few hundred loads, once the hints have learned |
 /// | `base` | wait-free | 0 | an addition |
 ///
-/// Memory: 20 bytes a mega-chunk in use for the tables, 8 a chunk where [`RawChunks`] are used, and 16 KiB a chunk from
+/// Memory: 20 bytes a mega-chunk in use for the tables, in whole pages for each stretch of them; 8 a chunk where [`RawChunks`] are used, and 16 KiB a chunk from
 /// the first touch.
 /// Empty mega-chunks are kept up to [`ChunkOptions::retain`] and eight more (where what was given back is asked for
 /// again, more, up to [`ChunkOptions::retain_at_most`]), and then given back in pairs (2 MiB); an empty one whose
@@ -244,7 +244,7 @@ impl<M: Memory> MegachunkAllocator<M> {
         });
     }
 
-    /// Takes one chunk. Lock-free; no read-modify-write but one or two in 8.
+    /// Takes one chunk. Lock-free; no read-modify-write but a few in 8.
     ///
     /// # Errors
     /// [`ChunkError::Exhausted`], as [above](Self#when-it-is-exhausted); [`ChunkError::Refused`] when
@@ -401,8 +401,8 @@ impl<M: Memory> MegachunkAllocator<M> {
     }
 
     /// Gives the memory of all empty mega-chunks back, this thread's kept chunks included; how many
-    /// mega-chunks that were. Lock-free, but for what the system does; O(mega-chunks that were ever
-    /// used), and a call of the system for neighbours, up to 64 at once.
+    /// mega-chunks that were. Lock-free, but for what the system does; O(mega-chunks in groups of 64
+    /// of which some were ever used), and a call of the system for neighbours, up to 64 at once.
     pub fn trim(&self) -> usize {
         self.trim_to(0)
     }

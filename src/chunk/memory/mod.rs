@@ -41,7 +41,8 @@ pub const MEGACHUNK_BYTES: usize = super::MEGACHUNK_CHUNKS * super::CHUNK_BYTES;
 ///
 /// `commit` and `decommit` run in the middle of a call of the allocator: they, and whatever their
 /// error does when it is dropped, do not call an allocator over this memory, and do not unwind. (If
-/// `decommit` unwinds all the same, the mega-chunks that were held for it are lost, up to 64; nothing worse.)
+/// `decommit` unwinds all the same, the mega-chunks that were held for it are lost, up to 64, and are counted as empty from then on;
+/// where a thread ends, the process is.)
 pub unsafe trait Memory: Send + Sync + Debug + 'static {
     /// Makes a mega-chunk's memory usable.
     ///

@@ -128,7 +128,8 @@ impl<M: Memory> Core<M> {
     /// Takes a run of `len` chunks, from the top down: runs and single chunks grow towards each
     /// other, so that singles do not break up the room for runs.
     ///
-    /// Lock-free: an attempt fails only if another thread took what this one was after.
+    /// Lock-free: an attempt fails if another thread has changed the same word meanwhile (or, on some processors,
+    /// for no reason).
     pub(crate) fn take_run(
         &self,
         threads: &Threads,
@@ -168,7 +169,8 @@ impl<M: Memory> Core<M> {
             len: 1,
             down: false,
             from: cache.singles.first_place(),
-            before: cache.megachunk,
+            // Its memory may have gone back, and be elsewhere.
+            before: cache.megachunk.filter(|&before| self.has_memory(before)),
             pick: |mask| Some(lowest(mask, BATCH)).filter(|&bits| bits != 0),
             crowded: Cell::new(false),
         };

@@ -221,7 +221,8 @@ impl ParallelCommands {
     }
 
     /// Opens a recorder with the middle one of all sort keys. Lock-free. In an ordered universe its ids are
-    /// those that the world's own calls would get: it must not be open while others are.
+    /// those that the world's own calls would get, or, in a processor, the first ones of that processor: it must not be
+    /// open while others like it are.
     #[must_use]
     pub fn open(&self) -> Commands<'_> {
         let stripe = match &self.stripes {

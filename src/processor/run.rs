@@ -33,7 +33,8 @@ impl Schedule {
     ///
     /// # Panics
     /// If a processor panics, when it runs, starts or stops, or what it [keeps](super::Local) is made:
-    /// with its name and, if it is text, what it panicked with. If users' code panics in a flush: with what it panicked with.
+    /// with its name and, if it is text, what it panicked with. If users' code panics in a flush, or the `drop` of a
+    /// signal's payload: with what it panicked with.
     pub fn run(&mut self, world: &mut World) -> Result<ScheduleReport, ScheduleError> {
         let mut progress = Progress::default();
         match self.run_all(world, &mut progress) {

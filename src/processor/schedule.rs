@@ -425,7 +425,12 @@ impl Schedule {
             if hears != entry.subscribed {
                 let subscriptions = hears.then_some(&entry.subscriptions);
                 let runner = &mut member.get_mut().runner;
-                runner.hear(world, subscriptions, &entry.name, panicked)?;
+                let heard = runner.hear(world, subscriptions, &entry.name, panicked);
+                if heard.is_err() {
+                    // What it has subscribed to by then would be kept, and never read.
+                    let _ = runner.hear(world, None, &entry.name, panicked);
+                }
+                heard?;
                 entry.subscribed = hears;
             }
         }

@@ -18,7 +18,8 @@ impl World {
     /// have come here, behind those that wait for the same time; there it is the signal of the same name, or of the same
     /// type if it has none. (If the name carries something else there, nobody hears it.) Both worlds
     /// [collect](Self::collect_signals) what was sent. What waits for nothing, and was not read before its entity went,
-    /// reaches nobody: let readers run first.
+    /// reaches nobody: let readers run first. Nor does what was sent to a reserved entity, and was not collected before
+    /// that was built in the other world.
     ///
     /// ```
     /// use std::time::Duration;

@@ -27,8 +27,9 @@ use crate::world::World;
 /// is its thread's third since the last collection or a later one, those which the second and
 /// others left in the same memory, as [recorders](crate::command::Commands) do. So where readers
 /// run beside senders, the order is kept within each sender, and a later one's signals can come a
-/// run before an earlier one's. Forgotten ([`mem::forget`](core::mem::forget)), it keeps all these
-/// as long as the world lives, those of others, too: nobody gets them.
+/// run before an earlier one's. Forgotten ([`mem::forget`](core::mem::forget)), it keeps all these,
+/// those of others, too, as long as the world, a reader or a
+/// [`ParallelSignals`](crate::signal::ParallelSignals) of it lives: nobody gets them.
 ///
 /// Sending is lock-free and, once its memory is there, allocates nothing. Signals that nobody has
 /// subscribed to are dropped when they are collected. But delayed ones are kept until their time

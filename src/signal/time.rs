@@ -15,7 +15,7 @@ pub(super) fn nanoseconds(time: Duration) -> u64 {
 
 impl World {
     /// The world's time: what it was [advanced](Self::advance_time) by in all, also before it was
-    /// [saved](Self::save). Any thread, wait-free.
+    /// [saved](Self::save). Any thread; wait-free, but for the first call, which is lock-free and allocates.
     #[must_use]
     pub fn time(&self) -> Duration {
         // Ordering: Relaxed: time moves under `&mut` of the world; who reads it beside that gets the time

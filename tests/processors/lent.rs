@@ -515,6 +515,28 @@ fn signals_are_not_kept_for_who_is_of_another_role() {
 }
 
 #[test]
+fn who_is_refused_one_of_its_signals_keeps_none() {
+    let mut world = world();
+    let ant = world.create((A(1),)).expect("there is room");
+    let said_it = world.signal::<u32>("said").expect("it is new");
+    let mut schedule = Schedule::new();
+    let effects = processor("effects", |mut heard: Signalled<Entity>| {
+        let _ = heard.deliver(|_, _| {});
+    });
+    // Of one name, with two kinds of payload.
+    let effects = effects.hears::<u32>("said").hears::<u64>("said");
+    schedule.add(effects.roles(Roles::SERVER));
+    let refused = schedule.run(&mut world);
+    assert!(matches!(refused, Err(ScheduleError::Signal { .. })));
+    schedule.set_role(Roles::CLIENT);
+    for _ in 0..3 {
+        world.signals().send(said_it, ant, 1);
+        run(&mut schedule, &mut world);
+    }
+    assert_eq!(world.pending().signals, 0);
+}
+
+#[test]
 fn signals_wait_for_who_is_switched_off_until_he_is_taken_out() {
     let mut world = world();
     let kept = Arc::new(());

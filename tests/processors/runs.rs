@@ -479,6 +479,33 @@ fn a_trace_repeats_nothing_while_nothing_is_measured() {
 }
 
 #[test]
+fn a_tick_that_panics_before_it_runs_counts_with_its_time() {
+    let mut schedule = Schedule::new();
+    let mut starts = 0;
+    schedule.add(
+        processor("late", |time: &Time, said: &mut Said| {
+            said.0.push(format!("{} at {:?}", time.tick, time.now));
+        })
+        .on_start(move |_| {
+            starts += 1;
+            assert!(starts > 1, "not yet");
+        }),
+    );
+    let step = Duration::from_secs(1);
+    let mut simulation = Simulation::new(world(), schedule);
+    simulation.set_rate(Rate::Fixed { step, catch_up: 3 });
+    let first = catch_unwind(AssertUnwindSafe(|| simulation.advance(step)));
+    assert!(first.is_err());
+    assert_eq!((simulation.tick(), simulation.world().time()), (1, step));
+    simulation.advance(step).expect("it starts now");
+    assert_eq!(
+        (simulation.tick(), simulation.world().time()),
+        (2, 2 * step)
+    );
+    assert_eq!(said(simulation.world_mut()), ["1 at 2s"]);
+}
+
+#[test]
 fn a_simulation_is_paused_stepped_and_catches_up() {
     let mut simulation = Simulation::new(world(), Schedule::new());
     simulation

@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use crate::fragment::panic::{note, resume};
 use crate::processor::app::clock::Clock;
 use crate::processor::{Rate, Schedule, ScheduleError, ScheduleReport, Time};
 use crate::world::World;
@@ -204,8 +205,13 @@ impl Simulation {
             *self.world.resources_mut().get_or_insert_with(Time::default) = time;
             self.ticks = self.ticks.wrapping_add(1);
             // Who starts with this tick is told of it, and hears what arrives with it.
-            let solved = self.schedule.solve(&mut self.world);
-            self.world.advance_time(due.step);
+            let (mut solved, mut panicked) = (Ok(()), None);
+            note(&mut panicked, || {
+                solved = self.schedule.solve(&mut self.world);
+            });
+            // Whatever comes of that: the tick is counted, and so is its time.
+            note(&mut panicked, || self.world.advance_time(due.step));
+            resume(panicked);
             solved?;
             report.schedule.add(self.schedule.run(&mut self.world)?);
             report.ticks += 1;

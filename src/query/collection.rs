@@ -6,7 +6,7 @@ use crate::archetype::Row;
 use crate::entity::Entity;
 use crate::fragment::panic::after;
 use crate::query::lookup::refused;
-use crate::query::masks::masked;
+use crate::query::masks::{any_masked, masked};
 use crate::query::matches::Match;
 use crate::query::run::Scope;
 use crate::query::{ChunkView, Query, QueryData, QueryFilter, QueryRun, ReadOnly};
@@ -213,15 +213,18 @@ impl<D: QueryData, F: QueryFilter> Query<D, F> {
         // Rows of one chunk mostly follow each other.
         let mut last = None;
         let mut here = None;
+        // Where the chunk's data lie, once a row of it is lent: asking says that it is written to.
+        let mut fetch = None;
         for (archetype, Row { chunk, row }) in rows {
             if last != Some((archetype, chunk)) {
                 last = Some((archetype, chunk));
-                here = seen(&self.matches, scope, archetype, chunk)
-                    .map(|(known, view)| (known, view.chunk, D::fetch(known.data, view)));
+                here = seen(&self.matches, scope, archetype, chunk);
+                fetch = None;
             }
-            if let Some((known, chunk, fetch)) = here
-                && masked(known.masks(), chunk, row)
+            if let Some((known, view)) = here
+                && masked(known.masks(), view.chunk, row)
             {
+                let fetch = *fetch.get_or_insert_with(|| D::fetch(known.data, view));
                 // SAFETY: a row of the chunk; the caller names each once.
                 each(unsafe { D::item(fetch, row as usize) });
             }
@@ -239,6 +242,10 @@ fn rows_of<'a, D: QueryData, F: QueryFilter>(
     let Some((known, view)) = seen(matches, scope, span.archetype, span.chunk) else {
         return 0;
     };
+    let rows = span.first as usize..(span.first + span.count) as usize;
+    if !any_masked(known.masks(), view.chunk, rows) {
+        return 0;
+    }
     let fetch = D::fetch(known.data, view);
     let mut count = 0;
     for row in span.first..span.first + span.count {

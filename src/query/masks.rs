@@ -16,6 +16,13 @@ pub(crate) fn masked(masks: Option<&[Mask]>, chunk: &Chunk, row: u32) -> bool {
     })
 }
 
+/// Whether masks, if there are any, let one of these rows through. Who lends asks before it is noted what is lent: a
+/// chunk of which nothing is lent is not written to.
+#[inline(always)]
+pub(super) fn any_masked(masks: Option<&[Mask]>, chunk: &Chunk, rows: Range<usize>) -> bool {
+    masks.is_none_or(|masks| next_run(masks, chunk, rows.start, rows.end).is_some())
+}
+
 /// The rows among 64 that masks let through.
 #[inline]
 pub(super) fn mask_of(masks: &[Mask], chunk: &Chunk, word: u32) -> u64 {

@@ -505,6 +505,61 @@ fn whether_there_is_nothing_is_no_change() {
 }
 
 #[test]
+fn a_run_that_lends_nothing_of_a_chunk_is_no_change_of_it() {
+    type Run<'q> = QueryRun<'q, &'static mut u32, With<Tag>>;
+    type Way = (&'static str, fn(Run<'_>, Entity));
+    let ways: [Way; 10] = [
+        ("for_each", |mut run, _| run.for_each(|n| *n += 1)),
+        ("par_for_each", |mut run, _| run.par_for_each(|n| *n += 1)),
+        ("for_each_in", |mut run, ant| {
+            _ = run.for_each_in(&[ant], |n| *n += 1);
+        }),
+        ("par_for_each_in", |mut run, ant| {
+            _ = run.par_for_each_in(&[ant], |n| *n += 1);
+        }),
+        ("for_each_slice", |mut run, _| {
+            run.for_each_slice(|_, _, numbers| numbers[0] += 1);
+        }),
+        ("par_for_each_slice", |mut run, _| {
+            run.par_for_each_slice(|_, _, numbers| numbers[0] += 1);
+        }),
+        ("next", |run, _| {
+            run.into_iter().take(2).for_each(|n| *n += 1)
+        }),
+        ("fold", |mut run, _| run.iter().for_each(|n| *n += 1)),
+        ("single", |mut run, _| {
+            run.single().into_iter().for_each(|n| *n += 1);
+        }),
+        ("get", |mut run, ant| {
+            run.get(ant).into_iter().for_each(|n| *n += 1);
+        }),
+    ];
+    let mut wrong = Vec::new();
+    // One takes whole chunks, several share rows out.
+    for threads in [1, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.unwrap();
+        for (name, way) in ways {
+            let mut world = World::new();
+            world.registry().register_enableable::<Tag>().unwrap();
+            let ant = world.create((1_u32, Tag)).unwrap();
+            let mut writes = Query::<&mut u32, With<Tag>>::new(&world).unwrap();
+            let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+            assert_eq!(changed.read(&world).count(), 1);
+            for on in [false, true] {
+                world.set_enabled::<Tag>(ant, on).unwrap();
+                pool.install(|| way(writes.on(&mut world), ant));
+                assert_eq!(world.get::<u32>(ant).unwrap(), &(1 + u32::from(on)));
+                if changed.read(&world).count() != usize::from(on) {
+                    wrong.push((name, threads, on));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[test]
 fn a_role_is_part_of_what_is_asked_for() {
     #[derive(Clone, Copy, PartialEq, Eq, Hash)]
     struct Team(u8);

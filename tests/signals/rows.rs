@@ -145,6 +145,29 @@ fn a_reader_gets_each_signalled_entity_once_a_run_if_it_matches() {
 }
 
 #[test]
+fn a_reader_that_lends_nothing_of_a_chunk_is_no_change_of_it() {
+    let mut world = World::new();
+    world.registry().register_enableable::<Asleep>().unwrap();
+    let hit = world.signal::<Hit>("hit").unwrap();
+    let all = [(); 2].map(|()| world.create((Health(9), Asleep)).unwrap());
+    let mut dreams = reader::<&mut Health, With<Asleep>, _>(&mut world, hit);
+    let mut changed = Query::<&Health, Changed<Health>>::new(&world).unwrap();
+    assert_eq!(changed.read(&world).count(), 2);
+    for (on, entities, seen) in [(false, 0, 0), (true, 1, 2)] {
+        world.set_enabled::<Asleep>(all[0], false).unwrap();
+        world.set_enabled::<Asleep>(all[1], on).unwrap();
+        let mut signals = world.signals();
+        for ant in all {
+            signals.send(hit, ant, Hit(1));
+        }
+        drop(signals);
+        let delivery = dreams.deliver(&mut world, |health, _| health.0 -= 1);
+        assert_eq!(delivery.entities, entities);
+        assert_eq!(changed.read(&world).count(), seen);
+    }
+}
+
+#[test]
 fn what_is_sent_inside_the_handler_comes_with_the_next_run() {
     let mut world = World::new();
     let ant = ants(&mut world, 1)[0];

@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use crate::archetype::Chunk;
 use crate::memory::LINE;
+use crate::query::masks::any_masked;
 use crate::query::matches::Match;
 use crate::query::run::visit::{Chunks, lend_rows, lend_stretches};
 use crate::query::share::share_chunks;
@@ -62,8 +63,11 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
             return self.par_rows(&each);
         }
         self.par_chunks(|known, view| {
-            let fetch = D::fetch(known.data, view);
             let (masks, rows) = (known.masks(), 0..view.len());
+            if !any_masked(masks, view.chunk, rows.clone()) {
+                return;
+            }
+            let fetch = D::fetch(known.data, view);
             lend_rows::<D>(masks, fetch, view.chunk, rows, &mut |item| each(item));
         });
     }
@@ -85,6 +89,9 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         let mut seen = Vec::new();
         let mut rows = 0;
         self.chunks(Chunks(|known: &'a Match<D, F>, view: ChunkView<'a>| {
+            if !any_masked(known.masks(), view.chunk, 0..view.len()) {
+                return;
+            }
             let first = rows;
             rows += view.len();
             seen.push(Span {

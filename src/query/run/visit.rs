@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use crate::archetype::Chunk;
-use crate::query::masks::{masked_rows, next_stretch};
+use crate::query::masks::{any_masked, masked_rows, next_stretch};
 use crate::query::matches::Match;
 use crate::query::requirements::Mask;
 use crate::query::{ChunkView, QueryData, QueryFilter};
@@ -36,6 +36,9 @@ where
     fn chunk(&mut self, known: &'a Match<D, F>, view: ChunkView<'a>, masks: Masks<'a>) {
         // Before it is noted what is lent: see `QueryData::fetch`.
         let len = view.len();
+        if !any_masked(masks, view.chunk, 0..len) {
+            return;
+        }
         let fetch = D::fetch(known.data, view);
         lend_rows::<D>(masks, fetch, view.chunk, 0..len, &mut self.0);
     }

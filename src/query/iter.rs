@@ -81,8 +81,28 @@ impl Ahead {
         }
     }
 
-    /// The next rows that the query sees. (Not by way of `chunk`: a loop that takes entities one
-    /// by one is slower then.)
+    /// The next rows that the query sees, of which nothing is lent yet: it is no change. Goes behind them.
+    #[inline(always)]
+    fn rows<'m, 'a, D: QueryData, F: QueryFilter>(
+        &mut self,
+        matches: &'m [Match<D, F>],
+        scope: Scope<'a, '_>,
+    ) -> Option<(&'m Match<D, F>, ChunkView<'a>, Range<usize>)> {
+        while let Some((known, view, here)) = self.chunk(matches, scope) {
+            *self = here.later(view.archetype);
+            let Some(masks) = known.masks() else {
+                return Some((known, view, 0..view.len()));
+            };
+            if let Some(rows) = next_run(masks, view.chunk, here.passed as usize, view.len()) {
+                let passed = rows.end as u32;
+                *self = Self { passed, ..here };
+                return Some((known, view, rows));
+            }
+        }
+        None
+    }
+
+    /// The same, to be lent. (Not by way of `rows` and `chunk`: a loop that takes entities one by one is slower then.)
     #[inline(always)]
     fn next<'a, D: QueryData, F: QueryFilter>(
         mut self,
@@ -250,13 +270,14 @@ impl<'a, D: QueryData, F: QueryFilter> QueryIter<'a, D, F> {
     /// The data of the only entity, of an iterator that has not begun.
     #[inline(always)]
     pub(super) fn single(self) -> Option<D::Item<'a>> {
-        let seen: Seen<'_, D> = self.ahead.next(self.matches, self.scope)?;
-        let more = || -> Option<Seen<'_, D>> { seen.behind.next(self.matches, self.scope) };
-        if seen.rows.len() > 1 || more().is_some() {
+        let (matches, scope) = (self.matches, self.scope);
+        let mut ahead = self.ahead;
+        let (known, view, rows) = ahead.rows(matches, scope)?;
+        if rows.len() > 1 || ahead.rows(matches, scope).is_some() {
             return None;
         }
         // SAFETY: a row of the chunk, for rows that are seen are some; it is lent once.
-        Some(unsafe { D::item(seen.fetch, seen.rows.start) })
+        Some(unsafe { D::item(D::fetch(known.data, view), rows.start) })
     }
 
     /// Goes to the next rows that the query sees.

@@ -560,6 +560,36 @@ fn a_run_that_lends_nothing_of_a_chunk_is_no_change_of_it() {
 }
 
 #[test]
+fn that_there_is_not_only_one_is_no_change() {
+    let mut world = World::new();
+    world.registry().register_enableable::<Tag>().unwrap();
+    let make = [(1_u32, Tag), (2, Tag), (3, Tag)];
+    let ants = make.map(|bundle| world.create(bundle).unwrap());
+    // In the next chunk that is looked at.
+    let other = world.create((4_u32, Tag, "other")).unwrap();
+    let mut writes = Query::<&mut u32, With<Tag>>::new(&world).unwrap();
+    let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+    assert_eq!(changed.read(&world).count(), 4);
+    for off in [&[][..], &ants[..1], &ants[1..2], &ants[..2], &[other]] {
+        for ant in ants.into_iter().chain([other]) {
+            let on = !off.contains(&ant);
+            world.set_enabled::<Tag>(ant, on).unwrap();
+        }
+        assert!(writes.on(&mut world).single().is_none());
+        assert_eq!(changed.read(&world).count(), 0);
+        let mut once = world.query::<&mut u32, With<Tag>>().unwrap();
+        assert!(once.single().is_none());
+        assert_eq!(changed.read(&world).count(), 0, "by a query for one run");
+    }
+    for ant in ants {
+        world.set_enabled::<Tag>(ant, false).unwrap();
+    }
+    world.set_enabled::<Tag>(other, true).unwrap();
+    assert_eq!(writes.on(&mut world).single(), Some(&mut 4));
+    assert_eq!(changed.read(&world).count(), 1, "its chunk, no other");
+}
+
+#[test]
 fn a_role_is_part_of_what_is_asked_for() {
     #[derive(Clone, Copy, PartialEq, Eq, Hash)]
     struct Team(u8);

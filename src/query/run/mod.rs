@@ -381,7 +381,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         self.iter().first()
     }
 
-    /// The data of the only entity; `None` if there is none, or more than one.
+    /// The data of the only entity; `None` if there is none, or more than one: then nothing is lent, and it is no change.
     #[inline]
     #[must_use]
     pub fn single(&mut self) -> Option<D::Item<'_>> {

@@ -492,6 +492,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         world: &'q mut World,
         entity: Entity,
     ) -> Result<D::Item<'q>, WorldError> {
+        world.keep_versions();
         // SAFETY: `&mut` of the world lends nothing else.
         unsafe { self.lend(world, entity) }
     }

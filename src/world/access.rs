@@ -264,6 +264,7 @@ impl World {
         entity: Entity,
         enabled: bool,
     ) -> Result<(), WorldError> {
+        self.keep_versions();
         let (archetype, row) = self.find(entity)?;
         let Some((data, bits)) = self.enabled_bits::<T>(archetype) else {
             return Err(self.unswitchable::<T>(archetype, entity));

@@ -223,6 +223,7 @@ impl World {
         edge: &Edge,
         write: impl FnOnce(&Chunk, u32),
     ) -> Panicked {
+        self.keep_versions();
         let version = self.version();
         let data = &self.archetypes[archetype as usize];
         let panicked = end(data, row, edge);

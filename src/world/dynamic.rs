@@ -276,6 +276,7 @@ impl World {
         entity: Entity,
         id: FragmentId,
     ) -> Result<ValuesMut<'_>, WorldError> {
+        self.keep_versions();
         let (archetype, row) = self.find(entity)?;
         let (info, place) = self.place_of(entity, archetype, row, id)?;
         let first = match place {
@@ -351,6 +352,7 @@ impl World {
         id: FragmentId,
         enabled: bool,
     ) -> Result<(), WorldError> {
+        self.keep_versions();
         let (data, row, bits) = self.bits_of(entity, id)?;
         data.switch(row, bits, enabled, self.version());
         Ok(())

@@ -10,7 +10,8 @@ use crate::world::World;
 impl World {
     /// Sees to it that versions of chunks can be compared although they wrap: now and then, those that are
     /// too old are moved up. Called by whoever has the world to itself and runs a query, flushes, takes a chunk or a
-    /// value to change: queries that only read, which cannot do it, let versions grow, too, if not [for ever](READ_ON).
+    /// value to change, gives a new value of what is there, or switches: queries that only read, which cannot do it, let
+    /// versions grow, too, if not [for ever](READ_ON).
     #[inline]
     pub(crate) fn keep_versions(&mut self) {
         if self.version().wrapping_sub(self.aged as u32) >= AGING {
@@ -83,6 +84,7 @@ impl World {
 mod tests {
     use super::*;
     use crate::entity::Entity;
+    use crate::fragment::{DynamicBundle, FragmentId, Value};
     use crate::query::{Changed, Moved, Query, With};
 
     /// Lets the world's version grow as many runs of a query would.
@@ -122,6 +124,62 @@ mod tests {
                 world.collect_archetypes();
             }
         }
+    }
+
+    #[test]
+    fn whoever_changes_a_value_keeps_versions_and_is_seen_twice_at_most() {
+        fn id(world: &World) -> FragmentId {
+            world.registry().of::<u32>().unwrap().id()
+        }
+        type Call = (&'static str, fn(&mut World, Entity));
+        let calls: [Call; 9] = [
+            ("get_mut", |world, ant| *world.get_mut(ant).unwrap() = 2_u32),
+            ("Query::get", |world, ant| {
+                let mut query = Query::<&mut u32>::new(world).unwrap();
+                *query.get(world, ant).unwrap() = 2;
+            }),
+            ("set", |world, ant| world.set(ant, 2_u32).unwrap()),
+            ("add", |world, ant| world.add(ant, (2_u32, 'b')).unwrap()),
+            ("swap", |world, ant| {
+                world.swap::<(i8,), _>(ant, (2_u32,)).unwrap();
+            }),
+            ("add_dynamic", |world, ant| {
+                let value = Value::new(world.registry(), 2_u32).unwrap();
+                let bundle = DynamicBundle::new().with(value);
+                world.add_dynamic(ant, bundle).unwrap();
+            }),
+            ("get_dynamic_mut", |world, ant| {
+                let id = id(world);
+                let _ = world.get_dynamic_mut(ant, id).unwrap();
+            }),
+            ("set_enabled", |world, ant| {
+                world.set_enabled::<u32>(ant, false).unwrap();
+                world.set_enabled::<u32>(ant, true).unwrap();
+            }),
+            ("set_enabled_dynamic", |world, ant| {
+                let id = id(world);
+                world.set_enabled_dynamic(ant, id, false).unwrap();
+                world.set_enabled_dynamic(ant, id, true).unwrap();
+            }),
+        ];
+        let mut wrong = Vec::new();
+        for (name, call) in calls {
+            let mut world = World::new();
+            world.registry().register_enableable::<u32>().unwrap();
+            let ant = world.create((1_u32, 'a')).unwrap();
+            let mut changed = Query::<&u32, Changed<u32>>::new(&world).unwrap();
+            let _ = changed.read(&world);
+            // As many runs as there may be of queries that only read.
+            // Ordering: one thread.
+            world.version.fetch_add(3 << 28, Ordering::Relaxed);
+            call(&mut world, ant);
+            let seen = [(); 3].map(|()| changed.read(&world).count());
+            if seen[0] != 1 || seen[2] != 0 {
+                wrong.push((name, seen));
+            }
+            world.check().unwrap();
+        }
+        assert!(wrong.is_empty(), "{wrong:?}");
     }
 
     #[test]

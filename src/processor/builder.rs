@@ -156,9 +156,9 @@ impl ProcessorBuilder {
     /// A struct as a processor, [placed](Processor::place) as it says itself.
     #[track_caller]
     pub fn of(name: impl Into<String>, processor: impl Processor) -> Self {
-        // Where it runs is asked of the processor before it is moved into the box.
-        let mut placed = Self::new(name.into(), Box::new(Alone::new(|_: &mut World| {})));
-        placed = processor.place(placed);
+        // Where it runs is asked of the processor before it is moved into the box. The builder that it gets is whole, for
+        // it may be kept, and added by itself.
+        let mut placed = processor.place(exclusive_processor(name, |_| {}));
         // Whatever builder it has given back: what it asks for does not need the world to itself.
         placed.exclusive = false;
         placed.runner = Box::new(Prepared::new(processor));

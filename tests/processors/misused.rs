@@ -285,6 +285,34 @@ fn a_struct_asks_for_what_its_parameters_say_whatever_builder_it_gives_back() {
 }
 
 #[test]
+fn a_builder_that_a_struct_has_kept_is_a_processor_that_does_nothing() {
+    static KEPT: Mutex<Option<ProcessorBuilder>> = Mutex::new(None);
+    struct Keeps;
+    impl Processor for Keeps {
+        type Params = ();
+        type Output = ();
+
+        fn place(&self, given: ProcessorBuilder) -> ProcessorBuilder {
+            *KEPT.lock().unwrap() = Some(given);
+            processor("another", || {})
+        }
+
+        fn execute(&mut self, (): ()) {}
+    }
+    for execution in [Execution::Alone, Execution::Beside] {
+        let mut world = world();
+        let mut schedule = Schedule::new();
+        schedule.set_execution(execution);
+        schedule.add(ProcessorBuilder::of("keeps", Keeps));
+        let kept = KEPT.lock().unwrap().take().unwrap();
+        assert_eq!(kept.name(), "keeps");
+        schedule.add(kept);
+        let report = schedule.run(&mut world).unwrap();
+        assert_eq!((report.ran, report.idle), (2, 0));
+    }
+}
+
+#[test]
 fn what_changed_is_not_lost_on_who_could_not_run() {
     let mut world = World::new();
     world.create((A(1),)).expect("there is room");

@@ -3,6 +3,7 @@
 use core::fmt;
 use core::panic::Location;
 
+use crate::fragment::Pile;
 use crate::processor::condition::{Condition, condition};
 use crate::processor::function::Function;
 use crate::processor::runner::{Alone, Prepared, Runner};
@@ -46,7 +47,7 @@ pub struct ProcessorBuilder {
     /// Where it was made.
     pub(super) at: &'static Location<'static>,
     pub(super) runner: Box<dyn Runner>,
-    pub(super) conditions: Vec<Box<dyn Condition>>,
+    pub(super) conditions: Pile<Box<dyn Condition>>,
     pub(super) phase: Phase,
     pub(super) group: String,
     pub(super) before: Vec<Target>,
@@ -136,7 +137,7 @@ impl ProcessorBuilder {
             name,
             at: Location::caller(),
             runner,
-            conditions: Vec::new(),
+            conditions: Pile::new(),
             phase: Phase::default(),
             group: String::new(),
             before: Vec::new(),

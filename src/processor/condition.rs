@@ -3,6 +3,7 @@
 use core::marker::PhantomData;
 
 use crate::exactly::Exactly;
+use crate::fragment::Pile;
 use crate::fragment::panic::Panicked;
 use crate::processor::param::Plea;
 use crate::processor::runner::{Refusal, Runner};
@@ -64,7 +65,7 @@ pub(super) fn condition<R: ReadOnlyResources + 'static>(
 
 /// A processor that runs when all of its conditions hold.
 pub(super) struct Conditional {
-    pub(super) conditions: Vec<Box<dyn Condition>>,
+    pub(super) conditions: Pile<Box<dyn Condition>>,
     pub(super) runner: Box<dyn Runner>,
 }
 
@@ -74,7 +75,7 @@ impl Conditional {
     /// # Safety
     /// As for [`Condition::holds`].
     unsafe fn hold(&mut self, world: &World) -> Result<bool, Box<Refusal>> {
-        for condition in &mut self.conditions {
+        for condition in self.conditions.iter_mut() {
             // SAFETY: the caller's.
             match unsafe { condition.holds(world) } {
                 Ok(true) => {}

@@ -469,6 +469,35 @@ fn templates_and_builders_drop_values_and_traits_though_all_panic() {
     ends_all_of(&count, || builder().finish(&world).unwrap());
 }
 
+#[test]
+fn processors_and_schedules_drop_all_conditions_though_all_panic() {
+    let count = Count::default();
+    let conditional = || {
+        let held = [0, 1, 2].map(|n| count.brittle(n)).into_iter();
+        held.fold(processor("p", || {}), |p, held| {
+            p.run_if(move || *held.0 < 3)
+        })
+    };
+    let added = || {
+        let mut schedule = Schedule::new();
+        schedule.add(conditional());
+        schedule
+    };
+    ends_all_of(&count, conditional);
+    ends_all_of(&count, added);
+    ends_all_of(&count, || {
+        let (mut world, mut schedule) = (World::new(), added());
+        assert_eq!(schedule.run(&mut world).unwrap().ran, 1);
+        schedule
+    });
+    let (mut world, mut schedule) = (World::new(), added());
+    schedule.add(processor("q", || {}));
+    schedule.run(&mut world).unwrap();
+    burns(ALWAYS, || schedule.remove(&mut world, "p").unwrap());
+    assert_eq!((count.get(), schedule.len()), (0, 1));
+    assert_eq!(schedule.run(&mut world).unwrap().ran, 1);
+}
+
 /// The last world of a universe that ends with it, and one that does not.
 #[test]
 fn chunk_fragments_of_many_full_chunks_are_dropped_with_their_world() {

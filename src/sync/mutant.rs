@@ -456,6 +456,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "as `publish_relaxed`, of a place that a world sets",
     ),
     (
+        "settled_though_missing",
+        "who collects says that nothing is left although somebody has a thing",
+    ),
+    (
         "shares_read_then_write",
         "numbers of a share are taken by a read and a write",
     ),

@@ -12,8 +12,8 @@
 //! meanwhile, and the thing has waited since before that, it goes back to its place, and another is
 //! taken, and counted: lock-free, and without a second try unless somebody collects.
 //! [`collect`](Openings::collect) counts *before* it takes things out of the pool, all but those
-//! that wait since after it; if these are all that there are, and nothing is in them, the caller
-//! says so to [`settle`](Openings::settle), with what the collection found.
+//! that wait since after it; if these are all that there are, and nothing is in them, or nothing any
+//! more, the caller says so to [`settle`](Openings::settle), with what the collection found.
 //! [`idle`](Openings::idle) counts an opening that has left nothing, *before* its thing goes back.
 //! [`is_settled`](Openings::is_settled) says that all that were opened since have been idle:
 //! wait-free. One thread at a time collects.
@@ -66,7 +66,8 @@ pub struct Collection<'p, T> {
     pub things: Taken<'p, T>,
     /// About how many things somebody had.
     pub open: usize,
-    /// What to [settle](Openings::settle) with if nothing waits in any of the things.
+    /// What to [settle](Openings::settle) with if nothing waits in any of the things, or nothing any more. Who has
+    /// emptied them need not collect once more to know that all is settled: it is, unless something was opened since.
     pub settles: Option<Lead>,
     /// Its number: all that was opened before has a lower one.
     pub number: u64,
@@ -133,7 +134,8 @@ impl Openings {
         Collection {
             things,
             open: missing.saturating_sub(later),
-            settles: (missing == 0).then_some(Lead(lead)),
+            settles: (missing == 0 || mutant::active("settled_though_missing"))
+                .then_some(Lead(lead)),
             number,
         }
     }
@@ -147,8 +149,7 @@ impl Openings {
         self.idle.fetch_add(1, order);
     }
 
-    /// A collection has found that nothing is left of those that were counted before it; with `None`, that this is not
-    /// known.
+    /// Nothing is left of those that were counted before a collection; with `None`, that is not known.
     pub fn settle(&self, lead: Option<Lead>) {
         // Ordering: Relaxed: one collector after the other.
         self.settled

@@ -484,6 +484,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_words::who_sees_a_place_that_a_world_set_sees_what_was_written_there",
     ),
     (
+        "settled_though_missing",
+        "sync_pool::a_flush_that_is_spared_misses_nothing",
+    ),
+    (
         "shares_read_then_write",
         "sync_shares::every_number_is_taken_once",
     ),

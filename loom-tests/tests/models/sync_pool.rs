@@ -225,11 +225,13 @@ impl Counted {
                 // SAFETY: as above.
                 .map(|item| item.with_mut(|count| unsafe { core::mem::take(&mut *count) }))
                 .sum();
-            if found == 0 {
-                self.openings.settle(lanes.settles);
+            sum += found;
+            // They go back before anybody looks for what is there.
+            drop(lanes.things);
+            self.openings.settle(lanes.settles);
+            if found == 0 || self.openings.is_settled() {
                 return sum;
             }
-            sum += found;
         }
     }
 }

@@ -108,7 +108,7 @@ impl World {
             }
             written.commit(&world.universe)?;
             let count = written.finish();
-            unfinished.note(row, count);
+            unfinished.note(row, count, coming.saturating_sub(count as usize));
         }
     }
 

@@ -76,10 +76,16 @@ impl<'w> Unfinished<'w> {
         self.begun = Some(chunk);
     }
 
-    /// Notes that rows at the end of a chunk are entities now.
+    /// Notes that rows at the end of a chunk are entities now, and that so many others are to come at least.
     #[inline]
-    pub(super) fn note(&mut self, row: Row, count: u32) {
+    pub(super) fn note(&mut self, row: Row, count: u32, to_come: usize) {
         self.grown(row, count);
+        if self.batch.spans.len() == 1 {
+            // Chunks with little room each: the list grows once.
+            let data = &self.world.archetypes[self.batch.archetype as usize];
+            let open = data.groups.first().map_or(0, |group| group.open.len());
+            self.batch.spans.reserve(1 + to_come.min(open));
+        }
         self.batch.spans.push(Span::of(row, count));
     }
 
@@ -96,7 +102,7 @@ impl<'w> Unfinished<'w> {
     #[inline]
     pub(super) fn finish_with(mut self, row: Row, count: u32) -> Batch {
         if !self.batch.spans.is_empty() {
-            self.note(row, count);
+            self.note(row, count, 0);
             return self.finish();
         }
         // As a rule: straight into the batch that the caller gets. What has just been written in small pieces is not

@@ -29,7 +29,7 @@ use crate::world::World;
 /// run beside senders, the order is kept within each sender, and a later one's signals can come a
 /// run before an earlier one's. Forgotten ([`mem::forget`](core::mem::forget)), it keeps all these,
 /// those of others, too, as long as the world, a reader or a
-/// [`ParallelSignals`](crate::signal::ParallelSignals) of it lives: nobody gets them.
+/// [`ParallelSignals`] of it lives: nobody gets them.
 ///
 /// Sending is lock-free and, once its memory is there, allocates nothing. Signals that nobody has
 /// subscribed to are dropped when they are collected. But delayed ones are kept until their time

@@ -315,14 +315,20 @@ impl Archetype {
         }
     }
 
-    /// Puts each group's list of chunks with room in the order of their places; those without one come first, as they
-    /// stand.
-    pub(crate) fn order_open(&mut self, place: impl Fn(u32) -> Option<u32>) {
-        for group in &mut self.groups {
-            group.open.sort_by_key(|&position| place(position));
-            for (&position, at) in group.open.iter().zip(0..) {
-                self.chunks[position as usize].open_at = at;
-            }
+    /// Puts those of a group's chunks with room that came last, from a position on, in the order of their places; those
+    /// without one come first, as they stand. They are the end of its list. O(those log those), however many were there.
+    pub(crate) fn order_open(
+        &mut self,
+        group: u32,
+        first: u32,
+        place: impl Fn(u32) -> Option<u32>,
+    ) {
+        let open = &mut self.groups[group as usize].open;
+        let came = open.iter().rev().take_while(|&&position| position >= first);
+        let before = open.len() - came.count();
+        open[before..].sort_by_key(|&position| place(position));
+        for (&position, at) in open[before..].iter().zip(before as u32..) {
+            self.chunks[position as usize].open_at = at;
         }
     }
 

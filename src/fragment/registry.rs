@@ -107,6 +107,10 @@ impl Key<'_> {
 }
 
 impl FragmentRegistry {
+    /// Fragments that a registry can hold.
+    #[cfg(not(loom))]
+    pub(crate) const CAPACITY: usize = CAPACITY;
+
     /// A registry without fragments.
     ///
     /// # Panics

@@ -1,6 +1,6 @@
 //! The fragments of a file, each with what is registered under its name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::entity::EntityMap;
 use crate::fragment::{
@@ -71,7 +71,13 @@ pub(super) fn read_fragments(
     }
     // All that are missing are told; if none is, all that have changed.
     let (mut missing, mut changed) = (Vec::new(), Vec::new());
-    for _ in 0..reader.u32("the directory ends early")? {
+    let mut seen: HashSet<(Box<str>, FragmentKind)> = HashSet::new();
+    let too_many = reader.damaged("there are more fragments than a registry holds");
+    let count = reader.u32("the directory ends early")?;
+    if count as usize > FragmentRegistry::CAPACITY {
+        return Err(too_many);
+    }
+    for _ in 0..count {
         let fragment = match read_fragment(reader, &known) {
             Ok(fragment) => fragment,
             Err(SnapshotError::Unregistered { name, kind, .. }) => {
@@ -84,8 +90,7 @@ pub(super) fn read_fragments(
             }
             Err(error) => return Err(error),
         };
-        let others = fragments.iter();
-        if fragment.known.is_some() && others.map(|f| f.known).any(|id| id == fragment.known) {
+        if !seen.insert((fragment.name.clone(), fragment.kind)) {
             return Err(reader.damaged("a fragment stands there twice"));
         }
         fragments.push(fragment);

@@ -1,5 +1,6 @@
 //! Worlds come out of a file.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -195,22 +196,24 @@ impl World {
             templates.iter().find(|template| template.id() == id)
         })?;
         let mut places = Places::of(&self.archetypes[number as usize]);
+        let of_key = self.archetypes[number as usize].shared.iter();
+        let of_key = of_key.filter_map(|id| of_chunk.iter().position(|of| of == id));
+        let of_key: Vec<usize> = of_key.collect();
         let is_wanted = |chunk: &&SavedChunk| chunk.len > 0 || saved.entities.is_none();
+        let mut groups = BTreeSet::new();
         for chunk in archetype.chunks.iter().filter(is_wanted) {
-            let value = |id: &FragmentId| {
-                let at = of_chunk.iter().position(|of| of == id)?;
-                Some(shared[chunk.shared[at] as usize])
-            };
-            let key: Vec<SharedId> = self.archetypes[number as usize]
-                .shared
-                .iter()
-                .filter_map(value)
-                .collect();
+            let value = |&at: &usize| shared[chunk.shared[at] as usize];
+            let key: Vec<SharedId> = of_key.iter().map(value).collect();
             let group = self.group_of(number, &key);
             self.bring_chunk(saved, archetype, chunk, number, group)?;
             places.note(&self.archetypes[number as usize], chunk.place);
+            groups.insert(group);
         }
-        self.archetypes[number as usize].order_open(|position| places.of_chunk(position));
+        // A file may bring the same composition again and again: only what came now is put in order.
+        let data = &mut self.archetypes[number as usize];
+        for group in groups {
+            data.order_open(group, places.before, |position| places.of_chunk(position));
+        }
         Ok(())
     }
 

@@ -8,6 +8,7 @@
 
 mod besides;
 mod checksum;
+mod chunk_form;
 mod error;
 mod format;
 mod fragments;

@@ -8,7 +8,8 @@ use crate::sync::fork_join;
 use crate::world::WorldError;
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::besides::SavedBesides;
-use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, bit_bytes, verify};
+use crate::world::snapshot::chunk_form::ChunkForm;
+use crate::world::snapshot::format::{FULL_CHUNK, Header, Reader, verify};
 use crate::world::snapshot::fragments::{SavedFragment, read_fragments};
 
 /// Of a file with fewer bytes one thread checks the chunks: to call others takes as long.
@@ -199,8 +200,9 @@ impl<'f> Saved<'f> {
                 archetype.templates.push((number, value));
             }
         }
+        let form = ChunkForm::of(&archetype.fragments, &self.fragments);
         for _ in 0..reader.u32("the directory ends early")? {
-            let chunk = self.read_chunk(reader, world, &archetype, *at, end)?;
+            let chunk = read_chunk(reader, world, &form, *at, end)?;
             *at += chunk.bytes as u64;
             archetype.chunks.push(chunk);
         }
@@ -214,63 +216,6 @@ impl<'f> Saved<'f> {
             return Err(reader.damaged("an entity has a fragment that none has"));
         }
         Ok(archetype)
-    }
-
-    fn read_chunk(
-        &self,
-        reader: &mut Reader<'f>,
-        world: &SavedWorld<'f>,
-        archetype: &SavedArchetype<'_>,
-        at: u64,
-        end: u64,
-    ) -> Result<SavedChunk, SnapshotError> {
-        let len = reader.u32("the directory ends early")?;
-        let run = chunk_size(reader)?;
-        let place = reader.u32("the directory ends early")?;
-        let fragments = || {
-            archetype
-                .fragments
-                .iter()
-                .map(|&n| (n, &self.fragments[n as usize]))
-        };
-        let mut shared = Vec::new();
-        for (number, _) in fragments().filter(|(_, fragment)| is_shared(fragment.kind)) {
-            let value = reader.u32("the directory ends early")?;
-            match world.shared.get(value as usize) {
-                Some(&(of, _)) if of == number => shared.push(value),
-                _ => return Err(reader.damaged("a chunk's shared value is of another fragment")),
-            }
-        }
-        let checksum = reader.u64("the directory ends early")?;
-        let rows = u64::from(len);
-        let bytes = fragments().try_fold(8 * rows, |bytes, (_, fragment)| {
-            let values = match fragment.kind {
-                FragmentKind::Fragment => rows.checked_mul(fragment.size as u64)?,
-                FragmentKind::Chunk => fragment.size as u64,
-                _ => 0,
-            };
-            let bits = if fragment.enableable {
-                bit_bytes(rows)
-            } else {
-                0
-            };
-            bytes.checked_add(values)?.checked_add(bits)
-        });
-        match bytes {
-            // One without entities waits for whoever comes; shared values go with the last who has them.
-            Some(bytes) if (len > 0 || shared.is_empty()) && bytes <= end - at => Ok(SavedChunk {
-                at: at as usize,
-                bytes: bytes as usize,
-                len,
-                handles: 0,
-                run,
-                place,
-                shared,
-                checksum,
-            }),
-            _ => Err(reader
-                .damaged("a chunk is longer than the file, or has shared values and is empty")),
-        }
     }
 
     /// Whether all types are known whose values stand besides entities.
@@ -420,6 +365,44 @@ impl<'f> Saved<'f> {
     pub(super) fn handles(&self, chunk: &SavedChunk) -> &[Entity] {
         &self.handles[chunk.handles..][..chunk.len as usize]
     }
+}
+
+/// Reads a chunk, whose bytes begin at `at` and end before `end`. O(bytes of it in the directory).
+fn read_chunk(
+    reader: &mut Reader<'_>,
+    world: &SavedWorld<'_>,
+    form: &ChunkForm,
+    at: u64,
+    end: u64,
+) -> Result<SavedChunk, SnapshotError> {
+    let len = reader.u32("the directory ends early")?;
+    let run = chunk_size(reader)?;
+    let place = reader.u32("the directory ends early")?;
+    let mut shared = Vec::new();
+    for &number in &form.shared {
+        let value = reader.u32("the directory ends early")?;
+        match world.shared.get(value as usize) {
+            Some(&(of, _)) if of == number => shared.push(value),
+            _ => return Err(reader.damaged("a chunk's shared value is of another fragment")),
+        }
+    }
+    let checksum = reader.u64("the directory ends early")?;
+    let bytes = form.bytes(len);
+    // One without entities waits for whoever comes; shared values go with the last who has them.
+    if bytes > end - at || (len == 0 && !shared.is_empty()) {
+        let what = "a chunk is longer than the file, or has shared values and is empty";
+        return Err(reader.damaged(what));
+    }
+    Ok(SavedChunk {
+        at: at as usize,
+        bytes: bytes as usize,
+        len,
+        handles: 0,
+        run,
+        place,
+        shared,
+        checksum,
+    })
 }
 
 fn dead_or_twice(at: usize) -> SnapshotError {
@@ -626,5 +609,49 @@ mod tests {
             assert_eq!(load(&wrong).unwrap_err(), expected, "{at}: {byte}");
             assert_eq!(universe.count(), 3);
         }
+    }
+    /// A file of no world, with so many fragments that nobody has, each with the name that `name` gives.
+    fn with_fragments(count: u32, name: impl Fn(u32) -> String) -> Vec<u8> {
+        let mut file = World::worlds_to_snapshot(&[], &SnapshotOptions::new()).unwrap();
+        let mut header = Header::read(&file).unwrap();
+        file.truncate(header.directory as usize);
+        file.extend(Checksum::of(&[]).to_le_bytes());
+        file.extend(count.to_le_bytes());
+        for name in (0..count).map(name) {
+            // Role, needed, enableable; alignment, size.
+            file.extend([0; 3]);
+            file.extend(1_u32.to_le_bytes());
+            file.extend(1_u64.to_le_bytes());
+            file.extend((name.len() as u32).to_le_bytes());
+            file.extend(name.bytes());
+        }
+        file.extend(0_u32.to_le_bytes());
+        header.bytes = file.len() as u64;
+        sealed(file, header)
+    }
+
+    #[test]
+    fn no_file_has_more_fragments_than_a_registry_holds() {
+        let load = |count| {
+            let file = with_fragments(count, |number| number.to_string());
+            World::worlds_from_snapshot(&file, universe()).map(|worlds| worlds.len())
+        };
+        assert_eq!(load(65_535), Ok(0));
+        let refused = load(65_536).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "the snapshot is damaged at byte 72: there are more fragments than a registry holds"
+        );
+    }
+
+    #[test]
+    fn no_fragment_stands_there_twice_even_if_nobody_has_it() {
+        let file = with_fragments(3, |number| format!("{}", number % 2));
+        let refused = World::worlds_from_snapshot(&file, universe()).unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .ends_with("a fragment stands there twice")
+        );
     }
 }

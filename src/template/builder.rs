@@ -90,6 +90,13 @@ impl TemplateBuilder {
         self.with_instance(class, None, instance)
     }
 
+    /// The builder, which goes on with the traits of a config that has so many ancestors.
+    #[cfg(feature = "config")]
+    pub(super) fn at_depth(mut self, depth: usize) -> Self {
+        self.depth = depth;
+        self
+    }
+
     fn with_instance<T: EntityTrait>(
         self,
         class: &str,

@@ -8,6 +8,8 @@ use megachunk::prelude::*;
 use megachunk::template::spawner::{Generator, Points, SpawnError};
 use megachunk::world::Prototype;
 
+#[cfg(feature = "config")]
+use crate::brittle::held_at_most;
 use crate::brittle::{ALWAYS, Brittle, Count, With, arm, burns, ends, holds_nothing};
 
 /// Adds a value and one that is shared; asks for what is not there; refuses.
@@ -196,4 +198,31 @@ fn what_an_observer_panics_with_goes_before_the_end_of_a_template_that_is_replac
         drop(world);
         assert_eq!(count.get(), 0);
     });
+}
+
+/// No drop panics; but here it is known what is held.
+#[cfg(feature = "config")]
+#[test]
+fn a_long_line_of_configs_takes_memory_by_its_length_and_not_by_the_square_of_it() {
+    let world = World::new();
+    let most = |count: usize| {
+        let config = |number: usize| match number {
+            0 => "id = '0'".to_owned(),
+            _ => format!("id = '{number}'\nparent = '{}'", number - 1),
+        };
+        let texts: Vec<(String, String)> = (0..count)
+            .map(|number| (number.to_string(), config(number)))
+            .collect();
+        let mut registry = TemplateRegistry::new(world.universe(), TraitRegistry::new());
+        held_at_most(|| {
+            let texts = texts.iter().map(|(name, text)| (&**name, &**text));
+            registry.load_texts(texts).unwrap();
+            assert!(registry.refresh().unwrap().is_empty());
+        })
+    };
+    let (short, long) = (most(500), most(2_000));
+    assert!(
+        long < 5 * short,
+        "{short} bytes, {long} of four times as many"
+    );
 }

@@ -13,6 +13,8 @@ thread_local! {
     static FUSE: Cell<isize> = const { Cell::new(0) };
     /// Bytes that this thread has allocated and not given back.
     static HELD: Cell<isize> = const { Cell::new(0) };
+    /// The most that it ever was since it was asked for.
+    static MOST: Cell<isize> = const { Cell::new(0) };
 }
 
 /// Each drop panics, and if it is met while a panic unwinds, that ends the program.
@@ -23,7 +25,11 @@ struct Counting;
 
 fn hold(bytes: isize) {
     // A thread may end its cells before it gives its last memory back.
-    let _ = HELD.try_with(|held| held.set(held.get() + bytes));
+    let held = HELD.try_with(|held| {
+        held.set(held.get() + bytes);
+        held.get()
+    });
+    let _ = MOST.try_with(|most| most.set(most.get().max(held.unwrap_or_default())));
 }
 
 // SAFETY: the system's.
@@ -67,6 +73,15 @@ pub(crate) fn holds_nothing(mut work: impl FnMut()) {
         }
     }
     panic!("{more} bytes that nobody has");
+}
+
+/// How many bytes more this thread holds on the heap while it does `work`, at most.
+#[cfg(feature = "config")]
+pub(crate) fn held_at_most(work: impl FnOnce()) -> isize {
+    let before = HELD.get();
+    MOST.set(before);
+    work();
+    MOST.get() - before
 }
 
 /// Lets the `drops`-th drop from now on panic; negative: each of them, unless another panic is under way, or

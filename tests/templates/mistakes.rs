@@ -2,7 +2,7 @@
 
 use crate::template_traits::{Gait, traits};
 use megachunk::prelude::*;
-use megachunk::template::TemplateFault;
+use megachunk::template::{TemplateError, TemplateFault};
 
 /// What is wrong with `tests/data/template_mistakes`: a line for each mistake, in the order of files and lines.
 const MISTAKES: &str = r#"
@@ -407,4 +407,22 @@ fn errors_are_debugged_as_they_are_shown() {
     assert_eq!(format!("{errors:?}"), errors.to_string());
     let boxed: Box<dyn std::error::Error> = errors.into();
     assert!(format!("{boxed:?}").starts_with("t:1:1: "));
+}
+
+#[test]
+fn very_many_unknown_parents_are_all_told_and_the_first_of_them_with_a_hint() {
+    // To compare each of them with all would take the square of so many.
+    let config = |n| format!("id = 'child-{n:04}'\nparent = 'chill-{n:04}'");
+    let texts: Vec<(String, String)> = (0..1_000).map(|n| (format!("{n:04}"), config(n))).collect();
+    let texts = texts.iter().map(|(name, text)| (&**name, &**text));
+    let world = World::new();
+    let errors = registry(&world).load_texts(texts).unwrap_err();
+    assert_eq!(errors.len(), 1_000);
+    let has_hint = |error: &TemplateError| match &error.fault {
+        TemplateFault::UnknownParent { nearest, .. } => nearest.is_some(),
+        _ => panic!("{error}"),
+    };
+    let hints: Vec<bool> = errors.iter().map(has_hint).collect();
+    assert!(hints[..50].iter().all(|&told| told));
+    assert!(hints[200..].iter().all(|&told| !told));
 }

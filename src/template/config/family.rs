@@ -9,6 +9,9 @@ use super::config::Config;
 use crate::template::fault::near;
 use crate::template::{TemplateBuilder, TemplateError, TemplateFault};
 
+/// So many ids are compared with unknown ones, to find the nearest.
+const MOST_COMPARED: usize = 100_000;
+
 /// All configs by their ids.
 #[derive(Debug, Default)]
 pub(super) struct Family {
@@ -80,8 +83,10 @@ impl Family {
         self.configs.get(&config.parent.as_ref()?.0)
     }
 
-    /// O(configs · unknown ids).
+    /// The first unknown ids are told with the id that is most like them: as many as can be compared with all configs
+    /// soon, and one at least. O(configs).
     fn check_parents(&self, lost: &BTreeSet<Box<str>>, errors: &mut Vec<TemplateError>) {
+        let most_hints = (MOST_COMPARED / self.configs.len().max(1)).max(1);
         let mut nearest: BTreeMap<&str, Option<Box<str>>> = BTreeMap::new();
         for config in self.configs.values() {
             let Some((parent, place)) = &config.parent else {
@@ -90,8 +95,10 @@ impl Family {
             if self.configs.contains_key(parent) || lost.contains(parent) {
                 continue;
             }
+            let is_one_more = nearest.len() < most_hints;
             let known = nearest.entry(parent);
-            let nearest = match known.or_insert_with(|| self.nearest(parent)) {
+            let nearest = || is_one_more.then(|| self.nearest(parent)).flatten();
+            let nearest = match known.or_insert_with(nearest) {
                 // Of the many children of an unknown parent, this is one at most.
                 Some(own) if *own == config.id => self.nearest_other(parent, own),
                 known => known.clone(),
@@ -172,24 +179,19 @@ fn told(members: &mut [&Arc<Config>]) -> TemplateError {
     }
 }
 
-/// The builder of a config: the traits of its ancestors, and its own.
+/// The builder of a config: the traits of its ancestors, and its own. O(ancestors + traits²).
 pub(super) fn builder(line: &[&Arc<Config>]) -> TemplateBuilder {
-    let mut builder: Option<TemplateBuilder> = None;
-    for config in line {
-        let mut child = match &builder {
-            Some(parent) => parent.child(config.id.clone()),
-            None => TemplateBuilder::new(config.id.clone()),
-        };
-        if let Some(name) = &config.name {
-            child = child.name(name.clone());
-        }
-        builder = Some(
-            config
-                .members
-                .iter()
-                .cloned()
-                .fold(child, TemplateBuilder::with_member),
-        );
+    let Some(config) = line.last() else {
+        return TemplateBuilder::new("");
+    };
+    let mut builder = TemplateBuilder::new(config.id.clone());
+    if let Some(name) = &config.name {
+        builder = builder.name(name.clone());
     }
-    builder.unwrap_or_else(|| TemplateBuilder::new(""))
+    for (depth, config) in line.iter().enumerate() {
+        builder = builder.at_depth(depth);
+        let members = config.members.iter().cloned();
+        builder = members.fold(builder, TemplateBuilder::with_member);
+    }
+    builder
 }

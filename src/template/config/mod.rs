@@ -21,6 +21,7 @@ mod changes;
 mod config;
 mod depth;
 mod family;
+mod generations;
 mod lines;
 mod reader;
 mod registry;

@@ -69,7 +69,9 @@ impl TemplateRegistry {
 
     /// Loads all files in a directory, and the directories below it, whose names end in `.toml`, in
     /// small or large letters; without hidden ones, and without directories that are links. A file
-    /// has 1 MiB at most. O(bytes + traits of all configs).
+    /// has 1 MiB at most. O(bytes + configs log configs), and for each config that is new or another than before, or
+    /// has such an ancestor, its ancestors, and what it takes to
+    /// [build](crate::template::TemplateBuilder::finish) with their traits and its own.
     ///
     /// # Errors
     /// All that is wrong, in whatever file.
@@ -149,7 +151,8 @@ impl TemplateRegistry {
     /// they are.
     ///
     /// It reads the files: a change that leaves size and time of modification as they were is seen too. So call it
-    /// once a second rather than once a frame. O(bytes of all files + traits of changed configs).
+    /// once a second rather than once a frame. O(bytes of all files + configs log configs), and for what has changed as
+    /// [`load_dir`](Self::load_dir).
     ///
     /// # Errors
     /// All that is wrong with the files as they are now. Then all is as before, and the next call tries again.

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::config::Config;
 use super::family::{Family, builder};
+use super::generations::{Generations, Kin};
 use super::source::{Source, SourceText, TextKey, Texts, one_path};
 use super::{ConfigChanges, TraitRegistry};
 use crate::archetype::Universe;
@@ -28,8 +29,10 @@ pub(super) struct State {
     files: BTreeMap<TextKey, ConfigFile>,
     pub(super) family: Family,
     /// By the id of its config, once it was asked for.
-    pub(super) templates: BTreeMap<Box<str>, OnceLock<Arc<Template>>>,
+    pub(super) templates: Templates,
 }
+
+type Templates = BTreeMap<Box<str>, OnceLock<Arc<Template>>>;
 
 #[derive(Debug)]
 struct ConfigFile {
@@ -119,87 +122,87 @@ impl State {
             family: Family::new(all.into_iter(), &lost, &mut errors),
             templates: BTreeMap::new(),
         };
-        next.build(self, universe, &mut errors);
+        let generations = Generations::of(&next.family);
+        // Whether a config and all its ancestors were in this state.
+        let same = generations.with_all_ancestors(|config| {
+            let before = self.family.configs.get(&config.id);
+            before.is_some_and(|before| Arc::ptr_eq(before, config))
+        });
+        let changes = self.changes(&next.family, &generations, &same);
+        next.templates = self.build(&generations, &same, universe, &mut errors);
         if let Err(errors) = TemplateErrors::of(errors) {
             return Err(refused(next, errors));
         }
-        let changes = next.changes_since(self);
         Ok((next, changes))
     }
 
-    /// Takes over the templates that are as before, and builds the others: the parents first.
-    fn build(&mut self, before: &Self, universe: &Arc<Universe>, errors: &mut Vec<TemplateError>) {
-        let ids = self.family.configs.keys();
-        let mut lines: Vec<_> = ids.filter_map(|id| self.family.line(id)).collect();
-        lines.sort_by_key(Vec::len);
-        let mut failed: BTreeSet<&str> = BTreeSet::new();
-        for line in lines {
-            let Some((config, ancestors)) = line.split_last() else {
+    /// The templates of configs that come after this state: those that are the same are taken over, and the others
+    /// built, the parents first.
+    fn build(
+        &self,
+        generations: &Generations<'_>,
+        same: &[bool],
+        universe: &Arc<Universe>,
+        errors: &mut Vec<TemplateError>,
+    ) -> Templates {
+        let mut templates = Templates::new();
+        let mut failed = vec![false; same.len()];
+        for (at, Kin { config, parent }) in generations.0.iter().enumerate() {
+            // What is wrong with an ancestor was told.
+            if parent.is_some_and(|parent| failed[parent]) {
+                failed[at] = true;
                 continue;
-            };
-            let used = before.used(&config.id);
+            }
             if config.is_abstract {
                 continue;
             }
-            if before.is_same(&line) {
-                let slot = used.map_or_else(OnceLock::new, |t| OnceLock::from(Arc::clone(t)));
-                self.templates.insert(config.id.clone(), slot);
+            let used = self.used(&config.id);
+            let slot = OnceLock::new();
+            if same[at] {
+                let slot = used.map_or(slot, |template| OnceLock::from(Arc::clone(template)));
+                templates.insert(config.id.clone(), slot);
                 continue;
             }
-            // What is wrong with an ancestor was told.
-            if ancestors
-                .iter()
-                .any(|ancestor| failed.contains(&*ancestor.id))
-            {
-                failed.insert(&config.id);
-                continue;
-            }
-            match builder(&line).finish_in(universe) {
+            match builder(&generations.line(at)).finish_in(universe) {
                 Ok(template) => {
-                    let slot = OnceLock::new();
                     if used.is_some() {
                         let _ = slot.set(Arc::new(template));
                     }
-                    self.templates.insert(config.id.clone(), slot);
+                    templates.insert(config.id.clone(), slot);
                 }
                 Err(more) => {
-                    failed.insert(&config.id);
+                    failed[at] = true;
                     errors.extend(more);
                 }
             }
         }
+        templates
     }
 
-    fn used(&self, id: &str) -> Option<&Arc<Template>> {
-        self.templates.get(id)?.get()
-    }
-
-    /// Whether a config and all its ancestors were in this state.
-    fn is_same(&self, line: &[&Arc<Config>]) -> bool {
-        let Some(config) = line.last() else {
-            return false;
-        };
-        self.family.line(&config.id).is_some_and(|before| {
-            before.len() == line.len() && before.iter().zip(line).all(|(a, b)| Arc::ptr_eq(a, b))
-        })
-    }
-
-    fn changes_since(&self, before: &Self) -> ConfigChanges {
+    /// What is changed by a family that comes after this state's, of whose generations these are the same.
+    fn changes(
+        &self,
+        next: &Family,
+        generations: &Generations<'_>,
+        same: &[bool],
+    ) -> ConfigChanges {
+        let same = generations.0.iter().zip(same).filter(|(_, same)| **same);
+        let same: HashSet<&str> = same.map(|(kin, _)| &*kin.config.id).collect();
         let mut changes = ConfigChanges::default();
-        let (now, old) = (&self.family.configs, &before.family.configs);
+        let (now, old) = (&next.configs, &self.family.configs);
         for id in now.keys() {
-            let same = self
-                .family
-                .line(id)
-                .is_some_and(|line| before.is_same(&line));
             if !old.contains_key(id) {
                 changes.added.push(id.to_string());
-            } else if !same {
+            } else if !same.contains(&**id) {
                 changes.changed.push(id.to_string());
             }
         }
         let gone = old.keys().filter(|id| !now.contains_key(*id));
         changes.removed = gone.map(ToString::to_string).collect();
         changes
+    }
+
+    fn used(&self, id: &str) -> Option<&Arc<Template>> {
+        self.templates.get(id)?.get()
     }
 }

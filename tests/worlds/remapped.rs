@@ -452,6 +452,41 @@ fn a_value_that_is_none_when_it_names_nobody_is_refused_in_every_role() {
     }
 }
 
+#[test]
+fn what_new_chunks_began_with_and_is_none_when_it_names_nobody_is_what_a_chunk_has() {
+    let mut world = World::new();
+    let registered = |registry: &FragmentRegistry| {
+        registry.register_plain_chunk::<Target>().unwrap();
+        registry.register_plain::<u32>().unwrap();
+        registry.register_plain::<u8>().unwrap();
+    };
+    registered(world.registry());
+    let (ant, bee) = (world.create(()).unwrap(), world.create(()).unwrap());
+    let bundle = (1_u32, 7_u8).per_chunk(Target(ant));
+    let child = world.create(bundle).unwrap();
+    *world.chunk_fragment_mut::<Target>(child).unwrap() = Target(bee);
+    world.destroy(ant).unwrap();
+    let saved = bytes(&world);
+    let fresh = Universe::new();
+    registered(fresh.registry());
+    World::from_snapshot(&saved, fresh).unwrap();
+    let (native, _) = inhabited();
+    registered(native.registry());
+    let known = EntityMap::default();
+    let (mut copy, entities) =
+        World::from_snapshot_remapped(&saved, native.universe(), &known).unwrap();
+    copy.check().unwrap();
+    assert_eq!(copy.count(), 2);
+    let (bee, child) = (entities.get(bee).unwrap(), entities.get(child).unwrap());
+    assert_eq!(copy.chunk_fragment::<Target>(child).unwrap(), &Target(bee));
+    assert_eq!(copy.get::<u8>(child).unwrap(), &7);
+    // Who comes to a chunk of its own finds what the other has.
+    copy.destroy(child).unwrap();
+    let next = copy.create((2_u32, 8_u8).per_chunk(Target(child)));
+    let next = copy.chunk_fragment::<Target>(next.unwrap()).unwrap();
+    assert_eq!(next, &Target(bee));
+}
+
 type Meanwhile = Box<dyn FnMut(&EntityMap)>;
 
 std::thread_local! {

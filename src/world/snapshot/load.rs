@@ -189,8 +189,9 @@ impl World {
         self.chunks_grow = archetype.grows;
         let universe = Arc::clone(&self.universe);
         let templates = archetype.templates.iter();
-        let templates =
-            templates.map(|&(fragment, bytes)| saved.value(universe.registry(), fragment, bytes));
+        let templates = templates.map(|&(fragment, bytes)| {
+            saved.first_value(universe.registry(), archetype, fragment, bytes)
+        });
         let templates: Vec<Value> = templates.collect::<Result<_, _>>()?;
         let number = self.archetype_after(&ids, &|id| {
             templates.iter().find(|template| template.id() == id)

@@ -344,6 +344,30 @@ impl<'f> Saved<'f> {
         Ok(Value::from_bytes(registry, id, &bytes).map_err(WorldError::from)?)
     }
 
+    /// The value that new chunks of an archetype begin with, of a fragment that is known. If it names somebody who does
+    /// not come, and is no value then: the one that the first of its chunks has.
+    pub(super) fn first_value(
+        &self,
+        registry: &FragmentRegistry,
+        archetype: &SavedArchetype<'_>,
+        fragment: u32,
+        bytes: &[u8],
+    ) -> Result<Value, SnapshotError> {
+        let value = self.value(registry, fragment, bytes);
+        let inhabited = archetype.chunks.iter().find(|chunk| chunk.len > 0);
+        match (value, inhabited) {
+            (Err(SnapshotError::NotAValue { .. }), Some(chunk)) if self.entities.is_some() => {
+                let before = archetype.fragments.iter().copied();
+                let before: Vec<u32> = before.take_while(|&number| number != fragment).collect();
+                let before = ChunkForm::of(&before, &self.fragments).bytes(chunk.len);
+                let size = self.fragments[fragment as usize].size;
+                let bytes = &self.file[chunk.at + before as usize..][..size];
+                self.value(registry, fragment, bytes)
+            }
+            (value, _) => value,
+        }
+    }
+
     /// Sees to it that copied bytes, which are from `at` in the file, are values, and name the entities that are meant.
     pub(super) fn bring(
         &self,

@@ -29,7 +29,8 @@ impl World {
     /// others](EntityMap::keeping_others).) What comes back tells of those who have come, and not of those who were known:
     /// `known.iter().chain(come.iter()).collect()` tells of both. All others become [`Entity::PLACEHOLDER`], for good, if
     /// it is saved again. So shared values that only such an entity told apart are one then, and so are the groups of
-    /// entities that have them; and what chunks begin with is left out where it is no value any more.
+    /// entities that have them; and what chunks begin with is left out where it is no value any more: new ones of a
+    /// composition that has come begin with what the first of its chunks has, then.
     ///
     /// # Beside others
     ///

@@ -96,6 +96,8 @@ pub mod command;
 pub mod entity;
 #[cfg(not(loom))]
 mod exactly;
+#[cfg(not(loom))]
+mod file_bytes;
 pub mod fragment;
 #[cfg(not(loom))]
 mod hashers;

@@ -379,6 +379,52 @@ fn a_file_that_is_not_there_is_an_error_that_names_it() {
     );
 }
 
+/// A file of its own for a test, which is to remove it.
+fn file_with(name: &str, bytes: &[u8]) -> std::path::PathBuf {
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn points_that_are_no_text_are_refused_where_the_text_ends() {
+    let path = file_with(
+        "points-no-text.csv",
+        &["x,y,ä\n1,2,ä\n3,ää,".as_bytes(), &[0xff, b'\n']].concat(),
+    );
+    let error = PointsFile::read(&path).unwrap_err();
+    let SpawnError::File { line, column, .. } = error else {
+        panic!("{error}");
+    };
+    assert_eq!((line, column), (3, 6));
+    assert!(error.to_string().ends_with(":3:6: is not UTF-8"), "{error}");
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn what_is_no_file_is_not_opened_for_points() {
+    let paths = match cfg!(unix) {
+        true => &[env!("CARGO_TARGET_TMPDIR"), "/dev/null"][..],
+        false => &[env!("CARGO_TARGET_TMPDIR")],
+    };
+    for path in paths {
+        let error = PointsFile::read(path).unwrap_err();
+        assert_eq!(error.to_string(), format!("{path}: is not a file"));
+    }
+}
+
+#[test]
+fn a_file_that_is_longer_than_points_can_be_is_not_read() {
+    let path = file_with("points-too-long.csv", b"");
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    // It has a length, and takes no room.
+    file.set_len((256 << 20) + 1).unwrap();
+    let error = PointsFile::read(&path).unwrap_err().to_string();
+    std::fs::remove_file(path).unwrap();
+    let expected = "is longer than 268435456 bytes, which is the limit for points";
+    assert!(error.ends_with(expected), "{error}");
+}
+
 #[test]
 fn a_file_with_too_few_points_is_refused_unless_it_cycles() {
     let file = PointsFile::parse("points.csv", "1,0\n2,0\n3,0").unwrap();

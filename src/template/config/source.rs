@@ -4,11 +4,12 @@ use core::mem::{Discriminant, discriminant};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::{Lines, about_file};
+use crate::file_bytes;
 use crate::template::{TemplateError, TemplateFault};
 
 /// Bytes that a config can have: a thousand times what people write.
@@ -107,14 +108,14 @@ impl Texts {
             Entry::Occupied(_) => return,
             Entry::Vacant(unknown) => unknown.insert(path.into()),
         };
-        match content(path) {
+        match file_bytes::read(path, LONGEST) {
             Err(error) if error.kind() == ErrorKind::NotFound && !must_be_there => {}
             Err(error) => self.unreadable(path, &error),
-            Ok(bytes) if bytes.len() as u64 > LONGEST => {
+            Ok(None) => {
                 let fault = TemplateFault::TooLong { limit: LONGEST };
                 self.errors.push(about_file(path, fault));
             }
-            Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(Some(bytes)) => match String::from_utf8(bytes) {
                 Ok(text) => self.found(path, false, text.into()),
                 Err(error) => {
                     let valid = error.utf8_error().valid_up_to();
@@ -155,17 +156,4 @@ fn listed(path: &Path) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     files.sort();
     directories.sort();
     Ok((files, directories))
-}
-
-/// The bytes of a file, one more than the limit at most.
-fn content(path: &Path) -> io::Result<Vec<u8>> {
-    // To open a pipe would wait for its other end.
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("is not a file"));
-    }
-    let mut bytes = Vec::new();
-    fs::File::open(path)?
-        .take(LONGEST + 1)
-        .read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

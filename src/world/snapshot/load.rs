@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use memmap2::Mmap;
 use crate::archetype::{Archetype, Row, SharedId, Universe, write_bit};
 use crate::chunk::MEGACHUNK_CHUNKS;
 use crate::entity::{Entity, EntityMap};
+use crate::file_bytes;
 use crate::fragment::{FragmentId, Value};
 use crate::world::snapshot::SnapshotError;
 use crate::world::snapshot::format::{FULL_CHUNK, bit_bytes};
@@ -404,11 +406,8 @@ impl Mapped {
         // Not when a world is on its way: whose path it is may panic.
         drop(path);
         let path = file;
-        let map = || {
-            // To open a pipe would wait for its other end.
-            if !std::fs::metadata(&path)?.is_file() {
-                return Err(std::io::Error::other("is not a file"));
-            }
+        let map = || -> io::Result<Option<Mmap>> {
+            file_bytes::length(&path)?;
             let file = File::open(&path)?;
             if file.metadata()?.len() == 0 {
                 // Nothing can not be mapped.

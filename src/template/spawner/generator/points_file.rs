@@ -1,13 +1,17 @@
 //! `PointsFile`: points from a table of comma-separated values.
 
 use core::str::FromStr;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::super::SpawnError;
+use crate::file_bytes;
 use crate::template::spawner::{Generator, Points, SpawnPoint};
 
 const NAME: &str = "points file";
+/// Bytes that a file can have.
+const LONGEST: u64 = 256 << 20;
 
 /// Points from comma-separated values, in their order.
 ///
@@ -34,19 +38,26 @@ pub struct PointsFile {
 }
 
 impl PointsFile {
-    /// Reads a file.
+    /// Reads a file, which has 256 MiB at most, some ten million points. O(bytes).
     ///
     /// # Errors
-    /// [`SpawnError::Unreadable`], and those of [`parse`](Self::parse).
+    /// [`SpawnError::Unreadable`]: also if it is no file, or longer; and those of [`parse`](Self::parse), also if it is
+    /// no text.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, SpawnError> {
         let path = path.as_ref();
         let file = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&file, &text),
-            Err(error) => Err(SpawnError::Unreadable {
-                file: file.into(),
-                error: error.into(),
-            }),
+        let unreadable = |error: io::Error| SpawnError::Unreadable {
+            file: file.as_str().into(),
+            error: error.into(),
+        };
+        let bytes = file_bytes::read(path, LONGEST).map_err(unreadable)?;
+        let Some(bytes) = bytes else {
+            let what = format!("is longer than {LONGEST} bytes, which is the limit for points");
+            return Err(unreadable(io::Error::other(what)));
+        };
+        match str::from_utf8(&bytes) {
+            Ok(text) => Self::parse(&file, text),
+            Err(error) => Err(no_text(&file, &bytes[..error.valid_up_to()])),
         }
     }
 
@@ -99,6 +110,19 @@ impl PointsFile {
     pub fn is_empty(&self) -> bool {
         self.points.is_empty()
     }
+}
+
+/// The error that a file is whose text ends behind these bytes.
+fn no_text(file: &str, before: &[u8]) -> SpawnError {
+    let before = str::from_utf8(before).unwrap_or_default();
+    let text = before.strip_prefix('\u{feff}').unwrap_or(before);
+    let (line, text) = text.split('\n').enumerate().last().unwrap_or_default();
+    let line = Line {
+        file,
+        number: line + 1,
+        text,
+    };
+    line.error(line.end(), "is not UTF-8".into())
 }
 
 /// A line of a file.

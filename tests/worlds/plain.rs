@@ -1,6 +1,7 @@
 //! Plain data of which not all bytes are a value: entities, yes or no, enums.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::snapshot_world::{Grudge, Mood};
 use megachunk::fragment::{FragmentError, FragmentRegistry, Plain, Value};
@@ -301,4 +302,35 @@ fn what_could_not_be_loaded_is_not_saved_and_the_old_file_stays() {
         }
     }
     std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn a_tag_that_is_no_value_is_refused_only_if_somebody_has_it() {
+    static IS_ONE: AtomicBool = AtomicBool::new(false);
+    #[derive(Clone, Copy)]
+    struct Fickle;
+    // SAFETY: it has no bytes.
+    unsafe impl Plain for Fickle {
+        const IS_VALUE: Option<fn(&[u8]) -> bool> = Some(|_| IS_ONE.load(Ordering::Relaxed));
+    }
+    let registered = |registry: &FragmentRegistry| {
+        registry.register_plain::<Fickle>().unwrap();
+        registry.register_plain::<u32>().unwrap();
+    };
+    let mut world = World::new();
+    registered(world.registry());
+    world.create((1_u32,)).unwrap();
+    let ant = world.create((Fickle, 2_u32)).unwrap();
+    IS_ONE.store(true, Ordering::Relaxed);
+    let inhabited = bytes(&world);
+    IS_ONE.store(false, Ordering::Relaxed);
+    let refused = World::from_snapshot(&inhabited, universe(registered)).unwrap_err();
+    assert!(
+        matches!(&refused, SnapshotError::NotAValue { name, .. } if name.ends_with("Fickle")),
+        "{refused}"
+    );
+    world.destroy(ant).unwrap();
+    let loaded = World::from_snapshot(&bytes(&world), universe(registered)).unwrap();
+    assert_eq!((loaded.count(), loaded.archetype_count()), (1, 2));
+    loaded.check().unwrap();
 }

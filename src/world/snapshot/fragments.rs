@@ -146,8 +146,8 @@ fn read_fragment(
         align,
         size,
     };
-    let fragment = match find_fragment(&told, known) {
-        Ok(info) => SavedFragment {
+    match find_fragment(&told, known) {
+        Ok(info) => Ok(SavedFragment {
             name: info.name().into(),
             known: Some(info.id()),
             kind,
@@ -155,8 +155,8 @@ fn read_fragment(
             is_value: info.which_are_values(),
             map_entities: info.map_entities(),
             enableable,
-        },
-        Err(_) if !is_needed => SavedFragment {
+        }),
+        Err(_) if !is_needed => Ok(SavedFragment {
             name: told.name,
             known: None,
             kind,
@@ -164,13 +164,9 @@ fn read_fragment(
             is_value: None,
             map_entities: None,
             enableable,
-        },
-        Err(error) => return Err(error),
-    };
-    if fragment.size == 0 {
-        fragment.check(&[], begin.at())?;
+        }),
+        Err(error) => Err(error),
     }
-    Ok(fragment)
 }
 
 /// The registered fragment of which a file tells.

@@ -41,7 +41,7 @@ pub(crate) fn replace(
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
-    let (mut file, partial) = create_partial(&target)?;
+    let (partial, mut file) = create_partial(&target)?;
     let written = (|| {
         if let Some(permissions) = permissions {
             file.set_permissions(permissions)?;
@@ -50,13 +50,33 @@ pub(crate) fn replace(
         file.sync_all()
     })();
     drop(file);
-    let replaced = written.and_then(|()| rename(&partial, &target));
-    // Whether what is not wanted can be removed or not: what matters is whether it could be written.
-    match replaced {
-        Ok(()) => remove_abandoned(&target),
-        Err(_) => _ = fs::remove_file(&partial),
+    written.and_then(|()| partial.rename(&target))?;
+    remove_abandoned(&target);
+    Ok(())
+}
+
+/// Where a file is until it is whole. If that does not come to pass, also because who writes it panics, it goes.
+struct Partial {
+    path: PathBuf,
+    /// It has gone to its place.
+    is_whole: bool,
+}
+
+impl Partial {
+    fn rename(mut self, to: &Path) -> io::Result<()> {
+        rename(&self.path, to)?;
+        self.is_whole = true;
+        Ok(())
     }
-    replaced
+}
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        if !self.is_whole {
+            // Whether it can be removed or not: what matters is that it could not be written.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 /// Puts a file in the place of another. Windows may refuse that while somebody has the other one open, a scanner for
@@ -125,12 +145,15 @@ pub(crate) fn followed(path: &Path) -> io::Result<PathBuf> {
 
 /// The file until it is whole: beside its place, under a name that nothing has there. (What another process with this
 /// one's number left, or is writing, stays: containers number theirs alike.)
-fn create_partial(path: &Path) -> io::Result<(File, PathBuf)> {
+fn create_partial(path: &Path) -> io::Result<(Partial, File)> {
     let mut tries = 0;
     loop {
-        let partial = partial(path);
-        match File::create_new(&partial) {
-            Ok(file) => return Ok((file, partial)),
+        let path = partial(path);
+        match File::create_new(&path) {
+            Ok(file) => {
+                let is_whole = false;
+                return Ok((Partial { path, is_whole }, file));
+            }
             Err(error) if error.kind() == ErrorKind::AlreadyExists && tries < MOST_TRIES => {
                 tries += 1;
             }
@@ -202,6 +225,21 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"one");
         replace(&path, |file| file.write_all(b"two")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
+        assert_eq!(room.names(), ["file"]);
+    }
+
+    #[test]
+    fn a_file_whose_writer_panicked_is_as_it_was_and_nothing_is_beside_it() {
+        let room = Room::new("panicked");
+        let path = room.0.join("file");
+        replace(&path, |file| file.write_all(b"one")).unwrap();
+        let panics = |file: &mut File| -> io::Result<()> {
+            file.write_all(b"half")?;
+            std::panic::resume_unwind(Box::new("a writer"))
+        };
+        let replaced = std::panic::catch_unwind(|| replace(&path, panics));
+        assert_eq!(replaced.unwrap_err().downcast_ref(), Some(&"a writer"));
+        assert_eq!(fs::read(&path).unwrap(), b"one");
         assert_eq!(room.names(), ["file"]);
     }
 

@@ -1,7 +1,7 @@
 //! Plain data of which not all bytes are a value: entities, yes or no, enums.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::snapshot_world::{Grudge, Mood};
 use megachunk::fragment::{FragmentError, FragmentRegistry, Plain, Value};
@@ -333,4 +333,51 @@ fn a_tag_that_is_no_value_is_refused_only_if_somebody_has_it() {
     let loaded = World::from_snapshot(&bytes(&world), universe(registered)).unwrap();
     assert_eq!((loaded.count(), loaded.archetype_count()), (1, 2));
     loaded.check().unwrap();
+}
+
+#[test]
+fn a_save_that_panics_leaves_the_old_file_and_nothing_beside_it() {
+    static CALLS: AtomicUsize = AtomicUsize::new(usize::MAX);
+    #[derive(Clone, Copy)]
+    struct Brittle(#[expect(dead_code, reason = "it is saved")] u8);
+    // SAFETY: a byte, and all are values.
+    unsafe impl Plain for Brittle {
+        const IS_VALUE: Option<fn(&[u8]) -> bool> = Some(|_| {
+            let left = CALLS.load(Ordering::Relaxed);
+            CALLS.store(left.saturating_sub(1), Ordering::Relaxed);
+            match left {
+                0 => resume_unwind(Box::new("it was to panic")),
+                _ => true,
+            }
+        });
+    }
+    let mut world = World::new();
+    world.registry().register_plain::<u32>().unwrap();
+    world.registry().register_plain_chunk::<Brittle>().unwrap();
+    // Nobody has it any more; what its chunks began with is saved.
+    let ant = world.create((1_u32,).per_chunk(Brittle(1))).unwrap();
+    world.destroy(ant).unwrap();
+    world.create((1_u32,)).unwrap();
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("a-save-that-panics");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir(&folder).unwrap();
+    let path = folder.join("saved");
+    std::fs::write(&path, "old").unwrap();
+    let mut panicked = 0;
+    for calls in 0.. {
+        CALLS.store(calls, Ordering::Relaxed);
+        let saved = catch_unwind(AssertUnwindSafe(|| world.save(&path)));
+        let names = std::fs::read_dir(&folder).unwrap();
+        let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["saved"], "with {calls} calls");
+        if let Ok(saved) = saved {
+            saved.unwrap();
+            break;
+        }
+        panicked += 1;
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+    }
+    assert!(panicked > 1, "there is more than one call");
+    assert!(std::fs::read(&path).unwrap().starts_with(b"MEGACHNK"));
+    std::fs::remove_dir_all(folder).unwrap();
 }

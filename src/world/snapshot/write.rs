@@ -37,6 +37,8 @@ pub(super) struct Snapshot<'w> {
 struct Part<'w> {
     world: &'w World,
     archetypes: Vec<(&'w Archetype, Vec<&'w FragmentInfo>)>,
+    /// What chunks begin with: of fragments that some entity has, and else as far as it is a value.
+    templates: Vec<(&'w FragmentInfo, &'w [u8])>,
     /// Each with its fragment.
     shared: Vec<(FragmentId, SharedId)>,
     shared_numbers: HashMap<SharedId, u32>,
@@ -81,6 +83,13 @@ impl<'w> Snapshot<'w> {
             .zip(0..)
             .map(|(info, number)| (info.id(), number));
         let switches = fragments.iter().filter(|info| info.is_enableable());
+        // Users' code decides that: before anything is written.
+        for part in &mut worlds {
+            let of_part = templates_of_world(part.world, &fragments);
+            let saved =
+                of_part.filter(|(info, value)| needed.contains(info.id()) || info.is_value(value));
+            part.templates = saved.collect();
+        }
         let snapshot = Self {
             enableable: switches.map(|info| info.id()).collect(),
             numbers: numbers.collect(),
@@ -92,7 +101,7 @@ impl<'w> Snapshot<'w> {
         snapshot
             .worlds
             .iter()
-            .try_for_each(|part| part.check(&snapshot.fragments, &snapshot.needed))?;
+            .try_for_each(|part| part.check(&snapshot.needed))?;
         Ok(snapshot)
     }
 
@@ -144,14 +153,10 @@ impl<'w> Snapshot<'w> {
     ) -> io::Result<()> {
         number(directory, part.world.chunks_per_chunk);
         directory.push(part.world.chunks_grow.into());
-        let templates = part.templates(&self.fragments);
-        let templates: Vec<_> = templates
-            .filter(|(info, bytes)| self.needed.contains(info.id()) || info.is_value(bytes))
-            .collect();
-        number(directory, templates.len());
-        for (info, bytes) in templates {
+        number(directory, part.templates.len());
+        for (info, bytes) in &part.templates {
             directory.extend(self.numbers[&info.id()].to_le_bytes());
-            directory.extend(bytes);
+            directory.extend(*bytes);
         }
         number(directory, part.shared.len());
         for &(fragment, value) in &part.shared {
@@ -254,6 +259,7 @@ impl<'w> Part<'w> {
         let mut part = Self {
             world,
             archetypes: archetypes.collect::<Result<_, SnapshotError>>()?,
+            templates: Vec::new(),
             shared: Vec::new(),
             shared_numbers: HashMap::new(),
             besides: Besides::of(world, (saved, options))?,
@@ -320,28 +326,8 @@ impl<'w> Part<'w> {
         }
     }
 
-    /// What chunks begin with, of the chunk fragments among these.
-    fn templates<'s>(
-        &'s self,
-        fragments: &'s [&'w FragmentInfo],
-    ) -> impl Iterator<Item = (&'w FragmentInfo, &'s [u8])> {
-        fragments.iter().filter_map(|&info| {
-            if info.kind() != FragmentKind::Chunk {
-                return None;
-            }
-            let template = self.world.templates.get(&info.id())?;
-            // SAFETY: a plain value of this fragment.
-            let bytes = unsafe { bytes_of(template.as_ptr(), info.layout().size()) };
-            Some((info, bytes))
-        })
-    }
-
     /// Whether all values, of those of which not all bytes are one, will be taken for values when they are loaded.
-    fn check(
-        &self,
-        fragments: &[&'w FragmentInfo],
-        needed: &FragmentSet,
-    ) -> Result<(), SnapshotError> {
+    fn check(&self, needed: &FragmentSet) -> Result<(), SnapshotError> {
         let asking = |info: &&FragmentInfo| info.which_are_values().is_some();
         let unloadable = |info: &FragmentInfo, entity| SnapshotError::Unloadable {
             name: info.name().into(),
@@ -359,7 +345,7 @@ impl<'w> Part<'w> {
         let wrong = |(info, bytes): &(&FragmentInfo, &[u8])| !info.is_value(bytes);
         let of_archetypes = self.archetypes.iter();
         let of_archetypes = of_archetypes.flat_map(|(data, infos)| templates_of(data, infos));
-        let last = self.templates(fragments);
+        let last = self.templates.iter().copied();
         let last = last.filter(|(info, _)| needed.contains(info.id()));
         if let Some((info, _)) = last.chain(of_archetypes).find(wrong) {
             return Err(unloadable(info, None));
@@ -393,6 +379,22 @@ impl<'w> Part<'w> {
         let bytes = unsafe { bytes_of(value, size) };
         (!info.is_value(bytes)).then_some(0)
     }
+}
+
+/// What chunks of a world begin with, of the chunk fragments among these.
+fn templates_of_world<'w>(
+    world: &'w World,
+    fragments: &[&'w FragmentInfo],
+) -> impl Iterator<Item = (&'w FragmentInfo, &'w [u8])> {
+    fragments.iter().filter_map(|&info| {
+        if info.kind() != FragmentKind::Chunk {
+            return None;
+        }
+        let template = world.templates.get(&info.id())?;
+        // SAFETY: a plain value of this fragment.
+        let bytes = unsafe { bytes_of(template.as_ptr(), info.layout().size()) };
+        Some((info, bytes))
+    })
 }
 
 /// The fragments of some of the archetypes, by name and role.

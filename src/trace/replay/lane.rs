@@ -296,8 +296,9 @@ impl Replay {
         Some(Self { lanes, exchange })
     }
 
-    /// Bytes that [`new`](Self::new) takes for `trace` on so many threads, at most: four an event, and eight for each
-    /// place of an id, for each time that the trace is played, and for once more while they are copied.
+    /// Bytes that [`new`](Self::new) takes for `trace` on so many threads, at most, but for some hundred a thread: four an
+    /// event, four for each object that lives at the end, and eight for each place of an id, for each time that the trace
+    /// is played, and for once more while they are copied.
     #[must_use]
     pub fn memory(trace: &Trace, threads: usize) -> u64 {
         let threads = if threads == 0 {
@@ -308,7 +309,9 @@ impl Replay {
         let summary = trace.summary();
         let lanes = summary.threads.min(threads as u64);
         let of_lanes = lanes * summary.peak_live + summary.destroyed_by_another_thread;
-        let each = 4 * summary.events + 8 * of_lanes.min(summary.created);
+        let destroyed = summary.events - summary.created;
+        let survivors = summary.created - destroyed;
+        let each = 4 * (summary.events + survivors) + 8 * of_lanes.min(summary.created);
         each * (threads.div_ceil(trace.threads()) as u64 + 1)
     }
 
@@ -451,7 +454,9 @@ impl Part {
         const NOBODY: u16 = u16::MAX;
         let mut creator = vec![NOBODY; trace.objects()];
         let mut destroyer = vec![NOBODY; trace.objects()];
+        let mut moves = vec![0; threads];
         for (thread, event) in trace.events() {
+            moves[thread % threads] += 1;
             let end = if event.is_create() {
                 &mut creator
             } else {
@@ -462,7 +467,19 @@ impl Part {
         let is_shared =
             |object: usize| destroyer[object] != NOBODY && destroyer[object] != creator[object];
 
-        let mut parts: Vec<Self> = (0..threads).map(|_| Self::default()).collect();
+        let survives = |object: usize| destroyer[object] == NOBODY;
+        let mut survivors = vec![0; threads];
+        for (object, &creator) in creator.iter().enumerate() {
+            survivors[usize::from(creator)] += usize::from(survives(object));
+        }
+
+        // No more room than is used: see `Replay::memory`.
+        let part = |(&moves, &survivors)| Self {
+            moves: Vec::with_capacity(moves),
+            survivors: Vec::with_capacity(survivors),
+            ..Self::default()
+        };
+        let mut parts: Vec<Self> = moves.iter().zip(&survivors).map(part).collect();
         let mut slot_of = vec![0_u32; trace.objects()];
         let mut shared_slots = 0;
         for (thread, event) in trace.events() {
@@ -484,10 +501,12 @@ impl Part {
             part.moves.push(next);
         }
         for (object, &slot) in slot_of.iter().enumerate() {
-            if destroyer[object] == NOBODY {
+            if survives(object) {
                 parts[usize::from(creator[object])].survivors.push(slot);
             }
         }
+        // Nobody takes a slot any more.
+        parts.iter_mut().for_each(|part| part.free = Vec::new());
         Some(parts)
     }
 
@@ -520,13 +539,39 @@ mod tests {
     fn a_replay_takes_no_more_memory_than_is_said() {
         let text = "# entity-trace 1\n# threads=2 events=5 created=3 peak_live=2 destroyed_by_another_thread=1\n\
             0 + 0\n0 + 1\n1 - 0\n1 + 2\n1 - 2\n";
-        let trace = Trace::from_reader("small", text.as_bytes()).unwrap();
-        for threads in [1, 2, 8] {
-            let replay = Replay::new(&trace, threads).unwrap();
-            let slots = replay.lanes.iter().map(|lane| lane.slots.len());
-            let ids = slots.sum::<usize>() + replay.exchange.ids.len();
-            let taken = (4 * replay.events() + 8 * ids) as u64;
-            let said = Replay::memory(&trace, threads);
+        let small = Trace::from_reader("small", text.as_bytes()).unwrap();
+        // One more than a power of two, most of which live to the end.
+        let mut text = "# entity-trace 1\n# threads=1 events=1125 created=1025 peak_live=1025 \
+            destroyed_by_another_thread=0\n"
+            .to_owned();
+        (0..1_025).for_each(|object| text += &format!("0 + {object}\n"));
+        (0..100).for_each(|object| text += &format!("0 - {object}\n"));
+        let surviving = Trace::from_reader("surviving", text.as_bytes()).unwrap();
+        for (trace, threads) in [
+            (&small, 1),
+            (&small, 2),
+            (&small, 8),
+            (&surviving, 1),
+            (&surviving, 5),
+        ] {
+            // All that is held when the last lane is made, with the room that lists have to spare.
+            let parts = Part::of(trace, threads.min(trace.threads())).unwrap();
+            let of_part = |part: &Part| {
+                let Part {
+                    moves,
+                    free,
+                    survivors,
+                    ..
+                } = part;
+                4 * (moves.capacity() + free.capacity() + survivors.capacity())
+            };
+            let replay = Replay::new(trace, threads).unwrap();
+            let of_lane =
+                |lane: &Lane| 4 * (lane.moves.len() + lane.survivors.len()) + 8 * lane.slots.len();
+            let of_parts: usize = parts.iter().map(of_part).sum();
+            let of_lanes: usize = replay.lanes.iter().map(of_lane).sum();
+            let taken = (of_parts + of_lanes + 8 * replay.exchange.ids.len()) as u64;
+            let said = Replay::memory(trace, threads);
             assert!(taken <= said && said <= 4 * taken, "{taken}, {said}");
         }
     }

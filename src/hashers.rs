@@ -1,4 +1,7 @@
-//! Hashes for what this crate numbers itself, or the compiler does: nobody chooses such keys so that many meet.
+//! Hashes for what this crate numbers itself, or the compiler does: such keys seldom meet.
+//!
+//! They have no secret. Who wants many to meet, by a snapshot with compositions that are chosen for it, makes looking them
+//! up slow, and nothing else.
 
 use core::hash::{BuildHasherDefault, Hasher};
 

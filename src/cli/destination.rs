@@ -2,7 +2,8 @@
 //!
 //! A file, or standard output where the path is `-`. What must hold: a file that is there keeps its
 //! contents until the results are written; one that was not there is there only once they are, also if
-//! the program is ended before.
+//! the program is ended before. Only where no other file can be put beside it is it written to as it lies:
+//! then it is empty first, and what a program that is ended, or a full disk, leaves of it is a part.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};

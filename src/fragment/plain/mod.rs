@@ -60,13 +60,14 @@ pub type MapEntities = fn(bytes: &mut [u8], entities: &EntityMap);
 pub unsafe trait Plain: Fragment + Copy {
     /// Which bytes are a value; `None` if any are.
     ///
-    /// Asked where bytes become values, of each at least once: when a
+    /// Asked where bytes become values, of each at least once (of a type without bytes once for all
+    /// entities of a composition, if it has some): when a
     /// [snapshot](crate::world::World::load) is loaded, and in
     /// [`Value::from_bytes`](crate::fragment::Value::from_bytes); and when a world is
     /// [saved](crate::world::World::save), because what it refuses could not be loaded. Values of a
     /// type that has one are not lent to change as bytes or as another type, and no other values
     /// are lent as them. It should not panic: who loads or saves gets the panic, and nothing else
-    /// has happened.
+    /// has happened: no world has come, and a file is as it was.
     const IS_VALUE: Option<IsValue> = None;
 
     /// How a value comes to name other entities, when those that it names come back with new ids: see

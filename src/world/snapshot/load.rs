@@ -36,7 +36,10 @@ impl World {
     /// meanwhile, values may be what was written there (as far as that is a
     /// [value](crate::fragment::Plain::IS_VALUE)); if it gets shorter, the system may end the
     /// program. (Who cannot be sure reads the file, and gives its bytes to
-    /// [`from_snapshot`](Self::from_snapshot).) O(bytes).
+    /// [`from_snapshot`](Self::from_snapshot).)
+    ///
+    /// O(bytes + fragments that are registered), and for each composition that comes O(its fragments × (its chunks + its
+    /// entities)), where of chunk fragments the square counts: they are few.
     ///
     /// # Types that were renamed
     ///

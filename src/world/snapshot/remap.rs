@@ -48,8 +48,9 @@ impl World {
     /// without entities do not come. In an [ordered](Universe::ordered) universe ids are the same each time only if no
     /// other thread uses it meanwhile.
     ///
-    /// O(bytes + known). Of few entities of a universe that has had very many the versions of the dead are most of a
-    /// file: see [`SnapshotOptions::skip_dead`](crate::world::SnapshotOptions::skip_dead).
+    /// As [`load`](Self::load), and O(entities + known), or O((entities + known) log (entities + known)) where their ids lie
+    /// far apart, or the versions of the dead were left out. Of few entities of a universe that has had very many these
+    /// are most of a file: see [`SnapshotOptions::skip_dead`](crate::world::SnapshotOptions::skip_dead).
     ///
     /// ```
     /// use std::sync::Arc;

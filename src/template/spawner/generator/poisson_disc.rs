@@ -21,7 +21,11 @@ const NOBODY: u32 = u32::MAX;
 ///
 /// First at random all over the area, as long as tries mostly find room; then round the points that are there, until
 /// nothing more fits, but for what positions round off: an area that is not thin holds about 0.7 points per square of
-/// the distance. O(points), computed by one thread before anything is created.
+/// the distance.
+///
+/// Computed by one thread before anything is created: O(points), and however few are asked for a table is filled first.
+/// It has four bytes for each half a square of the distance in the area. Where that were more than 64 MiB, and more than
+/// 16 bytes for each point that is asked for, there is none, and points are looked for by hashes.
 ///
 /// ```
 /// use megachunk::template::spawner::{Generator, PoissonDisc, SpawnError};

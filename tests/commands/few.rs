@@ -15,6 +15,9 @@ struct Number(usize);
 struct Heat(u64);
 #[derive(Clone, Copy)]
 struct Wide([u64; 9]);
+/// So large that not even the first chunk of a few rows is folded.
+#[derive(Clone, Copy)]
+struct Huge(#[expect(dead_code, reason = "it is carried")] [u64; 100]);
 #[derive(Clone, Copy)]
 struct Switch(u16);
 struct Marked;
@@ -83,7 +86,7 @@ impl Subject {
 
     /// Some entities of several compositions, few or many of each.
     fn populate(&mut self, seed: u64) {
-        for kind in 0..6 {
+        for kind in 0..7 {
             let dice = mix(seed ^ kind << 7);
             let many = [1, 2, 3, 40, 300, 1_500][dice as usize % 6];
             for _ in 0..many {
@@ -98,6 +101,7 @@ impl Subject {
                         let named = Named(dice >> 40, Arc::clone(&self.ended));
                         world.create((number, named))
                     }
+                    5 => world.create((number, Huge([dice; 100]))),
                     _ => world.create((number, Marked).per_chunk(Frame(seed as u32))),
                 };
                 self.entities.push(entity.unwrap());

@@ -1,6 +1,7 @@
 //! Few commands make the same world as many do: a flush of few takes a short way, which no one can see.
 
 use std::alloc::Layout;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -49,6 +50,8 @@ impl Drop for Named {
 struct Subject {
     world: World,
     entities: Vec<Entity>,
+    /// Those that were created in chunks of their own.
+    huge: Range<usize>,
     ended: Arc<AtomicUsize>,
     /// How many ghosts had ended before.
     ghosts: usize,
@@ -74,6 +77,7 @@ impl Subject {
             heard,
             world,
             entities: Vec::new(),
+            huge: 0..0,
             ended: Arc::default(),
             ghosts: GHOSTS.load(Ordering::Relaxed),
             seen: Vec::new(),
@@ -88,7 +92,16 @@ impl Subject {
     fn populate(&mut self, seed: u64) {
         for kind in 0..7 {
             let dice = mix(seed ^ kind << 7);
-            let many = [1, 2, 3, 40, 300, 1_500][dice as usize % 6];
+            let many = match kind {
+                // A chunk, or a little more or less.
+                5 => [1, 4, 11, 14, 19, 22],
+                _ => [1, 2, 3, 40, 300, 1_500],
+            };
+            let many = many[dice as usize % 6];
+            let begin = self.entities.len();
+            if kind == 5 {
+                self.huge = begin..begin + many;
+            }
             for _ in 0..many {
                 let number = Number(self.entities.len());
                 let world = &mut self.world;
@@ -127,13 +140,19 @@ impl Subject {
 
     /// Records few commands, by one recorder or by two, and flushes.
     fn step(&mut self, seed: u64) {
-        let many = 1 + mix(seed) as usize % [2, 6, 40][mix(seed ^ 1) as usize % 3];
+        let mut many = 1 + mix(seed) as usize % [2, 6, 40][mix(seed ^ 1) as usize % 3];
         // All do the same, or each something else.
-        let only = mix(seed ^ 2).is_multiple_of(3).then(|| mix(seed ^ 3));
-        let first = mix(seed ^ 4) as usize;
-        let side_by_side = mix(seed ^ 5).is_multiple_of(2);
+        let mut only = mix(seed ^ 2).is_multiple_of(3).then(|| mix(seed ^ 3));
+        let mut first = mix(seed ^ 4) as usize;
+        let mut side_by_side = mix(seed ^ 5).is_multiple_of(2);
         // Some entities are named again and again.
-        let again = [1, 2, 7][mix(seed ^ 6) as usize % 3];
+        let mut again = [1, 2, 7][mix(seed ^ 6) as usize % 3];
+        // Of those in chunks of their own often some, or all that are still there.
+        let some = [many.min(4), self.huge.len()];
+        if let Some(some) = some.get(mix(seed ^ 8) as usize % 3) {
+            (first, many) = (self.huge.start, *some);
+            (only, side_by_side, again) = (Some(mix(seed ^ 3)), true, 1);
+        }
         // The recorder that is opened last comes first.
         let backwards = mix(seed ^ 7).is_multiple_of(3);
         let recorders = self.world.parallel_commands();

@@ -19,6 +19,8 @@ mod fill;
 mod given;
 mod info;
 mod kind;
+#[cfg(not(loom))]
+mod lone;
 #[cfg(loom)]
 pub mod model;
 #[cfg(not(loom))]
@@ -75,6 +77,8 @@ pub(crate) use dynamic::none_twice;
 pub(crate) use fill::{FillValues, fill_bytes};
 #[cfg(not(loom))]
 pub(crate) use given::{Given, refused_bundle};
+#[cfg(not(loom))]
+pub(crate) use lone::Lone;
 #[cfg(not(loom))]
 pub(crate) use pile::Pile;
 #[cfg(not(loom))]

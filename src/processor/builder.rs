@@ -3,7 +3,7 @@
 use core::fmt;
 use core::panic::Location;
 
-use crate::fragment::Pile;
+use crate::fragment::{Lone, Pile};
 use crate::processor::condition::{Condition, condition};
 use crate::processor::function::Function;
 use crate::processor::runner::{Alone, Prepared, Runner};
@@ -46,7 +46,7 @@ pub struct ProcessorBuilder {
     pub(super) name: String,
     /// Where it was made.
     pub(super) at: &'static Location<'static>,
-    pub(super) runner: Box<dyn Runner>,
+    pub(super) runner: Lone<Box<dyn Runner>>,
     pub(super) conditions: Pile<Box<dyn Condition>>,
     pub(super) phase: Phase,
     pub(super) group: String,
@@ -136,7 +136,7 @@ impl ProcessorBuilder {
         Self {
             name,
             at: Location::caller(),
-            runner,
+            runner: Lone::new(runner),
             conditions: Pile::new(),
             phase: Phase::default(),
             group: String::new(),
@@ -162,7 +162,7 @@ impl ProcessorBuilder {
         let mut placed = processor.place(exclusive_processor(name, |_| {}));
         // Whatever builder it has given back: what it asks for does not need the world to itself.
         placed.exclusive = false;
-        placed.runner = Box::new(Prepared::new(processor));
+        placed.runner = Lone::new(Box::new(Prepared::new(processor)));
         placed
     }
 

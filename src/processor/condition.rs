@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use crate::exactly::Exactly;
-use crate::fragment::Pile;
 use crate::fragment::panic::Panicked;
+use crate::fragment::{Lone, Pile};
 use crate::processor::param::Plea;
 use crate::processor::runner::{Refusal, Runner};
 use crate::processor::{ScheduleError, Seen, Subscriptions, Turn};
@@ -66,7 +66,7 @@ pub(super) fn condition<R: ReadOnlyResources + 'static>(
 /// A processor that runs when all of its conditions hold.
 pub(super) struct Conditional {
     pub(super) conditions: Pile<Box<dyn Condition>>,
-    pub(super) runner: Box<dyn Runner>,
+    pub(super) runner: Lone<Box<dyn Runner>>,
 }
 
 impl Conditional {

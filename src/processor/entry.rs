@@ -2,6 +2,7 @@
 
 use core::panic::Location;
 
+use crate::fragment::Lone;
 use crate::processor::builder::Hook;
 use crate::processor::condition::Conditional;
 use crate::processor::member::Mode;
@@ -49,7 +50,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Takes a builder apart.
-    pub(super) fn new(builder: ProcessorBuilder) -> (Self, Box<dyn Runner>) {
+    pub(super) fn new(builder: ProcessorBuilder) -> (Self, Lone<Box<dyn Runner>>) {
         let entry = Self {
             name: builder.name,
             at: builder.at,
@@ -73,9 +74,9 @@ impl Entry {
             started: Started::default(),
         };
         let (conditions, runner) = (builder.conditions, builder.runner);
-        let runner: Box<dyn Runner> = match conditions.is_empty() {
+        let runner = match conditions.is_empty() {
             true => runner,
-            false => Box::new(Conditional { conditions, runner }),
+            false => Lone::new(Box::new(Conditional { conditions, runner }) as _),
         };
         (entry, runner)
     }

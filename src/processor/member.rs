@@ -3,13 +3,14 @@
 use core::time::Duration;
 use std::time::Instant;
 
+use crate::fragment::Lone;
 use crate::processor::Seen;
 use crate::processor::runner::{Failure, Runner};
 
 /// A processor at work. One thread has it at a time.
 pub(super) struct Member {
     pub(super) name: Box<str>,
-    pub(super) runner: Box<dyn Runner>,
+    pub(super) runner: Lone<Box<dyn Runner>>,
     pub(super) mode: Mode,
     /// Its pieces of the ids in an ordered universe.
     pub(super) pieces: (u32, u32),

@@ -397,7 +397,7 @@ fn an_observer_whose_drop_panics_is_gone() {
 }
 
 /// What holds several values ends each of them, although all of them panic, and although something else panics.
-fn ends_all_of<T>(count: &Count, make: impl Fn() -> T) {
+pub(crate) fn ends_all_of<T>(count: &Count, make: impl Fn() -> T) {
     let made = make();
     burns(ALWAYS, || drop(made));
     assert_eq!(count.get(), 0);

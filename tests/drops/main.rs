@@ -10,6 +10,7 @@ mod batches;
 mod closures;
 mod ends;
 mod hosts;
+mod parts;
 mod refused;
 mod schedules;
 mod shared;

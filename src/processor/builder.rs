@@ -15,7 +15,7 @@ use crate::query::ReadOnlyResources;
 use crate::world::World;
 
 /// Called with the world when a processor starts or stops.
-pub(super) type Hook = Box<dyn FnMut(&mut World) + Send>;
+pub(super) type Hook = Lone<Box<dyn FnMut(&mut World) + Send>>;
 
 /// A processor, and where in a frame it runs; for [`Schedule::add`](super::Schedule::add).
 ///
@@ -288,13 +288,13 @@ impl ProcessorBuilder {
 
     /// Called before it runs for the first time, and for the first time since it was stopped.
     pub fn on_start(mut self, start: impl FnMut(&mut World) + Send + 'static) -> Self {
-        self.on_start = Some(Box::new(start));
+        self.on_start = Some(Lone::new(Box::new(start)));
         self
     }
 
     /// Called when it is switched off, or its schedule is [stopped](super::Schedule::stop).
     pub fn on_stop(mut self, stop: impl FnMut(&mut World) + Send + 'static) -> Self {
-        self.on_stop = Some(Box::new(stop));
+        self.on_stop = Some(Lone::new(Box::new(stop)));
         self
     }
 }

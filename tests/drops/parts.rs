@@ -3,13 +3,21 @@
 
 use megachunk::prelude::*;
 
-use crate::brittle::Count;
+use crate::brittle::{ALWAYS, Count, burns};
 use crate::ends::ends_all_of;
 
 /// A processor that does nothing, whose closure has a [`Brittle`].
 fn holds(count: &Count, name: &str) -> ProcessorBuilder {
     let held = count.brittle(1);
     processor(name, move || assert_eq!(*held.0, 1))
+}
+
+/// The same, and so have its hooks.
+fn hooked(count: &Count, name: &str) -> ProcessorBuilder {
+    let (start, stop) = (count.brittle(2), count.brittle(3));
+    holds(count, name)
+        .on_start(move |_| assert_eq!(*start.0, 2))
+        .on_stop(move |_| assert_eq!(*stop.0, 3))
 }
 
 /// A schedule of these.
@@ -34,6 +42,31 @@ fn a_schedule_drops_all_processors() {
     let all = || ["p", "q", "r"].map(|name| holds(&count, name));
     ends_all_of(&count, || schedule(all()));
     ends_all_of(&count, || has_run(all()));
+}
+
+#[test]
+fn processors_and_schedules_drop_hooks_beside_the_closure() {
+    let count = Count::default();
+    let all = || ["p", "q"].map(|name| hooked(&count, name));
+    ends_all_of(&count, || hooked(&count, "p"));
+    ends_all_of(&count, || schedule(all()));
+    ends_all_of(&count, || has_run(all()));
+}
+
+#[test]
+fn a_hook_that_another_takes_the_place_of_ends_and_so_does_the_processor() {
+    let count = Count::default();
+    for start in [true, false] {
+        let (processor, held) = (hooked(&count, "p"), count.brittle(0));
+        let hook = move |_: &mut World| assert_eq!(*held.0, 0);
+        burns(ALWAYS, || {
+            drop(match start {
+                true => processor.on_start(hook),
+                false => processor.on_stop(hook),
+            });
+        });
+        assert_eq!(count.get(), 0);
+    }
 }
 
 #[test]

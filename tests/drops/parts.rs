@@ -20,6 +20,14 @@ fn hooked(count: &Count, name: &str) -> ProcessorBuilder {
         .on_stop(move |_| assert_eq!(*stop.0, 3))
 }
 
+/// The same, and so have its conditions.
+fn conditional(count: &Count, name: &str) -> ProcessorBuilder {
+    let (one, other) = (count.brittle(4), count.brittle(5));
+    hooked(count, name)
+        .run_if(move || *one.0 == 4)
+        .run_if(move || *other.0 == 5)
+}
+
 /// A schedule of these.
 fn schedule(all: impl IntoIterator<Item = ProcessorBuilder>) -> Schedule {
     let mut schedule = Schedule::new();
@@ -67,6 +75,20 @@ fn a_hook_that_another_takes_the_place_of_ends_and_so_does_the_processor() {
         });
         assert_eq!(count.get(), 0);
     }
+}
+
+#[test]
+fn processors_and_schedules_drop_conditions_beside_closure_and_hooks() {
+    let count = Count::default();
+    let all = || ["p", "q"].map(|name| conditional(&count, name));
+    ends_all_of(&count, || conditional(&count, "p"));
+    ends_all_of(&count, || schedule(all()));
+    ends_all_of(&count, || has_run(all()));
+    let (mut world, mut schedule) = (World::new(), schedule(all()));
+    schedule.run(&mut world).unwrap();
+    burns(ALWAYS, || schedule.remove(&mut world, "p").unwrap());
+    assert_eq!((schedule.len(), count.get()), (1, 5));
+    assert_eq!(schedule.run(&mut world).unwrap().ran, 1);
 }
 
 #[test]

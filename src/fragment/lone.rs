@@ -9,9 +9,10 @@ use core::ops::{Deref, DerefMut};
 
 use crate::fragment::panic::{note, resume_alone};
 
-/// A value whose `drop` goes on with its panic, unless another is under way.
+/// A value whose `drop` goes on with its panic, unless another is under way. (Not of the crate alone: parameters of
+/// processors keep some. But nobody else can name it.)
 #[derive(Debug)]
-pub(crate) struct Lone<T>(ManuallyDrop<T>);
+pub struct Lone<T>(ManuallyDrop<T>);
 
 impl<T> Lone<T> {
     pub(crate) const fn new(value: T) -> Self {

@@ -1,9 +1,13 @@
 //! What consists of several parts that users gave ends, and all of their drops panic: each is dropped once, the first
 //! panic goes on, and the program does.
+#![expect(
+    elided_lifetimes_in_paths,
+    reason = "closures name their parameters as users do"
+)]
 
 use megachunk::prelude::*;
 
-use crate::brittle::{ALWAYS, Count, burns};
+use crate::brittle::{ALWAYS, Brittle, Count, burns};
 use crate::ends::ends_all_of;
 
 /// A processor that does nothing, whose closure has a [`Brittle`].
@@ -109,4 +113,36 @@ fn schedules_drop_exclusive_processors_and_observers() {
     };
     ends_all_of(&count, || schedule(all()));
     ends_all_of(&count, || has_run(all()));
+}
+
+/// Kept by a processor.
+#[derive(Default)]
+struct Kept(Option<Brittle>);
+
+/// A processor that keeps something in each of its parameters.
+fn keeps(count: &Count, name: &str) -> ProcessorBuilder {
+    let (held, count) = (count.brittle(1), count.clone());
+    let run = move |mut one: Local<Kept>, (mut two, mut three): (Local<[Kept; 1]>, Local<Kept>)| {
+        assert_eq!(*held.0, 1);
+        one.0 = Some(count.brittle(2));
+        two[0].0 = Some(count.brittle(3));
+        three.0 = Some(count.brittle(4));
+    };
+    processor(name, run)
+}
+
+#[test]
+fn processors_drop_all_that_their_parameters_keep() {
+    let count = Count::default();
+    ends_all_of(&count, || has_run([keeps(&count, "p")]));
+    ends_all_of(&count, || {
+        has_run(["p", "q"].map(|name| keeps(&count, name)))
+    });
+    // And when what they keep is to go, and they are not.
+    let mut schedule = has_run(["p", "q"].map(|name| keeps(&count, name)));
+    assert_eq!(count.get(), 8);
+    burns(ALWAYS, || schedule.detach());
+    assert_eq!(count.get(), 2);
+    schedule.run(&mut World::new()).unwrap();
+    assert_eq!(count.get(), 8);
 }

@@ -3,6 +3,7 @@
 use core::ops::{Deref, DerefMut};
 
 use super::{Param, Plea};
+use crate::fragment::Lone;
 use crate::processor::{ScheduleError, Turn};
 use crate::query::QueryError;
 use crate::world::World;
@@ -28,16 +29,16 @@ impl<T: Default + Send + 'static> DerefMut for Local<'_, T> {
 
 // SAFETY: lends nothing of the world.
 unsafe impl<T: Default + Send + 'static> Param for Local<'_, T> {
-    type State = T;
+    type State = Lone<T>;
     type Item<'w> = Local<'w, T>;
 
-    fn prepare(_: &mut World, _: &mut Plea<'_>) -> Result<T, ScheduleError> {
-        Ok(T::default())
+    fn prepare(_: &mut World, _: &mut Plea<'_>) -> Result<Lone<T>, ScheduleError> {
+        Ok(Lone::new(T::default()))
     }
 
     #[inline(always)]
     unsafe fn lend<'w>(
-        state: &'w mut T,
+        state: &'w mut Lone<T>,
         _: &'w World,
         _: Turn<'w>,
     ) -> Result<Local<'w, T>, QueryError> {

@@ -34,7 +34,8 @@ use crate::world::World;
     note = "queries are taken as `QueryRun<…>`, resources as `&T` or `&mut T`"
 )]
 pub unsafe trait Param {
-    /// What is kept from run to run.
+    /// What is kept from run to run. It lies beside that of others and the processor: of users it has nothing whose `drop`
+    /// panics while another panic is under way.
     #[doc(hidden)]
     type State: Send + 'static;
     /// What a run gets.

@@ -5,6 +5,8 @@
     reason = "closures name their parameters as users do"
 )]
 
+use std::panic::resume_unwind;
+
 use megachunk::prelude::*;
 
 use crate::brittle::{ALWAYS, Brittle, Count, burns};
@@ -113,6 +115,31 @@ fn schedules_drop_exclusive_processors_and_observers() {
     };
     ends_all_of(&count, || schedule(all()));
     ends_all_of(&count, || has_run(all()));
+}
+
+#[test]
+fn a_composite_drops_all_processors() {
+    let count = Count::default();
+    let composite = || Composite::new("c", ["p", "q"].map(|name| conditional(&count, name)));
+    ends_all_of(&count, composite);
+    ends_all_of(&count, || {
+        let mut schedule = Schedule::new();
+        schedule.add_composite(composite());
+        schedule
+    });
+}
+
+#[test]
+fn a_composite_that_is_not_finished_drops_the_processors_that_it_has() {
+    let count = Count::default();
+    burns(ALWAYS, || {
+        let children = ["p", "q", "none"].into_iter().map(|name| match name {
+            "none" => resume_unwind(Box::new("the fuse")),
+            name => conditional(&count, name),
+        });
+        drop(Composite::new("c", children));
+    });
+    assert_eq!(count.get(), 0);
 }
 
 /// Kept by a processor.

@@ -7,6 +7,7 @@ use megachunk::prelude::*;
 use megachunk::processor::translator::{HostOf, Hosts};
 
 use crate::brittle::{ALWAYS, Brittle, Count, burns, holds_nothing};
+use crate::ends::ends_all_of;
 
 #[test]
 fn orphans_whose_drop_panics_take_no_other_object_with_them() {
@@ -252,4 +253,23 @@ fn an_object_is_found_though_its_entity_has_what_is_left_of_earlier_hosts() {
     let hosts = world.resources().get::<Hosts<Brittle>>().unwrap();
     assert!(hosts.is_empty());
     assert_eq!(count.get(), 0);
+}
+
+#[test]
+fn hosts_drop_all_objects_and_orphans_though_all_panic() {
+    let count = Count::default();
+    ends_all_of(&count, || {
+        let mut world = World::new();
+        Hosts::<Brittle>::install(&mut world).unwrap();
+        for n in 0..4 {
+            let ant = world.create((n,)).unwrap();
+            Hosts::attach(&mut world, ant, count.brittle(n)).unwrap();
+            if n % 2 == 0 {
+                world.destroy(ant).unwrap();
+            }
+        }
+        let hosts = world.resources_mut().remove::<Hosts<Brittle>>().unwrap();
+        assert_eq!((hosts.len(), count.get()), (2, 4));
+        hosts
+    });
 }

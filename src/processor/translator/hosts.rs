@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::entity::Entity;
 use crate::exactly::Exactly;
+use crate::fragment::Pile;
 use crate::fragment::panic::{end_all, note, refused, resume};
 use crate::observer::{Observed, ObserverId};
 use crate::query::QueryError;
@@ -76,7 +77,7 @@ impl<H> fmt::Debug for HostOf<H> {
 pub struct Hosts<H> {
     /// No other ones have it.
     identity: u64,
-    slots: Vec<Slot<H>>,
+    slots: Pile<Slot<H>>,
     free: Vec<u32>,
     /// Slots with an object.
     taken: usize,
@@ -86,7 +87,7 @@ pub struct Hosts<H> {
     blocks: Vec<u64>,
     /// Which slots are whose, since somebody's was looked for first: most hosts never do.
     owners: Option<BTreeSet<(Entity, u32)>>,
-    orphans: Vec<H>,
+    orphans: Pile<H>,
 }
 
 /// What stays with a world in which they were installed, wherever they go.
@@ -171,13 +172,13 @@ impl<H: Send + Sync + 'static> Hosts<H> {
     fn new() -> Self {
         Self {
             identity: new_identity(),
-            slots: Vec::new(),
+            slots: Pile::new(),
             free: Vec::new(),
             taken: 0,
             stamp: 0,
             blocks: Vec::new(),
             owners: None,
-            orphans: Vec::new(),
+            orphans: Pile::new(),
         }
     }
 
@@ -197,10 +198,10 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         if let Some(observer) = Watched::<H>::of(world).observer.take() {
             world.unobserve(observer);
         }
-        let Some(hosts) = world.resources_mut().remove::<Self>() else {
+        let Some(mut hosts) = world.resources_mut().remove::<Self>() else {
             return Vec::new();
         };
-        let slots = hosts.slots.into_iter();
+        let slots = core::mem::take(&mut hosts.slots).into_vec().into_iter();
         slots.filter_map(|slot| slot.taken).collect()
     }
 
@@ -396,7 +397,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
 
     /// The objects whose entities are gone, for the host to take down.
     pub fn take_orphans(&mut self) -> Vec<H> {
-        core::mem::take(&mut self.orphans)
+        core::mem::take(&mut self.orphans).into_vec()
     }
 }
 

@@ -10,7 +10,7 @@ use crate::fragment::panic::{end_all, resume_alone};
 
 /// A `Vec` whose values are all dropped, however many panic; then it goes on with the first panic, unless another is
 /// under way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pile<T>(Vec<T>);
 
 impl<T> Pile<T> {

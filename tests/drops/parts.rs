@@ -5,7 +5,9 @@
     reason = "closures name their parameters as users do"
 )]
 
+use std::fmt;
 use std::panic::resume_unwind;
+use std::time::Duration;
 
 use megachunk::prelude::*;
 
@@ -172,4 +174,33 @@ fn processors_drop_all_that_their_parameters_keep() {
     assert_eq!(count.get(), 2);
     schedule.run(&mut World::new()).unwrap();
     assert_eq!(count.get(), 8);
+}
+
+/// An error of a processor.
+#[derive(Debug)]
+struct Failed(Brittle);
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "failed {}", self.0.0)
+    }
+}
+
+impl std::error::Error for Failed {}
+
+#[test]
+fn what_an_app_says_of_several_simulations_drops_all_of_their_errors() {
+    let count = Count::default();
+    ends_all_of(&count, || {
+        let mut app = App::new();
+        for name in ["one", "two", "three"] {
+            let count = count.clone();
+            let fails = move || Err::<(), _>(Failed(count.brittle(7)));
+            let schedule = schedule([processor("fails", fails)]);
+            app.add(name, Simulation::new(World::new(), schedule));
+        }
+        let error = app.update(Duration::from_millis(1)).unwrap_err();
+        assert_eq!(error.iter().count(), 3);
+        error
+    });
 }

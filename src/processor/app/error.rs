@@ -2,12 +2,13 @@
 
 use core::fmt;
 
+use crate::fragment::Pile;
 use crate::processor::ScheduleError;
 
 /// Simulations of an [`App`](super::App) whose ticks were broken off, each with what its schedule said; the others have
 /// advanced. One at least, in the order in which they were added.
 #[derive(Clone, PartialEq, Eq)]
-pub struct AppError(Vec<(Box<str>, ScheduleError)>);
+pub struct AppError(Pile<(Box<str>, ScheduleError)>);
 
 impl AppError {
     /// `Ok` if there are none.
@@ -15,7 +16,7 @@ impl AppError {
         if all.is_empty() {
             Ok(())
         } else {
-            Err(Self(all))
+            Err(Self(all.into()))
         }
     }
 

@@ -7,9 +7,11 @@
 
 use std::fmt;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::time::Duration;
 
 use megachunk::prelude::*;
+use megachunk::processor::translator::Hosts;
 
 use crate::brittle::{ALWAYS, Brittle, Count, burns};
 use crate::ends::ends_all_of;
@@ -174,6 +176,78 @@ fn processors_drop_all_that_their_parameters_keep() {
     assert_eq!(count.get(), 2);
     schedule.run(&mut World::new()).unwrap();
     assert_eq!(count.get(), 8);
+}
+
+/// A world with a value of users in each place where one may lie.
+fn full_world(universe: &Arc<Universe>, count: &Count) -> World {
+    #[derive(Clone)]
+    struct Each(#[expect(dead_code, reason = "it is dropped")] Brittle);
+
+    let mut world = World::of(universe).unwrap();
+    Hosts::<Brittle>::install(&mut world).unwrap();
+    let signal = world.signal_of::<Brittle>();
+    let mut reader = SignalReader::<Entity>::new(&world).unwrap();
+    reader.subscribe(&mut world, signal).unwrap();
+    for n in 0..3 {
+        let bundle = (count.brittle(n), 'a').shared(count.brittle(n));
+        let bundle = bundle.per_chunk(Each(count.brittle(n)));
+        let ant = world.create(bundle).unwrap();
+        Hosts::attach(&mut world, ant, count.brittle(n)).unwrap();
+        let held = count.brittle(n);
+        let run = move |_: &mut ObservedBatch<'_>, _: &mut Commands<'_>| assert!(*held.0 < 3);
+        world.observe::<u32, ()>(Observed::COME, run).unwrap();
+        world.signals().send(signal, ant, count.brittle(n));
+        world.collect_signals();
+        let later = Duration::from_secs(9);
+        let mut signals = world.signals();
+        signals.send(signal, ant, count.brittle(n));
+        signals.send_after(signal, ant, count.brittle(n), later);
+        drop(signals);
+        let mut commands = world.commands();
+        commands.add(ant, (Each(count.brittle(n)),)).unwrap();
+        let held = count.brittle(n);
+        commands.defer(move |_| drop(held));
+    }
+    world.resources_mut().insert(count.brittle(0));
+    world.resources_mut().insert([count.brittle(0)]);
+    world
+}
+
+#[test]
+fn a_world_drops_all_that_users_gave_it_wherever_it_lies() {
+    let count = Count::default();
+    // In a universe that ends with it, and in one that goes on.
+    ends_all_of(&count, || full_world(&Arc::new(Universe::new()), &count));
+    let universe = Arc::new(Universe::new());
+    ends_all_of(&count, || full_world(&universe, &count));
+    assert_eq!((universe.count(), universe.chunk_stats().in_use), (0, 0));
+    universe.check([]).unwrap();
+}
+
+#[test]
+fn simulations_and_apps_drop_worlds_and_schedules() {
+    let count = Count::default();
+    let universe = Arc::new(Universe::new());
+    let simulation = || {
+        let all = ["p", "q"].map(|name| conditional(&count, name));
+        Simulation::new(full_world(&universe, &count), schedule(all))
+    };
+    let app = || {
+        let mut app = App::new();
+        for name in ["one", "two", "three"] {
+            app.add(name, simulation());
+        }
+        app
+    };
+    ends_all_of(&count, simulation);
+    ends_all_of(&count, app);
+    // And where one takes the place of another, with all that it has.
+    let (mut app, other) = (app(), simulation());
+    let before = count.get();
+    burns(ALWAYS, || {
+        app.add("two", other);
+    });
+    assert_eq!(count.get(), before / 2);
 }
 
 /// An error of a processor.

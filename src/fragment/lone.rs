@@ -11,7 +11,7 @@ use crate::fragment::panic::{note, resume_alone};
 
 /// A value whose `drop` goes on with its panic, unless another is under way. (Not of the crate alone: parameters of
 /// processors keep some. But nobody else can name it.)
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Lone<T>(ManuallyDrop<T>);
 
 impl<T> Lone<T> {

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use megachunk::fragment::{DynamicBundle, Value};
+use megachunk::fragment::{DynamicBundle, FragmentRegistry, Value};
 use megachunk::prelude::*;
 use megachunk::template::spawner::{Generator, Points, SpawnError};
 use megachunk::world::Prototype;
@@ -11,6 +11,7 @@ use megachunk::world::Prototype;
 #[cfg(feature = "config")]
 use crate::brittle::held_at_most;
 use crate::brittle::{ALWAYS, Brittle, Count, With, arm, burns, ends, holds_nothing};
+use crate::ends::ends_all_of;
 
 /// Adds a value and one that is shared; asks for what is not there; refuses.
 struct Adds(Count, bool, bool);
@@ -103,6 +104,40 @@ fn a_spawner_whose_parts_panic_when_they_are_dropped() {
         assert_eq!((elsewhere.count(), count.get()), (0, 0));
         world.check().unwrap();
     });
+}
+
+#[test]
+fn spawners_and_their_jobs_drop_all_parts_though_all_panic() {
+    /// A generator that is dropped, and so are its points.
+    struct Gives(
+        #[expect(dead_code, reason = "it is dropped")] Brittle,
+        Count,
+    );
+    impl Generator for Gives {
+        fn points(&self, total: usize, seed: u64) -> Result<Arc<dyn Points>, SpawnError> {
+            self.1.points(total, seed)
+        }
+    }
+    let count = Count::default();
+    let spawner = || {
+        let registry = FragmentRegistry::new();
+        let spawner = Spawner::new(3).generator(Gives(count.brittle(0), count.clone()));
+        let spawner = ["a", "b"].into_iter().fold(spawner, |spawner, name| {
+            let value = Value::cloneable(&registry, Own(count.brittle(1))).unwrap();
+            let prototype = Prototype::new(&registry, DynamicBundle::new().with(value)).unwrap();
+            spawner.prototype(name, &Arc::new(prototype), 1.0).unwrap()
+        });
+        (0..3).fold(spawner, |spawner, n| {
+            let held = count.brittle(n);
+            spawner.place(move |_: &SpawnPoint| (*held.0,))
+        })
+    };
+    ends_all_of(&count, spawner);
+    // What a spawner and its jobs have together ends with the last of them.
+    ends_all_of(&count, || spawner().begin().unwrap());
+    let job = spawner().begin().unwrap();
+    burns(ALWAYS, || drop(job.finish()));
+    assert_eq!(count.get(), 0);
 }
 
 #[test]

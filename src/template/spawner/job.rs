@@ -9,8 +9,8 @@ use super::permutation::Permutation;
 use super::place::{Place, Placing};
 use super::point::Points;
 use super::{SpawnError, Spawned};
-use crate::fragment::FragmentRegistry;
 use crate::fragment::panic::{after, resume};
+use crate::fragment::{FragmentRegistry, Lone, Pile};
 use crate::world::prototype::{Order, WriteRows};
 use crate::world::{Budget, Prototype, World};
 
@@ -46,9 +46,9 @@ const SLICE: usize = 1_024;
 #[must_use = "a job creates nothing until it is stepped"]
 pub struct SpawnJob {
     entries: Vec<Entry>,
-    points: Arc<dyn Points>,
+    points: Lone<Arc<dyn Points>>,
     order: Option<Permutation>,
-    places: Vec<Arc<dyn Place>>,
+    places: Pile<Arc<dyn Place>>,
     /// How many are created: the first ones.
     done: usize,
     spawned: Spawned,
@@ -66,7 +66,7 @@ impl SpawnJob {
         entries: impl Iterator<Item = (Box<str>, Arc<Prototype>, usize)>,
         points: Arc<dyn Points>,
         order: Option<Permutation>,
-        places: Vec<Arc<dyn Place>>,
+        places: Pile<Arc<dyn Place>>,
     ) -> Self {
         let mut end = 0;
         let entries = entries.map(|(name, prototype, count)| {
@@ -82,7 +82,7 @@ impl SpawnJob {
         Self {
             spawned: Spawned::new(entries.len()),
             entries,
-            points,
+            points: Lone::new(points),
             order,
             places,
             done: 0,
@@ -171,7 +171,7 @@ impl SpawnJob {
         let placings = |part: &Range<usize>| -> Vec<Placing<'_>> {
             let places = self.places.iter().map(|place| Placing {
                 place: &**place,
-                points: &*self.points,
+                points: &**self.points,
                 order: self.order.as_ref(),
                 first: part.start,
             });

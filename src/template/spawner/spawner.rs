@@ -10,8 +10,8 @@ use super::point::{Generator, Points, SpawnPoint};
 use super::proportion::{check, shares};
 use super::{SpawnError, Spawned};
 use crate::entity::{EntityIndex, Full};
-use crate::fragment::Bundle;
 use crate::fragment::panic::refused;
+use crate::fragment::{Bundle, Lone, Pile};
 use crate::template::Template;
 use crate::world::{Budget, Prototype, World, WorldError};
 
@@ -61,8 +61,8 @@ pub struct Spawner {
     seed: u64,
     shuffled: bool,
     entries: Vec<Entry>,
-    generator: Option<Arc<dyn Generator>>,
-    places: Vec<Arc<dyn Place>>,
+    generator: Option<Lone<Arc<dyn Generator>>>,
+    places: Pile<Arc<dyn Place>>,
 }
 
 #[derive(Clone)]
@@ -88,7 +88,7 @@ impl Spawner {
             shuffled: false,
             entries: Vec::new(),
             generator: None,
-            places: Vec::new(),
+            places: Pile::new(),
         }
     }
 
@@ -162,7 +162,7 @@ impl Spawner {
 
     /// Who gives the places: the first points to the first entry, and so on. Without one all begin at the origin.
     pub fn generator(mut self, generator: impl Generator + 'static) -> Self {
-        self.generator = Some(Arc::new(generator));
+        self.generator = Some(Lone::new(Arc::new(generator)));
         self
     }
 

@@ -10,6 +10,7 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
+use megachunk::index::ValueIndex;
 use megachunk::prelude::*;
 use megachunk::processor::translator::Hosts;
 
@@ -222,6 +223,35 @@ fn a_world_drops_all_that_users_gave_it_wherever_it_lies() {
     ends_all_of(&count, || full_world(&universe, &count));
     assert_eq!((universe.count(), universe.chunk_stats().in_use), (0, 0));
     universe.check([]).unwrap();
+}
+
+#[test]
+fn indices_drop_all_keys_and_what_makes_them() {
+    #[derive(Clone, PartialEq, Eq)]
+    struct Key(Brittle);
+    impl Ord for Key {
+        fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+            self.0.number().cmp(&other.0.number())
+        }
+    }
+    impl PartialOrd for Key {
+        fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+    let count = Count::default();
+    let mut world = World::new();
+    for n in 0..3_u32 {
+        world.create((n,)).unwrap();
+    }
+    ends_all_of(&count, || {
+        let (held, counts) = (count.brittle(0), count.clone());
+        let key = move |n: &u32| Key(counts.brittle(*n + *held.0));
+        let mut index = ValueIndex::<u32, Key>::new(&world, key).unwrap();
+        index.update(&world);
+        assert!(index.key_count() == 3 && count.get() > 3);
+        index
+    });
 }
 
 #[test]

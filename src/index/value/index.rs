@@ -6,8 +6,8 @@ use core::ops::RangeBounds;
 use std::collections::BTreeMap;
 
 use crate::entity::Entity;
-use crate::fragment::Fragment;
 use crate::fragment::panic::{note, resume};
+use crate::fragment::{Fragment, Lone};
 use crate::index::lists::Lists;
 use crate::index::tracked::{Knows, Tracked};
 use crate::index::value::by_key::ByKey;
@@ -66,9 +66,12 @@ pub struct ValueIndex<T: Fragment, K: Ord + Clone> {
     tracked: Tracked<K>,
 }
 
+/// Makes the key of a value.
+type MakeKey<T, K> = Box<dyn Fn(&T) -> K + Send + Sync>;
+
 /// What is known, and how keys are made.
 struct Known<T, K: Ord + Clone> {
-    key: Box<dyn Fn(&T) -> K + Send + Sync>,
+    key: Lone<MakeKey<T, K>>,
     lists: Lists<K, ByKey<K>>,
 }
 
@@ -85,7 +88,7 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
         Ok(Self {
             query: Query::new(world)?,
             known: Known {
-                key: Box::new(key),
+                key: Lone::new(Box::new(key)),
                 lists: Lists::new(ByKey(BTreeMap::new())),
             },
             tracked: Tracked::new(world),

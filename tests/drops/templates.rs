@@ -261,3 +261,44 @@ fn a_long_line_of_configs_takes_memory_by_its_length_and_not_by_the_square_of_it
         "{short} bytes, {long} of four times as many"
     );
 }
+
+#[cfg(feature = "config")]
+#[test]
+fn registries_drop_all_traits_and_templates_though_all_panic() {
+    use megachunk::template::{TemplateRegistry, TraitRegistry};
+    thread_local! {
+        static COUNT: Count = Count::default();
+    }
+    fn brittle() -> Brittle {
+        COUNT.with(|count| count.brittle(7))
+    }
+    #[derive(serde::Deserialize)]
+    struct Held {
+        #[serde(skip, default = "brittle")]
+        _held: Brittle,
+    }
+    impl EntityTrait for Held {
+        fn build(&self, context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+            context.add(Own(brittle()));
+            Ok(())
+        }
+
+        fn destroy(&self) {
+            drop(brittle());
+        }
+    }
+    let count = COUNT.with(Clone::clone);
+    let universe = Arc::new(Universe::new());
+    ends_all_of(&count, || {
+        let mut traits = TraitRegistry::new();
+        traits.register::<Held>("held").unwrap();
+        let mut registry = TemplateRegistry::new(&universe, traits);
+        for id in ["a", "b", "c"] {
+            let text = format!("id = \"{id}\"\n[traits.held]\n");
+            registry.load_str(id, &text).unwrap();
+            registry.template(id).unwrap();
+        }
+        assert!(count.get() >= 6);
+        registry
+    });
+}

@@ -56,6 +56,35 @@ fn has_run(all: impl IntoIterator<Item = ProcessorBuilder>) -> Schedule {
 }
 
 #[test]
+fn a_struct_that_gives_another_builder_back_takes_the_place_of_what_that_has() {
+    /// Comes in the place of another processor.
+    struct Comes(
+        Count,
+        #[expect(dead_code, reason = "it is dropped")] Brittle,
+    );
+    impl Processor for Comes {
+        type Params = ();
+        type Output = ();
+
+        fn place(&self, _: ProcessorBuilder) -> ProcessorBuilder {
+            conditional(&self.0, "other")
+        }
+
+        fn execute(&mut self, (): ()) {}
+    }
+    let count = Count::default();
+    let comes = Comes(count.clone(), count.brittle(6));
+    burns(ALWAYS, || drop(ProcessorBuilder::of("p", comes)));
+    assert_eq!(count.get(), 0);
+    let comes = Comes(count.clone(), count.brittle(6));
+    let placed = ProcessorBuilder::of("p", comes);
+    // The closure is gone.
+    assert_eq!(count.get(), 5);
+    burns(ALWAYS, || drop(placed));
+    assert_eq!(count.get(), 0);
+}
+
+#[test]
 fn a_schedule_drops_all_processors() {
     let count = Count::default();
     let all = || ["p", "q", "r"].map(|name| holds(&count, name));

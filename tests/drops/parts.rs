@@ -6,7 +6,7 @@
 )]
 
 use std::fmt;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use megachunk::index::ValueIndex;
 use megachunk::prelude::*;
 use megachunk::processor::translator::Hosts;
 
-use crate::brittle::{ALWAYS, Brittle, Count, burns};
+use crate::brittle::{ALWAYS, Brittle, Count, arm, burns, holds_nothing};
 use crate::ends::ends_all_of;
 
 /// A processor that does nothing, whose closure has a [`Brittle`].
@@ -206,6 +206,44 @@ fn processors_drop_all_that_their_parameters_keep() {
     assert_eq!(count.get(), 2);
     schedule.run(&mut World::new()).unwrap();
     assert_eq!(count.get(), 8);
+}
+
+#[test]
+fn what_parameters_have_made_is_dropped_when_one_of_them_is_refused_or_panics() {
+    thread_local! {
+        static COUNT: Count = Count::default();
+    }
+    struct Made(#[expect(dead_code, reason = "it is dropped")] Brittle);
+    impl Default for Made {
+        fn default() -> Self {
+            Self(COUNT.with(|count| count.brittle(1)))
+        }
+    }
+    struct Unmade;
+    impl Default for Unmade {
+        fn default() -> Self {
+            resume_unwind(Box::new("not made"))
+        }
+    }
+    let count = COUNT.with(Clone::clone);
+    type Refused<'w> = QueryRun<'w, (&'static mut u8, &'static mut u8)>;
+    let refused = || processor("p", |_: Local<Made>, _: Local<Made>, _: Refused| {});
+    let unmade = || processor("p", |_: Local<Made>, _: Local<Made>, _: Local<Unmade>| {});
+    let solve = |processor| {
+        let (mut world, mut schedule) = (World::new(), schedule([processor]));
+        arm(ALWAYS);
+        let solved = catch_unwind(AssertUnwindSafe(|| schedule.solve(&mut world)));
+        arm(0);
+        assert_eq!(count.get(), 0);
+        solved.unwrap_err()
+    };
+    holds_nothing(|| {
+        for (processor, says) in [(refused(), "the fuse"), (unmade(), "not made")] {
+            let panic = solve(processor);
+            let said = panic.downcast_ref::<String>().unwrap();
+            assert_eq!(said, &format!("processor `p` panicked: {says}"));
+        }
+    });
 }
 
 /// A world with a value of users in each place where one may lie.

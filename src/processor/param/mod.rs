@@ -151,6 +151,25 @@ pub struct Seen {
     pub skipped: usize,
 }
 
+/// Prepares the parts of a tuple: those that came before one that is refused end, and then it is said why. (On its way
+/// out the error would leak if a `drop` of theirs panics: rust-lang/rust#47949.)
+fn all_or_none<S>(
+    prepare: impl FnOnce(&mut Option<ScheduleError>) -> Option<S>,
+) -> Result<S, ScheduleError> {
+    let mut why = None;
+    let prepared = prepare(&mut why);
+    match (prepared, why) {
+        (Some(state), _) => Ok(state),
+        (None, Some(error)) => Err(error),
+        (None, None) => unreachable!("who is refused says why"),
+    }
+}
+
+/// Lays an error aside.
+fn aside<S>(prepared: Result<S, ScheduleError>, why: &mut Option<ScheduleError>) -> Option<S> {
+    prepared.map_err(|error| *why = Some(error)).ok()
+}
+
 macro_rules! tuple {
     ($($part:ident $at:ident)*) => {
         // SAFETY: says what its parts say, and lends that.
@@ -163,7 +182,10 @@ macro_rules! tuple {
                 plea: &mut Plea<'_>,
             ) -> Result<Self::State, ScheduleError> {
                 let _ = (&world, &plea);
-                Ok(($($part::prepare(world, plea)?,)*))
+                all_or_none(|why| {
+                    let _ = &why;
+                    Some(($(aside($part::prepare(world, plea), why)?,)*))
+                })
             }
 
             #[inline(always)]

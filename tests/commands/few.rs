@@ -151,7 +151,8 @@ impl Subject {
         let some = [many.min(4), self.huge.len()];
         if let Some(some) = some.get(mix(seed ^ 8) as usize % 3) {
             (first, many) = (self.huge.start, *some);
-            (only, side_by_side, again) = (Some(mix(seed ^ 3)), true, 1);
+            // Along few ways, which are known soon.
+            (only, side_by_side, again) = (Some(1 + mix(seed ^ 3) % 4), true, 1);
         }
         // The recorder that is opened last comes first.
         let backwards = mix(seed ^ 7).is_multiple_of(3);

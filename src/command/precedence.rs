@@ -3,14 +3,23 @@
 /// Where a recorder, or a sender of signals, comes among others. Compared from the first field on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Precedence {
-    /// `false` of what a flush has left: it comes before all that was recorded since.
-    pub(crate) fresh: bool,
+    pub(crate) kind: Kind,
     /// The place of its processor in the order of a phase; [`OUTSIDE`](Self::OUTSIDE) of processors.
     pub(crate) rank: u32,
     /// The sort key that it was given.
     pub(crate) key: u64,
     /// How many were opened before it.
     pub(crate) number: u64,
+}
+
+/// Which of them come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// What has waited for its entity, and was met before all that its flush has left.
+    Carried,
+    /// What a flush has left: it comes before all that was recorded since.
+    Left,
+    Fresh,
 }
 
 impl Precedence {
@@ -23,7 +32,7 @@ impl Precedence {
     #[inline(always)]
     pub(crate) fn new(rank: u32, key: u64, number: u64) -> Self {
         Self {
-            fresh: true,
+            kind: Kind::Fresh,
             rank,
             key,
             number,

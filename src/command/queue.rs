@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::command::Commands;
 use crate::command::flush::Memory;
 use crate::command::lane::{Cut, Lane};
-use crate::command::precedence::Precedence;
+use crate::command::precedence::{Kind, Precedence};
 use crate::command::stripes::Stripe;
 use crate::fragment::panic::tell;
 use crate::sync::atomic::{AtomicU32, Ordering};
@@ -76,7 +76,7 @@ impl Queue {
     pub(super) fn open_early(&self) -> Commands<'_> {
         let (lane, number) = self.open_lane();
         let precedence = Precedence {
-            fresh: false,
+            kind: Kind::Carried,
             ..Precedence::new(0, 0, number)
         };
         Commands::new(self, lane, precedence, None)

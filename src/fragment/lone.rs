@@ -18,6 +18,13 @@ impl<T> Lone<T> {
     pub(crate) const fn new(value: T) -> Self {
         Self(ManuallyDrop::new(value))
     }
+
+    /// The value, which somebody else ends.
+    pub(crate) fn into_inner(self) -> T {
+        let mut lone = ManuallyDrop::new(self);
+        // SAFETY: it is taken once, and the lone does not end.
+        unsafe { ManuallyDrop::take(&mut lone.0) }
+    }
 }
 
 impl<T> Deref for Lone<T> {

@@ -159,10 +159,11 @@ impl ProcessorBuilder {
     pub fn of(name: impl Into<String>, processor: impl Processor) -> Self {
         // Where it runs is asked of the processor before it is moved into the box. The builder that it gets is whole, for
         // it may be kept, and added by itself.
+        let processor = Lone::new(processor);
         let mut placed = processor.place(exclusive_processor(name, |_| {}));
         // Whatever builder it has given back: what it asks for does not need the world to itself.
         placed.exclusive = false;
-        placed.runner = Lone::new(Box::new(Prepared::new(processor)));
+        placed.runner = Lone::new(Box::new(Prepared::new(processor.into_inner())));
         placed
     }
 

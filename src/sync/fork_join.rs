@@ -10,6 +10,7 @@
 //! [slot](super::slots) of this number, until all have joined.
 
 use core::ops::Range;
+use std::panic::catch_unwind;
 
 use super::graph::Bag;
 use super::helpers::with_helpers;
@@ -19,6 +20,12 @@ use crate::fragment::panic::{note, resume};
 
 /// Tasks in a piece, at most: then taking it costs next to nothing.
 const LONGEST: u32 = 64;
+
+/// How many threads the current rayon pool has; one where rayon can make none, which it says by a panic each time. (Who
+/// is told of one asks for no others, so nothing in the middle of a change is broken off by that.)
+pub(crate) fn threads() -> usize {
+    catch_unwind(rayon::current_num_threads).unwrap_or(1)
+}
 
 /// Calls `work` with numbers below `workers`, on as many threads as have time, this one among them:
 /// with the same one a thread time after time, as far as that goes, so that what it worked on

@@ -11,7 +11,8 @@ impl World {
     /// Sees to it that versions of chunks can be compared although they wrap: now and then, those that are
     /// too old are moved up. Called by whoever has the world to itself and runs a query, flushes, takes a chunk or a
     /// value to change, gives a new value of what is there, or switches: queries that only read, which cannot do it, let
-    /// versions grow, too, if not [for ever](READ_ON).
+    /// versions grow, too, if not [for ever](READ_ON). (Not by who creates, moves or destroys single entities where there
+    /// is room, which are to be quick.)
     #[inline]
     pub(crate) fn keep_versions(&mut self) {
         if self.version().wrapping_sub(self.aged as u32) >= AGING {
@@ -63,7 +64,8 @@ impl World {
         let version = self.version.load(Ordering::Relaxed);
         if version.wrapping_add(1).wrapping_sub(self.aged as u32) >= READ_ON {
             // Queries have read alone for so long that versions of chunks could soon not be compared any more. What
-            // changes from now on is newer than this one, too: it may be seen twice, but is not missed.
+            // changes from now on is newer than this one, too: it is not missed, but may be seen twice, and where
+            // entities have only come, moved or gone, each time until versions are kept again.
             return version;
         }
         self.version.fetch_add(1, Ordering::Relaxed).wrapping_add(1)

@@ -262,3 +262,23 @@ fn what_a_flush_leaves_because_something_waits_comes_before_what_is_recorded_lat
         assert_eq!(world.get::<u32>(ant).unwrap(), &2);
     }
 }
+
+#[test]
+fn what_waits_comes_before_what_a_processor_recorded_with_the_lowest_sort_key_meanwhile() {
+    let mut world = World::new();
+    let commands = world.parallel_commands();
+    let mut creator = commands.open();
+    let entity = creator.create((0_u32,)).unwrap();
+    let mut schedule = Schedule::new();
+    schedule.add(processor("first", move |commands: ParallelCommands| {
+        let late = commands.clone();
+        let mut recorder = commands.open();
+        recorder.defer(move |_| late.open_at(0).set(entity, 2_u32).unwrap());
+        recorder.set(entity, 1_u32).unwrap();
+    }));
+    schedule.run(&mut world).unwrap();
+    assert_eq!(world.pending().commands, 2);
+    drop(creator);
+    assert!(world.flush().is_clean());
+    assert_eq!(world.get::<u32>(entity).unwrap(), &2);
+}

@@ -364,3 +364,33 @@ fn what_the_last_that_was_let_go_records_comes_with_the_same_flush() {
     assert_eq!((report.created, report.unfinished), (1, false));
     assert!(world.pending().is_empty());
 }
+
+/// A closure gives the world away, to a thread that still flushes it when the closure's own flush is over.
+#[test]
+fn flushes_beside_each_other_of_a_world_that_was_given_away_forget_no_recorder() {
+    let mut world = World::new();
+    let mut other = Some(World::of(world.universe()).unwrap());
+    let (give, take) = mpsc::channel::<World>();
+    let (inside, is_inside) = mpsc::channel();
+    let (over, is_over) = mpsc::channel();
+    let second = thread::spawn(move || {
+        let mut world = take.recv().unwrap();
+        world.commands().defer(move |_| {
+            inside.send(()).unwrap();
+            is_over.recv().unwrap();
+        });
+        assert_eq!(world.flush().closures, 1);
+        world
+    });
+    world.commands().defer(move |world| {
+        let other = other.take().unwrap();
+        give.send(std::mem::replace(world, other)).unwrap();
+        is_inside.recv().unwrap();
+    });
+    assert_eq!(world.flush().closures, 1);
+    over.send(()).unwrap();
+    let mut world = second.join().unwrap();
+    let commands = world.parallel_commands();
+    let _open = commands.open();
+    assert_eq!(world.flush().open, 1);
+}

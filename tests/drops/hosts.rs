@@ -6,8 +6,23 @@ use std::sync::Arc;
 use megachunk::prelude::*;
 use megachunk::processor::translator::{HostOf, Hosts};
 
-use crate::brittle::{ALWAYS, Brittle, Count, burns, holds_nothing};
+use crate::brittle::{ALWAYS, Brittle, Count, arm, burns, holds_nothing};
 use crate::ends::ends_all_of;
+
+#[test]
+fn an_object_for_which_no_hosts_are_there_is_dropped_and_that_is_said() {
+    let count = Count::default();
+    let mut world = World::new();
+    let ant = world.create(()).unwrap();
+    let object = count.brittle(0);
+    arm(ALWAYS);
+    let attached = catch_unwind(AssertUnwindSafe(|| Hosts::attach(&mut world, ant, object)));
+    arm(0);
+    let panic = attached.unwrap_err();
+    let said = panic.downcast_ref::<String>().unwrap();
+    assert!(said.contains("was not installed"), "{said}");
+    assert_eq!(count.get(), 0);
+}
 
 #[test]
 fn orphans_whose_drop_panics_take_no_other_object_with_them() {

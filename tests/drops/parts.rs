@@ -56,6 +56,30 @@ fn has_run(all: impl IntoIterator<Item = ProcessorBuilder>) -> Schedule {
 }
 
 #[test]
+fn a_struct_that_panics_when_it_is_placed_is_dropped_and_that_panic_goes_on() {
+    struct Refuses(#[expect(dead_code, reason = "it is dropped")] Brittle);
+    impl Processor for Refuses {
+        type Params = ();
+        type Output = ();
+
+        fn place(&self, _: ProcessorBuilder) -> ProcessorBuilder {
+            resume_unwind(Box::new("no place"))
+        }
+
+        fn execute(&mut self, (): ()) {}
+    }
+    let count = Count::default();
+    let refuses = Refuses(count.brittle(0));
+    arm(ALWAYS);
+    let placed = catch_unwind(AssertUnwindSafe(|| {
+        drop(ProcessorBuilder::of("p", refuses));
+    }));
+    arm(0);
+    assert_eq!(placed.unwrap_err().downcast_ref(), Some(&"no place"));
+    assert_eq!(count.get(), 0);
+}
+
+#[test]
 fn a_struct_that_gives_another_builder_back_takes_the_place_of_what_that_has() {
     /// Comes in the place of another processor.
     struct Comes(

@@ -259,7 +259,8 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// Takes `len` neighbouring chunks of one mega-chunk, 1 to 64. Lock-free.
     ///
     /// # Errors
-    /// As for [`allocate`](Self::allocate), and [`ChunkError::BadLength`].
+    /// As for [`allocate`](Self::allocate), and [`ChunkError::BadLength`]. If it is exhausted, this thread has given back the
+    /// chunks that it kept.
     pub fn allocate_run(&self, len: usize) -> Result<Chunks<'_, M>, ChunkError> {
         let run = self.take(len)?;
         // SAFETY: just taken.

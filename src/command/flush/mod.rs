@@ -95,7 +95,7 @@ impl World {
         if commands < from.unwrap_or(Cost::LEAST) {
             return false;
         }
-        let threads = rayon::current_num_threads();
+        let threads = fork_join::threads();
         threads > 1 && commands >= from.unwrap_or_else(|| cost.worth(threads))
     }
 }
@@ -169,7 +169,8 @@ impl World {
     /// Applies what recorders have left: see [`Commands`](crate::command::Commands) for the order. Entities
     /// that were created join the world, whole chunks as they are; all commands for one entity become one
     /// change; the changes are made on all threads of the current rayon pool, with the same result for any
-    /// number of them. A thread outside of the pool works too, in place of one of them.
+    /// number of them. A thread outside of the pool works too, in place of one of them, or alone where rayon can make no
+    /// threads.
     ///
     /// What closures, observers and drops record meanwhile is applied, too, round by round, and so
     /// is what other threads record. Each round applies what was opened before it began. While some
@@ -182,8 +183,7 @@ impl World {
     ///
     /// # Panics
     /// If users' code panicked: a closure, a `drop`, the `eq` or `hash` of a shared value, the `clone` of a
-    /// chunk fragment's template. All other commands are applied then, and the first panic goes on. If rayon can make no
-    /// threads, and there are enough commands to ask for them: then what was recorded is left as it was.
+    /// chunk fragment's template. All other commands are applied then, and the first panic goes on.
     #[doc(alias = "apply")]
     pub fn flush(&mut self) -> FlushReport {
         self.keep_versions();

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::command::flush::{Cost, Flush};
+use crate::command::flush::Flush;
 use crate::command::lane::Lane;
+use crate::command::precedence::Kind;
 use crate::fragment::panic::{first, note, tell};
 use crate::sync::atomic::Ordering;
 use crate::sync::pool::Lent;
@@ -13,7 +14,8 @@ use crate::world::World;
 /// that run until the next flush come after all of it.
 fn leave(lanes: &mut [Lent<'_, Lane>]) {
     for segment in lanes.iter_mut().flat_map(|lane| &mut lane.segments) {
-        segment.precedence.fresh = false;
+        let kind = &mut segment.precedence.kind;
+        *kind = (*kind).min(Kind::Left);
     }
 }
 
@@ -25,7 +27,8 @@ impl Flush<'_> {
         loop {
             looks += 1;
             let found = queue.recorders.collect(&queue.lanes);
-            // Ordering: Relaxed, here and below: flushes of one world come one after the other, or one in the other.
+            // Ordering: Relaxed, here and below: a count. (Flushes of one world come one after the other, or one in the
+            // other, but where a closure gives the world to another thread.)
             let flushed = queue.flushed.load(Ordering::Relaxed);
             self.report.open = found.open.saturating_sub(flushed as usize);
             self.lanes = found.things;
@@ -42,13 +45,12 @@ impl Flush<'_> {
             if self.report.rounds >= world.flush_rounds {
                 return self.leave_unfinished();
             }
-            // It panics where no threads can be made: better now, as nothing is done yet.
-            let _ = world.forks(self.commands(), Cost::High);
+            self.check_commands();
             self.report.rounds += 1;
-            let here = flushed + self.lanes.len() as u32;
-            queue.flushed.store(here, Ordering::Relaxed);
+            let here = self.lanes.len() as u32;
+            queue.flushed.fetch_add(here, Ordering::Relaxed);
             self.run_round(world);
-            queue.flushed.store(flushed, Ordering::Relaxed);
+            queue.flushed.fetch_sub(here, Ordering::Relaxed);
             for lane in &mut self.lanes {
                 self.panicked = first(self.panicked.take(), lane.reset());
                 lane.leave();
@@ -93,15 +95,14 @@ impl Flush<'_> {
         has_let_go
     }
 
-    /// How many commands were found.
-    fn commands(&self) -> usize {
+    /// Sees to it that commands have numbers. If it panics, they are left as they are.
+    fn check_commands(&self) {
         let segments = self.lanes.iter().flat_map(|lane| &lane.segments);
-        let commands = segments.map(|segment| segment.commands.len()).sum();
+        let commands: usize = segments.map(|segment| segment.commands.len()).sum();
         assert!(
             commands <= u32::MAX as usize,
             "4 billion commands in one flush"
         );
-        commands
     }
 
     /// Leaves what was found to the next flush: there were as many rounds as there may be.

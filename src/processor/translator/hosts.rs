@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use crate::entity::Entity;
 use crate::exactly::Exactly;
-use crate::fragment::Pile;
 use crate::fragment::panic::{end_all, note, refused, resume};
+use crate::fragment::{Lone, Pile};
 use crate::observer::{Observed, ObserverId};
 use crate::query::QueryError;
 use crate::world::check::{Found, Held};
@@ -216,6 +216,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
     /// # Panics
     /// If it was not [installed](Self::install), or an observer has taken it out meanwhile: the object is dropped.
     pub fn attach(world: &mut World, entity: Entity, object: H) -> Result<u32, WorldError> {
+        let object = Lone::new(object);
         let before = world.find_fragment::<HostOf<H>>(entity).map(HostOf::slot);
         let hosts = Self::of(world);
         let (identity, mut slot) = (hosts.identity, hosts.take_slot());
@@ -241,7 +242,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
             if let Some(before) = before {
                 hosts.orphan(entity, before);
             }
-            hosts.slots[slot as usize].taken = Some((entity, object));
+            hosts.slots[slot as usize].taken = Some((entity, object.into_inner()));
             hosts.taken += 1;
             if let Some(owners) = &mut hosts.owners {
                 owners.insert((entity, slot));

@@ -312,7 +312,7 @@ impl Replay {
         let destroyed = summary.events - summary.created;
         let survivors = summary.created - destroyed;
         let each = 4 * (summary.events + survivors) + 8 * of_lanes.min(summary.created);
-        each * (threads.div_ceil(trace.threads()) as u64 + 1)
+        each.saturating_mul((threads.div_ceil(trace.threads()) as u64).saturating_add(1))
     }
 
     /// How many threads play.
@@ -547,6 +547,7 @@ mod tests {
         (0..1_025).for_each(|object| text += &format!("0 + {object}\n"));
         (0..100).for_each(|object| text += &format!("0 - {object}\n"));
         let surviving = Trace::from_reader("surviving", text.as_bytes()).unwrap();
+        assert!(Replay::memory(&small, usize::MAX) > u64::MAX / 2);
         for (trace, threads) in [
             (&small, 1),
             (&small, 2),

@@ -10,6 +10,9 @@ use crate::fragment::panic::{Panicked, first as earlier, resume_alone};
 use crate::world::create::batch::Span;
 use crate::world::{Batch, World, WorldError};
 
+/// For so many chunks with room a batch makes its list at once: no more than 2 KiB.
+const MANY: usize = 64;
+
 /// Rows behind the end of a chunk that hold values and have no entities yet; if it is dropped, the values go.
 pub(super) struct Written<'a> {
     pub(super) data: &'a Archetype,
@@ -81,10 +84,10 @@ impl<'w> Unfinished<'w> {
     pub(super) fn note(&mut self, row: Row, count: u32, to_come: usize) {
         self.grown(row, count);
         if self.batch.spans.len() == 1 {
-            // Chunks with little room each: the list grows once.
+            // Chunks with little room each, as a rule: the list grows once.
             let data = &self.world.archetypes[self.batch.archetype as usize];
             let open = data.groups.first().map_or(0, |group| group.open.len());
-            self.batch.spans.reserve(1 + to_come.min(open));
+            self.batch.spans.reserve(1 + to_come.min(open).min(MANY));
         }
         self.batch.spans.push(Span::of(row, count));
     }

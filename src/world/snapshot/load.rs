@@ -39,7 +39,7 @@ impl World {
     /// [`from_snapshot`](Self::from_snapshot).)
     ///
     /// O(bytes + fragments that are registered), and for each composition that comes O(its fragments × (its chunks + its
-    /// entities)), where of chunk fragments the square counts: they are few.
+    /// entities)), where of chunk fragments, and of those that are switched off, the square counts: they are few.
     ///
     /// # Types that were renamed
     ///
@@ -285,7 +285,7 @@ impl World {
             let fragment = &saved.fragments[fragment as usize];
             let Some(id) = fragment.known else { continue };
             let size = fragment.size;
-            if let Some(column) = data.column_of(id) {
+            if let Some(column) = data.seek_column(id) {
                 let begin = at + first as usize * size;
                 let bytes = &saved.file[begin..][..count as usize * size];
                 let array = new.array(data.columns[column].offset);
@@ -322,8 +322,13 @@ impl World {
             self.universe.place(entity, new.run, row);
         }
         data.grown(position, count, version);
+        let (mut last, mut bits) = (None, None);
         for (id, row) in off {
-            if let Some(bits) = data.enabled_of(id) {
+            // Rows of one fragment follow each other.
+            if last != Some(id) {
+                (last, bits) = (Some(id), data.enabled_of(id));
+            }
+            if let Some(bits) = bits {
                 let bits = data.chunks[position as usize].array(bits.offset);
                 // SAFETY: a row of the chunk.
                 unsafe { write_bit(bits, row, false) };

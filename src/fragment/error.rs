@@ -105,7 +105,9 @@ pub enum FragmentError {
         asked: &'static str,
     },
     /// Bytes were asked for, or given, of a fragment that is more than its bytes.
-    #[error("{name} is not registered as plain data: its bytes cannot be had, or given")]
+    #[error(
+        "{name} is not registered as plain data: its bytes cannot be had, or given; `register_plain` registers it"
+    )]
     NotPlain {
         /// The fragment's name.
         name: Box<str>,

@@ -63,6 +63,7 @@ struct Extras {
 /// What is known of a fragment: its name, role and size, and how to drop its values.
 #[derive(Debug)]
 #[cfg_attr(loom, expect(dead_code, reason = "models have no values"))]
+#[doc(alias = "reflect")]
 pub struct FragmentInfo {
     id: FragmentId,
     /// The number of the registry that it stands in, unique in the process.

@@ -30,6 +30,7 @@ impl<T: Send + Sync + 'static> Fragment for T {}
     message = "`{Self}` cannot be a shared value",
     note = "shared values are compared: `#[derive(PartialEq, Eq, Hash)]`"
 )]
+#[doc(alias = "ISharedComponentData")]
 pub trait SharedFragment: Fragment + Eq + core::hash::Hash {}
 
 impl<T: Fragment + Eq + core::hash::Hash> SharedFragment for T {}

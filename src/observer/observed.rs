@@ -26,8 +26,12 @@ impl Observed {
     /// Entities lose the fragment next. Its values are still there.
     pub const REMOVE: Self = Self(REMOVED);
     /// However entities with the fragment come about: [`CREATE`](Self::CREATE) and [`ADD`](Self::ADD).
+    #[doc(alias = "Added")]
+    #[doc(alias = "OnAdd")]
     pub const COME: Self = Self(CREATED | ADDED);
     /// However they end: [`DESTROY`](Self::DESTROY) and [`REMOVE`](Self::REMOVE).
+    #[doc(alias = "Removed")]
+    #[doc(alias = "OnRemove")]
     pub const GO: Self = Self(DESTROYED | REMOVED);
 
     pub(super) fn from_bits(bits: u8) -> Self {

@@ -23,6 +23,7 @@ use crate::processor::{Phase, ProcessorBuilder, Schedule, Target};
 #[derive(Debug)]
 #[must_use = "its processors run when it is added to a schedule"]
 #[doc(alias = "UMassCompositeProcessor")]
+#[doc(alias = "plugin")]
 pub struct Composite {
     name: String,
     children: Vec<ProcessorBuilder>,

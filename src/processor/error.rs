@@ -161,7 +161,7 @@ fn advice(resource: &str, is_fragment: bool) -> &'static str {
         () if is_fragment => {
             "; it is a fragment: the entities that have one are lent by a `QueryRun<&…>`, and not by `&…`"
         }
-        () => "",
+        () => "; `resources_mut().insert` puts it there, and `Option<&…>` asks whether it is",
     }
 }
 

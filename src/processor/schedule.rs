@@ -37,8 +37,8 @@ use crate::world::{Seat, World};
 ///
 /// *Missing resources* are found before a phase begins, or that part of it which follows a flush: none of its
 /// processors runs then, and the first that is missing, in order, is the error. But what a processor with
-/// [conditions](ProcessorBuilder::run_if) asks for, and what they do, is looked for in its turn: if that is missing, the
-/// run ends as by a panic.
+/// [conditions](ProcessorBuilder::run_if) asks for, and what they do, is looked for in its turn: if that is missing, no
+/// other processor begins, those that run end, and the error is the same.
 ///
 /// *Panics*, and errors that processors [give back](super::ProcessorOutput): no other processor begins then, those that run
 /// end. What all of them have recorded is kept, as a whole, for the next flush; the world and the schedule can be used

@@ -13,7 +13,7 @@ pub enum QueryError {
         name: Box<str>,
     },
     /// It would lend one fragment twice, one of them to write.
-    #[error("the query takes {name} twice, and writes it")]
+    #[error("the query takes {name} twice, and writes it: take it once, as `&mut`")]
     Conflict {
         /// The fragment's name.
         name: Box<str>,
@@ -56,13 +56,13 @@ pub enum QueryError {
         name: Box<str>,
     },
     /// A resource that it asks for is not there.
-    #[error("the world has no resource {name}")]
+    #[error("the world has no resource {name}: `resources_mut().insert` puts it there")]
     NoResource {
         /// The resource's name.
         name: Box<str>,
     },
     /// It switches a fragment that can not be switched off.
-    #[error("{name} cannot be switched off: it was not registered as enableable")]
+    #[error("{name} cannot be switched off: register it with `register_enableable` before its first use")]
     NotEnableable {
         /// The fragment's name.
         name: Box<str>,

@@ -15,6 +15,8 @@ use crate::world::waiting::SignalName;
 /// world.
 ///
 /// From [`World::signal`] or [`World::signal_of`].
+#[doc(alias = "event")]
+#[doc(alias = "message")]
 pub struct Signal<P> {
     /// The world's post.
     pub(super) post: u32,

@@ -226,6 +226,7 @@ impl<'q> Signals<'q> {
     /// # Panics
     /// As for [`send`](Self::send).
     #[doc(alias = "DelaySignalEntity")]
+    #[doc(alias = "timer")]
     pub fn send_after<P: Send + Sync + 'static>(
         &mut self,
         signal: Signal<P>,

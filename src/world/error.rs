@@ -27,7 +27,9 @@ pub enum WorldError {
         entity: Entity,
     },
     /// The entity was created by a recorder of commands, and joins the world with the next flush.
-    #[error("entity {entity}: it was recorded, and the world is not flushed yet")]
+    #[error(
+        "entity {entity}: it was recorded, and the world is not flushed yet; till then its recorder alone lends it"
+    )]
     Pending {
         /// The handle.
         entity: Entity,
@@ -56,7 +58,7 @@ pub enum WorldError {
         entity: Entity,
     },
     /// The entity has another value of a const shared fragment already.
-    #[error("entity {entity}: its {name} is const shared, and cannot be changed")]
+    #[error("entity {entity}: its {name} is const shared, and cannot be changed, but removed")]
     ConstShared {
         /// The handle.
         entity: Entity,

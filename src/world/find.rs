@@ -9,6 +9,7 @@ impl World {
     /// builds it first. Wait-free.
     #[inline]
     #[must_use]
+    #[doc(alias = "contains")]
     pub fn exists(&self, entity: Entity) -> bool {
         match self.find(entity) {
             Ok(_) => true,

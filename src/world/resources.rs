@@ -233,6 +233,7 @@ impl World {
 
     /// The values that this world has once, to put in, take out and change.
     #[must_use]
+    #[doc(alias = "insert_resource")]
     pub fn resources_mut(&mut self) -> &mut Resources {
         &mut self.resources
     }

@@ -164,6 +164,7 @@ impl FragmentRegistry {
     ///
     /// # Errors
     /// [`FragmentError::TooMany`].
+    #[doc(alias = "IEnableableComponent")]
     pub fn register_enableable<T: Fragment>(&self) -> Result<&FragmentInfo, FragmentError> {
         let info = self.register::<T>()?;
         self.enable(info);

@@ -35,6 +35,10 @@ use crate::world::World;
     message = "`{Self}` is no relationship",
     note = "`impl Relationship for {Self}` says which entity it names"
 )]
+#[doc(alias = "parent")]
+#[doc(alias = "child")]
+#[doc(alias = "hierarchy")]
+#[doc(alias = "relation")]
 pub trait Relationship: Fragment {
     /// Whom it names.
     fn target(&self) -> Entity;

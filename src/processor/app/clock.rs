@@ -5,6 +5,7 @@ use core::time::Duration;
 /// How a world's ticks follow the time that passes outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
+#[doc(alias = "FixedUpdate")]
 pub enum Rate {
     /// One tick a frame, as long as the frame.
     EveryFrame,

@@ -139,6 +139,7 @@ pub struct Any<T>(PhantomData<*const T>, Infallible);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
+#[doc(alias = "change detection")]
 pub struct Changed<T>(PhantomData<*const T>, Infallible);
 
 /// The column of a fragment that an archetype does not have. Only where one of several is asked for.

@@ -181,6 +181,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// }
     /// ```
     #[doc(alias = "as_readonly")]
+    #[doc(alias = "iter_combinations")]
     pub fn reborrow(&self) -> QueryRun<'_, D, F>
     where
         D: ReadOnly,

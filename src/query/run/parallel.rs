@@ -57,6 +57,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
     ///
     /// To begin and to end on several threads takes some microseconds, in which one thread alone gets through thousands
     /// of rows of simple data: for fewer, [`for_each`](Self::for_each) is faster.
+    #[doc(alias = "par_iter")]
     pub fn par_for_each<'a>(&'a mut self, each: impl Fn(D::Item<'a>) + Sync) {
         let threads = rayon::current_num_threads();
         if threads > 1 && self.has_few_chunks(FEW * threads) {

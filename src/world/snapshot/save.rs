@@ -82,6 +82,7 @@ impl World {
     /// tag that is not said to be [`Plain`](crate::fragment::Plain); [`SnapshotError::Unloadable`]
     /// one of some entity that is no value by what its own type says; [`SnapshotError::Ambiguous`];
     /// [`SnapshotError::StateNotWritten`]; [`SnapshotError::File`].
+    #[doc(alias = "serialize")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), SnapshotError> {
         self.save_with(path, &SnapshotOptions::new())
     }

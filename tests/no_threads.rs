@@ -5,7 +5,7 @@ use std::sync::Arc;
 use megachunk::prelude::*;
 
 #[test]
-fn a_flush_that_gets_no_threads_does_all_on_its_own() {
+fn who_gets_no_threads_does_all_on_its_own() {
     let none = rayon::ThreadPoolBuilder::new()
         .stack_size(1 << 60)
         .build_global();
@@ -28,6 +28,31 @@ fn a_flush_that_gets_no_threads_does_all_on_its_own() {
     assert_eq!(Arc::strong_count(&owned), 1);
     assert_eq!(world.get::<u32>(ants[1_999]).unwrap(), &7);
     assert_eq!(world.get::<u8>(bee).unwrap(), &1);
+    // As does who makes many copies.
+    let seven = Value::cloneable(world.registry(), 7_u64).unwrap();
+    let prototype = Prototype::new(world.registry(), DynamicBundle::new().with(seven)).unwrap();
+    assert_eq!(
+        world.create_copies(&prototype, 100_000).unwrap().len(),
+        100_000
+    );
+    // And queries, schedules and apps.
+    let mut all = Query::<&mut u32>::new(&world).unwrap();
+    all.on(&mut world).par_for_each(|n| *n += 1);
+    all.on(&mut world)
+        .par_for_each_chunk(|_, numbers| numbers.iter_mut().for_each(|n| *n += 1));
+    assert_eq!(world.get::<u32>(ants[0]).unwrap(), &9);
+    let mut schedule = Schedule::new();
+    schedule.add(processor("one", |mut all: QueryRun<'_, &mut u32>| {
+        all.par_for_each(|n| *n += 1);
+    }));
+    schedule.add(processor("other", |_: QueryRun<'_, &u8>| {}));
+    assert_eq!(schedule.run(&mut world).unwrap().ran, 2);
+    assert_eq!(world.get::<u32>(ants[0]).unwrap(), &10);
+    let mut app = App::new();
+    for name in ["land", "sea"] {
+        app.add(name, Simulation::new(World::new(), Schedule::new()));
+    }
+    app.update(std::time::Duration::from_millis(20)).unwrap();
     // Nor does it ask in the middle for others.
     let held = Arc::clone(&owned);
     let mut commands = world.commands();

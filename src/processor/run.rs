@@ -16,6 +16,7 @@ use crate::processor::{Execution, Phase, Schedule, ScheduleError, ScheduleReport
 use crate::query::QueryError;
 use crate::signal;
 use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::fork_join;
 use crate::world::World;
 
 /// What became of a part of a run.
@@ -140,8 +141,7 @@ impl Schedule {
         }
         let stripes = (segment.commands && world.universe.is_ordered())
             .then(|| stripes(world, &mut self.crew, &self.entries, segment));
-        let free =
-            segment.wide && self.execution != Execution::Alone && rayon::current_num_threads() > 1;
+        let free = segment.wide && self.execution != Execution::Alone && fork_join::threads() > 1;
         let tried = free && self.execution == Execution::Auto;
         let beside = free && (!tried || segment.habit.choose());
         if beside {

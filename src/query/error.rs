@@ -62,7 +62,9 @@ pub enum QueryError {
         name: Box<str>,
     },
     /// It switches a fragment that can not be switched off.
-    #[error("{name} cannot be switched off: register it with `register_enableable` before its first use")]
+    #[error(
+        "{name} cannot be switched off: register it with `register_enableable` before its first use"
+    )]
     NotEnableable {
         /// The fragment's name.
         name: Box<str>,

@@ -72,7 +72,7 @@ pub(crate) fn share<W: FnMut(Range<usize>)>(
     piece: impl FnOnce(usize) -> Piece,
     worker: impl Fn() -> W + Sync,
 ) {
-    let threads = rayon::current_num_threads().min(count);
+    let threads = threads().min(count);
     if threads <= 1 {
         return worker()(0..count);
     }
@@ -94,7 +94,7 @@ pub(crate) fn share<W: FnMut(Range<usize>)>(
 ///
 /// All are done, whoever panics; the panic comes back then.
 pub(crate) fn beside<T: Send>(own: impl FnOnce(), tasks: Vec<T>, run: impl Fn(T) + Sync) {
-    let helpers = rayon::current_num_threads().min(tasks.len());
+    let helpers = threads().min(tasks.len());
     let bag = Bag::new((0..tasks.len() as u32).collect::<Vec<_>>());
     let slots = Slots::new(tasks);
     let next = || {

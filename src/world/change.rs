@@ -254,10 +254,11 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// The handle is refused, or no memory is left.
+    /// The handle is refused; a fragment stands there twice; there are too many fragments, or archetypes; no memory is left.
     ///
     /// # Panics
-    /// If the `drop` of a value panics; the fragments are gone then.
+    /// If the `drop` of a value panics; the fragments are gone then. If the `clone` of what a new chunk begins with does;
+    /// they are not, then.
     #[inline]
     pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<bool, WorldError> {
         let Some((archetype, row, place)) = self.finder().find_place(entity) else {
@@ -382,6 +383,9 @@ impl World {
     ///
     /// # Errors
     /// As for [`add`](Self::add).
+    ///
+    /// # Panics
+    /// As for [`add`](Self::add), and [`remove`](Self::remove).
     pub fn swap<Gone: Bundle, Come: Bundle>(
         &mut self,
         entity: Entity,

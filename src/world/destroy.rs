@@ -52,7 +52,7 @@ impl World {
     /// Destroys an entity and drops its fragments. O(fragments). A reserved entity is released.
     ///
     /// # Errors
-    /// [`WorldError::Entity`] if it does not live, [`WorldError::Elsewhere`].
+    /// [`WorldError::Entity`] if it does not live, [`WorldError::Elsewhere`], [`WorldError::Pending`].
     ///
     /// # Panics
     /// If a fragment's `drop` panics; the entity is gone then, and its other fragments are dropped.

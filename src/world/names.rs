@@ -290,7 +290,7 @@ impl World {
     }
 
     /// The entity with this name; of several the one that has had it longest. O(1), and once for
-    /// each entity that had it before and has gone, or has it no more. Any thread, wait-free.
+    /// each entity that had it before and has gone, or has it no more. Any thread; lock-free, and wait-free but where it finds such.
     #[must_use]
     pub fn find_by_name(&self, name: &str) -> Option<Entity> {
         self.names

@@ -170,6 +170,7 @@ impl World {
         entities: &[Entity],
         mut bundle: impl FnMut(usize) -> B,
     ) -> SliceReport {
+        self.keep_versions();
         let report = if self.is_watched(ADDED) {
             self.told(ADDED, Vec::new(), |world| {
                 world.add_all(entities, &mut bundle)
@@ -249,6 +250,7 @@ impl World {
     /// If the `drop` of a value panics; the entities before, and those that lie beside it, are done
     /// then.
     pub fn remove_slice<B: Bundle>(&mut self, entities: &[Entity]) -> SliceReport {
+        self.keep_versions();
         if self.is_watched(REMOVED) {
             let going = self.going(REMOVED, entities, |world, archetype| {
                 let number = world.bundles.number::<B>(world.universe.registry()).ok()?;

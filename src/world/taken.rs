@@ -4,6 +4,7 @@
 //! A call that is refused leaves nothing of what it was given: no shared value, and nothing that chunks begin with, be
 //! it the world's or that of an archetype which nobody has come to.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::SharedId;
@@ -19,6 +20,14 @@ pub(crate) struct TakenIn {
     pub(crate) shared: Vec<(FragmentId, SharedId)>,
     /// What chunks of new archetypes began with, for each fragment that came with another value; the oldest first.
     replaced: Vec<(FragmentId, Option<Arc<Value>>)>,
+    /// So many archetypes there were.
+    archetypes: usize,
+}
+
+/// How the world was before a call that takes in the values of one bundle after the other.
+#[derive(Debug)]
+pub(crate) struct Before {
+    templates: HashMap<FragmentId, Arc<Value>>,
     /// So many archetypes there were.
     archetypes: usize,
 }
@@ -157,6 +166,23 @@ impl World {
             note(panicked, || drop(own));
         }
         self.let_shared_go(&taken.shared);
+    }
+
+    /// How the world is before several bundles come. O(chunk fragments that it knows).
+    pub(crate) fn before(&self) -> Before {
+        Before {
+            templates: self.templates.clone(),
+            archetypes: self.archetypes.len(),
+        }
+    }
+
+    /// The call is refused, and all that came with its bundles have gone again: new chunks begin with what they began with
+    /// before.
+    #[cold]
+    pub(crate) fn put_back(&mut self, before: Before, panicked: &mut Panicked) {
+        self.forget_unused(before.archetypes, panicked);
+        let brought = core::mem::replace(&mut self.templates, before.templates);
+        end_all(panicked, brought.into_values());
     }
 
     /// Forgets the archetypes from this one on, unless somebody has come to them. No query has seen them, also

@@ -12,7 +12,7 @@ impl World {
     /// too old are moved up. Called by whoever has the world to itself and runs a query, flushes, takes a chunk or a
     /// value to change, gives a new value of what is there, or switches: queries that only read, which cannot do it, let
     /// versions grow, too, if not [for ever](READ_ON). (Not by who creates, moves or destroys single entities where there
-    /// is room, which are to be quick.)
+    /// is room, which are to be quick, nor by who only destroys or moves whole chunks.)
     #[inline]
     pub(crate) fn keep_versions(&mut self) {
         if self.version().wrapping_sub(self.aged as u32) >= AGING {
@@ -134,7 +134,7 @@ mod tests {
             world.registry().of::<u32>().unwrap().id()
         }
         type Call = (&'static str, fn(&mut World, Entity));
-        let calls: [Call; 9] = [
+        let calls: [Call; 10] = [
             ("get_mut", |world, ant| *world.get_mut(ant).unwrap() = 2_u32),
             ("Query::get", |world, ant| {
                 let mut query = Query::<&mut u32>::new(world).unwrap();
@@ -144,6 +144,9 @@ mod tests {
             ("add", |world, ant| world.add(ant, (2_u32, 'b')).unwrap()),
             ("swap", |world, ant| {
                 world.swap::<(i8,), _>(ant, (2_u32,)).unwrap();
+            }),
+            ("add_slice", |world, ant| {
+                assert!(world.add_slice(&[ant], |_| (2_u32, 'b')).is_clean());
             }),
             ("add_dynamic", |world, ant| {
                 let value = Value::new(world.registry(), 2_u32).unwrap();

@@ -43,6 +43,10 @@ impl World {
     ///
     /// # Errors
     /// The handle is refused; [`WorldError::OtherUniverse`]; no memory is left.
+    ///
+    /// # Panics
+    /// If the `clone` of what a new chunk begins with, or the `eq` or `hash` of a shared value panics: then it is where it
+    /// was.
     pub fn move_to(&mut self, other: &mut Self, entity: Entity) -> Result<(), WorldError> {
         self.move_slice_to(other, &[entity])?.into_result()?;
         Ok(())

@@ -363,7 +363,10 @@ fn who_takes_for_a_resource_what_is_none_is_told_what_to_do() {
     let text = told(processor("ticks", |_: &Time| {}));
     assert!(text.contains("`Simulation`"), "{text}");
     let text = told(processor("hungry", |_: &Said| {}));
-    assert!(text.contains("the world does not have; `resources_mut().insert`"), "{text}");
+    assert!(
+        text.contains("the world does not have; `resources_mut().insert`"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -103,7 +103,7 @@ impl App {
         outcomes.resize_with(self.simulations.len(), Outcome::default);
         let all = self.simulations.iter_mut().zip(&mut outcomes);
         let all = all.map(|((_, simulation), outcome)| (simulation, outcome));
-        if rayon::current_num_threads() == 1 {
+        if fork_join::threads() == 1 {
             all.for_each(|(simulation, outcome)| outcome.advance(simulation, elapsed));
         } else {
             let mut groups: Vec<Vec<(&mut Simulation, &mut Outcome)>> = Vec::new();

@@ -9,7 +9,7 @@ use crate::query::matches::Match;
 use crate::query::run::visit::{Chunks, lend_rows, lend_stretches};
 use crate::query::share::share_chunks;
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryRun};
-use crate::sync::fork_join::share;
+use crate::sync::fork_join::{share, threads};
 use crate::sync::shares::Piece;
 
 /// Of as many chunks for each thread or fewer, rows are shared out instead of chunks: who gets one more would
@@ -59,7 +59,7 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
     /// of rows of simple data: for fewer, [`for_each`](Self::for_each) is faster.
     #[doc(alias = "par_iter")]
     pub fn par_for_each<'a>(&'a mut self, each: impl Fn(D::Item<'a>) + Sync) {
-        let threads = rayon::current_num_threads();
+        let threads = threads();
         if threads > 1 && self.has_few_chunks(FEW * threads) {
             return self.par_rows(&each);
         }

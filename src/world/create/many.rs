@@ -45,6 +45,7 @@ impl World {
         &mut self,
         mut bundles: impl Iterator<Item = B>,
     ) -> Result<Batch, WorldError> {
+        self.keep_versions();
         if B::HAS_VALUES {
             return self.create_batch_with_values(bundles);
         }
@@ -118,11 +119,14 @@ impl World {
         mut bundles: impl Iterator<Item = B>,
     ) -> Result<Batch, WorldError> {
         let mut batch = Singles {
+            before: Some(self.before()),
             world: self,
             entities: Vec::new(),
         };
         for bundle in &mut bundles {
-            let Singles { world, entities } = &mut batch;
+            let Singles {
+                world, entities, ..
+            } = &mut batch;
             // Noted as soon as it has an id: what its template takes the place of may panic when it goes.
             let created = world.placing_values(bundle, |world, archetype, group| {
                 let (entity, row) = world.create_row(archetype, group)?;

@@ -8,6 +8,7 @@ use crate::archetype::{Archetype, Row, Rows, Universe};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first as earlier, resume_alone};
 use crate::world::create::batch::Span;
+use crate::world::taken::Before;
 use crate::world::{Batch, World, WorldError};
 
 /// For so many chunks with room a batch makes its list at once: no more than 2 KiB.
@@ -202,11 +203,14 @@ impl Drop for Unfinished<'_> {
 /// A batch of single entities in the making; if it is dropped, they go again.
 pub(super) struct Singles<'w> {
     pub(super) world: &'w mut World,
+    /// How the world was, unless the call has got to its end.
+    pub(super) before: Option<Before>,
     pub(super) entities: Vec<Entity>,
 }
 
 impl Singles<'_> {
     pub(super) fn finish(mut self) -> Batch {
+        self.before = None;
         Batch {
             archetype: 0,
             spans: smallvec![Span::Entities(core::mem::take(&mut self.entities))],
@@ -226,6 +230,9 @@ impl Drop for Singles<'_> {
                 let more = self.world.destroy_row(archetype, row, entity);
                 panicked = earlier(panicked, more);
             }
+        }
+        if let Some(before) = self.before.take() {
+            self.world.put_back(before, &mut panicked);
         }
         resume_alone(panicked);
     }

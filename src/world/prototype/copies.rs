@@ -283,7 +283,7 @@ fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> (Vec<Claim>, Panicked) {
             }
         }
     };
-    let is_many = claims.all.len() > 1 && bytes >= ALONE && rayon::current_num_threads() > 1;
+    let is_many = claims.all.len() > 1 && bytes >= ALONE && fork_join::threads() > 1;
     let outcomes: Vec<Outcome> = match is_many {
         true => fork_join::map(claims.all.iter().collect(), fill),
         false => claims.all.iter().map(fill).collect(),

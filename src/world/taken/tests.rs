@@ -116,7 +116,7 @@ fn a_refused_call_leaves_nothing_that_chunks_begin_with() {
 }
 
 #[test]
-fn an_archetype_that_somebody_came_to_stays_though_the_call_is_refused_later() {
+fn a_batch_that_is_refused_in_its_middle_leaves_nothing_that_chunks_begin_with() {
     let mut scarce = Scarce::new();
     let mut world = World::of(&scarce.universe).unwrap();
     world.set_chunk_size(1);
@@ -124,9 +124,26 @@ fn an_archetype_that_somebody_came_to_stays_though_the_call_is_refused_later() {
     // The first chunk has room for some of them only.
     let weather = Weather(1, Arc::default());
     let bundles = (0..1_000).map(|_| ([1_u64; 100],).per_chunk(weather.clone()));
+    let archetypes = world.archetype_count();
     let result = world.create_batch(bundles);
     assert!(matches!(result, Err(WorldError::Chunk(_))));
-    assert_eq!(world.count(), 0);
+    assert_eq!((world.count(), world.archetype_count()), (0, archetypes));
+    assert_eq!(Arc::strong_count(&weather.1), 1);
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        let bundles = (0..3_u32).map(|n| {
+            if n == 2 {
+                resume_unwind(Box::new(()));
+            }
+            (1_u16,).per_chunk(Weather(n, Arc::clone(&weather.1)))
+        });
+        drop(world.create_batch(bundles));
+    }));
+    panicked.unwrap_err();
+    assert_eq!(Arc::strong_count(&weather.1), 1);
+    let ant = world.create((1_u16,).per_chunk(Weather(9, Arc::default())));
+    let ant = ant.unwrap();
+    assert_eq!(world.chunk_fragment::<Weather>(ant).unwrap().0, 9);
+    world.destroy(ant).unwrap();
     scarce.check(&world);
     world.trim();
     let last = world.create(([1_u64; 100],)).unwrap();

@@ -106,7 +106,7 @@ pub enum FragmentError {
     },
     /// Bytes were asked for, or given, of a fragment that is more than its bytes.
     #[error(
-        "{name} is not registered as plain data: its bytes cannot be had, or given; `register_plain` registers it"
+        "{name} is not registered as plain data: its bytes cannot be had, or given; register it with `register_plain`, `register_plain_chunk` or `register_plain_shared`"
     )]
     NotPlain {
         /// The fragment's name.

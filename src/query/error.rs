@@ -63,7 +63,7 @@ pub enum QueryError {
     },
     /// It switches a fragment that can not be switched off.
     #[error(
-        "{name} cannot be switched off: register it with `register_enableable` before its first use"
+        "{name} cannot be switched off: register it with `register_enableable` before its first use (compositions that were there before have no switch)"
     )]
     NotEnableable {
         /// The fragment's name.

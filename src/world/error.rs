@@ -58,7 +58,7 @@ pub enum WorldError {
         entity: Entity,
     },
     /// The entity has another value of a const shared fragment already.
-    #[error("entity {entity}: its {name} is const shared, and cannot be changed, but removed")]
+    #[error("entity {entity}: its {name} is const shared: it can be removed, but not changed")]
     ConstShared {
         /// The handle.
         entity: Entity,

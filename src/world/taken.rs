@@ -32,6 +32,13 @@ pub(crate) struct Before {
     archetypes: usize,
 }
 
+impl Before {
+    /// The call is done: what its values have taken the place of goes.
+    pub(crate) fn end(self, panicked: &mut Panicked) {
+        end_all(panicked, self.templates.into_values());
+    }
+}
+
 impl TakenIn {
     /// The numbers of the shared values, as groups are found by them.
     pub(crate) fn key(shared: &[(FragmentId, SharedId)]) -> Vec<SharedId> {
@@ -176,8 +183,7 @@ impl World {
         }
     }
 
-    /// The call is refused, and all that came with its bundles have gone again: new chunks begin with what they began with
-    /// before.
+    /// The call is refused, and its entities have gone again: new chunks begin with what they began with before.
     #[cold]
     pub(crate) fn put_back(&mut self, before: Before, panicked: &mut Panicked) {
         self.forget_unused(before.archetypes, panicked);

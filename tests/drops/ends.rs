@@ -93,6 +93,28 @@ fn a_new_composition_clones_what_its_chunks_begin_with_and_drops_nothing() {
     assert_eq!(count.get(), 0);
 }
 
+/// A batch ends all that its templates took the place of, whichever of them panics.
+#[test]
+fn all_templates_that_a_batch_takes_the_place_of_end() {
+    for drops in [1, 2, 3, ALWAYS] {
+        holds_nothing(|| {
+            let count = Count::default();
+            let held = || Kind::<0>(count.brittle(0));
+            let other = || Kind::<1>(count.brittle(1));
+            let third = || Kind::<2>(count.brittle(2));
+            let mut world = World::new();
+            let first = (1_u8,).per_chunk(held()).per_chunk(other());
+            world.create(first.per_chunk(third())).unwrap();
+            let second = (1_u16,).per_chunk(held()).per_chunk(other());
+            let bundles = [second.per_chunk(third())];
+            burns(drops, || drop(world.create_batch(bundles)));
+            world.check().unwrap();
+            drop(world);
+            assert_eq!(count.get(), 0, "{drops}");
+        });
+    }
+}
+
 /// An entity has all its values when what its template took the place of is dropped, which panics.
 #[test]
 fn templates_that_others_take_the_place_of_are_dropped_though_some_panic() {

@@ -9,6 +9,7 @@ mod changes;
 mod dynamic;
 mod in_common;
 mod lookups;
+mod nothing_lent;
 mod or;
 mod rows;
 mod stretches;

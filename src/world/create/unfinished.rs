@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::archetype::{Archetype, Row, Rows, Universe};
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, first as earlier, resume_alone};
+use crate::fragment::panic::{Panicked, first as earlier, resume, resume_alone};
 use crate::world::create::batch::Span;
 use crate::world::taken::Before;
 use crate::world::{Batch, World, WorldError};
@@ -210,7 +210,12 @@ pub(super) struct Singles<'w> {
 
 impl Singles<'_> {
     pub(super) fn finish(mut self) -> Batch {
-        self.before = None;
+        let mut panicked: Panicked = None;
+        if let Some(before) = self.before.take() {
+            before.end(&mut panicked);
+        }
+        // If one has panicked, the entities go again: all or none.
+        resume(panicked);
         Batch {
             archetype: 0,
             spans: smallvec![Span::Entities(core::mem::take(&mut self.entities))],

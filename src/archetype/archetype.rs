@@ -2,7 +2,8 @@
 //!
 //! Must hold between calls:
 //! * every chunk's rows below its `len` are whole, the others empty (see [`Chunk`]);
-//! * a chunk stands in its group's open list exactly if it has room;
+//! * a chunk stands in its group's open list if it has much room, and not if it is full; one that was full, and has
+//!   [little](Chunk::opens_with) since, stands there or does not;
 //! * `entities` is the sum of all `len`;
 //! * the directory names this archetype and the chunk's position for each of the chunk's numbers.
 
@@ -27,6 +28,8 @@ use crate::fragment::{FragmentId, FragmentSet};
 /// Where two threads write columns that lie side by side, each processor reads ahead of its own column into the
 /// other's, by a KiB or so, and takes it away: in columns as short as those of 16 KiB that is half of them.
 const STRIDE: u32 = 8;
+/// With more chunks than these, another comes although some have room, but none for a 32nd of its rows.
+const FEW_CHUNKS: usize = 8;
 
 /// A value that lies in a chunk once.
 #[derive(Debug)]
@@ -41,7 +44,7 @@ pub(crate) struct ChunkValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SharedId(pub(crate) u32);
 
-/// A combination of shared values, and those of its chunks that have room.
+/// A combination of shared values, and those of its chunks that are filled next.
 #[derive(Debug)]
 pub(crate) struct Group {
     /// One value for each of the archetype's shared fragments.
@@ -295,7 +298,7 @@ impl Archetype {
         shift(soon / least, STRIDE).max(shift(there / least / 32, MEGACHUNK_CHUNKS as u32))
     }
 
-    /// Puts a chunk into its group's list of those with room.
+    /// Puts a chunk into its group's list of those that are filled next.
     pub(crate) fn open(&mut self, position: u32) {
         let chunk = &mut self.chunks[position as usize];
         let open = &mut self.groups[chunk.group as usize].open;
@@ -304,7 +307,7 @@ impl Archetype {
         open.push(position);
     }
 
-    /// Takes a chunk out of its group's list of those with room.
+    /// Takes a chunk out of its group's list of those that are filled next.
     pub(crate) fn close(&mut self, position: u32) {
         let chunk = &mut self.chunks[position as usize];
         let at = core::mem::replace(&mut chunk.open_at, NOT_OPEN) as usize;
@@ -315,28 +318,56 @@ impl Archetype {
         }
     }
 
-    /// Puts those of a group's chunks with room that came last, from a position on, in the order of their places; those
-    /// without one come first, as they stand. They are the end of its list. O(those log those), however many were there.
+    /// Puts those of a group's chunks with room that came last, from a position on, in the order of their places; of those
+    /// without one the ones that have much room come first, as they stand, and the others are filled no further. They
+    /// are the end of its list. O(those log those), however many were there.
     pub(crate) fn order_open(
         &mut self,
         group: u32,
         first: u32,
         place: impl Fn(u32) -> Option<u32>,
     ) {
-        let open = &mut self.groups[group as usize].open;
+        let open = &self.groups[group as usize].open;
         let came = open.iter().rev().take_while(|&&position| position >= first);
         let before = open.len() - came.count();
+        for at in (before..open.len()).rev() {
+            let position = self.groups[group as usize].open[at];
+            let chunk = &self.chunks[position as usize];
+            if place(position).is_none() && !chunk.opens_with(chunk.len) {
+                self.close(position);
+            }
+        }
+        let open = &mut self.groups[group as usize].open;
         open[before..].sort_by_key(|&position| place(position));
         for (&position, at) in open[before..].iter().zip(before as u32..) {
             self.chunks[position as usize].open_at = at;
         }
     }
 
-    /// Takes a chunk out of its group's list of those with room, if it is there.
+    /// Takes a chunk out of its group's list of those that are filled next, if it is there.
     pub(crate) fn close_if_open(&mut self, position: u32) {
-        if self.chunks[position as usize].open_at != NOT_OPEN {
+        if self.chunks[position as usize].is_open() {
             self.close(position);
         }
+    }
+
+    /// After rows have left a chunk: it is filled again, if it was not to be, and there is room enough.
+    pub(crate) fn reopen(&mut self, position: u32) {
+        let chunk = &self.chunks[position as usize];
+        if !chunk.is_open() && chunk.opens_with(chunk.len) {
+            self.open(position);
+        }
+    }
+
+    /// A chunk of a group that has room, but not yet enough to be filled again, in an archetype of few chunks: there a
+    /// chunk more would be much. O(1).
+    pub(crate) fn ajar(&self, group: u32) -> Option<u32> {
+        if self.chunks.len() > FEW_CHUNKS {
+            return None;
+        }
+        let is_ajar = |chunk: &Chunk| chunk.group == group && chunk.is_ajar();
+        let found = self.chunks.iter().position(is_ajar)?;
+        Some(found as u32)
     }
 
     /// Notes that `count` rows at the end of an open chunk have been filled.
@@ -350,16 +381,12 @@ impl Archetype {
         }
     }
 
-    /// After a row was closed: the chunk was full, or is empty now.
+    /// After a row was closed: the chunk has so much room now that it is filled again, or is empty.
     #[cold]
     #[inline(never)]
     pub(crate) fn has_room(&mut self, universe: &Universe, world: u16, position: u32) {
-        let chunk = &self.chunks[position as usize];
-        let (len, was_full) = (chunk.len, chunk.open_at == NOT_OPEN);
-        if was_full {
-            self.open(position);
-        }
-        if len == 0 {
+        self.reopen(position);
+        if self.chunks[position as usize].len == 0 {
             self.emptied(universe, world, position);
         }
     }

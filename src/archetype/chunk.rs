@@ -36,8 +36,17 @@ enum Form {
     Refit,
 }
 
-/// "In no list of chunks with room."
+/// "In no list of chunks that are filled next."
 pub(crate) const NOT_OPEN: u32 = u32::MAX;
+/// The same, and it stays so until it has been handed over.
+const WITHHELD: u32 = NOT_OPEN - 1;
+
+/// A chunk that was full is filled again when it has room for its capacity divided by 2 to the power of this.
+///
+/// If one row were enough, entities that come and go all over many chunks would open a chunk and close it with each:
+/// two changes of a list, which processors foresee badly where chunks are few, and a batch would come into as many
+/// chunks as it has entities.
+const SLACK: u32 = 5;
 
 /// A chunk: handles and columns in its memory, counts and versions here. 64 bytes.
 ///
@@ -54,10 +63,12 @@ pub(crate) struct Chunk {
     /// count as many times. (Not its logarithm: walks over many small archetypes feel how long a shift takes.)
     scale: u8,
     form: Form,
+    /// See [`opens`](Self::opens).
+    slack: u16,
     pub(crate) run: Run,
     /// Which combination of shared values it belongs to.
     pub(crate) group: u32,
-    /// Where it stands in its group's list of chunks with room, or [`NOT_OPEN`].
+    /// Where it stands in its group's list of chunks that are filled next, or [`NOT_OPEN`].
     pub(crate) open_at: u32,
     /// When entities last came, went or changed rows.
     pub(crate) order_version: u32,
@@ -91,6 +102,7 @@ impl Chunk {
             capacity: capacity << shift,
             scale: 1 << shift,
             form: Form::of(1 << shift),
+            slack: slack(capacity << shift),
             run,
             group,
             open_at: NOT_OPEN,
@@ -194,6 +206,47 @@ impl Chunk {
         self.begin_at(version);
     }
 
+    /// Says for how many entities it has room.
+    pub(super) fn set_capacity(&mut self, capacity: u32) {
+        self.capacity = capacity;
+        self.slack = slack(capacity);
+    }
+
+    /// Whether it stands in its group's list of chunks that are filled next.
+    #[inline(always)]
+    pub(crate) fn is_open(&self) -> bool {
+        self.open_at < WITHHELD
+    }
+
+    /// Keeps one that is in no list out of all lists, until it is [handed over](Self::hand_over).
+    pub(crate) fn withhold(&mut self) {
+        debug_assert!(!self.is_open());
+        self.open_at = WITHHELD;
+    }
+
+    /// Ends what [`withhold`](Self::withhold) began.
+    pub(crate) fn hand_over(&mut self) {
+        debug_assert!(self.open_at == WITHHELD);
+        self.open_at = NOT_OPEN;
+    }
+
+    /// Whether it has room, and yet is not filled next, nor withheld.
+    pub(crate) fn is_ajar(&self) -> bool {
+        self.open_at == NOT_OPEN && !self.is_full()
+    }
+
+    /// Whether it is filled again with so many rows, if it has been full.
+    #[inline(always)]
+    pub(crate) fn opens_with(&self, len: u32) -> bool {
+        self.capacity - len >= u32::from(self.slack)
+    }
+
+    /// Whether, now that a row has left so many, it is filled again, if it was not; or is empty.
+    #[inline(always)]
+    pub(crate) fn opens_now(&self, len: u32) -> bool {
+        len == 0 || len + u32::from(self.slack) == self.capacity
+    }
+
     /// Whether it is full.
     #[inline(always)]
     pub(crate) fn is_full(&self) -> bool {
@@ -295,6 +348,11 @@ impl Chunk {
         self.filled_version = version;
         self.order_version = version;
     }
+}
+
+/// How many rows leave a full chunk of this capacity before it is filled again.
+fn slack(capacity: u32) -> u16 {
+    u16::try_from(capacity >> SLACK).unwrap_or(u16::MAX).max(1)
 }
 
 impl Form {

@@ -69,7 +69,7 @@ impl Archetype {
     }
 
     /// [`close_row`](Self::close_row) but for what can be switched off, of a row that is at a place. `true` if the
-    /// chunk was full or is empty now: then [`has_room`](Self::has_room) is to be called.
+    /// chunk may be filled again or is empty now: then [`has_room`](Self::has_room) is to be called.
     ///
     /// Row `next`, of any chunk of this length, may be the next hole.
     ///
@@ -112,7 +112,7 @@ impl Archetype {
                 }
             }
         }
-        last == 0 || last + 1 == chunk.capacity
+        chunk.opens_now(last)
     }
 }
 

@@ -19,7 +19,7 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
 use crate::archetype::archetype::Archetype;
-use crate::archetype::chunk::{Chunk, NOT_OPEN};
+use crate::archetype::chunk::Chunk;
 use crate::archetype::column::Column;
 use crate::archetype::layout::Few;
 use crate::archetype::stagger::{STAGGER, stagger};
@@ -101,7 +101,7 @@ impl Chunk {
     pub(super) fn fold(&mut self, rows: u32) {
         debug_assert!(self.len == 0 && self.is_short() && !self.is_folded());
         self.base = self.moved(stagger(self.run), start(self.run));
-        self.capacity = rows;
+        self.set_capacity(rows);
         self.set_folded(true);
     }
 
@@ -117,7 +117,7 @@ impl Chunk {
         // them, because where an array is to lie another may be.
         unsafe { before.copy_from_nonoverlapping(self.base.as_ptr(), BYTES) };
         self.base = self.moved(start(self.run), stagger(self.run));
-        self.capacity = capacity;
+        self.set_capacity(capacity);
         self.set_folded(false);
         for (offset, size) in arrays(columns) {
             // SAFETY: `rows` says that the rows of each array were within those bytes; in the chunk as it is now each
@@ -167,7 +167,7 @@ impl Archetype {
     #[inline(never)]
     pub(crate) fn filled_up(&mut self, position: u32) {
         let chunk = &mut self.chunks[position as usize];
-        debug_assert!(chunk.is_full() && chunk.open_at != NOT_OPEN);
+        debug_assert!(chunk.is_full() && chunk.is_open());
         if chunk.is_folded() {
             chunk.unfold(&self.columns, self.least_capacity);
         }

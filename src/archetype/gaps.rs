@@ -42,7 +42,6 @@ impl Archetype {
             }
         }
         let chunk = &mut self.chunks[position as usize];
-        let was_full = chunk.is_full();
         plan(chunk.len, rows, moves);
         for column in &self.columns {
             // SAFETY: rows of the column, as `plan` has them; the values of gaps are gone.
@@ -73,9 +72,7 @@ impl Archetype {
         chunk.order_version = version;
         let is_empty = chunk.len == 0;
         self.entities -= rows.len();
-        if was_full {
-            self.open(position);
-        }
+        self.reopen(position);
         if is_empty {
             self.emptied(universe, world, position);
         }

@@ -110,9 +110,7 @@ impl Archetype {
     /// Takes a chunk out of the archetype, with its entities; their places say so until it is
     /// [adopted](Self::adopt). The key of a group that has no chunks then is retired.
     pub(crate) fn detach(&mut self, universe: &Universe, world: u16, position: u32) -> Chunk {
-        if self.chunks[position as usize].open_at != NOT_OPEN {
-            self.close(position);
-        }
+        self.close_if_open(position);
         let chunk = self.chunks.swap_remove(position as usize);
         self.entities -= chunk.len as usize;
         self.left_group(chunk.group);
@@ -120,7 +118,7 @@ impl Archetype {
             universe
                 .directory()
                 .enter(moved, world, self.number, position);
-            if moved.open_at != NOT_OPEN {
+            if moved.is_open() {
                 self.groups[moved.group as usize].open[moved.open_at as usize] = position;
             }
         }
@@ -192,7 +190,7 @@ impl Archetype {
     /// Moves a chunk to another group of this archetype; all that its entities have counts as new.
     pub(crate) fn regroup(&mut self, position: u32, group: u32, version: u32) {
         let before = self.chunks[position as usize].group;
-        let was_open = self.chunks[position as usize].open_at != NOT_OPEN;
+        let was_open = self.chunks[position as usize].is_open();
         if was_open {
             self.close(position);
         }
@@ -279,13 +277,10 @@ impl Archetype {
             };
             universe.place_rows(moved, chunk.run, rows.first);
         }
-        let was_full = chunk.is_full();
         chunk.len = left;
         chunk.order_version = version;
         self.entities -= rows.count as usize;
-        if was_full {
-            self.open(rows.chunk);
-        }
+        self.reopen(rows.chunk);
     }
 }
 

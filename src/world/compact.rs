@@ -3,7 +3,7 @@
 use core::cmp::Reverse;
 use std::time::{Duration, Instant};
 
-use crate::archetype::{Edge, Rows, copy_bits, copy_rows};
+use crate::archetype::{Archetype, Edge, Rows, copy_bits, copy_rows};
 use crate::chunk::CHUNK_BYTES;
 use crate::world::World;
 
@@ -71,7 +71,9 @@ impl Left {
 }
 
 /// A chunk with room.
+#[derive(Clone)]
 struct Open {
+    group: u32,
     len: u32,
     capacity: u32,
     position: u32,
@@ -81,9 +83,9 @@ impl World {
     /// Moves entities from the emptiest chunks of each composition (and combination of shared values) to
     /// its fullest ones, as long as that saves chunks, and gives all empty chunks back.
     ///
-    /// O(compositions + combinations of shared values that they have had at a time + chunks with
-    /// room, which are sorted, + entities that move). The budget is for the last of these only: a
-    /// call looks at all compositions and their chunks with room however small it is.
+    /// O(compositions + chunks, of which those with room are sorted, + entities that move). The
+    /// budget is for the last of these only: a call looks at all compositions and their chunks
+    /// however small it is.
     ///
     /// Entities change rows, as when others are destroyed; values, ids and bits stay. Afterwards the chunks of a
     /// composition (and combination) that have room have less of it in all than the shortest of them holds.
@@ -111,18 +113,18 @@ impl World {
         for archetype in 0..self.archetypes.len() as u32 {
             let data = &self.archetypes[archetype as usize];
             let mut edge = None;
+            let mut with_room = data.with_room();
+            with_room.sort_unstable_by_key(|chunk| (chunk.group, chunk.position));
+            let groups = with_room.chunk_by(|a, b| a.group == b.group);
+            let mut groups: Vec<&[Open]> = groups.filter(|chunks| chunks.len() > 1).collect();
             // By where they stand: a world that was loaded numbers its groups otherwise.
-            let groups = (0..).zip(&data.groups);
-            let groups = groups.filter(|(_, group)| group.open.len() > 1);
-            let mut groups: Vec<(Option<u32>, u32)> = groups
-                .map(|(number, group)| (group.open.iter().min().copied(), number))
-                .collect();
-            groups.sort_unstable();
-            for (_, group) in groups {
+            groups.sort_unstable_by_key(|chunks| chunks[0].position);
+            for open in groups {
                 let data = &self.archetypes[archetype as usize];
                 let edge =
                     edge.get_or_insert_with(|| Edge::new(data, data, Box::default(), |_| false));
-                self.compact_group(archetype, group, edge, &mut left, &mut report);
+                let open = open.to_vec();
+                self.compact_group(archetype, open, edge, &mut left, &mut report);
             }
             let data = &mut self.archetypes[archetype as usize];
             for empty in data.empty_chunks() {
@@ -139,23 +141,11 @@ impl World {
     fn compact_group(
         &mut self,
         archetype: u32,
-        group: u32,
+        mut open: Vec<Open>,
         edge: &Edge,
         left: &mut Left,
         report: &mut CompactReport,
     ) {
-        let data = &self.archetypes[archetype as usize];
-        let mut open: Vec<Open> = (data.groups[group as usize].open.iter())
-            .map(|&position| {
-                let chunk = &data.chunks[position as usize];
-                Open {
-                    len: chunk.len,
-                    capacity: data.unfolded_capacity(chunk),
-                    position,
-                }
-            })
-            .filter(|chunk| chunk.len > 0)
-            .collect();
         // The fullest first, for its length; of equal ones the one that stands first, so that the same world becomes
         // the same.
         let fullness = |chunk: &Open| (u64::from(chunk.len) << 32) / u64::from(chunk.capacity);
@@ -201,6 +191,9 @@ impl World {
     fn shift(&mut self, archetype: u32, rows: Rows, to: u32, edge: &Edge) {
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
+        if !data.chunks[to as usize].is_open() {
+            data.open(to);
+        }
         data.expect_rows(to, rows.count);
         let (from, chunk) = (&data.chunks[rows.chunk as usize], &data.chunks[to as usize]);
         let at = chunk.len;
@@ -212,6 +205,21 @@ impl World {
         // SAFETY: as above; the rows are filled now.
         unsafe { copy_bits(edge, from, rows.first, chunk, at, rows.count) };
         data.fill_gap(&self.universe, rows, version);
+    }
+}
+
+impl Archetype {
+    /// The chunks that have entities, and room for more; those, too, that are not filled next.
+    fn with_room(&self) -> Vec<Open> {
+        let with_room = (0..).zip(&self.chunks);
+        let with_room = with_room.filter(|(_, chunk)| chunk.len > 0 && !chunk.is_full());
+        let open = with_room.map(|(position, chunk)| Open {
+            group: chunk.group,
+            len: chunk.len,
+            capacity: self.unfolded_capacity(chunk),
+            position,
+        });
+        open.collect()
     }
 }
 

@@ -128,7 +128,7 @@ impl World {
         )
     }
 
-    /// After a row was closed: the chunk was full, or is empty now.
+    /// After a row was closed: the chunk may be filled again, or is empty now.
     #[cold]
     #[inline(never)]
     pub(super) fn has_room(&mut self, archetype: u32, chunk: u32) {
@@ -256,7 +256,6 @@ impl World {
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];
         let count = data.chunks[chunk as usize].len;
-        let full = data.chunks[chunk as usize].is_full();
         if count == 0 {
             return None;
         }
@@ -268,9 +267,7 @@ impl World {
         record.len = 0;
         record.order_version = version;
         data.entities -= count as usize;
-        if full {
-            data.open(chunk);
-        }
+        data.reopen(chunk);
         data.emptied(&self.universe, self.number, chunk);
         panicked
     }

@@ -93,7 +93,10 @@ use watch::Watch;
 ///
 /// Memory: eight bytes and the fragments' sizes an entity in the chunks, 8.6 bytes in the index. Chunks begin with
 /// 16 KiB and grow with their archetype, to 128 KiB and, where there are very many entities, to 1 MiB (see
-/// [`set_chunk_size`](World::set_chunk_size)); an archetype keeps an empty one.
+/// [`set_chunk_size`](World::set_chunk_size)); an archetype keeps an empty one. A chunk that was
+/// full gets new entities again when a 32nd of its rows is free, or, where an archetype has no more
+/// than eight chunks, as soon as no other has room: entities that come and go all over a world
+/// leave no more than that free, and come in runs of neighbours.
 ///
 /// ```
 /// use megachunk::prelude::*;

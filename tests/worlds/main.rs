@@ -17,6 +17,7 @@ mod life;
 mod moves;
 mod names;
 mod plain;
+mod refilled;
 mod remapped;
 mod rows;
 mod snapshot_files;

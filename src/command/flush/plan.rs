@@ -130,6 +130,7 @@ impl Flush<'_> {
         // Nothing else may come into it.
         let data = &mut world.archetypes[work.archetype as usize];
         data.close_if_open(work.chunk);
+        data.chunks[work.chunk as usize].withhold();
         // Counted at once, so that the group stays although its other chunks go before this one comes.
         let data = &mut world.archetypes[handed.target as usize];
         data.groups[handed.group as usize].chunks += 1;

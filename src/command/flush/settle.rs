@@ -19,6 +19,7 @@ pub(super) fn settle(world: &mut World, works: Vec<Work>) {
             Some(to) if to.target == work.archetype => {
                 // It was counted when it was planned.
                 data.groups[to.group as usize].chunks -= 1;
+                data.chunks[work.chunk as usize].hand_over();
                 data.regroup(work.chunk, to.group, version);
                 let chunk = &data.chunks[work.chunk as usize];
                 if !chunk.is_full() {
@@ -26,6 +27,7 @@ pub(super) fn settle(world: &mut World, works: Vec<Work>) {
                 }
             }
             Some(mut to) => {
+                data.chunks[work.chunk as usize].hand_over();
                 let mut chunk = data.detach(universe, world.number, work.chunk);
                 if let Some(refitting) = to.refitting.take() {
                     chunk.refit_to(refitting, version);
@@ -55,14 +57,11 @@ impl Archetype {
         version: u32,
     ) {
         let chunk = &mut self.chunks[position as usize];
-        let was_full = chunk.is_full();
         chunk.len -= leaving;
         chunk.order_version = version;
         let len = chunk.len;
         self.entities -= leaving as usize;
-        if was_full {
-            self.open(position);
-        }
+        self.reopen(position);
         if len == 0 {
             self.emptied(universe, world, position);
         }

@@ -284,7 +284,10 @@ impl World {
         });
         let listed = open == Some(true);
         found.expect(
-            listed != chunk.is_full() && (listed || chunk.open_at == NOT_OPEN),
+            match listed {
+                true => !chunk.is_full(),
+                false => !chunk.opens_with(chunk.len) && chunk.open_at == NOT_OPEN,
+            },
             at,
             || {
                 format!(

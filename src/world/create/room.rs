@@ -5,7 +5,7 @@ use crate::fragment::panic::{note, resume};
 use crate::world::{World, WorldError};
 
 impl World {
-    /// The chunk of a group that is filled next, if it has one with room.
+    /// The chunk of a group that is filled next, if it has one.
     #[inline(always)]
     pub(super) fn open_chunk(&self, archetype: u32, group: u32) -> Option<u32> {
         let data = &self.archetypes[archetype as usize];
@@ -35,8 +35,8 @@ impl World {
         Ok(Row { chunk, row })
     }
 
-    /// Adds a chunk to a group. If there is no memory for it, or the `clone` of a template panics, a group
-    /// that has no other goes, and its shared values are let go.
+    /// Adds a chunk to a group, if it has none that is [ajar](crate::archetype::Archetype::ajar). If there is no memory
+    /// for it, or the `clone` of a template panics, a group that has no other goes, and its shared values are let go.
     #[cold]
     #[inline(never)]
     pub(super) fn add_room(
@@ -45,6 +45,12 @@ impl World {
         group: u32,
         coming: usize,
     ) -> Result<Row, WorldError> {
+        let data = &mut self.archetypes[archetype as usize];
+        if let Some(chunk) = data.ajar(group) {
+            data.open(chunk);
+            let row = data.chunks[chunk as usize].len;
+            return Ok(Row { chunk, row });
+        }
         self.keep_versions();
         let version = self.version();
         let data = &mut self.archetypes[archetype as usize];

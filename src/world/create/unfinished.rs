@@ -179,6 +179,10 @@ impl World {
             let handles = data.chunks[rows.chunk as usize].entities();
             self.universe.kill_slice(&handles[rows.first as usize..]);
             data.fill_gap(&self.universe, rows, version);
+            // As it was before they came.
+            if !data.chunks[rows.chunk as usize].is_open() {
+                data.open(rows.chunk);
+            }
         }
         // Not before all rows have gone, and from the last chunk: an archetype's last one takes the place of one that
         // goes.

@@ -548,7 +548,7 @@ mod tests {
         world.set_chunk_size(1);
         let batch = world.create_batch((0..20_000_u32).map(|n| (n,))).unwrap();
         let all: Vec<Entity> = batch.iter(&world).collect();
-        for &entity in all.iter().step_by(500) {
+        for &entity in all.iter().step_by(20) {
             world.destroy(entity).unwrap();
         }
         let open = world.archetypes[0].groups[0].open.len() as u32;

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use smallvec::SmallVec;
+
 use crate::archetype::Archetype;
 use crate::command::{Commands, ParallelCommands};
 use crate::fragment::panic::{Panicked, end_all, note, refused, resume_alone};
@@ -34,6 +36,19 @@ pub(super) struct Observer {
 #[derive(Debug, Default)]
 pub(super) struct Observers {
     all: Vec<Observer>,
+    seeing: Seeing,
+}
+
+/// So many observers are all asked about each change; of more, those are remembered that each archetype has.
+const FEW: usize = 8;
+
+/// Which observers see an archetype's entities, for those archetypes that were asked for.
+#[derive(Debug, Default)]
+struct Seeing {
+    /// The world's archetypes when it was learned: numbers have meant the same as long as there are as many versions.
+    data_version: u64,
+    /// Positions, in order.
+    of: Vec<Option<Box<[u32]>>>,
 }
 
 impl fmt::Debug for Observer {
@@ -92,6 +107,43 @@ impl Observer {
     }
 }
 
+impl Observers {
+    /// Those that may see rows, in order: O(those that see some of the rows' archetypes), once that is known.
+    fn asked(&mut self, world: &World, rows: &[WatchedRows]) -> SmallVec<[u32; FEW]> {
+        if self.all.len() <= FEW {
+            return (0..self.all.len() as u32).collect();
+        }
+        if self.seeing.data_version != world.data_version {
+            self.seeing.of.clear();
+            self.seeing.data_version = world.data_version;
+        }
+        self.seeing.of.resize(world.archetypes.len(), None);
+        let mut asked = SmallVec::new();
+        let mut archetypes = 0;
+        for rows in rows.chunk_by(|a, b| a.archetype == b.archetype) {
+            let archetype = rows[0].archetype as usize;
+            let seeing = self.seeing.of[archetype].get_or_insert_with(|| {
+                let data = &world.archetypes[archetype];
+                let all = (0..).zip(&self.all);
+                let seeing = all.filter(|(_, observer)| observer.sees(data));
+                seeing.map(|(at, _)| at).collect()
+            });
+            asked.extend_from_slice(seeing);
+            archetypes += 1;
+        }
+        if archetypes > 1 {
+            asked.sort_unstable();
+            asked.dedup();
+        }
+        asked
+    }
+
+    /// After one came or went.
+    fn forget_seeing(&mut self) {
+        self.seeing.of.clear();
+    }
+}
+
 impl Drop for Observers {
     fn drop(&mut self) {
         let mut panicked = None;
@@ -111,7 +163,8 @@ impl Watcher for Observers {
         let mut recorders: Option<ParallelCommands> = None;
         let mut panicked = None;
         let mut spans = Vec::new();
-        for observer in &mut self.all {
+        for at in self.asked(world, rows) {
+            let observer = &mut self.all[at as usize];
             if !observer.observed.contains(change) {
                 continue;
             }
@@ -157,8 +210,8 @@ impl World {
     /// going and stays after all is shown as coming again.
     ///
     /// *Cost:* of this call O(compositions that have the fragment). Of changes, archetypes that
-    /// nobody observes cost one predicted branch each; a composition that is new asks all
-    /// observers. `F` decides by composition and by enabled bits;
+    /// nobody observes cost one predicted branch each; others ask the observers that may see them,
+    /// and no more than 8 others. A composition that is new asks all observers. `F` decides by composition and by enabled bits;
     /// [`Changed`](crate::query::Changed) and [`Moved`](crate::query::Moved) do not compile.
     ///
     /// `T` is a fragment or tag; of a shared one, or of one a chunk: [`observe_role`](Self::observe_role).
@@ -286,7 +339,9 @@ impl World {
         };
         let id = observer.id;
         self.watch_more(observed.bits(), fragment, |data| observer.sees(data));
-        self.watcher::<Observers>().all.push(observer);
+        let observers = self.watcher::<Observers>();
+        observers.all.push(observer);
+        observers.forget_seeing();
         Ok(id)
     }
 
@@ -297,6 +352,7 @@ impl World {
             return false;
         };
         let gone = observers.all.remove(at);
+        observers.forget_seeing();
         let kinds = observers.kinds();
         self.watch_anew(kinds, gone.fragment);
         true

@@ -4,6 +4,7 @@ mod account;
 mod between_worlds;
 mod deeds;
 mod existing;
+mod many_observers;
 mod observed_batches;
 mod observers;
 mod rows;

@@ -12,6 +12,12 @@ mod role;
 
 pub use or::{ChunkFilter, Or};
 pub use role::{WithRole, WithoutRole};
+use sealed::Sealed;
+
+/// Schedules decide once, by what filters ask for, who may run side by side: a filter must say the same each time.
+mod sealed {
+    pub trait Sealed {}
+}
 
 /// Which entities a query sees: [`With<T>`], [`Without<T>`], [`Any<(A, B)>`], [`Changed<T>`],
 /// [`Moved`], [`Or<(Changed<A>, Changed<B>)>`](Or), [`WithRole<R>`], [`WithoutRole<R>`], `()`, and
@@ -45,7 +51,9 @@ pub use role::{WithRole, WithoutRole};
 /// # let world = World::new();
 /// let _ = Query::<Entity, Any<(Changed<u8>, Changed<char>)>>::new(&world);
 /// ```
-pub trait QueryFilter {
+///
+/// Sealed: there are no others.
+pub trait QueryFilter: Sealed {
     /// It says by archetypes alone what the query sees: every chunk of those that match.
     #[doc(hidden)]
     const SEES_ALL: bool = false;
@@ -153,6 +161,8 @@ pub struct Moved(PhantomData<*const ()>, Infallible);
 /// Implements a filter that asks of an archetype's composition, and of nothing in its chunks.
 macro_rules! asks_of_composition {
     ($filter:ident<$t:ident: $bound:path>, |$registry:ident, $requirements:ident| $require:expr) => {
+        impl<$t: $bound> crate::query::filter::Sealed for $filter<$t> {}
+
         impl<$t: $bound> QueryFilter for $filter<$t> {
             const SEES_ALL: bool = true;
 
@@ -201,6 +211,8 @@ fn tell_if_new<T: Fragment>(registry: &FragmentRegistry) {
     }
 }
 
+impl<T: Fragment> Sealed for Changed<T> {}
+
 impl<T: Fragment> QueryFilter for Changed<T> {
     type Ids = FragmentId;
     type Cursors<'a> = Cursor<'a>;
@@ -238,6 +250,8 @@ impl<T: Fragment> QueryFilter for Changed<T> {
     }
 }
 
+impl Sealed for Moved {}
+
 impl QueryFilter for Moved {
     type Ids = ();
     type Cursors<'a> = ();
@@ -257,6 +271,8 @@ impl QueryFilter for Moved {
         is_newer(chunk.chunk.order_version, chunk.since)
     }
 }
+
+impl Sealed for () {}
 
 impl QueryFilter for () {
     const SEES_ALL: bool = true;
@@ -282,6 +298,8 @@ impl QueryFilter for () {
 
 macro_rules! tuple {
     ($($part:ident $at:tt),*) => {
+        impl<$($part: QueryFilter),*> Sealed for ($($part,)*) {}
+
         impl<$($part: QueryFilter),*> QueryFilter for ($($part,)*) {
             const SEES_ALL: bool = true $(&& $part::SEES_ALL)*;
 
@@ -324,6 +342,8 @@ tuple!(A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
 macro_rules! any {
     ($($part:ident),*) => {
+        impl<$($part: Fragment),*> Sealed for Any<($($part,)*)> {}
+
         impl<$($part: Fragment),*> QueryFilter for Any<($($part,)*)> {
             const SEES_ALL: bool = true;
 

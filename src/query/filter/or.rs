@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use crate::archetype::Lists;
 use crate::fragment::{Fragment, FragmentRegistry, FragmentSet};
-use crate::query::filter::ABSENT;
+use crate::query::filter::{ABSENT, Sealed};
 use crate::query::{Changed, ChunkView, Moved, QueryError, QueryFilter, Requirements};
 
 /// Entities in chunks that one of a tuple's filters sees at least: [`Changed<T>`] and [`Moved`], up to 8.
@@ -92,6 +92,8 @@ impl ChunkFilter for Moved {
 
 macro_rules! or {
     ($($part:ident $at:tt),*) => {
+        impl<$($part: ChunkFilter),*> Sealed for Or<($($part,)*)> {}
+
         impl<$($part: ChunkFilter),*> QueryFilter for Or<($($part,)*)> {
             type Ids = ($($part::Ids,)*);
             type Cursors<'a> = ($($part::Cursors<'a>,)*);

@@ -94,8 +94,10 @@ pub(super) struct Scratch {
     named: Vec<u64>,
     /// What is known of those rows. What others say is of chunks before.
     rows: Vec<RowState>,
-    /// Net change → group of the chunk at hand.
+    /// Net change → group of the chunk at hand, or [`NONE`], as for all of them between two chunks.
     group_of: Vec<u32>,
+    /// The net changes of the chunk at hand; none between two.
+    met: Vec<u32>,
     /// For each group, where its next row goes.
     next: Vec<u32>,
 }
@@ -117,6 +119,7 @@ impl Scratch {
             named: Vec::new(),
             rows: Vec::new(),
             group_of: Vec::new(),
+            met: Vec::new(),
             next: Vec::new(),
         }
     }
@@ -227,11 +230,13 @@ pub(super) fn merge(scratch: &mut Scratch, ops: &Ops<'_>, chunk: Chunk<'_>, len:
         }
         // Groups, and how many rows each has.
         let mut group_of = core::mem::take(&mut scratch.group_of);
+        let mut met = core::mem::take(&mut scratch.met);
         group_of.resize(scratch.nets.all.len(), NONE);
         scratch.each_named(len, |_, state| {
             let number = &mut group_of[state.net as usize];
             if *number == NONE {
                 *number = work.groups.len() as u32;
+                met.push(state.net);
                 let net = &scratch.nets.all[state.net as usize];
                 work.groups.push(group(net, Values::Commands));
             }
@@ -250,9 +255,12 @@ pub(super) fn merge(scratch: &mut Scratch, ops: &Ops<'_>, chunk: Chunk<'_>, len:
             last[*next as usize].write(state.last);
             *next += 1;
         });
-        group_of.clear();
+        // There may be as many nets as chunks: only what this one has met is forgotten.
+        for net in met.drain(..) {
+            group_of[net as usize] = NONE;
+        }
         next.clear();
-        (scratch.group_of, scratch.next) = (group_of, next);
+        (scratch.group_of, scratch.met, scratch.next) = (group_of, met, next);
     }
     let named = len.div_ceil(64) as usize;
     scratch.named[..named].fill(0);

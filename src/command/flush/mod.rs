@@ -262,7 +262,9 @@ impl Flush<'_> {
         if world.is_watched(CREATED) {
             world.begin_gathering();
         }
+        let mut builds = false;
         for &(_, lane, segment) in &order {
+            builds |= !self.lanes[lane].segments[segment].parts.is_empty();
             self.link(world, lane, segment);
             let commands = self.lanes[lane].segments[segment].commands.clone();
             if !commands.is_empty() {
@@ -274,7 +276,7 @@ impl Flush<'_> {
             }
         }
         self.empty_nurseries();
-        world.births += 1;
+        world.births += u64::from(builds);
         self.panicked = first(self.panicked.take(), world.tell_gathered());
         for &(_, lane, segment) in &order {
             Self::take_templates(&mut self.panicked, world, &self.lanes[lane], segment, 0);

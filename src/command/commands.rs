@@ -459,6 +459,35 @@ impl<'q> Commands<'q> {
             .map(|_| ())
     }
 
+    /// Makes a reserved entity a copy of a prototype, at once: [`build`](Self::build), and [`create_copy`](Self::create_copy).
+    /// O(values), lock-free.
+    ///
+    /// ```
+    /// use megachunk::fragment::{DynamicBundle, Value};
+    /// use megachunk::prelude::*;
+    /// use megachunk::world::Prototype;
+    ///
+    /// let mut world = World::new();
+    /// let name = Value::cloneable(world.registry(), String::from("ant"))?;
+    /// let ant = Prototype::new(world.registry(), DynamicBundle::new().with(name))?;
+    /// let queen = world.reserve()?;
+    /// let mut commands = world.commands();
+    /// commands.build_copy(queen, &ant)?;
+    /// assert_eq!(commands.get::<String>(queen)?, "ant");
+    /// drop(commands);
+    /// assert!(world.flush().is_clean() && world.is_built(queen));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`create_copy`](Self::create_copy) and [`build`](Self::build). The entity is reserved then as before.
+    ///
+    /// # Panics
+    /// As for [`create_copy`](Self::create_copy); the entity is reserved then as before.
+    pub fn build_copy(&mut self, entity: Entity, prototype: &Prototype) -> Result<(), WorldError> {
+        self.lane.build_copy(entity, prototype, &mut self.ids)
+    }
+
     /// The fragments that its world's universe knows.
     pub(crate) fn registry(&self) -> &FragmentRegistry {
         self.lane.universe.registry()

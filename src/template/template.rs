@@ -184,6 +184,31 @@ impl Template {
         }
     }
 
+    /// Makes a reserved entity one of this kind: see [`World::build_copy`]. O(fragments). (Through a recorder:
+    /// [`Commands::build_copy`] with the [`prototype`](Self::prototype).)
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = TemplateBuilder::new("ant").finish(&world)?;
+    /// let one = world.reserve()?;
+    /// ant.build(&mut world, one)?;
+    /// assert!(world.is_built(one));
+    /// assert!(ant.build(&mut world, one).is_err(), "it is one already");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`create`](Self::create); [`WorldError::AlreadyBuilt`], and those of a handle.
+    ///
+    /// # Panics
+    /// As for [`World::build_copy`].
+    pub fn build(&self, world: &mut World, entity: Entity) -> Result<(), WorldError> {
+        self.refuse_foreign(world.registry())?;
+        world.build_copy(entity, &self.prototype)
+    }
+
     /// Creates `count` entities of this kind, all or none; observers see one batch. O(entities × fragments), on all
     /// threads if there are many: see [`World::create_copies`].
     ///

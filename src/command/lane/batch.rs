@@ -2,10 +2,11 @@
 
 use smallvec::SmallVec;
 
-use super::create::Noted;
+use super::create::{Noted, entity_at};
 use super::{Lane, NONE};
 use crate::archetype::place;
 use crate::command::stripes::Ids;
+use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, forget, note, refused, resume, resume_alone};
 use crate::fragment::{Bundle, refused_bundle};
 use crate::world::{WorldError, columns};
@@ -214,6 +215,27 @@ impl BatchRows<'_, '_> {
                 Err(full.into())
             }
         }
+    }
+}
+
+impl BatchRows<'_, '_> {
+    /// Gives its only row to a reserved entity: where that is.
+    pub(super) fn commit_reserved(self, entity: Entity) -> Result<Made, WorldError> {
+        let (private, first) = (self.private, self.first);
+        let run = self.lane.privates[private as usize].chunk.run;
+        // If it is refused, the values go.
+        entity_at(
+            &self.lane.universe,
+            place(run, first),
+            Some(entity),
+            self.ids,
+        )?;
+        let mut rows = core::mem::ManuallyDrop::new(self);
+        let chunk = &mut rows.lane.privates[private as usize].chunk;
+        // SAFETY: a row of the chunk.
+        unsafe { chunk.handles().add(first as usize).write(entity) };
+        chunk.len = first + 1;
+        Ok((private, first, 1))
     }
 }
 

@@ -68,6 +68,24 @@ impl Lane {
         Ok(self.privates[private as usize].chunk.entities()[row as usize])
     }
 
+    /// Makes a reserved entity a copy.
+    pub(in crate::command) fn build_copy(
+        &mut self,
+        entity: Entity,
+        prototype: &Prototype,
+        ids: &mut Ids<'_>,
+    ) -> Result<(), WorldError> {
+        // Before users' code runs for it.
+        if self.universe.index().locate(entity)?.is_some() {
+            return Err(WorldError::AlreadyBuilt { entity });
+        }
+        let way = self.copy_way::<()>(prototype, None)?;
+        let rows = self.fill_rows(way, prototype, (1, false), ids, |_, _, _, _| ())?;
+        rows.commit_reserved(entity)?;
+        self.take_copied_templates(way, prototype);
+        Ok(())
+    }
+
     /// Creates copies: where they lie, in order. All or none, as for [`create_batch`](Self::create_batch).
     pub(in crate::command) fn create_copies(
         &mut self,
@@ -167,10 +185,23 @@ impl Lane {
         &mut self,
         way: u32,
         prototype: &Prototype,
-        (most, past): (u32, bool),
+        how: (u32, bool),
         ids: &mut Ids<'_>,
-        mut write: impl FnMut(usize, &Target<'_>, &Columns, &mut usize),
+        write: impl FnMut(usize, &Target<'_>, &Columns, &mut usize),
     ) -> Result<Made, WorldError> {
+        self.fill_rows(way, prototype, how, ids, write)?.commit()
+    }
+
+    /// The same, without entities as yet.
+    #[inline(always)]
+    fn fill_rows<'a, 's>(
+        &'a mut self,
+        way: u32,
+        prototype: &Prototype,
+        (most, past): (u32, bool),
+        ids: &'a mut Ids<'s>,
+        mut write: impl FnMut(usize, &Target<'_>, &Columns, &mut usize),
+    ) -> Result<BatchRows<'a, 's>, WorldError> {
         let CopyWay { stream, .. } = self.copy_ways[way as usize];
         let (private, first) = self.room(stream)?;
         let count = most.min(self.streams[stream as usize].limit - first);
@@ -184,14 +215,13 @@ impl Lane {
         // SAFETY: empty rows of a chunk of the way's stream, which is this lane's; the way is the prototype's, and
         // `write` that of its bundle.
         resume(unsafe { filling.fill(prototype, &to, &mut write) });
-        let rows = BatchRows {
+        Ok(BatchRows {
             lane: self,
             ids,
             private,
             first,
             count,
-        };
-        rows.commit()
+        })
     }
 
     /// The way of a prototype's copies, of which `of` writes some fragments.

@@ -3,6 +3,7 @@
 use core::convert::Infallible;
 
 use crate::archetype::{Row, Universe, place};
+use crate::chunk::Run;
 use crate::entity::{Entity, EntityFault, Place, RelocateError};
 use crate::fragment::{Bundle, refused_bundle};
 use crate::world::{World, WorldError};
@@ -42,7 +43,7 @@ impl World {
     ///
     /// # Errors
     /// As for [`create`](Self::create); [`WorldError::AlreadyBuilt`] if it is built, here or in another
-    /// world, or by a recorder.
+    /// world, or by a recorder. (A copy of a prototype: [`build_copy`](Self::build_copy).)
     pub fn build<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
         match self.universe.index().locate(entity) {
             Ok(None) => {}
@@ -97,16 +98,26 @@ impl World {
         row: Row,
     ) -> Result<(), WorldError> {
         let run = self.archetypes[archetype as usize].chunks[row.chunk as usize].run;
-        // Another world may build it at this moment.
-        if let Err(error) = self.universe.index().build(entity, place(run, row.row)) {
+        if let Err(error) = self.place_reserved(entity, run, row.row) {
             self.abandon(archetype, row.chunk);
-            return Err(match error.fault {
-                EntityFault::AlreadyBuilt => WorldError::AlreadyBuilt { entity },
-                _ => error.into(),
-            });
+            return Err(error);
         }
         self.births += 1;
         Ok(())
+    }
+
+    /// Says that a reserved entity is in a row, if nobody has built it: another world may at this moment.
+    pub(in crate::world) fn place_reserved(
+        &self,
+        entity: Entity,
+        run: Run,
+        row: u32,
+    ) -> Result<(), WorldError> {
+        let built = self.universe.index().build(entity, place(run, row));
+        built.map_err(|error| match error.fault {
+            EntityFault::AlreadyBuilt => WorldError::AlreadyBuilt { entity },
+            _ => error.into(),
+        })
     }
 
     /// Gives a reserved id back, which was not built. Any thread, lock-free.

@@ -178,7 +178,7 @@ impl World {
 
     /// Takes a prototype's shared values in, and what chunks of a new archetype begin with: as
     /// [`take_in`](Self::take_in) does.
-    fn take_in_copies(&mut self, prototype: &Prototype) -> TakenIn {
+    pub(super) fn take_in_copies(&mut self, prototype: &Prototype) -> TakenIn {
         let mut taken = self.nothing_taken();
         let mut panicked = None;
         for value in &prototype.once {

@@ -4,8 +4,10 @@
 //!
 //! A call that creates copies goes through three steps, so that it creates all or none: [`claim`] takes rows and ids
 //! for all of them, [`fill`] writes the values, on all threads, and then observers are told. What users' code does
-//! in between (`clone`s, closures) cannot see the world, which is lent to the call.
+//! in between (`clone`s, closures) cannot see the world, which is lent to the call. An entity that is reserved gets
+//! its id last ([`build`]).
 
+mod build;
 mod claim;
 mod copies;
 mod fill;

@@ -140,12 +140,14 @@ pub mod prelude {
         Bundle, ConstShared, DynamicBundle, Fragment, PerChunk, Shared, SharedFragment, Value,
     };
     #[cfg(not(loom))]
+    pub use crate::index::{Relationship, RelationshipIndex, ValueIndex};
+    #[cfg(not(loom))]
     pub use crate::observer::{Observed, ObservedBatch, ObserverId};
     #[cfg(not(loom))]
     pub use crate::processor::{
         App, Composite, Execution, Local, Param, Phase, Processor, ProcessorBuilder,
-        ProcessorResult, Rate, Schedule, ScheduleError, Simulation, Time, exclusive_processor,
-        observing_processor, processor,
+        ProcessorResult, Rate, Schedule, ScheduleError, Simulation, Target, Time,
+        exclusive_processor, observing_processor, processor,
     };
     #[cfg(not(loom))]
     pub use crate::query::{

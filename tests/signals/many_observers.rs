@@ -45,7 +45,7 @@ fn change(world: &mut World) {
     let _ = world.destroy_slice(&[heat, many[1], many[60], many[99]]);
     let mut commands = world.commands();
     commands.create((Heat(9), Wet)).unwrap();
-    commands.add(many[5], (Heat(3), Team(1)));
+    commands.add(many[5], (Heat(3), Team(1))).unwrap();
     commands.destroy(many[6]);
     drop(commands);
     assert!(world.flush().is_clean());

@@ -143,7 +143,8 @@ impl Plea<'_> {
 /// What a processor's [queries](crate::query::QueryRun) see.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Entities in the chunks that are seen.
+    /// Entities in the chunks that are seen, also those whose fragments are [switched
+    /// off](crate::world::World::set_enabled).
     pub entities: usize,
     /// Chunks that are seen.
     pub chunks: usize,

@@ -28,6 +28,10 @@ const ABSENT: u32 = u32::MAX;
 /// [`PerChunk<T>`](crate::fragment::PerChunk), `Option`s of these three,
 /// [`Enabled<T>`](crate::query::Enabled), and tuples of up to 12 of these.
 ///
+/// What all entities of a chunk have in common is lent to be read only, as each entity lends it. A chunk's value is
+/// written through the world ([`chunk_fragment_mut`](crate::world::World::chunk_fragment_mut)), or by a
+/// [dynamic query](crate::query::DynamicQuery), which goes chunk by chunk.
+///
 /// `Option` and [`Has<T>`] look at whether the fragment is there, not at whether it is switched on. A query that
 /// lends nothing but `Option`s, and whose filter asks for nothing, sees entities of which it lends something.
 ///

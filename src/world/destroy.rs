@@ -276,11 +276,12 @@ impl World {
     /// they create next, and the room for the records of chunks that are gone; how many chunks. The
     /// memory of recorders and flushes in which nothing waits goes, too, and room for more signals
     /// than wait: that of senders and of the world at once, that of each reader when it runs next.
-    /// What was learned of the types that are recorded is learned anew, and what [`query`](Self::query)
-    /// and [`read`](Self::read) remember is forgotten.
+    /// So do the names of entities that are gone. What was learned of the types that are recorded is learned anew, and
+    /// what [`query`](Self::query) and [`read`](Self::read) remember is forgotten.
     pub fn trim(&mut self) -> usize {
         self.release_left();
         self.asked.clear();
+        self.trim_names();
         let mut trimmed = self.attached.trim();
         for data in &mut self.archetypes {
             trimmed += data.trim(&self.universe, self.number);

@@ -1,7 +1,8 @@
 //! `Names`: what entities are called, if anybody calls them something.
 //!
 //! A dead handle stays dead for ever, so an entity that goes need not tell: its name is passed by from
-//! then on, once, and swept out when the table has doubled. Worlds without names pay nothing anywhere.
+//! then on, once, and swept out when the table has doubled, whether names were given here or came along from another
+//! world, or when the world is trimmed. Worlds without names pay nothing anywhere.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -221,6 +222,14 @@ impl Names {
         self.forget(|entity| !lives(entity));
         self.sweep_at = FIRST_SWEEP.max(2 * self.by_entity.len());
     }
+
+    /// Gives the memory back in which no names are.
+    fn shrink(&mut self) {
+        self.by_entity.shrink_to_fit();
+        self.by_name.shrink_to_fit();
+        let lists = self.by_name.values_mut();
+        lists.for_each(|named| named.entities.shrink_to_fit());
+    }
 }
 
 /// Notes where an entity stands among those of its name.
@@ -237,7 +246,8 @@ impl World {
     /// text is kept once. The name goes with the entity, also to another world; that of a reserved
     /// entity is this world's only, and not the entity's where another world builds it. O(1), and
     /// now and then O(names): when they have doubled, or most of those that had the entity's old
-    /// name have it no more.
+    /// name have it no more. The names of the dead are swept out then: there are never more than 64 names, or twice
+    /// those that lived when they were last swept, and what came in one call. [`trim`](Self::trim) sweeps, too.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -256,11 +266,7 @@ impl World {
     /// The handle is refused. A reserved entity can have a name.
     pub fn set_name(&mut self, entity: Entity, name: &str) -> Result<(), WorldError> {
         self.check_exists(entity)?;
-        if self.names.len() >= self.names.sweep_at.max(FIRST_SWEEP) {
-            let mut names = core::mem::take(&mut self.names);
-            names.sweep(|entity| self.exists(entity));
-            self.names = names;
-        }
+        self.sweep_doubled_names();
         let name = self.names.intern(name);
         self.names.insert(entity, name);
         Ok(())
@@ -308,6 +314,28 @@ impl World {
             .copied()
             .flatten();
         entities.filter(|&entity| self.exists(entity))
+    }
+
+    /// Lets the names go of entities that are gone, when there are twice as many as after the last time. O(1), and then
+    /// O(names).
+    pub(super) fn sweep_doubled_names(&mut self) {
+        if self.names.len() >= self.names.sweep_at.max(FIRST_SWEEP) {
+            self.sweep_names();
+        }
+    }
+
+    /// Lets the names go of entities that are gone, and the memory in which they were. O(names).
+    pub(super) fn trim_names(&mut self) {
+        if !self.names.is_empty() {
+            self.sweep_names();
+        }
+        self.names.shrink();
+    }
+
+    fn sweep_names(&mut self) {
+        let mut names = core::mem::take(&mut self.names);
+        names.sweep(|entity| self.exists(entity));
+        self.names = names;
     }
 
     fn check_exists(&self, entity: Entity) -> Result<(), WorldError> {

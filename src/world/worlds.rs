@@ -26,7 +26,8 @@ pub(crate) struct Passage {
 
 impl World {
     /// Moves an entity to another world of the same universe; it keeps its id and its name. Signals that wait for it
-    /// stay, unless they are [moved too](Self::move_signals_to). O(fragments).
+    /// stay, unless they are [moved too](Self::move_signals_to). O(fragments), and now and then O(names in the other
+    /// world), as for [`set_name`](Self::set_name).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -470,5 +471,7 @@ impl World {
                 other.names.insert(entity, name);
             }
         }
+        // A world that only ever gets its entities from others has no other moment for it.
+        other.sweep_doubled_names();
     }
 }

@@ -91,6 +91,69 @@ fn what_a_world_calls_a_reserved_entity_goes_to_no_other_that_has_built_it() {
 }
 
 #[test]
+fn names_of_the_dead_do_not_pile_up_in_a_world_that_gets_its_entities_from_another() {
+    type Way = fn(&mut World, &mut World, &[Entity]);
+    let ways: [(&str, Way); 5] = [
+        ("one by one", |land, sea, all| {
+            all.iter()
+                .for_each(|&fish| land.move_to(sea, fish).unwrap());
+        }),
+        ("slice", |land, sea, all| {
+            assert!(land.move_slice_to(sea, all).unwrap().is_clean());
+        }),
+        ("archetype", |land, sea, _| {
+            _ = land.move_archetype_to::<(u8,)>(sea).unwrap();
+        }),
+        ("all", |land, sea, _| _ = land.move_all_to(sea).unwrap()),
+        ("matching", |land, sea, _| {
+            _ = land.matching::<()>().unwrap().move_to(sea).unwrap();
+        }),
+    ];
+    for (way_name, way) in ways {
+        let universe = Arc::new(Universe::new());
+        let [mut land, mut sea] = [(); 2].map(|()| World::of(&universe).unwrap());
+        let whale = sea.create((1_u8,)).unwrap();
+        sea.set_name(whale, "whale").unwrap();
+        for round in 0..100 {
+            let all = [(); 10].map(|()| land.create((1_u8,)).unwrap());
+            for &fish in &all {
+                land.set_name(fish, "fish").unwrap();
+            }
+            way(&mut land, &mut sea, &all);
+            assert_eq!(sea.named("fish").count(), 10, "{way_name}");
+            assert_eq!(land.stats().names, 0, "{way_name}");
+            let names = sea.stats().names;
+            assert!(names < 64, "{way_name}: {names} names after round {round}");
+            for &fish in &all {
+                sea.destroy(fish).unwrap();
+            }
+        }
+        assert_eq!(sea.find_by_name("whale"), Some(whale));
+        universe.check([&land, &sea]).unwrap();
+    }
+}
+
+#[test]
+fn a_world_that_is_trimmed_lets_the_names_of_the_dead_go() {
+    let mut world = World::new();
+    let all = [(); 50].map(|()| world.create((1_u8,)).unwrap());
+    for &ant in &all {
+        world.set_name(ant, "ant").unwrap();
+    }
+    for &ant in &all[..40] {
+        world.destroy(ant).unwrap();
+    }
+    let reserved = world.reserve().unwrap();
+    world.set_name(reserved, "egg").unwrap();
+    assert_eq!(world.stats().names, 51);
+    world.trim();
+    assert_eq!(world.stats().names, 11);
+    assert!(world.named("ant").eq(all[40..].iter().copied()));
+    assert_eq!(world.name(reserved).unwrap(), Some("egg"));
+    world.check().unwrap();
+}
+
+#[test]
 fn the_first_of_a_name_is_found_whoever_of_it_has_gone() {
     let mut world = World::new();
     let all: Vec<Entity> = (0..1_000_u32)

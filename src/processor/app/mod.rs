@@ -5,7 +5,9 @@ mod error;
 mod simulation;
 mod time;
 
+use core::hash::Hash;
 use core::time::Duration;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -91,7 +93,7 @@ impl App {
     /// time; those with processors that are bound to the [main
     /// thread](crate::processor::ProcessorBuilder::main_thread) one after the other on the calling
     /// one, and those in one [ordered](crate::world::Universe::ordered) universe one after the
-    /// other, so that their ids do not depend on which was quicker.
+    /// other, so that their ids do not depend on which was quicker. O(simulations), beside what they do.
     ///
     /// # Errors
     /// [`AppError`] names those whose ticks were broken off; the others have advanced.
@@ -106,21 +108,10 @@ impl App {
         if fork_join::threads() == 1 {
             all.for_each(|(simulation, outcome)| outcome.advance(simulation, elapsed));
         } else {
-            let mut groups: Vec<Vec<(&mut Simulation, &mut Outcome)>> = Vec::new();
-            for (simulation, outcome) in all {
+            let groups = one_after_the_other(all, |(simulation, _)| {
                 let universe = simulation.world().universe();
-                let shares = |group: &&mut Vec<(&mut Simulation, &mut Outcome)>| {
-                    Arc::ptr_eq(group[0].0.world().universe(), universe)
-                };
-                match groups
-                    .iter_mut()
-                    .find(shares)
-                    .filter(|_| universe.is_ordered())
-                {
-                    Some(group) => group.push((simulation, outcome)),
-                    None => groups.push(vec![(simulation, outcome)]),
-                }
-            }
+                universe.is_ordered().then_some(Arc::as_ptr(universe))
+            });
             let (mut here, mut others) = (Vec::new(), Vec::new());
             for group in groups {
                 if here.is_empty() || group.iter().any(|(one, _)| one.schedule().is_bound()) {
@@ -194,6 +185,25 @@ struct Outcome {
     panicked: Panicked,
 }
 
+/// Those with one key, one after the other; who has none stands alone. In the order of the first ones. O(all): each is
+/// asked for its key once.
+fn one_after_the_other<T, K: Eq + Hash>(
+    all: impl Iterator<Item = T>,
+    key: impl Fn(&T) -> Option<K>,
+) -> Vec<Vec<T>> {
+    let mut groups: Vec<Vec<T>> = Vec::new();
+    let mut numbers = HashMap::new();
+    for one in all {
+        let next = groups.len();
+        let number = key(&one).map_or(next, |key| *numbers.entry(key).or_insert(next));
+        match groups.get_mut(number) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
 fn advance_all(group: Vec<(&mut Simulation, &mut Outcome)>, elapsed: Duration) {
     for (simulation, outcome) in group {
         outcome.advance(simulation, elapsed);
@@ -210,9 +220,36 @@ impl Outcome {
 
 #[cfg(test)]
 mod tests {
+    use core::cell::Cell;
+
     use super::*;
     use crate::processor::Schedule;
     use crate::world::World;
+
+    #[test]
+    fn each_is_asked_once_with_whom_it_takes_turns() {
+        let asked = Cell::new(0);
+        // Three share `'b'`, two `'a'`; the others are alone, as those of universes that are not ordered.
+        let all = [
+            (0, None),
+            (1, Some('b')),
+            (2, None),
+            (3, Some('a')),
+            (4, Some('b')),
+            (5, None),
+            (6, Some('a')),
+            (7, Some('b')),
+        ];
+        let groups = one_after_the_other(all.into_iter(), |&(_, key)| {
+            asked.set(asked.get() + 1);
+            key
+        });
+        let numbers = |group: &Vec<(i32, _)>| group.iter().map(|(n, _)| *n).collect();
+        let groups: Vec<Vec<i32>> = groups.iter().map(numbers).collect();
+        let expected = [vec![0], vec![1, 4, 7], vec![2], vec![3, 6], vec![5]];
+        assert_eq!(groups, expected);
+        assert_eq!(asked.get(), all.len());
+    }
 
     #[test]
     fn an_app_waits_for_those_that_are_not_paused() {

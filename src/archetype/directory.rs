@@ -143,6 +143,20 @@ impl Finder<'_> {
         };
         Some((archetype as u32, row, place))
     }
+
+    /// The number of the world in which an entity is built, whichever that is; `None` if it is built in none.
+    pub(crate) fn world_of(self, entity: Entity) -> Option<u16> {
+        let place = self.places.of(entity)?;
+        if place.row() >= ROWS_PER_CHUNK {
+            return None;
+        }
+        // Ordering: as in `Directory::enter`.
+        //
+        // SAFETY: as in `find_place`.
+        let owner = unsafe { self.owners.add(place.chunk() as usize).as_ref() };
+        let world = Owner(owner.load(Ordering::Relaxed)).world();
+        (world != NOBODY).then_some(world)
+    }
 }
 
 // SAFETY: an address of atomics that any thread may load, and that live as long as what it is borrowed from.

@@ -441,6 +441,34 @@ fn worlds_that_do_not_belong_together_are_not_saved_together() {
     assert!(matches!(error, SnapshotError::WorldTwice), "{error}");
 }
 
+/// Where accesses to shared words are counted.
+#[cfg(feature = "probe")]
+#[test]
+fn slots_and_signals_are_looked_at_once_however_many_worlds_are_saved_together() {
+    use std::time::Duration;
+
+    const ENTITIES: u32 = 2_000;
+    let steps = |count: usize| {
+        let universe = std::sync::Arc::new(Universe::new());
+        let mut worlds: Vec<World> = (0..count).map(|_| World::of(&universe).unwrap()).collect();
+        let last = worlds.last_mut().unwrap();
+        let ring = last.signal::<()>("ring").unwrap();
+        for _ in 0..ENTITIES {
+            let entity = last.create(()).unwrap();
+            let mut signals = last.signals();
+            signals.send_after(ring, entity, (), Duration::from_secs(1));
+        }
+        last.collect_signals();
+        let all: Vec<&World> = worlds.iter().collect();
+        let options = SnapshotOptions::new();
+        let save = || _ = World::worlds_to_snapshot(&all, &options).unwrap();
+        megachunk::sync::probe::measure(save).steps
+    };
+    let (few, many) = (steps(2), steps(100));
+    assert!(few >= u64::from(ENTITIES), "{few}");
+    assert!(many < 2 * few, "{few}, of 100 worlds {many}");
+}
+
 #[test]
 fn what_does_not_fit_the_registry_is_named() {
     let mut world = World::new();

@@ -17,6 +17,7 @@ mod options;
 mod read;
 mod remap;
 mod save;
+mod saved_worlds;
 mod state;
 mod unsaved;
 mod write;

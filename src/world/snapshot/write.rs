@@ -1,9 +1,7 @@
 //! What a snapshot is written from, and how.
 
-use core::ptr;
 use std::collections::HashMap;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::sync::Arc;
 
 use crate::archetype::{Archetype, Chunk, SharedId, read_bit};
 use crate::entity::Entity;
@@ -13,6 +11,7 @@ use crate::world::snapshot::besides::Besides;
 use crate::world::snapshot::checksum::Checksum;
 use crate::world::snapshot::format::{FULL_CHUNK, Header, kind_byte};
 use crate::world::snapshot::options::Purpose;
+use crate::world::snapshot::saved_worlds::SavedWorlds;
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 
 /// Bytes that are put together before they are written.
@@ -22,6 +21,7 @@ const BUFFER: usize = 64 << 10;
 pub(super) struct Snapshot<'w> {
     /// Of one universe.
     worlds: Vec<Part<'w>>,
+    together: SavedWorlds<'w>,
     /// By name and role; their places here are their numbers in the file.
     fragments: Vec<&'w FragmentInfo>,
     /// Those that some entity has. Of the others the file says only what the compositions are that nobody has now.
@@ -51,15 +51,10 @@ impl<'w> Snapshot<'w> {
         worlds: &[&'w World],
         options: &SnapshotOptions,
     ) -> Result<Self, SnapshotError> {
-        for (at, world) in worlds.iter().enumerate() {
-            if !Arc::ptr_eq(world.universe(), worlds[0].universe()) {
-                return Err(SnapshotError::OtherUniverse);
-            }
-            if worlds[..at].iter().any(|other| ptr::eq(*other, *world)) {
-                return Err(SnapshotError::WorldTwice);
-            }
-        }
-        let parts = worlds.iter().map(|world| Part::of(world, worlds, options));
+        let together = SavedWorlds::of(worlds)?;
+        let parts = worlds
+            .iter()
+            .map(|world| Part::of(world, &together, options));
         let mut worlds: Vec<Part<'_>> = parts.collect::<Result<_, _>>()?;
         let inhabited = worlds.iter().flat_map(Part::inhabited);
         let needed = inhabited.flat_map(|(_, infos)| infos).map(|info| info.id());
@@ -96,6 +91,7 @@ impl<'w> Snapshot<'w> {
             fragments,
             needed,
             worlds,
+            together,
             skip_dead: options.skips_dead(),
         };
         snapshot
@@ -220,10 +216,9 @@ impl<'w> Snapshot<'w> {
         for slot in 0..slots {
             let index = self.worlds[0].world.universe().index();
             let version = index.slot_version(slot);
-            let here = |entity| self.worlds.iter().any(|part| part.world.is_built(entity));
             let version = match Entity::new(slot, version) {
                 // Of another world, or not built: in the loaded world it is dead.
-                Some(entity) if !here(entity) => version + 1,
+                Some(entity) if !self.together.have(entity) => version + 1,
                 _ => version,
             };
             bytes.extend(version.to_le_bytes());
@@ -241,7 +236,7 @@ impl<'w> Part<'w> {
     /// One of the worlds that are saved.
     fn of(
         world: &'w World,
-        saved: &[&'w World],
+        together: &SavedWorlds<'w>,
         options: &SnapshotOptions,
     ) -> Result<Self, SnapshotError> {
         let archetypes = world.archetypes.iter().filter_map(|data| {
@@ -262,7 +257,7 @@ impl<'w> Part<'w> {
             templates: Vec::new(),
             shared: Vec::new(),
             shared_numbers: HashMap::new(),
-            besides: Besides::of(world, (saved, options))?,
+            besides: Besides::of(world, (together, options))?,
         };
         part.number_shared();
         Ok(part)

@@ -5,6 +5,7 @@ use core::any::Any;
 use crate::entity::Entity;
 use crate::fragment::StateForm;
 use crate::world::World;
+use crate::world::snapshot::saved_worlds::SavedWorlds;
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
 use crate::world::waiting::ToldSignal;
 
@@ -64,15 +65,15 @@ pub(in crate::world::snapshot) fn resources<'w>(
 impl<'w> Besides<'w> {
     pub(in crate::world::snapshot) fn of(
         world: &'w World,
-        (saved, options): (&[&'w World], &SnapshotOptions),
+        (together, options): (&SavedWorlds<'w>, &SnapshotOptions),
     ) -> Result<Self, SnapshotError> {
         let mut told = world.tell_waiting();
         if options.skips_signals() {
             told.signals.clear();
         }
         // Others are dead where they are loaded.
-        let lives = |entity| saved.iter().any(|world| world.is_built(entity));
-        told.signals.retain(|told| lives(told.waiting.entity));
+        told.signals
+            .retain(|told| together.have(told.waiting.entity));
         let order = |told: &ToldSignal<'_>| (told.waiting.time, told.waiting.sequence);
         told.signals.sort_unstable_by_key(order);
         let mut signals = Vec::new();

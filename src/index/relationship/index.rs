@@ -57,6 +57,9 @@ pub trait Relationship: Fragment {
 /// sources; 8 and 4 for each slot of a source and of a target, by blocks of 1,024 neighbouring slots. What is for targets
 /// and slots is that of the most that there have been; a new index needs less.
 ///
+/// The dead are targets as long as they are named. Where what is said to be O(1) is about a dead target, and a later one of
+/// its slot is named, too, it is O(log dead targets of which that is so), and each of these takes some 20 bytes more.
+///
 /// ```
 /// use megachunk::prelude::*;
 /// use megachunk::index::{Relationship, RelationshipIndex};
@@ -119,7 +122,7 @@ impl<R: Relationship> RelationshipIndex<R> {
     ///
     /// O(chunks of entities with the fragment), and O(entities) for those chunks to which entities came, from which they
     /// went, or in which the fragment was lent for writing; O(n log n) for targets whose sources have changed, where most
-    /// of `n` are new, else O(n). On another world than before it begins anew.
+    /// of `n` are new, or most targets are dead, else O(n). On another world than before it begins anew.
     ///
     /// # Panics
     /// If `target` panics: it knows nobody then, until it is updated again. As [`Query::on`], if the registry of another

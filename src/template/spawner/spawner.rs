@@ -200,7 +200,8 @@ impl Spawner {
         shares(&entries.collect::<Vec<_>>(), self.total)
     }
 
-    /// Creates all, on all threads of the rayon pool: the same for any number of them. O(entities × fragments).
+    /// Creates all, on all threads of the rayon pool: the same for any number of them. O(entities × fragments + entries log
+    /// entries).
     ///
     /// One batch for each entry, in order; observers see each once, when all are there. All or none: if ids or memory
     /// run out, or a closure or a `clone` panics, nothing is left of the call.

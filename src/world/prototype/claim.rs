@@ -21,9 +21,22 @@ pub(super) struct Claim {
 #[derive(Debug)]
 pub(super) struct Claims<'w> {
     pub(super) world: &'w mut World,
+    /// In the order of the orders, and of the entities of each.
     pub(super) all: Vec<Claim>,
     /// What the orders bring that does not lie in columns.
     pub(super) taken: Vec<TakenIn>,
+}
+
+/// The claims of each of so many orders, which stand in the order of these; none for one without entities. O(orders +
+/// claims) for all.
+pub(super) fn by_order(claims: &[Claim], orders: usize) -> impl Iterator<Item = &[Claim]> {
+    let mut rest = claims;
+    (0..orders).map(move |order| {
+        let others = rest.iter().position(|claim| claim.order != order);
+        let (own, later) = rest.split_at(others.unwrap_or(rest.len()));
+        rest = later;
+        own
+    })
 }
 
 impl Claims<'_> {

@@ -4,7 +4,7 @@ use core::any::Any;
 use std::sync::Arc;
 
 use super::Prototype;
-use super::claim::{Claim, Claims};
+use super::claim::{Claim, Claims, by_order};
 use super::fill::{MakeRows, PAST, Plan, Target, WriteRows};
 use crate::entity::{EntityIndex, Full};
 use crate::fragment::panic::{Panicked, after, first, note, resume};
@@ -151,8 +151,9 @@ impl World {
             plans.push(claims.of_order(number, order, written)?);
         }
         let (claims, panicked) = fill_all(claims, &plans);
-        let batches = plans.iter().enumerate().map(|(number, plan)| {
-            let rows = of_order(&claims, number).map(|claim| claim.rows);
+        let batches = plans.iter().zip(by_order(&claims, plans.len()));
+        let batches = batches.map(|(plan, claims)| {
+            let rows = claims.iter().map(|claim| claim.rows);
             Batch::of_rows(plan.archetype, rows)
         });
         let batches = batches.collect();
@@ -202,19 +203,15 @@ impl World {
     /// Tells observers of each order's entities.
     fn tell_orders(&mut self, plans: &[Plan<'_>], claims: &[Claim]) -> Panicked {
         let mut panicked = None;
-        for (number, plan) in plans.iter().enumerate() {
+        for (plan, claims) in plans.iter().zip(by_order(claims, plans.len())) {
             if self.watches(plan.archetype, CREATED) {
-                let rows = of_order(claims, number)
+                let rows = (claims.iter())
                     .map(|claim| WatchedRows::new(claim.archetype, claim.rows, NOWHERE));
                 panicked = first(panicked, self.tell(CREATED, rows.collect()));
             }
         }
         panicked
     }
-}
-
-fn of_order(claims: &[Claim], order: usize) -> impl Iterator<Item = &Claim> {
-    claims.iter().filter(move |claim| claim.order == order)
 }
 
 impl Claims<'_> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Prototype;
+use super::copies::Order;
 use crate::archetype::scarce::Scarce;
 use crate::counted::{Counted, FUSE, burn};
 use crate::entity::Entity;
@@ -556,6 +557,65 @@ fn observers_see_one_batch_with_all_values_and_none_if_it_fails() {
     }));
     assert!(failed.is_err());
     assert_eq!(world.resources().get::<Seen>().unwrap().0, [10_000]);
+}
+
+#[test]
+fn each_order_of_a_call_gets_its_own_batch_also_where_others_are_for_nobody() {
+    #[derive(Default)]
+    struct Seen(Vec<Vec<Entity>>);
+    let mut world = World::new();
+    world.set_chunk_size(1);
+    world.resources_mut().insert(Seen::default());
+    world
+        .observe::<u32, ()>(Observed::CREATE, |batch, _| {
+            let mut seen = Vec::new();
+            batch
+                .for_each::<Entity>(|entity| seen.push(entity))
+                .unwrap();
+            batch
+                .resources_mut()
+                .get_mut::<Seen>()
+                .unwrap()
+                .0
+                .push(seen);
+        })
+        .unwrap();
+    let ants = [0_u32, 1].map(|number| {
+        let values = [cloneable(&world, number), cloneable(&world, [number; 16])];
+        prototype(world.registry(), values)
+    });
+    // Of several chunks and of none, those of one prototype side by side and apart.
+    let counts = [0, 700, 0, 0, 300, 1, 900, 0];
+    let orders: Vec<Order<'_>> = (counts.iter().enumerate())
+        .map(|(number, &count)| Order {
+            prototype: &ants[number / 2 % 2],
+            count,
+            writers: &[],
+        })
+        .collect();
+    let (batches, panicked) = world.create_orders(&orders).unwrap();
+    assert!(panicked.is_none());
+    let created: Vec<Vec<Entity>> = (batches.iter())
+        .map(|batch| batch.iter(&world).collect())
+        .collect();
+    let lens: Vec<usize> = created.iter().map(Vec::len).collect();
+    assert_eq!(lens, counts);
+    for (number, entities) in created.iter().enumerate() {
+        for &entity in entities {
+            let value = number as u32 / 2 % 2;
+            assert_eq!(world.get::<u32>(entity).unwrap(), &value, "{number}");
+        }
+    }
+    let mut all = created.concat();
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), world.count());
+    let some = created.into_iter().filter(|entities| !entities.is_empty());
+    assert_eq!(
+        world.resources().get::<Seen>().unwrap().0,
+        some.collect::<Vec<_>>()
+    );
+    sound(&world);
 }
 
 #[test]

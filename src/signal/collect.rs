@@ -75,11 +75,14 @@ impl Attachment for Board {
 
     fn tell_waiting<'w>(&'w self, world: &'w World, told: &mut Told<'w>) {
         self.come.tell(told);
-        let kinds = &Post::of(world).kinds;
+        if self.later.is_empty() {
+            return;
+        }
+        let kinds = Post::of(world).kinds_by_number();
         let waiting = self.later.iter().filter_map(|Reverse(waiting)| {
             let log = &self.logs[waiting.signal as usize];
             Some(ToldSignal {
-                signal: kinds.get(waiting.signal)?.signal(),
+                signal: kinds.get(waiting.signal as usize)?.signal(),
                 waiting: Waits {
                     time: waiting.time,
                     sequence: waiting.sequence,
@@ -186,7 +189,7 @@ impl Board {
         let all = later.into_iter().map(|Reverse(waiting)| waiting);
         let (leaving, staying): (Vec<_>, Vec<_>) = all.partition(|one| goes(one.entity));
         self.later = staying.into_iter().map(Reverse).collect();
-        going.extend(self.take_out(post, leaving));
+        self.take_out(post, leaving, &mut going);
         going
     }
 
@@ -199,16 +202,23 @@ impl Board {
         let early = core::mem::take(&mut self.early).into_iter();
         let (leaving, staying) = early.partition(|waiting| goes(waiting.entity));
         self.early = staying;
-        self.take_out(post, leaving).collect()
+        let mut going = Vec::new();
+        self.take_out(post, leaving, &mut going);
+        going
     }
 
-    /// Takes the payloads of some out.
+    /// Takes the payloads of some out. O(these + signals that the world knows), O(1) for none.
     fn take_out(
         &mut self,
         post: &Post,
         waiting: Vec<Waiting>,
-    ) -> impl Iterator<Item = (SignalName<Box<str>>, Waits<StateValue>)> {
-        waiting.into_iter().filter_map(|waiting| {
+        going: &mut Vec<(SignalName<Box<str>>, Waits<StateValue>)>,
+    ) {
+        if waiting.is_empty() {
+            return;
+        }
+        let kinds = post.kinds_by_number();
+        going.extend(waiting.into_iter().filter_map(|waiting| {
             let log = &mut self.logs[waiting.signal as usize];
             let waits = Waits {
                 time: waiting.time,
@@ -216,29 +226,31 @@ impl Board {
                 entity: waiting.entity,
                 payload: log.payloads.take_value(waiting.slot)?,
             };
-            Some((post.kinds.get(waiting.signal)?.signal().to_owned(), waits))
-        })
+            let kind = kinds.get(waiting.signal as usize)?;
+            Some((kind.signal().to_owned(), waits))
+        }));
     }
 
     /// A log for each signal that there is.
     fn add_logs(&mut self, post: &Post) {
-        for number in self.logs.len()..post.kinds.len() {
-            if let Some(kind) = post.kinds.get(number as u32) {
-                self.logs.push(Log::new((kind.new_log)()));
-            }
+        if self.logs.len() < post.kinds.len() {
+            let kinds = post.kinds_by_number();
+            let new = kinds[self.logs.len()..].iter();
+            self.logs.extend(new.map(|kind| Log::new((kind.new_log)())));
         }
     }
 
-    /// Takes what has come in among what waits, of signals that are known now. O(those that have come to be known), and
-    /// what is taken.
+    /// Takes what has come in among what waits, of signals that are known now. O(signals that the world knows) if some
+    /// have come to be known, and what is taken.
     fn adopt(&mut self, post: &Post) {
         let known = self.logs.len();
         let new = core::mem::replace(&mut self.adopted, known)..known;
-        if self.come.len() == 0 {
+        if self.come.len() == 0 || new.is_empty() {
             return;
         }
+        let kinds = post.kinds_by_number();
         for number in new {
-            let Some(kind) = post.kinds.get(number as u32) else {
+            let Some(kind) = kinds.get(number) else {
                 continue;
             };
             for come in self.come.take(&kind.signal()) {

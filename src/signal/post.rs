@@ -52,6 +52,13 @@ impl Post {
         attached.get_or_attach(|| Arc::new(Self::new(world.come.time)))
     }
 
+    /// The signals that there are, by their numbers: for who asks for many. O(signals).
+    pub(super) fn kinds_by_number(&self) -> Vec<&Kind> {
+        let mut kinds: Vec<&Kind> = self.kinds.iter().collect();
+        kinds.reverse();
+        kinds
+    }
+
     /// Opens a sender of a rank, with a sort key. Lock-free.
     pub(super) fn open(&self, rank: u32, key: u64) -> Signals<'_> {
         let (mut bag, number) = self.senders.open(&self.bags, Mailbag::default);

@@ -133,11 +133,11 @@ impl<'a> Received<'a> {
         found.filter_map(move |found| board.logs[found.signal as usize].payload(found.position))
     }
 
-    /// The names of all, or what they carry if they have none, in order.
+    /// The names of all, or what they carry if they have none, in order. O(these + signals that the world knows).
     pub fn names(&self) -> impl Iterator<Item = &'a str> {
-        let kinds = &self.post.kinds;
+        let kinds = self.post.kinds_by_number();
         let found = self.found.iter();
-        found.filter_map(|found| Some(kinds.get(found.signal)?.name()))
+        found.filter_map(move |found| Some(kinds.get(found.signal as usize)?.name()))
     }
 }
 

@@ -66,6 +66,58 @@ fn delayed_signals_come_in_the_loaded_world_when_they_would_have() {
 }
 
 #[test]
+fn each_of_many_signals_is_saved_and_moved_as_what_it_is() {
+    const SIGNALS: u32 = 50;
+    let signal = |world: &World, number: u32| {
+        let name = format!("signal {number}");
+        world.signal::<u32>(&name).unwrap()
+    };
+    // All come at one time, in the order in which they were sent.
+    let sent = || (0..2 * SIGNALS).map(|n| 7 * n % SIGNALS);
+    let hear = |world: &mut World, entity: Entity| {
+        let mut reader = SignalReader::<Entity>::new(world).unwrap();
+        // Known there in another order.
+        let all: Vec<_> = (0..SIGNALS).rev().map(|n| signal(world, n)).collect();
+        for &signal in &all {
+            reader.subscribe(world, signal).unwrap();
+        }
+        world.advance_time(seconds(2));
+        let mut heard = Vec::new();
+        let delivery = reader.deliver(world, |signalled, received| {
+            assert_eq!(signalled, entity);
+            heard.extend(received.names().map(str::to_owned));
+            for (&signal, number) in all.iter().rev().zip(0..) {
+                let carried: Vec<u32> = received.of(signal).copied().collect();
+                assert_eq!(carried, [number; 2]);
+            }
+        });
+        assert_eq!((delivery.entities, delivery.dead), (1, 0));
+        let names: Vec<String> = sent().map(|number| format!("signal {number}")).collect();
+        assert_eq!(heard, names);
+    };
+    let (mut world, all) = world(1);
+    let known: Vec<_> = (0..SIGNALS).map(|number| signal(&world, number)).collect();
+    let mut signals = world.signals();
+    for number in sent() {
+        signals.send_after(known[number as usize], all[0], number, seconds(1));
+    }
+    drop(signals);
+    let file = save(&mut world);
+    hear(&mut load(&file), all[0]);
+    // To a world that knows some of them already, and back.
+    let universe = Arc::clone(world.universe());
+    let mut other = World::of(&universe).unwrap();
+    let _ = [30, 20].map(|number| signal(&other, number));
+    for _ in 0..2 {
+        world.move_to(&mut other, all[0]).unwrap();
+        let moved = world.move_signals_to(&mut other).unwrap();
+        assert_eq!(moved, 2 * SIGNALS as usize);
+        core::mem::swap(&mut world, &mut other);
+    }
+    hear(&mut world, all[0]);
+}
+
+#[test]
 fn signals_are_known_by_their_names_or_by_what_they_carry() {
     let (mut world, all) = world(1);
     let named = world.signal::<u32>("ring").unwrap();

@@ -1,7 +1,10 @@
 //! `Unsaved`: what a file would not have of a world.
 
+use core::any::TypeId;
 use core::fmt;
+use std::collections::HashSet;
 
+use crate::hashers::ByTypes;
 use crate::world::World;
 use crate::world::snapshot::SnapshotOptions;
 
@@ -57,7 +60,7 @@ impl World {
     /// What a save with these options would leave out that they do not say is to be [left out](SnapshotOptions): for a
     /// program, or its tests, to see that nothing is forgotten. (Of fragments nothing is left out without an error; what
     /// never is in a file, as observers, is not counted.) Exact while nobody else records or sends. O(recorders, signals
-    /// that wait, resources).
+    /// and how many wait, resources, types that are part of the state).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -77,7 +80,9 @@ impl World {
     #[must_use]
     pub fn unsaved(&self, options: &SnapshotOptions) -> Unsaved {
         let registry = self.registry();
-        let is_state = |of| registry.state_form(|form| form.type_id() == of).is_some();
+        let states = registry.state_forms().map(|form| form.type_id());
+        let states: HashSet<TypeId, ByTypes> = states.collect();
+        let is_state = |of: TypeId| states.contains(&of);
         let resources = self.resources.types();
         let left_out = resources.filter(|&(of, _)| !options.skips_resource(of) && !is_state(of));
         let mut resources: Vec<&'static str> = left_out.map(|(_, name)| name).collect();

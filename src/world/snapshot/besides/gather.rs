@@ -1,9 +1,11 @@
 //! `Besides`: what of a world is written besides its entities.
 
 use core::any::Any;
+use std::collections::HashMap;
 
 use crate::entity::Entity;
 use crate::fragment::StateForm;
+use crate::hashers::ByTypes;
 use crate::world::World;
 use crate::world::snapshot::saved_worlds::SavedWorlds;
 use crate::world::snapshot::{SnapshotError, SnapshotOptions};
@@ -77,9 +79,10 @@ impl<'w> Besides<'w> {
         let order = |told: &ToldSignal<'_>| (told.waiting.time, told.waiting.sequence);
         told.signals.sort_unstable_by_key(order);
         let mut signals = Vec::new();
+        let forms = world.registry().state_forms();
+        let forms: HashMap<_, _, ByTypes> = forms.map(|form| (form.type_id(), form)).collect();
         for told in told.signals {
-            let carries = told.signal.carries;
-            if let Some(form) = (world.registry()).state_form(|form| form.type_id() == carries) {
+            if let Some(form) = forms.get(&told.signal.carries) {
                 let written = Written::of(form, told.waiting.payload)?;
                 signals.push((told, written));
             }

@@ -19,7 +19,7 @@ use crate::world::waiting::SignalName;
 #[doc(alias = "message")]
 pub struct Signal<P> {
     /// The world's post.
-    pub(super) post: u32,
+    pub(super) post: u64,
     pub(super) number: u32,
     _payload: Exactly<P>,
 }

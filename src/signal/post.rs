@@ -17,7 +17,7 @@ use crate::world::{Attachment, Pending, World};
 /// What a world, its senders and its readers share.
 pub(super) struct Post {
     /// Unique in the process: whose a [`Signal`](crate::signal::Signal) is.
-    pub(super) number: u32,
+    pub(super) number: u64,
     pub(super) kinds: Roster<Kind>,
     pub(super) bags: Pool<Mailbag>,
     /// Senders that have been opened.
@@ -30,12 +30,14 @@ pub(super) struct Post {
     ended: AtomicU32,
 }
 
+/// The number of the next post.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
 impl Post {
     /// Of a world that has this time, in nanoseconds.
     fn new(now: u64) -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
         Self {
-            // Ordering: Relaxed: only uniqueness matters.
+            // Ordering: Relaxed: only uniqueness matters. (No program counts to the end of 64 bits.)
             number: NEXT.fetch_add(1, Ordering::Relaxed),
             kinds: Roster::new(),
             bags: Pool::new(),
@@ -131,5 +133,30 @@ impl Attachment for Arc<Post> {
 
     fn check(&self, _: &mut Found) -> Held {
         Held::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::Entity;
+    use crate::signal::{SignalError, SignalReader};
+
+    #[test]
+    fn worlds_after_four_billion_others_have_posts_of_their_own() {
+        let first = World::new();
+        let signal = first.signal::<u32>("heard").unwrap();
+        let number = Post::of(&first).number;
+        // So many worlds later a number of 32 bits is the same again.
+        NEXT.fetch_max(number + (1 << 32), Ordering::Relaxed);
+        let mut last = World::new();
+        last.signal::<u32>("heard").unwrap();
+        assert!(Post::of(&last).number >= number + (1 << 32));
+        let mut reader = SignalReader::<Entity>::new(&last).unwrap();
+        let refused = reader.subscribe(&mut last, signal);
+        assert!(
+            matches!(refused, Err(SignalError::OtherWorld)),
+            "{refused:?}"
+        );
     }
 }

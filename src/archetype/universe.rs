@@ -118,8 +118,10 @@ impl Universe {
     /// see there for what they may not do. For this no thread keeps free ids for itself: creating
     /// and destroying cost one to four read-modify-writes each, where they take one or two for 64
     /// otherwise, and indices are used less densely: what other pieces of work have is left to
-    /// them. All worlds of the universe must be used by one thread at a time, but for the
-    /// recorders. If several use them at once, which of them gets which id is chance, and a flush
+    /// them. The lowest free index is found by looking at a few words, however many entities live
+    /// (and at O(threads) counts), unless other threads create or destroy at that moment: then at up
+    /// to one for each 64 ids that are passed by. All worlds of the universe must be used by one
+    /// thread at a time, but for the recorders. If several use them at once, which of them gets which id is chance, and a flush
     /// does not count those ids as [given by chance](crate::command::FlushReport::by_chance);
     /// nothing else breaks: each id is given out once, and the dead stay dead.
     ///

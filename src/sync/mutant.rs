@@ -257,8 +257,16 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "a look-up asks the claim word, not the version (as published)",
     ),
     (
+        "lowest_believes_hints",
+        "a search for the lowest passes by what hints say is full, though they may lag",
+    ),
+    (
         "lowest_by_store",
         "a search's end is stored, whatever was given back meanwhile",
+    ),
+    (
+        "lowest_quiet_not_compared",
+        "a search for the lowest does not ask again whether hints have lagged",
     ),
     (
         "lowest_relaxed",

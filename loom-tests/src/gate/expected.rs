@@ -276,8 +276,16 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_words::a_dead_handle_never_exists_whatever_its_slot_does",
     ),
     (
+        "lowest_believes_hints",
+        "entity_lowest::hints_that_are_set_late_hide_no_lower_slot",
+    ),
+    (
         "lowest_by_store",
         "entity_lowest::two_that_create_the_lowest_leave_nothing_behind_them",
+    ),
+    (
+        "lowest_quiet_not_compared",
+        "entity_lowest::hints_that_are_set_late_hide_no_lower_slot",
     ),
     (
         "lowest_relaxed",

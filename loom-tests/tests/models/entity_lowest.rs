@@ -94,3 +94,27 @@ fn what_a_recorder_did_not_use_is_found_when_it_ends() {
         },
     );
 }
+
+#[test]
+fn hints_that_are_set_late_hide_no_lower_slot() {
+    model(
+        "hints_that_are_set_late_hide_no_lower_slot",
+        Preemptions(3),
+        || {
+            let (ids, _cache) = ids();
+            // Two words that are full, of which no hint says so yet.
+            let [first, _, _, last] = [(); 4].map(|()| ids.create().expect("not full"));
+            // The first is full again, and yet where the next search begins.
+            ids.destroy(first);
+            assert_eq!(ids.create().expect("not full").index(), 0);
+            let other = spawn(&ids, move |ids| {
+                ids.destroy(last);
+                ids.create().expect("not full")
+            });
+            // The hints are set, as by a thread that ends.
+            ids.index().flush();
+            assert_eq!(other().index(), 3, "the lowest is passed by");
+            assert!(ids.is_in_order());
+        },
+    );
+}

@@ -7,9 +7,9 @@ use crate::entity::Full;
 use crate::entity::index::NONE_LEFT;
 use crate::entity::index::cache::{Cache, NO_BLOCK, Tally};
 use crate::entity::index::core::{Core, Threads};
-use crate::entity::index::span::{self, CLOSED, SPAN_WORDS, SPANS_PER_BLOCK};
+use crate::entity::index::span::{self, CLOSED, SPAN_WORDS, SPANS, SPANS_PER_BLOCK};
 use crate::sync::atomic::Ordering;
-use crate::sync::geometry::{FULL, WORDS_PER_BLOCK};
+use crate::sync::geometry::{FULL, WORDS, WORDS_PER_BLOCK};
 use crate::sync::{mutant, probe};
 
 /// Searches by hints that may be crossed by other threads' changes before every word is looked at.
@@ -256,6 +256,16 @@ impl Core {
             from = number + 1;
         }
         None
+    }
+
+    /// The first word from `from` on that the hints do not say is full.
+    pub(super) fn find_from(&self, tally: &Tally, from: u32) -> Option<u32> {
+        if from >= WORDS {
+            return None;
+        }
+        let number = span::of(from);
+        self.next_of_span(number, span::lane(from) - 1)
+            .or_else(|| self.find(tally, number + 1, SPANS))
     }
 
     // --- Hints ----------------------------------------------------------------------------------

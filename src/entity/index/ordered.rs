@@ -3,13 +3,20 @@
 //!
 //! Nothing here uses threads' caches: a free slot is free for everybody, and whoever creates says which
 //! claim word it takes from. That costs two or three read-modify-writes for each call.
+//!
+//! A search for the lowest free slot passes by what hints say is full, as long as no other thread's hints lag: then
+//! they hide nothing that was given back before the search (see `Lag`, and papers/entity-index.md). Else it looks at
+//! each claim word. Either way it comes to the same one.
 
+use crate::entity::index::cache::{Cache, Tally};
+use crate::entity::index::core::Core;
 use crate::entity::index::lowest::Lowest;
-use crate::entity::index::{NONE_LEFT, slot, span};
+use crate::entity::index::span::{self, SPAN_WORDS};
+use crate::entity::index::{NONE_LEFT, slot};
 use crate::entity::{Entity, EntityIndex, Full, Place};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{FULL, WORD_BITS, WORDS, WORDS_PER_BLOCK};
-use crate::sync::mutant;
+use crate::sync::{mutant, probe};
 
 /// Slots of one claim word, claimed and not used yet.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,17 +48,8 @@ impl EntityIndex {
             return Err(NONE_LEFT);
         }
         let slots = self.with_cache(|core, cache, tally| {
-            if !core.open_to(word / WORDS_PER_BLOCK) {
-                return None;
-            }
-            let lane = span::lane(word);
-            let whole = core.claim_whole(tally, span::of(word), |seen| span::whole(seen) & lane);
-            if whole != 0 {
-                return Some(FULL);
-            }
-            let slots = core.claim_word(word);
-            core.mark_later(cache, tally, span::of(word), lane);
-            Some(slots)
+            let there = core.open_to(word / WORDS_PER_BLOCK);
+            there.then(|| core.claim_all(cache, tally, word))
         });
         let slots = slots.ok_or(NONE_LEFT)?;
         if slots != FULL {
@@ -61,34 +59,50 @@ impl EntityIndex {
         Ok((slots == FULL).then_some(Claimed { word, slots }))
     }
 
-    /// Claims what is free of the first claim word from `from` on of which something is; the word. Lock-free;
-    /// O(words that are passed by).
+    /// Claims what is free of the first claim word from `from` on of which something is; the word. Lock-free; looks at
+    /// a few words, or at all that are passed by while other threads' hints lag.
     fn claim_first(&self, from: u32) -> Result<Claimed, Full> {
         let mut word = from;
+        // Words before this one are looked at one by one.
+        let mut hinted = from;
         while word < WORDS {
             let slots = self.with_cache(|core, cache, tally| {
-                if !core.open_to(word / WORDS_PER_BLOCK) {
-                    return None;
-                }
-                if core.taken(word) == FULL {
-                    return Some(0);
-                }
-                let lane = span::lane(word);
-                let whole =
-                    core.claim_whole(tally, span::of(word), |seen| span::whole(seen) & lane);
-                if whole != 0 {
-                    return Some(FULL);
-                }
-                core.mark_later(cache, tally, span::of(word), lane);
-                Some(core.claim_word(word))
+                let there = core.open_to(word / WORDS_PER_BLOCK);
+                there.then(|| core.claim_if_free(cache, tally, word))
             });
             let Some(slots) = slots else { break };
             if slots != 0 {
                 return Ok(Claimed { word, slots });
             }
             word += 1;
+            if word >= hinted {
+                match self.pass_by_full(word) {
+                    Some(open) => word = open,
+                    // Those of a span; then hints are asked again.
+                    None => hinted = (span::of(word) + 1) * SPAN_WORDS,
+                }
+            }
         }
         Err(NONE_LEFT)
+    }
+
+    /// The first claim word from `from` on that hints do not say is full; `WORDS` if there is none. `None` if they may
+    /// lag behind what another thread has done, so that a word that is passed by might have a free slot. Lock-free;
+    /// O(threads and sessions) and a few loads.
+    #[cold]
+    fn pass_by_full(&self, from: u32) -> Option<u32> {
+        self.with_cache(|core, _, tally| {
+            let threads = &self.shared.registry;
+            let before = threads.quiet(tally);
+            if before.is_none() && !mutant::active("lowest_believes_hints") {
+                return None;
+            }
+            let open = core.find_from(tally, from).unwrap_or(WORDS);
+            let quiet = threads.quiet(tally) == before;
+            let believed = mutant::active("lowest_believes_hints")
+                || mutant::active("lowest_quiet_not_compared");
+            (quiet || believed).then_some(open)
+        })
     }
 
     /// Gives slots back that were not used. Lock-free.
@@ -121,7 +135,8 @@ impl EntityIndex {
         }))
     }
 
-    /// Creates an entity in the lowest free slot. Lock-free; O(words that are passed by).
+    /// Creates an entity in the lowest free slot. Lock-free; O(threads and sessions), or O(words that are passed by)
+    /// while other threads' hints lag.
     pub(crate) fn create_lowest(
         &self,
         lowest: &Lowest,
@@ -176,3 +191,41 @@ impl EntityIndex {
         (0..core.opened() * WORDS_PER_BLOCK).find(|&word| core.taken(word) != FULL)
     }
 }
+
+impl Core {
+    /// Takes all free slots of a word, which is one of an open block.
+    #[inline(always)]
+    fn claim_all(&self, cache: &mut Cache, tally: &Tally, word: u32) -> u64 {
+        let lane = span::lane(word);
+        let whole = self.claim_whole(tally, span::of(word), |seen| span::whole(seen) & lane);
+        if whole != 0 {
+            return FULL;
+        }
+        self.mark_later(cache, tally, span::of(word), lane);
+        self.claim_word(word)
+    }
+
+    /// The same; where none is free, nothing is claimed, and the word's hint says so from now on.
+    #[inline(always)]
+    fn claim_if_free(&self, cache: &mut Cache, tally: &Tally, word: u32) -> u64 {
+        probe::probed(1);
+        if self.taken(word) == FULL {
+            self.say_full(cache, tally, word);
+            return 0;
+        }
+        self.claim_all(cache, tally, word)
+    }
+
+    /// Whoever emptied a word waits for other words to empty, or has stopped before it set the hint: the next search is
+    /// to pass by.
+    #[cold]
+    fn say_full(&self, cache: &mut Cache, tally: &Tally, word: u32) {
+        if self.broken_lanes(span::of(word)) & span::lane(word) != 0 {
+            self.mark_later(cache, tally, span::of(word), span::lane(word));
+            self.mark_now(cache, tally);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -5,8 +5,9 @@
 //! everybody may read.
 //!
 //! Operations: `acquire` takes a free node or adds one; `release` gives it back; `with` finds this
-//! thread's node through a thread-local table, at the cost of three loads and a compare. (A lease has a
-//! node in its hands, and need not find it.)
+//! thread's node through a thread-local table, at the cost of three loads and a compare; that of a structure which the
+//! thread has not used lately in a larger one (`owned`), in O(1). (A lease has a node in its hands, and need not
+//! find it.)
 //!
 //! Invariant: a node is owned by at most one thread or lease. Nodes are freed only with the registry, and a
 //! thread reaches a node only through a registry that it borrows, so a node in use is never freed.
@@ -15,12 +16,11 @@
 //! empties the private part first. Thread-local destructors that run later than that, and call the
 //! structure again, take a node for that one call.
 
+#[cfg(not(loom))]
+mod owned;
+
 use core::cell::Cell;
-#[cfg(not(loom))]
-use core::cell::RefCell;
 use core::ptr;
-#[cfg(not(loom))]
-use std::sync::Weak;
 
 use super::Arc;
 
@@ -30,6 +30,8 @@ use super::mutant;
 #[cfg(not(loom))]
 use super::thread_local;
 use crossbeam_utils::CachePadded;
+#[cfg(not(loom))]
+use owned::OwnedNodes;
 
 /// One thread's share of a structure.
 #[derive(Debug)]
@@ -289,7 +291,7 @@ const KINDS: usize = 2;
 /// Places in a thread's table of nodes used lately. Structures that were made one after the other, up to so many,
 /// are not looked for in a list.
 #[cfg(not(loom))]
-const LATELY: usize = 8;
+const LATELY: usize = 16;
 
 /// What a thread remembers of a node: the structure's number, and where the node is.
 #[cfg(not(loom))]
@@ -335,56 +337,7 @@ thread_local! {
     /// Needs no destructor, so that reaching it is a load relative to the thread pointer and no more.
     static HOT: Hot = const { Hot::new() };
     /// All nodes that this thread owns; given back when the thread ends.
-    static OWNED_NODES: OwnedNodes = const { OwnedNodes(RefCell::new(Vec::new())) };
-}
-
-/// The nodes of one thread.
-#[cfg(not(loom))]
-struct OwnedNodes(RefCell<Vec<OwnedNode>>);
-
-#[cfg(not(loom))]
-struct OwnedNode {
-    id: u64,
-    node: *const (),
-    home: Weak<dyn RetireNode>,
-}
-
-/// `Home` with its types erased.
-#[cfg(not(loom))]
-trait RetireNode: Send + Sync {
-    /// Empties and releases a node.
-    ///
-    /// # Safety
-    /// `node` is a node of this structure that the calling thread owns and does not use again.
-    unsafe fn retire_node(&self, node: *const ());
-}
-
-#[cfg(not(loom))]
-impl<H: Home> RetireNode for H {
-    unsafe fn retire_node(&self, node: *const ()) {
-        // SAFETY: the caller passes a node of this structure, which lives as long as `self`.
-        let node = unsafe { &*node.cast::<CachePadded<Node<H::Private, H::Public>>>() };
-        // SAFETY: the calling thread owns the node; `retire` is the crate's own code and does not
-        // look for the thread's node.
-        unsafe { node.private(|private| self.retire(private, &node.public)) };
-        self.registry().release(node);
-    }
-}
-
-#[cfg(not(loom))]
-impl Drop for OwnedNodes {
-    fn drop(&mut self) {
-        // From here on this thread finds no node of its own any more.
-        // (Where that table has ended before, as it may under a scheduler, nobody finds any.)
-        let _ = HOT.try_with(Hot::forget);
-        for owned in self.0.take() {
-            if let Some(home) = owned.home.upgrade() {
-                // SAFETY: the list holds nodes that this thread acquired, each once, and it has
-                // just been taken away, so nobody finds them again.
-                unsafe { home.retire_node(owned.node) };
-            }
-        }
-    }
+    static OWNED_NODES: OwnedNodes = const { OwnedNodes::new() };
 }
 
 /// Calls `access` with this thread's node of `home`, which it gets on the first call.
@@ -470,26 +423,9 @@ unsafe fn with_cold<H: Home, R>(
     home: &Arc<H>,
     access: impl FnOnce(&mut H::Private, &H::Public) -> R,
 ) -> R {
-    let id = home.registry().id;
     let mine = OWNED_NODES.try_with(|owned| {
-        let mut owned = owned.0.borrow_mut();
-        let node = match owned.iter().find(|known| known.id == id) {
-            Some(known) => known.node,
-            None => {
-                // Structures that are gone leave an entry behind; a new one is the moment to tidy.
-                owned.retain(|known| known.home.strong_count() > 0);
-                let node = home.registry().acquire(|| home.new_parts());
-                let node = ptr::from_ref(node).cast::<()>();
-                let home: Arc<dyn RetireNode> = Arc::clone(home) as _;
-                owned.push(OwnedNode {
-                    id,
-                    node,
-                    home: Arc::downgrade(&home),
-                });
-                node
-            }
-        };
-        HOT.with(|hot| hot.remember(H::KIND, id, node));
+        let node = owned.of(home);
+        HOT.with(|hot| hot.remember(H::KIND, home.registry().id, node));
         node
     });
     match mine {
@@ -505,7 +441,7 @@ unsafe fn with_cold<H: Home, R>(
             // SAFETY: just acquired; the caller promises not to re-enter.
             let result = unsafe { node.private(|private| access(private, &node.public)) };
             // SAFETY: the node is this call's, and not used afterwards.
-            unsafe { home.retire_node(ptr::from_ref(node).cast()) };
+            unsafe { owned::retire(home, node) };
             result
         }
     }

@@ -66,8 +66,9 @@ use tally::Tally;
 ///
 /// # Threads, forks, allocators, signals
 /// * A thread finds its own cache at once if it used no other allocator since. If it uses several in turn, it finds
-///   those of 8 in a table, a few nanoseconds later; allocators and indices whose numbers (they are counted as they
-///   are made) are equal modulo 8 share a place there: then it searches its list of caches, tens of nanoseconds.
+///   those of 16 in a table, a few nanoseconds later; allocators and indices whose numbers (they are counted as they
+///   are made) are equal modulo 16 share a place there: then it looks into a larger table, tens of nanoseconds however
+///   many it uses.
 /// * In the child of a `fork`, the allocator is a copy, and only the calling thread is there: what other threads kept
 ///   for themselves, or were in the middle of, stays taken in the copy.
 /// * A thread's first call takes memory from the global allocator, so an allocator of chunks cannot serve one; and no

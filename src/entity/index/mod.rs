@@ -115,9 +115,9 @@ const NONE_LEFT: Full = Full {
 ///
 /// # Threads, forks, allocators, signals
 /// * A thread finds its own cache at once if it used no other index since. If it uses several in turn, it finds those
-///   of 8 in a table, a few nanoseconds later; indices and allocators whose numbers (they are counted as they are
-///   made) are equal modulo 8 share a place there: then it searches its list of caches, tens of nanoseconds. A
-///   [`Session`] has nothing to find.
+///   of 16 in a table, a few nanoseconds later; indices and allocators whose numbers (they are counted as they are
+///   made) are equal modulo 16 share a place there: then it looks into a larger table, tens of nanoseconds however many
+///   it uses. A [`Session`] has nothing to find.
 /// * In the child of a `fork`, the index is a copy, and only the calling thread is there: what other threads kept
 ///   for themselves, or were in the middle of, stays taken in the copy.
 /// * A thread's first call takes memory from the global allocator, so an index cannot serve one; and no

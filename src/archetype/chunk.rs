@@ -63,7 +63,7 @@ pub(crate) struct Chunk {
     /// count as many times. (Not its logarithm: walks over many small archetypes feel how long a shift takes.)
     scale: u8,
     form: Form,
-    /// See [`opens`](Self::opens).
+    /// See [`opens_with`](Self::opens_with).
     slack: u16,
     pub(crate) run: Run,
     /// Which combination of shared values it belongs to.

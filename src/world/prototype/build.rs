@@ -125,8 +125,10 @@ mod tests {
         Prototype::new(registry, values).unwrap()
     }
 
+    type Way = fn(&mut World, Entity, &Prototype) -> Result<(), WorldError>;
+
     /// A copy is built in one of these ways: at once, or by a recorder.
-    const WAYS: [fn(&mut World, Entity, &Prototype) -> Result<(), WorldError>; 2] = [
+    const WAYS: [Way; 2] = [
         |world, entity, prototype| world.build_copy(entity, prototype),
         |world, entity, prototype| {
             let mut commands = world.commands();

@@ -222,6 +222,7 @@ impl Archetype {
         if shift == 0 && self.folds(group, coming) {
             chunk.fold(self.fold_rows);
         }
+        chunk.loosen(self.is_loose());
         if let Err(panic) = self.fill_values(&chunk) {
             // SAFETY: just taken, and nobody knows of it.
             unsafe { universe.give_chunk(run) };
@@ -333,7 +334,8 @@ impl Archetype {
         for at in (before..open.len()).rev() {
             let position = self.groups[group as usize].open[at];
             let chunk = &self.chunks[position as usize];
-            if place(position).is_none() && !chunk.opens_with(chunk.len) {
+            let has_room = chunk.opens_with(chunk.len) || chunk.is_folded();
+            if place(position).is_none() && !has_room {
                 self.close(position);
             }
         }
@@ -349,6 +351,37 @@ impl Archetype {
         if self.chunks[position as usize].is_open() {
             self.close(position);
         }
+    }
+
+    /// Whether its full chunks are filled again when they have [some](Chunk::loosen) room, and not any. Where there may be
+    /// many groups, of few chunks each, a chunk more would be much for each; and where chunks have values of their own
+    /// one that comes for one entity, and goes with it, costs a `clone`.
+    pub(super) fn is_loose(&self) -> bool {
+        self.shared.is_empty() && self.chunk_values.is_empty()
+    }
+
+    /// The chunk of a group that is filled next, if one has room.
+    pub(crate) fn open_or_ajar(&mut self, group: u32) -> Option<u32> {
+        if let Some(&open) = self.groups[group as usize].open.last() {
+            return Some(open);
+        }
+        let ajar = self.ajar(group)?;
+        self.open(ajar);
+        Some(ajar)
+    }
+
+    /// Opens the chunks of a group that have any room: no other can be had. The first of them. O(chunks)
+    #[cold]
+    pub(crate) fn open_ajar(&mut self, group: u32) -> Option<u32> {
+        let mut first = None;
+        for position in (0..self.chunks.len() as u32).rev() {
+            let chunk = &self.chunks[position as usize];
+            if chunk.group == group && chunk.is_ajar() {
+                self.open(position);
+                first = Some(position);
+            }
+        }
+        first
     }
 
     /// After rows have left a chunk: it is filled again, if it was not to be, and there is room enough.
@@ -396,8 +429,7 @@ impl Archetype {
     /// chunk fragments: whoever comes next begins with the archetype's own.
     pub(crate) fn emptied(&mut self, universe: &Universe, world: u16, position: u32) {
         let group = self.chunks[position as usize].group as usize;
-        let is_plain = self.shared.is_empty() && self.chunk_values.is_empty();
-        if !is_plain || self.groups[group].open.len() > 1 {
+        if !self.is_loose() || self.groups[group].open.len() > 1 {
             self.release_chunk(universe, world, position);
         }
     }

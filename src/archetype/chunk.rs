@@ -102,7 +102,7 @@ impl Chunk {
             capacity: capacity << shift,
             scale: 1 << shift,
             form: Form::of(1 << shift),
-            slack: slack(capacity << shift),
+            slack: 1,
             run,
             group,
             open_at: NOT_OPEN,
@@ -206,10 +206,10 @@ impl Chunk {
         self.begin_at(version);
     }
 
-    /// Says for how many entities it has room.
-    pub(super) fn set_capacity(&mut self, capacity: u32) {
-        self.capacity = capacity;
-        self.slack = slack(capacity);
+    /// Says when it is filled again, after it was full: with the first row that is free; or, in
+    /// [archetypes](crate::archetype::Archetype) that are `loose`, with as many as [`SLACK`] says.
+    pub(super) fn loosen(&mut self, loose: bool) {
+        self.slack = if loose { slack(self.capacity) } else { 1 };
     }
 
     /// Whether it stands in its group's list of chunks that are filled next.
@@ -238,7 +238,7 @@ impl Chunk {
     /// Whether it is filled again with so many rows, if it has been full.
     #[inline(always)]
     pub(crate) fn opens_with(&self, len: u32) -> bool {
-        self.capacity - len >= u32::from(self.slack)
+        len + u32::from(self.slack) <= self.capacity
     }
 
     /// Whether, now that a row has left so many, it is filled again, if it was not; or is empty.

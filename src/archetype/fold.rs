@@ -101,7 +101,7 @@ impl Chunk {
     pub(super) fn fold(&mut self, rows: u32) {
         debug_assert!(self.len == 0 && self.is_short() && !self.is_folded());
         self.base = self.moved(stagger(self.run), start(self.run));
-        self.set_capacity(rows);
+        self.capacity = rows;
         self.set_folded(true);
     }
 
@@ -117,7 +117,7 @@ impl Chunk {
         // them, because where an array is to lie another may be.
         unsafe { before.copy_from_nonoverlapping(self.base.as_ptr(), BYTES) };
         self.base = self.moved(start(self.run), stagger(self.run));
-        self.set_capacity(capacity);
+        self.capacity = capacity;
         self.set_folded(false);
         for (offset, size) in arrays(columns) {
             // SAFETY: `rows` says that the rows of each array were within those bytes; in the chunk as it is now each
@@ -156,20 +156,28 @@ impl Archetype {
 
     /// Unfolds a chunk that is folded, for so many rows more, if they would fill it.
     pub(crate) fn expect_rows(&mut self, position: u32, coming: u32) {
-        let chunk = &mut self.chunks[position as usize];
+        let chunk = &self.chunks[position as usize];
         if chunk.is_folded() && coming >= chunk.capacity - chunk.len {
-            chunk.unfold(&self.columns, self.least_capacity);
+            self.unfold(position);
         }
+    }
+
+    /// Unfolds a chunk that is folded.
+    pub(super) fn unfold(&mut self, position: u32) {
+        let loose = self.is_loose();
+        let chunk = &mut self.chunks[position as usize];
+        chunk.unfold(&self.columns, self.least_capacity);
+        chunk.loosen(loose);
     }
 
     /// After rows of an open chunk were filled, and none is left: it unfolds, or has no room any more.
     #[cold]
     #[inline(never)]
     pub(crate) fn filled_up(&mut self, position: u32) {
-        let chunk = &mut self.chunks[position as usize];
+        let chunk = &self.chunks[position as usize];
         debug_assert!(chunk.is_full() && chunk.is_open());
         if chunk.is_folded() {
-            chunk.unfold(&self.columns, self.least_capacity);
+            self.unfold(position);
         }
         if self.chunks[position as usize].is_full() {
             self.close(position);

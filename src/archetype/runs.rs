@@ -104,7 +104,7 @@ impl Archetype {
     /// a chunk each time.
     pub(crate) fn wants_chunk(&self, group: u32, chunk: &Chunk) -> bool {
         chunk.len >= self.unfolded_capacity(chunk) / 2
-            || self.groups[group as usize].open.is_empty()
+            || (self.groups[group as usize].open.is_empty() && self.ajar(group).is_none())
     }
 
     /// Takes a chunk out of the archetype, with its entities; their places say so until it is
@@ -159,12 +159,14 @@ impl Archetype {
         version: u32,
     ) {
         let position = self.chunks.len() as u32;
+        let loose = self.is_loose();
         // Changed where it has come to lie: what is written to a part of a record and is then read with the whole is
         // waited for.
         let chunk = self.chunks.push(chunk);
         chunk.group = group;
         chunk.open_at = NOT_OPEN;
         chunk.begin_at(version);
+        chunk.loosen(loose);
         self.entities += chunk.len as usize;
         let has_room = !chunk.is_full();
         universe
@@ -195,10 +197,10 @@ impl Archetype {
             self.close(position);
         }
         let others = self.groups[group as usize].chunks > 0;
-        let chunk = &mut self.chunks[position as usize];
-        if chunk.is_folded() && others {
-            chunk.unfold(&self.columns, self.least_capacity);
+        if self.chunks[position as usize].is_folded() && others {
+            self.unfold(position);
         }
+        let chunk = &mut self.chunks[position as usize];
         chunk.group = group;
         chunk.filled(version);
         self.groups[group as usize].chunks += 1;

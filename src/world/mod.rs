@@ -95,8 +95,9 @@ use watch::Watch;
 /// 16 KiB and grow with their archetype, to 128 KiB and, where there are very many entities, to 1 MiB (see
 /// [`set_chunk_size`](World::set_chunk_size)); an archetype keeps an empty one. A chunk that was
 /// full gets new entities again when a 32nd of its rows is free, or, where an archetype has no more
-/// than eight chunks, as soon as no other has room: entities that come and go all over a world
-/// leave no more than that free, and come in runs of neighbours.
+/// than eight chunks, or no memory is left, as soon as no other has room: entities that come and go
+/// all over a world leave no more than that free, and come in runs of neighbours. (Where it has
+/// shared values or chunk fragments: as soon as a row is free.)
 ///
 /// ```
 /// use megachunk::prelude::*;

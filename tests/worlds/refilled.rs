@@ -115,6 +115,61 @@ fn where_chunks_are_few_none_comes_while_there_is_room() {
 }
 
 #[test]
+fn chunks_of_groups_and_with_chunk_fragments_are_filled_as_soon_as_a_row_is_free() {
+    let mut world = World::new();
+    world.set_chunk_size(1);
+    let mut all = Vec::new();
+    // Two full chunks of each group, and more in all than are few.
+    for team in 0..10_u8 {
+        let before = world.stats().chunks;
+        while world.stats().chunks < before + 3 {
+            all.push(world.create(([0_u64; 4],).shared(team)).unwrap());
+        }
+        world.destroy(all.pop().unwrap()).unwrap();
+    }
+    while world.stats().chunks < 40 {
+        all.push(world.create(([0_u64; 4],).per_chunk('c')).unwrap());
+    }
+    world.destroy(all.pop().unwrap()).unwrap();
+    let before = world.stats();
+    assert_eq!((before.chunks, before.occupancy()), (39, 1.0));
+    for ant in all.into_iter().step_by(97) {
+        let team = world.shared::<u8>(ant).ok().copied();
+        let chunk = chunk_of(&world, ant);
+        world.destroy(ant).unwrap();
+        let come = match team {
+            Some(team) => world.create(([0_u64; 4],).shared(team)),
+            None => world.create(([0_u64; 4],).per_chunk('c')),
+        };
+        assert_eq!(chunk_of(&world, come.unwrap()), chunk);
+    }
+    world.check().unwrap();
+    assert_eq!(world.stats().chunks, 39);
+}
+
+#[test]
+fn whoever_brings_a_chunk_fills_what_has_room_first() {
+    struct Tag;
+    // Those that have room for one have no tag; a single one loses it, whose chunk could be handed over.
+    let (mut world, all, _) = full(3);
+    destroy_last(&mut world, &all[1], 2);
+    let single = world.create((7_u64, Tag)).unwrap();
+    let report = world.remove_slice::<(Tag,)>(&[single]);
+    assert!(report.is_clean());
+    assert_eq!(chunk_of(&world, single), 1);
+    // Or a recorder has created it.
+    let mut commands = world.commands();
+    let recorded = commands.create((8_u64,)).unwrap();
+    drop(commands);
+    assert!(world.flush().is_clean());
+    assert_eq!(chunk_of(&world, recorded), 1);
+    // Of those with a tag an empty one is kept.
+    world.trim();
+    assert_eq!((world.stats().occupancy(), world.stats().chunks), (1.0, 3));
+    world.check().unwrap();
+}
+
+#[test]
 fn entities_that_come_and_go_all_over_leave_no_more_than_a_32nd_free() {
     let (mut world, all, slack) = full(20);
     let mut all = all.concat();

@@ -123,11 +123,10 @@ impl World {
         let Some(there) = private else { return Ok(0) };
         let count = there.chunk.len;
         let data = &mut self.archetypes[joining.archetype as usize];
-        let open = data.groups[joining.group as usize].open.last().copied();
         // One that is half full, or meets none with room, becomes an open chunk itself.
         let empty = there.chunk.capacity - count;
         let poured = count < empty && empty > of / LITTLE;
-        if poured && let Some(open) = open {
+        if poured && let Some(open) = data.open_or_ajar(joining.group) {
             data.expect_rows(open, count);
             let open = &data.chunks[open as usize];
             let moving = count.min(open.capacity - open.len);

@@ -323,10 +323,10 @@ impl Core {
     /// `mark_closed` for a caller that has said that its hints lag.
     fn mark_span(&self, number: u32) {
         self.summary.mark_full(number as usize, || {
-            // Ordering: Relaxed: see `Summary::mark_full`.
+            // Ordering: Acquire: see `Summary::mark_full`.
             //
             // SAFETY: callers pass spans below `SPANS`.
-            unsafe { self.span(number) }.load(Ordering::Relaxed) == CLOSED
+            unsafe { self.span(number) }.load(Ordering::Acquire) == CLOSED
         });
     }
 }

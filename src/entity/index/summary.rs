@@ -89,10 +89,12 @@ impl Summary {
         for level in 0..self.levels.len() {
             let bit = 1 << (child % FANOUT);
             let old = self.set(level, child / FANOUT, bit);
-            // Ordering: Relaxed, here and in `still_full`: the Acquire in `set` keeps the look behind it.
+            // Ordering: the Acquire in `set` keeps the look behind it. Acquire, here and in `still_full`: who passes a hint
+            // on has seen what its setter did before, that its hints lag first of all. (See *Full* in
+            // papers/entity-index.md.)
             let is_full = match level {
                 0 => still_full(),
-                _ => self.word(level - 1, child).load(Ordering::Relaxed) == FULL,
+                _ => self.word(level - 1, child).load(Ordering::Acquire) == FULL,
             };
             let recheck = match level {
                 0 => "summary_no_recheck",

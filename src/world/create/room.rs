@@ -36,7 +36,8 @@ impl World {
     }
 
     /// Adds a chunk to a group, if it has none that is [ajar](crate::archetype::Archetype::ajar). If there is no memory
-    /// for it, or the `clone` of a template panics, a group that has no other goes, and its shared values are let go.
+    /// for it, whatever has room is filled; if nothing has, or the `clone` of a template panics, a group that has no other
+    /// chunk goes, and its shared values are let go.
     #[cold]
     #[inline(never)]
     pub(super) fn add_room(
@@ -46,8 +47,7 @@ impl World {
         coming: usize,
     ) -> Result<Row, WorldError> {
         let data = &mut self.archetypes[archetype as usize];
-        if let Some(chunk) = data.ajar(group) {
-            data.open(chunk);
+        if let Some(chunk) = data.open_or_ajar(group) {
             let row = data.chunks[chunk as usize].len;
             return Ok(Row { chunk, row });
         }
@@ -59,6 +59,13 @@ impl World {
         note(&mut panicked, || {
             added = Some(data.add_chunk(&self.universe, self.number, group, coming, version));
         });
+        if let Some(Err(error)) = &added
+            && error.is_shortage()
+            && let Some(chunk) = data.open_ajar(group)
+        {
+            let row = data.chunks[chunk as usize].len;
+            return Ok(Row { chunk, row });
+        }
         if !matches!(added, Some(Ok(_))) {
             data.forget_group(group);
             self.settle_groups(archetype);
@@ -82,5 +89,57 @@ impl World {
             data.emptied(&self.universe, self.number, chunk);
         }
         self.settle_groups(archetype);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::archetype::scarce::Scarce;
+    use crate::entity::Entity;
+
+    #[test]
+    fn without_memory_for_a_chunk_whatever_has_room_is_filled() {
+        let mut scarce = Scarce::new();
+        let mut world = World::of(&scarce.universe).unwrap();
+        world.set_chunk_size(1);
+        scarce.leave(10);
+        let mut all: Vec<Entity> = Vec::new();
+        let full = loop {
+            match world.create(([0_u64; 4],)) {
+                Ok(entity) => all.push(entity),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(full, WorldError::Chunk(_)), "{full}");
+        assert_eq!(world.stats().chunks, 10);
+        // One of each chunk, and none of them is filled again for that.
+        let rows = all.len() / 10;
+        let gone = |world: &mut World, all: &[Entity]| {
+            for &entity in all.iter().step_by(rows) {
+                world.destroy(entity).unwrap();
+            }
+            assert!(world.open_chunk(0, 0).is_none());
+        };
+        gone(&mut world, &all);
+        let batch = world.create_batch([(); 6].map(|()| ([1_u64; 4],))).unwrap();
+        assert_eq!(batch.len(), 6);
+        for _ in 0..4 {
+            world.create(([1_u64; 4],)).unwrap();
+        }
+        assert!(world.create(([1_u64; 4],)).is_err());
+        world.check().unwrap();
+        assert_eq!((world.count(), world.stats().chunks), (all.len(), 10));
+        // As many that a recorder has created before there was none left.
+        gone(&mut world, &all[1..]);
+        scarce.leave(1);
+        let mut commands = world.commands();
+        let created = [(); 10].map(|()| commands.create(([2_u64; 4],)).unwrap());
+        drop(commands);
+        scarce.leave(0);
+        let report = world.flush();
+        assert!(report.is_clean(), "{report:?}");
+        assert!(created.iter().all(|&entity| world.is_built(entity)));
+        world.check().unwrap();
     }
 }

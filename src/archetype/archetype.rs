@@ -4,7 +4,7 @@
 //! * every chunk's rows below its `len` are whole, the others empty (see [`Chunk`]);
 //! * a chunk stands in its group's open list if it has much room, and not if it is full; one that was full, and has
 //!   [little](Chunk::opens_with) since, stands there or does not;
-//! * `entities` is the sum of all `len`;
+//! * `entities` is the sum of all `len`, and `capacity` that of what each chunk [will hold](Archetype::unfolded_capacity);
 //! * the directory names this archetype and the chunk's position for each of the chunk's numbers.
 
 use std::collections::HashMap;
@@ -76,6 +76,8 @@ pub(crate) struct Archetype {
     /// Its chunks begin some lines behind their first byte, not all as many: see [`begin`].
     pub(crate) staggered: bool,
     pub(crate) entities: usize,
+    /// Entities that its chunks can hold, those that are folded when they will have unfolded.
+    pub(crate) capacity: usize,
     pub(crate) groups: Vec<Group>,
     pub(crate) group_of: HashMap<Box<[SharedId]>, u32>,
     /// Groups without chunks, to be used again.
@@ -231,6 +233,7 @@ impl Archetype {
         universe
             .directory()
             .enter(&chunk, world, self.number, position);
+        self.capacity += self.unfolded_capacity(&chunk) as usize;
         self.chunks.push(chunk);
         self.groups[group as usize].chunks += 1;
         self.open(position);
@@ -358,6 +361,15 @@ impl Archetype {
     /// one that comes for one entity, and goes with it, costs a `clone`.
     pub(super) fn is_loose(&self) -> bool {
         self.shared.is_empty() && self.chunk_values.is_empty()
+    }
+
+    /// Whether who brings a chunk with so many entities to a group is to fill others with them: there is room for as
+    /// many, a chunk of the group has some, and more than an eighth of all rows are free.
+    pub(crate) fn is_to_be_filled(&self, group: u32, count: u32) -> bool {
+        let free = self.capacity - self.entities;
+        free >= count as usize
+            && free > self.capacity / 8
+            && !self.groups[group as usize].open.is_empty()
     }
 
     /// The chunk of a group that is filled next, if one has room.

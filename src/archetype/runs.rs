@@ -113,6 +113,7 @@ impl Archetype {
         self.close_if_open(position);
         let chunk = self.chunks.swap_remove(position as usize);
         self.entities -= chunk.len as usize;
+        self.capacity -= self.unfolded_capacity(&chunk) as usize;
         self.left_group(chunk.group);
         if let Some(moved) = self.chunks.get(position as usize) {
             universe
@@ -160,6 +161,7 @@ impl Archetype {
     ) {
         let position = self.chunks.len() as u32;
         let loose = self.is_loose();
+        self.capacity += self.unfolded_capacity(&chunk) as usize;
         // Changed where it has come to lie: what is written to a part of a record and is then read with the whole is
         // waited for.
         let chunk = self.chunks.push(chunk);

@@ -66,6 +66,7 @@ impl World {
             columns: draft.columns,
             movers: Box::default(),
             entities: 0,
+            capacity: 0,
             groups: Vec::new(),
             group_of: HashMap::new(),
             idle_groups: Vec::new(),

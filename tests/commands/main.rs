@@ -4,6 +4,7 @@
 mod counted;
 
 mod carried;
+mod churn;
 mod copies;
 mod dice;
 mod dynamic;

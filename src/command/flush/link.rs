@@ -66,6 +66,7 @@ impl Flush<'_> {
             let part = lane.parts[part as usize].clone();
             let linking = Linking {
                 first_rows: FirstRows::of(&part, lane, privates),
+                first_fill: None,
                 world: &mut *world,
                 lane,
                 segment,
@@ -123,6 +124,8 @@ struct Linking<'a> {
     /// Where its rows go, or why nowhere. `None`: not asked yet, or not since some were refused, or users' code panicked.
     joining: Option<Result<Joining, WorldError>>,
     first_rows: FirstRows,
+    /// Whether its rows in nurseries fill what has room, whatever else is said of them.
+    first_fill: Option<bool>,
     /// Why rows in a nursery were refused; `None` inside: users' code panicked. What the part has in its next nursery
     /// is refused with them, as it would be if it lay in the same one.
     lost: Option<Option<WorldError>>,
@@ -165,7 +168,13 @@ impl Linking<'_> {
         }
         while let Some(span) = self.lane.spans.get(next as usize) {
             let at = span.private as usize;
-            if !self.privates[at].as_ref().is_some_and(is_full) {
+            let private = self.privates[at].as_ref();
+            let Some(full) = private.filter(|private| is_full(private)) else {
+                break;
+            };
+            // If this one is not for filling others, nor are those behind it: they are no shorter, and leave as much free.
+            let data = &self.world.archetypes[archetype as usize];
+            if data.is_to_be_filled(group, full.chunk.len) {
                 break;
             }
             self.expect(at);
@@ -292,7 +301,18 @@ impl Linking<'_> {
             let rows = span.first..span.first + span.count;
             return Err(Left { rows, why: None });
         };
+        // Where much is free, rows fill that: else entities that come and go with each flush would all come in chunks of
+        // their own, and these would decay, row by row, until each has lost its last one.
+        let data = &self.world.archetypes[joining.archetype as usize];
+        let fills = match there.is_own() {
+            true => data.is_to_be_filled(joining.group, span.count),
+            // Once for all: in how many nurseries they are must not be seen.
+            false => *self.first_fill.get_or_insert_with(|| {
+                data.is_to_be_filled(joining.group, data.least_capacity.div_ceil(2))
+            }),
+        };
         let whole = joining.same_layout
+            && !fills
             && (there.is_own() || self.first_rows == FirstRows::Alone(span.private));
         let draft = &self.lane.streams[self.part.stream as usize].draft;
         let joined = if whole {
@@ -312,7 +332,7 @@ impl Linking<'_> {
                 first: span.first,
                 count: span.count,
             };
-            let apart = self.first_rows == FirstRows::Apart && joining.same_layout;
+            let apart = self.first_rows == FirstRows::Apart && joining.same_layout && !fills;
             if apart {
                 self.first_rows = FirstRows::Anywhere;
             }

@@ -167,7 +167,8 @@ struct Flush<'q> {
 
 impl World {
     /// Applies what recorders have left: see [`Commands`](crate::command::Commands) for the order. Entities
-    /// that were created join the world, whole chunks as they are; all commands for one entity become one
+    /// that were created join the world, whole chunks as they are (unless more than an eighth of their composition's
+    /// rows are free: then these are filled); all commands for one entity become one
     /// change; the changes are made on all threads of the current rayon pool, with the same result for any
     /// number of them. A thread outside of the pool works too, in place of one of them, or alone where rayon can make no
     /// threads.

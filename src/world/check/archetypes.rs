@@ -26,12 +26,16 @@ impl World {
             self.check_composition(number, data, found);
             self.check_groups(number, data, found);
             self.check_edges(number, data, found);
-            let mut entities = 0;
+            let (mut entities, mut capacity) = (0, 0);
             for chunk in 0..data.chunks.len() as u32 {
                 self.check_chunk(number, data, chunk, found);
                 entities += data.chunks[chunk as usize].len as usize;
+                capacity += data.unfolded_capacity(&data.chunks[chunk as usize]) as usize;
                 held.chunks += data.chunks[chunk as usize].run.len() as usize;
             }
+            found.expect(data.capacity == capacity, at, || {
+                format!("it has room for {capacity}, and counts {}", data.capacity)
+            });
             found.expect(data.entities == entities, at, || {
                 format!("it counts {} entities, and has {entities}", data.entities)
             });

@@ -363,12 +363,13 @@ impl Archetype {
         self.shared.is_empty() && self.chunk_values.is_empty()
     }
 
-    /// Whether who brings a chunk with so many entities to a group is to fill others with them: there is room for as
-    /// many, a chunk of the group has some, and more than an eighth of all rows are free.
-    pub(crate) fn is_to_be_filled(&self, group: u32, count: u32) -> bool {
+    /// Whether who brings a chunk with so many entities to a group, of so many that come together, is to fill others with
+    /// them: there is room for as many, a chunk of the group has some, and more than an eighth of all rows would be free
+    /// if all that comes came in chunks of its own.
+    pub(crate) fn is_to_be_filled(&self, group: u32, count: u32, of: u32) -> bool {
         let free = self.capacity - self.entities;
         free >= count as usize
-            && free > self.capacity / 8
+            && free > (self.capacity + of as usize) / 8
             && !self.groups[group as usize].open.is_empty()
     }
 

@@ -160,8 +160,7 @@ impl Archetype {
         version: u32,
     ) {
         let position = self.chunks.len() as u32;
-        let loose = self.is_loose();
-        self.capacity += self.unfolded_capacity(&chunk) as usize;
+        let (loose, least) = (self.is_loose(), self.least_capacity);
         // Changed where it has come to lie: what is written to a part of a record and is then read with the whole is
         // waited for.
         let chunk = self.chunks.push(chunk);
@@ -170,6 +169,13 @@ impl Archetype {
         chunk.begin_at(version);
         chunk.loosen(loose);
         self.entities += chunk.len as usize;
+        // What it will hold unfolded.
+        let capacity = if chunk.is_folded() {
+            least
+        } else {
+            chunk.capacity
+        };
+        self.capacity += capacity as usize;
         let has_room = !chunk.is_full();
         universe
             .directory()

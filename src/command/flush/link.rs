@@ -174,7 +174,7 @@ impl Linking<'_> {
             };
             // If this one is not for filling others, nor are those behind it: they are no shorter, and leave as much free.
             let data = &self.world.archetypes[archetype as usize];
-            if data.is_to_be_filled(group, full.chunk.len) {
+            if data.is_to_be_filled(group, full.chunk.len, self.part.rows) {
                 break;
             }
             self.expect(at);
@@ -305,10 +305,11 @@ impl Linking<'_> {
         // their own, and these would decay, row by row, until each has lost its last one.
         let data = &self.world.archetypes[joining.archetype as usize];
         let fills = match there.is_own() {
-            true => data.is_to_be_filled(joining.group, span.count),
+            true => data.is_to_be_filled(joining.group, span.count, self.part.rows),
             // Once for all: in how many nurseries they are must not be seen.
             false => *self.first_fill.get_or_insert_with(|| {
-                data.is_to_be_filled(joining.group, data.least_capacity.div_ceil(2))
+                let first = data.least_capacity.div_ceil(2);
+                data.is_to_be_filled(joining.group, first, self.part.rows)
             }),
         };
         let whole = joining.same_layout

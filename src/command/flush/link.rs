@@ -301,20 +301,26 @@ impl Linking<'_> {
             let rows = span.first..span.first + span.count;
             return Err(Left { rows, why: None });
         };
+        let (whole, apart) = match self.first_rows {
+            _ if there.is_own() => (true, false),
+            FirstRows::Alone(alone) => (alone == span.private, false),
+            first_rows => (false, first_rows == FirstRows::Apart),
+        };
         // Where much is free, rows fill that: else entities that come and go with each flush would all come in chunks of
         // their own, and these would decay, row by row, until each has lost its last one.
-        let data = &self.world.archetypes[joining.archetype as usize];
-        let fills = match there.is_own() {
-            true => data.is_to_be_filled(joining.group, span.count, self.part.rows),
-            // Once for all: in how many nurseries they are must not be seen.
-            false => *self.first_fill.get_or_insert_with(|| {
-                let first = data.least_capacity.div_ceil(2);
-                data.is_to_be_filled(joining.group, first, self.part.rows)
-            }),
+        let keeps = (whole || apart) && joining.same_layout && {
+            let data = &self.world.archetypes[joining.archetype as usize];
+            let fills = |count| data.is_to_be_filled(joining.group, count, self.part.rows);
+            match there.is_own() {
+                true => !fills(span.count),
+                // Once for all: in how many nurseries they are must not be seen.
+                false => {
+                    let first = || fills(data.least_capacity.div_ceil(2));
+                    !*self.first_fill.get_or_insert_with(first)
+                }
+            }
         };
-        let whole = joining.same_layout
-            && !fills
-            && (there.is_own() || self.first_rows == FirstRows::Alone(span.private));
+        let (whole, apart) = (whole && keeps, apart && keeps);
         let draft = &self.lane.streams[self.part.stream as usize].draft;
         let joined = if whole {
             let chunks = &mut self.world.archetypes[joining.archetype as usize].chunks;
@@ -333,7 +339,6 @@ impl Linking<'_> {
                 first: span.first,
                 count: span.count,
             };
-            let apart = self.first_rows == FirstRows::Apart && joining.same_layout && !fills;
             if apart {
                 self.first_rows = FirstRows::Anywhere;
             }

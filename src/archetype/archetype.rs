@@ -364,13 +364,28 @@ impl Archetype {
     }
 
     /// Whether who brings a chunk with so many entities to a group, of so many that come together, is to fill others with
-    /// them: there is room for as many, a chunk of the group has some, and more than an eighth of all rows would be free
-    /// if all that comes came in chunks of its own.
+    /// them: the group has room for as many, and more than an eighth of all its rows would be free if all that comes
+    /// came in chunks of its own. O(1); or, where there may be several groups, O(those of its chunks that have room).
     pub(crate) fn is_to_be_filled(&self, group: u32, count: u32, of: u32) -> bool {
-        let free = self.capacity - self.entities;
-        free >= count as usize
-            && free > (self.capacity + of as usize) / 8
-            && !self.groups[group as usize].open.is_empty()
+        let data = &self.groups[group as usize];
+        if data.open.is_empty() {
+            return false;
+        }
+        // Of several groups it is not known how many rows each has: as many as others in as many chunks.
+        let capacity = match self.shared.is_empty() {
+            true => self.capacity,
+            false => self.capacity / self.chunks.len() * data.chunks as usize,
+        };
+        let needed = (count as usize).max((capacity + of as usize) / 8 + 1);
+        if self.shared.is_empty() {
+            return self.capacity - self.entities >= needed;
+        }
+        let mut free = 0;
+        data.open.iter().any(|&position| {
+            let chunk = &self.chunks[position as usize];
+            free += (self.unfolded_capacity(chunk) - chunk.len) as usize;
+            free >= needed
+        })
     }
 
     /// The chunk of a group that is filled next, if one has room.
@@ -378,18 +393,24 @@ impl Archetype {
         if let Some(&open) = self.groups[group as usize].open.last() {
             return Some(open);
         }
-        let ajar = self.ajar(group)?;
+        let ajar = self.ajar(group, 1)?;
         self.open(ajar);
         Some(ajar)
     }
 
-    /// Opens the chunks of a group that have any room: no other can be had. The first of them. O(chunks)
+    /// Opens all chunks that have any room, as no other can be had; from now on each is filled again with the first row
+    /// that is free. The first of them. O(chunks), if there is room.
     #[cold]
-    pub(crate) fn open_ajar(&mut self, group: u32) -> Option<u32> {
+    pub(crate) fn open_ajar(&mut self) -> Option<u32> {
+        // Where there may be several groups, all that have room are open.
+        if !self.is_loose() || self.capacity == self.entities {
+            return None;
+        }
         let mut first = None;
         for position in (0..self.chunks.len() as u32).rev() {
-            let chunk = &self.chunks[position as usize];
-            if chunk.group == group && chunk.is_ajar() {
+            let chunk = &mut self.chunks[position as usize];
+            chunk.loosen(false);
+            if chunk.is_ajar() {
                 self.open(position);
                 first = Some(position);
             }
@@ -405,13 +426,15 @@ impl Archetype {
         }
     }
 
-    /// A chunk of a group that has room, but not yet enough to be filled again, in an archetype of few chunks: there a
-    /// chunk more would be much. O(1).
-    pub(crate) fn ajar(&self, group: u32) -> Option<u32> {
+    /// A chunk of a group that has room, for so many at least, but not yet enough to be filled again, in an archetype of
+    /// few chunks: there a chunk more would be much. O(1).
+    pub(crate) fn ajar(&self, group: u32, count: u32) -> Option<u32> {
         if self.chunks.len() > FEW_CHUNKS {
             return None;
         }
-        let is_ajar = |chunk: &Chunk| chunk.group == group && chunk.is_ajar();
+        let is_ajar = |chunk: &Chunk| {
+            chunk.group == group && chunk.is_ajar() && chunk.capacity - chunk.len >= count
+        };
         let found = self.chunks.iter().position(is_ajar)?;
         Some(found as u32)
     }

@@ -104,7 +104,8 @@ impl Archetype {
     /// a chunk each time.
     pub(crate) fn wants_chunk(&self, group: u32, chunk: &Chunk) -> bool {
         chunk.len >= self.unfolded_capacity(chunk) / 2
-            || (self.groups[group as usize].open.is_empty() && self.ajar(group).is_none())
+            || (self.groups[group as usize].open.is_empty()
+                && self.ajar(group, chunk.len).is_none())
     }
 
     /// Takes a chunk out of the archetype, with its entities; their places say so until it is

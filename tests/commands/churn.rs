@@ -9,10 +9,25 @@ use crate::dice::mix;
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Shot(u64);
 
-/// A world of so many, of which each of many flushes replaces `each`, in `parts` recorders.
-fn churned(universe: Universe, count: u64, each: u64, parts: u64) -> (World, Vec<Entity>) {
+/// A world of so many, of which each of many flushes replaces `each`, in `parts` recorders. If they have teams, all
+/// but some are of one.
+fn churned(
+    universe: Universe,
+    (count, teams): (u64, bool),
+    each: u64,
+    parts: u64,
+) -> (World, Vec<Entity>) {
     let mut world = World::of(&Arc::new(universe)).unwrap();
-    let batch = world.create_batch((0..count).map(|n| (Shot(n), [n; 3])));
+    let shots = (0..count).map(|n| (Shot(n), [n; 3]));
+    let batch = match teams {
+        false => world.create_batch(shots),
+        true => {
+            for n in 0..3 {
+                world.create((Shot(n), [n; 3]).shared(n + 1)).unwrap();
+            }
+            world.create_batch(shots.map(|shot| shot.shared(0_u64)))
+        }
+    };
     let mut all: Vec<Entity> = batch.unwrap().iter(&world).collect();
     let mut number = count;
     for round in 0..10 * count / each {
@@ -28,7 +43,12 @@ fn churned(universe: Universe, count: u64, each: u64, parts: u64) -> (World, Vec
         for part in 0..parts {
             let mut open = commands.open_at(parts + part);
             for _ in 0..each / parts {
-                all.push(open.create((Shot(number), [number; 3])).unwrap());
+                let shot = (Shot(number), [number; 3]);
+                let created = match teams {
+                    false => open.create(shot),
+                    true => open.create(shot.shared(0_u64)),
+                };
+                all.push(created.unwrap());
                 number += 1;
             }
         }
@@ -42,13 +62,16 @@ fn churned(universe: Universe, count: u64, each: u64, parts: u64) -> (World, Vec
 #[test]
 fn where_flushes_replace_entities_an_eighth_of_all_rows_is_free_before_they_go() {
     // A recorder has part of a chunk, a chunk, and several; and there are several recorders.
-    for (each, parts) in [(40, 1), (500, 1), (3_000, 1), (6_000, 1), (6_000, 4)] {
-        let (world, all) = churned(Universe::new(), 20_000, each, parts);
+    let cases = [(40, 1), (500, 1), (3_000, 1), (6_000, 1), (6_000, 4)];
+    for ((each, parts), teams) in cases.iter().flat_map(|&c| [(c, false), (c, true)]) {
+        let (world, all) = churned(Universe::new(), (20_000, teams), each, parts);
         let stats = world.stats();
-        assert_eq!(stats.entities, all.len());
-        // And what goes in a flush, which comes after what it brings; and less than one recorder brings.
+        let others = if teams { 3 } else { 0 };
+        assert_eq!(stats.entities, all.len() + others);
+        // And what goes in a flush, which comes after what it brings; and less than one recorder brings. (The others have
+        // a short chunk each.)
         let free = (stats.capacity - stats.entities) as u64;
-        let most = stats.capacity as u64 / 8 + each + each / parts;
+        let most = stats.capacity as u64 / 8 + each + each / parts + 512 * others as u64;
         assert!(
             free <= most,
             "{each} in {parts}: {free} of {}",
@@ -65,10 +88,21 @@ fn where_flushes_replace_entities_an_eighth_of_all_rows_is_free_before_they_go()
 fn what_comes_to_a_world_without_room_is_not_copied() {
     let mut world = World::new();
     let mut places = Vec::new();
+    // Others have room, of other teams.
+    for n in 0..500_u64 {
+        world.create((Shot(n), [n; 3]).shared(n + 1)).unwrap();
+    }
     for round in 0..5_u64 {
         let mut commands = world.commands();
         let created: Vec<Entity> = (0..20_000)
-            .map(|n| commands.create((Shot(n + round), [n; 3])).unwrap())
+            .map(|n| {
+                let shot = (Shot(n + round), [n; 3]);
+                let created = match round < 3 {
+                    true => commands.create(shot),
+                    false => commands.create(shot.shared(0_u64)),
+                };
+                created.unwrap()
+            })
             .collect();
         let address = |shot: &Shot| core::ptr::from_ref(shot).addr();
         let before = created.iter().map(|&it| address(commands.get(it).unwrap()));
@@ -88,7 +122,7 @@ fn the_same_comes_of_it_for_any_number_of_threads() {
     let rows = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.unwrap().install(|| {
-            let (world, _) = churned(Universe::ordered(), 5_000, 1_500, 3);
+            let (world, _) = churned(Universe::ordered(), (5_000, false), 1_500, 3);
             let mut all = world.read::<(Entity, &Shot), ()>().unwrap();
             all.iter().map(|(it, &shot)| (it, shot)).collect::<Vec<_>>()
         })

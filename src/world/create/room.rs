@@ -61,7 +61,7 @@ impl World {
         });
         if let Some(Err(error)) = &added
             && error.is_shortage()
-            && let Some(chunk) = data.open_ajar(group)
+            && let Some(chunk) = data.open_ajar()
         {
             let row = data.chunks[chunk as usize].len;
             return Ok(Row { chunk, row });
@@ -97,6 +97,7 @@ mod tests {
     use super::*;
     use crate::archetype::scarce::Scarce;
     use crate::entity::Entity;
+    use crate::fragment::Bundle;
 
     #[test]
     fn without_memory_for_a_chunk_whatever_has_room_is_filled() {
@@ -119,9 +120,9 @@ mod tests {
             for &entity in all.iter().step_by(rows) {
                 world.destroy(entity).unwrap();
             }
-            assert!(world.open_chunk(0, 0).is_none());
         };
         gone(&mut world, &all);
+        assert!(world.open_chunk(0, 0).is_none());
         let batch = world.create_batch([(); 6].map(|()| ([1_u64; 4],))).unwrap();
         assert_eq!(batch.len(), 6);
         for _ in 0..4 {
@@ -132,6 +133,7 @@ mod tests {
         assert_eq!((world.count(), world.stats().chunks), (all.len(), 10));
         // As many that a recorder has created before there was none left.
         gone(&mut world, &all[1..]);
+        assert!(world.open_chunk(0, 0).is_some(), "as soon as a row is free");
         scarce.leave(1);
         let mut commands = world.commands();
         let created = [(); 10].map(|()| commands.create(([2_u64; 4],)).unwrap());
@@ -140,6 +142,41 @@ mod tests {
         let report = world.flush();
         assert!(report.is_clean(), "{report:?}");
         assert!(created.iter().all(|&entity| world.is_built(entity)));
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn what_lies_in_chunks_already_joins_without_memory_though_other_groups_have_room() {
+        #[derive(Clone, Copy)]
+        struct Bulk([u64; 1]);
+        let mut scarce = Scarce::new();
+        let mut world = World::of(&scarce.universe).unwrap();
+        world.set_chunk_size(1);
+        scarce.leave(2);
+        world.create((Bulk([0]),).shared('a')).unwrap();
+        world.create((Bulk([0]),).shared('b')).unwrap();
+        let least = world.archetypes[0].least_capacity;
+        // A quarter of its chunk: there is room for some of those that come, and for many of them with the other's.
+        for n in 0..u64::from(least) / 4 {
+            world.create((Bulk([n]),).shared('b')).unwrap();
+        }
+        // Half a chunk beside those of other recorders, and a chunk of its own.
+        let coming = least + least.div_ceil(2);
+        scarce.leave(2);
+        let mut commands = world.commands();
+        let created: Vec<Entity> = (0..coming)
+            .map(|n| {
+                let bulk = Bulk([n.into()]);
+                commands.create((bulk,).shared('b')).unwrap()
+            })
+            .collect();
+        drop(commands);
+        scarce.leave(0);
+        let report = world.flush();
+        assert!(report.is_clean(), "{report:?}");
+        for (n, &entity) in (0..).zip(&created) {
+            assert_eq!(world.get::<Bulk>(entity).unwrap().0, [n]);
+        }
         world.check().unwrap();
     }
 }

@@ -23,6 +23,7 @@ mod gaps;
 mod having;
 mod layout;
 mod mover;
+mod open;
 mod refit;
 mod runs;
 #[cfg(test)]

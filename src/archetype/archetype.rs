@@ -4,7 +4,8 @@
 //! * every chunk's rows below its `len` are whole, the others empty (see [`Chunk`]);
 //! * a chunk stands in its group's open list if it has much room, and not if it is full; one that was full, and has
 //!   [little](Chunk::opens_with) since, stands there or does not;
-//! * `entities` is the sum of all `len`, and `capacity` that of what each chunk [will hold](Archetype::unfolded_capacity);
+//! * `entities` is the sum of all `len`;
+//! * a group's `capacity` is the sum of what each of its chunks [will hold](Archetype::unfolded_capacity);
 //! * the directory names this archetype and the chunk's position for each of the chunk's numbers.
 
 use std::collections::HashMap;
@@ -50,6 +51,20 @@ pub(crate) struct Group {
     pub(crate) open: Vec<u32>,
     /// Chunks that it has in all.
     pub(crate) chunks: u32,
+    /// Entities that these can hold, those that are folded when they will have unfolded.
+    pub(crate) capacity: usize,
+}
+
+impl Group {
+    /// One without chunks, that has these shared values.
+    pub(crate) fn of(key: &[SharedId]) -> Self {
+        Self {
+            key: key.into(),
+            open: Vec::new(),
+            chunks: 0,
+            capacity: 0,
+        }
+    }
 }
 
 /// Everything about one composition.
@@ -74,8 +89,6 @@ pub(crate) struct Archetype {
     /// Its chunks begin some lines behind their first byte, not all as many: see [`begin`].
     pub(crate) staggered: bool,
     pub(crate) entities: usize,
-    /// Entities that its chunks can hold, those that are folded when they will have unfolded.
-    pub(crate) capacity: usize,
     pub(crate) groups: Vec<Group>,
     pub(crate) group_of: HashMap<Box<[SharedId]>, u32>,
     /// Groups without chunks, to be used again.
@@ -231,9 +244,10 @@ impl Archetype {
         universe
             .directory()
             .enter(&chunk, world, self.number, position);
-        self.capacity += self.unfolded_capacity(&chunk) as usize;
+        let capacity = self.unfolded_capacity(&chunk) as usize;
         self.chunks.push(chunk);
         self.groups[group as usize].chunks += 1;
+        self.groups[group as usize].capacity += capacity;
         self.open(position);
         Ok(position)
     }

@@ -79,14 +79,9 @@ impl Archetype {
         if data.open.is_empty() {
             return false;
         }
-        // Of several groups it is not known how many rows each has: as many as others in as many chunks.
-        let capacity = match self.shared.is_empty() {
-            true => self.capacity,
-            false => self.capacity / self.chunks.len() * data.chunks as usize,
-        };
-        let needed = (count as usize).max((capacity + of as usize) / 8 + 1);
+        let needed = (count as usize).max((data.capacity + of as usize) / 8 + 1);
         if self.shared.is_empty() {
-            return self.capacity - self.entities >= needed;
+            return data.capacity - self.entities >= needed;
         }
         let mut free = 0;
         data.open.iter().any(|&position| {
@@ -111,7 +106,7 @@ impl Archetype {
     #[cold]
     pub(crate) fn open_ajar(&mut self) -> Option<u32> {
         // Where there may be several groups, all that have room are open.
-        if !self.is_loose() || self.capacity == self.entities {
+        if !self.is_loose() || self.groups[0].capacity == self.entities {
             return None;
         }
         let mut first = None;

@@ -114,8 +114,7 @@ impl Archetype {
         self.close_if_open(position);
         let chunk = self.chunks.swap_remove(position as usize);
         self.entities -= chunk.len as usize;
-        self.capacity -= self.unfolded_capacity(&chunk) as usize;
-        self.left_group(chunk.group);
+        self.left_group(chunk.group, self.unfolded_capacity(&chunk));
         if let Some(moved) = self.chunks.get(position as usize) {
             universe
                 .directory()
@@ -127,9 +126,11 @@ impl Archetype {
         chunk
     }
 
-    /// Notes that a group has a chunk less.
-    fn left_group(&mut self, number: u32) {
-        self.groups[number as usize].chunks -= 1;
+    /// Notes that a group has a chunk less, for so many.
+    fn left_group(&mut self, number: u32, capacity: u32) {
+        let group = &mut self.groups[number as usize];
+        group.chunks -= 1;
+        group.capacity -= capacity as usize;
         self.forget_group(number);
     }
 
@@ -176,12 +177,13 @@ impl Archetype {
         } else {
             chunk.capacity
         };
-        self.capacity += capacity as usize;
         let has_room = !chunk.is_full();
         universe
             .directory()
             .enter(chunk, world, self.number, position);
-        self.groups[group as usize].chunks += 1;
+        let data = &mut self.groups[group as usize];
+        data.chunks += 1;
+        data.capacity += capacity as usize;
         if has_room {
             self.open(position);
         }
@@ -212,8 +214,11 @@ impl Archetype {
         let chunk = &mut self.chunks[position as usize];
         chunk.group = group;
         chunk.filled(version);
-        self.groups[group as usize].chunks += 1;
-        self.left_group(before);
+        let capacity = self.unfolded_capacity(&self.chunks[position as usize]);
+        let data = &mut self.groups[group as usize];
+        data.chunks += 1;
+        data.capacity += capacity as usize;
+        self.left_group(before, capacity);
         if was_open {
             self.open(position);
         }

@@ -66,7 +66,6 @@ impl World {
             columns: draft.columns,
             movers: Box::default(),
             entities: 0,
-            capacity: 0,
             groups: Vec::new(),
             group_of: HashMap::new(),
             idle_groups: Vec::new(),
@@ -85,11 +84,7 @@ impl World {
         watch(&mut archetype, kinds, self.universe.is_ordered());
         if archetype.shared.is_empty() {
             // The only group.
-            archetype.groups = Vec::from([Group {
-                key: Box::default(),
-                open: Vec::new(),
-                chunks: 0,
-            }]);
+            archetype.groups = Vec::from([Group::of(&[])]);
         }
         self.has_switches |= !archetype.enabled.is_empty();
         for &id in &*ids {
@@ -350,11 +345,7 @@ impl World {
                 group
             }
             None => {
-                archetype.groups.push(Group {
-                    key: key.into(),
-                    open: Vec::new(),
-                    chunks: 0,
-                });
+                archetype.groups.push(Group::of(key));
                 archetype.groups.len() as u32 - 1
             }
         };

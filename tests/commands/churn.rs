@@ -85,6 +85,34 @@ fn where_flushes_replace_entities_an_eighth_of_all_rows_is_free_before_they_go()
 }
 
 #[test]
+fn a_small_team_beside_a_large_one_is_filled_too() {
+    let mut world = World::new();
+    // In long chunks, all of them full but the last.
+    let large = (0..100_000_u64).map(|n| (Shot(n), [n; 3]).shared('a'));
+    let _ = world.create_batch(large).unwrap();
+    let before = world.stats();
+    let mut small = Vec::new();
+    for round in 0..200_u64 {
+        let mut commands = world.commands();
+        for n in 0..if round == 0 { 0 } else { 500_u64 } {
+            let at = mix(round * 1_000 + n) % small.len() as u64;
+            commands.destroy(small.swap_remove(at as usize));
+        }
+        for n in 0..if round == 0 { 5_000 } else { 500_u64 } {
+            small.push(commands.create((Shot(n), [n; 3]).shared('b')).unwrap());
+        }
+        drop(commands);
+        assert!(world.flush().is_clean());
+    }
+    world.check().unwrap();
+    let after = world.stats();
+    assert_eq!(after.entities - before.entities, 5_000);
+    // An eighth, what goes in a flush, and less than comes in one.
+    let capacity = after.capacity - before.capacity;
+    assert!(capacity <= 5_000 + capacity / 8 + 1_000, "{capacity}");
+}
+
+#[test]
 fn what_comes_to_a_world_without_room_is_not_copied() {
     let mut world = World::new();
     let mut places = Vec::new();
@@ -119,15 +147,17 @@ fn what_comes_to_a_world_without_room_is_not_copied() {
 
 #[test]
 fn the_same_comes_of_it_for_any_number_of_threads() {
-    let rows = |threads: usize| {
+    let rows = |threads: usize, teams| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.unwrap().install(|| {
-            let (world, _) = churned(Universe::ordered(), (5_000, false), 1_500, 3);
+            let (world, _) = churned(Universe::ordered(), (5_000, teams), 1_500, 3);
             let mut all = world.read::<(Entity, &Shot), ()>().unwrap();
             all.iter().map(|(it, &shot)| (it, shot)).collect::<Vec<_>>()
         })
     };
-    let one = rows(1);
-    assert_eq!(one, rows(2));
-    assert_eq!(one, rows(3));
+    for teams in [false, true] {
+        let one = rows(1, teams);
+        assert_eq!(one, rows(2, teams));
+        assert_eq!(one, rows(3, teams));
+    }
 }

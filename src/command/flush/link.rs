@@ -7,6 +7,7 @@ use core::ops::Range;
 use crate::archetype::{Chunk, ChunkList, Draft};
 use crate::command::flush::join::{Joining, LITTLE, Rows};
 use crate::command::flush::{Flush, FlushReport};
+use crate::command::lane::end::give_back;
 use crate::command::lane::{Lane, NONE, Part, Private, Span};
 use crate::fragment::panic::{Panicked, first, note};
 use crate::memory::prefetch;
@@ -250,10 +251,9 @@ impl Linking<'_> {
                 self.lost = Some(why);
             }
         }
-        if let Some(private) = &mut self.privates[at]
-            && private.is_own()
-        {
-            private.chunk.len = 0;
+        // Its rows are elsewhere, or gone: who links next may need the memory.
+        if let Some(own) = self.privates[at].take_if(|private| private.is_own()) {
+            give_back(&self.world.universe, &own.chunk);
         }
     }
 

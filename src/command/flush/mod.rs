@@ -179,7 +179,8 @@ impl World {
     /// they record quicker than it is applied, each is longer than the last. Who has such threads
     /// [sets](Self::set_flush_rounds) one round.
     ///
-    /// O(commands + recorders + archetypes + chunks of the world); what was created costs time by the chunk. Recorders
+    /// O(commands + recorders + archetypes + chunks of the world); what was created costs time by the chunk (where it
+    /// fills free rows, by the entity). Recorders
     /// that were ever open at one time count each time, until the world is [trimmed](Self::trim).
     ///
     /// # Panics

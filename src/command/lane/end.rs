@@ -206,7 +206,7 @@ fn renumber<'a>(all: impl Iterator<Item = &'a mut u32>, numbers: &[u32]) {
 }
 
 /// Gives a chunk back that holds nothing.
-fn give_back(universe: &Universe, chunk: &Chunk) {
+pub(in crate::command) fn give_back(universe: &Universe, chunk: &Chunk) {
     universe.directory().leave(chunk);
     // SAFETY: the lane's own, which it forgets.
     unsafe { universe.give_chunk(chunk.run) };

@@ -12,7 +12,7 @@ mod copies;
 mod create;
 mod cursor;
 mod dynamic;
-mod end;
+pub(in crate::command) mod end;
 mod recent;
 mod record;
 

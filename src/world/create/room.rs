@@ -179,4 +179,41 @@ mod tests {
         }
         world.check().unwrap();
     }
+
+    #[test]
+    fn a_chunk_whose_rows_fill_others_is_there_for_who_joins_next() {
+        let mut scarce = Scarce::new();
+        let mut world = World::of(&scarce.universe).unwrap();
+        world.set_chunk_size(1);
+        scarce.leave(10);
+        let mut all = Vec::new();
+        while let Ok(entity) = world.create(([0_u64; 4],)) {
+            all.push(entity);
+        }
+        let least = all.len() / 10;
+        // Room for two chunks' entities, in four of them.
+        for chunk in all.chunks(least).take(4) {
+            for &entity in &chunk[least / 2..] {
+                world.destroy(entity).unwrap();
+            }
+        }
+        let room = all.len() - world.count();
+        let first = least + least.div_ceil(2);
+        let second = room - first;
+        scarce.leave(5);
+        let commands = world.parallel_commands();
+        // Those of the first fill the most of it, also those in a chunk of their own; those of the second the rest. For
+        // the third there is nothing but that chunk.
+        let mut created = Vec::new();
+        for (key, count) in (0..).zip([first, second, least / 4]) {
+            let mut open = commands.open_at(key);
+            created.extend((0..count).map(|_| open.create(([0_u64; 4],)).unwrap()));
+        }
+        scarce.leave(0);
+        let report = world.flush();
+        assert!(report.is_clean(), "{report:?}");
+        assert!(created.iter().all(|&entity| world.is_built(entity)));
+        world.check().unwrap();
+        assert_eq!(world.stats().chunks, 11);
+    }
 }

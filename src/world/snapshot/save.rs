@@ -44,6 +44,7 @@ impl World {
     /// * where a composition that nobody has any more cannot be saved, because of a fragment that
     ///   is not plain, or that is not registered where it is loaded: it comes back as a new one,
     ///   behind all others;
+    /// * where memory for chunks has run out: chunks with few free rows are filled sooner since;
     /// * if another version of the crate, or another register of what can be switched off, lays
     ///   chunks out in another way.
     ///

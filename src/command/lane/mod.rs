@@ -226,7 +226,7 @@ pub(crate) struct Lane {
     pub(in crate::command) parts: Vec<Part>,
     pub(in crate::command) spans: Vec<Span>,
     pub(in crate::command) privates: Vec<Private>,
-    /// The private chunks while a flush is at work; those are missing that were handed over.
+    /// The private chunks while a flush is at work; those are missing that were handed over, or given back.
     pub(in crate::command) left: Vec<Option<Private>>,
     pub(in crate::command) streams: Vec<Stream>,
     ways: Vec<Way>,

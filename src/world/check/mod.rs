@@ -215,6 +215,10 @@ mod tests {
         assert!(said(&world).contains("group 0"));
         let data = &mut world.archetypes[archetype as usize];
         data.groups[0].chunks -= 1;
+        data.groups[0].capacity += 1;
+        assert!(said(&world).contains("counts room for"));
+        let data = &mut world.archetypes[archetype as usize];
+        data.groups[0].capacity -= 1;
         data.chunks[row.chunk as usize].order_version = 1_000;
         assert!(said(&world).contains("version"));
     }

@@ -9,6 +9,9 @@ use crate::archetype::chunk::{Chunk, NOT_OPEN};
 /// With more chunks than these, another comes although some have room, but none for a 32nd of its rows.
 const FEW_CHUNKS: usize = 8;
 
+/// Chunks of a group that are looked at, of those that have room, to tell how much all have.
+const LOOK: usize = 64;
+
 impl Archetype {
     /// Puts a chunk into its group's list of those that are filled next.
     pub(crate) fn open(&mut self, position: u32) {
@@ -73,22 +76,31 @@ impl Archetype {
 
     /// Whether who brings a chunk with so many entities to a group, of so many that come together, is to fill others with
     /// them: the group has room for as many, and more than an eighth of all its rows would be free if all that comes
-    /// came in chunks of its own. O(1); or, where there may be several groups, O(those of its chunks that have room).
+    /// came in chunks of its own. O(1); where there may be several groups, whose entities nobody counts, it looks at 64
+    /// chunks at most, and takes the others to be like those.
     pub(crate) fn is_to_be_filled(&self, group: u32, count: u32, of: u32) -> bool {
+        self.is_filled_besides(0, group, count, of)
+    }
+
+    /// The same where so many rows that are free are others' already.
+    pub(crate) fn is_filled_besides(&self, taken: usize, group: u32, count: u32, of: u32) -> bool {
         let data = &self.groups[group as usize];
         if data.open.is_empty() {
             return false;
         }
         let needed = (count as usize).max((data.capacity + of as usize) / 8 + 1);
         if self.shared.is_empty() {
-            return data.capacity - self.entities >= needed;
+            return data.capacity - self.entities >= taken + needed;
         }
-        let mut free = 0;
-        data.open.iter().any(|&position| {
-            let chunk = &self.chunks[position as usize];
-            free += (self.unfolded_capacity(chunk) - chunk.len) as usize;
-            free >= needed
-        })
+        // All that have room are in the list.
+        let seen = data.open.len().min(LOOK);
+        let free: usize = (data.open[data.open.len() - seen..].iter())
+            .map(|&position| {
+                let chunk = &self.chunks[position as usize];
+                (self.unfolded_capacity(chunk) - chunk.len) as usize
+            })
+            .sum();
+        free >= count as usize && free * data.open.len() / seen >= taken + needed
     }
 
     /// The chunk of a group that is filled next, if one has room.

@@ -108,6 +108,15 @@ impl Archetype {
                 && self.ajar(group, chunk.len).is_none())
     }
 
+    /// Whether a chunk that comes alone is handed to a group of this archetype: it is [better so](Self::wants_chunk), and
+    /// there is not [so much room](Self::is_to_be_filled) that its entities fill that. What chunk fragments it has would
+    /// be lost then: it is handed over if it has some.
+    pub(crate) fn takes_chunk(&self, group: u32, chunk: &Chunk) -> bool {
+        let fills =
+            self.chunk_values.is_empty() && self.is_to_be_filled(group, chunk.len, chunk.len);
+        self.wants_chunk(group, chunk) && !fills
+    }
+
     /// Takes a chunk out of the archetype, with its entities; their places say so until it is
     /// [adopted](Self::adopt). The key of a group that has no chunks then is retired.
     pub(crate) fn detach(&mut self, universe: &Universe, world: u16, position: u32) -> Chunk {

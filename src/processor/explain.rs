@@ -268,9 +268,9 @@ fn mismatches(
     if sees(query, archetype) {
         return Vec::new();
     }
-    let lacks = query
-        .required()
-        .iter()
+    let switched = query.switches().iter();
+    let lacks = (query.required().iter())
+        .chain(switched.filter(|&id| !query.required().contains(id)))
         .filter(|&id| !archetype.set.contains(id));
     let excludes = query
         .excluded()
@@ -279,7 +279,7 @@ fn mismatches(
     let switches = query
         .switches()
         .iter()
-        .filter(|&id| archetype.enabled_of(id).is_none());
+        .filter(|&id| archetype.set.contains(id) && archetype.enabled_of(id).is_none());
     let any = query
         .one_of_each()
         .filter(|set| !set.intersects(&archetype.set));

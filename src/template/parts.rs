@@ -218,6 +218,10 @@ impl<'a> Parts<'a> {
                     continue;
                 }
                 Required::Role(find, name) => (find(self.registry), name.into()),
+                Required::Fragment(id) if self.registry.get(id).is_none() => {
+                    self.faults.push((by, FragmentError::Unknown { id }.into()));
+                    continue;
+                }
                 Required::Fragment(id) => (Some(id), self.name(id)),
             };
             if id.and_then(|id| self.position(id)).is_none() {

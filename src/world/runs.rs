@@ -130,7 +130,7 @@ impl World {
         let coming = self.coming(archetype, rows, self.watches(edge.target, ADDED));
         let moved = if self.can_hand_over(archetype, rows, edge, group) {
             self.hand_over(archetype, rows, edge, group, &mut fill)
-        } else if let Some(refitting) = self.can_refit(archetype, rows, edge) {
+        } else if let Some(refitting) = self.can_refit(archetype, rows, edge, group) {
             self.refit_over(archetype, rows, edge, group, refitting, &mut fill)
         } else {
             self.copy_along(archetype, rows, edge, group, &mut fill)
@@ -149,13 +149,13 @@ impl World {
         let chunk = &source.chunks[rows.chunk as usize];
         rows.count == chunk.len
             && edge.ended.is_empty()
-            && target.wants_chunk(group, chunk)
+            && target.takes_chunk(group, chunk)
             && source.hands_chunks_to(target)
     }
 
     /// How a whole chunk becomes the target's with its columns where they are; `None` if its entities are better
     /// copied.
-    fn can_refit(&self, archetype: u32, rows: Rows, edge: &Edge) -> Option<Refitting> {
+    fn can_refit(&self, archetype: u32, rows: Rows, edge: &Edge, group: u32) -> Option<Refitting> {
         let source = &self.archetypes[archetype as usize];
         let chunk = &source.chunks[rows.chunk as usize];
         let is_whole = rows.count == chunk.len && chunk.len >= chunk.capacity / 2;
@@ -165,6 +165,9 @@ impl World {
             return None;
         }
         let target = &self.archetypes[edge.target as usize];
+        if target.is_to_be_filled(group, chunk.len, chunk.len) {
+            return None;
+        }
         Refitting::plan(source, chunk, target, edge)
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Values move, a column at a time; shared values become the other world's (the two keep one copy
 //! together); names go along. A whole chunk is handed over as it is where the other world lays its chunks
-//! out alike, with its chunk fragments: it stays one of the same composition.
+//! out alike, with its chunk fragments: it stays one of the same composition. Not if there is much room, and it has no
+//! chunk fragments.
 
 use std::sync::Arc;
 
@@ -164,7 +165,9 @@ impl World {
     /// ([`move_signals_to`](Self::move_signals_to)).
     ///
     /// Chunks that are laid out alike there go as they are, with their chunk fragments, unless they are less than half
-    /// full and others there have room: then their entities take the chunk fragments of those.
+    /// full and others there have room: then their entities take the chunk fragments of those. Without chunk fragments,
+    /// entities are also copied to where there is room while more than an eighth of their composition's rows would be
+    /// free there; O(chunks) else.
     ///
     /// # Errors
     /// [`WorldError::OtherUniverse`]; no memory is left: then some of the entities have moved.
@@ -339,7 +342,7 @@ impl World {
         let coming = self.coming(archetype, rows, other.watches(passage.edge.target, CREATED));
         let target = &other.archetypes[passage.edge.target as usize];
         let chunk = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
-        moved = if whole && passage.same_layout && target.wants_chunk(group, chunk) {
+        moved = if whole && passage.same_layout && target.takes_chunk(group, chunk) {
             self.hand_to(other, archetype, rows, passage.edge.target, group)
         } else {
             self.copy_to(other, archetype, rows, &passage.edge, group)

@@ -13,6 +13,7 @@ mod dynamic;
 mod far_rows;
 mod features;
 mod going_on;
+mod handed_over;
 mod life;
 mod moves;
 mod names;

@@ -79,9 +79,14 @@ impl Flush<'_> {
     pub(super) fn plan(&mut self, world: &mut World, works: &mut [Work], rows: &[u32]) -> Plan {
         let mut plan = Plan::default();
         let mut known = Known::default();
+        let mut whole = Vec::new();
         for (number, work) in works.iter_mut().enumerate() {
-            self.hand_over(world, &mut plan, &mut known, number as u32, work, rows);
+            if let Some((way, handed)) = self.withhold(world, &mut plan, &mut known, work) {
+                work.handed = Some(handed);
+                whole.push((number, way));
+            }
         }
+        self.hand_over(world, &mut plan, works, &whole, rows);
         for (number, work) in works.iter_mut().enumerate() {
             if work.handed.is_none() {
                 self.plan_chunk(world, &mut plan, &mut known, number as u32, work, rows);
@@ -90,23 +95,21 @@ impl Flush<'_> {
         plan
     }
 
-    /// Decides whether a chunk goes as it is: all of its entities change alike, and either nothing of theirs
-    /// ends and what comes has no columns, or little enough comes and ends for a [`Refitting`].
-    fn hand_over(
+    /// Keeps a chunk for going as it is, if it may: all of its entities change alike, and either nothing of theirs
+    /// ends and what comes has no columns, or little enough comes and ends for a [`Refitting`]. Which way, and where.
+    fn withhold(
         &mut self,
         world: &mut World,
         plan: &mut Plan,
         known: &mut Known,
-        number: u32,
-        work: &mut Work,
-        rows: &[u32],
-    ) {
+        work: &Work,
+    ) -> Option<(u32, Handed)> {
         let [group] = work.groups.as_slice() else {
-            return;
+            return None;
         };
         let chunk = &world.archetypes[work.archetype as usize].chunks[work.chunk as usize];
         if group.net.destroyed || group.count != chunk.len {
-            return;
+            return None;
         }
         let found = way(
             &mut self.panicked,
@@ -116,17 +119,12 @@ impl Flush<'_> {
             work.archetype,
             &group.net,
         );
-        let Ok(found) = found else {
-            return;
-        };
-        let way = &plan.ways[found as usize];
+        let found = found.ok()?;
         let refused = world.refuses_const(work.archetype, work.chunk, &group.net);
         if refused.is_some() {
-            return;
+            return None;
         }
-        let Some(handed) = world.handed(work, &group.net, way) else {
-            return;
-        };
+        let handed = world.handed(work, &group.net, &plan.ways[found as usize])?;
         // Nothing else may come into it.
         let data = &mut world.archetypes[work.archetype as usize];
         data.close_if_open(work.chunk);
@@ -134,12 +132,36 @@ impl Flush<'_> {
         // Counted at once, so that the group stays although its other chunks go before this one comes.
         let data = &mut world.archetypes[handed.target as usize];
         data.groups[handed.group as usize].chunks += 1;
-        self.report.moved += group.count as usize;
-        self.refuse_switches(world, work, 0, group.count, way, rows);
-        if !way.come.is_empty() || way.edge.ends_drop {
-            plan.stay(number, 0, group.count, found);
+        Some((found, handed))
+    }
+
+    /// Decides of chunks that are [withheld](Self::withhold) which go as they are, and whose entities are copied, as
+    /// [much room](crate::archetype::Archetype::is_to_be_filled) is where they come to: room that is left whatever else comes there.
+    fn hand_over(
+        &mut self,
+        world: &mut World,
+        plan: &mut Plan,
+        works: &mut [Work],
+        whole: &[(usize, u32)],
+        rows: &[u32],
+    ) {
+        let Some(mut filling) = Filling::besides(world, works, whole.len()) else {
+            return;
+        };
+        for &(number, found) in whole {
+            let work = &mut works[number];
+            if filling.fills(world, work) {
+                work.handed = None;
+                continue;
+            }
+            let way = &plan.ways[found as usize];
+            let count = work.groups[0].count;
+            self.report.moved += count as usize;
+            self.refuse_switches(world, work, 0, count, way, rows);
+            if !way.come.is_empty() || way.edge.ends_drop {
+                plan.stay(number as u32, 0, count, found);
+            }
         }
-        work.handed = Some(handed);
     }
 
     fn plan_chunk(
@@ -297,6 +319,64 @@ struct Known {
     ways: HashMap<(u32, Arc<Net>), Result<u32, WorldError>, ByNumbers>,
     /// The one that was asked for last: most chunks ask for the same again.
     last: Option<(u32, Arc<Net>, u32)>,
+}
+
+/// Rows that are free, and not to be filled by the entities of whole chunks.
+struct Filling {
+    /// Of any group: as many as other entities may come to it. Where these go is not known yet.
+    others: usize,
+    /// Of groups of archetypes, by both numbers: in chunks that are withheld, or filled by those before.
+    taken: HashMap<(u32, u32), usize, ByNumbers>,
+}
+
+impl Filling {
+    /// Where so many chunks are withheld; `None` if none is.
+    fn besides(world: &World, works: &[Work], withheld: usize) -> Option<Self> {
+        if withheld == 0 {
+            return None;
+        }
+        let mut filling = Self {
+            others: 0,
+            taken: HashMap::default(),
+        };
+        for work in works {
+            if work.handed.is_some() {
+                let data = &world.archetypes[work.archetype as usize];
+                let chunk = &data.chunks[work.chunk as usize];
+                let free = data.unfolded_capacity(chunk) - chunk.len;
+                if free > 0 {
+                    let taken = filling.taken.entry((work.archetype, chunk.group));
+                    *taken.or_default() += free as usize;
+                }
+                continue;
+            }
+            let going = work.groups.iter().filter(|group| !group.net.destroyed);
+            filling.others += going.map(|group| group.count as usize).sum::<usize>();
+        }
+        Some(filling)
+    }
+
+    /// Whether the entities of a chunk that is withheld are copied: then it is withheld no more.
+    fn fills(&mut self, world: &mut World, work: &Work) -> bool {
+        let Some(Handed { target, group, .. }) = work.handed else {
+            return false;
+        };
+        let count = work.groups[0].count;
+        let taken = self.taken.get(&(target, group)).copied().unwrap_or(0);
+        let to = &world.archetypes[target as usize];
+        if !to.is_filled_besides(self.others + taken, group, count, count) {
+            return false;
+        }
+        self.taken.insert((target, group), taken + count as usize);
+        world.archetypes[target as usize].groups[group as usize].chunks -= 1;
+        let data = &mut world.archetypes[work.archetype as usize];
+        let chunk = &mut data.chunks[work.chunk as usize];
+        chunk.hand_over();
+        if !chunk.is_full() {
+            data.open(work.chunk);
+        }
+        true
+    }
 }
 
 impl Known {

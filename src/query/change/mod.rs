@@ -26,8 +26,9 @@ use ways::{chunks_of, emigrate, settled, share, ways};
 
 /// Everything that a query matches, to be changed or destroyed: chunk by chunk, a copy for each fragment
 /// instead of one for each entity. Where only tags or shared values change, chunks that match as a
-/// whole are handed over as they are, unless they have chunk fragments: entities take those of the chunks that they
-/// [come to](Bundle::per_chunk).
+/// whole are handed over as they are, unless they have chunk fragments (entities take those of the chunks that they
+/// [come to](Bundle::per_chunk)), or more than an eighth of the rows of where they come to would be free: those are filled
+/// then.
 ///
 /// From [`World::matching`], or [`Query::change`] for a query that is kept.
 ///

@@ -294,7 +294,10 @@ impl World {
         found.expect(
             match listed {
                 true => !chunk.is_full(),
-                false => !chunk.opens_with(chunk.len) && chunk.open_at == NOT_OPEN,
+                false => {
+                    let is_filled = chunk.is_folded() || chunk.opens_with(chunk.len);
+                    !is_filled && chunk.open_at == NOT_OPEN
+                }
             },
             at,
             || {

@@ -37,8 +37,8 @@ impl World {
     /// Any thread may load while others use worlds of the same universe: it waits for nobody, and nobody for it, as it is
     /// with creations. (Threads of the current rayon pool that have time help to check 256 KiB and more, as in loops; in
     /// a pool of its own, by `install`, a load takes no time from those.) [`move_all_to`](Self::move_all_to) then brings
-    /// what was loaded to another world, without a copy but for chunks that are less than half full. A file decides how
-    /// many chunks and ids it takes: one that comes from strangers can ask for all that a universe has.
+    /// what was loaded to another world, without a copy but where chunks are less than half full, or much is free there.
+    /// A file decides how many chunks and ids it takes: one that comes from strangers can ask for all that a universe has.
     ///
     /// What the world had besides its entities comes as it does with [`load`](Self::load): names, resources, delayed signals
     /// and its time. Of these names alone go along with [`move_all_to`](Self::move_all_to): signals have [a call of their

@@ -80,8 +80,10 @@ impl ChunkLayout {
     ) -> Result<Self, FragmentError> {
         check_alignment(fragments.iter().chain(once))?;
         let per_entity = per_entity(fragments);
+        let last = by_alignment(once);
         let end = |capacity, visit: &mut dyn FnMut(usize)| {
             let arrays = order.iter().map(|&at| &fragments[at].layout);
+            let once = last.iter().map(|&at| &once[at].layout);
             arrays_end(capacity, arrays, enableable.len(), once, visit)
         };
         let fits = |capacity| end(capacity, &mut |_| {}).is_some_and(|end| end <= bytes);
@@ -105,11 +107,14 @@ impl ChunkLayout {
         if capacity == 0 {
             return Err(too_large(bytes, fragments, once, per_entity));
         }
-        let (mut offsets, mut extra) = (Few::from_elem(0, fragments.len()), Few::new());
+        let mut offsets = Few::from_elem(0, fragments.len());
+        let mut extra = Few::from_elem(0, enableable.len() + once.len());
+        let bits = 0..enableable.len();
+        let mut rest = bits.chain(last.iter().map(|&at| enableable.len() + at));
         let mut begun = order.iter();
         end(capacity, &mut |begin| match begun.next() {
             Some(&at) => offsets[at] = begin,
-            None => extra.push(begin),
+            None => extra[rest.next().expect("one for each")] = begin,
         });
         Ok(Self {
             bytes,
@@ -175,7 +180,8 @@ impl ChunkLayout {
     /// The fewest 16 KiB chunks in which an entity of these fragments fits well: one, or more where one
     /// would hold fewer than eight entities.
     pub(crate) fn chunks_for(fragments: &[Content<'_>]) -> usize {
-        let aligned: usize = fragments.iter().map(|f| f.layout.align().max(LINE)).sum();
+        let aligned = fragments.iter().map(|f| f.layout.align().max(LINE));
+        let aligned = aligned.fold(0, usize::saturating_add);
         let wanted = per_entity(fragments)
             .saturating_mul(8)
             .saturating_add(aligned)
@@ -213,7 +219,7 @@ fn arrays_end<'a>(
     capacity: usize,
     arrays: impl Iterator<Item = &'a Layout>,
     bits: usize,
-    once: &[Content<'_>],
+    once: impl Iterator<Item = &'a Layout>,
     visit: &mut dyn FnMut(usize),
 ) -> Option<usize> {
     let mut end = capacity.checked_mul(size_of::<Entity>())?;
@@ -227,9 +233,7 @@ fn arrays_end<'a>(
         size_of::<u64>(),
         capacity.div_ceil(64).checked_mul(size_of::<u64>()),
     );
-    let once = once
-        .iter()
-        .map(|c| (c.layout.align(), Some(c.layout.size())));
+    let once = once.map(|layout| (layout.align(), Some(layout.size())));
     for (align, bytes) in arrays.chain(core::iter::repeat_n(words, bits)).chain(once) {
         let begin = end.checked_next_multiple_of(align)?;
         visit(begin);
@@ -251,6 +255,18 @@ fn by_size(fragments: &[Content<'_>]) -> Few<usize> {
     order
 }
 
+/// The values that stand there once, without gaps between them; those of one alignment by size and name, whatever their
+/// numbers are: these depend on which thread met a type first, and how many entities have room must not.
+fn by_alignment(once: &[Content<'_>]) -> Few<usize> {
+    let mut order: Few<usize> = (0..once.len()).collect();
+    order.sort_by(|&a, &b| {
+        let key = |c: &Content<'_>| (c.layout.align(), c.layout.size());
+        let (a, b) = (&once[a], &once[b]);
+        key(b).cmp(&key(a)).then_with(|| a.name.cmp(b.name))
+    });
+    order
+}
+
 /// The fragments in an order that their names decide together, the same in every process.
 fn by_chance(fragments: &[Content<'_>]) -> Few<usize> {
     let numbers: Few<u64> = fragments.iter().map(|c| number_of(c.name)).collect();
@@ -259,7 +275,8 @@ fn by_chance(fragments: &[Content<'_>]) -> Few<usize> {
     let keys = fragments.iter().zip(numbers).zip(0..);
     let keys = keys.map(|((Content { name, layout }, number), at)| {
         // What has no size comes last: no array begins at the place of one that has.
-        (layout.size() == 0, mix(seed ^ mix(number)), *name, at)
+        let like = (layout.size(), layout.align());
+        (layout.size() == 0, mix(seed ^ mix(number)), *name, like, at)
     });
     let mut keys: Few<_> = keys.collect();
     keys.sort_unstable();
@@ -364,6 +381,42 @@ mod tests {
         places.sort_unstable();
         let most = places.chunk_by(|a, b| a == b).map(<[_]>::len).max();
         assert!(most.unwrap() < 100, "{most:?} at one place");
+    }
+
+    #[test]
+    fn what_a_chunk_has_once_lies_without_gaps_in_whatever_order_it_comes() {
+        let once = [
+            content(1, 1),
+            content(64, 64),
+            content(4, 4),
+            content(64, 8),
+        ];
+        let turned = [
+            content(4, 4),
+            content(64, 8),
+            content(64, 64),
+            content(1, 1),
+        ];
+        let fragments = [content(2, 2)];
+        let [one, other] = [once, turned].map(|once| {
+            let layout = ChunkLayout::mixed(16_192, &fragments, &[0], &once).unwrap();
+            let ends = layout.extra()[1..].iter().zip(&once);
+            for (&begin, content) in ends.clone() {
+                assert!(begin.is_multiple_of(content.layout.align()));
+            }
+            let first = layout.extra()[1..].iter().min().copied().unwrap();
+            let end = ends.map(|(begin, content)| begin + content.layout.size());
+            assert_eq!(end.max(), Some(first + 133));
+            (
+                layout.capacity(),
+                layout.offsets()[0],
+                layout.extra().to_vec(),
+            )
+        });
+        assert_eq!((one.0, one.1, one.2[0]), (other.0, other.1, other.2[0]));
+        // Each is told where the one lies that stands at its place.
+        let of = |extra: &[usize], order: [usize; 4]| order.map(|at| extra[1 + at]);
+        assert_eq!(of(&one.2, [2, 3, 1, 0]), of(&other.2, [0, 1, 2, 3]));
     }
 
     #[test]

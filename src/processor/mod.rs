@@ -4,8 +4,11 @@
 //! resources, recorders of commands, signals. By them a [`Schedule`] knows what it touches. It solves the order once,
 //! and runs the processors phase by phase, side by side where they touch nothing in common; the world
 //! after a run is the same, bit for bit, for any number of threads, if its universe is
-//! [ordered](crate::world::Universe::ordered). In a plain one values and rows are, and ids may differ. (After a run in
-//! which a processor has panicked it may be another: see [`Schedule`].)
+//! [ordered](crate::world::Universe::ordered). In a plain one values and rows are, and ids may differ, and with them what
+//! goes by their order: [indices](crate::index) list entities so, and rows follow where such a list is destroyed. (After
+//! a run in which a processor has panicked it may be another: see [`Schedule`]; and of shared values that are equal, and
+//! can be told apart all the same, any may be the one that stays: see
+//! [`open_at`](crate::command::ParallelCommands::open_at).)
 
 mod alias;
 mod app;

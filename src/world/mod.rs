@@ -41,7 +41,7 @@ pub(crate) mod watch;
 pub(crate) mod worlds;
 
 use core::fmt;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use crate::archetype::Universe;
@@ -139,7 +139,7 @@ pub struct World {
     pub(crate) shared: SharedValues,
     /// What chunk fragments begin with in new archetypes, if these do not inherit it from others: the value that
     /// was given last.
-    pub(crate) templates: HashMap<FragmentId, Arc<Value>>,
+    pub(crate) templates: BTreeMap<FragmentId, Arc<Value>>,
     /// The version of the last query that ran. What is changed now gets the next one.
     pub(crate) version: AtomicU32,
     /// The [moment](World::moment) at which chunks were aged.
@@ -211,7 +211,7 @@ impl World {
             has_switches: false,
             bundles: Bundles::default(),
             shared: SharedValues::default(),
-            templates: HashMap::new(),
+            templates: BTreeMap::new(),
             version: AtomicU32::new(0),
             aged: 1 << 32,
             chunks_per_chunk: 1,
@@ -374,7 +374,10 @@ impl Drop for World {
             archetype.end(&self.universe, self.number, &mut panicked);
         }
         self.shared.end(&mut panicked);
-        end_all(&mut panicked, core::mem::take(&mut self.templates));
+        end_all(
+            &mut panicked,
+            core::mem::take(&mut self.templates).into_values(),
+        );
         // Each by itself, as they would end together with the world.
         note(&mut panicked, || drop(core::mem::take(&mut self.watch)));
         note(&mut panicked, || drop(core::mem::take(&mut self.attached)));

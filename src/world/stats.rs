@@ -40,7 +40,7 @@ pub struct WorldStats {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct ArchetypeStats {
-    /// The names of the fragments.
+    /// The names of the fragments, in order.
     pub fragments: Vec<String>,
     /// Entities that have exactly these.
     pub entities: usize,
@@ -163,9 +163,12 @@ impl World {
     fn archetype_stats(&self, data: &Archetype) -> ArchetypeStats {
         let values = data.columns.iter().map(|column| column.size as usize);
         let chunks = data.chunks.iter();
-        let names = data.ids.iter().filter_map(|&id| self.registry().get(id));
+        let infos = data.ids.iter().filter_map(|&id| self.registry().get(id));
+        let mut fragments: Vec<_> = infos.map(|info| info.name().into()).collect();
+        // The order of their numbers may be another each time.
+        fragments.sort_unstable();
         ArchetypeStats {
-            fragments: names.map(|info| info.name().into()).collect(),
+            fragments,
             entities: data.entities,
             chunks: data.chunks.len(),
             empty_chunks: chunks.clone().filter(|chunk| chunk.len == 0).count(),

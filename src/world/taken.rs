@@ -4,7 +4,7 @@
 //! A call that is refused leaves nothing of what it was given: no shared value, and nothing that chunks begin with, be
 //! it the world's or that of an archetype which nobody has come to.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::archetype::SharedId;
@@ -27,7 +27,7 @@ pub(crate) struct TakenIn {
 /// How the world was before a call that takes in the values of one bundle after the other.
 #[derive(Debug)]
 pub(crate) struct Before {
-    templates: HashMap<FragmentId, Arc<Value>>,
+    templates: BTreeMap<FragmentId, Arc<Value>>,
     /// So many archetypes there were.
     archetypes: usize,
 }

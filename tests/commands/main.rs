@@ -15,6 +15,7 @@ mod ordered;
 mod panics;
 mod rare;
 mod rows;
+mod same_each_time;
 mod sweeps;
 mod switches;
 mod templates;

@@ -249,9 +249,7 @@ impl Scene {
         let stats = self.world.stats().archetypes.into_iter();
         stats
             .map(|data| {
-                // Numbers of fragments are in the order in which threads met them.
-                let mut names = data.fragments;
-                names.sort_unstable();
+                let names = data.fragments;
                 (names, data.entities, data.chunks)
             })
             .collect()

@@ -177,7 +177,9 @@ impl World {
         let before = panicked.take();
         let mut added = None;
         note(panicked, || {
-            added = Some(data.add_chunk_of(&self.universe, self.number, joining.group, 0, 0));
+            // Not folded: nor is a nursery that is taken over.
+            let coming = usize::MAX;
+            added = Some(data.add_chunk_of(&self.universe, self.number, joining.group, 0, coming));
         });
         let whole = panicked.is_none();
         *panicked = first(before, panicked.take());

@@ -174,7 +174,8 @@ impl World {
     /// threads.
     ///
     /// What closures, observers and drops record meanwhile is applied, too, round by round, and so
-    /// is what other threads record. Each round applies what was opened before it began. While some
+    /// is what other threads record. (What drops record comes in any order among itself, where several threads apply:
+    /// also in an [ordered](crate::world::Universe::ordered) universe.) Each round applies what was opened before it began. While some
     /// do so all the time, each round applies what they have recorded during the one before; where
     /// they record quicker than it is applied, each is longer than the last. Who has such threads
     /// [sets](Self::set_flush_rounds) one round.
@@ -185,7 +186,8 @@ impl World {
     ///
     /// # Panics
     /// If users' code panicked: a closure, a `drop`, the `eq` or `hash` of a shared value, the `clone` of a
-    /// chunk fragment's template. All other commands are applied then, and the first panic goes on.
+    /// chunk fragment's template. All other commands are applied then, and the first panic goes on: of those of several
+    /// recorders, or threads, that may be another each time.
     #[doc(alias = "apply")]
     pub fn flush(&mut self) -> FlushReport {
         self.keep_versions();

@@ -34,7 +34,8 @@ pub struct FlushReport {
     /// [refused](Self::refused), with [`WorldError::Pending`].
     pub carried: usize,
     /// Entities that were created in an [ordered](crate::world::Universe::ordered) universe, and have ids that
-    /// depend on which thread was quicker: their recorders had no ids of their own, or none left.
+    /// depend on which thread was quicker: their recorders had no ids of their own, or none left. If there are some,
+    /// others may depend on it, too: they may have taken what would have been another recorder's.
     pub by_chance: usize,
     /// Recorders that were open when the flush looked for commands the last time. What they hold
     /// comes with a flush after they are closed, and so does what others of their thread have left

@@ -9,7 +9,7 @@ use super::fill::{MakeRows, PAST, Plan, Target, WriteRows};
 use crate::entity::{EntityIndex, Full};
 use crate::fragment::panic::{Panicked, after, first, note, resume};
 use crate::fragment::{Bundle, FragmentId, none_twice};
-use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::fork_join;
 use crate::world::taken::TakenIn;
 use crate::world::watch::{CREATED, NOWHERE, WatchedRows};
@@ -247,7 +247,7 @@ impl Claims<'_> {
 /// What became of a claim's values.
 enum Outcome {
     Filled,
-    /// Others had panicked before.
+    /// An earlier one had panicked before.
     Skipped,
     /// None are left.
     Panicked(Box<dyn Any + Send>),
@@ -259,9 +259,14 @@ fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> (Vec<Claim>, Panicked) {
     let bytes = |claim: &Claim| claim.rows.count as usize * plans[claim.order].filling.bytes;
     let bytes: usize = claims.all.iter().map(bytes).sum();
     // Ordering: Relaxed, in both places: it only saves work. What was written is seen through the pool's own joins.
-    let stopped = AtomicU32::new(0);
-    let fill = |claim: &Claim| {
-        if stopped.load(Ordering::Relaxed) > 0 {
+    //
+    // How many claims there are from the first on that has panicked; 0: none has. Those before it are filled all the same:
+    // one of them may panic, too, and which one comes first must not depend on threads.
+    let stopped = AtomicUsize::new(0);
+    let count = claims.all.len();
+    let fill = |(number, claim): (usize, &Claim)| {
+        let from_here = count - number;
+        if from_here < stopped.load(Ordering::Relaxed) {
             return Outcome::Skipped;
         }
         let chunk = &world.archetypes[claim.archetype as usize].chunks[claim.rows.chunk as usize];
@@ -275,15 +280,15 @@ fn fill_all(claims: Claims<'_>, plans: &[Plan<'_>]) -> (Vec<Claim>, Panicked) {
         match unsafe { plans[claim.order].fill(&to, claim.number) } {
             None => Outcome::Filled,
             Some(panic) => {
-                stopped.store(1, Ordering::Relaxed);
+                stopped.fetch_max(from_here, Ordering::Relaxed);
                 Outcome::Panicked(panic)
             }
         }
     };
     let is_many = claims.all.len() > 1 && bytes >= ALONE && fork_join::threads() > 1;
     let outcomes: Vec<Outcome> = match is_many {
-        true => fork_join::map(claims.all.iter().collect(), fill),
-        false => claims.all.iter().map(fill).collect(),
+        true => fork_join::map(claims.all.iter().enumerate().collect(), fill),
+        false => claims.all.iter().enumerate().map(fill).collect(),
     };
     // Ordering: as above.
     if stopped.load(Ordering::Relaxed) == 0 {

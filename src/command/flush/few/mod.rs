@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use crate::archetype::Row;
 use crate::command::flush::apply::{Holes, end, fill_holes};
 use crate::command::flush::told::Told;
-use crate::command::flush::{Cost, Flush, Piece};
+use crate::command::flush::{Flush, Piece};
 use crate::command::lane::Lane;
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, note};
@@ -105,8 +105,9 @@ impl Flush<'_> {
         lanes: &[&Lane],
         pieces: &[Piece],
     ) -> bool {
-        let total = pieces.iter().map(|piece| piece.commands.len()).sum();
-        if total > FEW || world.forks(total, Cost::High) {
+        let total: usize = pieces.iter().map(|piece| piece.commands.len()).sum();
+        // Not by how many threads there are: the two ways drop what is replaced in different orders.
+        if total > FEW || world.forks_from.is_some_and(|from| total >= from) {
             return false;
         }
         let singles = &mut Singles::new(lanes);

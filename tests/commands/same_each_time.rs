@@ -1,0 +1,126 @@
+//! What must not depend on threads, nor on who met a type first: the panic that goes on, the order of drops, how many
+//! entities a chunk has.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use megachunk::fragment::DynamicBundle;
+use megachunk::prelude::*;
+use megachunk::world::Prototype;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+fn pool(threads: usize) -> ThreadPool {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.unwrap()
+}
+
+#[test]
+fn the_first_copy_whose_closure_panics_says_what_goes_on() {
+    const COUNT: usize = 40_000;
+    for threads in [1, 2] {
+        let mut world = World::new();
+        world.set_chunk_size(1);
+        let nothing = Prototype::new(world.registry(), DynamicBundle::new()).unwrap();
+        let has_panicked = AtomicBool::new(false);
+        let make = |n: usize| {
+            let until = Instant::now() + Duration::from_secs(2);
+            // The last one panics while the first chunk is filled, and the second is not begun.
+            while n == 0 && threads > 1 && !has_panicked.load(Ordering::Relaxed) {
+                if Instant::now() > until {
+                    break;
+                }
+                std::thread::yield_now();
+            }
+            if n == 0 && threads > 1 {
+                // Until that is known.
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            if n == COUNT - 1 {
+                has_panicked.store(true, Ordering::Relaxed);
+            }
+            // A chunk has some four hundred.
+            if [600, 1_000, COUNT - 1].contains(&n) {
+                resume_unwind(Box::new(n));
+            }
+            (n as u64, [n as u64; 3])
+        };
+        let result = pool(threads).install(|| {
+            catch_unwind(AssertUnwindSafe(|| {
+                drop(world.create_copies_with(&nothing, COUNT, make));
+            }))
+        });
+        let panic = result.unwrap_err();
+        assert_eq!(panic.downcast_ref::<usize>(), Some(&600), "{threads}");
+        assert_eq!(world.count(), 0);
+        world.check().unwrap();
+    }
+}
+
+type Log = Arc<Mutex<Vec<(char, usize)>>>;
+struct First(usize, Log);
+struct Second(usize, Log);
+
+impl Drop for First {
+    fn drop(&mut self) {
+        self.1.lock().unwrap().push(('a', self.0));
+    }
+}
+
+impl Drop for Second {
+    fn drop(&mut self) {
+        self.1.lock().unwrap().push(('b', self.0));
+    }
+}
+
+#[test]
+fn few_commands_drop_in_one_order_for_any_number_of_threads() {
+    for from in [None, Some(1)] {
+        let dropped = [1, 2].map(|threads| {
+            let log = Log::default();
+            let mut world = World::new();
+            world.set_flush_threads_from(from);
+            let both = (0..10).map(|n| (First(n, Arc::clone(&log)), Second(n, Arc::clone(&log))));
+            let both = world.create_batch(both).unwrap();
+            let both: Vec<Entity> = both.iter(&world).collect();
+            let mut commands = world.commands();
+            for &one in &both[2..7] {
+                commands.remove::<(First, Second)>(one).unwrap();
+            }
+            drop(commands);
+            pool(threads).install(|| assert!(world.flush().is_clean()));
+            log.lock().unwrap().clone()
+        });
+        assert_eq!(dropped[0].len(), 10);
+        assert_eq!(dropped[0], dropped[1], "{from:?}");
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Small(#[expect(dead_code, reason = "it lies there")] u8);
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Wide(#[expect(dead_code, reason = "it lies there")] [u8; 64]);
+
+#[test]
+fn a_chunk_has_as_many_entities_whichever_of_its_chunk_fragments_was_met_first() {
+    let (small, wide) = (Small(1), Wide([0; 64]));
+    let stats = [false, true].map(|small_first| {
+        let mut world = World::of(&Arc::new(Universe::ordered())).unwrap();
+        let first = world.create((0_u8,).per_chunk(small));
+        if !small_first {
+            world.destroy(first.unwrap()).unwrap();
+            world = World::of(&Arc::new(Universe::ordered())).unwrap();
+            world.create((0_u8,).per_chunk(wide)).unwrap();
+        }
+        let both = (0..5_000_u64).map(|n| (n,).per_chunk(small).per_chunk(wide));
+        let _ = world.create_batch(both).unwrap();
+        world.check().unwrap();
+        let stats = world.stats();
+        let all = stats.archetypes.iter().find(|one| one.entities == 5_000);
+        let all = all.unwrap();
+        (all.fragments.clone(), all.chunks, all.capacity)
+    });
+    assert_eq!(stats[0], stats[1]);
+}

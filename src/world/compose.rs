@@ -345,8 +345,10 @@ impl World {
                 group
             }
             None => {
+                let group = u32::try_from(archetype.groups.len());
+                let group = group.expect("fewer than four billion combinations");
                 archetype.groups.push(Group::of(key));
-                archetype.groups.len() as u32 - 1
+                group
             }
         };
         archetype.group_of.insert(key.into(), group);

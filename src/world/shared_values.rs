@@ -16,7 +16,7 @@ pub(crate) struct SharedValues {
     /// Fragment and hash → the values with that hash: equality decides among them.
     by_hash: HashMap<(FragmentId, u64), Vec<SharedId>>,
     /// Uses that are no group's: those of flushes.
-    flushed: u32,
+    flushed: usize,
     /// Flushes that have begun to use values, and are not done with them.
     flushes: u32,
 }
@@ -43,7 +43,7 @@ struct Slot {
     value: Arc<Value>,
     hash: u64,
     /// Groups that have it.
-    uses: u32,
+    uses: usize,
 }
 
 impl SharedValues {
@@ -104,7 +104,9 @@ impl SharedValues {
             }
             None => {
                 self.slots.push(Some(slot));
-                SharedId(self.slots.len() as u32 - 1)
+                SharedId(
+                    u32::try_from(self.slots.len() - 1).expect("fewer than four billion values"),
+                )
             }
         };
         self.by_hash.entry(key).or_default().push(id);
@@ -249,7 +251,7 @@ impl SharedValues {
         });
         let left = (self.flushes == left.flushes).then_some(left.held.len());
         found.expect(
-            left.is_none_or(|left| left == self.flushed as usize),
+            left.is_none_or(|left| left == self.flushed),
             FlawPlace::World,
             || {
                 format!(

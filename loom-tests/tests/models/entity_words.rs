@@ -491,6 +491,29 @@ fn who_sees_a_place_that_a_world_replaced_sees_what_was_written_there() {
 }
 
 #[test]
+fn of_one_who_moves_an_entity_and_one_who_destroys_it_each_place_is_freed_once() {
+    model(
+        "of_one_who_moves_an_entity_and_one_who_destroys_it_each_place_is_freed_once",
+        Exhaustive,
+        || {
+            let (index, _cache) = with_slots_in_hand();
+            let entity = index.create().expect("not full");
+            index.publish(entity, place(1)).expect("it lives");
+            let mover = spawn(&index, move |index| {
+                match index.relocate(entity, Some(place(1)), Some(place(2))) {
+                    Ok(()) => place(1),
+                    Err(_) => place(2),
+                }
+            });
+            let taken = index.take_place(entity).expect("nobody else destroys it");
+            index.destroy(entity).expect("nobody else destroys it");
+            let freed = [taken.expect("nobody else takes it"), mover.join()];
+            assert!(freed == [place(1), place(2)] || freed == [place(2), place(1)]);
+        },
+    );
+}
+
+#[test]
 fn a_late_publish_never_hits_the_next_owner() {
     model(
         "a_late_publish_never_hits_the_next_owner",

@@ -23,6 +23,7 @@ mod alike;
 mod apply;
 mod carried;
 mod few;
+mod half;
 mod join;
 mod link;
 mod locate;
@@ -56,6 +57,7 @@ use crate::world::{World, WorldError};
 use alike::{Alike, Share, alike};
 use apply::{Holes, Scene};
 use carried::Carried;
+use half::Half;
 use locate::{Item, Located, locate};
 pub(crate) use memory::Memory;
 use merge::{Scratch, Work, merge};
@@ -392,6 +394,7 @@ impl Flush<'_> {
             unsafe { self.lose(world, &ops.all[op as usize], at, entity) };
         }
         batch.clear();
+        let half = Half;
         let plan = self.plan(world, &mut works, &memory.rows);
         let panicked = told::tell_going(world, &works, &plan, &memory.rows);
         self.panicked = first(self.panicked.take(), panicked);
@@ -428,6 +431,7 @@ impl Flush<'_> {
         };
         self.panicked = first(self.panicked.take(), panicked);
         settle::settle(world, works);
+        half.done();
         let panicked = world.tell_gathered();
         self.panicked = first(self.panicked.take(), panicked);
     }

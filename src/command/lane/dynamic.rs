@@ -215,7 +215,7 @@ impl Lane {
             payload,
             combo,
         });
-        let op = self.ops.len() as u32 - 1;
+        let op = u32::try_from(self.ops.len() - 1).expect("fewer than four billion kinds");
         let found = FoundOp { op, payload };
         self.dynamic.change_of.insert(key, found);
         Ok(found)

@@ -119,7 +119,7 @@ impl Lane {
                     payload,
                     combo: key.combo,
                 });
-                let op = self.ops.len() as u32 - 1;
+                let op = u32::try_from(self.ops.len() - 1).expect("fewer than four billion kinds");
                 self.op_of.insert(key, op);
                 op
             }
@@ -241,7 +241,7 @@ impl Lane {
                     payload,
                     call: call::<F>,
                 });
-                let op = self.ops.len() as u32 - 1;
+                let op = u32::try_from(self.ops.len() - 1).expect("fewer than four billion kinds");
                 self.op_of.insert(key, op);
                 op
             }

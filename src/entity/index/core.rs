@@ -231,6 +231,24 @@ impl Core {
         unsafe { self.slots.get_unchecked(index as usize) }
     }
 
+    /// The slot words from that of slot `first` on, up to the last: for wide accesses, to several at once.
+    ///
+    /// (Not from a [`slot`](Self::slot): a pointer from a reference to one word is for that word.)
+    ///
+    /// # Safety
+    /// As for [`slot`](Self::slot).
+    #[cfg(not(loom))]
+    #[inline(always)]
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        allow(dead_code, reason = "nothing is wide there")
+    )]
+    pub(super) unsafe fn slot_words(&self, first: u32) -> *mut u64 {
+        debug_assert!(self.has_slot(first), "slot {first} is not there");
+        // SAFETY: the caller's.
+        unsafe { self.slots.first().cast().add(first as usize).as_ptr() }
+    }
+
     /// The slot words of `count` slots from `first` on.
     ///
     /// # Safety

@@ -273,7 +273,8 @@ impl EntityIndex {
         self.create()
     }
 
-    /// Destroys one entity. Lock-free, one read-modify-write.
+    /// Destroys one entity. Lock-free, one read-modify-write. Where it lay is not
+    /// said: see [`take_place`](Self::take_place).
     ///
     /// # Errors
     /// [`EntityError`] when `entity` is not alive: destroyed before, never created, out of range.
@@ -380,6 +381,42 @@ impl EntityIndex {
             Ok(()) => Ok(()),
             Err(place) => Err(RelocateError::Elsewhere { entity, place }),
         }
+    }
+
+    /// Takes the place of `entity` away, for whoever frees what lies there; `None` if it has none. Lock-free, one
+    /// read-modify-write; one more for each move of the entity meanwhile.
+    ///
+    /// [`destroy`](Self::destroy) does not say where the entity lay, and who has [looked](Self::locate) before may be late: a
+    /// [move](Self::relocate) in between has freed that place already, and the new one is freed by nobody. Each place is
+    /// freed once if whoever destroys takes it first, and whoever moves frees the old one if its move has succeeded and
+    /// the new one if not:
+    ///
+    /// ```
+    /// # use megachunk::entity::{EntityIndex, Place};
+    /// # let free = |place: Place| assert_eq!(place, Place::new(2, 0));
+    /// let index = EntityIndex::new();
+    /// let session = index.create()?;
+    /// index.publish(session, Place::new(1, 0))?;
+    /// index.relocate(session, Some(Place::new(1, 0)), Some(Place::new(2, 0)))?;
+    /// if let Some(place) = index.take_place(session)? {
+    ///     free(place);
+    /// }
+    /// index.destroy(session)?;
+    /// assert!(index.take_place(session).is_err(), "it is dead");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`EntityError`] when `entity` is not alive.
+    pub fn take_place(&self, entity: Entity) -> Result<Option<Place>, EntityError> {
+        let mut seen = self.locate(entity)?;
+        while seen.is_some() {
+            match self.shared.core.relocate(entity, seen, None)? {
+                Ok(()) => break,
+                Err(place) => seen = place,
+            }
+        }
+        Ok(seen)
     }
 
     /// Gives a reserved entity its first place. Lock-free, one read-modify-write.

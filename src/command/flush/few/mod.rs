@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use crate::archetype::Row;
 use crate::command::flush::apply::{Holes, end, fill_holes};
+use crate::command::flush::half::Half;
 use crate::command::flush::told::Told;
 use crate::command::flush::{Flush, Piece};
 use crate::command::lane::Lane;
@@ -122,6 +123,7 @@ impl Flush<'_> {
         let Singles {
             all, kinds, values, ..
         } = singles;
+        let half = Half;
         self.plan_few(world, kinds, all);
         let is_watched = world.is_watched(DESTROYED | REMOVED | ADDED);
         if is_watched {
@@ -130,6 +132,7 @@ impl Flush<'_> {
         }
         self.move_few(world, values, all);
         self.close_few(world, all);
+        half.done();
         if is_watched {
             let panicked = world.tell_gathered();
             self.panicked = first(self.panicked.take(), panicked);

@@ -145,7 +145,7 @@ impl Lanes for __m256i {
 #[target_feature(enable = "avx2")]
 pub(super) fn bury_group(core: &Core, number: u32, versions: &Expected) {
     // SAFETY: callers pass groups that exist.
-    let slots = unsafe { core.slot(number * GROUP_SLOTS) }.as_ptr();
+    let slots = unsafe { core.slot_words(number * GROUP_SLOTS) };
     for (at, versions) in versions.as_chunks::<4>().0.iter().enumerate() {
         // SAFETY: four versions to load; four slots of the group, which begins on a 128-byte
         // border, and which the caller has condemned and not passed on.
@@ -162,7 +162,7 @@ pub(super) fn bury_group(core: &Core, number: u32, versions: &Expected) {
 #[target_feature(enable = "avx2")]
 pub(super) fn bury_handles(core: &Core, handles: &[Entity; 16]) {
     // SAFETY: callers pass the handles of a group that exists.
-    let slots = unsafe { core.slot(handles[0].index()) }.as_ptr();
+    let slots = unsafe { core.slot_words(handles[0].index()) };
     let version = _mm256_set1_epi64x(!0 << 32);
     let one = _mm256_set1_epi64x(1 << 32);
     for (at, handles) in handles.as_chunks::<4>().0.iter().enumerate() {
@@ -188,7 +188,7 @@ pub(super) fn bury_owned(core: &Core, groups: &[[Entity; 16]]) -> usize {
     let most = ((core.slots_there() - first) / GROUP_SLOTS) as usize;
     let groups = &groups[..groups.len().min(most)];
     // SAFETY: just checked.
-    let mut slots = unsafe { core.slot(first) }.as_ptr();
+    let mut slots = unsafe { core.slot_words(first) };
     // What a handle is without its version; and the highest version that is not near the last.
     let four = _mm256_set1_epi64x(4);
     let mut indices = _mm256_add_epi64(
@@ -281,7 +281,7 @@ fn pack(low: &Seen, high: &Seen) -> u64 {
 #[target_feature(enable = "avx2")]
 pub(super) fn look(core: &Core, number: u32, expected: &Expected) -> u64 {
     // SAFETY: callers pass groups that exist.
-    let slots = unsafe { core.slot(number * GROUP_SLOTS) }.as_ptr();
+    let slots = unsafe { core.slot_words(number * GROUP_SLOTS) };
     let half = |at: usize| {
         // SAFETY: a group has 16 slots, and `expected` 16 versions.
         unsafe {
@@ -303,7 +303,7 @@ pub(super) fn look(core: &Core, number: u32, expected: &Expected) -> u64 {
 pub(super) unsafe fn look_at_groups(core: &Core, groups: &[[Entity; 16]]) -> (usize, u64) {
     let first = groups[0][0].index();
     // SAFETY: the caller's.
-    let slots = unsafe { core.slot(first) }.as_ptr();
+    let slots = unsafe { core.slot_words(first) };
     let last = _mm256_set1_epi32(super::slot::LAST_VERSION.cast_signed());
     let mut indices = _mm256_add_epi32(
         _mm256_set1_epi32(first.cast_signed()),

@@ -92,7 +92,7 @@ impl<L: Lanes> Run<L> {
         // SAFETY: the caller's.
         unsafe {
             Self {
-                slots: core.slot(first).as_ptr(),
+                slots: core.slot_words(first),
                 indices: L::ramp(first.into(), 1),
                 places: L::ramp(lying, -1),
                 out,

@@ -99,6 +99,15 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
         self.run().par_for_each(each);
     }
 
+    /// See [`QueryRun::par_for_each_init`].
+    pub fn par_for_each_init<T>(
+        &mut self,
+        init: impl Fn(ChunkView<'_>) -> T + Sync,
+        each: impl Fn(&mut T, D::Item<'_>) + Sync,
+    ) {
+        self.run().par_for_each_init(init, each);
+    }
+
     /// See [`QueryRun::for_each_chunk`].
     pub fn for_each_chunk(&mut self, each: impl FnMut(ChunkView<'_>, D::Slices<'_>)) {
         self.run().for_each_chunk(each);

@@ -8,6 +8,7 @@ mod asked;
 mod changes;
 mod dynamic;
 mod in_common;
+mod init;
 mod lookups;
 mod nothing_lent;
 mod or;

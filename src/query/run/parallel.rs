@@ -73,6 +73,50 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         });
     }
 
+    /// The same with something that `init` makes for each chunk in which anything is lent, and that is dropped when all of
+    /// the chunk was: a recorder of commands with the chunk's [sort key](ChunkView::sort_key), a sender of signals, a sum.
+    /// It is made anew for each chunk, not for each thread: so what is recorded does not depend on how many there are.
+    /// Threads take whole chunks. A panic of `init` or `each` comes back as from [`par_for_each`](Self::par_for_each).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Health(i32);
+    /// let mut world = World::new();
+    /// let _ = world.create_batch((0..10_000).map(|n| (Health(n % 100),)))?;
+    /// let commands = world.parallel_commands();
+    /// world.query::<(Entity, &mut Health), ()>()?.par_for_each_init(
+    ///     |chunk| commands.open_at(chunk.sort_key()),
+    ///     |commands, (entity, health)| {
+    ///         health.0 -= 10;
+    ///         if health.0 < 0 {
+    ///             commands.destroy(entity);
+    ///         }
+    ///     },
+    /// );
+    /// assert_eq!(world.flush().destroyed, 1_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// (The idea and the name are rayon's `for_each_init`, which makes it once for each piece of work that a thread takes.)
+    pub fn par_for_each_init<'a, T>(
+        &'a mut self,
+        init: impl Fn(ChunkView<'a>) -> T + Sync,
+        each: impl Fn(&mut T, D::Item<'a>) + Sync,
+    ) {
+        self.par_chunks(|known, view| {
+            let (masks, rows) = (known.masks(), 0..view.len());
+            if !any_masked(masks, view.chunk, rows.clone()) {
+                return;
+            }
+            let mut made = init(view);
+            let fetch = D::fetch(known.data, view);
+            lend_rows::<D>(masks, fetch, view.chunk, rows, &mut |item| {
+                each(&mut made, item);
+            });
+        });
+    }
+
     /// Whether the matching archetypes have so many chunks or fewer, and are not more themselves.
     fn has_few_chunks(&self, few: usize) -> bool {
         let mut chunks = 0;

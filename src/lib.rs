@@ -137,7 +137,8 @@ pub mod prelude {
     pub use crate::entity::Entity;
     #[cfg(not(loom))]
     pub use crate::fragment::{
-        Bundle, ConstShared, DynamicBundle, Fragment, PerChunk, Shared, SharedFragment, Value,
+        Bundle, ConstShared, DynamicBundle, Fragment, FragmentId, PerChunk, Shared, SharedFragment,
+        Value,
     };
     #[cfg(not(loom))]
     pub use crate::index::{Relationship, RelationshipIndex, ValueIndex};
@@ -151,7 +152,7 @@ pub mod prelude {
     };
     #[cfg(not(loom))]
     pub use crate::query::{
-        Any, Changed, DynamicQuery, Enabled, Has, HasRole, Moved, Or, Query, QueryError,
+        Access, Any, Changed, DynamicQuery, Enabled, Has, HasRole, Moved, Or, Query, QueryError,
         QueryLookup, QueryRun, With, WithRole, Without, WithoutRole,
     };
     #[cfg(not(loom))]

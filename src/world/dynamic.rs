@@ -256,6 +256,17 @@ impl World {
     /// The handle is refused; [`WorldError::Missing`]; [`FragmentError::Unknown`].
     pub fn get_dynamic(&self, entity: Entity, id: FragmentId) -> Result<Values<'_>, WorldError> {
         let (archetype, row) = self.find(entity)?;
+        self.values_of(entity, archetype, row, id)
+    }
+
+    /// The same of an entity that was found.
+    pub(super) fn values_of(
+        &self,
+        entity: Entity,
+        archetype: u32,
+        row: Row,
+        id: FragmentId,
+    ) -> Result<Values<'_>, WorldError> {
         let (info, place) = self.place_of(entity, archetype, row, id)?;
         let first = match place {
             ValuePlace::Column(_, value) | ValuePlace::Chunk(value) => value,

@@ -5,7 +5,8 @@ use core::fmt;
 use crate::archetype::Row;
 use crate::entity::Entity;
 use crate::fragment::{
-    Bundle, Fragment, FragmentInfo, FragmentKind, FragmentRole, SharedFragment, TakeBundle,
+    Bundle, Fragment, FragmentId, FragmentInfo, FragmentKind, FragmentRole, SharedFragment,
+    TakeBundle, Values,
 };
 use crate::world::{World, WorldError};
 
@@ -46,6 +47,30 @@ impl<'w> EntityView<'w> {
             Some(value) => Ok(value),
             None => Err(self.world.missing::<T>(self.archetype, self.entity)),
         }
+    }
+
+    /// The value of a fragment in whatever role, by its number: see [`World::get_dynamic`].
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((2.5_f32, 6_u8))?;
+    /// let view = world.entity(ant)?;
+    /// for info in view.fragments() {
+    ///     match view.get_dynamic(info.id())?.value::<u8>() {
+    ///         Ok(legs) => assert_eq!(legs, &6),
+    ///         Err(_) => assert_eq!(info.name(), "f32"),
+    ///     }
+    /// }
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`WorldError::Missing`]; [`FragmentError::Unknown`](crate::fragment::FragmentError::Unknown).
+    pub fn get_dynamic(&self, id: FragmentId) -> Result<Values<'w>, WorldError> {
+        let world = self.world;
+        world.values_of(self.entity, self.archetype, self.row, id)
     }
 
     /// A fragment, if the entity has it.

@@ -393,11 +393,12 @@ impl EntityIndex {
     ///
     /// ```
     /// # use megachunk::entity::{EntityIndex, Place};
-    /// # let free = |place: Place| assert_eq!(place, Place::new(2, 0));
     /// let index = EntityIndex::new();
     /// let session = index.create()?;
-    /// index.publish(session, Place::new(1, 0))?;
-    /// index.relocate(session, Some(Place::new(1, 0)), Some(Place::new(2, 0)))?;
+    /// let (here, there) = (Place::new(1, 0).unwrap(), Place::new(2, 0).unwrap());
+    /// # let free = |place: Place| assert_eq!(place, there);
+    /// index.publish(session, here)?;
+    /// index.relocate(session, Some(here), Some(there))?;
     /// if let Some(place) = index.take_place(session)? {
     ///     free(place);
     /// }

@@ -164,6 +164,7 @@ fn run(options: &Options) -> Result<Trace, Box<dyn std::error::Error>> {
                         }
                     }
                 };
+            // Whole chunks: nothing of a bullet can be switched off. (Else: `par_for_each_slice`.)
             flying.on(&mut world).par_for_each_chunk(fly);
         });
         let (report, took) = trace.time("flush", || world.flush());

@@ -70,6 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .without(frozen)
         .build()?;
     burning.on(&mut world)?.for_each_chunk(|mut chunk| {
+        // No fragment of the script can be switched off: the query sees all rows. (Else: those of `chunk.rows()`.)
         let armours = chunk
             .read(armour)
             .ok()

@@ -97,6 +97,7 @@ fn flock() -> Schedule {
                 "wander",
                 |mut boids: QueryRun<&mut Velocity, Without<Predator>>, time: &Time| {
                     let turn = (time.now.as_secs_f32().sin() * 0.02).sin_cos();
+                    // Whole chunks, as no fragment of these can be switched off.
                     boids.par_for_each_chunk(|_, velocities| {
                         for Velocity([x, y]) in velocities {
                             (*x, *y) = (*x * turn.1 - *y * turn.0, *x * turn.0 + *y * turn.1);
@@ -142,7 +143,7 @@ fn flock() -> Schedule {
                  commands: ParallelCommands,
                  time: &Time| {
                     let more = time.seconds() * 0.5;
-                    boids.par_for_each_chunk(|chunk, (entities, hungers)| {
+                    boids.par_for_each_slice(|chunk, _, (entities, hungers)| {
                         let mut commands = commands.open_at(chunk.sort_key());
                         for (&entity, hunger) in entities.iter().zip(hungers) {
                             hunger.0 += more;

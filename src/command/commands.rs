@@ -140,7 +140,8 @@ impl World {
     /// world.create_batch((0..10_000_u32).map(|n| (n,)))?;
     /// let commands = world.parallel_commands();
     /// let mut odd = Query::<(Entity, &u32)>::new(&world)?;
-    /// odd.on(&mut world).par_for_each_chunk(|chunk, (entities, numbers)| {
+    /// // Only rows that the query sees; whole chunks are lent with rows that are switched off, too.
+    /// odd.on(&mut world).par_for_each_slice(|chunk, _, (entities, numbers)| {
     ///     // The same order of commands whatever thread has which chunk.
     ///     let mut commands = commands.open_at(chunk.sort_key());
     ///     for (&entity, &number) in entities.iter().zip(numbers) {

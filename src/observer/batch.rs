@@ -106,7 +106,8 @@ impl<'w> ObservedBatch<'w> {
         after(each, lent)
     }
 
-    /// Lends data of each range whose entities have what `D` lends, as slices; how many entities that are.
+    /// Lends data of each range whose entities have what `D` lends, as slices; how many entities that are. Enabled bits
+    /// are not looked at.
     ///
     /// # Errors
     /// As for [`for_each`](Self::for_each).

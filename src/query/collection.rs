@@ -165,8 +165,11 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
     }
 
     /// Lends the data of those of `entities` that the query sees as slices: for each piece of neighbouring
-    /// rows the chunk, which of its rows they are, and their data. Enabled bits are not looked at, as in
-    /// [`for_each_chunk`](Self::for_each_chunk). `done` is the number of entities that were lent.
+    /// rows the chunk, which of its rows they are, and their data. `done` is the number of entities that were lent.
+    ///
+    /// **Also rows that the query does not see** because fragments are [switched off](crate::query::Enabled) are
+    /// lent, and counted, as by [`for_each_chunk`](Self::for_each_chunk). Where a fragment that the query asks for or
+    /// excludes can be switched, use [`for_each_in`](Self::for_each_in).
     pub fn for_each_chunk_in<'a>(
         &'a mut self,
         entities: &[Entity],

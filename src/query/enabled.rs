@@ -17,6 +17,15 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// [registered](FragmentRegistry::register_enableable) as one that can be switched: these have no
 /// switch, and it is on for all of them. `&T` and `With<T>` see them.
 ///
+/// Which rows a query sees, switches decide row by row: in [`for_each`](crate::query::QueryRun::for_each),
+/// [`for_each_slice`](crate::query::QueryRun::for_each_slice), their parallel kin, iterators and counts. **Whoever
+/// is lent whole chunks ([`for_each_chunk`](crate::query::QueryRun::for_each_chunk),
+/// [`par_for_each_chunk`](crate::query::QueryRun::par_for_each_chunk), [`for_each_chunk_in`]; columns of a
+/// [`DynamicChunk`](crate::query::DynamicChunk)) is lent rows that are switched off, too**, and asks each row's [`Switch`]
+/// (or [`DynamicChunk::rows`](crate::query::DynamicChunk::rows)) where that matters.
+///
+/// [`for_each_chunk_in`]: crate::query::QueryRun::for_each_chunk_in
+///
 /// Wait-free, from any thread, beside whatever else the query lends: rows that share a word of bits do not
 /// disturb each other. What a running query sees of it: each 64 rows as they stood when it came to them (one
 /// by one if it walks a list of entities). So switching the row in hand changes nothing for this run, and a row

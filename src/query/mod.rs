@@ -2,7 +2,8 @@
 //!
 //! A [`Query`] says what it lends ([`QueryData`]) of which entities ([`QueryFilter`]). It keeps the archetypes
 //! that match, and looks only at those that have come since. Run on a world it lends entity by entity,
-//! or chunk by chunk as slices, on one thread or on many.
+//! or chunk by chunk as slices, on one thread or on many. Slices of whole chunks have also rows whose fragments are
+//! [switched off](Enabled), which the query does not see; [`QueryRun::for_each_slice`] leaves them out.
 //!
 //! A [`DynamicQuery`] is the same for tools and scripts: put together at run time, of fragments' numbers.
 //!

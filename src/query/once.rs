@@ -108,22 +108,24 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
         self.run().par_for_each_init(init, each);
     }
 
-    /// See [`QueryRun::for_each_chunk`].
+    /// See [`QueryRun::for_each_chunk`]: whole columns, also rows whose fragments are [switched
+    /// off](crate::query::Enabled).
     pub fn for_each_chunk(&mut self, each: impl FnMut(ChunkView<'_>, D::Slices<'_>)) {
         self.run().for_each_chunk(each);
     }
 
-    /// See [`QueryRun::par_for_each_chunk`].
+    /// See [`QueryRun::par_for_each_chunk`]: whole columns, also rows whose fragments are [switched
+    /// off](crate::query::Enabled).
     pub fn par_for_each_chunk(&mut self, each: impl Fn(ChunkView<'_>, D::Slices<'_>) + Sync) {
         self.run().par_for_each_chunk(each);
     }
 
-    /// See [`QueryRun::for_each_slice`].
+    /// See [`QueryRun::for_each_slice`]: only rows that the query sees.
     pub fn for_each_slice(&mut self, each: impl FnMut(ChunkView<'_>, Range<usize>, D::Slices<'_>)) {
         self.run().for_each_slice(each);
     }
 
-    /// See [`QueryRun::par_for_each_slice`].
+    /// See [`QueryRun::par_for_each_slice`]: only rows that the query sees.
     pub fn par_for_each_slice(
         &mut self,
         each: impl Fn(ChunkView<'_>, Range<usize>, D::Slices<'_>) + Sync,

@@ -18,14 +18,17 @@ pub struct ChunkView<'w> {
 }
 
 impl<'w> ChunkView<'w> {
-    /// The entities, in the order of their rows.
+    /// The entities, in the order of their rows: all of the chunk, also those that the query does not see because
+    /// fragments are [switched off](crate::query::Enabled).
     #[must_use]
     pub fn entities(&self) -> &'w [Entity] {
         self.chunk.entities()
     }
 
     /// Where it comes in a walk over all chunks of the world: the sort key for commands that are recorded
-    /// chunk by chunk, whatever thread has which.
+    /// chunk by chunk, whatever thread has which: by
+    /// [`par_for_each_init`](crate::query::QueryRun::par_for_each_init) or
+    /// [`par_for_each_slice`](crate::query::QueryRun::par_for_each_slice).
     #[must_use]
     pub fn sort_key(&self) -> u64 {
         u64::from(self.archetype.number) << 32 | u64::from(self.position())
@@ -37,7 +40,7 @@ impl<'w> ChunkView<'w> {
         ((core::ptr::from_ref(self.chunk).addr() - first.addr()) / size_of::<Chunk>()) as u32
     }
 
-    /// How many entities.
+    /// How many entities: all of the chunk, as [`entities`](Self::entities).
     #[must_use]
     pub fn len(&self) -> usize {
         self.chunk.len as usize

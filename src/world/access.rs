@@ -252,7 +252,8 @@ impl World {
     }
 
     /// Switches a fragment of an entity off or on, without a move: queries that ask for it pass by
-    /// entities where it is off. That is a change of the fragment, as writing it is. O(1).
+    /// entities where it is off, but for [loops over whole
+    /// chunks](crate::query::QueryRun::for_each_chunk). That is a change of the fragment, as writing it is. O(1).
     ///
     /// For many at once, also from many threads: [`Enabled`](crate::query::Enabled).
     ///

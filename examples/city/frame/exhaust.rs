@@ -16,6 +16,7 @@ pub(super) fn fade() -> ProcessorBuilder {
          commands: ParallelCommands,
          time: &Time| {
             let step = time.seconds();
+            // All rows of a chunk: nothing of a cloud can be switched off.
             clouds.par_for_each_chunk(|chunk, (entities, positions, clouds)| {
                 let mut commands = commands.open_at(chunk.sort_key());
                 for ((&entity, position), cloud) in entities.iter().zip(positions).zip(clouds) {

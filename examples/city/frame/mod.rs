@@ -10,6 +10,9 @@
 //! | FrameEnd | `arrive` hears who has come to a goal, `respawn` sends others for those who left |
 //!
 //! Besides, the observer `set out` gives everybody who comes to life a goal.
+//!
+//! Loops take whole chunks, which they may: no fragment of the city can be switched off. (Else they would be lent rows
+//! that are off, too, and had to be `par_for_each_slice`.)
 
 mod camera;
 mod crowd;

@@ -162,6 +162,9 @@ impl FragmentRegistry {
     /// an error ([`NotEnableable`](crate::world::WorldError::NotEnableable)), and queries for its
     /// switch ([`Enabled`](crate::query::Enabled)) pass them by.
     ///
+    /// Loops over whole chunks of a query that asks for it or excludes it are lent rows where it is off, too: have a look
+    /// at them ([`QueryRun::for_each_chunk`](crate::query::QueryRun::for_each_chunk)).
+    ///
     /// # Errors
     /// [`FragmentError::TooMany`].
     #[doc(alias = "IEnableableComponent")]

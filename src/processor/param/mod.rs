@@ -10,6 +10,11 @@
 //! | [`Signalled<D, F>`](crate::signal::Signalled) | entities that got signals |
 //! | [`Local<T>`] | a value that the processor keeps from run to run |
 //! | tuples of up to 12 of these, tuples too | all of them |
+//!
+//! Processors that record or send in parallel loops open a recorder or sender by the chunk's [sort
+//! key](crate::query::ChunkView::sort_key): in [`par_for_each_init`](crate::query::QueryRun::par_for_each_init), or in
+//! [`par_for_each_slice`](crate::query::QueryRun::par_for_each_slice).
+//! [`par_for_each_chunk`](crate::query::QueryRun::par_for_each_chunk) lends rows, too, whose fragments are switched off.
 
 mod command;
 mod local;

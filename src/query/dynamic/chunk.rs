@@ -14,6 +14,30 @@ use crate::query::{ChunkView, QueryError};
 ///
 /// Columns are lent for as long as the run is borrowed: the same one to one writer, or to as many readers as
 /// like; asking for more is an error, not a panic.
+///
+/// **Its columns and [`entities`](Self::entities) have also rows that the query does not see**, where a fragment that it
+/// asks for or excludes can be [switched off](crate::query::Enabled): then walk its [`rows`](Self::rows).
+///
+/// ```
+/// use megachunk::prelude::*;
+/// use megachunk::query::DynamicQuery;
+///
+/// let mut world = World::new();
+/// let health = world.registry().register_enableable::<u32>()?.id();
+/// let ants = world.create_batch((0..10_u32).map(|n| (n,)))?;
+/// let fifth = ants.iter(&world).nth(5).unwrap();
+/// world.set_enabled::<u32>(fifth, false)?;
+///
+/// let mut healths = DynamicQuery::builder(&world).write(health).build()?;
+/// healths.on(&mut world)?.for_each_chunk(|mut chunk| {
+///     let rows = chunk.rows();
+///     let healths = chunk.write(health).unwrap().slice::<u32>().unwrap();
+///     assert_eq!(healths.len(), 10);
+///     rows.for_each(|row| healths[row] += 100);
+/// });
+/// assert_eq!(world.get::<u32>(fifth)?, &5, "it is switched off");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct DynamicChunk<'w> {
     view: ChunkView<'w>,
@@ -59,7 +83,7 @@ impl<'w> DynamicChunk<'w> {
         self.len as usize
     }
 
-    /// The entities, in the order of the rows.
+    /// The entities, in the order of the rows; of all rows, also of those that the query does not see.
     #[must_use]
     pub fn entities(&self) -> &'w [Entity] {
         let first = self.first as usize;

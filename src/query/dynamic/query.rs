@@ -34,6 +34,7 @@ use crate::world::World;
 ///
 /// let mut query = DynamicQuery::builder(&world).write(health).read(speed).build()?;
 /// query.on(&mut world)?.for_each_chunk(|mut chunk| {
+///     // All rows: neither can be switched off. (Else: those that `chunk.rows()` names.)
 ///     let speeds = chunk.read(speed).unwrap().slice::<f32>().unwrap();
 ///     let healths = chunk.write(health).unwrap().plain::<u32>().unwrap();
 ///     for (health, speed) in healths.iter_mut().zip(speeds) {

@@ -130,7 +130,8 @@ impl<'q> DynamicRun<'q> {
         seen.then_some(view)
     }
 
-    /// The chunks that the query sees, one after the other, each once.
+    /// The chunks that the query sees, one after the other, each once; also those none of whose rows it sees, because
+    /// fragments are [switched off](crate::query::Enabled). Which rows it does see [`DynamicChunk::rows`] says.
     pub fn chunks<'a>(&'a mut self) -> impl Iterator<Item = DynamicChunk<'a>> {
         let run: &'a Self = self;
         run.query.matches.iter().flat_map(move |known| {
@@ -144,12 +145,19 @@ impl<'q> DynamicRun<'q> {
     }
 
     /// Calls `each` for each chunk that the query sees.
+    ///
+    /// **Columns are whole, also where the query does not see a row** because fragments are [switched
+    /// off](crate::query::Enabled). Where a fragment that it asks for or excludes can be switched, walk the
+    /// [`rows`](DynamicChunk::rows).
     pub fn for_each_chunk<'a>(&'a mut self, each: impl FnMut(DynamicChunk<'a>)) {
         self.chunks().for_each(each);
     }
 
     /// Calls `each` for each chunk that the query sees, on all threads of the current rayon pool. The order
     /// is not fixed. A panic of `each` comes back when the other threads are done with their chunks.
+    ///
+    /// **Columns are whole, also where the query does not see a row** because fragments are [switched
+    /// off](crate::query::Enabled), as for [`for_each_chunk`](Self::for_each_chunk): [`DynamicChunk::rows`].
     pub fn par_for_each_chunk<'a>(&'a mut self, each: impl Fn(DynamicChunk<'a>) + Sync) {
         let run: &'a Self = self;
         let matches = &run.query.matches;
@@ -170,7 +178,8 @@ impl<'q> DynamicRun<'q> {
     /// order in which they lie. O(n log n) for n entities.
     ///
     /// An entity that stands there twice is seen once; handles that are refused are reported by position.
-    /// `done` is the number of entities that were seen.
+    /// `done` is the number of entities that were seen. Among neighbours there may be rows that the query does not see,
+    /// because fragments are [switched off](crate::query::Enabled): [`DynamicChunk::rows`].
     pub fn for_each_in(
         &mut self,
         entities: &[Entity],

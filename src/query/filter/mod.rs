@@ -93,14 +93,22 @@ pub trait QueryFilter: Sealed {
 // What only names a fragment in types is no fragment itself, as with `Shared`: neither `Send` nor `Sync`.
 
 /// Entities that have the fragment or tag, switched on. In another role than that: [`WithRole`].
+///
+/// Whole chunks are lent with rows where it is [switched off](crate::query::Enabled), too: see
+/// [`QueryRun::for_each_chunk`](crate::query::QueryRun::for_each_chunk), and
+/// [`QueryRun::par_for_each_slice`](crate::query::QueryRun::par_for_each_slice) for rows where it is on.
 #[derive(Debug)]
 pub struct With<T>(PhantomData<*const T>, Infallible);
 
 /// Entities that do not have the fragment or tag, or have it switched off. In another role than that: [`WithoutRole`].
+///
+/// Whole chunks are lent with rows where it is on, too, if it can be [switched off](crate::query::Enabled): see
+/// [`QueryRun::for_each_chunk`](crate::query::QueryRun::for_each_chunk).
 #[derive(Debug)]
 pub struct Without<T>(PhantomData<*const T>, Infallible);
 
-/// Entities that have one of a tuple's fragments or tags at least, switched on. (Of other roles a
+/// Entities that have one of a tuple's fragments or tags at least, switched on; whole chunks are lent with others, too, as
+/// for [`With`]. (Of other roles a
 /// [dynamic query](crate::query::DynamicQueryBuilder::any) can ask for one of several.)
 #[derive(Debug)]
 pub struct Any<T>(PhantomData<*const T>, Infallible);

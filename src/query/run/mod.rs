@@ -278,11 +278,13 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// Lends the data of each chunk as slices: what the compiler vectorises best, where values fill vectors; structs
     /// of three numbers are mostly faster one by one, by [`for_each`](Self::for_each).
     ///
-    /// A slice is a chunk's whole column: rows are in it whose fragments are [switched
-    /// off](crate::query::Enabled). Where switches matter of what the query asks for or excludes,
-    /// use [`for_each_slice`](Self::for_each_slice) or [`for_each`](Self::for_each). (`Option<&T>`
-    /// says whether there is a `T`, switched on or not, in every kind of walk; ask for `Enabled<T>`
-    /// to see its switches.)
+    /// **A slice is a chunk's whole column, also those rows that the query does not see** because a
+    /// fragment that it asks for is [switched off](crate::query::Enabled), or one that it excludes
+    /// is switched off in other rows of the chunk. Where a fragment that the query asks for or
+    /// excludes, by its data or its filter, can be switched, use
+    /// [`for_each_slice`](Self::for_each_slice) or [`for_each`](Self::for_each). (`Option<&T>` says
+    /// whether there is a `T`, switched on or not, in every kind of walk; ask for `Enabled<T>` to
+    /// see its switches.)
     #[inline]
     pub fn for_each_chunk<'a>(&'a mut self, each: impl FnMut(ChunkView<'a>, D::Slices<'a>)) {
         self.chunks(Slices(each));

@@ -167,7 +167,12 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         });
     }
 
-    /// Lends the data of each chunk as slices, chunks on all threads of the current rayon pool.
+    /// Lends the data of each chunk as slices, chunks on all threads of the current rayon pool. The order is not fixed.
+    ///
+    /// **A slice is a chunk's whole column, also those rows that the query does not see** because fragments are [switched
+    /// off](crate::query::Enabled): who destroys all entities that such a slice names destroys them, too. Where a fragment
+    /// that the query asks for or excludes can be switched, use [`par_for_each_slice`](Self::par_for_each_slice) or
+    /// [`par_for_each_init`](Self::par_for_each_init); see [`for_each_chunk`](Self::for_each_chunk).
     pub fn par_for_each_chunk<'a>(
         &'a mut self,
         each: impl Fn(ChunkView<'a>, D::Slices<'a>) + Sync,
@@ -179,7 +184,36 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         });
     }
 
-    /// The same as [`for_each_slice`](Self::for_each_slice), chunks on all threads of the current rayon pool.
+    /// The same as [`for_each_slice`](Self::for_each_slice), chunks on all threads of the current rayon pool: for what is
+    /// recorded with the chunk's sort key, where fragments can be [switched off](crate::query::Enabled). The stretches of
+    /// one chunk come on one thread, one after the other. (One recorder for all of them: [`par_for_each_init`].)
+    ///
+    /// [`par_for_each_init`]: Self::par_for_each_init
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Mark;
+    ///
+    /// let mut world = World::new();
+    /// world.registry().register_enableable::<Mark>()?;
+    /// let ants = world.create_batch((0..1_000_u32).map(|n| (n, Mark)))?;
+    /// let ants: Vec<Entity> = ants.iter(&world).collect();
+    /// for &ant in &ants[..900] {
+    ///     world.set_enabled::<Mark>(ant, false)?;
+    /// }
+    ///
+    /// let commands = world.parallel_commands();
+    /// let mut marked = Query::<Entity, With<Mark>>::new(&world)?;
+    /// marked.on(&mut world).par_for_each_slice(|chunk, _, entities| {
+    ///     let mut commands = commands.open_at(chunk.sort_key());
+    ///     for &entity in entities {
+    ///         commands.destroy(entity);
+    ///     }
+    /// });
+    /// assert_eq!(world.flush().destroyed, 100, "`par_for_each_chunk` would have lent all thousand");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn par_for_each_slice<'a>(
         &'a mut self,
         each: impl Fn(ChunkView<'a>, Range<usize>, D::Slices<'a>) + Sync,

@@ -6,11 +6,12 @@
 //! together in code.
 #![cfg_attr(
     feature = "config",
-    doc = "Files do it with the feature `config`: a [`TemplateRegistry`] loads, checks and reloads them."
+    doc = "Files do it with the feature `config`: a [`TemplateRegistry`] loads, checks and reloads them. [What stands in
+such a file](TemplateRegistry#files) is said there."
 )]
 #![cfg_attr(
     not(feature = "config"),
-    doc = "Files do it with the feature `config`."
+    doc = "Files do it with the feature `config`, which has a `TemplateRegistry`."
 )]
 //!
 //! A [`Spawner`](spawner::Spawner) makes many of several kinds at once.

@@ -1,16 +1,6 @@
 //! Entity configs: TOML files that say which traits, with which parameters, a kind of entity has.
 //!
-//! One file is one config:
-//!
-//! ```toml
-//! id = "pedestrian"       # unique in the registry
-//! name = "Pedestrian"     # what people call it; the id unless that is said
-//! parent = "agent"        # the id of another one, whose traits come first
-//! abstract = false        # true: it is a parent of others, and no template
-//!
-//! [traits.walk]           # in the order in which they build
-//! speed = 1.4
-//! ```
+//! One file is one config; what stands in it is said [where users look](TemplateRegistry#files).
 //!
 //! A text goes through four steps: [`config`] parses it and lets its traits [read](reader) their
 //! parameters, [`family`] looks at parents and doubles among all configs, [`rehearse`](registry)

@@ -47,6 +47,118 @@ use crate::template::{Template, TemplateError, TemplateErrors, TemplateFault};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// # Files
+/// A file is one config. It is [TOML](https://toml.io), UTF-8, and of 1 MiB at most:
+///
+/// ```toml
+/// id = "porter"                     # unique in the registry
+/// name = "Porter with a suitcase"   # what people call it
+/// parent = "agent"                  # another config's id, whose traits come first
+/// abstract = false                  # true: it is a parent of others, and no template
+///
+/// [traits.walk]                     # a trait, by its class in the `TraitRegistry`,
+/// speed = 1.1                       # and its parameters: the fields of its type
+///
+/// [traits.select]                   # a trait without parameters
+/// ```
+///
+/// | key | value | unless it is said |
+/// |---|---|---|
+/// | `id` | a text that is not empty: what [`template`](Self::template) and children call it | an error |
+/// | `name` | a text: [`Template::name`] | the id, also where a parent has a name |
+/// | `parent` | the id of one that is loaded before, or together with this one; it may have a parent itself, but no loop | it has none |
+/// | `abstract` | `true`: [`template`](Self::template) refuses it, and what its traits lack together its children may bring | `false`, also where the parent is |
+/// | `[traits.CLASS]` | a table for each trait, whose keys are read as serde reads `T` of [`register::<T>("CLASS")`](TraitRegistry::register): fields that are `Option` or have `#[serde(default)]` may be left out | it has those of its ancestors |
+///
+/// Every other key is an error, also in a trait's table. Traits build in the order of the file, after those of the
+/// ancestors. One whose class an ancestor has, too, stands in the place of that, and replaces it as a whole: parameters
+/// that it does not say are not those of the ancestor. No trait can be taken away.
+///
+/// ```
+/// use megachunk::prelude::*;
+/// use megachunk::template::TemplateFault;
+/// use serde::Deserialize;
+///
+/// // Fragments, and a tag: what entities have.
+/// #[derive(Clone, Debug, PartialEq)]
+/// struct Mass(f32);
+/// #[derive(Clone, Debug, PartialEq)]
+/// struct Speed(f32);
+/// #[derive(Clone)]
+/// struct Selectable;
+///
+/// // Traits: what files can name.
+/// #[derive(Deserialize)]
+/// struct Body { mass: f32 }
+/// impl EntityTrait for Body {
+///     fn build(&self, context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+///         context.add(Mass(self.mass));
+///         Ok(())
+///     }
+/// }
+/// #[derive(Deserialize)]
+/// struct Walk {
+///     speed: f32,
+///     /// How much slower it is with a load: it may be left out.
+///     slower: Option<f32>,
+/// }
+/// impl EntityTrait for Walk {
+///     fn build(&self, context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+///         context.add(Speed(self.speed - self.slower.unwrap_or(0.0)));
+///         Ok(())
+///     }
+/// }
+/// #[derive(Deserialize)]
+/// struct Select;
+/// impl EntityTrait for Select {
+///     fn build(&self, context: &mut BuildContext<'_>) -> Result<(), TraitError> {
+///         context.add_tag(Selectable);
+///         Ok(())
+///     }
+/// }
+///
+/// let mut world = World::new();
+/// let mut traits = TraitRegistry::new();
+/// traits.register::<Body>("body")?.register::<Walk>("walk")?.register::<Select>("select")?;
+/// let mut registry = TemplateRegistry::new(world.universe(), traits);
+/// // Of files in a directory: `registry.load_dir("configs")?`.
+/// registry.load_texts([
+///     ("agent.toml", r#"
+///         id = "agent"
+///         abstract = true
+///
+///         [traits.body]
+///         mass = 70.0
+///
+///         [traits.walk]
+///         speed = 1.5
+///         slower = 0.25
+///     "#),
+///     ("porter.toml", r#"
+///         id = "porter"
+///         name = "Porter with a suitcase"
+///         parent = "agent"
+///
+///         [traits.walk]
+///         speed = 1.0
+///
+///         [traits.select]
+///     "#),
+/// ])?;
+///
+/// let porter = registry.template("porter")?;
+/// assert_eq!(porter.name(), "Porter with a suitcase");
+/// let anna = porter.create(&mut world)?;
+/// assert_eq!(world.get::<Mass>(anna)?, &Mass(70.0), "as the parent says");
+/// assert_eq!(world.get::<Speed>(anna)?, &Speed(1.0), "nothing is left of the parent's `slower`");
+/// assert!(world.has::<Selectable>(anna)?);
+///
+/// assert!(registry.ids().eq(["agent", "porter"]) && registry.template_ids().eq(["porter"]));
+/// let refused = registry.template("agent").unwrap_err();
+/// assert!(matches!(refused.as_slice()[0].fault, TemplateFault::Abstract { .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// Source: Unreal Mass' entity config assets and template registry.
 #[derive(Debug)]
 #[doc(alias = "FMassEntityTemplateRegistry")]

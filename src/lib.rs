@@ -1,5 +1,7 @@
 //! An entity component store on a lock-free entity index and a mega-chunk allocator, both model-checked.
 //!
+//! To learn it, begin with [the guide](guide), a walk in twelve steps.
+//!
 //! * [`World`](world::World): entities with fragments, in chunks, queried a chunk at a time.
 //! * [`EntityIndex`]: 134,217,728 generational ids that any thread may create, destroy and look up
 //!   at any moment without a lock. A handle that is dead stays dead for ever.
@@ -76,7 +78,7 @@
 //! linearization points and proof sketch, and what was checked how; `modelled.md` says which code
 //! loom's models run, and which they do not; `checked.md` what the last whole run of `check` found;
 //! `measured.md` what was tried for speed, and what it gained or lost. What all stand on is in
-//! `reading-list.md`, and `guide.md` is where to begin.
+//! `reading-list.md`, and `guide.md` is [the guide](guide).
 
 // Where documentation is built for the public, with a nightly toolchain: each item says which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -99,6 +101,9 @@ mod exactly;
 #[cfg(not(loom))]
 mod file_bytes;
 pub mod fragment;
+// For readers only: no program sees it.
+#[cfg(doc)]
+pub mod guide;
 #[cfg(not(loom))]
 mod hashers;
 #[cfg(not(loom))]
@@ -176,8 +181,3 @@ mod counted;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
-
-/// The guide's.
-#[cfg(all(doctest, feature = "config"))]
-#[doc = include_str!("../papers/guide.md")]
-struct Guide;

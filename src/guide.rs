@@ -1,0 +1,31 @@
+//! A walk through the crate, from `World::new()` to a city of 100,000 agents: where to begin.
+//!
+//! (`papers/guide.md` of the repository, of whose files it names some. Items that its chapters are about are
+//! [linked at the end](#items-by-chapter).)
+#![cfg_attr(
+    any(not(doctest), feature = "config"),
+    doc = include_str!("../papers/guide.md")
+)]
+//!
+//! ## Items by chapter
+//!
+//! | chapter | items |
+//! |---|---|
+//! | [1. A world of entities](#1-a-world-of-entities) | [`World`], [`World::create`], [`World::create_batch`], [`Fragment`], [`Bundle`] |
+//! | [2. Queries](#2-queries) | [`Query`], [`World::query`], [`QueryRun::for_each`], [`QueryRun::par_for_each_slice`], [`With`], [`Changed`], [`Enabled`], [`FragmentRegistry::register_enableable`] |
+//! | [3. Processors](#3-processors) | [`processor()`], [`Schedule`], [`ProcessorBuilder`], [`Phase`], [what they ask for](param), [`World::resources_mut`] |
+//! | [4. The loop of a game](#4-the-loop-of-a-game) | [`Simulation`], [`Rate`], [`Time`], [`App`] |
+//! | [5. Commands](#5-commands-changes-from-every-thread) | [`Commands`], [`ParallelCommands`], [`QueryRun::par_for_each_init`], [`ChunkView::sort_key`], [`World::flush`], [`Target`] |
+//! | [6. Observers and signals](#6-observers-and-signals) | [`World::observe`], [`observing_processor`], [`ObservedBatch`], [`Signal`], [`Signals`], [`Signalled`] |
+//! | [7. Relations and keys](#7-who-belongs-to-whom-and-who-is-where) | [`Relationship`], [`RelationshipIndex`], [`ValueIndex`] |
+//! | [8. Traits, configs, spawner](#8-traits-configs-spawner) | [`EntityTrait`], [the template room](template), [`Template`], [`Spawner`], [generators](template::spawner) |
+//! | [9. Level of detail](#9-level-of-detail) | [`Bundle::per_chunk`], [`QueryRun::filter_chunks`], [`World::swap`], [`World::set_chunk_template`] |
+//! | [10. Determinism](#10-the-same-for-any-number-of-threads) | [`Universe::ordered`], [`World::state_hash`] |
+//! | [11. Saving and loading](#11-saving-and-loading) | [`plain!`](crate::plain), [`World::save`], [`World::load`], [`World::load_remapped`], [`World::unsaved`] |
+//! | [12. Threads of your own](#12-threads-of-your-own) | [`World::parallel_commands`], [`World::parallel_signals`], [`World::set_flush_rounds`], [`World::pending`] |
+
+use crate::fragment::FragmentRegistry;
+use crate::prelude::*;
+use crate::processor::param;
+use crate::query::ChunkView;
+use crate::template;

@@ -357,6 +357,9 @@ impl EntityIndex {
     /// Changes where `entity` lies from one place to another, if nobody else has changed it meanwhile:
     /// what a move needs that races with other moves. Lock-free, one read-modify-write.
     ///
+    /// Of all who take it from where it lies one succeeds, and the row that it has left is that one's, to be freed. (A
+    /// whole table that does so, and whose readers know whether a row is still the entity's: `examples/session_table.rs`.)
+    ///
     /// ```
     /// # use megachunk::entity::{EntityIndex, Place, RelocateError};
     /// let index = EntityIndex::new();

@@ -12,6 +12,8 @@ mod free_words;
 mod freed;
 mod group;
 mod iter;
+#[cfg(all(test, not(loom)))]
+mod last_versions;
 mod living;
 mod lowest;
 #[cfg(loom)]

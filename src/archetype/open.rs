@@ -154,3 +154,6 @@ impl Archetype {
         Some(found as u32)
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

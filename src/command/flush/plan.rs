@@ -562,3 +562,6 @@ impl World {
         self.check_const_shared(archetype, row, any, &shared).err()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

@@ -9,6 +9,7 @@ mod copies;
 mod dice;
 mod dynamic;
 mod few;
+mod joined;
 mod kept;
 mod lanes;
 mod ordered;

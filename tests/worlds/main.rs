@@ -8,6 +8,7 @@ mod snapshot_world;
 mod archetypes;
 mod changes;
 mod chunk_fragments;
+mod compacted;
 mod determinism;
 mod dynamic;
 mod far_rows;

@@ -115,6 +115,55 @@ fn where_chunks_are_few_none_comes_while_there_is_room() {
 }
 
 #[test]
+fn eight_chunks_are_few_and_nine_are_not() {
+    for (count, filled) in [(8, 3), (9, 9)] {
+        let (mut world, all, _) = full(count);
+        destroy_last(&mut world, &all[3], 1);
+        let come = world.create((1_u64,)).unwrap();
+        assert_eq!(chunk_of(&world, come), filled, "of {count}");
+        world.check().unwrap();
+    }
+}
+
+#[test]
+fn a_chunk_that_began_small_is_filled_again_when_a_32nd_of_all_its_rows_is_free() {
+    let (_, all, slack) = full(1);
+    let rows = all[0].len();
+    let mut world = World::new();
+    world.set_chunk_size(1);
+    // One by one: the first chunk has its arrays close together at first.
+    for n in 0..10 * rows {
+        world.create((n as u64,)).unwrap();
+    }
+    let all = chunks(&world);
+    assert!(all.len() == 10 && all.iter().all(|entities| entities.len() == rows));
+    destroy_last(&mut world, &all[0], slack - 1);
+    let elsewhere = world.create((1_u64,)).unwrap();
+    assert_eq!(chunk_of(&world, elsewhere), 10);
+    destroy_last(&mut world, &all[0][..=rows - slack], 1);
+    let come = world.create((1_u64,)).unwrap();
+    assert_eq!(chunk_of(&world, come), 0);
+    world.check().unwrap();
+}
+
+#[test]
+fn a_chunk_of_several_is_handed_over_where_there_is_room_for_fewer() {
+    struct Tag;
+    for (free, filled) in [(1, 3), (4, 3), (5, 1)] {
+        let (mut world, all, slack) = full(3);
+        assert!(slack > 5, "so much room does not open a chunk");
+        destroy_last(&mut world, &all[1], free);
+        let batch = world.create_batch((0..5_u64).map(|n| (n, Tag))).unwrap();
+        let some: Vec<Entity> = batch.iter(&world).collect();
+        assert!(world.remove_slice::<(Tag,)>(&some).is_clean());
+        for &ant in &some {
+            assert_eq!(chunk_of(&world, ant), filled, "{free} are free");
+        }
+        world.check().unwrap();
+    }
+}
+
+#[test]
 fn chunks_of_groups_and_with_chunk_fragments_are_filled_as_soon_as_a_row_is_free() {
     let mut world = World::new();
     world.set_chunk_size(1);

@@ -325,7 +325,8 @@ struct Known {
 struct Filling {
     /// Of any group: as many as other entities may come to it. Where these go is not known yet.
     others: usize,
-    /// Of groups of archetypes, by both numbers: in chunks that are withheld, or filled by those before.
+    /// Of groups of archetypes, by both numbers: in chunks that are withheld, if those are counted, or filled by those
+    /// before.
     taken: HashMap<(u32, u32), usize, ByNumbers>,
 }
 
@@ -344,7 +345,8 @@ impl Filling {
                 let data = &world.archetypes[work.archetype as usize];
                 let chunk = &data.chunks[work.chunk as usize];
                 let free = data.unfolded_capacity(chunk) - chunk.len;
-                if free > 0 {
+                // Where there may be several groups, only chunks in lists are counted: none that is withheld.
+                if free > 0 && data.shared.is_empty() {
                     let taken = filling.taken.entry((work.archetype, chunk.group));
                     *taken.or_default() += free as usize;
                 }

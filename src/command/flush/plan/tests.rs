@@ -101,29 +101,55 @@ impl<'a> Hill<'a> {
 }
 
 #[test]
-fn chunks_that_cross_need_no_memory_nor_the_room_of_each_other() {
+fn chunks_that_cross_do_not_fill_the_room_that_the_other_takes_away() {
+    let mut scarce = Scarce::new();
+    for kinds in &KINDS {
+        for more in [0, 1] {
+            let mut hill = Hill::new(&mut scarce, kinds);
+            let half = hill.rows.div_ceil(2);
+            let there = (kinds.create)(&mut hill.world, false, half);
+            // Half a chunk comes back, which has room for as many; others have room for those that come, or all but one.
+            let mut others = hill.fill(true, 3);
+            let back = others.remove(0);
+            let (gone, back) = back.split_at(half);
+            for &ant in gone {
+                hill.world.destroy(ant).unwrap();
+            }
+            hill.thin(&others, half - 1 + more);
+            let before = hill.addresses(&there);
+            hill.flush(|commands| {
+                for &ant in &there {
+                    (kinds.change)(commands, true, ant);
+                }
+                for &ant in back {
+                    (kinds.change)(commands, false, ant);
+                }
+            });
+            let stays = hill.addresses(&there) == before;
+            assert_eq!(stays, more == 0, "of {half} rows all, or but one");
+        }
+    }
+}
+
+#[test]
+fn chunks_that_cross_need_no_memory_where_few_rows_are_free() {
     let mut scarce = Scarce::new();
     for kinds in &KINDS {
         let mut hill = Hill::new(&mut scarce, kinds);
-        let half = hill.rows.div_ceil(2);
-        let there = (kinds.create)(&mut hill.world, false, half);
-        // Two half chunks cross; the third has room for three.
-        let mut others = hill.fill(true, 2);
-        let back = others[0].split_off(half);
-        others.swap(0, 1);
-        let gone = [others[1].as_slice(), &others[0][..3]].concat();
-        for ant in gone {
-            hill.world.destroy(ant).unwrap();
-        }
-        let before = (hill.addresses(&there), hill.addresses(&back));
+        let there = hill.fill(false, 2);
+        let others = hill.fill(true, 3);
+        hill.thin(&others[2..], 3);
+        let crossing = [&there[1], &others[0]].map(|ants| hill.addresses(ants));
         hill.flush(|commands| {
-            there
-                .iter()
-                .for_each(|&ant| (kinds.change)(commands, true, ant));
-            back.iter()
-                .for_each(|&ant| (kinds.change)(commands, false, ant));
+            for &ant in &there[1] {
+                (kinds.change)(commands, true, ant);
+            }
+            for &ant in &others[0] {
+                (kinds.change)(commands, false, ant);
+            }
         });
-        assert_eq!((hill.addresses(&there), hill.addresses(&back)), before);
+        let now = [&there[1], &others[0]].map(|ants| hill.addresses(ants));
+        assert_eq!(now, crossing);
     }
 }
 

@@ -154,8 +154,13 @@ impl Names {
         }
     }
 
-    /// Calls an entity by a name. O(1), and now and then O(entities of the name that it had).
+    /// Calls an entity by a name; who has it already keeps the place among those of the name. O(1), and now and then
+    /// O(entities of the name that it had).
     pub(crate) fn insert(&mut self, entity: Entity, name: Arc<str>) {
+        let called = self.by_entity.get(&entity);
+        if called.is_some_and(|called| called.name == name) {
+            return;
+        }
         self.remove(entity);
         let named = self.by_name.entry(Arc::clone(&name)).or_default();
         let at = named.entities.len();
@@ -242,8 +247,8 @@ fn stand(by_entity: &mut HashMap<Entity, Called>) -> impl FnMut(Entity, usize) {
 }
 
 impl World {
-    /// Calls an entity by a name, which others may have too; a name that it had is forgotten. Each
-    /// text is kept once. The name goes with the entity, also to another world; that of a reserved
+    /// Calls an entity by a name, which others may have too; a name that it had is forgotten, unless it is this one: then
+    /// nothing changes. Each text is kept once. The name goes with the entity, also to another world; that of a reserved
     /// entity is this world's only, and not the entity's where another world builds it. O(1), and
     /// now and then O(names): when they have doubled, or most of those that had the entity's old
     /// name have it no more. The names of the dead are swept out then: there are never more than 64 names, or twice

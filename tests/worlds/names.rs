@@ -195,6 +195,28 @@ fn the_first_of_a_name_is_found_whoever_of_it_has_gone() {
     world.check().unwrap();
 }
 
+#[test]
+fn who_gets_the_name_again_that_it_has_keeps_its_place() {
+    let mut world = World::new();
+    let ants = [(); 3].map(|()| world.create(()).unwrap());
+    for ant in ants {
+        world.set_name(ant, "ant").unwrap();
+    }
+    for again in [ants[0], ants[1], ants[0]] {
+        world.set_name(again, "ant").unwrap();
+        assert_eq!(world.find_by_name("ant"), Some(ants[0]));
+        assert_eq!(world.named("ant").collect::<Vec<_>>(), ants);
+    }
+    assert_eq!(world.stats().names, 3);
+    world.check().unwrap();
+    // Another name in between is another matter.
+    world.set_name(ants[0], "queen").unwrap();
+    world.set_name(ants[0], "ant").unwrap();
+    let named: Vec<Entity> = world.named("ant").collect();
+    assert_eq!(named, [ants[1], ants[2], ants[0]]);
+    world.check().unwrap();
+}
+
 /// Random numbers below a limit, always the same.
 fn numbers() -> impl FnMut(usize) -> usize {
     let mut state = 9_u64;
@@ -229,8 +251,11 @@ fn those_of_a_name_stand_in_the_order_in_which_they_got_it_however_names_change(
             (3..=8, Some(at)) => {
                 let (entity, name) = (living[0][at], CALLED[number(3)]);
                 land.set_name(entity, name).unwrap();
-                named[0].retain(|(known, _)| *known != entity);
-                named[0].push((entity, name));
+                // Who has it already keeps its place.
+                if !named[0].contains(&(entity, name)) {
+                    named[0].retain(|(known, _)| *known != entity);
+                    named[0].push((entity, name));
+                }
             }
             (9..=11, Some(at)) => {
                 let entity = living[0][at];

@@ -6,6 +6,7 @@ mod deeds;
 mod existing;
 mod many_observers;
 mod observed_batches;
+mod observed_ranges;
 mod observers;
 mod rows;
 mod saved;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use megachunk::prelude::*;
-use megachunk::world::SnapshotError;
+use megachunk::world::{SnapshotError, SnapshotOptions};
 use proptest::prelude::*;
 
 use crate::snapshot_world::{check, small_world, universe};
@@ -91,6 +91,36 @@ fn a_file_that_cannot_be_written_leaves_the_old_one_alone() {
     assert!(matches!(error, SnapshotError::File { .. }), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"what was there");
     std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_file_has_what_its_options_say_and_no_more() {
+    let path = Path::new("options");
+    let mut world = World::new();
+    let heat = world.registry().register_plain::<u32>().unwrap().id();
+    world.registry().register_plain::<u64>().unwrap();
+    for n in 0..1_000_u32 {
+        world.create((n, u64::from(n))).unwrap();
+    }
+    world.create((7_u32, String::from("not plain"))).unwrap();
+    world.save(&path.0).unwrap_err();
+    for options in [
+        SnapshotOptions::new().skip_not_plain(),
+        SnapshotOptions::new().skip_not_plain().skip(heat),
+        SnapshotOptions::new().skip_not_plain().skip_dead(),
+    ] {
+        world.save_with(&path.0, &options).unwrap();
+        let expected = world.to_snapshot(&options).unwrap();
+        assert_eq!(std::fs::read(&path.0).unwrap(), expected);
+    }
+    let options = SnapshotOptions::new().skip_not_plain().skip(heat);
+    world.save_with(&path.0, &options).unwrap();
+    let universe = Universe::new();
+    universe.registry().register_plain::<u64>().unwrap();
+    let mut loaded = World::load(&path.0, universe).unwrap();
+    assert_eq!(loaded.count(), 1_001);
+    assert_eq!(loaded.query::<&u64, ()>().unwrap().count(), 1_000);
+    assert_eq!(loaded.query::<&u32, ()>().unwrap().count(), 0);
 }
 
 #[test]

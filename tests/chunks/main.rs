@@ -5,6 +5,7 @@ mod chunk_ops;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod bounds;
 mod caches;
 mod contract;
 mod model;

@@ -81,6 +81,23 @@ fn keys_are_found_by_ranges_and_by_entities() {
     );
 }
 
+#[test]
+fn a_range_that_ends_before_it_begins_panics_and_the_index_stays_as_it_was() {
+    let (world, all) = world(100);
+    let mut rows = ValueIndex::new(&world, |cell: &Cell| cell.1).unwrap();
+    rows.update(&world);
+    let (from, to) = (4, 2);
+    let reversed = catch_unwind(AssertUnwindSafe(|| rows.range(from..to).count()));
+    assert!(reversed.is_err());
+    assert_eq!(rows.range(from..from).count(), 0, "this one is empty");
+    let some: Vec<Entity> = rows
+        .range(to..from)
+        .flat_map(|row| row.1)
+        .copied()
+        .collect();
+    assert_eq!(some, all[20..40]);
+}
+
 /// An index that counts for how many entities it has made keys.
 fn counting(world: &World) -> (ValueIndex<Cell, i32>, Arc<AtomicUsize>) {
     let made = Arc::new(AtomicUsize::new(0));

@@ -12,6 +12,7 @@ mod init;
 mod lookups;
 mod nothing_lent;
 mod or;
+mod refused;
 mod rows;
 mod stretches;
 mod walks;

@@ -69,3 +69,37 @@ fn who_goes_to_another_world_is_not_taken_for_dead() {
         ]
     );
 }
+
+#[test]
+fn a_reader_runs_in_no_other_world_and_goes_on_in_its_own() {
+    struct Hit;
+    let universe = Arc::new(Universe::new());
+    let [mut one, mut other] = [(); 2].map(|()| World::of(&universe).unwrap());
+    let mut reader = SignalReader::<&u32>::new(&one).unwrap();
+    let signals = [&one, &other].map(|world| world.signal::<Hit>("hit").unwrap());
+    reader.subscribe(&mut one, signals[0]).unwrap();
+    let ants = [&mut one, &mut other].map(|world| world.create((5_u32,)).unwrap());
+    one.signals().send(signals[0], ants[0], Hit);
+    other.signals().send(signals[1], ants[1], Hit);
+    other.collect_signals();
+    let mut heard = 0;
+    let delivered = catch_unwind(AssertUnwindSafe(|| {
+        reader.deliver(&mut other, |number, _| heard += number)
+    }));
+    let read = catch_unwind(AssertUnwindSafe(|| {
+        reader.read(&other, |number, _| heard += number)
+    }));
+    for refused in [delivered, read] {
+        let panic = refused.unwrap_err();
+        let said = panic.downcast_ref::<&str>().unwrap();
+        assert!(
+            said.contains("the world whose signals it has subscribed to"),
+            "{said}"
+        );
+    }
+    assert_eq!(heard, 0);
+    let delivery = reader.deliver(&mut one, |number, received| {
+        heard += number * received.len() as u32;
+    });
+    assert_eq!((heard, delivery.dead), (5, 0));
+}

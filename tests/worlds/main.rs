@@ -20,6 +20,7 @@ mod moves;
 mod names;
 mod plain;
 mod refilled;
+mod refusals;
 mod remapped;
 mod rows;
 mod snapshot_files;

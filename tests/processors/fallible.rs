@@ -57,6 +57,8 @@ fn an_error_ends_the_run_with_the_processor_s_name_and_the_error() {
     let (name, said) = failed(error.clone());
     assert_eq!((&*name, said.downcast_ref()), ("walk", Some(&Lame(1_102))));
     assert!(said.downcast_ref::<Full>().is_none());
+    assert_eq!(said.as_error().downcast_ref(), Some(&Lame(1_102)));
+    assert_eq!(said.as_error().to_string(), said.to_string());
     // One that is cloned is the same error, and one that says the same is not.
     let again = schedule.run(&mut world).unwrap_err();
     assert_eq!(error, error.clone());

@@ -5,6 +5,7 @@ mod said;
 
 mod beside;
 mod conditions;
+mod explained;
 mod fallible;
 mod heard;
 mod hosts;

@@ -7,6 +7,22 @@ use megachunk::template::spawner::{
 
 /// Computed by another program, from the formulas in `Random`'s documentation.
 const RANDOM: [u64; 2] = [0x017d_af00_1966_6393, 0xd9e4_8427_2f67_5712];
+/// Of seed 1: below 10, 1,000, a million, half of all there are, 1, 0, and all but one.
+const BELOW: [(u64, u64); 7] = [
+    (10, 0),
+    (1_000, 851),
+    (1_000_000, 163_041),
+    (1 << 63, 452_752_859_001_855_842),
+    (1, 0),
+    (0, 0),
+    (u64::MAX, 9_978_962_558_722_257_090),
+];
+/// Of point 3 of seed 7.
+const DIRECTIONS: [[f32; 2]; 3] = [
+    [-0.304_482_85, -0.952_517_8],
+    [0.455_337_52, 0.890_318_87],
+    [0.757_978_8, 0.652_279_2],
+];
 const DISC: [f32; 3] = [0.6196915, 0.08033268, 0.0];
 
 fn points(generator: &impl Generator, count: usize, seed: u64) -> Vec<SpawnPoint> {
@@ -36,6 +52,33 @@ fn points_never_change_with_a_version_of_the_crate() {
     let bits = [random.next_u64(), random.next_u64()];
     assert_eq!(bits, RANDOM, "{bits:#x?}");
     assert_eq!(disc.position, DISC, "{:?}", disc.position);
+}
+
+#[test]
+fn numbers_below_others_and_directions_never_change_either() {
+    let mut random = Random::new(1, 0);
+    let below = BELOW.map(|(end, _)| (end, random.next_below(end)));
+    assert_eq!(below, BELOW);
+    let mut random = Random::new(7, 3);
+    let directions = [(); 3].map(|()| random.next_direction());
+    assert_eq!(directions, DIRECTIONS);
+}
+
+#[test]
+fn a_poisson_disc_at_a_height_has_the_same_points_there() {
+    let park = PoissonDisc::new([0.0; 2], [9.0; 2], 1.0).unwrap();
+    let above = park.at_height(-2.5).unwrap();
+    let (ground, above) = (points(&park, 20, 5), points(&above, 20, 5));
+    for (low, high) in ground.iter().zip(&above) {
+        let [x, y, z] = low.position;
+        assert_eq!(z, 0.0);
+        assert_eq!(high.position, [x, y, -2.5]);
+        assert_eq!(high.direction, low.direction);
+    }
+    for height in [f32::NAN, f32::INFINITY] {
+        let error = park.at_height(height).unwrap_err();
+        assert!(error.to_string().contains("the height"), "{error}");
+    }
 }
 
 #[test]

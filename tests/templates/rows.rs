@@ -251,6 +251,24 @@ fn a_missing_requirement_is_an_error_that_says_who_requires_it() {
 }
 
 #[test]
+fn a_requirement_of_what_is_no_fragment_here_is_an_error_that_says_so() {
+    let elsewhere = World::new();
+    let registry = elsewhere.registry();
+    registry.register::<Speed>().unwrap();
+    registry.register::<Mass>().unwrap();
+    let unknown = registry.register::<Bounds>().unwrap().id();
+    let world = World::new();
+    let builder = TemplateBuilder::new("ant").does("steer", move |context| {
+        context.add(Speed(1.0)).require_fragment(unknown);
+    });
+    let errors = builder.finish(&world).unwrap_err();
+    let faults: Vec<&TemplateFault> = errors.iter().map(|error| &error.fault).collect();
+    let expected = TemplateFault::Fragment(FragmentError::Unknown { id: unknown });
+    assert_eq!(faults, [&expected]);
+    builder.finish(&elsewhere).unwrap_err();
+}
+
+#[test]
 fn a_trait_removes_a_tag_that_a_parent_adds() {
     let world = World::new();
     let agent = TemplateBuilder::new("agent").does("walk", |context| {

@@ -598,6 +598,44 @@ fn statistics_add_up_and_an_entity_costs_little_more_than_its_values() {
 }
 
 #[test]
+fn stats_are_shown_as_a_line_of_sums_and_a_table_of_what_has_entities() {
+    let mut world = World::new();
+    world.set_chunk_size(1);
+    let gone = world.create((1_u8,)).unwrap();
+    world.destroy(gone).unwrap();
+    let _ = world.create_batch([(); 3].map(|()| (7_u64,))).unwrap();
+    world.create((7_u64, 'a')).unwrap();
+    let stats = world.stats();
+    let rooms: Vec<usize> = stats.archetypes.iter().map(|one| one.capacity).collect();
+    let [lines @ .., a, b] = &stats
+        .to_string()
+        .lines()
+        .map(String::from)
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("{stats}")
+    };
+    let full = 100.0 * 4.0 / rooms.iter().sum::<usize>() as f64;
+    let each = stats.bytes_per_entity();
+    assert_eq!(
+        lines,
+        [
+            "entities: 4; compositions that have some: 2, that have none: 1".to_owned(),
+            format!("3 chunks (1 empty), 48.0 KiB, {full:.0} % full, {each:.1} bytes an entity"),
+            "  entities  chunks  room for  bytes  fragments".to_owned(),
+        ]
+    );
+    assert_eq!(
+        *a,
+        format!("{:>10} {:>7} {:>9} {:>6}  u64", 3, 1, rooms[1], 16)
+    );
+    assert_eq!(
+        *b,
+        format!("{:>10} {:>7} {:>9} {:>6}  u64, char", 1, 1, rooms[2], 20)
+    );
+}
+
+#[test]
 fn debug_of_a_world_and_its_universe_says_how_much_there_is_and_stays_short() {
     let mut world = World::new();
     ants(&mut world, 3);

@@ -93,14 +93,29 @@ impl Archetype {
             return data.capacity - self.entities >= taken + needed;
         }
         // All that have room are in the list.
-        let seen = data.open.len().min(LOOK);
-        let free: usize = (data.open[data.open.len() - seen..].iter())
-            .map(|&position| {
-                let chunk = &self.chunks[position as usize];
-                (self.unfolded_capacity(chunk) - chunk.len) as usize
-            })
-            .sum();
-        free >= count as usize && free * data.open.len() / seen >= taken + needed
+        let there = data.open.len();
+        let seen = there.min(LOOK);
+        // All over the list: those that came last have lost least.
+        let all_over = (0..seen).map(|number| data.open[number * there / seen]);
+        let free: usize = all_over.map(|position| self.free_in(position)).sum();
+        free >= count as usize && free * there / seen >= taken + needed
+    }
+
+    /// Rows that are free in a group; where there may be several, without those of chunks that are withheld. O(1), or
+    /// O(chunks with room) where there may be several groups.
+    pub(crate) fn free_rows(&self, group: u32) -> usize {
+        let data = &self.groups[group as usize];
+        if self.shared.is_empty() {
+            return data.capacity - self.entities;
+        }
+        let open = data.open.iter();
+        open.map(|&position| self.free_in(position)).sum()
+    }
+
+    /// Rows that are free in a chunk.
+    fn free_in(&self, position: u32) -> usize {
+        let chunk = &self.chunks[position as usize];
+        (self.unfolded_capacity(chunk) - chunk.len) as usize
     }
 
     /// The chunk of a group that is filled next, if one has room.

@@ -97,6 +97,52 @@ fn few_commands_drop_in_one_order_for_any_number_of_threads() {
     }
 }
 
+#[test]
+fn few_commands_drop_in_the_order_of_many_whoever_records_them() {
+    let dropped = [(false, None), (true, None), (false, Some(1))].map(|(at_once, from)| {
+        let log = Log::default();
+        let mut world = World::new();
+        world.set_flush_threads_from(from);
+        let both = |n: usize| (First(n, Arc::clone(&log)), Second(n, Arc::clone(&log)));
+        let all = world.create_batch((0..100).map(both)).unwrap();
+        let all: Vec<Entity> = all.iter(&world).collect();
+        // Some go, some lose both, some lose one and get nine other things, some get other values.
+        let record = |commands: &mut Commands<'_>, first: usize| {
+            for at in (first..first + 40).step_by(2) {
+                let ant = all[at];
+                match at % 20 {
+                    0 => commands.destroy(ant),
+                    2 => commands.remove::<(First, Second)>(ant).unwrap(),
+                    4 => commands.remove::<(First,)>(ant).unwrap(),
+                    6 => commands.add(ant, both(1_000 + at)).unwrap(),
+                    8 => commands.add(ant, (1_u8,)).unwrap(),
+                    10 => commands.add(ant, (1_u16,)).unwrap(),
+                    12 => commands.add(ant, (1_u32,)).unwrap(),
+                    14 => commands.add(ant, (1_u64,)).unwrap(),
+                    16 => commands.remove::<(Second,)>(ant).unwrap(),
+                    _ => commands.remove::<(First, Second)>(ant).unwrap(),
+                }
+            }
+        };
+        let commands = world.parallel_commands();
+        if at_once {
+            // In two lanes.
+            let (mut one, mut other) = (commands.open_at(0), commands.open_at(1));
+            record(&mut one, 0);
+            record(&mut other, 40);
+        } else {
+            record(&mut commands.open_at(0), 0);
+            record(&mut commands.open_at(1), 40);
+        }
+        log.lock().unwrap().clear();
+        assert!(world.flush().is_clean());
+        log.lock().unwrap().clone()
+    });
+    assert!(dropped[0].len() > 30);
+    assert_eq!(dropped[0], dropped[1]);
+    assert_eq!(dropped[0], dropped[2], "by the way of many");
+}
+
 #[derive(Clone, Copy)]
 struct Small(#[expect(dead_code, reason = "it lies there")] u8);
 #[derive(Clone, Copy)]

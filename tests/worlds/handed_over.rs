@@ -16,7 +16,7 @@ struct Load(u32);
 type Way = fn(&mut [World; 2], &[Entity]) -> usize;
 
 /// By each call that may hand a chunk over, to an archetype, a group or a world.
-const WAYS: [(&str, Way); 10] = [
+const WAYS: [(&str, Way); 11] = [
     ("slice", |[world, _], ants| {
         assert!(world.add_slice(ants, |_| (Grown,)).is_clean());
         0
@@ -42,6 +42,18 @@ const WAYS: [(&str, Way); 10] = [
     }),
     ("flush", |[world, _], ants| {
         let mut commands = world.commands();
+        ants.iter()
+            .for_each(|&ant| commands.add(ant, (Grown,)).unwrap());
+        drop(commands);
+        assert_eq!(world.flush().moved, ants.len());
+        0
+    }),
+    ("flush in which all others change", |[world, _], ants| {
+        let mut all = world.query::<Entity, With<Grown>>().unwrap();
+        let all: Vec<Entity> = all.iter().collect();
+        let mut commands = world.commands();
+        all.iter()
+            .for_each(|&ant| commands.add(ant, (Grown,)).unwrap());
         ants.iter()
             .for_each(|&ant| commands.add(ant, (Grown,)).unwrap());
         drop(commands);

@@ -146,3 +146,21 @@ fn rows_are_filled_if_more_than_an_eighth_of_all_would_be_free_otherwise() {
         }
     }
 }
+
+#[test]
+fn where_a_group_has_many_chunks_with_room_those_all_over_its_list_are_looked_at() {
+    const CHUNKS: usize = 160;
+    let mut world = World::new();
+    let rows = rows_of_a_chunk(&mut world);
+    let ants = fill(&mut world, CHUNKS, rows, || (Ant([1; 4]),).shared('a'));
+    let of_chunk = |chunk: usize| (0..rows).map(move |row| row * CHUNKS + chunk);
+    // Those that have lost most stand first in the list.
+    for at in (0..96).flat_map(|chunk| of_chunk(chunk).take(rows / 2)) {
+        world.destroy(ants[at]).unwrap();
+    }
+    for at in (96..CHUNKS).flat_map(|chunk| of_chunk(chunk).take(1)) {
+        world.destroy(ants[at]).unwrap();
+    }
+    let count = rows as u32;
+    assert!(world.archetypes[1].is_to_be_filled(0, count, count));
+}

@@ -328,6 +328,8 @@ struct Filling {
     /// Of groups of archetypes, by both numbers: in chunks that are withheld, if those are counted, or filled by those
     /// before.
     taken: HashMap<(u32, u32), usize, ByNumbers>,
+    /// Of groups that chunks may fill: all rows that were free.
+    free: HashMap<(u32, u32), usize, ByNumbers>,
 }
 
 impl Filling {
@@ -339,6 +341,7 @@ impl Filling {
         let mut filling = Self {
             others: 0,
             taken: HashMap::default(),
+            free: HashMap::default(),
         };
         for work in works {
             if work.handed.is_some() {
@@ -352,7 +355,14 @@ impl Filling {
                 }
                 continue;
             }
-            let going = work.groups.iter().filter(|group| !group.net.destroyed);
+            let set = &world.archetypes[work.archetype as usize].set;
+            let going = work.groups.iter().filter(|group| {
+                let net = &group.net;
+                let stays = !net.gone.iter().any(|&id| set.contains(id))
+                    && net.come.iter().all(|&id| set.contains(id))
+                    && net.shared.is_empty();
+                !net.destroyed && !stays
+            });
             filling.others += going.map(|group| group.count as usize).sum::<usize>();
         }
         Some(filling)
@@ -367,6 +377,12 @@ impl Filling {
         let taken = self.taken.get(&(target, group)).copied().unwrap_or(0);
         let to = &world.archetypes[target as usize];
         if !to.is_filled_besides(self.others + taken, group, count, count) {
+            return false;
+        }
+        // That was an estimate, if the group has many chunks, and now it matters.
+        let free = self.free.entry((target, group));
+        let free = *free.or_insert_with(|| to.free_rows(group));
+        if free < self.others + taken + count as usize {
             return false;
         }
         self.taken.insert((target, group), taken + count as usize);

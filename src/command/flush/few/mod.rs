@@ -18,12 +18,12 @@ use crate::command::flush::{Flush, Piece};
 use crate::command::lane::Lane;
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, note};
-use crate::world::change::{carry, end as end_along};
+use crate::world::change::carry;
 use crate::world::compose::EdgeRef;
 use crate::world::watch::{ADDED, DESTROYED, REMOVED};
 use crate::world::{World, WorldError};
 use kinds::{Kinds, Lists};
-use single::{Goes, Single, Singles, Values, alike, in_chunks};
+use single::{Goes, Single, Singles, Values, alike, go_together, in_chunks};
 
 /// Commands that are few.
 const FEW: usize = 48;
@@ -245,7 +245,28 @@ impl Flush<'_> {
 
     /// Brings entities to their rows, and values to entities.
     fn move_few(&mut self, world: &World, values: &Values<'_>, singles: &[Single]) {
-        for single in singles {
+        let mut rows: SmallVec<[u32; 16]> = SmallVec::new();
+        for together in singles.chunk_by(go_together) {
+            let (Goes::Stays(edge) | Goes::To(edge, _)) = together[0].goes else {
+                continue;
+            };
+            if edge.ends_drop {
+                // Column by column, as by the general way: users' drops see in which order they are called.
+                rows.clear();
+                rows.extend(together.iter().map(|single| single.row));
+                let (archetype, chunk) = together[0].chunk();
+                let source = &world.archetypes[archetype as usize];
+                let chunk = &source.chunks[chunk as usize];
+                // SAFETY: the values end, or are replaced in the next step.
+                unsafe { end(source, chunk, &rows, &edge.ended, &mut self.panicked) };
+            }
+            Self::move_together(world, values, together);
+        }
+    }
+
+    /// Brings entities that go together to their rows, whose old values have ended.
+    fn move_together(world: &World, values: &Values<'_>, together: &[Single]) {
+        for single in together {
             let (edge, to) = match single.goes {
                 Goes::Not | Goes::Dies => continue,
                 Goes::Stays(edge) => (edge, None),
@@ -255,8 +276,6 @@ impl Flush<'_> {
             let from = Row { chunk, row };
             let source = &world.archetypes[single.archetype as usize];
             let target = &world.archetypes[edge.target as usize];
-            let ended = end_along(source, from, &edge);
-            self.panicked = first(self.panicked.take(), ended);
             let there = &source.chunks[chunk as usize];
             let (into, place) = match to {
                 None => {

@@ -69,6 +69,17 @@ pub(super) fn alike(a: &Single, b: &Single) -> bool {
     (a.chunk(), a.kind) == (b.chunk(), b.kind)
 }
 
+/// Whether the second of two neighbours is done together with the first, as one task of the general way: they are
+/// [alike], and come to neighbouring rows, or stay.
+pub(super) fn go_together(a: &Single, b: &Single) -> bool {
+    let goes = match (a.goes, b.goes) {
+        (Goes::To(_, a), Goes::To(_, b)) => (a.chunk, a.row + 1) == (b.chunk, b.row),
+        (Goes::Stays(_), Goes::Stays(_)) => true,
+        _ => false,
+    };
+    goes && alike(a, b)
+}
+
 /// Those of each chunk.
 pub(super) fn in_chunks(all: &[Single]) -> impl DoubleEndedIterator<Item = &[Single]> {
     all.chunk_by(|a, b| a.chunk() == b.chunk())

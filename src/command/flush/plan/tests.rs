@@ -215,3 +215,27 @@ fn rows_are_left_for_others_that_change_in_the_same_flush() {
         }
     }
 }
+
+#[test]
+fn of_many_chunks_of_a_group_no_more_are_copied_than_all_that_is_free_there_takes() {
+    let mut scarce = Scarce::new();
+    let mut hill = Hill::new(&mut scarce, &KINDS[1]);
+    hill.scarce.leave(200);
+    let coming = hill.fill(false, 66);
+    let others = hill.fill(true, 128);
+    // Every other one, those that are looked at, has much room, and the others little: for 64 chunks in all.
+    hill.thin(&others, 128);
+    let looked_at: Vec<_> = (others.iter().step_by(2))
+        .map(|ants| ants[1..].to_vec())
+        .collect();
+    let rest = 64 * (hill.rows - 2);
+    hill.thin(&looked_at, rest);
+    let before: Vec<_> = coming.iter().map(|ants| hill.addresses(ants)).collect();
+    hill.flush(|commands| {
+        for &ant in coming.iter().flatten() {
+            commands.set_shared(ant, true).unwrap();
+        }
+    });
+    let stay = |(ants, before): &(&Vec<Entity>, &Vec<_>)| hill.addresses(ants) == **before;
+    assert_eq!(coming.iter().zip(&before).filter(stay).count(), 2);
+}

@@ -19,6 +19,8 @@ mod dynamic;
 mod error;
 mod find;
 mod lack;
+#[cfg(all(test, not(loom)))]
+mod late;
 mod names;
 mod pending;
 pub(crate) mod prototype;

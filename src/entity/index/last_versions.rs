@@ -12,6 +12,26 @@ use crate::sync::geometry::GROUP_SLOTS;
 /// Slots of the entities that die: some thirty groups.
 const COUNT: u32 = 500;
 
+impl EntityIndex {
+    /// An entity as if so many had lived in its slot before, where it lies.
+    pub(crate) fn at_version(&self, entity: Entity, version: u32) -> Entity {
+        assert!(self.exists(entity));
+        // SAFETY: the slot exists.
+        let (word, group) = unsafe {
+            let core = &self.shared.core;
+            (core.slot(entity.index()), core.group(entity.index()))
+        };
+        let place = slot::place(word.load(Ordering::Relaxed));
+        word.store(slot::pack(version, place), Ordering::Relaxed);
+        // The slot's phase is the version's.
+        let lane = entity.index() % GROUP_SLOTS;
+        let phases = group.load(Ordering::Relaxed) & !(1 << lane);
+        let phase = u64::from(version >> 1 & 1) << lane;
+        group.store(phases | phase, Ordering::Relaxed);
+        Entity::new(entity.index(), version).unwrap()
+    }
+}
+
 /// A way in which entities die, and whether it skips a version.
 type Way = (&'static str, bool, fn(&EntityIndex, &[Entity]));
 
@@ -96,17 +116,7 @@ fn late(index: &EntityIndex) -> Vec<Entity> {
     index.create_into(&mut entities, COUNT as usize).unwrap();
     assert!((0..).zip(&entities).all(|(slot, it)| it.index() == slot));
     for entity in &mut entities {
-        let version = first_version(entity.index());
-        // SAFETY: the slot exists.
-        let (word, group) = unsafe {
-            let core = &index.shared.core;
-            (core.slot(entity.index()), core.group(entity.index()))
-        };
-        word.store(slot::pack(version, None), Ordering::Relaxed);
-        // The slot's phase is the version's.
-        let phase = u64::from(version >> 1 & 1) << (entity.index() % GROUP_SLOTS);
-        group.fetch_or(phase, Ordering::Relaxed);
-        *entity = Entity::new(entity.index(), version).unwrap();
+        *entity = index.at_version(*entity, first_version(entity.index()));
     }
     entities
 }

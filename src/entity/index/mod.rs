@@ -13,7 +13,7 @@ mod freed;
 mod group;
 mod iter;
 #[cfg(all(test, not(loom)))]
-mod last_versions;
+pub(crate) mod last_versions;
 mod living;
 mod lowest;
 #[cfg(loom)]

@@ -29,9 +29,7 @@ const WAYS: [Way; 7] = [
         assert_eq!(world.destroy_slice(ants).done, ants.len());
     }),
     ("as a slice in no order", |world, ants| {
-        let mut shuffled = ants.to_vec();
-        (1..shuffled.len()).for_each(|at| shuffled.swap(at, at * 7_919 % (at + 1)));
-        assert_eq!(world.destroy_slice(&shuffled).done, ants.len());
+        assert_eq!(world.destroy_slice(&shuffled(ants)).done, ants.len());
     }),
     ("by a query", |world, ants| {
         let all = world.matching::<With<u32>>().unwrap();
@@ -47,6 +45,12 @@ const WAYS: [Way; 7] = [
         assert_eq!(world.clear(), ants.len());
     }),
 ];
+
+fn shuffled(ants: &[Entity]) -> Vec<Entity> {
+    let mut shuffled = ants.to_vec();
+    (1..shuffled.len()).for_each(|at| shuffled.swap(at, at * 7_919 % (at + 1)));
+    shuffled
+}
 
 /// The world's entities, as if most of their slots had had nearly as many as they can.
 fn age(world: &mut World) -> Vec<Entity> {
@@ -114,4 +118,21 @@ fn the_dead_stay_dead_in_an_ordered_universe() {
 fn the_dead_stay_dead_in_any_universe() {
     late(false, || (7_u32,));
     late(false, || (7_u32, String::from("it is dropped")));
+}
+
+#[test]
+fn a_slot_that_has_one_version_left_is_found_again_in_an_ordered_universe() {
+    let universe = Arc::new(Universe::ordered());
+    let mut world = World::of(&universe).unwrap();
+    let batch = world.create_batch((0..COUNT).map(|_| (7_u32,))).unwrap();
+    assert_eq!(batch.len(), COUNT);
+    // The next one would come behind all of them.
+    let mut ants = age(&mut world);
+    ants.retain(|ant| ant.version() == LAST - 2);
+    assert_eq!(world.destroy_slice(&shuffled(&ants)).done, COUNT / 4);
+    universe.check([&world]).unwrap();
+    for ant in ants {
+        let next = world.create((8_u32,)).unwrap();
+        assert_eq!((next.index(), next.version()), (ant.index(), LAST));
+    }
 }

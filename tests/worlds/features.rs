@@ -631,7 +631,7 @@ fn stats_are_shown_as_a_line_of_sums_and_a_table_of_what_has_entities() {
     );
     assert_eq!(
         *b,
-        format!("{:>10} {:>7} {:>9} {:>6}  u64, char", 1, 1, rooms[2], 20)
+        format!("{:>10} {:>7} {:>9} {:>6}  char, u64", 1, 1, rooms[2], 20)
     );
 }
 

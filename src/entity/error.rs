@@ -47,7 +47,7 @@ pub enum RelocateError {
     #[error(transparent)]
     Entity(#[from] EntityError),
     /// The entity does not lie where it was to be taken from.
-    #[error("entity {entity}: it lies elsewhere")]
+    #[error("entity {entity}: {}", lies(*place))]
     Elsewhere {
         /// The handle.
         entity: Entity,
@@ -56,14 +56,31 @@ pub enum RelocateError {
     },
 }
 
-/// A handle was refused: which, and why.
+/// Where an entity lies that does not lie where it was to be taken from.
+fn lies(place: Option<Place>) -> String {
+    place.map_or("it has no place".into(), |place| {
+        format!("it lies elsewhere, in {place}")
+    })
+}
+
+/// A handle was refused: which, and why. Of [`Entity::PLACEHOLDER`] it says that nobody is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
-#[error("entity {entity}: {fault}")]
+#[error("entity {entity}: {}", refused(*entity, *fault))]
 pub struct EntityError {
     /// The handle as it was passed.
     pub entity: Entity,
     /// What is wrong with it.
     pub fault: EntityFault,
+}
+
+/// What is wrong with a handle. The placeholder's index is out of range, which says nothing to who meant nobody.
+fn refused(entity: Entity, fault: EntityFault) -> String {
+    match (entity, fault) {
+        (Entity::PLACEHOLDER, EntityFault::OutOfRange) => {
+            "it is `Entity::PLACEHOLDER`, which is nobody".into()
+        }
+        _ => fault.to_string(),
+    }
 }
 
 impl EntityError {

@@ -15,7 +15,7 @@ use crate::entity::NoEntity;
 /// A handle means something only to the index that made it (and to those that share it): two indices
 /// both begin with `0v1`.
 ///
-/// Ordered by index, then version. Shown as `12v3`. With the feature `serde` it is the number
+/// Ordered by index, then version. Shown as `12v3`, and read so. With the feature `serde` it is the number
 /// [`to_bits`](Self::to_bits), up to 2⁶⁴.
 ///
 /// ```
@@ -24,6 +24,7 @@ use crate::entity::NoEntity;
 /// let entity = Entity::try_from_bits(3 << 32 | 12).unwrap();
 /// assert_eq!((entity.index(), entity.version()), (12, 3));
 /// assert_eq!(entity.to_string(), "12v3");
+/// assert_eq!("12v3".parse(), Ok(entity));
 /// assert_eq!(Entity::try_from_bits(0), None);
 /// assert_eq!(size_of::<Option<Entity>>(), 8);
 /// ```
@@ -37,7 +38,7 @@ pub struct Entity {
 }
 
 impl Entity {
-    /// A handle that no allocator ever gives out: its index is out of every range.
+    /// A handle that no allocator ever gives out: its index is out of every range. Nobody, where a handle has to be.
     ///
     /// For filling an array that is to be overwritten, as in
     /// [`EntityAllocator::create_slice`](crate::entity::EntityAllocator::create_slice).

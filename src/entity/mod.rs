@@ -6,6 +6,7 @@ mod error;
 mod id;
 mod index;
 mod map;
+mod parse;
 mod place;
 pub mod reference;
 
@@ -18,4 +19,5 @@ pub use index::model;
 pub(crate) use index::{Buried, Claimed, FreeWords, Lowest, Origin, Places};
 pub use index::{CACHED_IDS, Created, EntityIndex, IndexOptions, Live, Session};
 pub use map::EntityMap;
+pub use parse::{ParseEntityError, ParseEntityFault};
 pub use place::Place;

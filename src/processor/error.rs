@@ -1,35 +1,31 @@
 //! What can be wrong with a schedule, as a type.
 
 use core::any::type_name;
+use core::error::Error;
+use core::fmt;
 
 use crate::command::{Commands, ParallelCommands};
 use crate::entity::Entity;
 use crate::processor::{Local, ProcessorError, SolveError, Time};
-use crate::query::{QueryError, QueryLookup, QueryRun};
+use crate::query::{Query, QueryError, QueryLookup, QueryRun};
 use crate::signal::{ParallelSignals, SignalError, Signalled, Signals};
 use crate::world::{World, WorldError};
 
-/// A schedule was refused, or a run of it was broken off.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// A schedule was refused, or a run of it was broken off. It shows all that its cause says; its source is what lies behind
+/// that: the source of the error that a processor gave back.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScheduleError {
     /// The order that processors ask for cannot be had.
-    #[error(transparent)]
-    Order(#[from] SolveError),
+    Order(SolveError),
     /// A processor's query was refused.
-    #[error("processor `{processor}`: {error}")]
     Query {
         /// The processor's name.
         processor: Box<str>,
         /// Why.
-        #[source]
         error: QueryError,
     },
     /// Two parameters of one processor lend the same, one of them to write.
-    #[error(
-        "processor `{processor}`: two of its parameters take {name}, and one writes it; {}",
-        apart(*resource, apart_by.as_deref())
-    )]
     Aliased {
         /// The processor's name.
         processor: Box<str>,
@@ -42,19 +38,13 @@ pub enum ScheduleError {
         apart_by: Option<Box<str>>,
     },
     /// A signal was refused.
-    #[error("processor `{processor}`: {error}")]
     Signal {
         /// The processor's name.
         processor: Box<str>,
         /// Why.
-        #[source]
         error: SignalError,
     },
     /// A resource that a processor asks for is not there. What had been recorded before stays for the next flush.
-    #[error(
-        "processor `{processor}` asks for the resource {name}, which the world does not have{}",
-        advice(name, *is_fragment)
-    )]
     NoResource {
         /// The processor's name.
         processor: Box<str>,
@@ -67,34 +57,26 @@ pub enum ScheduleError {
     /// recorded stays for the next flush. To the processor's queries what [has changed](crate::query::Changed) is seen, and
     /// what it was signalled is heard, as if it had come to its end. Two of these are equal only if one is a clone of the
     /// other.
-    #[error("processor `{processor}`: {error}")]
     Failed {
         /// The processor's name.
         processor: Box<str>,
         /// What it said.
-        #[source]
         error: ProcessorError,
     },
     /// A handle was refused.
-    #[error("processor `{processor}`: {error}")]
     World {
         /// The processor's name.
         processor: Box<str>,
         /// Why.
-        #[source]
         error: WorldError,
     },
     /// An observer is called when what it observes happens: it has no turn for which a
     /// [condition](crate::processor::ProcessorBuilder::run_if) could be asked.
-    #[error(
-        "processor `{processor}` is an observer, and cannot have a condition: ask in its closure"
-    )]
     NoTurn {
         /// The processor's name.
         processor: Box<str>,
     },
     /// There is no processor of this name.
-    #[error("the schedule has no processor `{name}`{}", hint(.nearest.as_deref()))]
     NoProcessor {
         /// What was asked for.
         name: Box<str>,
@@ -102,27 +84,93 @@ pub enum ScheduleError {
         nearest: Option<Box<str>>,
     },
     /// What is asked for is not known: the schedule was not solved for this world, or archetypes have come since.
-    #[error("the schedule has not been solved for the world as it is now: `solve` it first")]
     NotSolved,
     /// The schedule has run on another world before.
-    #[error("the schedule has run on another world before: `detach` it first")]
     OtherWorld,
     /// A processor does not hear any signal, but takes some.
-    #[error(
-        "processor `{processor}` takes signals, but subscribes to none: say which by `hears` or `hears_type`"
-    )]
     HearsNothing {
         /// The processor's name.
         processor: Box<str>,
     },
     /// A processor hears signals, but takes none.
-    #[error(
-        "processor `{processor}` subscribes to signals, but takes none: give it a parameter `Signalled`"
-    )]
     HearsInVain {
         /// The processor's name.
         processor: Box<str>,
     },
+}
+
+impl fmt::Display for ScheduleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Order(error) => error.fmt(f),
+            Self::Query { processor, error } => write!(f, "processor `{processor}`: {error}"),
+            Self::Signal { processor, error } => write!(f, "processor `{processor}`: {error}"),
+            Self::Failed { processor, error } => write!(f, "processor `{processor}`: {error}"),
+            Self::World { processor, error } => write!(f, "processor `{processor}`: {error}"),
+            Self::Aliased {
+                processor,
+                name,
+                resource,
+                apart_by,
+            } => write!(
+                f,
+                "processor `{processor}`: two of its parameters take {name}, and one writes it; {}",
+                apart(*resource, apart_by.as_deref())
+            ),
+            Self::NoResource {
+                processor,
+                name,
+                is_fragment,
+            } => write!(
+                f,
+                "processor `{processor}` asks for the resource {name}, which the world does not have{}",
+                advice(name, *is_fragment)
+            ),
+            Self::NoTurn { processor } => write!(
+                f,
+                "processor `{processor}` is an observer, and cannot have a condition: ask in its closure"
+            ),
+            Self::NoProcessor { name, nearest } => write!(
+                f,
+                "the schedule has no processor `{name}`{}",
+                hint(nearest.as_deref())
+            ),
+            Self::NotSolved => f.write_str(
+                "the schedule has not been solved for the world as it is now: `solve` it first",
+            ),
+            Self::OtherWorld => {
+                f.write_str("the schedule has run on another world before: `detach` it first")
+            }
+            Self::HearsNothing { processor } => write!(
+                f,
+                "processor `{processor}` takes signals, but subscribes to none: say which by `hears` or `hears_type`"
+            ),
+            Self::HearsInVain { processor } => write!(
+                f,
+                "processor `{processor}` subscribes to signals, but takes none: give it a parameter `Signalled`"
+            ),
+        }
+    }
+}
+
+// By hand, as the causes have been shown: who goes from source to source is told nothing twice.
+impl Error for ScheduleError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Order(error) => error.source(),
+            Self::Query { error, .. } => error.source(),
+            Self::Signal { error, .. } => error.source(),
+            Self::Failed { error, .. } => error.source(),
+            Self::World { error, .. } => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl From<SolveError> for ScheduleError {
+    fn from(error: SolveError) -> Self {
+        Self::Order(error)
+    }
 }
 
 /// What to do about two parameters that lend the same.
@@ -151,6 +199,9 @@ fn advice(resource: &str, is_fragment: bool) -> &'static str {
         type_name::<Local<'static, ()>>(),
     ];
     match () {
+        () if is(type_name::<Query<Entity>>()) => {
+            "; the schedule makes a processor's queries: take a `QueryRun<…>` of the same, by value, and not a `&Query<…>`"
+        }
         () if is(type_name::<World>()) => {
             "; who takes the world itself is made by `exclusive_processor`, and takes `&mut World`"
         }

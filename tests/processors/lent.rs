@@ -323,6 +323,11 @@ fn who_takes_what_is_no_resource_by_a_reference_hears_what_is_meant() {
         parameter.ends_with("take it by value, not by reference"),
         "{parameter}"
     );
+    let query = said(processor("query", |_: &Query<&Said>| {}));
+    assert!(
+        query.ends_with("take a `QueryRun<…>` of the same, by value, and not a `&Query<…>`"),
+        "{query}"
+    );
     let resource = said(processor("resource", |_: &Said| {}));
     assert!(
         resource.contains("which the world does not have; `resources_mut().insert`"),

@@ -453,6 +453,8 @@ fn what_is_no_file_is_not_opened_for_points() {
     for path in paths {
         let error = PointsFile::read(path).unwrap_err();
         assert_eq!(error.to_string(), format!("{path}: is not a file"));
+        // Nobody is told it twice.
+        assert!(std::error::Error::source(&error).is_none());
     }
 }
 

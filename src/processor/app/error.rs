@@ -6,7 +6,8 @@ use crate::fragment::Pile;
 use crate::processor::ScheduleError;
 
 /// Simulations of an [`App`](super::App) whose ticks were broken off, each with what its schedule said; the others have
-/// advanced. One at least, in the order in which they were added.
+/// advanced. One at least, in the order in which they were added. Its source is the first one's source: what that says itself
+/// is shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AppError(Pile<(Box<str>, ScheduleError)>);
 
@@ -45,8 +46,9 @@ impl fmt::Display for AppError {
 
 impl core::error::Error for AppError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        // What it says itself has been shown.
         let (_, first) = self.0.first()?;
-        Some(first)
+        first.source()
     }
 }
 

@@ -79,7 +79,6 @@ pub enum SpawnError {
         /// The file's name.
         file: Box<str>,
         /// What the system said.
-        #[source]
         error: SystemError,
     },
 }

@@ -36,7 +36,7 @@ pub enum ReplayFault {
     Full(#[from] Full),
     /// A handle that must be alive was refused.
     #[error("a live handle was refused: {0}")]
-    Refused(#[from] EntityError),
+    Refused(EntityError),
     /// A player gave 0 as the id of an object.
     #[error("an object was created, and its id is 0, which is none")]
     NoId,
@@ -117,6 +117,12 @@ pub enum ReplayFault {
     /// Another thread of the replay gave up.
     #[error("another thread gave up")]
     Stopped,
+}
+
+impl From<EntityError> for ReplayFault {
+    fn from(error: EntityError) -> Self {
+        Self::Refused(error)
+    }
 }
 
 /// A replay ended before its end: where, and why.
@@ -265,5 +271,22 @@ impl<A: EntityAllocator> Player for Noting<'_, A> {
 
     fn destroy(&mut self, id: u64) -> Result<(), ReplayFault> {
         Ok(self.allocator.destroy(entity(id))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::error::Error;
+
+    use super::*;
+    use crate::entity::EntityFault;
+
+    #[test]
+    fn a_refused_handle_is_told_once() {
+        let entity = Entity::try_from_bits(1 << 32).expect("its version is odd");
+        let fault = ReplayFault::from(EntityError::new(entity, EntityFault::Destroyed));
+        let says = "a live handle was refused: entity 0v1: it is destroyed";
+        assert_eq!(fault.to_string(), says);
+        assert!(fault.source().is_none());
     }
 }

@@ -75,15 +75,18 @@ pub enum FragmentError {
         id: FragmentId,
     },
     /// Values were asked for as another type than theirs.
-    #[error("{name} is not a {asked}")]
+    #[error("{name} is not a {asked}{}", without_type(*untyped, asked))]
     WrongType {
         /// The fragment's name.
         name: Box<str>,
         /// The type that was asked for.
         asked: &'static str,
+        /// Whether it is plain data of no type, as many bytes as the type that was asked for has: then another call is
+        /// meant, perhaps.
+        untyped: bool,
     },
     /// Bytes are not as many as a value has, or a type is not as large.
-    #[error("a {name} has {size} bytes, not {given} (it is aligned to {align})")]
+    #[error("a {name} has {size} bytes, not {given}{}", aligned(*size, *align))]
     WrongSize {
         /// The fragment's name.
         name: Box<str>,
@@ -113,10 +116,12 @@ pub enum FragmentError {
         name: Box<str>,
     },
     /// Not all bytes are a value of a plain fragment, and these are not.
-    #[error("these bytes are no {name}")]
+    #[error("these bytes are no {name}{}", which_is(name, of))]
     NotAValue {
         /// The fragment's name.
         name: Box<str>,
+        /// The type of its values.
+        of: &'static str,
     },
     /// Values, of which not all bytes are one, were asked for to be changed as bytes, or as another type.
     #[error("not all bytes are a {name}: its values are lent to be changed as that type only")]
@@ -154,4 +159,31 @@ pub enum FragmentError {
         /// What was asked for.
         wanted: crate::fragment::FragmentKind,
     },
+}
+
+/// What to do about a fragment of no type that was asked for as one.
+fn without_type(untyped: bool, asked: &str) -> String {
+    if !untyped {
+        return String::new();
+    }
+    format!(
+        ": it was defined without a type; `plain::<{asked}>()` sees its bytes as one, and `define_plain_as::<{asked}>` \
+         says that they are"
+    )
+}
+
+/// Why a value has more bytes, perhaps, than were asked for when it was defined.
+fn aligned(size: usize, align: usize) -> String {
+    match (size, align) {
+        (0, _) | (_, 1) => String::new(),
+        _ => format!(" (it is aligned to {align})"),
+    }
+}
+
+/// The type of a fragment's values, where the fragment has another name.
+pub(crate) fn which_is(name: &str, of: &str) -> String {
+    if name == of {
+        return String::new();
+    }
+    format!(", which is a {of}")
 }

@@ -97,6 +97,8 @@ pub(crate) struct FragmentDraft {
 #[derive(Clone, Copy, Debug)]
 #[cfg_attr(loom, expect(dead_code, reason = "models have no values"))]
 struct PlainOps {
+    /// What the type is called, if there is one.
+    type_name: Option<fn() -> &'static str>,
     /// What says which bytes are a value, if not all are.
     is_value: Option<IsValue>,
     /// What changes the entities that a value names, if it can name some.
@@ -106,12 +108,14 @@ struct PlainOps {
 impl PlainOps {
     /// Whatever bytes there are.
     const ANY_BYTES: Self = Self {
+        type_name: None,
         is_value: None,
         map_entities: None,
     };
 
     const fn of<T: Plain>() -> Self {
         Self {
+            type_name: Some(type_name::<T>),
             is_value: T::IS_VALUE,
             map_entities: T::MAP_ENTITIES,
         }
@@ -337,6 +341,12 @@ impl FragmentInfo {
     #[cfg(not(loom))]
     pub(crate) fn which_are_values(&self) -> Option<IsValue> {
         self.extras.plain.get()?.is_value
+    }
+
+    /// What the type of its values is called, if it is plain and they are of one.
+    #[cfg(not(loom))]
+    pub(crate) fn plain_type_name(&self) -> Option<&'static str> {
+        self.extras.plain.get()?.type_name.map(|name| name())
     }
 
     /// What changes the entities that a value names, if it can name some. The fragment is plain.

@@ -50,6 +50,18 @@ pub enum FragmentKind {
     ConstShared,
 }
 
+impl FragmentKind {
+    /// Each of them.
+    #[cfg(not(loom))]
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Fragment,
+        Self::Tag,
+        Self::Chunk,
+        Self::Shared,
+        Self::ConstShared,
+    ];
+}
+
 impl fmt::Display for FragmentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

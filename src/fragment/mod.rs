@@ -74,6 +74,8 @@ pub(crate) use bundle::tell_of_tuple;
 #[cfg(not(loom))]
 pub(crate) use dynamic::none_twice;
 #[cfg(not(loom))]
+pub(crate) use error::which_is;
+#[cfg(not(loom))]
 pub(crate) use fill::{FillValues, fill_bytes};
 #[cfg(not(loom))]
 pub(crate) use given::{Given, refused_bundle};

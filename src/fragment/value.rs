@@ -150,6 +150,7 @@ impl Value {
         if !info.is_value(copied) {
             return Err(FragmentError::NotAValue {
                 name: info.name().into(),
+                of: info.plain_type_name().unwrap_or_default(),
             });
         }
         Ok(value)
@@ -177,6 +178,7 @@ impl Value {
                 Err(FragmentError::WrongType {
                     name: info.name().into(),
                     asked: type_name::<T>(),
+                    untyped: false,
                 })
             }
             _ => Ok(new),

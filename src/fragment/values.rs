@@ -3,6 +3,7 @@
 //! Who makes one (a query, a world) has the pointer, the length and the right to lend; here only the type
 //! is checked, against the registry, before anything is read.
 
+use core::alloc::Layout;
 use core::any::{TypeId, type_name};
 use core::fmt;
 use core::marker::PhantomData;
@@ -256,7 +257,16 @@ fn check_type<T: Fragment>(info: &FragmentInfo) -> Result<(), FragmentError> {
     Err(FragmentError::WrongType {
         name: info.name().into(),
         asked: type_name::<T>(),
+        untyped: is_meant_as::<T>(info),
     })
+}
+
+/// Whether a fragment is plain data of no type that may be meant as a `T`: whether that is plain is not known here.
+fn is_meant_as<T: Fragment>(info: &FragmentInfo) -> bool {
+    let is_of_a_type = info.role().is_some() || info.values_of().is_some();
+    let (layout, asked) = (info.layout(), Layout::new::<T>());
+    let fits = layout.size() == asked.size() && layout.align() >= asked.align();
+    info.is_plain() && !is_of_a_type && fits && !core::mem::needs_drop::<T>()
 }
 
 fn check_bytes(info: &FragmentInfo) -> Result<(), FragmentError> {

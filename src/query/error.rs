@@ -13,10 +13,12 @@ pub enum QueryError {
         name: Box<str>,
     },
     /// It would lend one fragment twice, one of them to write.
-    #[error("the query takes {name} twice, and writes it: take it once, as `&mut`")]
+    #[error("the query takes {name} twice, and writes it: take it once, {once}")]
     Conflict {
-        /// The fragment's name.
+        /// The fragment's name, or the resource's.
         name: Box<str>,
+        /// How it is taken once: ``as `&mut` `` by a typed query, and by a call of its builder by a dynamic one.
+        once: &'static str,
     },
     /// A dynamic query would lend the values of a tag, which has none. (A typed one lends `&T` of a
     /// tag as of a fragment.)

@@ -234,7 +234,10 @@ impl Requirements {
         match mistake {
             None => Ok(()),
             Some(Mistake::Twice(id)) => Err(FragmentError::Twice { name: name(id) }.into()),
-            Some(Mistake::Conflict(id)) => Err(QueryError::Conflict { name: name(id) }),
+            Some(Mistake::Conflict(id)) => Err(QueryError::Conflict {
+                name: name(id),
+                once: "as `&mut`",
+            }),
             Some(Mistake::Contradiction(id)) => Err(QueryError::Contradiction { name: name(id) }),
         }
     }

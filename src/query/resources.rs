@@ -96,6 +96,7 @@ impl ResourceAccess {
             if self.reads.contains(id) || self.writes[..at].contains(id) {
                 return Err(QueryError::Conflict {
                     name: id.name.into(),
+                    once: "as `&mut`",
                 });
             }
         }

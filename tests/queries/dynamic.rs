@@ -333,7 +333,7 @@ fn contradictions_and_conflicts_are_errors_when_the_query_is_built() {
         let conflict = builder.build().unwrap_err();
         assert_eq!(
             conflict.to_string(),
-            "the query takes u32 twice, and writes it: take it once, as `&mut`"
+            "the query takes u32 twice, and writes it: take it once, by `write`, or by `optional` with `Access::Write`"
         );
     }
     let twice = builder().read(ids.number).read(ids.number);

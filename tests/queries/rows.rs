@@ -166,7 +166,9 @@ fn a_contradictory_query_is_an_error_when_it_is_built() {
             .map(drop),
     ];
     for conflict in conflicts {
-        assert!(matches!(&conflict, Err(QueryError::Conflict { name }) if &**name == "f32"));
+        assert!(matches!(&conflict, Err(QueryError::Conflict { name, .. }) if &**name == "f32"));
+        let said = conflict.unwrap_err().to_string();
+        assert!(said.ends_with(": take it once, as `&mut`"), "{said}");
     }
     let twice = world.query::<(&F, Option<&F>), ()>().map(drop);
     assert!(matches!(
@@ -339,6 +341,11 @@ fn resources_are_required_read_and_written_beside_the_entities() {
     };
     let conflict = builder().write_resource::<Time>().build().unwrap_err();
     assert!(matches!(conflict, QueryError::Conflict { .. }));
+    let said = conflict.to_string();
+    assert!(
+        said.ends_with("take it once, by `write_resource`"),
+        "{said}"
+    );
     let mut query = builder().write_resource::<Score>().build().unwrap();
     let (mut run, mut resources) = query.with_resources(&mut world).unwrap();
     let time = resources.read::<Time>().unwrap();

@@ -200,10 +200,15 @@ fn what_a_dynamic_call_refuses_it_names_and_changes_nothing() {
     ));
     assert!(world.remove_dynamic(ant, &[nobody]).is_err());
     let values = world.get_dynamic(ant, health).unwrap();
-    assert!(matches!(
-        values.slice::<u32>(),
-        Err(FragmentError::WrongType { .. })
-    ));
+    assert_eq!(
+        values.slice::<u32>().unwrap_err().to_string(),
+        "health is not a u32: it was defined without a type; `plain::<u32>()` sees its bytes as one, and \
+         `define_plain_as::<u32>` says that they are"
+    );
+    let wider = values.slice::<u64>().unwrap_err();
+    assert_eq!(wider.to_string(), "health is not a u64");
+    let owner = values.slice::<Box<()>>().unwrap_err().to_string();
+    assert!(!owner.contains("plain"), "{owner}");
     assert!(matches!(
         values.plain::<u64>(),
         Err(FragmentError::WrongSize { .. })
@@ -442,6 +447,33 @@ fn a_size_is_rounded_up_to_the_alignment_and_an_error_says_so() {
     let refused = Value::from_bytes(&registry, five, &[1; 5]).unwrap_err();
     let says = "a five has 8 bytes, not 5 (it is aligned to 4)";
     assert_eq!(refused.to_string(), says);
+    // Where nothing was rounded up, the alignment explains nothing.
+    for (name, layout, says) in [
+        ("asleep", Layout::new::<()>(), "a asleep has 0 bytes, not 1"),
+        (
+            "three",
+            Layout::new::<[u8; 3]>(),
+            "a three has 3 bytes, not 1",
+        ),
+    ] {
+        let id = plain(&registry, name, layout);
+        let refused = Value::from_bytes(&registry, id, &[1]).unwrap_err();
+        assert_eq!(refused.to_string(), says);
+    }
+}
+
+#[test]
+fn bytes_that_are_no_value_are_told_with_the_type_that_they_are_not_of() {
+    let registry = FragmentRegistry::new();
+    let flag = registry.define_plain_as::<bool>("flag").unwrap().id();
+    let refused = Value::from_bytes(&registry, flag, &[2]).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "these bytes are no flag, which is a bool"
+    );
+    let own = registry.register_plain::<bool>().unwrap().id();
+    let refused = Value::from_bytes(&registry, own, &[2]).unwrap_err();
+    assert_eq!(refused.to_string(), "these bytes are no bool");
 }
 
 #[test]

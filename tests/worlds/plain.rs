@@ -135,7 +135,7 @@ fn bytes_that_are_no_value_are_refused_in_every_role_with_their_place() {
         let (_, loaded) = load(fill, 9);
         assert!(loaded.is_ok(), "role {role}: {loaded:?}");
         let (saved, refused) = load(fill, 171);
-        let Err(SnapshotError::NotAValue { name, at }) = refused else {
+        let Err(SnapshotError::NotAValue { name, at, .. }) = refused else {
             panic!("role {role}: {refused:?}");
         };
         assert!(name.ends_with("Digit"), "{name}");
@@ -152,9 +152,17 @@ fn bytes_that_are_no_value_are_refused_in_every_role_with_their_place() {
 fn the_message_names_the_fragment_and_the_byte() {
     let error = SnapshotError::NotAValue {
         name: "ants::Mood".into(),
+        of: "ants::Mood",
         at: 96,
     };
     let expected = "the bytes at byte 96 of the snapshot are no ants::Mood";
+    assert_eq!(error.to_string(), expected);
+    let error = SnapshotError::NotAValue {
+        name: "flag".into(),
+        of: "bool",
+        at: 96,
+    };
+    let expected = "the bytes at byte 96 of the snapshot are no flag, which is a bool";
     assert_eq!(error.to_string(), expected);
 }
 

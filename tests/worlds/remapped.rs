@@ -439,7 +439,7 @@ fn a_value_that_is_none_when_it_names_nobody_is_refused_in_every_role() {
         drop(copy);
         world.destroy(ant).unwrap();
         let saved = bytes(&world);
-        let Err(SnapshotError::NotAValue { name, at }) = load(&saved) else {
+        let Err(SnapshotError::NotAValue { name, at, .. }) = load(&saved) else {
             panic!("role {role}");
         };
         assert!(name.ends_with("Target"));

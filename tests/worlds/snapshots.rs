@@ -510,6 +510,11 @@ fn what_does_not_fit_the_registry_is_named() {
         several.to_string(),
         "the snapshot has a tag asleep, a fragment health, which are not registered"
     );
+    let shared = load(&|universe| drop(universe.registry().register_shared::<u32>())).unwrap_err();
+    assert_eq!(
+        shared.to_string(),
+        "the snapshot has a fragment u32, which is not registered as such: here u32 is a shared fragment"
+    );
     let error = load(&|universe| drop(universe.registry().register::<u32>())).unwrap_err();
     assert!(matches!(error, SnapshotError::NotPlain { .. }), "{error}");
     let error = load(&|universe| drop(universe.registry().register_plain::<u32>())).unwrap_err();

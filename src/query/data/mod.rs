@@ -54,7 +54,7 @@ const ABSENT: u32 = u32::MAX;
     message = "`{Self}` is nothing that a query can lend",
     note = "fragments and tags are lent as `&T`, `&mut T`, `Option<&T>` or `Option<&mut T>`; shared and chunks' ones as \
             `Shared<T>`, `Option<Shared<T>>` and the like; the filter `With<T>` asks for one and lends nothing; `Has<T>` and \
-            `HasRole<Shared<T>>` say whether it is there"
+            `HasRole<Shared<T>>` say whether it is there; `Entity` is the handle, and all that is asked for who only counts"
 )]
 pub unsafe trait QueryData {
     /// What is lent of one entity.

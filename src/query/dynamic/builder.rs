@@ -181,9 +181,14 @@ impl<'w> DynamicQueryBuilder<'w> {
             ids.iter().try_for_each(|&id| self.check_changes(id))?;
             requirements.watch_one_of(ids.iter().copied().collect(), true);
         }
+        let resources = self.resources.check();
+        resources.map_err(|error| in_calls(error, "by `write_resource`"))?;
         *requirements.resources_mut() = self.resources;
         requirements.ask_for_optional();
-        requirements.check(self.world.registry())?;
+        let checked = requirements.check(self.world.registry());
+        checked.map_err(|error| {
+            in_calls(error, "by `write`, or by `optional` with `Access::Write`")
+        })?;
         Ok(DynamicQuery::new(
             Arc::clone(self.world.universe()),
             requirements,
@@ -225,5 +230,13 @@ impl<'w> DynamicQueryBuilder<'w> {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// A conflict in the words of a builder: nothing is taken "as" something here, but by a call.
+fn in_calls(error: QueryError, once: &'static str) -> QueryError {
+    match error {
+        QueryError::Conflict { name, .. } => QueryError::Conflict { name, once },
+        other => other,
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::entity::Entity;
-use crate::fragment::FragmentKind;
+use crate::fragment::{FragmentKind, which_is};
 use crate::world::{SystemError, WorldError};
 
 /// A snapshot, or a hash of a world, was refused. No world has changed, and no file.
@@ -33,8 +33,8 @@ pub enum SnapshotError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system said.
-        source: SystemError,
+        /// What the system said. (As it is shown with the path, it is no [source](core::error::Error::source), whatever its name.)
+        r#source: SystemError,
     },
     /// The bytes do not begin as a snapshot does.
     #[error("this is no snapshot of a megachunk world")]
@@ -69,7 +69,7 @@ pub enum SnapshotError {
         at: u64,
     },
     /// The snapshot has fragments that are not registered in the universe.
-    #[error("the snapshot has {}", unregistered(.name, *.kind, .others))]
+    #[error("the snapshot has {}", unregistered(.name, *.kind, .others, .here))]
     Unregistered {
         /// The first one's name.
         name: Box<str>,
@@ -77,6 +77,8 @@ pub enum SnapshotError {
         kind: FragmentKind,
         /// The others, with their roles.
         others: Box<[(Box<str>, FragmentKind)]>,
+        /// Those of these names that are registered in another role, with each of these roles.
+        here: Box<[(Box<str>, FragmentKind)]>,
     },
     /// The snapshot has values of types which are not registered in the universe as part of a world's state.
     #[error(
@@ -116,10 +118,15 @@ pub enum SnapshotError {
     /// Not all bytes are a value of a fragment, and these are not: the fragment's type, or what its values may be, was
     /// another when the snapshot was made, or somebody has written them. Or they are none any more when they come [with new
     /// ids](crate::world::World::load_remapped), because they name somebody who does not come.
-    #[error("the bytes at byte {at} of the snapshot are no {name}")]
+    #[error(
+        "the bytes at byte {at} of the snapshot are no {name}{}",
+        which_is(name, of)
+    )]
     NotAValue {
         /// The fragment's name.
         name: Box<str>,
+        /// The type of its values.
+        of: &'static str,
         /// Where the first value begins that is none.
         at: u64,
     },
@@ -216,12 +223,22 @@ fn of(entity: Option<&Entity>) -> String {
 }
 
 /// Fragments that are not registered, as an error tells them.
-fn unregistered(name: &str, kind: FragmentKind, others: &[(Box<str>, FragmentKind)]) -> String {
+fn unregistered(
+    name: &str,
+    kind: FragmentKind,
+    others: &[(Box<str>, FragmentKind)],
+    here: &[(Box<str>, FragmentKind)],
+) -> String {
     let mut told = format!("a {kind} {name}");
     for (name, kind) in others {
         told += &format!(", a {kind} {name}");
     }
-    told + ", which " + is_or_are(1 + others.len()) + " not registered"
+    told = told + ", which " + is_or_are(1 + others.len()) + " not registered";
+    for (at, (name, kind)) in here.iter().enumerate() {
+        let begin = if at == 0 { " as such: here" } else { "," };
+        told += &format!("{begin} {name} is a {kind}");
+    }
+    told
 }
 
 fn is_or_are(count: usize) -> &'static str {

@@ -18,6 +18,8 @@ pub(super) struct SavedFragment {
     pub(super) known: Option<FragmentId>,
     pub(super) kind: FragmentKind,
     pub(super) size: usize,
+    /// The type of its values, if they are of one.
+    of: Option<&'static str>,
     /// Which bytes are a value, if not all are.
     is_value: Option<IsValue>,
     /// What changes the entities that a value names, if it can name some.
@@ -39,6 +41,7 @@ impl SavedFragment {
             None => Ok(()),
             Some(row) => Err(SnapshotError::NotAValue {
                 name: self.name.clone(),
+                of: self.of.unwrap_or_default(),
                 at: at + (row * self.size) as u64,
             }),
         }
@@ -70,7 +73,7 @@ pub(super) fn read_fragments(
             .push(info);
     }
     // All that are missing are told; if none is, all that have changed.
-    let (mut missing, mut changed) = (Vec::new(), Vec::new());
+    let (mut missing, mut here, mut changed) = (Vec::new(), Vec::new(), Vec::new());
     let mut seen: HashSet<(Box<str>, FragmentKind)> = HashSet::new();
     let too_many = reader.damaged("there are more fragments than a registry holds");
     let count = reader.u32("the directory ends early")?;
@@ -81,6 +84,9 @@ pub(super) fn read_fragments(
         let fragment = match read_fragment(reader, &known) {
             Ok(fragment) => fragment,
             Err(SnapshotError::Unregistered { name, kind, .. }) => {
+                let roles = FragmentKind::ALL.into_iter();
+                let there = roles.filter(|role| known.contains_key(&(&*name, *role)));
+                here.extend(there.map(|role| (name.clone(), role)));
                 missing.push((name, kind));
                 continue;
             }
@@ -105,6 +111,7 @@ pub(super) fn read_fragments(
             name,
             kind,
             others: missing.collect(),
+            here: here.into(),
         }),
     }
 }
@@ -152,6 +159,7 @@ fn read_fragment(
             known: Some(info.id()),
             kind,
             size: info.layout().size(),
+            of: info.plain_type_name(),
             is_value: info.which_are_values(),
             map_entities: info.map_entities(),
             enableable,
@@ -161,6 +169,7 @@ fn read_fragment(
             known: None,
             kind,
             size: usize::try_from(size).map_err(|_| begin.damaged("no value is so large"))?,
+            of: None,
             is_value: None,
             map_entities: None,
             enableable,
@@ -178,8 +187,13 @@ fn find_fragment<'r>(
     let info = match known.get(&(&*name, kind)).map(Vec::as_slice) {
         Some([info]) => *info,
         None | Some([]) => {
-            let others = Box::default();
-            return Err(SnapshotError::Unregistered { name, kind, others });
+            // Those of other names are for who reads them all.
+            return Err(SnapshotError::Unregistered {
+                name,
+                kind,
+                others: Box::default(),
+                here: Box::default(),
+            });
         }
         Some(_) => {
             return Err(SnapshotError::Ambiguous { name, kind });

@@ -9,3 +9,4 @@ mod bounds;
 mod caches;
 mod contract;
 mod model;
+mod shown;

@@ -121,3 +121,18 @@ fn what_no_entity_is_shown_as_is_refused_with_where_and_why() {
         "no entity is shown so (it would be as `12v3`): from byte 3 on, the version is even"
     );
 }
+
+#[test]
+fn an_index_shows_its_counts_and_nothing_of_what_it_is_made_of() {
+    let index = EntityIndex::new();
+    let mut many = vec![Entity::PLACEHOLDER; 10_000];
+    index.create_slice(&mut many).unwrap();
+    let shown = "EntityIndex { count: 10000, retired: 0, blocks: 2, .. }";
+    assert_eq!(format!("{index:?}"), shown);
+    let session = format!("{:?}", index.session());
+    assert_eq!(session, format!("Session {{ index: {shown}, .. }}"));
+    let live = format!("{:?}", index.iter());
+    assert_eq!(live, "Live { next: 0, end: 16384, .. }");
+    let created = format!("{:?}", index.create_iter(100).unwrap());
+    assert_eq!(created, "Created { left: 100, .. }");
+}

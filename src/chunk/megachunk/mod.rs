@@ -10,6 +10,7 @@ mod seat;
 mod stats;
 mod tally;
 
+use ::core::fmt;
 use std::io;
 use std::ptr::NonNull;
 
@@ -88,7 +89,6 @@ use tally::Tally;
 ///
 /// Source of the idea: Unity DOTS' chunk allocator (mega-chunks, in-use masks). The protocol is this
 /// crate's own: see `papers/mega-chunk.md`.
-#[derive(Debug)]
 pub struct MegachunkAllocator<M: Memory = SystemMemory> {
     shared: Arc<Shared<M>>,
 }
@@ -484,6 +484,15 @@ impl<M: Memory> MegachunkAllocator<M> {
     /// This allocator's number, unique in the process.
     fn id(&self) -> u64 {
         self.shared.registry.id()
+    }
+}
+
+/// Counts only, as [`in_use`](MegachunkAllocator::in_use) has them. Wait-free.
+impl<M: Memory> fmt::Debug for MegachunkAllocator<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MegachunkAllocator")
+            .field("in_use", &self.in_use())
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,11 +1,12 @@
 //! `HeapMemory`: mega-chunks from Rust's allocator.
 
+use core::fmt;
 use core::ops::Range;
 use core::ptr::{self, NonNull};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
 
-use super::{MEGACHUNK_BYTES, Memory};
+use super::{MEGACHUNK_BYTES, Memory, there};
 use crate::chunk::{CHUNK_BYTES, MEGACHUNK_CHUNKS, MEGACHUNKS};
 use crate::sync::atomic::{AtomicPtr, Ordering};
 
@@ -16,7 +17,6 @@ const LAYOUT: Layout = match Layout::from_size_align(MEGACHUNK_BYTES, CHUNK_BYTE
 
 /// Takes each mega-chunk from Rust's global allocator: for platforms without memory mapping, for
 /// fuzzing and for tools that watch the heap.
-#[derive(Debug)]
 pub struct HeapMemory {
     /// For each mega-chunk its first byte, or null.
     blocks: Box<[AtomicPtr<u8>]>,
@@ -31,6 +31,14 @@ impl HeapMemory {
                 .map(|_| AtomicPtr::new(ptr::null_mut()))
                 .collect(),
         }
+    }
+}
+
+impl fmt::Debug for HeapMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeapMemory")
+            .field("megachunks", &there(&self.blocks))
+            .finish_non_exhaustive()
     }
 }
 

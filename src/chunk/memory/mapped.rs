@@ -1,10 +1,11 @@
 //! `MappedMemory`: a mapping for each mega-chunk.
 
+use core::fmt;
 use core::ops::Range;
 use core::ptr::{self, NonNull};
 use std::io;
 
-use super::{MEGACHUNK_BYTES, Memory};
+use super::{MEGACHUNK_BYTES, Memory, there};
 use crate::chunk::{CHUNK_BYTES, MEGACHUNK_CHUNKS, MEGACHUNKS};
 use crate::memory::Reservation;
 use crate::sync::atomic::{AtomicPtr, Ordering};
@@ -12,7 +13,6 @@ use crate::sync::atomic::{AtomicPtr, Ordering};
 /// Maps each mega-chunk when it is committed and unmaps it when it is given back: for systems that
 /// have no 16 GiB of addresses for one process, or that account addresses as memory: each takes 1,040 KiB of
 /// them.
-#[derive(Debug)]
 pub struct MappedMemory {
     /// For each mega-chunk its mapping, or null. Followed only by `decommit`, which owns it.
     maps: Box<[AtomicPtr<Reservation>]>,
@@ -39,6 +39,16 @@ impl MappedMemory {
             huge_pages,
             populate,
         }
+    }
+}
+
+impl fmt::Debug for MappedMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MappedMemory")
+            .field("megachunks", &there(&self.starts))
+            .field("huge_pages", &self.huge_pages)
+            .field("populate", &self.populate)
+            .finish_non_exhaustive()
     }
 }
 

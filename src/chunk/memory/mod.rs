@@ -16,6 +16,8 @@ use core::ops::Range;
 use core::ptr::NonNull;
 use std::io;
 
+use crate::sync::atomic::{AtomicPtr, Ordering};
+
 pub use heap::HeapMemory;
 #[cfg(not(loom))]
 pub use mapped::MappedMemory;
@@ -30,6 +32,13 @@ pub type SystemMemory = HeapMemory;
 
 /// Bytes of a mega-chunk.
 pub const MEGACHUNK_BYTES: usize = super::MEGACHUNK_CHUNKS * super::CHUNK_BYTES;
+
+/// How many mega-chunks have memory: their first bytes are not null.
+fn there(starts: &[AtomicPtr<u8>]) -> usize {
+    // Ordering: Relaxed, a count for who looks on.
+    let starts = starts.iter().map(|start| start.load(Ordering::Relaxed));
+    starts.filter(|start| !start.is_null()).count()
+}
 
 /// A source of memory for mega-chunks.
 ///

@@ -1,5 +1,6 @@
 //! Iterators: over new entities, over living ones.
 
+use core::fmt;
 use std::vec;
 
 use crate::entity::index::core::Core;
@@ -7,7 +8,6 @@ use crate::entity::{Entity, EntityIndex, Full};
 use crate::sync::geometry::{WORD_BITS, WORDS_PER_BLOCK};
 
 /// New entities; see [`EntityIndex::create_iter`].
-#[derive(Debug)]
 pub struct Created<'a> {
     index: &'a EntityIndex,
     entities: vec::IntoIter<Entity>,
@@ -21,6 +21,14 @@ impl<'a> Created<'a> {
             index,
             entities: entities.into_iter(),
         })
+    }
+}
+
+impl fmt::Debug for Created<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Created")
+            .field("left", &self.entities.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -47,7 +55,6 @@ impl Drop for Created<'_> {
 }
 
 /// Living entities in index order; see [`EntityIndex::iter`].
-#[derive(Debug)]
 pub struct Live<'a> {
     core: &'a Core,
     /// The word whose slots are in `taken`.
@@ -68,6 +75,15 @@ impl<'a> Live<'a> {
             next: 0,
             words: core.opened() * WORDS_PER_BLOCK,
         }
+    }
+}
+
+impl fmt::Debug for Live<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Live")
+            .field("next", &(self.next * WORD_BITS))
+            .field("end", &(self.words * WORD_BITS))
+            .finish_non_exhaustive()
     }
 }
 

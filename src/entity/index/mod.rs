@@ -37,6 +37,7 @@ mod tests;
 mod thinly;
 mod wide;
 
+use ::core::fmt;
 #[cfg(not(loom))]
 pub(crate) use free_words::FreeWords;
 #[cfg(not(loom))]
@@ -138,7 +139,6 @@ const NONE_LEFT: Full = Full {
 ///
 /// Source of the idea: Unity DOTS' entity store (data blocks, allocation bitmasks, versions). The
 /// protocol is this crate's own: see `papers/entity-index.md`.
-#[derive(Debug)]
 #[doc(alias = "Entities")]
 #[doc(alias = "allocator")]
 pub struct EntityIndex {
@@ -497,6 +497,17 @@ impl EntityIndex {
     /// Lock-free; O(slots that it keeps), 112 at most.
     pub fn flush(&self) {
         self.with_cache(|core, cache, tally| core.flush(cache, tally));
+    }
+}
+
+/// Counts only. Wait-free.
+impl fmt::Debug for EntityIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EntityIndex")
+            .field("count", &self.count())
+            .field("retired", &self.retired())
+            .field("blocks", &self.blocks())
+            .finish_non_exhaustive()
     }
 }
 

@@ -1,5 +1,7 @@
 //! `Session`: a cache of one's own.
 
+use core::fmt;
+
 use crate::entity::index::cache::{Cache, Tally};
 use crate::entity::index::shared::{self, Shared};
 use crate::entity::index::{NONE_LEFT, deaths, slot};
@@ -51,10 +53,17 @@ use crate::sync::lease::Lease;
 ///
 /// Source of the idea: the sessions of FASTER (Chandramouli et al., SIGMOD 2018; number 25 of
 /// `papers/reading-list.md`), through which a thread works on a shared store without asking each time who it is.
-#[derive(Debug)]
 pub struct Session<'a> {
     lease: Lease<'a, Shared>,
     index: &'a EntityIndex,
+}
+
+impl fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session")
+            .field("index", self.index)
+            .finish_non_exhaustive()
+    }
 }
 
 impl EntityIndex {

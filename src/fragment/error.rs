@@ -14,6 +14,9 @@ pub enum FragmentError {
         /// How many there can be.
         limit: usize,
     },
+    /// A fragment was to be defined, or a type registered, with an empty name.
+    #[error("a name must not be empty")]
+    EmptyName,
     /// There is a fragment of this name already.
     #[error("there is a fragment named {name:?} already")]
     NameTaken {

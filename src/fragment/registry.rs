@@ -297,6 +297,7 @@ impl FragmentRegistry {
     #[cold]
     fn add_named(&self, draft: FragmentDraft) -> Result<&FragmentInfo, FragmentError> {
         let (role, name) = (draft.role, draft.name.clone());
+        refuse_empty(&name)?;
         let key = Key::Role(role.expect("a type stands for the draft"));
         let taken = || FragmentError::NameTaken {
             name: (&*name).into(),
@@ -470,6 +471,14 @@ impl Drop for FragmentRegistry {
 impl Default for FragmentRegistry {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Nobody could say in an error, a config or a file whom an empty name means.
+fn refuse_empty(name: &str) -> Result<(), FragmentError> {
+    match name {
+        "" => Err(FragmentError::EmptyName),
+        _ => Ok(()),
     }
 }
 

@@ -267,6 +267,8 @@ impl World {
     /// # Ok::<(), WorldError>(())
     /// ```
     ///
+    /// The empty text is a name as any other: [`remove_name`](Self::remove_name) takes a name away.
+    ///
     /// # Errors
     /// The handle is refused. A reserved entity can have a name.
     pub fn set_name(&mut self, entity: Entity, name: &str) -> Result<(), WorldError> {

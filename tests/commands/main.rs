@@ -12,6 +12,7 @@ mod few;
 mod joined;
 mod kept;
 mod lanes;
+mod names;
 mod ordered;
 mod panics;
 mod rare;

@@ -436,6 +436,27 @@ fn a_plain_definition_is_cloned_and_switched_like_any_fragment() {
 }
 
 #[test]
+fn nobody_has_an_empty_name() {
+    let registry = FragmentRegistry::new();
+    let refused = [
+        registry.define_plain("", Layout::new::<u32>()).map(drop),
+        registry.define_plain_as::<u32>("").map(drop),
+        registry.register_plain_as::<u32>("").map(drop),
+        registry.register_plain_shared_as::<u32>("").map(drop),
+    ];
+    assert_eq!(refused, [(); 4].map(|()| Err(FragmentError::EmptyName)));
+    assert_eq!(registry.iter().count(), 0);
+    // What an entity is called is for its world's users to say.
+    let mut world = World::new();
+    let ant = world.create((1_u8,)).unwrap();
+    world.set_name(ant, "").unwrap();
+    assert_eq!(
+        (world.name(ant), world.find_by_name("")),
+        (Ok(Some("")), Some(ant))
+    );
+}
+
+#[test]
 fn a_size_is_rounded_up_to_the_alignment_and_an_error_says_so() {
     let registry = FragmentRegistry::new();
     let five = plain(&registry, "five", Layout::from_size_align(5, 4).unwrap());

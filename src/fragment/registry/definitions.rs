@@ -2,7 +2,7 @@
 
 use core::ptr;
 
-use super::Key;
+use super::{Key, refuse_empty};
 use crate::fragment::info::{FragmentDraft, PlainValues, clone_bytes};
 use crate::fragment::{
     CloneValue, DropValues, FragmentError, FragmentInfo, FragmentKind, FragmentRegistry, Plain,
@@ -39,7 +39,8 @@ impl FragmentRegistry {
     /// ```
     ///
     /// # Errors
-    /// [`FragmentError::NameTaken`], also if a type is called so; [`FragmentError::TooMany`].
+    /// [`FragmentError::NameTaken`], also if a type is called so; [`FragmentError::EmptyName`];
+    /// [`FragmentError::TooMany`].
     pub fn define_plain(
         &self,
         name: &str,
@@ -88,7 +89,8 @@ impl FragmentRegistry {
     /// Defines a fragment that no type stands for; a new one with each call. O(1) expected.
     ///
     /// # Errors
-    /// [`FragmentError::NameTaken`], also if a type is called so; [`FragmentError::TooMany`].
+    /// [`FragmentError::NameTaken`], also if a type is called so; [`FragmentError::EmptyName`];
+    /// [`FragmentError::TooMany`].
     ///
     /// # Safety
     /// The functions of the definition do what [`DropValues`] and [`CloneValue`] say, for values of the
@@ -106,6 +108,7 @@ impl FragmentRegistry {
         definition: FragmentDefinition<'_>,
         plain: Option<PlainValues>,
     ) -> Result<&FragmentInfo, FragmentError> {
+        refuse_empty(definition.name)?;
         let taken = || FragmentError::NameTaken {
             name: definition.name.into(),
         };

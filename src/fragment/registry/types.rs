@@ -75,7 +75,7 @@ impl FragmentRegistry {
     /// [`FragmentError::NameTaken`] if another fragment is called so, of a type or not, or was to be when another thread
     /// registered its type with another name first (then nothing will be called so);
     /// [`FragmentError::NamedOtherwise`] if the type is registered with another name already;
-    /// [`FragmentError::TooMany`].
+    /// [`FragmentError::EmptyName`]; [`FragmentError::TooMany`].
     pub fn register_plain_as<T: Plain>(&self, name: &str) -> Result<&FragmentInfo, FragmentError> {
         let info = self.add_named(FragmentDraft::fragment::<T>().named(name))?;
         info.set_clone::<T>();

@@ -1,8 +1,9 @@
 //! `Tracked`: which entities with a fragment are where, as an index has seen them.
 //!
-//! Must hold, once it is up to date: who keeps it knows each entity of the world that has the fragment, and no other;
-//! for each chunk of these it is known which entities it had.
+//! Must hold, once it is up to date: who keeps it knows each entity of the world that has the fragment, in the archetypes
+//! that match the filter, and no other; for each chunk of these it is known which entities it had.
 
+use core::any::TypeId;
 use std::collections::HashMap;
 
 use crate::archetype::is_newer;
@@ -10,7 +11,7 @@ use crate::entity::Entity;
 use crate::fragment::panic::{end_all, note, resume, resume_alone};
 use crate::fragment::{Fragment, FragmentId};
 use crate::hashers::ByNumbers;
-use crate::query::{ChunkView, QueryRun};
+use crate::query::{ChunkView, QueryFilter, QueryRun};
 use crate::world::World;
 
 /// Knows entities by the values of a fragment.
@@ -34,6 +35,8 @@ pub(super) trait Knows<T> {
 pub(super) struct Tracked<M> {
     /// The world that it is of.
     world: u64,
+    /// The filter of the runs that it is brought up to date from: others match other archetypes.
+    filter: TypeId,
     /// The moment at which it was brought up to date.
     seen: u64,
     /// Who was in each chunk then, by where it lies.
@@ -43,26 +46,27 @@ pub(super) struct Tracked<M> {
 }
 
 impl<M> Tracked<M> {
-    /// Nothing has been seen of the world.
-    pub(super) fn new(world: &World) -> Self {
+    /// Nothing has been seen of the world, by runs with this filter.
+    pub(super) fn new<F: QueryFilter + 'static>(world: &World) -> Self {
         Self {
             world: world.origin(),
+            filter: TypeId::of::<F>(),
             seen: world.long_ago(),
             chunks: HashMap::default(),
             gone: Vec::new(),
         }
     }
 
-    /// Whether this is the world.
-    pub(super) fn is_of(&self, world: &World) -> bool {
-        self.world == world.origin()
+    /// Whether this is the world, and the filter.
+    pub(super) fn is_of<F: QueryFilter + 'static>(&self, world: &World) -> bool {
+        self.world == world.origin() && self.filter == TypeId::of::<F>()
     }
 
     /// Tells who has come, gone, or has another value, perhaps, since it was brought up to date last. If `knows` panics,
     /// it is not known what it knows.
-    pub(super) fn update<T: Fragment>(
+    pub(super) fn update<T: Fragment, F: QueryFilter>(
         &mut self,
-        run: &QueryRun<'_, (Entity, &T)>,
+        run: &QueryRun<'_, (Entity, &T), F>,
         knows: &mut impl Knows<T, Memo = M>,
     ) {
         let (world, version) = (run.world(), run.version());
@@ -71,16 +75,16 @@ impl<M> Tracked<M> {
         };
         let since = world.since(self.seen, version);
         let (mut entities, mut chunks) = (0, 0);
-        run.all_chunks().for_each_chunk(|view, (here, values)| {
+        run.for_all_chunks(|view, (here, values)| {
             entities += here.len();
             chunks += 1;
             self.look((id, since), view, (here, values), knows);
         });
-        self.forget_gone(world, id, knows);
+        self.forget_gone(run, knows);
         // Who has gone from a chunk that is not there any more was not missed yet.
         if knows.len() != entities || self.chunks.len() > chunks {
             self.forget_chunks(run);
-            self.forget_gone(world, id, knows);
+            self.forget_gone(run, knows);
         }
         debug_assert_eq!(knows.len(), entities);
         self.seen = world.moment(version);
@@ -129,9 +133,9 @@ impl<M> Tracked<M> {
 
     /// Forgets chunks that are not there any more.
     #[cold]
-    fn forget_chunks<T: Fragment>(&mut self, run: &QueryRun<'_, (Entity, &T)>) {
+    fn forget_chunks<T: Fragment, F: QueryFilter>(&mut self, run: &QueryRun<'_, (Entity, &T), F>) {
         let mut after = HashMap::with_capacity_and_hasher(self.chunks.len(), ByNumbers::default());
-        run.all_chunks().for_each_chunk(|view, _| {
+        run.for_all_chunks(|view, _| {
             let base = base_of(view);
             if let Some(entities) = self.chunks.remove(&base) {
                 after.insert(base, entities);
@@ -141,17 +145,15 @@ impl<M> Tracked<M> {
         forget(&mut self.gone, before.into_values().flatten());
     }
 
-    /// Forgets those of whom it was seen that they are not where they were, and who are nowhere else.
-    fn forget_gone<T>(
+    /// Forgets those of whom it was seen that they are not where they were, and who are nowhere else that matches.
+    fn forget_gone<T: Fragment, F: QueryFilter>(
         &mut self,
-        world: &World,
-        id: FragmentId,
+        run: &QueryRun<'_, (Entity, &T), F>,
         knows: &mut impl Knows<T, Memo = M>,
     ) {
         for entity in self.gone.drain(..) {
-            let found = world.locate(entity);
-            let has = |(archetype, _)| world.archetypes[archetype as usize].set.contains(id);
-            if !found.is_some_and(has) {
+            let found = run.world().locate(entity);
+            if !found.is_some_and(|(archetype, _)| run.has_archetype(archetype)) {
                 knows.remove(entity);
             }
         }

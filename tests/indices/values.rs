@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use megachunk::index::ValueIndex;
 use megachunk::prelude::*;
+use megachunk::query::QueryFilter;
 
 use crate::ChildOf;
 
@@ -320,4 +321,98 @@ fn whatever_panics_the_index_knows_all_or_nobody() {
         drop(index);
         assert_eq!(ALIVE.load(Relaxed), 0, "{when:?}");
     }
+}
+
+/// Passes by whom a filter leaves out.
+struct Hidden;
+/// What a filter asks for.
+struct Seen;
+
+/// Panics if the index does not know those, and only those, whose composition matches the filter.
+fn compare_filtered<F: QueryFilter + 'static>(
+    index: &mut ValueIndex<Cell, i32>,
+    query: &mut Query<(Entity, &Cell), F>,
+    world: &World,
+    matches: impl Fn(Entity) -> bool,
+) {
+    index.update_from(&query.read(world));
+    let mut expected: BTreeMap<i32, BTreeSet<Entity>> = BTreeMap::new();
+    let mut all = Query::<(Entity, &Cell)>::new(world).unwrap();
+    for (entity, cell) in all.read(world).into_iter().filter(|(e, _)| matches(*e)) {
+        expected.entry(cell.0).or_default().insert(entity);
+    }
+    let known = index.iter().map(|(&key, all)| (key, all.to_vec()));
+    let expected = expected.into_iter();
+    let expected = expected.map(|(key, all)| (key, all.into_iter().collect()));
+    assert!(known.eq(expected));
+}
+
+#[test]
+fn a_run_with_a_filter_makes_an_index_of_those_who_match() {
+    let (mut world, mut all) = world(2_000);
+    let new = |world: &World| ValueIndex::<Cell, i32>::new(world, |cell| cell.0).unwrap();
+    let (mut open, mut seen) = (new(&world), new(&world));
+    let mut not_hidden = Query::new(&world).unwrap();
+    let mut only_seen = Query::new(&world).unwrap();
+    let mut random = 1_u64;
+    let mut next = move |below: usize| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (random >> 33) as usize % below
+    };
+    for step in 0..400 {
+        let entity = all[next(all.len())];
+        match next(8) {
+            0 => drop(world.add(entity, (Hidden,))),
+            1 => drop(world.remove::<(Hidden,)>(entity)),
+            2 => drop(world.add(entity, (Seen,))),
+            3 => drop(world.remove::<(Seen,)>(entity)),
+            4 => drop(world.set(entity, Cell(step % 10, step))),
+            5 => drop(world.destroy(entity)),
+            6 => all.push(world.create((Cell(step % 7, 0), Seen)).unwrap()),
+            // All of a composition, whose chunks stay where they are.
+            _ => {
+                let hidden = world.matching::<With<Hidden>>().unwrap();
+                hidden.remove::<(Hidden,)>().unwrap();
+                let shown = world.matching::<(With<Seen>, Without<Hidden>)>().unwrap();
+                shown.add(|_| (Hidden,)).unwrap();
+            }
+        }
+        compare_filtered::<Without<Hidden>>(&mut open, &mut not_hidden, &world, |entity| {
+            world.has::<Hidden>(entity) == Ok(false)
+        });
+        compare_filtered::<With<Seen>>(&mut seen, &mut only_seen, &world, |entity| {
+            world.has::<Seen>(entity) == Ok(true)
+        });
+    }
+    assert!(!open.is_empty() && !seen.is_empty());
+}
+
+#[test]
+fn compositions_alone_decide_and_another_filter_begins_anew() {
+    let (mut world, all) = world(100);
+    world.registry().register_enableable::<Seen>().unwrap();
+    for &entity in &all[..60] {
+        world.add(entity, (Seen,)).unwrap();
+    }
+    let (mut index, count) = counting(&world);
+    let mut seen = Query::<(Entity, &Cell), With<Seen>>::new(&world).unwrap();
+    let mut update = |index: &mut ValueIndex<Cell, i32>, world: &World| {
+        index.update_from(&seen.read(world));
+        (index.len(), count.swap(0, Relaxed))
+    };
+    assert_eq!(update(&mut index, &world), (60, 60));
+    world.set_enabled::<Seen>(all[0], false).unwrap();
+    assert_eq!(update(&mut index, &world), (60, 0), "a switch is no matter");
+    let mut changed = Query::<(Entity, &Cell), (With<Seen>, Changed<Cell>)>::new(&world).unwrap();
+    for _ in 0..2 {
+        index.update_from(&changed.read(&world));
+        assert_eq!(index.len(), 60, "chunks that have not changed count");
+    }
+    assert_eq!(count.swap(0, Relaxed), 60, "once anew");
+    index.update(&world);
+    assert_eq!((index.len(), count.swap(0, Relaxed)), (100, 100));
+    assert_eq!(update(&mut index, &world), (60, 60));
+    assert_eq!(index.key(all[60]), None);
 }

@@ -343,13 +343,13 @@ impl Index {
         Self {
             sources: Sources::new(),
             universe: Arc::clone(world.universe()),
-            tracked: Tracked::new(world),
+            tracked: Tracked::new::<()>(world),
         }
     }
 
     fn update<R: Relationship>(&mut self, run: &QueryRun<'_, (Entity, &R)>) {
         let world = run.world();
-        if !self.tracked.is_of(world) {
+        if !self.tracked.is_of::<()>(world) {
             *self = Self::new(world);
         }
         let Self {

@@ -11,7 +11,7 @@ use crate::fragment::{Fragment, Lone};
 use crate::index::lists::Lists;
 use crate::index::tracked::{Knows, Tracked};
 use crate::index::value::by_key::ByKey;
-use crate::query::{Query, QueryError, QueryRun};
+use crate::query::{Query, QueryError, QueryFilter, QueryRun};
 use crate::world::World;
 
 /// Which entities of a world have which key, one that is made of a fragment's value: who is in a cell of a map, in a
@@ -91,7 +91,7 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
                 key: Lone::new(Box::new(key)),
                 lists: Lists::new(ByKey(BTreeMap::new())),
             },
-            tracked: Tracked::new(world),
+            tracked: Tracked::new::<()>(world),
         })
     }
 
@@ -117,6 +117,12 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
     /// The same from within a processor, which has a query's run and not the world. Whatever [chunks it
     /// sees](QueryRun::filter_chunks), all count, and so do rows whose fragment is switched off.
     ///
+    /// A run with a filter makes it an index of those whose composition matches: who comes to have what
+    /// [`Without`](crate::query::Without) excludes goes from it, as who loses the fragment does. Compositions decide alone:
+    /// chunks that [`Changed`](crate::query::Changed) and the like pass by count, and so do those of whom something is
+    /// switched that the filter asks for or excludes. From a run with another filter than before, and by
+    /// [`update`](Self::update) after one with a filter, it begins anew.
+    ///
     /// ```
     /// use megachunk::index::ValueIndex;
     /// use megachunk::prelude::*;
@@ -141,7 +147,7 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
     ///
     /// # Panics
     /// As [`update`](Self::update).
-    pub fn update_from(&mut self, run: &QueryRun<'_, (Entity, &T)>) {
+    pub fn update_from<F: QueryFilter + 'static>(&mut self, run: &QueryRun<'_, (Entity, &T), F>) {
         update(&mut self.tracked, &mut self.known, run);
     }
 
@@ -219,24 +225,24 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
     }
 }
 
-fn update<T: Fragment, K: Ord + Clone>(
+fn update<T: Fragment, K: Ord + Clone, F: QueryFilter + 'static>(
     tracked: &mut Tracked<K>,
     known: &mut Known<T, K>,
-    run: &QueryRun<'_, (Entity, &T)>,
+    run: &QueryRun<'_, (Entity, &T), F>,
 ) {
     let world = run.world();
     let mut panicked = None;
     note(&mut panicked, || {
-        if !tracked.is_of(world) {
+        if !tracked.is_of::<F>(world) {
             known.lists = Lists::new(ByKey(BTreeMap::new()));
-            *tracked = Tracked::new(world);
+            *tracked = Tracked::new::<F>(world);
         }
         tracked.update(run, known);
         known.lists.settle();
     });
     if panicked.is_some() {
         // What was noted until then is not all.
-        note(&mut panicked, || *tracked = Tracked::new(world));
+        note(&mut panicked, || *tracked = Tracked::new::<F>(world));
         note(&mut panicked, || {
             known.lists = Lists::new(ByKey(BTreeMap::new()))
         });

@@ -196,12 +196,37 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         }
     }
 
-    /// The same run, but of all chunks, whatever [filter](Self::filter_chunks) it has.
-    pub(crate) fn all_chunks(&self) -> QueryRun<'_, D, F>
+    /// Lends each chunk of the archetypes that match as slices, also those that the run does not see: by its
+    /// [filter of chunks](Self::filter_chunks), or because they have not changed.
+    pub(crate) fn for_all_chunks<'a>(&'a self, mut each: impl FnMut(ChunkView<'a>, D::Slices<'a>))
     where
         D: ReadOnly,
     {
-        QueryRun::new(self.matches, self.world, (self.since, self.version))
+        let scope = self.scope();
+        for known in self.matches.iter() {
+            let archetype = &self.world.archetypes[known.archetype as usize];
+            let far = archetype.chunks.len() > NEAR;
+            for (at, chunk) in archetype.chunks.iter().enumerate() {
+                if far && let Some(next) = archetype.chunks.get(at + 1) {
+                    D::ahead(known.data, scope.show(archetype, next));
+                }
+                if chunk.len == 0 {
+                    continue;
+                }
+                let view = scope.show(archetype, chunk);
+                let fetch = D::fetch(known.data, view);
+                // SAFETY: the rows of the chunk; what is only read may be lent to many.
+                each(view, unsafe { D::slices(fetch, view.len()) });
+            }
+        }
+    }
+
+    /// Whether an archetype matches. O(log matches).
+    pub(crate) fn has_archetype(&self, archetype: u32) -> bool {
+        let found = self
+            .matches
+            .binary_search_by_key(&archetype, |known| known.archetype);
+        found.is_ok()
     }
 
     /// The world that it is on.

@@ -368,7 +368,8 @@ fn simulations_and_apps_drop_worlds_and_schedules() {
     burns(ALWAYS, || {
         app.add("two", other);
     });
-    assert_eq!(count.get(), before / 2);
+    assert_eq!(count.get(), before / 4 * 3, "the other one is there");
+    assert_eq!(app.iter().count(), 3);
 }
 
 /// An error of a processor.

@@ -160,6 +160,8 @@ fn an_app_whose_simulation_panics_when_it_is_replaced() {
     burns(1, || {
         app.add("1", Simulation::new(other, Schedule::new()));
     });
+    let names: Vec<&str> = app.iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["0", "2", "1"], "the new one is there");
     app.update(Duration::from_millis(1)).unwrap();
     drop(app);
     assert_eq!(count.get(), 0);

@@ -16,7 +16,7 @@ pub use error::AppError;
 pub use simulation::{Simulation, SimulationReport};
 pub use time::Time;
 
-use crate::fragment::panic::{Panicked, after, end_all, first, note, resume};
+use crate::fragment::panic::{Panicked, after, end_all, first, note, resume, tell};
 use crate::processor::ScheduleError;
 use crate::sync::fork_join;
 
@@ -51,13 +51,53 @@ impl App {
         Self::default()
     }
 
-    /// Adds a simulation. One of the same name goes.
+    /// Adds a simulation. One of the same name is dropped, with its world, and an event of [`tracing`] (a warning) says so:
+    /// [`replace`](Self::replace) gives it back.
+    ///
+    /// # Panics
+    /// If something in the one that goes panics when it is dropped; the new one is there then.
     pub fn add(&mut self, name: impl Into<String>, simulation: Simulation) -> &mut Simulation {
-        let name = name.into();
-        self.remove(&name);
-        let at = self.simulations.len();
-        self.simulations.push((name, simulation));
+        let replaced = self.replace(name, simulation);
+        let at = self.simulations.len() - 1;
+        if replaced.is_some() {
+            let name = &self.simulations[at].0;
+            tell(|| {
+                tracing::warn!(
+                    name,
+                    "an app has a simulation of this name already: it is dropped, and its world with it"
+                );
+            });
+        }
+        drop(replaced);
         &mut self.simulations[at].1
+    }
+
+    /// Adds a simulation in the place of the one of the same name, which it gives back; `None` if there is none. It comes
+    /// last in the order.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let city = |tick| {
+    ///     let mut city = Simulation::new(World::new(), Schedule::new());
+    ///     city.set_tick(tick);
+    ///     city
+    /// };
+    /// let mut app = App::new();
+    /// assert!(app.replace("city", city(1)).is_none());
+    /// let before = app.replace("city", city(2));
+    /// assert_eq!(before.map(|city| city.tick()), Some(1));
+    /// assert_eq!(app.get("city").map(|city| city.tick()), Some(2));
+    /// ```
+    pub fn replace(
+        &mut self,
+        name: impl Into<String>,
+        simulation: Simulation,
+    ) -> Option<Simulation> {
+        let name = name.into();
+        let replaced = self.remove(&name);
+        self.simulations.push((name, simulation));
+        replaced
     }
 
     /// A simulation.

@@ -212,6 +212,9 @@ impl Template {
     /// Creates `count` entities of this kind, all or none; observers see one batch. O(entities × fragments), on all
     /// threads if there are many: see [`World::create_copies`].
     ///
+    /// All have the template's shared values. Who is to have another one gets it afterwards, by [`World::set_shared`], or
+    /// many by [`World::add_slice`] with `|_| ().shared(value)`.
+    ///
     /// # Errors
     /// As for [`create`](Self::create).
     ///

@@ -240,6 +240,23 @@ impl World {
     /// Changes a shared value of an entity: it moves to a chunk of those that have an equal one. The
     /// entity gets the fragment if it does not have it. O(fragments of the entity), and a hash of the value.
     ///
+    /// Many get one by [`add_slice`](Self::add_slice), neighbours together:
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    /// struct Team(u8);
+    /// let mut world = World::new();
+    /// let ants = world.create_batch((0..1_000).map(|n| (n,)))?;
+    /// let ants: Vec<Entity> = ants.iter(&world).collect();
+    /// world.set_shared(ants[0], Team(1))?;
+    /// let report = world.add_slice(&ants[1..], |_| ().shared(Team(2)));
+    /// assert_eq!(report.done, 999);
+    /// assert_eq!(world.shared::<Team>(ants[7])?, &Team(2));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`add`](Self::add).
     pub fn set_shared<T: SharedFragment>(

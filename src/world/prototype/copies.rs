@@ -71,6 +71,10 @@ impl World {
     /// `0..count`, and what it returns stands instead of the prototype's values, which are not cloned then. Fragments
     /// that the prototype lacks come to its others.
     ///
+    /// What entities have together is the prototype's: a bundle with shared values or chunk fragments does not compile
+    /// here. Copies with other shared values are those of another prototype, or get them afterwards, by
+    /// [`add_slice`](Self::add_slice) with `|_| ().shared(value)`.
+    ///
     /// `make` is called on any thread of the rayon pool, in any order, and may run at the same time as itself. If it
     /// panics, there is no new entity, and all that it has made is dropped.
     ///

@@ -1,12 +1,14 @@
 //! `ChunkView`: what a query shows of a chunk beside the columns it lends.
 
+use core::fmt;
+
 use crate::archetype::{Archetype, Chunk};
 use crate::entity::Entity;
 use crate::fragment::{ConstShared, Fragment, FragmentInfo, PerChunk, Shared, SharedFragment};
 use crate::world::World;
 
 /// A chunk: its entities, shared values, chunk fragments and versions.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct ChunkView<'w> {
     pub(crate) world: &'w World,
     pub(crate) archetype: &'w Archetype,
@@ -15,6 +17,16 @@ pub struct ChunkView<'w> {
     pub(crate) version: u32,
     /// The version at which the query ran before.
     pub(crate) since: u32,
+}
+
+impl fmt::Debug for ChunkView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChunkView")
+            .field("archetype", &self.archetype.number)
+            .field("position", &self.position())
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'w> ChunkView<'w> {

@@ -55,6 +55,18 @@ fn orphans_go_with_those_below_them_and_others_stay() {
 }
 
 #[test]
+fn who_is_below_an_entity_is_shown_as_counts() {
+    let mut world = World::new();
+    let all = chain(&mut world, 1_000);
+    let mut index = Index::new(&world).unwrap();
+    index.update(&world);
+    let mut below = index.descendants(all[0]);
+    assert_eq!(below.next(), Some(all[1]));
+    let shown = format!("{below:?}");
+    assert_eq!(shown, "Descendants { start: 0v1, told: 1, .. }");
+}
+
+#[test]
 fn circles_end() {
     let mut world = World::new();
     let all = chain(&mut world, 4);

@@ -385,3 +385,17 @@ fn a_query_for_one_run_has_what_a_run_has() {
     let mut once = world.query::<&u64, Changed<u64>>().unwrap();
     assert_eq!(once.since(before).count(), 0);
 }
+
+#[test]
+fn a_chunk_shows_where_it_is_and_nothing_of_its_archetype() {
+    let mut world = World::new();
+    world.create_batch((0..50_000_u32).map(|n| (n,))).unwrap();
+    let mut shown = Vec::new();
+    let mut all = world.query::<&u32, ()>().unwrap();
+    all.for_each_chunk(|chunk, numbers| shown.push((format!("{chunk:?}"), numbers.len())));
+    assert!(shown.len() > 1);
+    for (at, (shown, len)) in shown.into_iter().enumerate() {
+        let expected = format!("ChunkView {{ archetype: 0, position: {at}, len: {len}, .. }}");
+        assert_eq!(shown, expected);
+    }
+}

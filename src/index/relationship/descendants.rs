@@ -1,5 +1,6 @@
 //! `Descendants`: who names an entity, who names those, and so on.
 
+use core::fmt;
 use core::iter::FusedIterator;
 
 use crate::entity::Entity;
@@ -9,13 +10,22 @@ use crate::index::relationship::sources::Sources;
 /// as far from the entity side by side, in the order of the entities that they name, and of handles.
 ///
 /// Made by [`RelationshipIndex::descendants`](super::RelationshipIndex::descendants). O(1) for each.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Descendants<'i> {
     sources: &'i Sources,
     start: Entity,
     found: Vec<Entity>,
     /// How many of them have been told.
     told: usize,
+}
+
+impl fmt::Debug for Descendants<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Descendants")
+            .field("start", &self.start)
+            .field("told", &self.told)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'i> Descendants<'i> {

@@ -48,6 +48,22 @@ const ABSENT: u32 = u32::MAX;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
+/// `()` lends nothing, and is no query's data: who only counts asks for the handle.
+///
+/// ```
+/// # use megachunk::prelude::*;
+/// # let mut world = World::new();
+/// # world.create((1_u8,))?;
+/// assert_eq!(world.query::<Entity, With<u8>>()?.count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// ```compile_fail,E0277
+/// # use megachunk::prelude::*;
+/// # let mut world = World::new();
+/// let _ = world.query::<(), With<u8>>();
+/// ```
+///
 /// # Safety
 /// `require` says all that is lent; `fetch`, `item` and `slices` lend that and nothing else.
 #[diagnostic::on_unimplemented(

@@ -9,7 +9,8 @@ pub(crate) enum CityError {
     #[error("{}: {source}", path.display())]
     File {
         path: PathBuf,
-        source: std::io::Error,
+        // Raw: it is shown, and is not to be told again as what lies behind.
+        r#source: std::io::Error,
     },
     #[error("{}: the file is empty; an OpenStreetMap extract (.osm.pbf) was expected", path.display())]
     EmptyMap { path: PathBuf },
@@ -22,7 +23,7 @@ pub(crate) enum CityError {
     #[error("no picture of {width} × {height} pixels can be made")]
     TooLarge { width: u32, height: u32 },
     #[error("there is no address space for the ids and chunks of a city: {source}")]
-    NoRoom { source: std::io::Error },
+    NoRoom { r#source: std::io::Error },
     #[error("interrupted: {left_out} frames were not run")]
     Interrupted { left_out: u64 },
     #[error("the world is damaged: integrity errors: {errors}")]

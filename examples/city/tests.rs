@@ -186,3 +186,13 @@ fn a_world_that_is_damaged_is_no_success() {
         "the world is damaged: integrity errors: 1"
     );
 }
+
+#[test]
+fn what_the_system_says_of_a_file_is_told_once() {
+    let missing = PathBuf::from("no such map.osm.pbf");
+    let Err(error) = Map::read(&missing) else {
+        panic!("there is such a map");
+    };
+    assert!(error.to_string().starts_with("no such map.osm.pbf: "));
+    assert!(std::error::Error::source(&error).is_none());
+}

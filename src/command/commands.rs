@@ -5,7 +5,7 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use crate::command::RecordedBatch;
-use crate::command::lane::{Called, Lane};
+use crate::command::lane::Lane;
 use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::command::stripes::{Ids, Stripe, Stripes};
@@ -650,16 +650,12 @@ impl<'q> Commands<'q> {
         self.lane.switch::<T>(entity, enabled)
     }
 
-    /// Records that an entity is called by a name, as [`World::set_name`] does: one that this recorder creates, too, or
-    /// one that is reserved.
+    /// Records that a closure gets the world, after all commands before and before all after. It may
+    /// record commands, and even flush. (If it puts another world in the place of its own, what was to come after it
+    /// is dropped.)
     ///
-    /// It happens at its place in the order, when all commands before have been applied: as with a
-    /// [closure](Self::defer), what a flush merges and shares out among threads ends before it and begins anew behind it. So
-    /// who names many records the names one after the other, and not each between other commands.
-    ///
-    /// If the entity has died by then, also by a command of the same flush, nothing happens, and the report
-    /// [counts](crate::command::FlushReport::dead) it. If it is not of this world, or another recorder creates it that is
-    /// open, the name is [refused](crate::command::FlushReport::refused).
+    /// What a flush merges and shares out among threads ends before a closure and begins anew behind it: closures are
+    /// better recorded one after the other than each between other commands.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -667,33 +663,17 @@ impl<'q> Commands<'q> {
     /// let mut world = World::new();
     /// let mut commands = world.commands();
     /// let queen = commands.create((1_u8,))?;
-    /// commands.set_name(queen, "queen");
+    /// // Entities are named by the world.
+    /// commands.defer(move |world| {
+    ///     world.set_name(queen, "queen").expect("it was created before");
+    /// });
     /// drop(commands);
-    /// assert!(world.flush().is_clean());
+    /// world.flush();
     /// assert_eq!(world.find_by_name("queen"), Some(queen));
     /// # Ok::<(), WorldError>(())
     /// ```
-    pub fn set_name(&mut self, entity: Entity, name: &str) {
-        let name: Box<str> = name.into();
-        self.lane
-            .call(move |world| Called::Command(entity, world.set_name(entity, &name)));
-    }
-
-    /// Records that an entity's name is taken away, if it has one: [`World::remove_name`] at this place in the order, as for
-    /// [`set_name`](Self::set_name).
-    pub fn remove_name(&mut self, entity: Entity) {
-        self.lane
-            .call(move |world| Called::Command(entity, world.remove_name(entity).map(drop)));
-    }
-
-    /// Records that a closure gets the world, after all commands before and before all after. It may
-    /// record commands, and even flush. (If it puts another world in the place of its own, what was to come after it
-    /// is dropped.)
     pub fn defer(&mut self, run: impl FnOnce(&mut World) + Send + 'static) {
-        self.lane.call(|world| {
-            run(world);
-            Called::Closure
-        });
+        self.lane.call(run);
     }
 
     /// Commands that this recorder holds, without what it has created.

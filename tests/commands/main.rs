@@ -12,7 +12,6 @@ mod few;
 mod joined;
 mod kept;
 mod lanes;
-mod names;
 mod ordered;
 mod panics;
 mod rare;

@@ -44,7 +44,7 @@ use std::sync::Arc;
 pub use report::FlushReport;
 use smallvec::SmallVec;
 
-use crate::command::lane::{Called, Lane};
+use crate::command::lane::Lane;
 use crate::command::log::{self, Rows, Word};
 use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
@@ -346,13 +346,11 @@ impl Flush<'_> {
                 let column = &payload.columns[0];
                 // SAFETY: the closure's row, which is moved out once, here.
                 unsafe { column.moved_out(row) };
-                // One that panics has run, too.
-                let mut outcome = Called::Closure;
                 note(&mut self.panicked, || {
                     // SAFETY: a closure of this type, which nobody uses again.
-                    outcome = unsafe { call(column.row(row), world) };
+                    unsafe { call(column.row(row), world) };
                 });
-                self.count_call(outcome);
+                self.report.closures += 1;
                 if !Arc::ptr_eq(&world.seat, &seat) {
                     // What follows names fragments and shared values of the world that was here.
                     batch.clear();
@@ -362,20 +360,6 @@ impl Flush<'_> {
         }
         self.apply(world, data, &ops, &mut batch, memory);
         ops.end(world, &seat);
-    }
-
-    /// Reports what has come of a call.
-    fn count_call(&mut self, outcome: Called) {
-        match outcome {
-            Called::Closure => self.report.closures += 1,
-            Called::Command(_, Ok(())) => {}
-            Called::Command(_, Err(WorldError::Entity(error)))
-                if error.fault == EntityFault::Destroyed =>
-            {
-                self.report.dead += 1;
-            }
-            Called::Command(entity, Err(error)) => self.report.refused.push((entity, error)),
-        }
     }
 
     /// Applies commands among which are no closures.

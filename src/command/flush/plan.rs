@@ -45,6 +45,19 @@ pub(super) struct Task {
     pub(super) to: Option<Row>,
 }
 
+impl Task {
+    /// Whether another, of the same work, group and way or not, is the rest of this one, and both are not too long.
+    fn goes_on_with(&self, other: &Self) -> bool {
+        let (Some(to), Some(next)) = (self.to, other.to) else {
+            return false;
+        };
+        (self.work, self.group, self.way) == (other.work, other.group, other.way)
+            && self.first + self.count == other.first
+            && (to.chunk, to.row + self.count) == (next.chunk, next.row)
+            && self.count + other.count <= ROWS
+    }
+}
+
 /// All of a batch of commands.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
@@ -262,14 +275,19 @@ impl Flush<'_> {
             let chunk = &data.chunks[row.chunk as usize];
             let count = (rows - first).min(chunk.capacity - row.row).min(ROWS);
             data.grown(row.chunk, count, version);
-            plan.tasks.push(Task {
+            let task = Task {
                 work,
                 group: group as u32,
                 first,
                 count,
                 way,
                 to: Some(row),
-            });
+            };
+            // A chunk that was folded has more room now.
+            match plan.tasks.last_mut() {
+                Some(last) if last.goes_on_with(&task) => last.count += count,
+                _ => plan.tasks.push(task),
+            }
             first += count;
         }
         (first, None)

@@ -21,8 +21,7 @@ pub struct FlushReport {
     /// Closures that ran.
     pub closures: usize,
     /// Commands for entities that had died before: dropped. Not those that follow a `destroy` of the same flush with no
-    /// closure between: it says itself what becomes of them. (Before a [name](crate::command::Commands::set_name) all is
-    /// applied, so that a name that follows a `destroy` is counted.)
+    /// closure between: it says itself what becomes of them.
     pub dead: usize,
     /// What could not be done, and why: the entities are as they were, and what was created for them is
     /// dropped. Those that could not be created are dead; if a change that was recorded later is what was refused, they
@@ -32,7 +31,7 @@ pub struct FlushReport {
     /// Commands for entities whose creation this flush has not seen, because the recorder that created
     /// them is open, or was closed just now: they wait for the next flush, where they come before all
     /// that was recorded since: so this one looks no further. Not those with shared values or those of chunks: these are
-    /// [refused](Self::refused), with [`WorldError::Pending`], and so are names.
+    /// [refused](Self::refused), with [`WorldError::Pending`].
     pub carried: usize,
     /// Entities that were created in an [ordered](crate::world::Universe::ordered) universe, and have ids that
     /// depend on which thread was quicker: their recorders had no ids of their own, or none left. If there are some,

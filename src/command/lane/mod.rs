@@ -25,10 +25,9 @@ use crate::archetype::{Chunk, Draft, NOT_OPEN, Universe};
 use crate::command::log::Log;
 use crate::command::payload::Payload;
 use crate::command::precedence::Precedence;
-use crate::entity::Entity;
 use crate::fragment::{FragmentId, Value};
 use crate::hashers::ByTypes;
-use crate::world::{World, WorldError};
+use crate::world::World;
 
 pub(in crate::command) use batch::AllMade;
 use copies::{CopyKey, CopyWay};
@@ -72,16 +71,7 @@ pub(in crate::command) enum Op {
 }
 
 /// Calls the closure that lies at an address, and moves it out.
-pub(in crate::command) type Call = unsafe fn(*mut u8, &mut World) -> Called;
-
-/// What was called at its place among the commands.
-#[derive(Debug)]
-pub(in crate::command) enum Called {
-    /// A user's closure.
-    Closure,
-    /// A command of this crate's, for one entity, and what has come of it.
-    Command(Entity, Result<(), WorldError>),
-}
+pub(in crate::command) type Call = unsafe fn(*mut u8, &mut World);
 
 /// What an op is found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,7 +5,7 @@ use core::iter::successors;
 use core::marker::PhantomData;
 use std::sync::Arc;
 
-use super::{Called, Combo, FoundOp, Lane, NONE, Op, OpKey, Template};
+use super::{Combo, FoundOp, Lane, NONE, Op, OpKey, Template};
 use crate::archetype::Draft;
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::entity::Entity;
@@ -191,11 +191,8 @@ impl Lane {
         self.ops.len() as u32 - 1
     }
 
-    /// Records that something is called with the world.
-    pub(in crate::command) fn call<F: FnOnce(&mut World) -> Called + Send + 'static>(
-        &mut self,
-        run: F,
-    ) {
+    /// Records that a closure runs.
+    pub(in crate::command) fn call<F: FnOnce(&mut World) + Send + 'static>(&mut self, run: F) {
         let of = TypeId::of::<F>();
         let FoundOp { op, payload } = match self.recent_ops.get(of) {
             Some(found) => found,
@@ -214,19 +211,13 @@ impl Lane {
 
     #[cold]
     #[inline(never)]
-    fn find_call<F: FnOnce(&mut World) -> Called + Send + 'static>(
-        &mut self,
-        key: OpKey,
-    ) -> FoundOp {
+    fn find_call<F: FnOnce(&mut World) + Send + 'static>(&mut self, key: OpKey) -> FoundOp {
         /// # Safety
         /// `from` holds an `F`, which nobody uses again.
-        unsafe fn call<F: FnOnce(&mut World) -> Called>(
-            from: *mut u8,
-            world: &mut World,
-        ) -> Called {
+        unsafe fn call<F: FnOnce(&mut World)>(from: *mut u8, world: &mut World) {
             // SAFETY: the caller's.
             let run = unsafe { from.cast::<F>().read() };
-            run(world)
+            run(world);
         }
         /// # Safety
         /// `count` values of `F` from `values` on, which nobody uses again.

@@ -119,8 +119,9 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
     ///
     /// A run with a filter makes it an index of those whose composition matches: who comes to have what
     /// [`Without`](crate::query::Without) excludes goes from it, as who loses the fragment does. Compositions decide alone:
-    /// chunks that [`Changed`](crate::query::Changed) and the like pass by count, and so do those of whom something is
-    /// switched that the filter asks for or excludes. From a run with another filter than before, and by
+    /// chunks that [`Changed`](crate::query::Changed) and the like pass by count, and so does who has what the filter asks
+    /// for, or excludes, and [can be switched off](crate::query::Enabled), switched on or not: such a fragment excludes
+    /// nobody here. From a run with another filter than before, and by
     /// [`update`](Self::update) after one with a filter, it begins anew.
     ///
     /// ```
@@ -162,7 +163,8 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
         list.map_or(&[], |&list| lists.get(list))
     }
 
-    /// The key of an entity; `None` if it has not the fragment. O(1).
+    /// The key of an entity; `None` if it has not the fragment, or is not among those whom it was
+    /// [brought up to date](Self::update_from) with. O(1).
     #[must_use]
     pub fn key(&self, entity: Entity) -> Option<&K> {
         self.known.lists.key(entity)

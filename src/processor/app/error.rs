@@ -46,9 +46,8 @@ impl fmt::Display for AppError {
 
 impl core::error::Error for AppError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
-        // What it says itself has been shown.
-        let (_, first) = self.0.first()?;
-        first.source()
+        // What it says itself has been shown; of several causes the first.
+        self.0.iter().find_map(|(_, error)| error.source())
     }
 }
 

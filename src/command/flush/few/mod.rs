@@ -107,7 +107,7 @@ impl Flush<'_> {
         pieces: &[Piece],
     ) -> bool {
         let total: usize = pieces.iter().map(|piece| piece.commands.len()).sum();
-        // Not by how many threads there are: the two ways drop what is replaced in different orders.
+        // Not by how many threads there are: the way is the same on all machines.
         if total > FEW || world.forks_from.is_some_and(|from| total >= from) {
             return false;
         }

@@ -76,8 +76,9 @@ impl Archetype {
 
     /// Whether who brings a chunk with so many entities to a group, of so many that come together, is to fill others with
     /// them: the group has room for as many, and more than an eighth of all its rows would be free if all that comes
-    /// came in chunks of its own. O(1); where there may be several groups, whose entities nobody counts, it looks at 64
-    /// chunks at most, and takes the others to be like those.
+    /// came in chunks of its own. (An empty chunk that is kept for whoever comes next is not one to be filled.) O(1);
+    /// where there may be several groups, whose entities nobody counts, it looks at 64 chunks at most, and takes the
+    /// others to be like those.
     pub(crate) fn is_to_be_filled(&self, group: u32, count: u32, of: u32) -> bool {
         self.is_filled_besides(0, group, count, of)
     }
@@ -85,12 +86,16 @@ impl Archetype {
     /// The same where so many rows that are free are others' already.
     pub(crate) fn is_filled_besides(&self, taken: usize, group: u32, count: u32, of: u32) -> bool {
         let data = &self.groups[group as usize];
-        if data.open.is_empty() {
+        let Some(&first) = data.open.first() else {
             return false;
-        }
-        let needed = (count as usize).max((data.capacity + of as usize) / 8 + 1);
+        };
+        let kept = match self.chunks[first as usize].len {
+            0 => self.free_in(first),
+            _ => 0,
+        };
+        let needed = (count as usize).max((data.capacity - kept + of as usize) / 8 + 1);
         if self.shared.is_empty() {
-            return data.capacity - self.entities >= taken + needed;
+            return data.capacity - self.entities >= kept + taken + needed;
         }
         // All that have room are in the list.
         let there = data.open.len();
@@ -98,7 +103,7 @@ impl Archetype {
         // All over the list: those that came last have lost least.
         let all_over = (0..seen).map(|number| data.open[number * there / seen]);
         let free: usize = all_over.map(|position| self.free_in(position)).sum();
-        free >= count as usize && free * there / seen >= taken + needed
+        free >= kept + count as usize && free * there / seen >= kept + taken + needed
     }
 
     /// Rows that are free in a group; where there may be several, without those of chunks that are withheld. O(1), or

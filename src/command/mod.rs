@@ -16,6 +16,7 @@ mod faults;
 mod flush;
 mod lane;
 mod log;
+mod parallel_commands;
 mod payload;
 mod precedence;
 mod queue;
@@ -23,8 +24,9 @@ mod recorded_batch;
 mod stripes;
 mod turn;
 
-pub use commands::{Commands, ParallelCommands};
+pub use commands::Commands;
 pub use flush::FlushReport;
+pub use parallel_commands::ParallelCommands;
 pub(crate) use precedence::Precedence;
 pub use recorded_batch::RecordedBatch;
 pub(crate) use stripes::Stripes;

@@ -23,6 +23,7 @@ mod refilled;
 mod refusals;
 mod remapped;
 mod rows;
+mod shown;
 mod snapshot_files;
 mod snapshots;
 mod state;

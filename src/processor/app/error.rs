@@ -6,8 +6,8 @@ use crate::fragment::Pile;
 use crate::processor::ScheduleError;
 
 /// Simulations of an [`App`](super::App) whose ticks were broken off, each with what its schedule said; the others have
-/// advanced. One at least, in the order in which they were added. Its source is the first one's source: what that says itself
-/// is shown.
+/// advanced. One at least, in the order in which they were added. What they say is shown; its source is the first cause that
+/// lies behind one of them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AppError(Pile<(Box<str>, ScheduleError)>);
 

@@ -46,7 +46,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Whether another, of the same work, group and way or not, is the rest of this one, and both are not too long.
+    /// Whether another task is the rest of this one, and both together are not too long.
     fn goes_on_with(&self, other: &Self) -> bool {
         let (Some(to), Some(next)) = (self.to, other.to) else {
             return false;
@@ -148,8 +148,8 @@ impl Flush<'_> {
         Some((found, handed))
     }
 
-    /// Decides of chunks that are [withheld](Self::withhold) which go as they are, and whose entities are copied, as
-    /// [much room](crate::archetype::Archetype::is_to_be_filled) is where they come to: room that is left whatever else comes there.
+    /// Decides of chunks that are [withheld](Self::withhold) which go as they are, and whose entities are copied, as there
+    /// is [much room](crate::archetype::Archetype::is_to_be_filled) where they come to, whatever else comes there.
     fn hand_over(
         &mut self,
         world: &mut World,

@@ -16,12 +16,14 @@ use crate::world::{Lack, Prototype, World, WorldError};
 /// Records changes of a world, on any thread, while the world is read, queried or changed by others; the
 /// next [flush](World::flush) applies them.
 ///
-/// What is *created* lives at once: its handle is a real one, its values lie where they will stay,
-/// and [`get`](Self::get) and [`get_mut`](Self::get_mut) reach them; the flush makes it part of the
-/// world. All else is recorded: four bytes a command, eight for its entity unless the command
-/// before was for the same one, and the values. It is applied in this order: recorders by sort key,
-/// those with the same key by when they were opened, the commands of one recorder as they were
-/// recorded. Last write wins; what follows a `destroy` of the same entity is dropped. A const
+/// What is *created* lives at once: its handle is a real one, its values lie where they will stay
+/// (of few, or where the world has many free rows, the flush moves them once), and [`get`](Self::get)
+/// and [`get_mut`](Self::get_mut) reach them; the flush makes it part of the world. All else is
+/// recorded: four bytes a command, eight for its entity unless the command before was for the same
+/// one, and the values. It is applied in this order: what has waited for its entity, then what a flush
+/// has left to the next one, then the rest. Within each of these, recorders of processors come in the
+/// processors' order, and before all others; those of one processor, or of none, by sort key, those
+/// with the same key by when they were opened; the commands of one recorder as they were recorded. Last write wins; what follows a `destroy` of the same entity is dropped. A const
 /// shared value that an entity has gives way to another only if it was removed before; of several
 /// that come to one in the same flush the last counts, as of all values.
 ///

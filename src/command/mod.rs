@@ -1,9 +1,10 @@
 //! The command room: structural changes from every thread.
 //!
-//! A [`Commands`] records what is to change. What it creates is written to where it will stay: a *private
-//! chunk*, which only the recorder knows, and which the flush links to the world without copying it. All
-//! else is some bytes in a *log*, and the values. The [flush](crate::world::World::flush) merges commands to one net
-//! change for each entity and applies them on all threads, with the same result for any number.
+//! A [`Commands`] records what is to change. What it creates is written to a *private chunk*, which only the
+//! recorder knows. The flush links it to the world without copying it if it is long and the world has not
+//! rows enough that are free; short ends, and what is to fill such rows, are copied. All else is some bytes in
+//! a *log*, and the values. The [flush](crate::world::World::flush) merges commands to one net change for each
+//! entity and applies them on all threads, with the same result for any number.
 //!
 //! A *lane* is the memory of one recorder at a time; lanes are kept in a lock-free
 //! [pool](crate::sync::pool) and serve one recorder after the other.

@@ -2,7 +2,8 @@
 //!
 //! State: a fixed number of slots, in places of `KEPT`, each empty or with one item; two lists of
 //! the items for which no slot was empty when they came back: the *spare* ones, in which nothing
-//! waits, and the others; and a list of all items that there are, which only grows.
+//! waits, and the others; and a list of all items that there are, which only grows, but for
+//! [`retain`](Pool::retain).
 //!
 //! Operations, all on `&self`, lock-free: [`take`](Pool::take) swaps a slot with nothing, or the
 //! spare ones, of which it puts all but the first back; [`lend`](Pool::lend) adds an item; a

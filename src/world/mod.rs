@@ -297,7 +297,8 @@ impl World {
     }
 
     /// Sets how many 16 KiB chunks (1 to 64) each chunk has of compositions that are met from now on: one is
-    /// DOTS' chunk, eight are Mass' 128 KiB. A composition whose entities do not fit takes more.
+    /// DOTS' chunk, eight are Mass' 128 KiB. A composition of which eight entities do not fit takes
+    /// more, up to 1 MiB.
     ///
     /// Without this call a chunk has at most 128 KiB and half of what is there, or what comes in
     /// one call and an eighth of all; or at most 1 MiB and a 32nd of what is there: rare

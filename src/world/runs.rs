@@ -3,7 +3,9 @@
 //!
 //! A run moves in pieces, as many as it takes chunks at the other end: users' values are made first, then
 //! each column is copied at once, then the handles' places follow. Where the two compositions are laid
-//! out alike (only tags or shared values differ) and without chunk fragments, a whole chunk is handed over as it is.
+//! out alike (only tags or shared values differ) and without chunk fragments, a whole chunk is handed over as it is,
+//! unless its entities are to fill room at the other end: there is much, or there is some and the chunk is less than
+//! half full.
 //!
 //! A panic of the user's closure ends the run: the entities before are moved, the others are as they
 //! were. What a `drop` panics with is kept, and comes back when the run is done.

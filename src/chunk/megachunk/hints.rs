@@ -5,8 +5,9 @@
 //! hint may lag. One bit for each length makes the tree serve single chunks (bit 0 is the classic
 //! "is full") and runs alike.
 //!
-//! Operations: `learn` (a search looked and found no run: it says so for the next one), `clear` (a
-//! free made a longer run), `find`.
+//! Operations: `learn` (a search looked and found no run: it says so for the next one), `learn_group`
+//! (it has looked at a whole group: what all of that say is said above), `clear` (a free made a longer
+//! run), `find`.
 //!
 //! Invariant: once all calls have returned, a set bit tells the truth. Why: as for the entity
 //! index's summary. Who sets a bit looks at the child again afterwards; who made the longer run

@@ -1,6 +1,8 @@
 //! The flush: what recorders have left is applied, round by round ([`rounds`]).
 //!
-//! 1. Recorders are put in order: by sort key, then by when they were opened.
+//! 1. Recorders are put in order ([`Precedence`](crate::command::Precedence)): what has waited for its entity, what a
+//!    flush has left, what was recorded since; then by the place of their processor, by sort key, and by when they were
+//!    opened.
 //! 2. What they created joins the world ([`link`], [`join`]).
 //! 3. Commands are brought to the chunks of their entities ([`mod@locate`]) and merged to one net change for
 //!    each ([`mod@merge`]); those that come in the order of rows, by runs of them ([`mod@sweep`]); those that all do the same,

@@ -1,5 +1,5 @@
-//! Where every changed entity goes: the only step that one thread does alone. Its work is counted in chunks
-//! and kinds of change, not in entities.
+//! Where every changed entity goes: the only step that decides, and one thread does it alone. Its work is
+//! counted in chunks and kinds of change, not in entities.
 
 use core::ops::Range;
 use std::collections::HashMap;

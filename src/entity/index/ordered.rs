@@ -2,7 +2,8 @@
 //! number of them.
 //!
 //! Nothing here uses threads' caches: a free slot is free for everybody, and whoever creates says which
-//! claim word it takes from. That costs two or three read-modify-writes for each call.
+//! claim word it takes from. That costs up to four read-modify-writes for a creation or a death, and a few more
+//! where hints of whole spans change.
 //!
 //! A search for the lowest free slot passes by what hints say is full, as long as no other thread's hints lag: then
 //! they hide nothing that was given back before the search (see `Lag`, and papers/entity-index.md). Else it looks at

@@ -16,7 +16,8 @@
 //! a level up, with the hint word as the child.
 //!
 //! A thread that stops for ever between opening a child and clearing its bit hides what lies below
-//! that bit; so before anybody reports "nothing left", the claim words are scanned without hints.
+//! that bit. So before anybody reports "nothing left", all other threads are asked whether their hints
+//! lag: the hints are believed if none does, else the claim words are scanned without them.
 //!
 //! The hints of the claim words themselves, in the span words, work by the same rule.
 

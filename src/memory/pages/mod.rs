@@ -5,7 +5,7 @@
 //!
 //! | file | systems | memory comes | and goes |
 //! |---|---|---|---|
-//! | `mapped` | Linux and other Unix | on first touch, wherever there are addresses | by advice to the system |
+//! | `mapped` | Linux and other Unix | on first touch, wherever there are addresses | by advice to the system on Linux, Android and Apple's; else never before the end |
 //! | `windows` | Windows | once it is committed, on first touch | when it is decommitted |
 //! | `heap` | Miri, which has no addresses without memory | at once | never before the end |
 

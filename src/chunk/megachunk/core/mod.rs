@@ -19,7 +19,8 @@
 //! 3. When a commit fails, the mask is 0 again and the flag clear: nothing has changed.
 //!
 //! While a thread commits or decommits, the others see the mega-chunk as full and go on; a thread
-//! that stops there for ever takes 64 chunks with it, and stops nobody.
+//! that stops there for ever takes that mega-chunk with it (while it decommits, up to 64 of them), and
+//! stops nobody.
 //!
 //! papers/mega-chunk.md has the argument; loom-tests/ the models.
 

@@ -8,6 +8,7 @@ use crate::fragment::panic::after;
 use crate::query::lookup::refused;
 use crate::query::masks::{any_masked, masked};
 use crate::query::matches::Match;
+use crate::query::rows::lend_rows;
 use crate::query::run::Scope;
 use crate::query::{ChunkView, Query, QueryData, QueryFilter, QueryRun, ReadOnly};
 use crate::sync::fork_join;
@@ -182,9 +183,8 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
                 let (first, count) = (span.first as usize, span.count as usize);
                 let fetch = D::skip(D::fetch(known.data, view), first);
                 // SAFETY: rows of the chunk; spans have no row in common.
-                each(view, first..first + count, unsafe {
-                    D::slices(fetch, count)
-                });
+                let slices = unsafe { D::slices(fetch, count) };
+                D::alone(slices, |slices| each(view, first..first + count, slices));
                 report.done += count;
             }
         }
@@ -246,14 +246,19 @@ fn rows_of<'a, D: QueryData, F: QueryFilter>(
         return 0;
     };
     let rows = span.first as usize..(span.first + span.count) as usize;
-    if !any_masked(known.masks(), view.chunk, rows) {
+    if !any_masked(known.masks(), view.chunk, rows.clone()) {
         return 0;
     }
     let fetch = D::fetch(known.data, view);
+    if known.masks().is_none() {
+        // SAFETY: rows of the chunk; spans have no row in common, so each is lent once.
+        unsafe { lend_rows::<D>(fetch, rows, each) };
+        return span.count as usize;
+    }
     let mut count = 0;
     for row in span.first..span.first + span.count {
         if masked(known.masks(), view.chunk, row) {
-            // SAFETY: a row of the chunk; spans have no row in common, so each is lent once.
+            // SAFETY: as above.
             each(unsafe { D::item(fetch, row as usize) });
             count += 1;
         }

@@ -268,4 +268,9 @@ unsafe impl<T: Fragment> QueryData for Enabled<T> {
     unsafe fn slices<'w>(bits: Self::Fetch<'w>, len: usize) -> Self::Slices<'w> {
         Switches { bits, len }
     }
+
+    #[inline(always)]
+    fn fetch_of<'w>(switches: Self::Slices<'w>) -> Self::Fetch<'w> {
+        switches.bits
+    }
 }

@@ -8,6 +8,7 @@ use crate::archetype::Archetype;
 use crate::query::masks::{masked_rows, next_run};
 use crate::query::matches::Match;
 use crate::query::requirements::Mask;
+use crate::query::rows::fold_rows;
 use crate::query::run::Scope;
 use crate::query::{ChunkView, QueryData, QueryFilter};
 
@@ -199,10 +200,8 @@ impl Ahead {
             }
             let rows = 0..view.len();
             let fetch = D::fetch(known.data, view);
-            for row in rows {
-                // SAFETY: a row of the chunk; each is lent once.
-                result = each(result, unsafe { D::item(fetch, row) });
-            }
+            // SAFETY: the rows of the chunk; each is lent once.
+            result = unsafe { fold_rows::<D, B>(fetch, rows, result, &mut each) };
         }
         result
     }

@@ -30,6 +30,7 @@ mod once;
 mod query;
 mod requirements;
 mod resources;
+mod rows;
 mod run;
 mod share;
 mod spans;

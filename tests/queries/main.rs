@@ -7,6 +7,7 @@ mod support;
 mod asked;
 mod changes;
 mod dynamic;
+mod fours;
 mod in_common;
 mod init;
 mod lookups;

@@ -9,6 +9,7 @@ use crate::query::data::kept::kept_as_address;
 use crate::query::data::{
     At, QueryData, ReadOnly, array, at, note, noted, prefetch, row_of, touch,
 };
+use crate::query::rows::in_fours;
 use crate::query::{Access, ChunkView, QueryError, Requirements};
 use crate::sync::atomic::AtomicU32;
 
@@ -21,6 +22,7 @@ unsafe impl<T: Fragment> QueryData for &T {
     type Columns = u32;
     type Fetch<'w> = *const T;
     kept_as_address!(T);
+    const IN_FOURS: bool = in_fours::<T>();
 
     fn require(
         registry: &FragmentRegistry,
@@ -77,6 +79,11 @@ unsafe impl<T: Fragment> QueryData for &T {
         // SAFETY: the caller's.
         unsafe { core::slice::from_raw_parts(array, len) }
     }
+
+    #[inline(always)]
+    fn fetch_of<'w>(slices: Self::Slices<'w>) -> Self::Fetch<'w> {
+        slices.as_ptr()
+    }
 }
 // SAFETY: reads.
 unsafe impl<T: Fragment> ReadOnly for &T {}
@@ -91,6 +98,7 @@ unsafe impl<T: Fragment> QueryData for &mut T {
     type Fetch<'w> = *mut T;
     type Kept = (*mut T, *const AtomicU32);
     const NOTHING: Self::Kept = (ptr::null_mut(), ptr::null());
+    const IN_FOURS: bool = in_fours::<T>();
 
     #[inline(always)]
     fn keep(array: Self::Fetch<'_>, at: At, chunk: ChunkView<'_>) -> Self::Kept {
@@ -167,5 +175,10 @@ unsafe impl<T: Fragment> QueryData for &mut T {
     unsafe fn slices<'w>(array: *mut T, len: usize) -> &'w mut [T] {
         // SAFETY: the caller's.
         unsafe { core::slice::from_raw_parts_mut(array, len) }
+    }
+
+    #[inline(always)]
+    fn fetch_of<'w>(slices: Self::Slices<'w>) -> Self::Fetch<'w> {
+        slices.as_mut_ptr()
     }
 }

@@ -53,6 +53,11 @@ unsafe impl QueryData for Entity {
         // SAFETY: the caller's.
         unsafe { core::slice::from_raw_parts(handles, len) }
     }
+
+    #[inline(always)]
+    fn fetch_of<'w>(slices: Self::Slices<'w>) -> Self::Fetch<'w> {
+        slices.as_ptr()
+    }
 }
 // SAFETY: reads.
 unsafe impl ReadOnly for Entity {}

@@ -93,6 +93,11 @@ macro_rules! has {
             unsafe fn slices<'w>(has: Self::Fetch<'w>, _: usize) -> Self::Slices<'w> {
                 has
             }
+
+            #[inline(always)]
+            fn fetch_of<'w>(has: Self::Slices<'w>) -> Self::Fetch<'w> {
+                has
+            }
         }
         // SAFETY: reads nothing.
         unsafe impl<$type: $bound> ReadOnly for $has<$type> {}

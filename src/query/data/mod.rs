@@ -96,6 +96,9 @@ pub unsafe trait QueryData {
     /// Nothing.
     #[doc(hidden)]
     const NOTHING: Self::Kept;
+    /// Whether rows are lent in fours: see [`rows`](crate::query::rows).
+    #[doc(hidden)]
+    const IN_FOURS: bool = false;
 
     /// Says what is lent.
     ///
@@ -199,6 +202,19 @@ pub unsafe trait QueryData {
     /// As for `item`, for all of them.
     #[doc(hidden)]
     unsafe fn slices<'w>(fetch: Self::Fetch<'w>, len: usize) -> Self::Slices<'w>;
+
+    /// Where slices lie.
+    #[doc(hidden)]
+    fn fetch_of<'w>(slices: Self::Slices<'w>) -> Self::Fetch<'w>;
+
+    /// Hands slices on, each by a parameter of its own, so that the compiler knows that nothing else that is used
+    /// meanwhile lies over it: see [`rows`](crate::query::rows). (Not `inline(always)`: that would be before `then` is
+    /// inlined here, with nothing yet of which it could be known.)
+    #[doc(hidden)]
+    #[inline]
+    fn alone<'w, R>(slices: Self::Slices<'w>, then: impl FnOnce(Self::Slices<'w>) -> R) -> R {
+        then(slices)
+    }
 }
 
 /// Query data that writes nothing: such queries need only `&World`.

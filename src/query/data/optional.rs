@@ -64,6 +64,11 @@ unsafe impl<T: Fragment> QueryData for Option<&T> {
         // SAFETY: the caller's.
         array.map(|array| unsafe { core::slice::from_raw_parts(array, len) })
     }
+
+    #[inline(always)]
+    fn fetch_of<'w>(slices: Self::Slices<'w>) -> Self::Fetch<'w> {
+        slices.map(<[T]>::as_ptr)
+    }
 }
 // SAFETY: reads.
 unsafe impl<T: Fragment> ReadOnly for Option<&T> {}
@@ -149,5 +154,10 @@ unsafe impl<T: Fragment> QueryData for Option<&mut T> {
     unsafe fn slices<'w>(array: Option<*mut T>, len: usize) -> Option<&'w mut [T]> {
         // SAFETY: the caller's.
         array.map(|array| unsafe { core::slice::from_raw_parts_mut(array, len) })
+    }
+
+    #[inline(always)]
+    fn fetch_of<'w>(slices: Self::Slices<'w>) -> Self::Fetch<'w> {
+        slices.map(<[T]>::as_mut_ptr)
     }
 }

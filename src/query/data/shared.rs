@@ -66,6 +66,11 @@ macro_rules! in_common {
             unsafe fn slices<'w>(value: Self::Fetch<'w>, _: usize) -> Self::Slices<'w> {
                 value
             }
+
+            #[inline(always)]
+            fn fetch_of<'w>(value: Self::Slices<'w>) -> Self::Fetch<'w> {
+                value
+            }
         }
         // SAFETY: reads.
         unsafe impl<T: $($bound)*> ReadOnly for $role<T> {}
@@ -124,6 +129,11 @@ macro_rules! in_common {
             unsafe fn slices<'w>(value: Option<*const T>, _: usize) -> Option<&'w T> {
                 // SAFETY: the same.
                 value.map(|value| unsafe { &*value })
+            }
+
+            #[inline(always)]
+            fn fetch_of<'w>(value: Self::Slices<'w>) -> Self::Fetch<'w> {
+                value.map(ptr::from_ref)
             }
         }
         // SAFETY: reads.

@@ -5,6 +5,16 @@ use crate::fragment::FragmentRegistry;
 use crate::query::data::{QueryData, ReadOnly};
 use crate::query::{ChunkView, QueryError, Requirements};
 
+/// Hands on one part after the other, then all that are done.
+macro_rules! alone {
+    ($slices:ident $then:ident [$($done:ident)*]) => {
+        $then(($($done,)*))
+    };
+    ($slices:ident $then:ident [$($done:ident)*] $data:ident $at:tt $(, $rest:ident $rest_at:tt)*) => {
+        $data::alone($slices.$at, |slice| alone!($slices $then [$($done)* slice] $($rest $rest_at),*))
+    };
+}
+
 macro_rules! tuple {
     ($($data:ident $at:tt),*) => {
         // SAFETY: each part says what it lends, and lends that; conflicts between parts are found when the
@@ -18,6 +28,7 @@ macro_rules! tuple {
             type Fetch<'w> = ($($data::Fetch<'w>,)*);
             type Kept = ($($data::Kept,)*);
             const NOTHING: Self::Kept = ($($data::NOTHING,)*);
+            const IN_FOURS: bool = false $(|| $data::IN_FOURS)*;
 
             fn require(
                 registry: &FragmentRegistry,
@@ -97,6 +108,19 @@ macro_rules! tuple {
             unsafe fn slices<'w>(fetch: Self::Fetch<'w>, len: usize) -> Self::Slices<'w> {
                 // SAFETY: the caller's.
                 ($(unsafe { $data::slices(fetch.$at, len) },)*)
+            }
+
+            #[inline(always)]
+            fn fetch_of<'w>(slices: Self::Slices<'w>) -> Self::Fetch<'w> {
+                ($($data::fetch_of(slices.$at),)*)
+            }
+
+            #[inline(always)]
+            fn alone<'w, R>(
+                slices: Self::Slices<'w>,
+                then: impl FnOnce(Self::Slices<'w>) -> R,
+            ) -> R {
+                alone!(slices then [] $($data $at),*)
             }
         }
         // SAFETY: no part writes.

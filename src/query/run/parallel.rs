@@ -180,7 +180,8 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         self.par_chunks(|known, view| {
             let fetch = D::fetch(known.data, view);
             // SAFETY: the rows of the chunk; each chunk is lent once.
-            each(view, unsafe { D::slices(fetch, view.len()) });
+            let slices = unsafe { D::slices(fetch, view.len()) };
+            D::alone(slices, |slices| each(view, slices));
         });
     }
 

@@ -6,7 +6,7 @@ use crate::archetype::Chunk;
 use crate::query::masks::{any_masked, masked_rows, next_stretch};
 use crate::query::matches::Match;
 use crate::query::requirements::Mask;
-use crate::query::{ChunkView, QueryData, QueryFilter};
+use crate::query::{ChunkView, QueryData, QueryFilter, rows};
 
 /// The bits that decide row by row, if any do.
 pub(super) type Masks<'a> = Option<&'a [Mask]>;
@@ -55,7 +55,8 @@ where
         let len = view.len();
         let fetch = D::fetch(known.data, view);
         // SAFETY: the rows of the chunk; each chunk is lent once.
-        (self.0)(view, unsafe { D::slices(fetch, len) });
+        let slices = unsafe { D::slices(fetch, len) };
+        D::alone(slices, |slices| (self.0)(view, slices));
     }
 }
 
@@ -83,10 +84,8 @@ pub(super) fn lend_rows<'a, D: QueryData>(
     if let Some(masks) = masks {
         return lend_masked::<D>(masks, fetch, chunk, rows, each);
     }
-    for row in rows {
-        // SAFETY: a row of the chunk; each is lent once.
-        each(unsafe { D::item(fetch, row) });
-    }
+    // SAFETY: rows of the chunk; each is lent once.
+    unsafe { rows::lend_rows::<D>(fetch, rows, each) };
 }
 
 /// The same of those that masks let through.
@@ -116,6 +115,6 @@ pub(super) fn lend_stretches<'a, D: QueryData, F: QueryFilter>(
         let fetch = D::skip(D::fetch(known.data, view), rows.start);
         // SAFETY: rows of the chunk; each stretch begins behind the one before, so none is lent twice.
         let slices = unsafe { D::slices(fetch, rows.len()) };
-        each(view, rows, slices);
+        D::alone(slices, |slices| each(view, rows, slices));
     }
 }

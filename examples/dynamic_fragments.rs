@@ -7,9 +7,8 @@
 use core::alloc::Layout;
 use std::error::Error;
 
-use megachunk::fragment::{DynamicBundle, FragmentId, FragmentRegistry, Value};
+use megachunk::fragment::FragmentRegistry;
 use megachunk::prelude::*;
-use megachunk::query::DynamicQuery;
 
 /// What a modder wrote: each line an entity, each word a fragment and its number.
 const SCRIPT: &str = "

@@ -5,7 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use megachunk::index::{Relationship, RelationshipIndex};
 use megachunk::prelude::*;
 
 /// Where it is in the world, and which way it looks.

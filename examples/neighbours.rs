@@ -5,7 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use megachunk::index::ValueIndex;
 use megachunk::prelude::*;
 
 const SWARM: usize = 50_000;

@@ -14,7 +14,6 @@
 use std::time::{Duration, Instant};
 
 use megachunk::prelude::*;
-use megachunk::processor::Target;
 
 const HELP: &str = "\
 Runs a flock for some frames, and says how long each processor took.

@@ -22,7 +22,6 @@ use core::marker::PhantomData;
 ///
 /// ```compile_fail,E0308
 /// # use megachunk::prelude::*;
-/// # use megachunk::signal::Signal;
 /// type One = for<'a> fn(&'a u8);
 /// type Other = fn(&'static u8);
 /// # let world = World::new();

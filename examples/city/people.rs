@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use megachunk::prelude::*;
-use megachunk::template::spawner::{AlongLines, SpawnPoint, Spawner};
+use megachunk::template::spawner::AlongLines;
 
 use super::agent::{Heading, Model, Place, Position, traits};
 use super::args::Args;

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use megachunk::prelude::*;
 use megachunk::processor::Timing;
-use megachunk::world::SnapshotOptions;
 use serde::Serialize;
 
 use super::agent::{Car, Person};

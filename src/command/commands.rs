@@ -23,9 +23,10 @@ use crate::world::{Lack, Prototype, World, WorldError};
 /// one, and the values. It is applied in this order: what has waited for its entity, then what a flush
 /// has left to the next one, then the rest. Within each of these, recorders of processors come in the
 /// processors' order, and before all others; those of one processor, or of none, by sort key, those
-/// with the same key by when they were opened; the commands of one recorder as they were recorded. Last write wins; what follows a `destroy` of the same entity is dropped. A const
-/// shared value that an entity has gives way to another only if it was removed before; of several
-/// that come to one in the same flush the last counts, as of all values.
+/// with the same key by when they were opened; the commands of one recorder as they were recorded.
+/// Last write wins; what follows a `destroy` of the same entity is dropped. A const shared value that an
+/// entity has gives way to another only if it was removed before; of several that come to one in the
+/// same flush the last counts, as of all values.
 ///
 /// Dropped, the recorder hands its commands to the world. One that is still open when the world is
 /// flushed keeps them for a later flush (and the report
@@ -161,9 +162,7 @@ impl<'q> Commands<'q> {
     /// what the chunks of a new archetype begin with, as for [`per_chunk`](Bundle::per_chunk).
     ///
     /// ```
-    /// use megachunk::fragment::{DynamicBundle, Value};
     /// use megachunk::prelude::*;
-    /// use megachunk::world::Prototype;
     ///
     /// let mut world = World::new();
     /// let name = Value::cloneable(world.registry(), String::from("ant"))?;
@@ -196,9 +195,7 @@ impl<'q> Commands<'q> {
     /// flush the world is as [`World::create_copies`] would have made it.
     ///
     /// ```
-    /// use megachunk::fragment::{DynamicBundle, Value};
     /// use megachunk::prelude::*;
-    /// use megachunk::world::Prototype;
     ///
     /// let mut world = World::new();
     /// let name = Value::cloneable(world.registry(), String::from("ant"))?;
@@ -228,18 +225,16 @@ impl<'q> Commands<'q> {
         Ok(RecordedBatch::new(spans))
     }
 
-    /// The same with fragments that differ from copy to copy: `make` is called for one after the other, with its
-    /// number `0..count`, and what it returns stands instead of the prototype's values, which are not cloned then.
-    /// Fragments that the prototype lacks come to its others. What entities have together is the prototype's: a bundle with
+    /// Creates `count` copies of a prototype with fragments that differ from copy to copy: `make` is called for one
+    /// after the other, with its number `0..count`, and what it returns stands instead of the prototype's values, which
+    /// are not cloned then. Fragments that the prototype lacks are added to the copies. What entities have together is the prototype's: a bundle with
     /// shared values or chunk fragments does not compile here. [`set_shared`](Self::set_shared) records another shared value
     /// for one of them.
     ///
     /// If `make` panics, those that were made are gone again, with all that it has made.
     ///
     /// ```
-    /// use megachunk::fragment::{DynamicBundle, Value};
     /// use megachunk::prelude::*;
-    /// use megachunk::world::Prototype;
     ///
     /// let mut world = World::new();
     /// let name = Value::cloneable(world.registry(), String::from("ant"))?;
@@ -292,9 +287,7 @@ impl<'q> Commands<'q> {
     /// O(values), lock-free.
     ///
     /// ```
-    /// use megachunk::fragment::{DynamicBundle, Value};
     /// use megachunk::prelude::*;
-    /// use megachunk::world::Prototype;
     ///
     /// let mut world = World::new();
     /// let name = Value::cloneable(world.registry(), String::from("ant"))?;

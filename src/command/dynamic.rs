@@ -11,7 +11,6 @@ impl Commands<'_> {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use megachunk::fragment::{DynamicBundle, Value};
     /// use megachunk::prelude::*;
     ///
     /// let mut world = World::new();

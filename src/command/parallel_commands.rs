@@ -75,9 +75,9 @@ impl World {
         ParallelCommands::new(self, None)
     }
 
-    /// The same for work in so many pieces, whose numbers (from 0 on) are the sort keys. It makes a
-    /// difference in an [ordered](crate::world::Universe::ordered) universe only: there each piece
-    /// has ids of its own, as long as there are 64 free in one piece for each.
+    /// Opens recorders as [`parallel_commands`](Self::parallel_commands) does, for work in so many pieces, whose numbers
+    /// (from 0 on) are the sort keys. It makes a difference in an [ordered](crate::world::Universe::ordered) universe
+    /// only: there each piece has ids of its own, as long as there are 64 free in one piece for each.
     #[must_use]
     pub fn parallel_commands_for(&self, pieces: usize) -> ParallelCommands {
         ParallelCommands::new(self, Some(pieces))

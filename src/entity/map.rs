@@ -4,9 +4,9 @@ use core::fmt;
 
 use crate::entity::Entity;
 
-/// Which entity has become which, where saved ones came back [with new
-/// ids](crate::world::World::load_remapped): handles of then, and those of now. Or who is meant by handles that do not
-/// come with them.
+/// Tells which entity has become which: for each old handle the new one, where saved entities came back [with new
+/// ids](crate::world::World::load_remapped). Given to such a load, it says who is meant by handles in the file whose
+/// entities do not come with it.
 ///
 /// Memory: where the old ones lie close together, twelve bytes for each slot from the first to the last, but no more than
 /// 48 for each entity; else 16 for each entity.
@@ -118,9 +118,9 @@ impl EntityMap {
         }
     }
 
-    /// The same, but that handles which it says nothing of are kept where [values](crate::fragment::Plain::MAP_ENTITIES)
-    /// come to name what those have become which they name. For values of this very universe, in which these handles mean
-    /// whom they always meant: of another one they may mean whomever.
+    /// As this map, but handles that have no entry stay as they are when [values](crate::fragment::Plain::MAP_ENTITIES)
+    /// are mapped, instead of becoming the placeholder. For values of this very universe, in which these handles mean
+    /// whom they always meant; in another one they may mean anybody.
     ///
     /// ```
     /// use megachunk::entity::{Entity, EntityMap};

@@ -9,7 +9,6 @@ use crate::fragment::{FragmentError, FragmentId, FragmentRegistry, Pile, Value};
 ///
 /// ```
 /// use core::alloc::Layout;
-/// use megachunk::fragment::{DynamicBundle, Value};
 /// use megachunk::prelude::*;
 ///
 /// let mut world = World::new();

@@ -102,8 +102,8 @@ impl FragmentRegistry {
     /// Says that values of this type are part of a world's state where they are no entity's: as a
     /// [resource](crate::world::Resources), and as what [delayed signals](crate::signal::Signals::send_at) carry. They are
     /// [saved](crate::world::World::save) and loaded then, handles in them come to mean [whom they
-    /// meant](crate::world::World::load_remapped), and resources count in [hashes](crate::world::World::state_hash). Of
-    /// types of which it was not said nothing of that is so.
+    /// meant](crate::world::World::load_remapped), and resources count in [hashes](crate::world::World::state_hash). For
+    /// types that are not registered, none of this happens.
     ///
     /// It says nothing of the fragment of this type, if there is one. The same again is no error. Any thread, lock-free,
     /// O(types of which it was said).
@@ -143,8 +143,8 @@ impl FragmentRegistry {
         }
     }
 
-    /// The same with a name of its own, by which values are known in files: one that stays when the type is renamed, or
-    /// moved to another module. Fragments have other names, of which one may be the same.
+    /// Registers a type as [part of a world's state](Self::register_state) with a name of its own, by which values are
+    /// known in files: one that stays when the type is renamed, or moved to another module. Fragments have other names, of which one may be the same.
     ///
     /// # Errors
     /// [`FragmentError::StateNameTaken`]; [`FragmentError::NamedOtherwise`] if the type was given another name before.
@@ -152,9 +152,10 @@ impl FragmentRegistry {
         self.register_state_with(name, write_plain::<T>, read_plain::<T>)
     }
 
-    /// The same of a type that is more than its bytes: a list, a map, a text. `write` appends the bytes of a value,
-    /// which the file delimits, or says why it [cannot](StateWritten); `read` gets them, and makes a value that is the same,
-    /// or says why there is none. What is said first of a type and a name stays. (A type that the program has no more, and
+    /// Registers a type that is more than its bytes (a list, a map, a text) as [part of a world's
+    /// state](Self::register_state), with a name of its own. `write` appends the bytes of a value, which the file delimits,
+    /// or says why it [cannot](StateWritten); `read` gets them, and makes a value that is the same, or says why there is
+    /// none. The first registration of a type and a name counts. (A type that the program has no more, and
     /// old files have, is registered as one that reads and forgets it.)
     ///
     /// The map tells `read` [who has become whom](EntityMap::apply): for handles in the value. Where ids are the old ones

@@ -70,7 +70,7 @@ impl Value {
         Ok(Self::of(registry.register::<T>()?, value))
     }
 
-    /// The same, of a type that can be cloned: the fragment is [registered as
+    /// Makes a value of a type that can be cloned: the fragment is [registered as
     /// such](FragmentRegistry::register_clone), so that a [`Prototype`](crate::world::Prototype)
     /// can hold the value.
     ///

@@ -126,7 +126,6 @@ impl<'w> Values<'w> {
 ///
 /// ```
 /// use core::alloc::Layout;
-/// use megachunk::fragment::{DynamicBundle, Value};
 /// use megachunk::prelude::*;
 ///
 /// let mut world = World::new();

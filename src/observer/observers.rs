@@ -258,8 +258,8 @@ impl World {
         self.observe_registered::<F>(FragmentRegistry::register::<T>, observed, run)
     }
 
-    /// The same for a type in a [role](FragmentRole): entities come and go that have a shared
-    /// value, or a chunk fragment. An entity whose shared value is changed has one before and
+    /// Observes a type in a [role](FragmentRole), as [`observe`](Self::observe) does a fragment: entities come and go
+    /// that have a shared value, or a chunk fragment. An entity whose shared value is changed has one before and
     /// after: nothing comes or goes.
     ///
     /// ```
@@ -307,7 +307,8 @@ impl World {
         }
     }
 
-    /// The same for a fragment in whatever role, known by its number, and entities that meet `requirements`.
+    /// Observes a fragment in whatever role, known by its number, as [`observe`](Self::observe) does, of entities that
+    /// meet `requirements`.
     ///
     /// # Errors
     /// [`QueryError`]: the requirements exclude what they ask for;

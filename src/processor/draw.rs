@@ -31,7 +31,7 @@ impl Schedule {
             .map_or_else(String::new, |picture| to_dot(&picture))
     }
 
-    /// The same as a drawing of its own, in SVG.
+    /// Draws the solved order in SVG: what [`to_dot`](Self::to_dot) shows, without Graphviz.
     #[must_use]
     pub fn to_svg(&self, world: &World) -> String {
         self.picture(world)

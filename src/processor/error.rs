@@ -11,8 +11,8 @@ use crate::query::{Query, QueryError, QueryLookup, QueryRun};
 use crate::signal::{ParallelSignals, SignalError, Signalled, Signals};
 use crate::world::{World, WorldError};
 
-/// A schedule was refused, or a run of it was broken off. It shows all that its cause says; its source is what lies behind
-/// that: the source of the error that a processor gave back.
+/// A schedule was refused, or a run of it was broken off. Its text includes its cause's; [`source`](Error::source) is
+/// therefore the cause's own source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScheduleError {

@@ -31,7 +31,6 @@ use crate::world::{Seat, World};
 /// each run whether it can be had. Back in the first world it observes on.
 ///
 /// ```
-/// use megachunk::observer::Observed;
 /// use megachunk::prelude::*;
 ///
 /// struct Health(u32);

@@ -8,9 +8,9 @@ use crate::world::World;
 
 impl World {
     /// Sets what new chunks begin with, in all compositions that have this chunk fragment and that
-    /// `F` matches; how many these are. Chunks that are there keep their values. A composition that
-    /// comes later begins, as ever, with what it [comes with](crate::fragment::Bundle::per_chunk),
-    /// or with what chunks of the one begin with that it comes from.
+    /// `F` matches; how many these are. Chunks that are there keep their values. A composition met
+    /// later begins with what its [bundle brings](crate::fragment::Bundle::per_chunk), or else with
+    /// what its source composition's chunks begin with.
     ///
     /// `F` is asked of compositions alone: filters of changes and of bits let all pass. O(archetypes).
     ///

@@ -149,7 +149,8 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         after(each, report)
     }
 
-    /// The same, on all threads of the current rayon pool.
+    /// Lends the data of those of `entities` that the query sees, as [`for_each_in`](Self::for_each_in) does, on all
+    /// threads of the current rayon pool.
     pub fn par_for_each_in<'a>(
         &'a mut self,
         entities: &[Entity],

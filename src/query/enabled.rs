@@ -33,7 +33,6 @@ use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 ///
 /// ```
 /// use megachunk::prelude::*;
-/// use megachunk::query::Enabled;
 ///
 /// struct Energy(i32);
 /// struct Awake;

@@ -256,7 +256,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         Ok((self.run(world), resources))
     }
 
-    /// The same on a world that is only read.
+    /// Lends a run on a world that is only read, and resources beside: [`with_resources`](Self::with_resources) for
+    /// `&World`.
     ///
     /// # Errors
     /// [`QueryError::NoResource`].
@@ -437,7 +438,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         self.lookup_in(world)
     }
 
-    /// The same to change what is found. For one entity: [`get`](Self::get).
+    /// Looks up and lends to write: [`lookup`](Self::lookup) on a world that is borrowed alone. For one entity:
+    /// [`get`](Self::get).
     ///
     /// # Panics
     /// As for [`on`](Self::on).

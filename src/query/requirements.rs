@@ -151,7 +151,7 @@ impl Requirements {
         &self.reads
     }
 
-    /// The fragments that are asked whether they have changed: with these conflicts who writes or switches the same.
+    /// The fragments that are asked whether they have changed. Whatever writes or switches one of them conflicts.
     #[must_use]
     pub fn watched(&self) -> &FragmentSet {
         &self.watched
@@ -188,8 +188,8 @@ impl Requirements {
         mine.chain(other.all.iter().filter(|&id| self.none.contains(id)))
     }
 
-    /// The fragments that are switched off and on: with these conflicts who asks for the same to be there,
-    /// excludes it, or asks whether it has changed.
+    /// The fragments that are switched off and on. Whatever asks for one of them to be there, excludes it, or asks
+    /// whether it has changed conflicts.
     #[must_use]
     pub fn switches(&self) -> &FragmentSet {
         &self.switches

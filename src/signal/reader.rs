@@ -251,8 +251,8 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         delivery
     }
 
-    /// The same for who has only `&World`, of what was collected before: by [`World::collect_signals`], or when
-    /// another reader ran.
+    /// Lends, to who has only `&World`, what was collected before: by [`World::collect_signals`], or when another reader
+    /// ran. Else as [`deliver`](Self::deliver).
     ///
     /// # Panics
     /// As for [`deliver`](Self::deliver).

@@ -32,7 +32,6 @@ impl World {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use megachunk::fragment::{DynamicBundle, Value};
     /// use megachunk::prelude::*;
     ///
     /// let mut world = World::new();

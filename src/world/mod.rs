@@ -277,9 +277,9 @@ impl World {
         self.archetypes.len()
     }
 
-    /// Grows by one with each composition that is met for the first time, and when
-    /// [`collect_archetypes`](Self::collect_archetypes), or a call that is refused, lets some go: as long as it is the
-    /// same, what is known of the archetypes still holds.
+    /// Changes whenever a composition is added or forgotten; while it is the same, cached knowledge of archetypes is
+    /// valid. It grows by one with each composition that is met for the first time, and when
+    /// [`collect_archetypes`](Self::collect_archetypes), or a call that is refused, lets some go.
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -176,7 +176,8 @@ impl fmt::Debug for EntityView<'_> {
     }
 }
 
-/// One entity of a world, to be changed. It lives as long as this: [`destroy`](Self::destroy) ends both.
+/// One entity of a world, to be changed. The entity cannot die while this view lives, except by
+/// [`destroy`](Self::destroy), which ends both.
 ///
 /// ```
 /// use megachunk::prelude::*;

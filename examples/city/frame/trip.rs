@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use megachunk::observer::Observed;
 use megachunk::prelude::*;
-use megachunk::world::Prototype;
 use rayon::prelude::*;
 
 use super::super::agent::{Car, Heading, Luck, Model, Pace, Place, Position, Route, Sway};

@@ -409,8 +409,8 @@ impl<M: Memory> MegachunkAllocator<M> {
         self.trim_to(0)
     }
 
-    /// The same, but so many empty mega-chunks keep their memory: those that are taken next. O(1) if there are no
-    /// more of them (while other threads take and give, about so many).
+    /// Gives the memory of empty mega-chunks back, as [`trim`](Self::trim) does, but for `keep` of them: those that are
+    /// taken next. O(1) if there are no more of them (while other threads take and give, about so many).
     pub fn trim_to(&self, keep: usize) -> usize {
         self.with_cache(|core, cache, tally| core.flush_and_trim(cache, tally, keep) as usize)
     }

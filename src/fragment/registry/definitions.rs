@@ -55,12 +55,11 @@ impl FragmentRegistry {
         self.define_as(definition, Some(PlainValues::ANY_BYTES))
     }
 
-    /// Defines a fragment of plain data whose values are of a type that stands for others already: several fragments of
-    /// handles, say, each with a name of its own. They are lent as that type, and only bytes are taken that are
+    /// Defines one more plain fragment whose values are `T`s, under a name of its own: there may be several fragments of
+    /// handles, say. They are lent as that type, and only bytes are taken that are
     /// [values](Plain::IS_VALUE) of it. Of a type without a size it is a tag. O(1) expected.
     ///
     /// ```
-    /// use megachunk::fragment::{DynamicBundle, Value};
     /// use megachunk::prelude::*;
     ///
     /// let mut world = World::new();

@@ -16,7 +16,6 @@ use crate::world::World;
 ///
 /// ```
 /// use megachunk::prelude::*;
-/// use megachunk::index::Relationship;
 ///
 /// struct ChildOf(Entity);
 ///
@@ -62,7 +61,6 @@ pub trait Relationship: Fragment {
 ///
 /// ```
 /// use megachunk::prelude::*;
-/// use megachunk::index::{Relationship, RelationshipIndex};
 ///
 /// struct CarriedBy(Entity);
 ///
@@ -131,12 +129,12 @@ impl<R: Relationship> RelationshipIndex<R> {
         self.index.update(&self.query.read(world));
     }
 
-    /// The same from within a processor, which has a query's run and not the world. Whatever [chunks it
-    /// sees](QueryRun::filter_chunks), all count, and so do rows whose fragment is switched off.
+    /// Brings it up to date from within a processor, which has a query's run and not the world. Whatever [chunks it
+    /// sees](QueryRun::filter_chunks), all count, and so do rows whose fragment is switched off. For the rest, as
+    /// [`update`](Self::update).
     ///
     /// ```
     /// use megachunk::prelude::*;
-    /// use megachunk::index::{Relationship, RelationshipIndex};
     ///
     /// struct ChildOf(Entity);
     ///
@@ -208,7 +206,6 @@ impl<R: Relationship> RelationshipIndex<R> {
     ///
     /// ```
     /// use megachunk::prelude::*;
-    /// use megachunk::index::{Relationship, RelationshipIndex};
     ///
     /// struct At(f32);
     /// /// Where it is seen from its parent.
@@ -275,7 +272,6 @@ impl<R: Relationship> RelationshipIndex<R> {
     ///
     /// ```
     /// use megachunk::prelude::*;
-    /// use megachunk::index::{Relationship, RelationshipIndex};
     ///
     /// struct ChildOf(Entity);
     ///

@@ -33,7 +33,6 @@ use crate::world::World;
 /// slots is that of the most that there have been; a new index needs less.
 ///
 /// ```
-/// use megachunk::index::ValueIndex;
 /// use megachunk::prelude::*;
 ///
 /// struct Position { x: f32, y: f32 }
@@ -114,8 +113,9 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
         update(tracked, known, &query.read(world));
     }
 
-    /// The same from within a processor, which has a query's run and not the world. Whatever [chunks it
-    /// sees](QueryRun::filter_chunks), all count, and so do rows whose fragment is switched off.
+    /// Brings it up to date from within a processor, which has a query's run and not the world. Whatever [chunks it
+    /// sees](QueryRun::filter_chunks), all count, and so do rows whose fragment is switched off. For the rest, as
+    /// [`update`](Self::update).
     ///
     /// A run with a filter makes it an index of those whose composition matches: who comes to have what
     /// [`Without`](crate::query::Without) excludes goes from it, as who loses the fragment does. Compositions decide alone:
@@ -125,7 +125,6 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
     /// [`update`](Self::update) after one with a filter, it begins anew.
     ///
     /// ```
-    /// use megachunk::index::ValueIndex;
     /// use megachunk::prelude::*;
     ///
     /// struct Team(u8);
@@ -179,7 +178,6 @@ impl<T: Fragment, K: Ord + Clone> ValueIndex<T, K> {
     /// cells. O(log keys), and O(1) for each key.
     ///
     /// ```
-    /// use megachunk::index::ValueIndex;
     /// use megachunk::prelude::*;
     ///
     /// struct Due(u64);

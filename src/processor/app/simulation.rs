@@ -67,7 +67,7 @@ impl Simulation {
         }
     }
 
-    /// The same of a world that was another simulation's, or [comes out of a file](Time::register): its first tick comes
+    /// Goes on with a world that was another simulation's, or [comes out of a file](Time::register): the first tick comes
     /// after the one that the world's [`Time`] tells of, if it has one. What the other has been [told](Self::set_tick) since
     /// that tick does not count, nor what had passed towards the next.
     ///
@@ -117,8 +117,8 @@ impl Simulation {
         self.clock.rate()
     }
 
-    /// How much of the next tick has passed, from 0 on, below 1: where between the last tick but one and the last one a
-    /// frame is that is drawn a tick late. 0 if each frame is a tick. What passes in a pause does not count.
+    /// How much of the time to the next tick has passed, from 0 to below 1. To draw one tick late, interpolate by it
+    /// between the last two ticks. 0 if each frame is a tick. What passes in a pause does not count.
     ///
     /// ```
     /// use std::time::Duration;

@@ -31,7 +31,7 @@ impl Target {
         }
     }
 
-    /// It need not be there. Even then it orders: what is before it precedes what is after it.
+    /// The target may be missing; it orders all the same: what is before it precedes what is after it.
     #[must_use]
     pub fn optional(mut self) -> Self {
         self.optional = true;

@@ -36,7 +36,6 @@ const ABSENT: u32 = u32::MAX;
 /// lends nothing but `Option`s, and whose filter asks for nothing, sees entities of which it lends something.
 ///
 /// ```
-/// use megachunk::fragment::Shared;
 /// use megachunk::prelude::*;
 ///
 /// let mut world = World::new();

@@ -20,7 +20,6 @@ use crate::query::{ChunkView, QueryError};
 ///
 /// ```
 /// use megachunk::prelude::*;
-/// use megachunk::query::DynamicQuery;
 ///
 /// let mut world = World::new();
 /// let health = world.registry().register_enableable::<u32>()?.id();

@@ -18,9 +18,7 @@ use crate::world::World;
 ///
 /// ```
 /// use core::alloc::Layout;
-/// use megachunk::fragment::{DynamicBundle, Value};
 /// use megachunk::prelude::*;
-/// use megachunk::query::DynamicQuery;
 ///
 /// let mut world = World::new();
 /// let health = world.registry().define_plain("health", Layout::new::<u32>())?.id();

@@ -193,7 +193,8 @@ impl<'q> DynamicRun<'q> {
         after(each, report)
     }
 
-    /// The same, on all threads of the current rayon pool; the rows of one chunk on one thread.
+    /// Calls `each` for those of `entities` that the query sees, as [`for_each_in`](Self::for_each_in) does, on all
+    /// threads of the current rayon pool; the rows of one chunk on one thread.
     pub fn par_for_each_in(
         &mut self,
         entities: &[Entity],

@@ -47,7 +47,7 @@ pub struct Or<T>(PhantomData<*const T>, Infallible);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not see whole chunks",
     label = "cannot stand in an `Or`",
-    note = "an `Or` has `Changed<T>` and `Moved`; of fragments one must be there with `Any<(A, B)>`"
+    note = "an `Or` takes `Changed<T>` and `Moved`; to ask for one of several fragments, use `Any<(A, B)>`"
 )]
 pub trait ChunkFilter: QueryFilter {
     /// Says what is watched; what must be there, if nothing else does, goes to `one_of`, and whether that is enough is

@@ -117,7 +117,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         }
     }
 
-    /// The same run once more, to be used beside itself: what is only read may be lent to many at once. So one run can
+    /// Lends the same run once more, to be used beside itself: what is only read may be lent to many at once. So one run can
     /// be walked in loops inside each other, or by all threads of another query's
     /// [`par_for_each`](Self::par_for_each); `&run` is the iterator of such a run.
     ///

@@ -10,10 +10,7 @@ use crate::world::{Batch, World};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use megachunk::fragment::{DynamicBundle, Value};
 /// use megachunk::prelude::*;
-/// use megachunk::template::spawner::Spawner;
-/// use megachunk::world::Prototype;
 ///
 /// let mut world = World::new();
 /// let value = Value::cloneable(world.registry(), 1_u8)?;

@@ -26,10 +26,8 @@ const SLICE: usize = 1_024;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use megachunk::fragment::{DynamicBundle, Value};
 /// use megachunk::prelude::*;
-/// use megachunk::template::spawner::Spawner;
-/// use megachunk::world::{Budget, Prototype};
+/// use megachunk::world::Budget;
 ///
 /// let mut world = World::new();
 /// let value = Value::cloneable(world.registry(), 1_u8)?;

@@ -19,10 +19,8 @@ use crate::world::{Budget, Prototype, World, WorldError};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use megachunk::fragment::{DynamicBundle, Value};
 /// use megachunk::prelude::*;
-/// use megachunk::template::spawner::{Disc, SpawnPoint, Spawner};
-/// use megachunk::world::Prototype;
+/// use megachunk::template::spawner::Disc;
 ///
 /// #[derive(Clone, Default)]
 /// struct Position([f32; 3]);
@@ -112,7 +110,6 @@ impl Spawner {
     ///
     /// ```
     /// use megachunk::prelude::*;
-    /// use megachunk::template::spawner::Spawner;
     ///
     /// #[derive(Clone, Debug, PartialEq)]
     /// struct Legs(u8);
@@ -139,7 +136,8 @@ impl Spawner {
         self.prototype(template.id(), template.prototype(), proportion)
     }
 
-    /// The same with a prototype that no template is behind, and a name for errors.
+    /// Adds a kind of entity by a prototype that no template is behind, and a name for errors. Else as
+    /// [`entry`](Self::entry).
     ///
     /// # Errors
     /// As for [`entry`](Self::entry).

@@ -16,9 +16,7 @@ impl World {
     /// with a bundle. O(values), and one read-modify-write on the entity's slot.
     ///
     /// ```
-    /// use megachunk::fragment::{DynamicBundle, Value};
     /// use megachunk::prelude::*;
-    /// use megachunk::world::Prototype;
     ///
     /// let mut world = World::new();
     /// let name = Value::cloneable(world.registry(), String::from("ant"))?;

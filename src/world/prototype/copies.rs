@@ -37,9 +37,7 @@ impl World {
     /// begin with, as for [`per_chunk`](Bundle::per_chunk): of two prototypes with the same fragments, the first one's.
     ///
     /// ```
-    /// use megachunk::fragment::{DynamicBundle, Value};
     /// use megachunk::prelude::*;
-    /// use megachunk::world::Prototype;
     ///
     /// let mut world = World::new();
     /// let name = Value::cloneable(world.registry(), String::from("ant"))?;
@@ -67,9 +65,9 @@ impl World {
         self.create_one_order(prototype, count, &[])
     }
 
-    /// The same with fragments that differ from copy to copy: `make` is called once for each, with its number
-    /// `0..count`, and what it returns stands instead of the prototype's values, which are not cloned then. Fragments
-    /// that the prototype lacks come to its others.
+    /// Creates `count` copies of a prototype with fragments that differ from copy to copy: `make` is called once for
+    /// each, with its number `0..count`, and what it returns stands instead of the prototype's values, which are not
+    /// cloned then. Fragments that the prototype lacks are added to the copies.
     ///
     /// What entities have together is the prototype's: a bundle with shared values or chunk fragments does not compile
     /// here. Copies with other shared values are those of another prototype, or get them afterwards, by
@@ -79,9 +77,7 @@ impl World {
     /// panics, there is no new entity, and all that it has made is dropped.
     ///
     /// ```
-    /// use megachunk::fragment::{DynamicBundle, Value};
     /// use megachunk::prelude::*;
-    /// use megachunk::world::Prototype;
     ///
     /// let mut world = World::new();
     /// let name = Value::cloneable(world.registry(), String::from("ant"))?;

@@ -36,9 +36,7 @@ pub(crate) use fill::{Filling, PAST, Target, WriteRows};
 /// a world keeps goes with the last that has it.
 ///
 /// ```
-/// use megachunk::fragment::{DynamicBundle, Value};
 /// use megachunk::prelude::*;
-/// use megachunk::world::Prototype;
 ///
 /// #[derive(Clone, Debug, PartialEq)]
 /// struct Route(Vec<u32>);

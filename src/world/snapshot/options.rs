@@ -17,7 +17,6 @@ use crate::world::snapshot::SnapshotError;
 ///
 /// ```
 /// use megachunk::prelude::*;
-/// use megachunk::world::SnapshotOptions;
 ///
 /// let mut world = World::new();
 /// world.registry().register_plain::<u32>()?;
@@ -77,7 +76,7 @@ impl SnapshotOptions {
     ///
     /// ```
     /// use megachunk::prelude::*;
-    /// use megachunk::world::{SnapshotError, SnapshotOptions};
+    /// use megachunk::world::SnapshotError;
     ///
     /// let mut world = World::new();
     /// let _ = world.create_batch((0..100_000).map(|_| ()))?;

@@ -110,8 +110,8 @@ impl World {
 
     /// Saves several worlds of one universe to one file, as [`save`](Self::save) does one, so that
     /// handles of entities in one of them, which others have, lead there still when they are
-    /// [loaded](Self::load_worlds). Of no world that is a file, too, of which
-    /// [`load_worlds`](Self::load_worlds) makes none. O(bytes + worlds + names in the file's folder): each slot is looked at
+    /// [loaded](Self::load_worlds). An empty slice gives a file, too, from which
+    /// [`load_worlds`](Self::load_worlds) makes no world. O(bytes + worlds + names in the file's folder): each slot is looked at
     /// once, however many worlds there are.
     ///
     /// ```

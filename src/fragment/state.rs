@@ -100,10 +100,10 @@ impl fmt::Debug for StateForm {
 
 impl FragmentRegistry {
     /// Says that values of this type are part of a world's state where they are no entity's: as a
-    /// [resource](crate::world::Resources), and as what [delayed signals](crate::signal::Signals::send_at) carry. They are
-    /// [saved](crate::world::World::save) and loaded then, handles in them come to mean [whom they
-    /// meant](crate::world::World::load_remapped), and resources count in [hashes](crate::world::World::state_hash). For
-    /// types that are not registered, none of this happens.
+    /// [resource](crate::world::Resources), and as what [delayed signals](crate::signal::Signals::send_at) carry. They
+    /// are [saved](crate::world::World::save) and loaded then, handles in them come to mean [whom they
+    /// meant](crate::world::World::load_remapped), and resources count in [hashes](crate::world::World::state_hash).
+    /// For types that are not registered, none of this happens.
     ///
     /// It says nothing of the fragment of this type, if there is one. The same again is no error. Any thread, lock-free,
     /// O(types of which it was said).
@@ -144,7 +144,8 @@ impl FragmentRegistry {
     }
 
     /// Registers a type as [part of a world's state](Self::register_state) with a name of its own, by which values are
-    /// known in files: one that stays when the type is renamed, or moved to another module. Fragments have other names, of which one may be the same.
+    /// known in files: one that stays when the type is renamed, or moved to another module. Fragments have other names,
+    /// of which one may be the same.
     ///
     /// # Errors
     /// [`FragmentError::StateNameTaken`]; [`FragmentError::NamedOtherwise`] if the type was given another name before.
@@ -153,9 +154,9 @@ impl FragmentRegistry {
     }
 
     /// Registers a type that is more than its bytes (a list, a map, a text) as [part of a world's
-    /// state](Self::register_state), with a name of its own. `write` appends the bytes of a value, which the file delimits,
-    /// or says why it [cannot](StateWritten); `read` gets them, and makes a value that is the same, or says why there is
-    /// none. The first registration of a type and a name counts. (A type that the program has no more, and
+    /// state](Self::register_state), with a name of its own. `write` appends the bytes of a value, which the file
+    /// delimits, or says why it [cannot](StateWritten); `read` gets them, and makes a value that is the same, or says
+    /// why there is none. The first registration of a type and a name counts. (A type that the program has no more, and
     /// old files have, is registered as one that reads and forgets it.)
     ///
     /// The map tells `read` [who has become whom](EntityMap::apply): for handles in the value. Where ids are the old ones

@@ -8,8 +8,8 @@ use crate::fragment::Plain;
 impl EntityMap {
     /// Replaces every entity that a value names by what it has become, or by the
     /// [placeholder](crate::entity::Entity::PLACEHOLDER) if that is not known: [loading with new
-    /// ids](crate::world::World::load_remapped) does this to fragments; call it for values that loading does not see, such
-    /// as resources that are not part of the state. Once per value: a new handle may be another's old one.
+    /// ids](crate::world::World::load_remapped) does this to fragments; call it for values that loading does not see,
+    /// such as resources that are not part of the state. Once per value: a new handle may be another's old one.
     ///
     /// The map that comes back from loading does not tell of those who were known before, nor of those who stayed:
     /// [`keeping_others`](EntityMap::keeping_others) is for values of theirs. Whether the type takes what comes out for a

@@ -52,10 +52,10 @@ impl FragmentRegistry {
     }
 
     /// Registers the fragment of a type whose values are plain data, with a name of its own, by which it is known in
-    /// [snapshots](crate::world::World::save) and [found](Self::find): one that stays when the type is renamed, or moved to
-    /// another module. To be called before anything uses the type; the same again is no error. A name is one
-    /// fragment's: of a type that is used in several roles each role gets its own. Of files that
-    /// were saved before it had one, it is the type's path that must be given.
+    /// [snapshots](crate::world::World::save) and [found](Self::find): one that stays when the type is renamed, or
+    /// moved to another module. To be called before anything uses the type; the same again is no error. A name is one
+    /// fragment's: of a type that is used in several roles each role gets its own. Of files that were saved before it
+    /// had one, it is the type's path that must be given.
     ///
     /// ```
     /// use megachunk::fragment::FragmentRegistry;

@@ -67,9 +67,9 @@ impl Simulation {
         }
     }
 
-    /// Goes on with a world that was another simulation's, or [comes out of a file](Time::register): the first tick comes
-    /// after the one that the world's [`Time`] tells of, if it has one. What the other has been [told](Self::set_tick) since
-    /// that tick does not count, nor what had passed towards the next.
+    /// Goes on with a world that was another simulation's, or [comes out of a file](Time::register): the first tick
+    /// comes after the one that the world's [`Time`] tells of, if it has one. What the other has been
+    /// [told](Self::set_tick) since that tick does not count, nor what had passed towards the next.
     ///
     /// ```
     /// use std::time::Duration;

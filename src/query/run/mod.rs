@@ -117,8 +117,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
         }
     }
 
-    /// Lends the same run once more, to be used beside itself: what is only read may be lent to many at once. So one run can
-    /// be walked in loops inside each other, or by all threads of another query's
+    /// Lends the same run once more, to be used beside itself: what is only read may be lent to many at once. So one
+    /// run can be walked in loops inside each other, or by all threads of another query's
     /// [`par_for_each`](Self::par_for_each); `&run` is the iterator of such a run.
     ///
     /// It sees what this one sees, looks for changes since the same version, and counts as no run

@@ -73,10 +73,11 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         });
     }
 
-    /// Lends the data of each entity, as [`par_for_each`](Self::par_for_each) does, with something that `init` makes for
-    /// each chunk in which anything is lent, and that is dropped when all of the chunk was: a recorder of commands with the chunk's [sort key](ChunkView::sort_key), a sender of signals, a sum.
-    /// It is made anew for each chunk, not for each thread: so what is recorded does not depend on how many there are.
-    /// Threads take whole chunks. A panic of `init` or `each` comes back as from [`par_for_each`](Self::par_for_each).
+    /// Lends the data of each entity, as [`par_for_each`](Self::par_for_each) does, with something that `init` makes
+    /// for each chunk in which anything is lent, and that is dropped when all of the chunk was: a recorder of commands
+    /// with the chunk's [sort key](ChunkView::sort_key), a sender of signals, a sum. It is made anew for each chunk,
+    /// not for each thread: so what is recorded does not depend on how many there are. Threads take whole chunks. A
+    /// panic of `init` or `each` comes back as from [`par_for_each`](Self::par_for_each).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -185,9 +186,10 @@ impl<D: QueryData, F: QueryFilter> QueryRun<'_, D, F> {
         });
     }
 
-    /// Lends slices as [`for_each_slice`](Self::for_each_slice) does, chunks on all threads of the current rayon pool: for
-    /// what is recorded with the chunk's sort key, where fragments can be [switched off](crate::query::Enabled). The stretches of
-    /// one chunk come on one thread, one after the other. (One recorder for all of them: [`par_for_each_init`].)
+    /// Lends slices as [`for_each_slice`](Self::for_each_slice) does, chunks on all threads of the current rayon pool:
+    /// for what is recorded with the chunk's sort key, where fragments can be [switched off](crate::query::Enabled).
+    /// The stretches of one chunk come on one thread, one after the other. (One recorder for all of them:
+    /// [`par_for_each_init`].)
     ///
     /// [`par_for_each_init`]: Self::par_for_each_init
     ///

@@ -108,11 +108,10 @@ impl World {
         Self::worlds_to_snapshot(&[self], options)
     }
 
-    /// Saves several worlds of one universe to one file, as [`save`](Self::save) does one, so that
-    /// handles of entities in one of them, which others have, lead there still when they are
-    /// [loaded](Self::load_worlds). An empty slice gives a file, too, from which
-    /// [`load_worlds`](Self::load_worlds) makes no world. O(bytes + worlds + names in the file's folder): each slot is looked at
-    /// once, however many worlds there are.
+    /// Saves several worlds of one universe to one file, as [`save`](Self::save) does one, so that handles of entities
+    /// in one of them, which others have, lead there still when they are [loaded](Self::load_worlds). An empty slice
+    /// gives a file, too, from which [`load_worlds`](Self::load_worlds) makes no world. O(bytes + worlds + names in the
+    /// file's folder): each slot is looked at once, however many worlds there are.
     ///
     /// ```
     /// use megachunk::prelude::*;

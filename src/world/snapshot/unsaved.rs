@@ -58,9 +58,9 @@ impl fmt::Display for Unsaved {
 
 impl World {
     /// What a save with these options would leave out silently: neither saved nor [skipped by name](SnapshotOptions). A
-    /// program, or its tests, can see by it that nothing is forgotten. (Of fragments nothing is left out without an error; what
-    /// never is in a file, as observers, is not counted.) Exact while nobody else records or sends. O(recorders, signals
-    /// and how many wait, resources, types that are part of the state).
+    /// program, or its tests, can see by it that nothing is forgotten. (Of fragments nothing is left out without an
+    /// error; what never is in a file, as observers, is not counted.) Exact while nobody else records or sends.
+    /// O(recorders, signals and how many wait, resources, types that are part of the state).
     ///
     /// ```
     /// use megachunk::prelude::*;

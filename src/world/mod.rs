@@ -9,6 +9,7 @@ mod attached;
 mod bundles;
 pub(crate) mod change;
 pub(crate) mod check;
+mod chunk_rows;
 mod clone;
 mod collect;
 mod compact;
@@ -48,6 +49,7 @@ use std::sync::Arc;
 
 pub use crate::archetype::Universe;
 pub use check::{Flaw, FlawPlace, IntegrityError};
+pub use chunk_rows::ChunkRows;
 pub use compact::{Budget, CompactReport};
 pub use create::Batch;
 pub use destroy::SliceReport;

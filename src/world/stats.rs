@@ -119,7 +119,8 @@ impl fmt::Display for WorldStats {
 }
 
 impl World {
-    /// How the world uses its memory. O(archetypes + chunks).
+    /// How the world uses its memory. O(archetypes + chunks). ([`chunk_rows`](Self::chunk_rows) says how full each chunk
+    /// is.)
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -1,5 +1,6 @@
 //! What worlds say of themselves: statistics, as numbers and as lines, and how they are debugged.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use megachunk::prelude::*;
@@ -38,6 +39,75 @@ fn statistics_add_up_and_an_entity_costs_little_more_than_its_values() {
         "{text}"
     );
     assert_eq!(World::new().stats().occupancy(), 1.0);
+}
+
+#[test]
+fn rows_of_chunks_add_up_to_the_statistics_and_say_which_chunks_share_values() {
+    let mut world = World::new();
+    let batch = world.create_batch((0..20_000_u64).map(|n| (n,))).unwrap();
+    let ants: Vec<_> = batch.iter(&world).collect();
+    // Fewer and fewer stay the later they came.
+    for (number, &ant) in ants.iter().enumerate() {
+        if number * number % ants.len() < number {
+            world.destroy(ant).unwrap();
+        }
+    }
+    for n in 0..6_000_u32 {
+        world.create((n,).shared(n % 3)).unwrap();
+    }
+    let stats = world.stats();
+    let rows: Vec<_> = world.chunk_rows().collect();
+    assert_eq!(rows.len(), stats.chunks);
+    assert!(rows.is_sorted_by_key(|chunk| chunk.archetype));
+    for (number, one) in stats.archetypes.iter().enumerate() {
+        let own = || rows.iter().filter(|chunk| chunk.archetype == number);
+        assert_eq!(own().count(), one.chunks);
+        assert_eq!(own().map(|c| c.entities).sum::<usize>(), one.entities);
+        assert_eq!(own().map(|c| c.capacity).sum::<usize>(), one.capacity);
+        assert_eq!(own().map(|c| c.bytes).sum::<usize>(), one.chunk_bytes);
+        let groups: BTreeSet<usize> = own().map(|chunk| chunk.group).collect();
+        assert_eq!(groups.len(), one.groups);
+    }
+    let of_group = |group| {
+        let chunks = rows.iter();
+        let chunks = chunks.filter(|chunk| (chunk.archetype, chunk.group) == (1, group));
+        chunks.map(|chunk| chunk.entities).sum::<usize>()
+    };
+    assert_eq!([0, 1, 2].map(of_group), [2_000; 3]);
+}
+
+#[test]
+fn rows_of_chunks_are_those_that_a_query_walks_in_its_order() {
+    let mut world = World::new();
+    world.set_chunk_size(1);
+    let batch = world.create_batch((0..9_000_u64).map(|n| (n,))).unwrap();
+    let ants: Vec<_> = batch.iter(&world).collect();
+    for ant in ants[..3_000].iter().chain(&ants[4_000..4_100]) {
+        world.destroy(*ant).unwrap();
+    }
+    let mut walked = Vec::new();
+    let mut run = world.query::<&u64, ()>().unwrap();
+    run.for_each_chunk(|_, numbers| walked.push(numbers.len()));
+    let said = world.chunk_rows().map(|chunk| chunk.entities);
+    assert_eq!(said.collect::<Vec<_>>(), walked);
+    assert!(walked.len() > 3);
+}
+
+#[test]
+fn a_chunk_that_is_kept_is_there_without_entities() {
+    let mut world = World::new();
+    assert_eq!(world.chunk_rows().count(), 0);
+    let ant = world.create((1_u64,)).unwrap();
+    // It holds as many as it will when it is no longer folded.
+    let before: Vec<_> = world.chunk_rows().collect();
+    assert_eq!((before[0].entities, before[0].bytes), (1, 16 << 10));
+    assert!(before[0].capacity > 900, "{before:?}");
+    world.destroy(ant).unwrap();
+    let kept: Vec<_> = world.chunk_rows().collect();
+    assert_eq!((kept.len(), kept[0].entities), (1, 0));
+    assert_eq!(kept[0].occupancy(), 0.0);
+    world.trim();
+    assert_eq!(world.chunk_rows().count(), 0);
 }
 
 #[test]

@@ -20,7 +20,7 @@ mod map;
 mod people;
 mod picture;
 mod report;
-mod run;
+pub(crate) mod run;
 #[cfg(test)]
 mod tests;
 

@@ -52,24 +52,24 @@ enum Target {
 }
 
 impl<'a> Destination<'a> {
-    /// Opens all that are wanted, each with the argument that names it, or creates none. `traces` are those that the
-    /// subcommand reads.
+    /// Opens all that are wanted, each with the argument that names it, or creates none. `inputs` are the files that
+    /// the subcommand reads.
     ///
     /// # Errors
-    /// A file cannot be written, two results would be mixed on standard output, or one would replace a trace.
+    /// A file cannot be written, two results would be mixed on standard output, or one would replace an input.
     pub fn open_all<const N: usize>(
         paths: [(&str, Option<&'a Path>); N],
-        traces: &[PathBuf],
+        inputs: &[PathBuf],
     ) -> Result<[Option<Self>; N], CliError> {
         let mut opened = [const { None }; N];
         for (destination, (argument, path)) in opened.iter_mut().zip(paths) {
             *destination = path.map(Self::open).transpose()?;
             let replaces =
-                |trace: &&PathBuf| destination.as_ref().is_some_and(|one| one.replaces(trace));
-            if let Some(trace) = traces.iter().find(replaces) {
+                |input: &&PathBuf| destination.as_ref().is_some_and(|one| one.replaces(input));
+            if let Some(input) = inputs.iter().find(replaces) {
                 return Err(CliError::BadArgument {
                     argument: argument.into(),
-                    reason: format!("{} is a trace that is read", trace.display()),
+                    reason: format!("{} is a file that is read", input.display()),
                 });
             }
         }

@@ -375,7 +375,7 @@ fn no_result_goes_over_a_trace_that_is_read() {
         let files = ["a.trace", flag, "./a.trace"];
         let output = megachunk(&folder, &[&arguments[..], &files[..]].concat());
         let said = text(&output.stderr);
-        let expected = format!("{flag}: a.trace is a trace that is read");
+        let expected = format!("{flag}: a.trace is a file that is read");
         assert!(said.contains(&expected), "{said}");
     }
     assert_eq!(fs::read_to_string(folder.join("a.trace")).unwrap(), trace);

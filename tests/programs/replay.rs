@@ -264,7 +264,7 @@ fn replay_saves_a_window_that_it_can_replay() {
             .unwrap();
         let said = failure(&output);
         assert!(said.contains("--save: "), "{said}");
-        assert!(said.contains("is a trace that is read"), "{said}");
+        assert!(said.contains("is a file that is read"), "{said}");
     }
     assert_eq!(std::fs::read_to_string(&whole).unwrap(), SMALL);
     let left = std::fs::read_dir(&folder).unwrap().count();
@@ -283,7 +283,7 @@ fn replay_writes_its_figures_over_no_trace_that_it_replays() {
             .unwrap();
         let said = failure(&output);
         assert!(
-            said.contains("--json: ") && said.contains("is a trace that is read"),
+            said.contains("--json: ") && said.contains("is a file that is read"),
             "{said}"
         );
     }
@@ -545,7 +545,7 @@ fn map_draws_over_no_trace_that_it_reads() {
     let said = failure(&map(&[name, "--svg", name]));
     assert!(said.contains("--svg: "), "{said}");
     assert!(
-        said.contains("small.trace is a trace that is read"),
+        said.contains("small.trace is a file that is read"),
         "{said}"
     );
     // Neither over one that comes from standard input.
@@ -555,7 +555,7 @@ fn map_draws_over_no_trace_that_it_reads() {
         .stdin(std::fs::File::open(&path).unwrap())
         .output();
     if cfg!(target_os = "linux") {
-        assert!(failure(&output.unwrap()).contains("is a trace that is read"));
+        assert!(failure(&output.unwrap()).contains("is a file that is read"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), SMALL);
     }
 }

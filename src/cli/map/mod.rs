@@ -1,9 +1,11 @@
-//! `megachunk map`: draws where allocators place what they give out.
+//! `megachunk map`: draws where allocators place what they give out, or how a world's chunks are filled.
 //!
 //! A trace or a made-up workload runs on each contender. What is alive at its end is drawn: the
 //! index as rows of cells, darker the more of a cell's slots are alive; the mega-chunks as strips
 //! or squares of 64 chunks, coloured by the length of the run that each chunk belongs to. The
 //! pictures show only ids and runs that were handed out, so every allocator can be drawn.
+//!
+//! A world is drawn as its compositions, each a strip of its chunks, darker the more of their rows are in use.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -26,45 +28,58 @@ mod shade;
 mod svg;
 mod terminal;
 mod workload;
+mod world;
 
 pub use chunks::{ChunkPlacement, ChunkSubject};
 
 use chunks::{ChunkFigures, ChunkMap};
 use index::{IndexFigures, IndexMap};
+use terminal::Canvas;
 use workload::Workload;
+use world::{MadeWorld, STREETS, WorldMap};
 
-/// Draw where allocators place what they give out.
+/// Draw where allocators place what they give out, or how the chunks of a world are filled.
 #[derive(Clone, Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("made").args(["workload", "world"]))]
 pub struct Args {
     /// A trace file, `-` for standard input, or the name of a trace that the program carries
     /// (python, gcc, node) [default: python]
-    #[arg(value_name = "TRACE", conflicts_with = "workload")]
+    #[arg(value_name = "TRACE", conflicts_with = "made")]
     trace: Option<PathBuf>,
 
     /// Run a made-up workload instead of a trace
     #[arg(long, value_enum)]
     workload: Option<Workload>,
 
-    /// How many objects the workload is about
-    #[arg(long, value_name = "N", default_value_t = 100_000, requires = "workload", conflicts_with = "trace", value_parser = clap::value_parser!(u32).range(2..=50_000_000))]
-    size: u32,
+    /// Draw a world instead of allocators: its compositions, and how full each chunk is
+    #[arg(long, value_enum)]
+    world: Option<MadeWorld>,
+
+    /// How many objects the workload is about, or how many entities the world has at first [default: 100000; 520 in
+    /// `fragmented`, 20000 in `archetypes`]
+    #[arg(long, value_name = "N", requires = "made", conflicts_with = "trace", value_parser = clap::value_parser!(u32).range(2..=50_000_000))]
+    size: Option<u32>,
+
+    /// The streets of the world `city`: an OpenStreetMap extract [default: data/maps/monaco.osm.pbf]
+    #[arg(long, value_name = "MAP.osm.pbf", requires = "world")]
+    streets: Option<PathBuf>,
 
     /// What is drawn: the end, or the moment at which the most is alive
-    #[arg(long, value_enum, default_value = "end")]
+    #[arg(long, value_enum, default_value = "end", conflicts_with = "world")]
     at: Moment,
 
     /// The allocators to draw, entity and chunk allocators alike
-    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "all", value_parser = allocator_names())]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "all", conflicts_with = "world", value_parser = allocator_names())]
     allocator: Vec<String>,
 
     /// Threads to run on [default: as many as were recorded]
     ///
     /// With a multiple, the trace is played several times side by side.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", conflicts_with = "world", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 
     /// Let only one in N objects be a run of chunks [default: as many as fit into a picture]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "world", value_parser = clap::value_parser!(u32).range(1..))]
     chunk_share: Option<u32>,
 
     /// Write the picture to an SVG file (`-`: standard output)
@@ -96,6 +111,37 @@ enum Colour {
 
 /// What is drawn, apart from how.
 #[derive(Debug)]
+enum Subject {
+    Allocators(Picture),
+    World(Box<WorldMap>),
+}
+
+impl Subject {
+    fn of(args: &Args) -> Result<Self, CliError> {
+        let Some(world) = args.world else {
+            return Ok(Self::Allocators(picture(args, &trace(args)?)?));
+        };
+        let map = world.map(args.size, args.streets.as_deref())?;
+        Ok(Self::World(Box::new(map)))
+    }
+
+    fn text(&self, canvas: Canvas) -> String {
+        match self {
+            Self::Allocators(picture) => terminal::draw(picture, canvas),
+            Self::World(map) => map.text(canvas),
+        }
+    }
+
+    fn svg(&self) -> String {
+        match self {
+            Self::Allocators(picture) => svg::draw(picture),
+            Self::World(map) => map.svg(),
+        }
+    }
+}
+
+/// What allocators have given out.
+#[derive(Debug)]
 struct Picture {
     title: String,
     indices: Vec<IndexMap>,
@@ -103,6 +149,8 @@ struct Picture {
     chunks: Vec<ChunkMap>,
 }
 
+/// Objects that a workload is about if nobody says how many.
+const USUAL_SIZE: u32 = 100_000;
 /// Chunks in use that a picture has room for.
 const PICTURED_CHUNKS: u64 = 6_000;
 
@@ -119,13 +167,12 @@ fn allocator_names() -> PossibleValuesParser {
 /// Runs the subcommand.
 ///
 /// # Errors
-/// [`CliError`] where the trace cannot be read or an allocator fails.
+/// [`CliError`] where the trace cannot be read or an allocator fails, or no world can be made.
 pub fn run(args: &Args) -> Result<(), CliError> {
-    let files = Destination::open_all([("--svg", args.svg.as_deref())], args.trace.as_slice())?;
+    let files = Destination::open_all([("--svg", args.svg.as_deref())], &inputs(args))?;
     let screen = Screen::beside(&files);
-    let trace = trace(args)?;
-    let picture = picture(args, &trace)?;
-    let canvas = terminal::Canvas {
+    let subject = Subject::of(args)?;
+    let canvas = Canvas {
         width: width(),
         colour: match args.color {
             Colour::Always => true,
@@ -135,11 +182,20 @@ pub fn run(args: &Args) -> Result<(), CliError> {
             }
         },
     };
-    let shown = screen.show(&terminal::draw(&picture, canvas));
+    let shown = screen.show(&subject.text(canvas));
     // Whatever became of the screen.
     let [svg] = files;
-    let drawn = svg.map_or(Ok(()), |file| file.write(&svg::draw(&picture)));
+    let drawn = svg.map_or(Ok(()), |file| file.write(&subject.svg()));
     shown.and(drawn)
+}
+
+/// The files that are read.
+fn inputs(args: &Args) -> Vec<PathBuf> {
+    let streets = (args.world == Some(MadeWorld::City)).then(|| {
+        let streets = args.streets.as_deref();
+        streets.unwrap_or(Path::new(STREETS)).to_owned()
+    });
+    args.trace.iter().cloned().chain(streets).collect()
 }
 
 /// Whether the environment lets a terminal have colours. (An empty `NO_COLOR` says nothing: <https://no-color.org>.)
@@ -161,7 +217,7 @@ fn trace(args: &Args) -> Result<Trace, CliError> {
         (_, Some(workload)) => {
             let name = clap::ValueEnum::to_possible_value(&workload);
             let name = name.map_or_else(String::new, |name| name.get_name().to_owned());
-            workload.trace(&name, args.size as usize)
+            workload.trace(&name, args.size.unwrap_or(USUAL_SIZE) as usize)
         }
         (path, None) => trace_named("TRACE", path.as_deref().unwrap_or(Path::new("python")))?,
     };

@@ -42,9 +42,9 @@ pub(super) fn draw(picture: &Picture) -> String {
 
 /// Grows downwards.
 #[derive(Default)]
-struct Drawing {
-    body: String,
-    bottom: usize,
+pub(super) struct Drawing {
+    pub(super) body: String,
+    pub(super) bottom: usize,
 }
 
 impl Drawing {
@@ -56,13 +56,19 @@ impl Drawing {
         );
     }
 
-    fn heading(&mut self, title: &str) {
+    pub(super) fn heading(&mut self, title: &str) {
         self.bottom += 34;
         self.text(20, self.bottom, "h", title);
         self.bottom += 8;
     }
 
-    fn caption(&mut self, name: &str, caption: &str) {
+    /// A line of text.
+    pub(super) fn line(&mut self, text: &str) {
+        self.bottom += 18;
+        self.text(20, self.bottom, "c", text);
+    }
+
+    pub(super) fn caption(&mut self, name: &str, caption: &str) {
         self.bottom += 26;
         let (name, caption) = (escaped(name), escaped(caption));
         let _ = writeln!(
@@ -87,7 +93,7 @@ impl Drawing {
         }
     }
 
-    fn occupancy_legend(&mut self) {
+    pub(super) fn occupancy_legend(&mut self) {
         let few = [
             Shade::Empty,
             Shade::Eighths(1),
@@ -209,7 +215,7 @@ impl Drawing {
         self.body.push_str("</g>\n");
     }
 
-    fn finish(self) -> String {
+    pub(super) fn finish(self) -> String {
         let height = self.bottom + 24;
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \

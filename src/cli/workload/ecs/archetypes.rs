@@ -9,7 +9,7 @@ use crate::cli::measure::{Stopwatch, Subject};
 const ARCHETYPES: u32 = 1_000;
 
 /// A world with so many archetypes of `of_each` entities.
-fn world<C: EcsContender>(of_each: u32) -> C {
+pub(super) fn world<C: EcsContender>(of_each: u32) -> C {
     let mut world = C::fresh();
     let markers: [Change<C>; 10] = [
         C::mark::<0>,

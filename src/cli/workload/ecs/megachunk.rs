@@ -113,6 +113,10 @@ fn get_slice(world: &World, ids: &[Entity]) -> Tally {
 }
 
 impl Megachunk {
+    pub(super) fn into_world(self) -> World {
+        self.world
+    }
+
     fn create<B: Bundle>(&mut self, bundles: impl Iterator<Item = B>, out: &mut Vec<Entity>) {
         let batch = done(self.world.create_batch(bundles));
         out.extend(batch.iter(&self.world));

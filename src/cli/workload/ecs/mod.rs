@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::Unsupported;
 use crate::cli::measure::Subject;
+use crate::world::World;
 
 mod archetypes;
 mod beside;
@@ -400,6 +401,16 @@ fn extras(count: usize) -> Tally {
         count,
         sum: f64::from(values::EXTRA) * count as f64,
     }
+}
+
+/// The product's world of `fragmented_iter`, with so many entities of each of its 26 kinds.
+pub(crate) fn fragmented(of_each: u32) -> World {
+    small::fragmented::<Megachunk>(of_each).into_world()
+}
+
+/// The product's world of `archetypes_1000x20`, with so many entities in each of its 1,000 archetypes.
+pub(crate) fn archetypes(of_each: u32) -> World {
+    archetypes::world::<Megachunk>(of_each).into_world()
 }
 
 /// How a contender creates entities of each of the 26 kinds of `fragmented_iter`.

@@ -80,6 +80,15 @@ impl<C: EcsContender> Subject for SimpleIter<C> {
 /// Entities of each of the 26 archetypes of `fragmented_iter`.
 const OF_EACH_KIND: u32 = 20;
 
+/// A world with so many entities of each kind.
+pub(super) fn fragmented<C: EcsContender>(of_each: u32) -> C {
+    let mut world = C::fresh();
+    for spawn in super::kinds::<C>() {
+        spawn(&mut world, of_each);
+    }
+    world
+}
+
 /// A number is doubled that entities of 26 archetypes have.
 pub(super) struct FragmentedIter<C> {
     course: Mutex<(C, f32)>,
@@ -90,12 +99,8 @@ impl<C: EcsContender> FragmentedIter<C> {
     const ENTITIES: u64 = 26 * OF_EACH_KIND as u64;
 
     pub(super) fn new() -> Self {
-        let mut world = C::fresh();
-        for spawn in super::kinds::<C>() {
-            spawn(&mut world, OF_EACH_KIND);
-        }
         Self {
-            course: Mutex::new((world, values::DATA)),
+            course: Mutex::new((fragmented(OF_EACH_KIND), values::DATA)),
         }
     }
 }

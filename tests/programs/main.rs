@@ -14,3 +14,4 @@ mod replay;
 mod replays;
 mod trace_files;
 mod trace_model;
+mod world_map;

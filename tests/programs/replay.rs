@@ -7,7 +7,7 @@ use std::process::{Output, Stdio};
 use crate::support::closed;
 #[cfg(target_os = "linux")]
 use crate::support::program_within;
-use crate::support::{failure, folder, program, success, text, written};
+use crate::support::{failure, folder, is_plain_svg, program, success, text, written};
 
 const FORMAT: &str = "# entity-trace 1: one event a line\n";
 /// Two threads; object 0 crosses from one to the other, object 1 survives.
@@ -495,8 +495,7 @@ fn map_writes_one_svg_without_scripts_or_links() {
     let files = [trace.to_str().unwrap(), "--svg", svg.to_str().unwrap()];
     success(&map(&files));
     let picture = std::fs::read_to_string(&svg).unwrap();
-    assert!(picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
-    assert!(picture.trim_end().ends_with("</svg>"));
+    is_plain_svg(&picture);
     for name in [
         "naive",
         "busy_block",
@@ -508,15 +507,6 @@ fn map_writes_one_svg_without_scripts_or_links() {
             picture.contains(&format!("<tspan class=\"n\">{name}</tspan>")),
             "{name}"
         );
-    }
-    for foreign in ["<script", "href", "url(", "@import"] {
-        assert!(!picture.contains(foreign), "{foreign}");
-    }
-    for element in ["svg", "g", "text", "tspan", "style", "title"] {
-        let opened = picture.matches(&format!("<{element} ")).count()
-            + picture.matches(&format!("<{element}>")).count();
-        let closed = picture.matches(&format!("</{element}>")).count();
-        assert_eq!(opened, closed, "{element}");
     }
 }
 

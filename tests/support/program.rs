@@ -44,6 +44,22 @@ pub(crate) fn failure(output: &Output) -> String {
     text(&output.stderr)
 }
 
+/// A picture that is whole, runs nothing and loads nothing.
+#[track_caller]
+pub(crate) fn is_plain_svg(picture: &str) {
+    assert!(picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+    assert!(picture.trim_end().ends_with("</svg>"));
+    for foreign in ["<script", "href", "url(", "@import"] {
+        assert!(!picture.contains(foreign), "{foreign}");
+    }
+    for element in ["svg", "g", "text", "tspan", "style", "title"] {
+        let opened = picture.matches(&format!("<{element} ")).count()
+            + picture.matches(&format!("<{element}>")).count();
+        let closed = picture.matches(&format!("</{element}>")).count();
+        assert_eq!(opened, closed, "{element}");
+    }
+}
+
 /// A pipe that nobody reads.
 #[cfg(unix)]
 pub(crate) fn closed() -> std::process::Stdio {

@@ -14,6 +14,8 @@ mod made;
 mod strip;
 mod svg;
 mod terminal;
+#[cfg(test)]
+mod tests;
 
 pub(super) use made::{MadeWorld, STREETS};
 
@@ -25,6 +27,8 @@ pub(super) struct WorldMap {
     committed_megachunks: usize,
     /// Those with chunks, that with the most memory first.
     compositions: Vec<Composition>,
+    /// How many have none.
+    idle: usize,
 }
 
 /// A composition and its chunks, or many compositions as one.
@@ -118,6 +122,7 @@ impl WorldMap {
                 plural(compositions.len(), "composition"),
                 plural(stats.chunks, "chunk"),
             ),
+            idle: stats.archetypes.len() - compositions.len(),
             committed_megachunks: world.universe().chunk_stats().committed_megachunks,
             stats,
             compositions,
@@ -155,7 +160,7 @@ impl WorldMap {
                 stats.bytes_per_entity(),
             ),
             format!(
-                "{} of chunks, in {} that are committed, of 1 MiB each",
+                "{} of chunks; {} of 1 MiB committed",
                 size(stats.chunk_bytes),
                 plural(self.committed_megachunks, "mega-chunk"),
             ),
@@ -163,14 +168,9 @@ impl WorldMap {
     }
 
     /// Of the compositions that are not drawn; `None` if all are.
-    fn without_chunks(&self) -> Option<String> {
-        let count = self.stats.archetypes.len() - self.compositions.len();
-        (count > 0).then(|| {
-            format!(
-                "{} without entities and chunks",
-                plural(count, "composition")
-            )
-        })
+    fn idle(&self) -> Option<String> {
+        let idle = || plural(self.idle, "composition");
+        (self.idle > 0).then(|| format!("{} without entities and chunks", idle()))
     }
 }
 

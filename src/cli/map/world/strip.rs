@@ -81,6 +81,14 @@ impl Strips {
         }
     }
 
+    /// What a cell is, in words.
+    pub(super) fn cell(&self) -> String {
+        match self.cell_chunks {
+            1 => "a cell is a chunk".to_owned(),
+            most => format!("a cell is up to {most} chunks"),
+        }
+    }
+
     /// Whether groups are told apart somewhere.
     pub(super) fn has_bounds(&self) -> bool {
         self.strips

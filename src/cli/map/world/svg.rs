@@ -32,24 +32,20 @@ pub(super) fn draw(map: &WorldMap) -> String {
         drawing.line(&total);
     }
     if !strips.strips.is_empty() {
-        drawing.line(&legend(&strips));
+        let bounds = match strips.has_bounds() {
+            true => "; behind a bar are other shared values",
+            false => "",
+        };
+        drawing.line(&(strips.cell() + bounds));
         drawing.occupancy_legend();
     }
     for (one, cells) in all.zip(&strips.strips) {
         composition(&mut drawing, one, cells);
     }
-    if let Some(others) = map.without_chunks() {
-        drawing.line(&others);
+    if let Some(idle) = map.idle() {
+        drawing.line(&idle);
     }
     drawing.finish()
-}
-
-fn legend(strips: &Strips) -> String {
-    let bounds = match strips.has_bounds() {
-        true => "; other shared values behind each bar",
-        false => "",
-    };
-    format!("A cell is {}{bounds}.", plural(strips.cell_chunks, "chunk"))
 }
 
 fn composition(drawing: &mut Drawing, one: &Composition, cells: &[Cell]) {

@@ -6,7 +6,7 @@ use super::strip::{Cell, Room, Strips};
 use super::{Composition, WorldMap, label, span};
 use crate::cli::map::shade;
 use crate::cli::map::terminal::Canvas;
-use crate::cli::output::{grouped, plural};
+use crate::cli::output::grouped;
 
 /// Compositions that are drawn one by one.
 const MOST: usize = 30;
@@ -52,8 +52,8 @@ pub(super) fn draw(map: &WorldMap, canvas: Canvas) -> String {
             }
         }
     }
-    if let Some(others) = map.without_chunks() {
-        let _ = writeln!(text, "{:INDENT$}{others}", "");
+    if let Some(idle) = map.idle() {
+        let _ = writeln!(text, "{:INDENT$}{idle}", "");
     }
     text
 }
@@ -65,9 +65,9 @@ fn legend(text: &mut String, strips: &Strips, colour: bool) {
     };
     let _ = writeln!(
         text,
-        "{:INDENT$}a cell is {}: {}{bounds}\n{:INDENT$}KiB: of a chunk; bytes: of an entity\n",
+        "{:INDENT$}{}: {}{bounds}\n{:INDENT$}KiB: of a chunk; bytes: of an entity\n",
         "",
-        plural(strips.cell_chunks, "chunk"),
+        strips.cell(),
         shade::legend(colour),
         "",
     );

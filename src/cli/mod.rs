@@ -63,7 +63,7 @@ enum Command {
     Replay(replay::Args),
     /// Run the models, whole-world schedules, the stall table, the mutation gate and the history check.
     Check(check::Args),
-    /// Draw where an allocator places what it gives out.
+    /// Draw where an allocator places what it gives out, or how a world's chunks are filled.
     Map(map::Args),
     /// Let a crowd loose on the streets of a real city.
     City(city::Args),

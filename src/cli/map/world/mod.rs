@@ -54,9 +54,11 @@ impl Composition {
         chunks.sort_by_key(|chunk| chunk.group);
         let groups = chunks.chunk_by(|one, other| one.group == other.group);
         let names = stats.fragments.iter().map(|name| label::base(name));
+        let mut names: Vec<String> = names.collect();
+        names.sort_unstable();
         Self {
             compositions: 1,
-            names: names.collect(),
+            names,
             entities: stats.entities,
             capacity: stats.capacity,
             bytes: stats.chunk_bytes,

@@ -9,7 +9,7 @@ use crate::cli::output::{grouped, plural};
 use crate::markup::escaped;
 
 /// Compositions that are drawn one by one.
-const MOST: usize = 100;
+const MOST: usize = 60;
 const ROOM: Room = Room {
     width: 94,
     beside: 0,

@@ -7,8 +7,9 @@ use std::ops::RangeInclusive;
 
 use super::terminal::Canvas;
 use crate::cli::output::{grouped, plural};
-use crate::world::{ArchetypeStats, ChunkRows, World, WorldStats};
+use crate::world::{World, WorldStats};
 
+mod composition;
 mod label;
 mod made;
 mod strip;
@@ -18,6 +19,8 @@ mod terminal;
 mod tests;
 
 pub(super) use made::{MadeWorld, STREETS};
+
+use composition::Composition;
 
 /// A world at one moment.
 #[derive(Debug)]
@@ -29,77 +32,6 @@ pub(super) struct WorldMap {
     compositions: Vec<Composition>,
     /// How many have none.
     idle: usize,
-}
-
-/// A composition and its chunks, or many compositions as one.
-#[derive(Clone, Debug, PartialEq)]
-struct Composition {
-    /// How many these are.
-    compositions: usize,
-    /// The names of its fragments, without their paths; none where these are many.
-    names: Vec<String>,
-    entities: usize,
-    capacity: usize,
-    /// Memory of its chunks, in bytes.
-    bytes: usize,
-    /// What an entity takes, in bytes.
-    entity_bytes: RangeInclusive<usize>,
-    /// Its chunks, those apart whose entities have other shared values.
-    groups: Vec<Vec<ChunkRows>>,
-}
-
-impl Composition {
-    fn new(stats: &ArchetypeStats, mut chunks: Vec<ChunkRows>) -> Self {
-        // In a group they stay in their order.
-        chunks.sort_by_key(|chunk| chunk.group);
-        let groups = chunks.chunk_by(|one, other| one.group == other.group);
-        let names = stats.fragments.iter().map(|name| label::base(name));
-        let mut names: Vec<String> = names.collect();
-        names.sort_unstable();
-        Self {
-            compositions: 1,
-            names,
-            entities: stats.entities,
-            capacity: stats.capacity,
-            bytes: stats.chunk_bytes,
-            entity_bytes: stats.entity_bytes..=stats.entity_bytes,
-            groups: groups.map(<[ChunkRows]>::to_vec).collect(),
-        }
-    }
-
-    /// Many as one, whose chunks are one group.
-    fn together(many: &[Self]) -> Self {
-        let sum = |of: fn(&Self) -> usize| many.iter().map(of).sum();
-        let bytes = |of: fn(&RangeInclusive<usize>) -> &usize| {
-            many.iter().map(move |one| *of(&one.entity_bytes))
-        };
-        let least = bytes(RangeInclusive::start).min().unwrap_or(0);
-        let most = bytes(RangeInclusive::end).max().unwrap_or(0);
-        Self {
-            compositions: many.len(),
-            names: Vec::new(),
-            entities: sum(|one| one.entities),
-            capacity: sum(|one| one.capacity),
-            bytes: sum(|one| one.bytes),
-            entity_bytes: least..=most,
-            groups: vec![many.iter().flat_map(Self::chunks).copied().collect()],
-        }
-    }
-
-    fn chunks(&self) -> impl Iterator<Item = &ChunkRows> {
-        self.groups.iter().flatten()
-    }
-
-    /// How long its chunks are, in KiB.
-    fn lengths(&self) -> RangeInclusive<usize> {
-        let lengths = || self.chunks().map(|chunk| chunk.bytes >> 10);
-        lengths().min().unwrap_or(0)..=lengths().max().unwrap_or(0)
-    }
-
-    /// Entities against those that its chunks can hold.
-    fn occupancy(&self) -> f64 {
-        self.entities as f64 / self.capacity.max(1) as f64
-    }
 }
 
 impl WorldMap {

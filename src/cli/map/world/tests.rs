@@ -4,6 +4,7 @@ use super::strip::{Cell, Filled, Room, Strips};
 use super::*;
 use crate::cli::map::shade::Shade;
 use crate::entity::Entity;
+use crate::world::ChunkRows;
 
 const PLAIN: Canvas = Canvas {
     width: 80,

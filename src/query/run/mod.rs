@@ -295,13 +295,17 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     }
 
     /// Lends the data of each entity in turn.
+    ///
+    /// The compiler makes vectors of what `each` does, where it can be: also of values that fill none by themselves, as
+    /// three numbers do, which are taken four at a time. A `for` loop over the run has not that.
     #[inline]
     pub fn for_each<'a>(&'a mut self, each: impl FnMut(D::Item<'a>)) {
         self.chunks(Entities(each));
     }
 
-    /// Lends the data of each chunk as slices: what the compiler vectorises best, where values fill vectors; structs
-    /// of three numbers are mostly faster one by one, by [`for_each`](Self::for_each).
+    /// Lends the data of each chunk as slices: for loops of one's own. (What is done to each entity by itself is as fast by
+    /// [`for_each`](Self::for_each), and faster to structs of three numbers, unless one's loop takes
+    /// [four at a time](slice::as_chunks), too.)
     ///
     /// **A slice is a chunk's whole column, also those rows that the query does not see** because a
     /// fragment that it asks for is [switched off](crate::query::Enabled), or one that it excludes

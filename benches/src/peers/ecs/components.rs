@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use megachunk::cli::workload::ecs::values;
+use megachunk::cli::workload::ecs::{agents, values};
 
 /// A matrix.
 #[derive(
@@ -77,6 +77,42 @@ macro_rules! letters {
 }
 
 letters!(A B C D E);
+
+/// What an agent of `update_mixed` has.
+macro_rules! agents {
+    ($($name:ident($of:ty))*) => {
+        $(
+            #[derive(
+                Clone, Copy, bevy_ecs::prelude::Component, flecs_ecs::prelude::Component,
+                shipyard::Component,
+            )]
+            pub(super) struct $name(pub(super) $of);
+
+            impl specs::Component for $name {
+                type Storage = specs::VecStorage<Self>;
+            }
+        )*
+    };
+}
+
+agents!(Place([f32; 2]) Heading([f32; 2]) Mind(agents::Thoughts));
+
+/// Agents that only walk.
+pub(super) fn straight(count: u32) -> impl ExactSizeIterator<Item = (Place, Heading)> {
+    (0..count).map(|number| (Place(agents::place(number)), Heading(agents::heading())))
+}
+
+/// Agents that walk, think and turn.
+pub(super) fn bent(count: u32) -> impl ExactSizeIterator<Item = (Place, Heading, Mind)> {
+    straight(count)
+        .zip(still(count))
+        .map(|((place, heading), (_, mind))| (place, heading, mind))
+}
+
+/// Agents that only think.
+pub(super) fn still(count: u32) -> impl ExactSizeIterator<Item = (Place, Mind)> {
+    (0..count).map(|number| (Place(agents::place(number)), Mind(agents::thoughts(number))))
+}
 
 /// What an entity of `heavy_compute` has.
 pub(super) fn turned(number: u32) -> Body {

@@ -1,7 +1,7 @@
 //! The workloads on worlds, and what takes part in them: the `ecs` table.
 //!
-//! Sizes and components are those of `ecs_bench_suite`, and one million entities where its cases
-//! do not say. Cold is a fresh world, page faults included, in memory that the machine has at hand;
+//! Sizes and components are those of `ecs_bench_suite`, in `update_mixed` the systems of
+//! `abeimler/ecs_benchmark`, and one million entities where their cases do not say. Cold is a fresh world, page faults included, in memory that the machine has at hand;
 //! warm is one that held as many before.
 
 use std::io;
@@ -14,6 +14,7 @@ use super::Unsupported;
 use crate::cli::measure::Subject;
 use crate::world::World;
 
+pub mod agents;
 mod archetypes;
 mod beside;
 mod component;
@@ -113,6 +114,8 @@ pub enum EcsWorkload {
     ScheduleFromMain,
     /// A matrix inverted 100 times for each of 1,000 entities.
     HeavyCompute,
+    /// Three systems on 60,000 entities of three archetypes, each on two of these: move, think, turn.
+    UpdateMixed,
     /// So many systems that do nothing.
     EmptySystems(u32),
     /// The order of 1,000 systems found from nothing.
@@ -123,7 +126,7 @@ pub enum EcsWorkload {
 
 impl EcsWorkload {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 39] = [
         Self::SimpleInsert,
         Self::SimpleIter,
         Self::FragmentedIter,
@@ -156,6 +159,7 @@ impl EcsWorkload {
         Self::Schedule,
         Self::ScheduleFromMain,
         Self::HeavyCompute,
+        Self::UpdateMixed,
         Self::EmptySystems(1),
         Self::EmptySystems(100),
         Self::EmptySystems(1_000),
@@ -211,6 +215,7 @@ impl EcsWorkload {
             Self::Schedule => &["schedule"],
             Self::ScheduleFromMain => &["schedule_from_main"],
             Self::HeavyCompute => &["heavy_compute"],
+            Self::UpdateMixed => &["update_mixed"],
             Self::EmptySystems(count) => return vec![format!("processors_empty/{count}")],
             Self::Solve => &["solve_1000"],
             Self::SolveArchetype => &["solve_archetype"],
@@ -375,6 +380,10 @@ impl EcsWorkload {
             )?),
             Self::HeavyCompute => Arc::new(systems::Frames::new::<C>(
                 SystemsCase::heavy(size),
+                threads,
+            )?),
+            Self::UpdateMixed => Arc::new(systems::Frames::new::<C>(
+                SystemsCase::mixed(size),
                 threads,
             )?),
             Self::EmptySystems(systems) => Arc::new(systems::Frames::new::<C>(

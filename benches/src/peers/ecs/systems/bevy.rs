@@ -13,9 +13,12 @@ use bevy_ecs::schedule::{
 use bevy_ecs::system::Query;
 use bevy_ecs::world::World;
 use megachunk::cli::workload::Unsupported;
-use megachunk::cli::workload::ecs::{Solving, Systems, SystemsCase, Tally, values};
+use megachunk::cli::workload::ecs::{Solving, Systems, SystemsCase, Tally, agents, values};
 
-use crate::peers::ecs::components::{A, B, C, D, Data, E, Kind, Position, Transform, turned};
+use crate::peers::ecs::components::{
+    A, B, C, D, Data, E, Heading, Kind, Mind, Place, Position, Transform, bent, still, straight,
+    turned,
+};
 
 struct Scheduled {
     world: World,
@@ -48,6 +51,22 @@ fn compute_on_all(mut bodies: Query<'_, '_, (&mut Transform, &mut Position)>) {
         });
 }
 
+fn walk(mut all: Query<'_, '_, (&mut Place, &Heading)>) {
+    all.iter_mut()
+        .for_each(|(mut place, heading)| agents::walk(&mut place.0, &heading.0));
+}
+
+fn think(mut all: Query<'_, '_, &mut Mind>) {
+    all.iter_mut()
+        .for_each(|mut mind| agents::think(&mut mind.0));
+}
+
+fn turn(mut all: Query<'_, '_, (&Place, &mut Heading, &Mind)>) {
+    all.iter_mut().for_each(|(place, mut heading, mind)| {
+        agents::turn(&place.0, &mut heading.0, &mind.0);
+    });
+}
+
 impl Scheduled {
     fn tally<T: Component>(&mut self, value: fn(&T) -> f32) -> Tally {
         let mut all: QueryState<&T> = self.world.query();
@@ -74,6 +93,12 @@ impl Systems for Scheduled {
             SystemsCase::Heavy { .. } => vec![
                 self.tally(|position: &Position| position.0[0]),
                 self.tally(|position: &Position| position.0[1]),
+            ],
+            SystemsCase::Mixed { .. } => vec![
+                self.tally(|place: &Place| place.0[0]),
+                self.tally(|place: &Place| place.0[1]),
+                self.tally(|heading: &Heading| heading.0[0]),
+                self.tally(|mind: &Mind| mind.0.count as f32),
             ],
             SystemsCase::Empty { .. } => Vec::new(),
         }
@@ -108,6 +133,12 @@ pub(in crate::peers::ecs) fn systems(
                 1 => schedule.add_systems(compute),
                 _ => schedule.add_systems(compute_on_all),
             };
+        }
+        SystemsCase::Mixed { of_each } => {
+            world.spawn_batch(straight(of_each));
+            world.spawn_batch(bent(of_each));
+            world.spawn_batch(still(of_each));
+            schedule.add_systems((walk, think, turn).chain());
         }
         SystemsCase::Empty { systems } => {
             for _ in 0..systems {

@@ -3,9 +3,11 @@
 use flecs_ecs::core::World;
 use flecs_ecs::prelude::*;
 use megachunk::cli::workload::Unsupported;
-use megachunk::cli::workload::ecs::{Systems, SystemsCase, Tally, values};
+use megachunk::cli::workload::ecs::{Systems, SystemsCase, Tally, agents, values};
 
-use crate::peers::ecs::components::{A, B, C, D, E, Position, Transform, turned};
+use crate::peers::ecs::components::{
+    A, B, C, D, E, Heading, Mind, Place, Position, Transform, bent, still, straight, turned,
+};
 
 struct Pipeline {
     world: World,
@@ -50,6 +52,12 @@ impl Systems for Pipeline {
                 tally!(self.world, C, .0),
                 tally!(self.world, D, .0),
                 tally!(self.world, E, .0),
+            ],
+            SystemsCase::Mixed { .. } => vec![
+                tally!(self.world, Place, .0[0]),
+                tally!(self.world, Place, .0[1]),
+                tally!(self.world, Heading, .0[0]),
+                tally!(self.world, Mind, .0.count as f32),
             ],
             _ => vec![
                 tally!(self.world, Position, .0[0]),
@@ -100,6 +108,28 @@ pub(in crate::peers::ecs) fn systems(
                 1 => system.each(compute),
                 _ => system.par_each(compute),
             };
+        }
+        SystemsCase::Mixed { of_each } => {
+            for (place, heading) in straight(of_each) {
+                world.entity().set(place).set(heading);
+            }
+            for (place, heading, mind) in bent(of_each) {
+                world.entity().set(place).set(heading).set(mind);
+            }
+            for (place, mind) in still(of_each) {
+                world.entity().set(place).set(mind);
+            }
+            world
+                .system::<(&mut Place, &Heading)>()
+                .each(|(place, heading)| agents::walk(&mut place.0, &heading.0));
+            world
+                .system::<&mut Mind>()
+                .each(|mind| agents::think(&mut mind.0));
+            world
+                .system::<(&Place, &mut Heading, &Mind)>()
+                .each(|(place, heading, mind)| {
+                    agents::turn(&place.0, &mut heading.0, &mind.0);
+                });
         }
         SystemsCase::Empty { .. } => {
             return Err(Unsupported::because("does not take part"));

@@ -3,12 +3,14 @@
 use hecs::World;
 use megachunk::cli::workload::Unsupported;
 use megachunk::cli::workload::ecs::{
-    Systems, SystemsCase, Tally, in_pool, threads as pool_of, values,
+    Systems, SystemsCase, Tally, agents, in_pool, threads as pool_of, values,
 };
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
-use crate::peers::ecs::components::{A, B, C, D, E, Position, Transform, turned};
+use crate::peers::ecs::components::{
+    A, B, C, D, E, Heading, Mind, Place, Position, Transform, bent, still, straight, turned,
+};
 
 /// Entities of `heavy_compute` that a thread takes at a time; measured.
 const BATCH: u32 = 16;
@@ -43,6 +45,17 @@ impl Systems for Loops {
                 swap!(world C D);
                 swap!(world C E);
             }),
+            (SystemsCase::Mixed { .. }, _) => in_pool(pool, frames, || {
+                for (place, heading) in world.query_mut::<(&mut Place, &Heading)>() {
+                    agents::walk(&mut place.0, &heading.0);
+                }
+                for mind in world.query_mut::<&mut Mind>() {
+                    agents::think(&mut mind.0);
+                }
+                for (place, heading, mind) in world.query_mut::<(&Place, &mut Heading, &Mind)>() {
+                    agents::turn(&place.0, &mut heading.0, &mind.0);
+                }
+            }),
             (_, None) => in_pool(pool, frames, || {
                 for (transform, position) in world.query_mut::<(&mut Transform, &mut Position)>() {
                     values::compute(&mut transform.0, &mut position.0);
@@ -68,6 +81,12 @@ impl Systems for Loops {
                 self.tally(|c: &C| c.0),
                 self.tally(|d: &D| d.0),
                 self.tally(|e: &E| e.0),
+            ],
+            SystemsCase::Mixed { .. } => vec![
+                self.tally(|place: &Place| place.0[0]),
+                self.tally(|place: &Place| place.0[1]),
+                self.tally(|heading: &Heading| heading.0[0]),
+                self.tally(|mind: &Mind| mind.0.count as f32),
             ],
             _ => vec![
                 self.tally(|position: &Position| position.0[0]),
@@ -95,6 +114,11 @@ pub(in crate::peers::ecs) fn systems(
         }
         SystemsCase::Heavy { entities } => {
             world.spawn_batch((0..entities).map(turned));
+        }
+        SystemsCase::Mixed { of_each } => {
+            world.spawn_batch(straight(of_each));
+            world.spawn_batch(bent(of_each));
+            world.spawn_batch(still(of_each));
         }
         SystemsCase::Empty { .. } => {
             return Err(Unsupported::because("has no systems"));

@@ -3,10 +3,12 @@
 
 use legion::{IntoQuery, Resources, Schedule, SystemBuilder, World};
 use megachunk::cli::workload::Unsupported;
-use megachunk::cli::workload::ecs::{Systems, SystemsCase, Tally, own_threads, values};
+use megachunk::cli::workload::ecs::{Systems, SystemsCase, Tally, agents, own_threads, values};
 use rayon::ThreadPool;
 
-use crate::peers::ecs::components::{A, B, C, D, E, Position, Transform, turned};
+use crate::peers::ecs::components::{
+    A, B, C, D, E, Heading, Mind, Place, Position, Transform, bent, still, straight, turned,
+};
 
 struct Scheduled {
     world: World,
@@ -47,6 +49,33 @@ fn schedule(case: SystemsCase, threads: usize) -> Schedule {
             builder.add_system(swap!(A B));
             builder.add_system(swap!(C D));
             builder.add_system(swap!(C E));
+        }
+        SystemsCase::Mixed { .. } => {
+            builder.add_system(
+                SystemBuilder::new("walk")
+                    .with_query(<(&mut Place, &Heading)>::query())
+                    .build(|_, world, _, all| {
+                        all.for_each_mut(world, |(place, heading)| {
+                            agents::walk(&mut place.0, &heading.0);
+                        });
+                    }),
+            );
+            builder.add_system(
+                SystemBuilder::new("think")
+                    .with_query(<&mut Mind>::query())
+                    .build(|_, world, _, all| {
+                        all.for_each_mut(world, |mind| agents::think(&mut mind.0));
+                    }),
+            );
+            builder.add_system(
+                SystemBuilder::new("turn")
+                    .with_query(<(&Place, &mut Heading, &Mind)>::query())
+                    .build(|_, world, _, all| {
+                        all.for_each_mut(world, |(place, heading, mind)| {
+                            agents::turn(&place.0, &mut heading.0, &mind.0);
+                        });
+                    }),
+            );
         }
         _ => {
             let compute = SystemBuilder::new("compute")
@@ -91,6 +120,12 @@ impl Systems for Scheduled {
                 tally!(world, D, .0),
                 tally!(world, E, .0),
             ],
+            SystemsCase::Mixed { .. } => vec![
+                tally!(world, Place, .0[0]),
+                tally!(world, Place, .0[1]),
+                tally!(world, Heading, .0[0]),
+                tally!(world, Mind, .0.count as f32),
+            ],
             _ => vec![
                 tally!(world, Position, .0[0]),
                 tally!(world, Position, .0[1]),
@@ -117,6 +152,11 @@ pub(in crate::peers::ecs) fn systems(
         }
         SystemsCase::Heavy { entities } => {
             world.extend((0..entities).map(turned));
+        }
+        SystemsCase::Mixed { of_each } => {
+            world.extend(straight(of_each));
+            world.extend(bent(of_each));
+            world.extend(still(of_each));
         }
         SystemsCase::Empty { .. } => {
             return Err(Unsupported::because("does not take part"));

@@ -1,12 +1,14 @@
 //! `shipyard`: a workload on rayon's threads, parallel iterators.
 
 use megachunk::cli::workload::Unsupported;
-use megachunk::cli::workload::ecs::{Systems, SystemsCase, Tally, own_threads, values};
+use megachunk::cli::workload::ecs::{Systems, SystemsCase, Tally, agents, own_threads, values};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 use shipyard::{IntoIter, View, ViewMut, Workload, World};
 
-use crate::peers::ecs::components::{A, B, C, D, E, Position, Transform, turned};
+use crate::peers::ecs::components::{
+    A, B, C, D, E, Heading, Mind, Place, Position, Transform, bent, still, straight, turned,
+};
 
 /// The workload's name.
 const FRAME: &str = "frame";
@@ -51,6 +53,28 @@ fn compute_on_all(mut transforms: ViewMut<'_, Transform>, mut positions: ViewMut
     });
 }
 
+fn walk(mut places: ViewMut<'_, Place>, headings: View<'_, Heading>) {
+    (&mut places, &headings)
+        .iter()
+        .for_each(|(place, heading)| {
+            agents::walk(&mut place.0, &heading.0);
+        });
+}
+
+fn think(mut minds: ViewMut<'_, Mind>) {
+    (&mut minds)
+        .iter()
+        .for_each(|mind| agents::think(&mut mind.0));
+}
+
+fn turn(places: View<'_, Place>, mut headings: ViewMut<'_, Heading>, minds: View<'_, Mind>) {
+    (&places, &mut headings, &minds)
+        .iter()
+        .for_each(|(place, heading, mind)| {
+            agents::turn(&place.0, &mut heading.0, &mind.0);
+        });
+}
+
 impl Systems for Scheduled {
     fn run(&mut self, frames: u64) {
         let world = &self.world;
@@ -74,6 +98,12 @@ impl Systems for Scheduled {
                 tally!(world, C, .0),
                 tally!(world, D, .0),
                 tally!(world, E, .0),
+            ],
+            SystemsCase::Mixed { .. } => vec![
+                tally!(world, Place, .0[0]),
+                tally!(world, Place, .0[1]),
+                tally!(world, Heading, .0[0]),
+                tally!(world, Mind, .0.count as f32),
             ],
             _ => vec![
                 tally!(world, Position, .0[0]),
@@ -108,6 +138,15 @@ pub(in crate::peers::ecs) fn systems(
                 1 => workload.with_system(compute),
                 _ => workload.with_system(compute_on_all),
             }
+        }
+        SystemsCase::Mixed { of_each } => {
+            world.bulk_add_entity(straight(of_each));
+            world.bulk_add_entity(bent(of_each));
+            world.bulk_add_entity(still(of_each));
+            workload
+                .with_system(walk)
+                .with_system(think)
+                .with_system(turn)
         }
         SystemsCase::Empty { .. } => {
             return Err(Unsupported::because("does not take part"));

@@ -4,15 +4,17 @@
 use std::sync::Arc;
 
 use megachunk::cli::workload::Unsupported;
-use megachunk::cli::workload::ecs::{Systems, SystemsCase, Tally, values};
+use megachunk::cli::workload::ecs::{Systems, SystemsCase, Tally, agents, values};
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use specs::{
-    Builder, Dispatcher, DispatcherBuilder, Join, ParJoin, System, World, WorldExt, WriteStorage,
+    Builder, Dispatcher, DispatcherBuilder, Join, ParJoin, ReadStorage, System, World, WorldExt,
+    WriteStorage,
 };
 
 use crate::peers::ecs::components::{
-    A, B, C, D, E, Position, Rotation, Transform, Velocity, turned,
+    A, B, C, D, E, Heading, Mind, Place, Position, Rotation, Transform, Velocity, bent, still,
+    straight, turned,
 };
 
 struct Dispatched {
@@ -63,6 +65,46 @@ impl<'a> System<'a> for Compute {
     }
 }
 
+struct Walk;
+
+impl<'a> System<'a> for Walk {
+    type SystemData = (WriteStorage<'a, Place>, ReadStorage<'a, Heading>);
+
+    fn run(&mut self, (mut places, headings): Self::SystemData) {
+        for (place, heading) in (&mut places, &headings).join() {
+            agents::walk(&mut place.0, &heading.0);
+        }
+    }
+}
+
+struct Think;
+
+impl<'a> System<'a> for Think {
+    type SystemData = WriteStorage<'a, Mind>;
+
+    fn run(&mut self, mut minds: Self::SystemData) {
+        for mind in (&mut minds).join() {
+            agents::think(&mut mind.0);
+        }
+    }
+}
+
+struct Turn;
+
+impl<'a> System<'a> for Turn {
+    type SystemData = (
+        ReadStorage<'a, Place>,
+        WriteStorage<'a, Heading>,
+        ReadStorage<'a, Mind>,
+    );
+
+    fn run(&mut self, (places, mut headings, minds): Self::SystemData) {
+        for (place, heading, mind) in (&places, &mut headings, &minds).join() {
+            agents::turn(&place.0, &mut heading.0, &mind.0);
+        }
+    }
+}
+
 /// What there is of a component.
 macro_rules! tally {
     ($world:expr, $component:ident, $($at:tt)*) => {
@@ -78,6 +120,10 @@ impl Dispatched {
                 .with(SwapAB, "swap A and B", &[])
                 .with(SwapCD, "swap C and D", &[])
                 .with(SwapCE, "swap C and E", &[]),
+            SystemsCase::Mixed { .. } => builder
+                .with(Walk, "walk", &[])
+                .with(Think, "think", &["walk"])
+                .with(Turn, "turn", &["think"]),
             _ => {
                 let parallel = self.threads > 1;
                 builder.with(Compute { parallel }, "compute", &[])
@@ -107,6 +153,12 @@ impl Systems for Dispatched {
                 tally!(world, C, .0),
                 tally!(world, D, .0),
                 tally!(world, E, .0),
+            ],
+            SystemsCase::Mixed { .. } => vec![
+                tally!(world, Place, .0[0]),
+                tally!(world, Place, .0[1]),
+                tally!(world, Heading, .0[0]),
+                tally!(world, Mind, .0.count as f32),
             ],
             _ => vec![
                 tally!(world, Position, .0[0]),
@@ -148,6 +200,21 @@ pub(in crate::peers::ecs) fn systems(
             for (transform, position, rotation, velocity) in (0..entities).map(turned) {
                 let entity = world.create_entity().with(transform).with(position);
                 entity.with(rotation).with(velocity).build();
+            }
+        }
+        SystemsCase::Mixed { of_each } => {
+            world.register::<Place>();
+            world.register::<Heading>();
+            world.register::<Mind>();
+            for (place, heading) in straight(of_each) {
+                world.create_entity().with(place).with(heading).build();
+            }
+            for (place, heading, mind) in bent(of_each) {
+                let entity = world.create_entity().with(place).with(heading);
+                entity.with(mind).build();
+            }
+            for (place, mind) in still(of_each) {
+                world.create_entity().with(place).with(mind).build();
             }
         }
         SystemsCase::Empty { .. } => {

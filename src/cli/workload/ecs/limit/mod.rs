@@ -144,6 +144,15 @@ impl Limit {
     }
 }
 
+/// Adds velocities to positions: as numbers on end, of which the compiler makes vectors, for three fill none. (By rows
+/// of three it took 2.5 times as long.)
+fn step(positions: &mut [[f32; 3]], velocities: &[[f32; 3]]) {
+    let numbers = positions.as_flattened_mut().iter_mut();
+    for (number, speed) in numbers.zip(velocities.as_flattened()) {
+        *number += speed;
+    }
+}
+
 impl EcsContender for Limit {
     type Id = u32;
 
@@ -337,10 +346,7 @@ impl EcsContender for Limit {
     fn step(&mut self) {
         for (table, &set) in self.tables.iter_mut().zip(&self.sets) {
             if set & MOVING == MOVING {
-                let velocities = table.velocities.iter();
-                for (position, velocity) in table.positions.iter_mut().zip(velocities) {
-                    values::step(position, velocity);
-                }
+                step(&mut table.positions, &table.velocities);
             }
         }
     }
@@ -356,11 +362,7 @@ impl EcsContender for Limit {
                         .positions
                         .par_chunks_mut(part)
                         .zip(velocities)
-                        .for_each(|(positions, velocities)| {
-                            for (position, velocity) in positions.iter_mut().zip(velocities) {
-                                values::step(position, velocity);
-                            }
-                        });
+                        .for_each(|(positions, velocities)| step(positions, velocities));
                 }
             }
         });

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::{Systems, SystemsCase, in_pool, threads as pool_of};
 use crate::cli::workload::Unsupported;
+use crate::cli::workload::ecs::agents::{self, Thoughts};
 use crate::cli::workload::ecs::{Tally, values};
 
 /// The vectors of one set of components, one for each letter that it has.
@@ -100,6 +101,61 @@ impl Systems for Heavy {
     }
 }
 
+/// Places, headings and thoughts, each set by itself.
+struct Agents {
+    straight: (Vec<[f32; 2]>, Vec<[f32; 2]>),
+    bent: (Vec<[f32; 2]>, Vec<[f32; 2]>, Vec<Thoughts>),
+    still: (Vec<[f32; 2]>, Vec<Thoughts>),
+}
+
+impl Agents {
+    fn new(of_each: u32) -> Self {
+        let places = || (0..of_each).map(agents::place).collect();
+        let headings = || vec![agents::heading(); of_each as usize];
+        let thoughts = || (0..of_each).map(agents::thoughts).collect();
+        Self {
+            straight: (places(), headings()),
+            bent: (places(), headings(), thoughts()),
+            still: (places(), thoughts()),
+        }
+    }
+}
+
+impl Systems for Agents {
+    fn run(&mut self, frames: u64) {
+        let Self {
+            straight,
+            bent,
+            still,
+        } = self;
+        for _ in 0..frames {
+            for (place, heading) in straight.0.iter_mut().zip(&straight.1) {
+                agents::walk(place, heading);
+            }
+            for (place, heading) in bent.0.iter_mut().zip(&bent.1) {
+                agents::walk(place, heading);
+            }
+            bent.2.iter_mut().for_each(agents::think);
+            still.1.iter_mut().for_each(agents::think);
+            for ((place, heading), thoughts) in bent.0.iter().zip(&mut bent.1).zip(&bent.2) {
+                agents::turn(place, heading, thoughts);
+            }
+        }
+    }
+
+    fn tallies(&mut self) -> Vec<Tally> {
+        let places = || [&self.straight.0, &self.bent.0, &self.still.0].into_iter();
+        let headings = [&self.straight.1, &self.bent.1].into_iter();
+        let thoughts = [&self.bent.2, &self.still.1].into_iter();
+        vec![
+            Tally::of(places().flatten().map(|place| place[0])),
+            Tally::of(places().flatten().map(|place| place[1])),
+            Tally::of(headings.flatten().map(|heading| heading[0])),
+            Tally::of(thoughts.flatten().map(|thoughts| thoughts.count as f32)),
+        ]
+    }
+}
+
 /// See [`EcsContender::systems`](crate::cli::workload::ecs::EcsContender::systems).
 pub(in crate::cli::workload::ecs) fn systems(
     case: SystemsCase,
@@ -126,6 +182,7 @@ pub(in crate::cli::workload::ecs) fn systems(
                 .collect(),
             pool,
         }),
+        SystemsCase::Mixed { of_each } => Box::new(Agents::new(of_each)),
         SystemsCase::Empty { .. } => {
             return Err(Unsupported::because("nothing is nothing's limit"));
         }

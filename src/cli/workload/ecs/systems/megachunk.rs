@@ -7,6 +7,7 @@ use rayon::ThreadPool;
 
 use super::{Solving, Systems, SystemsCase, in_pool, threads_for};
 use crate::cli::workload::Unsupported;
+use crate::cli::workload::ecs::agents::{self, Thoughts};
 use crate::cli::workload::ecs::megachunk::{Data, Kind, Position, Transform, body, done};
 use crate::cli::workload::ecs::{Tally, values};
 use crate::processor::{Execution, ProcessorBuilder, Schedule, processor};
@@ -24,6 +25,14 @@ struct C(f32);
 struct D(f32);
 #[derive(Clone, Copy)]
 struct E(f32);
+
+/// Where an agent is, where it goes to, and what it thinks.
+#[derive(Clone, Copy)]
+struct Place([f32; 2]);
+#[derive(Clone, Copy)]
+struct Heading([f32; 2]);
+#[derive(Clone, Copy)]
+struct Mind(Thoughts);
 
 /// A world, its processors, and the threads that they run on.
 struct Scheduled {
@@ -44,6 +53,7 @@ impl Scheduled {
         match case {
             SystemsCase::Swaps { of_each, .. } => scheduled.swap(of_each as usize),
             SystemsCase::Heavy { entities } => scheduled.compute(entities),
+            SystemsCase::Mixed { of_each } => scheduled.agents(of_each),
             SystemsCase::Empty { systems } => {
                 for number in 0..systems {
                     let nothing = processor(format!("processor {number}"), || {});
@@ -122,6 +132,41 @@ impl Scheduled {
         });
     }
 
+    fn agents(&mut self, of_each: u32) {
+        let world = &mut self.world;
+        let place = |number| Place(agents::place(number));
+        let (heading, mind) = (Heading(agents::heading()), |number| {
+            Mind(agents::thoughts(number))
+        });
+        done(world.create_batch((0..of_each).map(|number| (place(number), heading))));
+        done(world.create_batch((0..of_each).map(|n| (place(n), heading, mind(n)))));
+        done(world.create_batch((0..of_each).map(|n| (place(n), mind(n)))));
+        self.schedule
+            .add(processor(
+                "walk",
+                |mut all: QueryRun<'_, (&mut Place, &Heading)>| {
+                    all.for_each(|(place, heading)| agents::walk(&mut place.0, &heading.0));
+                },
+            ))
+            .add(
+                processor("think", |mut all: QueryRun<'_, &mut Mind>| {
+                    all.for_each(|mind| agents::think(&mut mind.0));
+                })
+                .after("walk"),
+            )
+            .add(
+                processor(
+                    "turn",
+                    |mut all: QueryRun<'_, (&Place, &mut Heading, &Mind)>| {
+                        all.for_each(|(place, heading, mind)| {
+                            agents::turn(&place.0, &mut heading.0, &mind.0);
+                        });
+                    },
+                )
+                .after("think"),
+            );
+    }
+
     /// What `value` says of each `T`.
     fn tally<T: 'static + Send + Sync>(&mut self, value: impl Fn(&T) -> f32) -> Tally {
         let mut tally = Tally::default();
@@ -153,6 +198,12 @@ impl Systems for Scheduled {
             SystemsCase::Heavy { .. } => vec![
                 self.tally(|position: &Position| position.0[0]),
                 self.tally(|position: &Position| position.0[1]),
+            ],
+            SystemsCase::Mixed { .. } => vec![
+                self.tally(|place: &Place| place.0[0]),
+                self.tally(|place: &Place| place.0[1]),
+                self.tally(|heading: &Heading| heading.0[0]),
+                self.tally(|mind: &Mind| mind.0.count as f32),
             ],
             SystemsCase::Empty { .. } => Vec::new(),
         }

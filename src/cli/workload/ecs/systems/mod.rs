@@ -1,13 +1,14 @@
-//! `schedule`, `heavy_compute`, `processors_empty`, `solve_1000`, `solve_archetype`: systems, and what runs them.
+//! `schedule`, `heavy_compute`, `update_mixed`, `processors_empty`, `solve_1000`, `solve_archetype`: systems, and what
+//! runs them.
 //!
-//! The first two are those of `ecs_bench_suite`, with its sizes.
+//! The first two are those of `ecs_bench_suite`, with its sizes; the third is of `abeimler/ecs_benchmark`.
 
 use core::time::Duration;
 use std::sync::Mutex;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{EcsContender, Size, Tally, locked, values};
+use super::{EcsContender, Size, Tally, agents, locked, values};
 use crate::cli::measure::{Stopwatch, Subject};
 use crate::cli::workload::Unsupported;
 
@@ -21,6 +22,8 @@ pub(super) use megachunk::{solving as solving_of_megachunk, systems as of_megach
 const OF_EACH: u32 = 10_000;
 /// Entities of `heavy_compute`.
 const HEAVY: u32 = 1_000;
+/// Entities of each set of components of `update_mixed`.
+const MIXED: u32 = 20_000;
 /// Systems of `solve_1000` and `solve_archetype`.
 const SYSTEMS: u32 = 1_000;
 /// Archetypes that they find, and those that come later, one by one.
@@ -43,6 +46,12 @@ pub enum SystemsCase {
         /// Entities in all.
         entities: u32,
     },
+    /// The three of [`agents`], one after the other, in so many entities of each of three sets: place and heading;
+    /// these and thoughts; place and thoughts.
+    Mixed {
+        /// Entities of each set.
+        of_each: u32,
+    },
     /// So many that do nothing.
     Empty {
         /// Systems in all.
@@ -56,8 +65,8 @@ pub trait Systems: Send {
     /// main thread; else from wherever the contender does that best.
     fn run(&mut self, frames: u64);
 
-    /// What there is of each component A to E; or the positions' first and second coordinates; or nothing.
-    /// Outside all timing.
+    /// What there is of each component A to E; or the positions' first and second coordinates; or the places' first and
+    /// second, the headings' first, and the counts of thoughts; or nothing. Outside all timing.
     fn tallies(&mut self) -> Vec<Tally>;
 }
 
@@ -154,12 +163,19 @@ impl SystemsCase {
         }
     }
 
+    pub(super) fn mixed(size: Size) -> Self {
+        Self::Mixed {
+            of_each: size.of(MIXED),
+        }
+    }
+
     /// What one frame is counted as.
     fn operations(self) -> u64 {
         u64::from(match self {
             // Four sets have A and B, one has C and D, one C and E.
             Self::Swaps { of_each, .. } => 6 * of_each,
             Self::Heavy { entities } => entities,
+            Self::Mixed { of_each } => 3 * of_each,
             Self::Empty { systems } => systems,
         })
     }
@@ -207,6 +223,7 @@ impl SystemsCase {
                 let signs = [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]];
                 signs[(frames % 4) as usize].map(turned).to_vec()
             }
+            Self::Mixed { of_each } => agents::expected(of_each, frames),
             Self::Empty { .. } => Vec::new(),
         }
     }

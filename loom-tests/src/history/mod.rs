@@ -9,12 +9,16 @@
 //! object is (Herlihy and Wing, 1990), so each slot is checked alone. A batch of n is recorded as n
 //! calls with the same beginning and end: it has n linearization points and promises no more.
 //!
+//! [`chunks`] does the same for chunks, of which a run is taken and given back at once.
+//!
 //! The search is that of the crate `todc-utils`, after Wing, Gong and Lowe: not ours, so that our
 //! idea of what is right is only in [`check`]'s specification.
 
+pub mod chunks;
 mod program;
 mod run;
 mod specification;
+mod stage;
 
 use std::fmt;
 

@@ -7,6 +7,7 @@
 
 use megachunk::entity::Place;
 
+use super::stage::Freeze;
 use crate::random::Random;
 
 /// Handles that the threads of a program pass each other: few, so that they meet.
@@ -49,13 +50,6 @@ pub(super) struct Pick {
     pub(super) ahead: bool,
 }
 
-/// Where a thread is frozen: in its call number `call`, before step number `step` of it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Freeze {
-    pub(super) call: usize,
-    pub(super) step: u64,
-}
-
 impl Program {
     /// The program of `seed`: 2 or 3 threads with 3 to 6 calls each.
     #[must_use]
@@ -73,10 +67,7 @@ impl Thread {
         let calls: Vec<_> = (0..3 + random.below(4))
             .map(|_| Call::random(random))
             .collect();
-        let freeze = (random.below(2) == 0).then(|| Freeze {
-            call: random.below(calls.len() as u64) as usize,
-            step: random.below(FREEZE_STEPS),
-        });
+        let freeze = Freeze::random(random, calls.len(), FREEZE_STEPS);
         Self { calls, freeze }
     }
 }

@@ -1,20 +1,15 @@
 //! `Allocators`: runs programs and records what their calls answered.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::thread::{self, ScopedJoinHandle};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use megachunk::entity::{DestroyReport, Entity, EntityAllocator};
-use megachunk::sync::probe::{Gate, freeze_at};
 
-use super::program::{Call, POOL, Pick, Thread};
+use super::program::{Call, POOL, Pick};
+use super::stage::{Part, Stage, dawdle};
 use super::{Event, Program, Record};
 use crate::random::Random;
 
-/// How long anything is waited for: a thread of a reference may be blocked by one that is frozen.
-const PATIENCE: Duration = Duration::from_millis(2);
 /// Histories that run on one allocator, one after the other, so that slots get old.
 const HISTORIES_PER_ALLOCATOR: usize = 32;
 
@@ -74,44 +69,19 @@ impl<A: EntityAllocator> Allocators<A> {
     }
 
     fn record(&self, program: &Program) -> Vec<Record> {
-        let stage = Stage {
+        let scene = Scene {
             allocator: &self.allocator,
-            clock: AtomicU64::new(2),
+            stage: Stage::new(),
             pool: [const { AtomicU64::new(0) }; POOL],
-            waiting: AtomicUsize::new(program.threads.len()),
         };
         let mut records = Vec::new();
         let prepare = Call::CreateSlice {
             into: (0..POOL).collect(),
         };
-        stage.perform(0, &prepare, |bare| bare(), &mut records);
-
-        let gates: Vec<_> = program.threads.iter().map(|_| Gate::new()).collect();
-        thread::scope(|scope| {
-            let stage = &stage;
-            let handles: Vec<_> = gates
-                .iter()
-                .enumerate()
-                .map(|(number, gate)| scope.spawn(move || stage.play(program, number, gate)))
-                .collect();
-            let frozen = |number: usize| program.threads[number].freeze.is_some();
-            for number in (0..handles.len()).filter(|&number| frozen(number)) {
-                gates[number].wait_for(PATIENCE);
-            }
-            for number in (0..handles.len()).filter(|&number| !frozen(number)) {
-                wait_for(&handles[number]);
-            }
-            for number in (0..handles.len()).filter(|&number| frozen(number)) {
-                gates[number].open();
-                wait_for(&handles[number]);
-            }
-            for handle in handles {
-                match handle.join() {
-                    Ok(of_thread) => records.extend(of_thread),
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-        });
+        scene.perform(0, &prepare, |bare| bare(), &mut records);
+        let freezes: Vec<_> = program.threads.iter().map(|thread| thread.freeze).collect();
+        let played = scene.stage.play(&freezes, |part| scene.play(program, part));
+        records.extend(played.into_iter().flatten());
         records
     }
 
@@ -133,46 +103,24 @@ impl<A: EntityAllocator> Allocators<A> {
 }
 
 /// What the threads of one running history share.
-struct Stage<'a, A> {
+struct Scene<'a, A> {
     allocator: &'a A,
-    /// The next moment.
-    clock: AtomicU64,
+    stage: Stage,
     pool: [AtomicU64; POOL],
-    /// Threads that have not started yet.
-    waiting: AtomicUsize,
 }
 
-impl<A: EntityAllocator> Stage<'_, A> {
-    /// Makes the calls of thread `number`, and gives what they answered.
-    fn play(&self, program: &Program, number: usize, gate: &Arc<Gate>) -> Vec<Record> {
+impl<A: EntityAllocator> Scene<'_, A> {
+    /// Makes the calls of one thread, and gives what they answered.
+    fn play(&self, program: &Program, part: &Part<'_>) -> Vec<Record> {
         let mut records = Vec::new();
-        let mut random = Random::new(program.seed ^ (number as u64 + 1) << 56);
-        let Thread { calls, freeze } = &program.threads[number];
-        let _reached = Reached(gate);
-        self.start_together();
+        let mut random = Random::new(program.seed ^ (part.thread as u64) << 56);
+        let calls = &program.threads[part.thread - 1].calls;
         for (position, call) in calls.iter().enumerate() {
-            for _ in 0..random.below(128) {
-                std::hint::spin_loop();
-            }
-            let around = |bare: &mut dyn FnMut()| match freeze {
-                Some(freeze) if freeze.call == position => freeze_at(freeze.step, gate, bare),
-                _ => bare(),
-            };
-            self.perform(number + 1, call, around, &mut records);
+            dawdle(&mut random);
+            let around = |bare: &mut dyn FnMut()| part.around(position, bare);
+            self.perform(part.thread, call, around, &mut records);
         }
         records
-    }
-
-    /// Waits until all threads are here: calls that do not overlap show little.
-    fn start_together(&self) {
-        self.waiting.fetch_sub(1, Ordering::SeqCst);
-        while self.waiting.load(Ordering::SeqCst) != 0 {
-            thread::yield_now();
-        }
-    }
-
-    fn now(&self) -> u64 {
-        self.clock.fetch_add(1, Ordering::SeqCst)
     }
 
     /// The handle, as the pool has it now.
@@ -198,15 +146,16 @@ impl<A: EntityAllocator> Stage<'_, A> {
         // The handles are chosen before the call begins, the pool is written after it ended.
         let (began, ended, answers) = match call {
             Call::Create { into } => {
-                let (began, answer, ended) = self.timed(around, || allocator.create());
+                let (began, answer, ended) = self.stage.timed(around, || allocator.create());
                 let entity = answer.expect("a history is far from full");
                 self.pool[*into].store(entity.to_bits(), Ordering::SeqCst);
                 (began, ended, vec![(entity, Event::Created)])
             }
             Call::CreateSlice { into } => {
                 let mut out = vec![Entity::PLACEHOLDER; into.len()];
-                let (began, answer, ended) =
-                    self.timed(around, || allocator.create_slice(&mut out));
+                let (began, answer, ended) = self
+                    .stage
+                    .timed(around, || allocator.create_slice(&mut out));
                 answer.expect("a history is far from full");
                 for (&into, entity) in into.iter().zip(&out) {
                     self.pool[into].store(entity.to_bits(), Ordering::SeqCst);
@@ -219,30 +168,32 @@ impl<A: EntityAllocator> Stage<'_, A> {
             }
             Call::Destroy(pick) => {
                 let entity = self.handle(*pick);
-                let (began, answer, ended) = self.timed(around, || allocator.destroy(entity));
+                let (began, answer, ended) = self.stage.timed(around, || allocator.destroy(entity));
                 let event = Event::Destroy(answer.map_err(|error| error.fault));
                 (began, ended, vec![(entity, event)])
             }
             Call::DestroySlice(picks) => {
                 let batch: Vec<Entity> = picks.iter().map(|&pick| self.handle(pick)).collect();
-                let (began, report, ended) = self.timed(around, || allocator.destroy_slice(&batch));
+                let (began, report, ended) =
+                    self.stage.timed(around, || allocator.destroy_slice(&batch));
                 (began, ended, answers_of(&batch, &report))
             }
             Call::Exists(pick) => {
                 let entity = self.handle(*pick);
-                let (began, answer, ended) = self.timed(around, || allocator.exists(entity));
+                let (began, answer, ended) = self.stage.timed(around, || allocator.exists(entity));
                 (began, ended, vec![(entity, Event::Exists(answer))])
             }
             Call::Locate(pick) => {
                 let entity = self.handle(*pick);
-                let (began, answer, ended) = self.timed(around, || allocator.locate(entity));
+                let (began, answer, ended) = self.stage.timed(around, || allocator.locate(entity));
                 let event = Event::Locate(answer.map_err(|error| error.fault));
                 (began, ended, vec![(entity, event)])
             }
             Call::Publish(pick, place) => {
                 let entity = self.handle(*pick);
-                let (began, answer, ended) =
-                    self.timed(around, || allocator.publish(entity, *place));
+                let (began, answer, ended) = self
+                    .stage
+                    .timed(around, || allocator.publish(entity, *place));
                 let event = Event::Publish(*place, answer.map_err(|error| error.fault));
                 (began, ended, vec![(entity, event)])
             }
@@ -254,19 +205,6 @@ impl<A: EntityAllocator> Stage<'_, A> {
             entity,
             event,
         }));
-    }
-
-    /// When a call began, what it answered, when it ended.
-    fn timed<R>(
-        &self,
-        around: impl FnOnce(&mut dyn FnMut()),
-        mut bare: impl FnMut() -> R,
-    ) -> (u64, R, u64) {
-        let began = self.now();
-        let mut answer = None;
-        around(&mut || answer = Some(bare()));
-        let ended = self.now();
-        (began, answer.expect("the call was made"), ended)
     }
 }
 
@@ -289,23 +227,4 @@ fn answers_of(batch: &[Entity], report: &DestroyReport) -> Vec<(Entity, Event)> 
         answers[*position].1 = Event::Destroy(Err(error.fault));
     }
     answers
-}
-
-/// Waits until a thread is done, but not for ever: another one that is frozen may block it.
-fn wait_for<T>(thread: &ScopedJoinHandle<'_, T>) {
-    let deadline = Instant::now() + PATIENCE;
-    while !thread.is_finished() && Instant::now() < deadline {
-        thread::sleep(Duration::from_micros(20));
-    }
-}
-
-/// Tells a gate, when the thread panics before it is frozen, that nobody will come.
-struct Reached<'a>(&'a Arc<Gate>);
-
-impl Drop for Reached<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            freeze_at(u64::MAX, self.0, || ());
-        }
-    }
 }

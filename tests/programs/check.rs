@@ -35,7 +35,10 @@ case "$*" in
     echo "stall sessions create points=3 blocked=0" >&2
     echo "stall signals send points=5 blocked=0" >&2
     echo "stall busy_block create points=7 blocked=3" >&2 ;;
-  *history*) echo "histories bitmask checked=$MEGACHUNK_HISTORIES seed=1" >&2 ;;
+  *history*)
+    echo "histories bitmask of=entities checked=$MEGACHUNK_HISTORIES seed=1" >&2
+    echo "histories megachunk of=chunks checked=25 seed=2" >&2
+    echo "histories megachunk-sparing of=chunks checked=24 seed=3" >&2 ;;
 esac
 "#;
 
@@ -61,7 +64,7 @@ fn check_runs_every_check_and_prints_one_summary() {
         "1 model, 50 executions",
         "2 of 2 mutants killed",
         "bitmask 0 of 9, megachunk 0 of 4, megachunk-sparing 0 of 8, recorders 0 of 6, sessions 0 of 3, signals 0 of 5, busy_block 3 of 7",
-        "linearized: bitmask 100000",
+        "of chunks: megachunk 25, megachunk-sparing 24; of entities: bitmask 100000",
     ] {
         assert!(printed.contains(expected), "{printed}");
     }
@@ -117,7 +120,7 @@ fn what_was_checked_is_written_though_it_cannot_be_shown() {
 fn check_quick_checks_fewer_histories_and_records_nothing() {
     let (folder, cargo) = staged("check_quick", ALL_IS_WELL);
     let printed = success(&check(&folder, &cargo, &["--quick"]));
-    assert!(printed.contains("linearized: bitmask 10000 "), "{printed}");
+    assert!(printed.contains("of entities: bitmask 10000 "), "{printed}");
     assert!(printed.contains("2 of 2 mutants killed"), "{printed}");
     assert!(!folder.join("papers/checked.md").exists());
 }

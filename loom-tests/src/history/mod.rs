@@ -1,6 +1,6 @@
 //! Histories: what concurrent calls answered, and whether some order of them explains it.
 //!
-//! Called by `tests/history.rs`. [`Program`] is a random program of a few threads; [`Allocators`]
+//! Called by `tests/history`. [`Program`] is a random program of a few threads; [`Allocators`]
 //! runs it and records every call with the moments at which it began and ended; [`check`] asks
 //! whether each slot's calls can be put in one order that respects those moments and in which a
 //! slot that does one thing at a time would have given the same answers.

@@ -8,7 +8,7 @@
 //! stall <allocator> <operation> points=<n> blocked=<m> …
 //! mutant <name> killed by <model>
 //! mutant <name> SURVIVED
-//! histories <allocator> checked=<n> seed=<s>
+//! histories <allocator> of=<entities|chunks> checked=<n> seed=<s>
 //! ```
 //!
 //! and a fuzzer, as its last words, `stat::number_of_executed_units: <n>`.
@@ -51,6 +51,8 @@ pub(super) enum Finding {
     /// Random concurrent histories, each of which some sequential order explains.
     Histories {
         allocator: String,
+        /// What it gives out: two allocators have one name.
+        of: String,
         checked: u64,
         seed: u64,
     },
@@ -90,6 +92,7 @@ impl Finding {
             }),
             ["histories", allocator, ref facts @ ..] => Some(Self::Histories {
                 allocator: allocator.to_owned(),
+                of: fact(facts, "of")?,
                 checked: fact(facts, "checked")?,
                 seed: fact(facts, "seed")?,
             }),
@@ -118,8 +121,11 @@ impl Finding {
                 killed_by: None,
             } => format!("{name}: SURVIVED"),
             Self::Histories {
-                allocator, checked, ..
-            } => format!("{allocator}: {checked} histories"),
+                allocator,
+                of,
+                checked,
+                ..
+            } => format!("{allocator}: {checked} histories of {of}"),
             Self::Fuzzed { target, executions } => {
                 format!("{target}: {}", plural(*executions as usize, "execution"))
             }
@@ -177,9 +183,10 @@ mod tests {
             })
         );
         assert_eq!(
-            parse("histories naive checked=2000 seed=17"),
+            parse("histories naive of=chunks checked=2000 seed=17"),
             Some(Finding::Histories {
                 allocator: "naive".into(),
+                of: "chunks".into(),
                 checked: 2_000,
                 seed: 17,
             })

@@ -101,7 +101,7 @@ fn details(outcome: &Outcome, table: Table) -> Table {
             2,
         ),
         Some(Finding::Mutant { .. }) => (&["mutant", "killed by"], 2),
-        Some(Finding::Histories { .. }) => (&["allocator", "histories", "first seed"], 1),
+        Some(Finding::Histories { .. }) => (&["allocator", "of", "histories", "first seed"], 2),
         Some(Finding::Fuzzed { .. }) => (&["target", "executions"], 1),
     };
     let mut table = with_header(table, header.0, header.1);
@@ -136,9 +136,15 @@ fn details(outcome: &Outcome, table: Table) -> Table {
             ]),
             Finding::Histories {
                 allocator,
+                of,
                 checked,
                 seed,
-            } => table.add_row([allocator.clone(), checked.to_string(), seed.to_string()]),
+            } => table.add_row([
+                allocator.clone(),
+                of.clone(),
+                checked.to_string(),
+                seed.to_string(),
+            ]),
             Finding::Fuzzed { target, executions } => {
                 table.add_row([target.clone(), executions.to_string()])
             }

@@ -1,6 +1,6 @@
 //! `Stage`: one of the checks, and what its findings must show.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -15,6 +15,12 @@ const PRODUCTS: [&str; 6] = [
     "megachunk-sparing",
     "recorders",
     "signals",
+];
+/// The products' names in the history check, and what they give out.
+const WITH_HISTORIES: [(&str, &str); 3] = [
+    ("bitmask", "entities"),
+    ("megachunk", "chunks"),
+    ("megachunk-sparing", "chunks"),
 ];
 /// A reference that must block, or the stall table could not tell.
 const BLOCKS: &str = "busy_block";
@@ -94,9 +100,10 @@ impl Stage {
                 }
                 Finding::Histories {
                     allocator,
+                    of,
                     checked: 0,
                     ..
-                } => problems.push(format!("no history of {allocator} was checked")),
+                } => problems.push(format!("no history of {of} of {allocator} was checked")),
                 Finding::Fuzzed {
                     target,
                     executions: 0,
@@ -106,6 +113,9 @@ impl Stage {
         }
         if self == Self::Stall && !findings.is_empty() {
             problems.extend(stall_problems(findings));
+        }
+        if self == Self::Histories && !findings.is_empty() {
+            problems.extend(history_problems(findings));
         }
         problems
     }
@@ -145,14 +155,24 @@ impl Stage {
                 format!("blocked: {}", totals.join(", "))
             }
             Self::Histories => {
-                let one = |finding: &Finding| match finding {
-                    Finding::Histories {
-                        allocator, checked, ..
-                    } => Some(format!("{allocator} {checked}")),
-                    _ => None,
-                };
-                let each: Vec<String> = findings.iter().filter_map(one).collect();
-                format!("linearized: {}", each.join(", "))
+                let mut each = BTreeMap::<&str, Vec<String>>::new();
+                for finding in findings {
+                    if let Finding::Histories {
+                        allocator,
+                        of,
+                        checked,
+                        ..
+                    } = finding
+                    {
+                        let one = format!("{allocator} {checked}");
+                        each.entry(of).or_default().push(one);
+                    }
+                }
+                let all = each.iter();
+                let all: Vec<String> = all
+                    .map(|(of, each)| format!("of {of}: {}", each.join(", ")))
+                    .collect();
+                format!("explained {}", all.join("; "))
             }
             Self::Fuzz => {
                 let executions: u64 = findings.iter().map(executions_of).sum();
@@ -243,6 +263,18 @@ fn stall_problems(findings: &[Finding]) -> Vec<String> {
     problems
 }
 
+fn history_problems(findings: &[Finding]) -> Vec<String> {
+    let missing = |(product, room): &(&str, &str)| {
+        !findings.iter().any(|finding| {
+            matches!(finding, Finding::Histories { allocator, of, .. } if allocator == product && of == room)
+        })
+    };
+    let missing = WITH_HISTORIES.into_iter().filter(missing);
+    missing
+        .map(|(product, room)| format!("{product} had no history of {room}"))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,6 +310,29 @@ mod tests {
             "mutant b SURVIVED",
         ]);
         assert_eq!(Stage::Mutants.summary(&mutants), "1 of 2 mutants killed");
+    }
+
+    #[test]
+    fn the_history_check_wants_histories_of_each_product() {
+        let all = findings(&[
+            "histories bitmask of=entities checked=9 seed=1",
+            "histories megachunk of=chunks checked=5 seed=2",
+            "histories megachunk-sparing of=chunks checked=4 seed=3",
+            "histories naive of=chunks checked=0 seed=4",
+        ]);
+        assert!(Stage::Histories.problems(&all[..3]).is_empty());
+        assert_eq!(
+            Stage::Histories.summary(&all[..3]),
+            "explained of chunks: megachunk 5, megachunk-sparing 4; of entities: bitmask 9"
+        );
+        assert_eq!(
+            Stage::Histories.problems(&all[..2]),
+            ["megachunk-sparing had no history of chunks"]
+        );
+        assert_eq!(
+            Stage::Histories.problems(&all),
+            ["no history of chunks of naive was checked"]
+        );
     }
 
     #[test]

@@ -49,6 +49,11 @@ pub trait Subject {
         })
     }
 
+    /// Chunks that are taken and in nobody's use, where an allocator can tell.
+    fn kept(_: &Self::Allocator) -> usize {
+        0
+    }
+
     /// Gives the memory of all empty mega-chunks back, where an allocator can do that.
     fn trim(_: &Self::Allocator) {}
 }
@@ -114,6 +119,10 @@ impl Subject for Sparing {
 
     fn set_up() -> MegachunkAllocator {
         built(&ChunkOptions::new().retain(1).retain_at_most(1))
+    }
+
+    fn kept(allocator: &MegachunkAllocator) -> usize {
+        allocator.stats().cached
     }
 
     fn allocate_up_to(allocator: &MegachunkAllocator, len: usize) -> Result<Run, ChunkError> {

@@ -52,8 +52,13 @@ pub enum Event {
     Trim,
     /// The thread ended: between its last call and the moment when it was joined.
     End,
-    /// So many chunks were in use.
-    Counted(usize),
+    /// What the allocator said when nobody took or gave, and all threads had flushed or ended.
+    Counted {
+        /// Chunks in use.
+        in_use: usize,
+        /// Chunks that threads keep for themselves: any more, and chunks were lost.
+        kept: usize,
+    },
 }
 
 /// One event, whose it is, and when it began and ended.

@@ -303,9 +303,12 @@ impl<S: Subject> Scene<'_, S> {
     }
 
     fn count(&self, records: &mut Vec<Record>) {
-        let count = || self.allocator.in_use();
-        let (call, in_use, response) = self.stage.timed(|bare| bare(), count);
-        let event = Event::Counted(in_use.wrapping_sub(self.taken_before));
+        let count = || (self.allocator.in_use(), S::kept(self.allocator));
+        let (call, (in_use, kept), response) = self.stage.timed(|bare| bare(), count);
+        let event = Event::Counted {
+            in_use: in_use.wrapping_sub(self.taken_before),
+            kept,
+        };
         records.push(record(0, (call, response), event));
     }
 

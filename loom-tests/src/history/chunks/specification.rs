@@ -42,12 +42,9 @@ impl Specification for Set {
             } if used(run) == run.mask() => return changed(run),
             Event::Take(_, Ok(_)) | Event::TakeUpTo(_, Ok(_)) => false,
             Event::Free { run, answer, .. } => answer.is_err() && used(run) != run.mask(),
-            Event::Counted(count) => {
-                *count
-                    == state
-                        .values()
-                        .map(|bits| bits.count_ones() as usize)
-                        .sum::<usize>()
+            Event::Counted { in_use, kept } => {
+                let used = state.values().map(|bits| bits.count_ones() as usize);
+                (*in_use, *kept) == (used.sum(), 0)
             }
             Event::Take(_, Err(_)) | Event::TakeUpTo(_, Err(_)) => true,
             Event::Flush | Event::Trim | Event::End => true,
@@ -147,7 +144,8 @@ fn is_possible(record: &Record, room: &[u32]) -> bool {
 
 fn is_linearizable(records: &[Record]) -> bool {
     let decisive = records.iter().filter(|record| {
-        record.taken().is_some() || matches!(record.event, Event::Free { .. } | Event::Counted(_))
+        record.taken().is_some()
+            || matches!(record.event, Event::Free { .. } | Event::Counted { .. })
     });
     let mut moments: Vec<_> = decisive
         .enumerate()
@@ -212,6 +210,10 @@ mod tests {
         )
     }
 
+    fn counted(span: (u64, u64), in_use: usize, kept: usize) -> Record {
+        record(0, span, Event::Counted { in_use, kept })
+    }
+
     fn fault(history: &[Record]) -> Option<Fault> {
         let checked = check(history.to_vec(), STRICT, &[]);
         checked.err().map(|violation| violation.fault)
@@ -222,10 +224,10 @@ mod tests {
         let history = [
             takes(0, (0, 1), run(0, 40)),
             takes(0, (2, 3), run(40, 24)),
-            record(0, (4, 5), Event::Counted(64)),
+            counted((4, 5), 64, 0),
             frees(0, (6, 7), run(0, 40), true),
             takes(0, (8, 9), run(7, 33)),
-            record(0, (10, 11), Event::Counted(57)),
+            counted((10, 11), 57, 0),
         ];
         assert_eq!(fault(&history), None);
     }
@@ -268,11 +270,10 @@ mod tests {
 
     #[test]
     fn a_wrong_count_is_found() {
-        let history = [
-            takes(1, (0, 1), run(0, 3)),
-            record(0, (2, 3), Event::Counted(2)),
-        ];
-        assert_eq!(fault(&history), Some(Fault::NoOrder));
+        for (in_use, kept) in [(2, 0), (3, 1)] {
+            let history = [takes(1, (0, 1), run(0, 3)), counted((2, 3), in_use, kept)];
+            assert_eq!(fault(&history), Some(Fault::NoOrder));
+        }
     }
 
     #[test]

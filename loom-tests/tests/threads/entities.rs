@@ -1,32 +1,8 @@
-//! A thread that ends, in order or by a panic, takes nothing with it: what it kept for itself is
-//! everybody's again.
-#![cfg(not(loom))]
-
-use std::thread;
+//! What threads that end kept of the entity index.
 
 use megachunk::entity::{CACHED_IDS, Entity, EntityIndex};
 
-/// How a thread ends.
-#[derive(Clone, Copy)]
-enum End {
-    Return,
-    Panic,
-}
-
-/// Runs `work` on a thread of its own that ends like this.
-fn on_a_thread(end: End, work: impl FnOnce() + Send) {
-    let result = thread::scope(|scope| {
-        let work = move || {
-            work();
-            if let End::Panic = end {
-                // Not `panic!`: the hook would print it.
-                std::panic::resume_unwind(Box::new("on purpose"));
-            }
-        };
-        scope.spawn(work).join()
-    });
-    assert_eq!(result.is_err(), matches!(end, End::Panic));
-}
+use crate::{End, on_a_thread};
 
 /// Threads that end: if each lost what it kept, that would be as many slots as many blocks have.
 const THREADS: usize = 1_000;

@@ -20,8 +20,8 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// How many preemptions that is here, if not any number: as many as it says, or the higher number that
-    /// `MEGACHUNK_LOOM_BOUND` asks for (a number, or `exhaustive`).
+    /// How many preemptions that is here, if not any number: as many as it says and `MEGACHUNK_LOOM_DEEPER` more, or
+    /// the higher number that `MEGACHUNK_LOOM_BOUND` asks for (a number, or `exhaustive`).
     fn preemptions(self) -> Option<usize> {
         let is_quick = || std::env::var_os("MEGACHUNK_LOOM_QUICK").is_some();
         let bound = match self {
@@ -29,6 +29,12 @@ impl Bound {
             Self::Preemptions(bound) => bound,
             Self::Costly(bound) => bound - usize::from(is_quick()),
         };
+        let deeper = std::env::var("MEGACHUNK_LOOM_DEEPER").map_or(0, |deeper| {
+            deeper.parse().unwrap_or_else(|_| {
+                panic!("MEGACHUNK_LOOM_DEEPER is a number of preemptions, not `{deeper}`")
+            })
+        });
+        let bound = bound + deeper;
         match std::env::var("MEGACHUNK_LOOM_BOUND").as_deref() {
             Err(_) => Some(bound),
             Ok("exhaustive") => None,

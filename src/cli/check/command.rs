@@ -53,7 +53,7 @@ impl Invocation {
     /// model without its mutant.
     ///
     /// What a run is told apart from this is left to the environment: `MEGACHUNK_LOOM_BOUND`,
-    /// `MEGACHUNK_SCHEDULES`.
+    /// `MEGACHUNK_LOOM_DEEPER`, `MEGACHUNK_SCHEDULES`.
     pub(super) fn all(
         stage: Stage,
         args: &Args,

@@ -48,15 +48,38 @@ fn no_slot_of_a_partly_taken_word_is_given_twice() {
 
 #[test]
 fn no_slot_is_given_to_three_threads() {
-    model("no_slot_is_given_to_three_threads", Preemptions(0), || {
-        let (index, _) = all_taken_but(&[4, 6]);
-        let threads = [(); 3].map(|()| spawn(&index, |index| index.create().ok()));
-        let mut entities: Vec<Entity> = threads.into_iter().filter_map(Thread::join).collect();
-        assert_eq!(entities.len(), 2, "there were two words with a slot");
+    // A word for each, so that nobody searches in vain: that would be more interleavings than all the rest.
+    model("no_slot_is_given_to_three_threads", Preemptions(2), || {
+        let (index, _) = all_taken_but(&[2, 4, 6]);
+        let others = [(); 2].map(|()| spawn(&index, |index| index.create()));
+        let cache = index.thread_cache();
+        cache.adopt();
+        let mine = index.create();
+        let [first, second] = others.map(Thread::join);
+        let entities =
+            [mine, first, second].map(|entity| entity.expect("there is a slot for each"));
         assert!(entities.iter().all(|&entity| index.exists(entity)));
-        entities.dedup();
-        assert_eq!(entities.len(), 2, "one slot was given out twice");
+        let mut slots = entities.map(Entity::index);
+        slots.sort_unstable();
+        assert_eq!(slots, [2, 4, 6], "one slot was given out twice");
     });
+}
+
+#[test]
+fn of_three_threads_that_want_the_last_two_slots_two_get_one() {
+    model(
+        "of_three_threads_that_want_the_last_two_slots_two_get_one",
+        Preemptions(0),
+        || {
+            let (index, _) = all_taken_but(&[4, 6]);
+            let threads = [(); 3].map(|()| spawn(&index, |index| index.create().ok()));
+            let mut entities: Vec<Entity> = threads.into_iter().filter_map(Thread::join).collect();
+            assert_eq!(entities.len(), 2, "there were two words with a slot");
+            assert!(entities.iter().all(|&entity| index.exists(entity)));
+            entities.dedup();
+            assert_eq!(entities.len(), 2, "one slot was given out twice");
+        },
+    );
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod chunk_cache;
 mod chunk_commit;
 mod chunk_hints;
 mod chunk_takes;
+mod chunk_three;
 mod entity_batches;
 mod entity_broken;
 mod entity_cache;

@@ -7,26 +7,49 @@ use megachunk::cli::workload::ecs::{agents, values};
 
 /// A matrix.
 #[derive(
-    Clone, Copy, bevy_ecs::prelude::Component, flecs_ecs::prelude::Component, shipyard::Component,
+    Clone,
+    Copy,
+    bevy_ecs::prelude::Component,
+    flecs_ecs::prelude::Component,
+    shipyard::Component,
+    serde::Deserialize,
+    serde::Serialize,
 )]
 pub(super) struct Transform(pub(super) [f32; 16]);
 
 /// A place.
 #[derive(
-    Clone, Copy, bevy_ecs::prelude::Component, flecs_ecs::prelude::Component, shipyard::Component,
+    Clone,
+    Copy,
+    bevy_ecs::prelude::Component,
+    flecs_ecs::prelude::Component,
+    shipyard::Component,
+    serde::Deserialize,
+    serde::Serialize,
 )]
 pub(super) struct Position(pub(super) [f32; 3]);
 
 /// A direction.
 #[derive(
-    Clone, Copy, bevy_ecs::prelude::Component, flecs_ecs::prelude::Component, shipyard::Component,
+    Clone,
+    Copy,
+    bevy_ecs::prelude::Component,
+    flecs_ecs::prelude::Component,
+    shipyard::Component,
+    serde::Deserialize,
+    serde::Serialize,
 )]
-#[expect(dead_code, reason = "a column that is only there")]
 pub(super) struct Rotation(pub(super) [f32; 3]);
 
 /// What a place changes by.
 #[derive(
-    Clone, Copy, bevy_ecs::prelude::Component, flecs_ecs::prelude::Component, shipyard::Component,
+    Clone,
+    Copy,
+    bevy_ecs::prelude::Component,
+    flecs_ecs::prelude::Component,
+    shipyard::Component,
+    serde::Deserialize,
+    serde::Serialize,
 )]
 pub(super) struct Velocity(pub(super) [f32; 3]);
 

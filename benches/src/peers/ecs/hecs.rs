@@ -16,6 +16,8 @@ use super::components::{
 };
 use super::systems::hecs as systems;
 
+mod saved;
+
 /// Entities that a thread takes at a time: enough that taking them costs nothing.
 const BATCH: u32 = 8_192;
 
@@ -46,6 +48,7 @@ impl EcsContender for Hecs {
     const ABILITIES: EcsAbilities = EcsAbilities {
         records: true,
         creates_on_threads: true,
+        serializes: true,
         ..EcsAbilities::SINGLE
     };
 
@@ -85,6 +88,14 @@ impl EcsContender for Hecs {
     fn despawn_each(&mut self, ids: &[Entity]) -> usize {
         let died = ids.iter().filter(|&&id| self.0.despawn(id).is_ok());
         died.count()
+    }
+
+    fn save(&mut self) -> Vec<u8> {
+        saved::save(&self.0)
+    }
+
+    fn load(bytes: &[u8]) -> Self {
+        Self(saved::load(bytes), Vec::new())
     }
 
     fn clear(&mut self) {

@@ -37,6 +37,8 @@ pub struct EcsAbilities {
     pub solves_archetypes: bool,
     /// Creates entities of several templates in one call.
     pub spawns_templates: bool,
+    /// Writes a world to bytes and makes one from them, and is measured doing so.
+    pub serializes: bool,
 }
 
 impl EcsAbilities {
@@ -53,6 +55,7 @@ impl EcsAbilities {
         solves: false,
         solves_archetypes: false,
         spawns_templates: false,
+        serializes: false,
     };
 }
 
@@ -161,6 +164,17 @@ pub trait EcsContender: Send + Sized + 'static {
 
     /// Destroys all entities.
     fn clear(&mut self);
+
+    /// All entities with what they have, of the components of [`spawn_slice`](Self::spawn_slice), as bytes. Only called
+    /// with [`EcsAbilities::serializes`].
+    fn save(&mut self) -> Vec<u8> {
+        unreachable!("a contender that says it can implements this")
+    }
+
+    /// A world with what such bytes say. Only called with [`EcsAbilities::serializes`].
+    fn load(_bytes: &[u8]) -> Self {
+        unreachable!("a contender that says it can implements this")
+    }
 
     /// Adds a component of `f32` to `ids` one by one.
     fn add_each(&mut self, ids: &[Self::Id]);

@@ -16,26 +16,34 @@ use crate::chunk::ChunkOptions;
 use crate::cli::workload::Unsupported;
 use crate::command::Commands;
 use crate::entity::{Entity, IndexOptions};
-use crate::fragment::Bundle;
+use crate::fragment::{Bundle, FragmentError, FragmentRegistry};
 use crate::query::Query;
-use crate::world::{World, WorldError};
+use crate::world::{SnapshotOptions, Universe, World, WorldError};
 
 /// A matrix.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(super) struct Transform(pub(super) [f32; 16]);
 
 /// A place.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(super) struct Position(pub(super) [f32; 3]);
 
 /// A direction.
 #[derive(Clone, Copy)]
-#[expect(dead_code, reason = "a column that is only there")]
+#[repr(transparent)]
 pub(super) struct Rotation([f32; 3]);
 
 /// What a place changes by.
 #[derive(Clone, Copy)]
+#[repr(transparent)]
 pub(super) struct Velocity([f32; 3]);
+
+crate::plain!(Transform { 0 });
+crate::plain!(Position { 0 });
+crate::plain!(Rotation { 0 });
+crate::plain!(Velocity { 0 });
 
 /// The only fragment of an entity to which another is added.
 #[derive(Clone, Copy)]
@@ -66,6 +74,15 @@ pub(super) fn body(number: u32) -> (Transform, Position, Rotation, Velocity) {
 }
 
 mod templates;
+
+/// Says that what a [`body`] has may be saved.
+fn body_is_plain(registry: &FragmentRegistry) -> Result<(), FragmentError> {
+    registry.register_plain::<Transform>()?;
+    registry.register_plain::<Position>()?;
+    registry.register_plain::<Rotation>()?;
+    registry.register_plain::<Velocity>()?;
+    Ok(())
+}
 
 /// A world, and the queries that were made so far.
 #[derive(Debug, Default)]
@@ -152,6 +169,7 @@ impl EcsContender for Megachunk {
         solves: true,
         solves_archetypes: true,
         spawns_templates: true,
+        serializes: true,
     };
 
     fn fresh() -> Self {
@@ -209,6 +227,24 @@ impl EcsContender for Megachunk {
     fn despawn_slice(&mut self, ids: &[Entity]) -> usize {
         let report = self.world.destroy_slice(ids);
         done(report.into_result())
+    }
+
+    fn save(&mut self) -> Vec<u8> {
+        let registered = body_is_plain(self.world.registry());
+        let saved = registered.map(|()| self.world.to_snapshot(&SnapshotOptions::new()));
+        saved
+            .expect("four plain fragments")
+            .expect("all of them plain")
+    }
+
+    fn load(bytes: &[u8]) -> Self {
+        let universe = Universe::new();
+        body_is_plain(universe.registry()).expect("four plain fragments");
+        let world = World::from_snapshot(bytes, universe).expect("what was saved");
+        Self {
+            world,
+            ..Self::default()
+        }
     }
 
     fn clear(&mut self) {

@@ -25,6 +25,7 @@ mod heap;
 mod limit;
 mod megachunk;
 mod read;
+mod serialize;
 mod small;
 mod spawn;
 mod systems;
@@ -114,6 +115,8 @@ pub enum EcsWorkload {
     ScheduleFromMain,
     /// A matrix inverted 100 times for each of 1,000 entities.
     HeavyCompute,
+    /// A world of 1,000 entities written to bytes, and made from them again.
+    Serialize,
     /// Three systems on 60,000 entities of three archetypes, each on two of these: move, think, turn.
     UpdateMixed,
     /// So many systems that do nothing.
@@ -126,7 +129,7 @@ pub enum EcsWorkload {
 
 impl EcsWorkload {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 40] = [
         Self::SimpleInsert,
         Self::SimpleIter,
         Self::FragmentedIter,
@@ -159,6 +162,7 @@ impl EcsWorkload {
         Self::Schedule,
         Self::ScheduleFromMain,
         Self::HeavyCompute,
+        Self::Serialize,
         Self::UpdateMixed,
         Self::EmptySystems(1),
         Self::EmptySystems(100),
@@ -215,6 +219,7 @@ impl EcsWorkload {
             Self::Schedule => &["schedule"],
             Self::ScheduleFromMain => &["schedule_from_main"],
             Self::HeavyCompute => &["heavy_compute"],
+            Self::Serialize => &["serialize_1000/save", "serialize_1000/load"],
             Self::UpdateMixed => &["update_mixed"],
             Self::EmptySystems(count) => return vec![format!("processors_empty/{count}")],
             Self::Solve => &["solve_1000"],
@@ -330,6 +335,10 @@ impl EcsWorkload {
                     "does not look at archetypes to find an order",
                 )
             }),
+            Self::Serialize => needs(
+                able.serializes,
+                "writes no world by itself, or is not measured in this row",
+            ),
             Self::DespawnHalfSlice => needs(able.despawns_slices, "has no call that destroys many"),
             Self::GetSlice => needs(able.looks_slices_up, "has no call that looks many up"),
             _ => Ok(()),
@@ -382,6 +391,7 @@ impl EcsWorkload {
                 SystemsCase::heavy(size),
                 threads,
             )?),
+            Self::Serialize => Arc::new(serialize::Serialize::<C>::new(size)),
             Self::UpdateMixed => Arc::new(systems::Frames::new::<C>(
                 SystemsCase::mixed(size),
                 threads,

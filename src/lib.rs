@@ -101,6 +101,8 @@ pub mod entity;
 mod exactly;
 #[cfg(not(loom))]
 mod file_bytes;
+#[cfg(not(loom))]
+mod flaw;
 pub mod fragment;
 // For readers only: no program sees it.
 #[cfg(doc)]

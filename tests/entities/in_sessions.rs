@@ -56,4 +56,8 @@ impl Subject for InSessions {
     fn living(&self) -> Option<Vec<Entity>> {
         Some(self.0.session().index().iter().collect())
     }
+
+    fn check(&self) {
+        self.0.check().expect("an index without contradictions");
+    }
 }

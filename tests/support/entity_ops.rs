@@ -5,7 +5,8 @@
 //! in this folder and the fuzz target `entity_index` make up the operations; both call [`run`].
 //!
 //! The model is a table of the last life of each index. Each answer is compared with it, and after
-//! the last operation every handle that was ever given out.
+//! the last operation every handle that was ever given out. After each operation the allocator, if it can, looks
+//! at itself: claims, hints and summaries, groups, caches, counts.
 
 #[path = "elsewhere.rs"]
 mod elsewhere;
@@ -65,6 +66,9 @@ pub(crate) trait Subject: EntityAllocator {
     fn living(&self) -> Option<Vec<Entity>> {
         None
     }
+
+    /// Looks for contradictions inside the allocator, if it can. Nobody else is in a call.
+    fn check(&self) {}
 }
 
 impl Subject for Naive {}
@@ -80,6 +84,10 @@ impl Subject for EntityIndex {
 
     fn living(&self) -> Option<Vec<Entity>> {
         Some(self.iter().collect())
+    }
+
+    fn check(&self) {
+        self.check().expect("an index without contradictions");
     }
 }
 
@@ -99,6 +107,7 @@ pub(crate) fn run<S: Subject>(ops: &[EntityOp]) {
             machine.model.live,
             "the count after {op:?}"
         );
+        machine.subject.check();
     }
     machine.finish();
 }
@@ -368,6 +377,7 @@ impl<S: Subject> Machine<S> {
         }
         self.destroy_slice(&living, false);
         assert_eq!(self.subject.count(), 0);
+        self.subject.check();
     }
 }
 

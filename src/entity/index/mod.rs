@@ -3,6 +3,8 @@
 mod batch;
 mod block;
 mod cache;
+#[cfg(not(loom))]
+mod check;
 mod claim;
 mod core;
 mod death;

@@ -23,6 +23,8 @@
 
 use std::io;
 
+#[cfg(not(loom))]
+use crate::flaw::{FlawPlace, Found};
 use crate::memory::Table;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::geometry::{FULL, WORD_BITS};
@@ -144,6 +146,36 @@ impl Summary {
             }
             bits = 1 << (child % FANOUT);
             child /= FANOUT;
+        }
+    }
+
+    /// Notes each bit that stands over what is not full, given whether a leaf is. Exact while nobody changes anything.
+    #[cfg(not(loom))]
+    pub(crate) fn check(&self, found: &mut Found, is_full: impl Fn(usize) -> bool) {
+        let ends = self.levels.iter().skip(1).copied();
+        let words = ends.zip(&self.levels).map(|(end, first)| end - first);
+        for (level, words) in words.chain([self.top_words]).enumerate() {
+            for word in 0..words {
+                // Ordering: Relaxed here and below: who says that it is quiet has seen what the others did.
+                let mut said = self.word(level, word).load(Ordering::Relaxed);
+                while said != 0 {
+                    let child = word * FANOUT + said.trailing_zeros() as usize;
+                    said &= said - 1;
+                    let full = match level {
+                        0 => is_full(child),
+                        _ => self.word(level - 1, child).load(Ordering::Relaxed) == FULL,
+                    };
+                    let at = FlawPlace::Summary {
+                        level: level as u32,
+                        word: word as u32,
+                    };
+                    found.expect(full, at, || {
+                        format!(
+                            "it says of {child} below that nothing is free there, and something is"
+                        )
+                    });
+                }
+            }
         }
     }
 

@@ -8,13 +8,11 @@
 //! [`Attachment::check`](super::Attachment::check).
 
 mod archetypes;
-mod flaw;
-
-pub use flaw::{Flaw, FlawPlace, IntegrityError};
 
 use crate::archetype::Universe;
+pub(crate) use crate::flaw::Found;
+pub use crate::flaw::{Flaw, FlawPlace, IntegrityError};
 use crate::world::World;
-pub(crate) use flaw::Found;
 
 /// What somebody has of a universe.
 #[derive(Clone, Copy, Debug, Default)]
@@ -49,7 +47,7 @@ impl World {
     pub fn check(&self) -> Result<(), IntegrityError> {
         let mut found = Found::default();
         self.check_into(&mut found);
-        found.into_result()
+        found.into_result("world")
     }
 
     /// Notes what is wrong; what this world and its recorders have.
@@ -131,7 +129,7 @@ impl Universe {
                 held.entities
             )
         });
-        found.into_result()
+        found.into_result("world")
     }
 }
 

@@ -1,15 +1,22 @@
-//! `Flaw`: what is wrong with a world, and where.
+//! `Flaw`: what a check has found wrong with a world, an index or an allocator, and where.
 
 use core::fmt;
+use core::time::Duration;
 
 use crate::entity::Entity;
+use crate::sync::thread;
 
 /// Flaws of which more are only counted.
 const MOST: usize = 64;
+/// How often it is looked again whether what seems wrong is a thread that ends.
+const LOOKS: u32 = 100;
+/// How long such a thread is given each time.
+const MOMENT: Duration = Duration::from_millis(1);
 
-/// A world contradicts itself.
+/// A world contradicts itself, or an index, or an allocator.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IntegrityError {
+    whose: &'static str,
     flaws: Vec<Flaw>,
     more: usize,
 }
@@ -28,6 +35,30 @@ pub struct Flaw {
 pub enum FlawPlace {
     /// Between worlds.
     Universe,
+    /// In an index of entities as a whole.
+    Index,
+    /// In a claim word of an index: which of 64 slots are free, singly or in one piece, and what is said of that.
+    ClaimWord(u32),
+    /// In a word of an index that says what is full below.
+    Summary {
+        /// Of which level, the lowest first.
+        level: u32,
+        /// Which one.
+        word: u32,
+    },
+    /// In a slot of an index.
+    Slot(u32),
+    /// In an allocator of chunks as a whole.
+    Allocator,
+    /// In a mega-chunk: which of 64 chunks are taken, and where their memory is.
+    Megachunk(u32),
+    /// In a word of an allocator that says what runs there are not below.
+    Hint {
+        /// Of which level, the lowest first.
+        level: u32,
+        /// Which one.
+        word: u32,
+    },
     /// In the world as a whole.
     World,
     /// In a composition.
@@ -94,6 +125,13 @@ impl fmt::Display for FlawPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Universe => write!(f, "universe"),
+            Self::Index => write!(f, "index"),
+            Self::ClaimWord(word) => write!(f, "claim word {word}"),
+            Self::Summary { level, word } => write!(f, "summary word {word} of level {level}"),
+            Self::Slot(slot) => write!(f, "slot {slot}"),
+            Self::Allocator => write!(f, "allocator"),
+            Self::Megachunk(megachunk) => write!(f, "mega-chunk {megachunk}"),
+            Self::Hint { level, word } => write!(f, "hint {word} of level {level}"),
             Self::World => write!(f, "world"),
             Self::Archetype(archetype) => write!(f, "archetype {archetype}"),
             Self::Group { archetype, group } => write!(f, "archetype {archetype}, group {group}"),
@@ -129,7 +167,7 @@ impl fmt::Debug for IntegrityError {
 
 impl fmt::Display for IntegrityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the world contradicts itself:")?;
+        write!(f, "the {} contradicts itself:", self.whose)?;
         for flaw in &self.flaws {
             write!(f, "\n{flaw}")?;
         }
@@ -167,11 +205,36 @@ impl Found {
         }
     }
 
-    pub(crate) fn into_result(self) -> Result<(), IntegrityError> {
+    /// What is wrong still when threads that end are done: what `look` finds, which says whether somebody may be about
+    /// to end, and gives back what it kept.
+    pub(crate) fn settled(look: impl Fn(&mut Self) -> bool) -> Self {
+        let mut looks = 0;
+        loop {
+            let mut found = Self::default();
+            let may_pass = look(&mut found);
+            if found.flaws.is_empty() || !may_pass || looks == LOOKS {
+                return found;
+            }
+            looks += 1;
+            thread::sleep(MOMENT);
+        }
+    }
+
+    /// Adds what another look has found.
+    pub(crate) fn append(&mut self, other: Self) {
+        for flaw in other.flaws {
+            self.note(flaw.place, flaw.what);
+        }
+        self.more += other.more;
+    }
+
+    /// What was found, as an error of whose it is.
+    pub(crate) fn into_result(self, whose: &'static str) -> Result<(), IntegrityError> {
         if self.flaws.is_empty() {
             return Ok(());
         }
         Err(IntegrityError {
+            whose,
             flaws: self.flaws,
             more: self.more,
         })

@@ -5,7 +5,8 @@
 //! call [`run`].
 //!
 //! The model is the set of chunks in use. Each run is stamped at both ends of each of its chunks,
-//! and must still hold its stamp when it is given back.
+//! and must still hold its stamp when it is given back. After each operation the allocator, if it can, looks at
+//! itself: masks, memory, hints, caches, tickets, counts.
 
 #[path = "chunk_subjects.rs"]
 mod chunk_subjects;
@@ -64,14 +65,18 @@ pub(crate) fn run<S: Subject>(ops: &[ChunkOp]) {
         stamps: 0,
     };
     for some in ops.chunks(50) {
-        some.iter().for_each(|&op| machine.step(op));
-        // Now and then: they may look at every mask.
+        for &op in some {
+            machine.step(op);
+            machine.subject.check();
+        }
+        // Now and then: references may look at every mask.
         assert_eq!(machine.subject.in_use(), machine.in_use.len(), "{some:?}");
-        machine.subject.check(&machine.in_use);
+        machine.subject.compare(&machine.in_use);
     }
     machine.step(ChunkOp::FreeAll { backwards: false });
     assert_eq!(machine.subject.in_use(), 0);
     machine.step(ChunkOp::Trim);
+    machine.subject.check();
 }
 
 /// A run that was taken: its name for the allocator, and what was written there.

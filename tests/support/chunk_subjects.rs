@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use megachunk::chunk::memory::{Memory, SystemMemory};
+use megachunk::chunk::reference::{MegachunkDots, Naive};
 use megachunk::chunk::{
     CACHED_CHUNKS, ChunkAllocator, ChunkError, ChunkOptions, Chunks, MEGACHUNK_CHUNKS, MEGACHUNKS,
     MegachunkAllocator, RawChunks, Run,
@@ -64,14 +65,33 @@ pub(crate) trait Subject: Sync {
         Vec::new()
     }
 
-    /// Looks for contradictions inside the allocator. `in_use` are the chunks in use.
-    fn check(&self, _in_use: &HashSet<u32>) {}
+    /// Looks for contradictions between the allocator and the model. `in_use` are the chunks in use.
+    fn compare(&self, _in_use: &HashSet<u32>) {}
+
+    /// Looks for contradictions inside the allocator, if it can. Nobody else is in a call.
+    fn check(&self) {}
+}
+
+/// A contender that can look for contradictions inside itself, or does not.
+pub(crate) trait Contender: ChunkAllocator {
+    /// Nobody else is in a call.
+    fn check_itself(&self) {}
+}
+
+impl Contender for Naive {}
+
+impl Contender for MegachunkDots {}
+
+impl Contender for MegachunkAllocator {
+    fn check_itself(&self) {
+        self.check().expect("an allocator without contradictions");
+    }
 }
 
 /// Any contender, through the seam.
 pub(crate) struct Seam<A, const SEES_SECOND_FREE: bool>(A);
 
-impl<A: ChunkAllocator, const SEES_SECOND_FREE: bool> Subject for Seam<A, SEES_SECOND_FREE> {
+impl<A: Contender, const SEES_SECOND_FREE: bool> Subject for Seam<A, SEES_SECOND_FREE> {
     type Ticket = Run;
     const SECOND_FREE_IS: Seen = if SEES_SECOND_FREE {
         Seen::WhileFree
@@ -103,6 +123,10 @@ impl<A: ChunkAllocator, const SEES_SECOND_FREE: bool> Subject for Seam<A, SEES_S
 
     fn flush(&self) {
         self.0.flush();
+    }
+
+    fn check(&self) {
+        self.0.check_itself();
     }
 }
 
@@ -189,7 +213,11 @@ impl Subject for Tickets {
             .collect()
     }
 
-    fn check(&self, in_use: &HashSet<u32>) {
+    fn check(&self) {
+        self.0.check().expect("an allocator without contradictions");
+    }
+
+    fn compare(&self, in_use: &HashSet<u32>) {
         let memory = self.0.memory();
         let stats = self.0.stats();
         let mut taken = 0;

@@ -22,6 +22,8 @@ use core::ops::Range;
 use std::io;
 
 use crate::chunk::megachunk::bits::longest_run;
+#[cfg(not(loom))]
+use crate::flaw::{FlawPlace, Found};
 use crate::memory::Table;
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::geometry::{ALL_CHUNKS, HINT_FANOUT, MEGACHUNK_CHUNKS, MEGACHUNKS};
@@ -191,6 +193,39 @@ impl Hints {
             }
         }
         0
+    }
+
+    /// Notes each bit that says that there is no run where there is one, given the in-use mask of a mega-chunk. Exact
+    /// while nobody changes anything.
+    #[cfg(not(loom))]
+    pub(crate) fn check(&self, found: &mut Found, mask: impl Fn(u32) -> u64) {
+        for (level, span) in SPANS.into_iter().enumerate() {
+            for word in 0..MEGACHUNKS / span {
+                // Ordering: Relaxed here and below: who says that it is quiet has seen what the others did.
+                let said = self.word(level, word).load(Ordering::Relaxed);
+                if said == 0 {
+                    continue;
+                }
+                let wrong = said
+                    & match level {
+                        0 => up_to(longest_run(mask(word))),
+                        _ => !self.agreed(level, word),
+                    };
+                let at = FlawPlace::Hint {
+                    level: level as u32,
+                    word,
+                };
+                found.expect(wrong == 0, at, || {
+                    let len = wrong.trailing_zeros() + 1;
+                    match level {
+                        0 => format!("it says that there is no run of {len}, and there is one"),
+                        _ => format!(
+                            "it says that there is no run of {len} below, and not all below say so"
+                        ),
+                    }
+                });
+            }
+        }
     }
 
     /// Whether a word has the bit.

@@ -2,6 +2,8 @@
 
 mod bits;
 mod cache;
+#[cfg(not(loom))]
+mod check;
 mod chunks;
 mod core;
 mod hints;

@@ -71,6 +71,12 @@ impl Tally {
         self.kept.load(Ordering::Relaxed) + u32::from(self.hand.load(Ordering::Relaxed) != 0)
     }
 
+    /// Whether chunks leave the cache now.
+    #[cfg(not(loom))]
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Acquire) >> SUM_BITS & 1 == 1
+    }
+
     /// Chunks leave the cache for the masks from now on; until the guard is dropped, the thread does nothing
     /// else with them. Only the owner of the node calls it.
     pub(crate) fn leave(&self) -> Leaving<'_> {

@@ -24,6 +24,8 @@
 //!
 //! papers/mega-chunk.md has the argument; loom-tests/ the models.
 
+#[cfg(not(loom))]
+mod check;
 mod kept;
 mod search;
 mod spare;
@@ -284,7 +286,7 @@ impl<M: Memory> Core<M> {
     }
 
     /// The mega-chunks that may have been committed, by group.
-    fn touched(&self) -> impl Iterator<Item = Range<u32>> {
+    pub(super) fn touched(&self) -> impl Iterator<Item = Range<u32>> {
         let groups = 0..MEGACHUNKS / GROUP;
         #[cfg(not(loom))]
         let groups =

@@ -8,6 +8,8 @@
 //! goes back an eighth of those more are kept no longer. So a program that takes and gives 50 MiB again and again
 //! gets them from the system once, and not in every round; one that becomes smaller keeps the least in the end.
 
+#[cfg(not(loom))]
+use crate::flaw::{FlawPlace, Found};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::geometry::MEGACHUNKS;
 
@@ -54,6 +56,24 @@ impl Spare {
     pub(super) fn count(&self) -> u64 {
         let empty = self.empty.load(Ordering::Relaxed).cast_signed();
         empty.max(0).cast_unsigned()
+    }
+
+    /// Notes whether so many are empty, as is counted when nobody is in a call, and whether more are kept than may be.
+    #[cfg(not(loom))]
+    pub(super) fn check(&self, empty: u64, found: &mut Found) {
+        let counted = self.empty.load(Ordering::Relaxed).cast_signed();
+        let there = empty.cast_signed();
+        found.expect(counted == there, FlawPlace::Allocator, || {
+            format!("{there} mega-chunks have memory and are empty, and {counted} are counted")
+        });
+        let learned = self.learned.load(Ordering::Relaxed);
+        found.expect(learned <= self.more, FlawPlace::Allocator, || {
+            let most = self.least + self.more;
+            format!(
+                "{} empty mega-chunks are to be kept, of {most} at most",
+                self.least + learned
+            )
+        });
     }
 
     /// How many there are beyond those that are to be kept.

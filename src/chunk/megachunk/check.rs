@@ -1,0 +1,146 @@
+//! The check for quiet moments: that masks, memory, hints, caches, tickets and counts do not contradict each other.
+//!
+//! Called by tests and fuzzers after each operation, with a universe's by [`Universe::check`], and by users who fear for
+//! their chunks. It reads, and changes nothing, but that the calling thread has a cache afterwards.
+//!
+//! What must hold is what papers/mega-chunk.md says of moments when no operation is running: J2 to J4. A hint may lag
+//! in one direction: one that says "there may be such a run" may stand where there is none.
+//!
+//! Of other threads' caches only the public part may be read. A thread that is about to end may still give back
+//! what it kept, and memory with it, which is no flaw: while there is one that may, what seems wrong is looked at again
+//! for a while.
+//!
+//! [`Universe::check`]: crate::archetype::Universe::check
+
+use super::cache::{CACHED_CHUNKS, Cache};
+use super::tally::Tally;
+use super::{MegachunkAllocator, Memory, Shared};
+use crate::chunk::Run;
+use crate::flaw::{FlawPlace, Found};
+use crate::sync::atomic::Ordering;
+use crate::sync::geometry::MEGACHUNK_CHUNKS;
+use crate::world::IntegrityError;
+
+impl<M: Memory> MegachunkAllocator<M> {
+    /// Checks that nothing contradicts itself: what is taken has memory, each chunk that is taken is in use or kept by
+    /// one thread, a ticket is for chunks that are taken, a hint that says that there is no run is right, and counts are what
+    /// they count. Looks at every mega-chunk, and at every ticket where memory ever was: some 20 µs.
+    ///
+    /// For quiet moments: exact while no other thread takes, gives, flushes or trims. (One that ends, and gives back what
+    /// it kept, is given a tenth of a second.) Else it may find flaws that are none.
+    ///
+    /// Chunks that threads keep are accounted for one by one where they are the calling thread's, and by their number
+    /// where they are others'.
+    ///
+    /// ```
+    /// use megachunk::chunk::MegachunkAllocator;
+    ///
+    /// let allocator = MegachunkAllocator::new();
+    /// let runs = allocator.allocate_many(150)?;
+    /// let _one = allocator.allocate()?;
+    /// drop(runs);
+    /// allocator.check()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`IntegrityError`] with all that is wrong, and where. Whoever finds that has found a bug of this crate, or has a
+    /// [`Memory`] that breaks its promise not to unwind.
+    pub fn check(&self) -> Result<(), IntegrityError> {
+        let mut found = Found::default();
+        self.check_into(&mut found);
+        found.into_result("allocator")
+    }
+
+    /// Notes what is wrong.
+    pub(crate) fn check_into(&self, found: &mut Found) {
+        found.append(Found::settled(|found| {
+            self.with_cache(|_, cache, tally| self.shared.check(cache, tally, found))
+        }));
+    }
+}
+
+impl<M: Memory> Shared<M> {
+    /// Notes what is wrong; whether others have caches, and may be about to give back what they keep.
+    fn check(&self, cache: &Cache, tally: &Tally, found: &mut Found) -> bool {
+        let mut has_others = false;
+        let mut kept = 0;
+        for node in self.registry.nodes() {
+            let (owned, other) = (node.is_owned(), &node.public);
+            has_others |= owned && !core::ptr::eq(other, tally);
+            kept += u64::from(other.cached());
+            self.check_tally(other, owned, found);
+        }
+        let own = self.check_own(cache, tally, found);
+        let taken = self.core.check(found);
+        let in_use = Tally::total(self.registry.nodes().map(|node| &node.public));
+        let right = in_use + kept as i64 == taken as i64;
+        found.expect(right, FlawPlace::Allocator, || {
+            format!("{taken} chunks are taken, {in_use} are counted as in use and {kept} as kept")
+        });
+        self.check_tickets(&own, found);
+        has_others
+    }
+
+    /// Notes what is wrong with what everybody may read of a cache.
+    fn check_tally(&self, tally: &Tally, owned: bool, found: &mut Found) {
+        let kept = tally.cached();
+        found.expect(
+            !tally.lag.is_odd() && !tally.is_leaving(),
+            FlawPlace::Allocator,
+            || "a cache says that its hints lag, or that chunks leave it".into(),
+        );
+        found.expect(kept as usize <= CACHED_CHUNKS, FlawPlace::Allocator, || {
+            format!("a cache of {CACHED_CHUNKS} chunks has {kept}")
+        });
+        found.expect(owned || kept == 0, FlawPlace::Allocator, || {
+            format!("a cache that nobody has keeps {kept} chunks")
+        });
+        if let Some(hand) = Run::from_bits(tally.hand.load(Ordering::Relaxed)) {
+            self.check_kept(hand, found);
+        }
+    }
+
+    /// Notes whether a chunk is free that a cache keeps.
+    fn check_kept(&self, chunk: Run, found: &mut Found) {
+        let at = FlawPlace::Megachunk(chunk.megachunk());
+        found.expect(self.core.is_taken(chunk), at, || {
+            format!("{chunk} is free, and a cache keeps it")
+        });
+    }
+
+    /// Notes what is wrong with what the calling thread keeps; those chunks, in order.
+    fn check_own(&self, cache: &Cache, tally: &Tally, found: &mut Found) -> Vec<u32> {
+        let mut kept = [Run::single(0); CACHED_CHUNKS];
+        let count = cache.all(tally, &mut kept);
+        let kept = &kept[..count];
+        kept.iter().for_each(|&chunk| self.check_kept(chunk, found));
+        let mut own: Vec<u32> = kept.iter().map(|chunk| chunk.first()).collect();
+        own.sort_unstable();
+        for two in own.windows(2) {
+            let at = FlawPlace::Megachunk(two[0] / MEGACHUNK_CHUNKS);
+            found.expect(two[0] != two[1], at, || {
+                format!("its thread keeps chunk {} twice", two[0])
+            });
+        }
+        own
+    }
+
+    /// Notes tickets that are out for chunks that nobody has taken, or that the calling thread keeps.
+    fn check_tickets(&self, own: &[u32], found: &mut Found) {
+        for megachunk in self.core.touched().flatten() {
+            let mask = self.core.mask(megachunk).load(Ordering::Relaxed);
+            for lane in 0..MEGACHUNK_CHUNKS {
+                let chunk = megachunk * MEGACHUNK_CHUNKS + lane;
+                let ticket = self.tickets.get(chunk as usize).load(Ordering::Relaxed);
+                if ticket % 2 == 0 {
+                    continue;
+                }
+                let in_use = mask >> lane & 1 == 1 && own.binary_search(&chunk).is_err();
+                found.expect(in_use, FlawPlace::Megachunk(megachunk), || {
+                    format!("a ticket is out for chunk {chunk}, which is not in use")
+                });
+            }
+        }
+    }
+}

@@ -9,6 +9,7 @@ use crate::archetype::directory::{Directory, Finder, ROWS_PER_CHUNK, WorldMark, 
 use crate::archetype::world_numbers::WorldNumbers;
 use crate::chunk::{ChunkError, ChunkOptions, MegachunkAllocator, Run};
 use crate::entity::{Buried, Entity, EntityIndex, Full, IndexOptions, Lowest, Place};
+use crate::flaw::Found;
 use crate::fragment::FragmentRegistry;
 use crate::sync::atomic::{AtomicPtr, Ordering};
 
@@ -383,6 +384,15 @@ impl Universe {
                 "slots of word {free} are free, and are looked for from word {lowest} on"
             )),
             None => None,
+        }
+    }
+
+    /// Notes what is wrong with the index and the allocator. (Not between a scheduler's threads, who would be asked at each
+    /// of a hundred thousand looks which of them goes on.)
+    pub(crate) fn check_parts(&self, found: &mut Found) {
+        if !cfg!(shuttle) {
+            self.index.check_into(found);
+            self.chunks.check_into(found);
         }
     }
 

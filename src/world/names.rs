@@ -377,7 +377,7 @@ mod tests {
             moves += stays.filter(|(now, before)| now != *before).count();
             let mut found = Found::default();
             names.check(&mut found);
-            found.into_result().unwrap();
+            found.into_result("world").unwrap();
             let sparse = names.by_name.values().any(Named::is_sparse);
             assert!(!sparse, "{n} have it no more");
         }

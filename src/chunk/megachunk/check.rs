@@ -144,3 +144,6 @@ impl<M: Memory> Shared<M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

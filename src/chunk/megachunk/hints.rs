@@ -200,9 +200,11 @@ impl Hints {
     #[cfg(not(loom))]
     pub(crate) fn check(&self, found: &mut Found, mask: impl Fn(u32) -> u64) {
         for (level, span) in SPANS.into_iter().enumerate() {
-            for word in 0..MEGACHUNKS / span {
+            let end = FIRST[level] + MEGACHUNKS / span;
+            let words = self.words.range(FIRST[level] as usize..end as usize);
+            for (word, said) in (0..).zip(words) {
                 // Ordering: Relaxed here and below: who says that it is quiet has seen what the others did.
-                let said = self.word(level, word).load(Ordering::Relaxed);
+                let said = said.load(Ordering::Relaxed);
                 if said == 0 {
                     continue;
                 }
@@ -226,6 +228,12 @@ impl Hints {
                 });
             }
         }
+    }
+
+    /// Clears a word of a level and leaves those above as they are, which no call does.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn forget(&self, level: usize, word: u32) {
+        self.word(level, word).store(0, Ordering::Relaxed);
     }
 
     /// Whether a word has the bit.

@@ -13,7 +13,7 @@
 //! [`Universe::check`]: crate::archetype::Universe::check
 
 use crate::entity::EntityIndex;
-use crate::entity::index::cache::{Cache, MAGAZINE, Tally};
+use crate::entity::index::cache::{Cache, MAGAZINE, NO_BLOCK, Tally};
 use crate::entity::index::core::{Core, Threads};
 use crate::entity::index::group;
 use crate::entity::index::slot::{self, LAST_VERSION};
@@ -39,10 +39,10 @@ struct Slots {
 struct Caches {
     /// The calling thread's, in order.
     own: Vec<u32>,
-    /// As many as others can hold at most.
+    /// How many caches others have.
     others: usize,
-    /// Whether others have one.
-    has_others: bool,
+    /// So many slots are in those at most.
+    at_most: usize,
 }
 
 impl EntityIndex {
@@ -111,9 +111,9 @@ fn look(core: &Core, threads: &Threads, cache: &Cache, tally: &Tally, found: &mu
         number < spans && unsafe { core.span(number as u32) }.load(Ordering::Relaxed) == CLOSED
     });
     caches.check(slots, found);
-    core.check_workers(threads, cache, found);
+    core.check_workers(cache, caches.others, found);
     check_counts(threads, slots, found);
-    caches.has_others
+    caches.others > 0
 }
 
 /// Notes counts that are not what they count.
@@ -142,7 +142,7 @@ impl Caches {
         let mut caches = Self {
             own: kept.chain(in_hand).collect(),
             others: 0,
-            has_others: false,
+            at_most: 0,
         };
         caches.own.sort_unstable();
         for two in caches.own.windows(2) {
@@ -163,8 +163,8 @@ impl Caches {
                 format!("a cache that nobody has keeps {kept} slots")
             });
             if owned && !core::ptr::eq(other, tally) {
-                caches.others += kept + WORD_BITS as usize;
-                caches.has_others = true;
+                caches.others += 1;
+                caches.at_most += kept + WORD_BITS as usize;
             }
         }
         caches
@@ -172,7 +172,7 @@ impl Caches {
 
     /// Notes whether slots are lost: nobody's, and not free.
     fn check(&self, slots: Slots, found: &mut Found) {
-        let (own, others) = (self.own.len(), self.others);
+        let (own, others) = (self.own.len(), self.at_most);
         let right = (own..=own + others).contains(&slots.kept);
         found.expect(right, FlawPlace::Index, || {
             format!(
@@ -264,32 +264,34 @@ impl Core {
         is
     }
 
-    /// Notes blocks whose worker is nobody, or works elsewhere: they would be passed by.
-    fn check_workers(&self, threads: &Threads, cache: &Cache, found: &mut Found) {
-        let mut workers: Vec<u32> = (0..self.opened())
-            .map(|block| self.workers.get(block as usize).load(Ordering::Relaxed))
-            .collect();
-        let own = workers.get(cache.block as usize);
-        let there = workers.iter().filter(|&&worker| worker == cache.ordinal);
-        let right = match own {
-            Some(&worker) => worker == cache.ordinal && there.count() == 1,
-            None => there.count() == 0,
-        };
+    /// Notes blocks in which nobody works of whom that is said, given how many caches others have: all would pass by.
+    fn check_workers(&self, cache: &Cache, others: usize, found: &mut Found) {
+        let blocks = 0..self.opened();
+        let worker = |block: u32| self.workers.get(block as usize).load(Ordering::Relaxed);
+        let (mut own, mut others_work) = (None, Vec::new());
+        for block in blocks {
+            match worker(block) {
+                0 => {}
+                number if number != cache.ordinal => others_work.push(number),
+                _ if own.is_none() => own = Some(block),
+                _ => found.expect(false, FlawPlace::Index, || {
+                    format!("the thread works in block {own:?} and in {block}")
+                }),
+            }
+        }
+        let right = own.unwrap_or(NO_BLOCK) == cache.block;
         found.expect(right, FlawPlace::Index, || {
-            "the thread works in another block than is said".into()
-        });
-        workers.retain(|&worker| worker != 0);
-        workers.sort_unstable();
-        let twice = workers.windows(2).find(|two| two[0] == two[1]);
-        found.expect(twice.is_none(), FlawPlace::Index, || {
-            format!("a cache works in two blocks: {twice:?}")
-        });
-        let owned = threads.nodes().filter(|node| node.is_owned()).count();
-        found.expect(workers.len() <= owned, FlawPlace::Index, || {
             format!(
-                "{} blocks are worked in, and {owned} caches are in use",
-                workers.len()
+                "the thread works in {}, and in block {own:?} as is said",
+                cache.block
             )
+        });
+        let count = others_work.len();
+        others_work.sort_unstable();
+        others_work.dedup();
+        let right = count == others_work.len() && count <= others;
+        found.expect(right, FlawPlace::Index, || {
+            format!("others work in {count} blocks, and have {others} caches")
         });
     }
 }
@@ -321,3 +323,6 @@ fn note(found: &mut Found, word: u32, slots: u64, what: &str) {
         found.expect(false, FlawPlace::Slot(slot), || what.into());
     }
 }
+
+#[cfg(test)]
+mod tests;

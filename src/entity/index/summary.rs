@@ -179,6 +179,12 @@ impl Summary {
         }
     }
 
+    /// Clears the word over a leaf and leaves those above as they are, which no call does.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn forget(&self, leaf: usize) {
+        self.word(0, leaf / FANOUT).store(0, Ordering::Relaxed);
+    }
+
     /// The first leaf in `from..to` that is not marked full. Wait-free; a few loads, unless hints
     /// of different levels disagree.
     pub(crate) fn find(&self, from: usize, to: usize) -> Option<usize> {

@@ -4,8 +4,8 @@
 //! Called by tests and fuzzers after each step, and by users who fear for their world (unsafe code of
 //! theirs, a bug of ours). It reads, runs no code of users', and changes nothing. What it looks at stands
 //! with whoever must keep it: [`archetypes`] here, [`SharedValues`](super::shared_values::SharedValues),
-//! [`Names`](super::names::Names), and the recorders' memory through
-//! [`Attachment::check`](super::Attachment::check).
+//! [`Names`](super::names::Names), the recorders' memory through
+//! [`Attachment::check`](super::Attachment::check), the index and the allocator in their own rooms.
 
 mod archetypes;
 
@@ -74,9 +74,14 @@ impl World {
 impl Universe {
     /// Checks worlds, which must be all of this universe's, each as by [`World::check`]; and that
     /// nothing is lost between them: every chunk that is in use is one of theirs or of their
-    /// recorders', and so is every entity that has a place; and that in an [ordered](Self::ordered)
-    /// universe the lowest free index comes next. No recorder may be open and no flush under way,
-    /// and no other thread create or destroy meanwhile.
+    /// recorders', and so is every entity that has a place; that in an [ordered](Self::ordered)
+    /// universe the lowest free index comes next; and, as by [`EntityIndex::check`] and
+    /// [`MegachunkAllocator::check`], that index and allocator are sound, hints and summaries included.
+    /// No recorder may be open and no flush under way,
+    /// and no other thread create or destroy meanwhile. O(blocks of the index in use) besides.
+    ///
+    /// [`EntityIndex::check`]: crate::entity::EntityIndex::check
+    /// [`MegachunkAllocator::check`]: crate::chunk::MegachunkAllocator::check
     ///
     /// ```
     /// use std::sync::Arc;
@@ -109,6 +114,7 @@ impl Universe {
             held.entities += more.entities;
             held.chunks += more.chunks;
         }
+        self.check_parts(&mut found);
         let in_use = self.chunks_in_use();
         found.expect(in_use == held.chunks, FlawPlace::Universe, || {
             format!(

@@ -4,13 +4,15 @@
 //!   whoever takes and gives meanwhile;
 //! * the memory of a run is readable and writable while it is in use, and nobody else's;
 //! * what is given back can be taken again;
-//! * the number in use is exact while nobody takes or gives.
+//! * the number in use is exact while nobody takes or gives;
+//! * then an allocator that can look at itself finds no contradiction.
 //!
 //! Where a reference breaks the contract by a published fault, `published_faults.rs` shows it.
 
 use std::sync::Barrier;
 use std::thread;
 
+use crate::chunk_ops::chunk_subjects::Contender;
 use crate::support::{Dice, Ledger};
 use megachunk::chunk::reference::{MegachunkDots, Naive};
 use megachunk::chunk::{
@@ -131,7 +133,7 @@ fn memory_is_writable_and_disjoint<A: ChunkAllocator>() {
     runs.into_iter().for_each(|run| give(&allocator, run));
 }
 
-fn what_is_given_back_is_taken_again<A: ChunkAllocator>() {
+fn what_is_given_back_is_taken_again<A: Contender>() {
     let allocator = A::fresh();
     let ledger = Ledger::new(CHUNKS);
     let mut dice = Dice::new(2);
@@ -151,6 +153,7 @@ fn what_is_given_back_is_taken_again<A: ChunkAllocator>() {
     }
     held.into_iter().for_each(|(run, _)| give(&allocator, run));
     assert_eq!(allocator.in_use(), 0);
+    allocator.check_itself();
 }
 
 /// Takes `megachunks * 64` single chunks, then gives back those whose offset `leaves` says so.
@@ -230,7 +233,7 @@ fn giving_back_what_was_never_taken_is_refused<A: ChunkAllocator>() {
     assert_eq!(allocator.in_use(), 2);
 }
 
-fn the_number_in_use_follows_taking_and_giving<A: ChunkAllocator>() {
+fn the_number_in_use_follows_taking_and_giving<A: Contender>() {
     let allocator = A::fresh();
     let mut expected = 0;
     let mut runs = Vec::new();
@@ -247,9 +250,10 @@ fn the_number_in_use_follows_taking_and_giving<A: ChunkAllocator>() {
     }
     allocator.flush();
     assert_eq!(allocator.in_use(), 0);
+    allocator.check_itself();
 }
 
-fn when_all_chunks_are_in_use_a_request_is_refused<A: ChunkAllocator>() {
+fn when_all_chunks_are_in_use_a_request_is_refused<A: Contender>() {
     let allocator = A::fresh();
     // 16 GiB, of which nothing is touched.
     let runs: Vec<_> = (0..MEGACHUNKS)
@@ -269,6 +273,7 @@ fn when_all_chunks_are_in_use_a_request_is_refused<A: ChunkAllocator>() {
             .all(|half| half.megachunk() == runs[7_000].megachunk())
     );
     assert!(allocator.allocate(1).is_err());
+    allocator.check_itself();
 }
 
 /// One thread of `threads_never_share_a_chunk`.
@@ -301,7 +306,7 @@ fn churn<A: ChunkAllocator>(allocator: &A, ledger: &Ledger, seed: u64) {
     }
 }
 
-fn threads_never_share_a_chunk<A: ChunkAllocator>() {
+fn threads_never_share_a_chunk<A: Contender>() {
     let allocator = A::fresh();
     let ledger = Ledger::new(CHUNKS);
 
@@ -313,10 +318,11 @@ fn threads_never_share_a_chunk<A: ChunkAllocator>() {
     });
 
     assert_eq!(allocator.in_use(), 0, "all were returned");
+    allocator.check_itself();
 }
 
 /// All threads at the boundary of one mega-chunk: it is committed and given up over and over.
-fn of_many_threads_that_want_the_last_chunks_each_gets_its_own<A: ChunkAllocator>() {
+fn of_many_threads_that_want_the_last_chunks_each_gets_its_own<A: Contender>() {
     let allocator = A::fresh();
     let ledger = Ledger::new(CHUNKS);
     let start = Barrier::new(THREADS);
@@ -340,4 +346,5 @@ fn of_many_threads_that_want_the_last_chunks_each_gets_its_own<A: ChunkAllocator
     });
 
     assert_eq!(allocator.in_use(), 0);
+    allocator.check_itself();
 }

@@ -4,7 +4,8 @@
 //! * no two live handles share an index, whoever creates and destroys meanwhile;
 //! * a handle that is not alive is refused by name and reason, each one in a batch too;
 //! * a place belongs to one life of an entity;
-//! * the count is exact while nobody creates or destroys.
+//! * the count is exact while nobody creates or destroys;
+//! * when threads have come to their end, an allocator that can look at itself finds no contradiction.
 //!
 //! Where a reference breaks the contract by a published fault, the test is instantiated for the
 //! others only, and `published_faults.rs` shows the fault.
@@ -13,6 +14,7 @@ use std::collections::HashSet;
 use std::sync::Barrier;
 use std::thread;
 
+use crate::entity_ops::Subject;
 use crate::in_sessions::InSessions;
 use crate::support::{Dice, Ledger};
 use megachunk::entity::reference::{BusyBlock, Naive};
@@ -414,7 +416,7 @@ fn churn<A: EntityAllocator>(allocator: &A, ledger: &Ledger, seed: u64) -> Vec<E
     given
 }
 
-fn threads_never_share_a_live_index<A: EntityAllocator>() {
+fn threads_never_share_a_live_index<A: Subject>() {
     let allocator = A::fresh();
     let ledger = Ledger::new(allocator.capacity());
 
@@ -435,9 +437,10 @@ fn threads_never_share_a_live_index<A: EntityAllocator>() {
     given.sort_unstable();
     given.dedup();
     assert_eq!(given.len(), all, "a handle was given out twice");
+    allocator.check();
 }
 
-fn of_many_threads_that_destroy_one_handle_one_wins<A: EntityAllocator>() {
+fn of_many_threads_that_destroy_one_handle_one_wins<A: Subject>() {
     let allocator = A::fresh();
     let made = batch(&allocator, 2_000);
     let start = Barrier::new(THREADS);
@@ -469,9 +472,10 @@ fn of_many_threads_that_destroy_one_handle_one_wins<A: EntityAllocator>() {
 
     assert_eq!(destroyed, made.len());
     assert_eq!(allocator.count(), 0);
+    allocator.check();
 }
 
-fn entities_made_by_one_thread_are_destroyed_by_another<A: EntityAllocator>() {
+fn entities_made_by_one_thread_are_destroyed_by_another<A: Subject>() {
     let allocator = A::fresh();
     let ledger = Ledger::new(allocator.capacity());
     let (sender, receiver) = std::sync::mpsc::sync_channel::<Vec<Entity>>(4);
@@ -501,10 +505,11 @@ fn entities_made_by_one_thread_are_destroyed_by_another<A: EntityAllocator>() {
     });
 
     assert_eq!(allocator.count(), 0);
+    allocator.check();
 }
 
 /// A writer gives each life of a slot its own place; readers ask with handles of any life.
-fn a_reader_never_sees_another_life_s_place<A: EntityAllocator>() {
+fn a_reader_never_sees_another_life_s_place<A: Subject>() {
     let allocator = A::fresh();
     let (sender, receiver) = std::sync::mpsc::channel::<(Entity, Place)>();
 
@@ -526,4 +531,5 @@ fn a_reader_never_sees_another_life_s_place<A: EntityAllocator>() {
             }
         }
     });
+    allocator.check();
 }

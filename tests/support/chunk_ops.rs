@@ -9,7 +9,7 @@
 //! itself: masks, memory, hints, caches, tickets, counts.
 
 #[path = "chunk_subjects.rs"]
-mod chunk_subjects;
+pub(crate) mod chunk_subjects;
 #[path = "elsewhere.rs"]
 mod elsewhere;
 

@@ -1,17 +1,23 @@
 //! `Flaw`: what a check has found wrong with a world, an index or an allocator, and where.
 
 use core::fmt;
-use core::time::Duration;
 
 use crate::entity::Entity;
-use crate::sync::thread;
 
 /// Flaws of which more are only counted.
 const MOST: usize = 64;
-/// How often it is looked again whether what seems wrong is a thread that ends.
-const LOOKS: u32 = 100;
-/// How long such a thread is given each time.
-const MOMENT: Duration = Duration::from_millis(1);
+/// How often it is looked whether what seems wrong is a thread that ends. Models know when theirs have ended.
+const LOOKS: u32 = if cfg!(loom) { 1 } else { 100 };
+
+/// Gives a thread that ends the time for it.
+#[cfg(not(loom))]
+fn wait() {
+    crate::sync::thread::sleep(core::time::Duration::from_millis(1));
+}
+
+/// Models look once.
+#[cfg(loom)]
+fn wait() {}
 
 /// A world contradicts itself, or an index, or an allocator.
 #[derive(Clone, PartialEq, Eq)]
@@ -208,16 +214,17 @@ impl Found {
     /// What is wrong still when threads that end are done: what `look` finds, which says whether somebody may be about
     /// to end, and gives back what it kept.
     pub(crate) fn settled(look: impl Fn(&mut Self) -> bool) -> Self {
-        let mut looks = 0;
-        loop {
+        for _ in 1..LOOKS {
             let mut found = Self::default();
             let may_pass = look(&mut found);
-            if found.flaws.is_empty() || !may_pass || looks == LOOKS {
+            if found.flaws.is_empty() || !may_pass {
                 return found;
             }
-            looks += 1;
-            thread::sleep(MOMENT);
+            wait();
         }
+        let mut found = Self::default();
+        look(&mut found);
+        found
     }
 
     /// Adds what another look has found.

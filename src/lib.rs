@@ -101,7 +101,6 @@ pub mod entity;
 mod exactly;
 #[cfg(not(loom))]
 mod file_bytes;
-#[cfg(not(loom))]
 mod flaw;
 pub mod fragment;
 // For readers only: no program sees it.

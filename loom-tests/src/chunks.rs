@@ -203,12 +203,22 @@ pub fn keep(allocator: &Allocator, len: usize) -> bool {
     }
 }
 
-/// How many runs of `len` can still be taken. Takes them.
+/// Looks inside, when all threads have been joined.
 ///
 /// # Panics
-/// If there are more than chunks.
+/// If the allocator contradicts itself: a hint hides a run that is free, a chunk is lost.
+pub fn check(allocator: &Allocator) {
+    let checked = allocator.check();
+    checked.expect("an allocator without contradictions");
+}
+
+/// How many runs of `len` can still be taken, when all threads have been joined. Takes them.
+///
+/// # Panics
+/// If there are more than chunks, or as [`check`] does.
 #[must_use]
 pub fn room(allocator: &Allocator, len: usize) -> usize {
+    check(allocator);
     let room = (0..=CHUNKS).take_while(|_| keep(allocator, len)).count();
     assert!(room * len <= CHUNKS, "a chunk was given out twice");
     room

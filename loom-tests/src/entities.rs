@@ -33,12 +33,13 @@ pub fn all_taken_but(free: &[u32]) -> (Arc<EntityIndex>, Vec<Entity>) {
     (index, entities)
 }
 
-/// How many entities can still be created. Creates them.
+/// How many entities can still be created, when all threads have been joined. Creates them.
 ///
 /// # Panics
-/// If there are more than slots.
+/// If there are more than slots, or the index contradicts itself: a hint hides what is free, a slot is lost.
 #[must_use]
 pub fn room(index: &EntityIndex) -> usize {
+    index.check().expect("an index without contradictions");
     let room = (0..=SLOTS).take_while(|_| index.create().is_ok()).count();
     assert!(room <= SLOTS as usize, "a slot was given out twice");
     room

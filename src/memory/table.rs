@@ -151,15 +151,11 @@ impl<T: ZeroFilled> Table<T> {
     }
 
     /// The values in `range`, which are committed; checked against the length.
-    #[cfg(not(loom))]
     #[inline]
     pub(crate) fn range(&self, range: Range<usize>) -> &[T] {
         assert!(range.start <= range.end && range.end <= self.len);
-        // SAFETY: just checked; values of the table, which lend themselves as `get` does.
-        unsafe {
-            let first = self.first().as_ptr().add(range.start);
-            core::slice::from_raw_parts(first, range.end - range.start)
-        }
+        // SAFETY: just checked.
+        unsafe { self.range_unchecked(range) }
     }
 
     /// Sets the values in `range` to zero.

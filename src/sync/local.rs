@@ -75,7 +75,6 @@ pub(crate) struct Lagged<'a>(&'a Lag);
 
 impl Lag {
     /// Whether hints lag now.
-    #[cfg(not(loom))]
     pub(crate) fn is_odd(&self) -> bool {
         // Ordering: Acquire, as in `Registry::quiet`.
         self.0.load(Ordering::Acquire) % 2 == 1
@@ -257,7 +256,6 @@ impl<C, P> Drop for Registry<C, P> {
 
 impl<C, P> Node<C, P> {
     /// Whether a thread or a lease has it, perhaps one that is about to give it back. Nobody can tell for how long.
-    #[cfg(not(loom))]
     pub(crate) fn is_owned(&self) -> bool {
         // Ordering: Acquire, as in `Registry::acquire`: of a node that nobody has it is seen what its last owner left.
         self.owned.load(Ordering::Acquire) != 0

@@ -5,7 +5,7 @@
 
 use megachunk::chunk::MEGACHUNK_CHUNKS;
 use megachunk_loom_tests::Bound::Preemptions;
-use megachunk_loom_tests::chunks::{fresh, give_ticket, hold_cache, keep, spawn, ticket};
+use megachunk_loom_tests::chunks::{check, fresh, give_ticket, hold_cache, keep, spawn, ticket};
 use megachunk_loom_tests::model;
 
 #[test]
@@ -21,6 +21,7 @@ fn a_run_given_back_while_a_search_learned_is_found_again() {
             let other = spawn(&allocator, move |allocator| give_ticket(allocator, run));
             let early = keep(&allocator, MEGACHUNK_CHUNKS);
             other.join();
+            check(&allocator);
             assert!(
                 early != keep(&allocator, MEGACHUNK_CHUNKS),
                 "the hints hide a run that is free"
@@ -45,6 +46,7 @@ fn a_run_that_two_frees_make_is_found_again() {
             });
             give_ticket(&allocator, high);
             let early = other.join();
+            check(&allocator);
             assert!(
                 early != keep(&allocator, MEGACHUNK_CHUNKS),
                 "the hints hide a run that is free"
@@ -72,6 +74,7 @@ fn exhausted_is_never_said_while_a_completed_free_left_room() {
                 "a thread does not find what it gave back itself"
             );
             assert!(!learner.join());
+            check(&allocator);
         },
     );
 }
@@ -95,6 +98,7 @@ fn a_run_is_found_though_another_free_stands_between_two_levels() {
                 "a thread does not find what it gave back itself"
             );
             other.join();
+            check(&allocator);
         },
     );
 }
@@ -122,6 +126,7 @@ fn a_run_is_found_though_a_mega_chunk_that_was_held_is_half_reopened() {
             });
             allocator.trim();
             other.join();
+            check(&allocator);
         },
     );
 }
@@ -145,6 +150,7 @@ fn who_met_another_thread_still_finds_what_is_free_anywhere() {
                 keep(&allocator, 2) && keep(&allocator, 2),
                 "a search did not go everywhere"
             );
+            check(&allocator);
         },
     );
 }

@@ -16,10 +16,9 @@ use super::cache::{CACHED_CHUNKS, Cache};
 use super::tally::Tally;
 use super::{MegachunkAllocator, Memory, Shared};
 use crate::chunk::Run;
-use crate::flaw::{FlawPlace, Found};
+use crate::flaw::{FlawPlace, Found, IntegrityError};
 use crate::sync::atomic::Ordering;
 use crate::sync::geometry::MEGACHUNK_CHUNKS;
-use crate::world::IntegrityError;
 
 impl<M: Memory> MegachunkAllocator<M> {
     /// Checks that nothing contradicts itself: what is taken has memory, each chunk that is taken is in use or kept by
@@ -145,5 +144,5 @@ impl<M: Memory> Shared<M> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;

@@ -22,7 +22,6 @@ use core::ops::Range;
 use std::io;
 
 use crate::chunk::megachunk::bits::longest_run;
-#[cfg(not(loom))]
 use crate::flaw::{FlawPlace, Found};
 use crate::memory::Table;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -197,7 +196,6 @@ impl Hints {
 
     /// Notes each bit that says that there is no run where there is one, given the in-use mask of a mega-chunk. Exact
     /// while nobody changes anything.
-    #[cfg(not(loom))]
     pub(crate) fn check(&self, found: &mut Found, mask: impl Fn(u32) -> u64) {
         for (level, span) in SPANS.into_iter().enumerate() {
             let end = FIRST[level] + MEGACHUNKS / span;

@@ -2,7 +2,6 @@
 
 mod bits;
 mod cache;
-#[cfg(not(loom))]
 mod check;
 mod chunks;
 mod core;

@@ -72,7 +72,6 @@ impl Tally {
     }
 
     /// Whether chunks leave the cache now.
-    #[cfg(not(loom))]
     pub(crate) fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::Acquire) >> SUM_BITS & 1 == 1
     }

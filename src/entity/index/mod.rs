@@ -3,7 +3,6 @@
 mod batch;
 mod block;
 mod cache;
-#[cfg(not(loom))]
 mod check;
 mod claim;
 mod core;

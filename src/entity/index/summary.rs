@@ -23,7 +23,6 @@
 
 use std::io;
 
-#[cfg(not(loom))]
 use crate::flaw::{FlawPlace, Found};
 use crate::memory::Table;
 use crate::sync::atomic::{AtomicU64, Ordering};
@@ -150,7 +149,6 @@ impl Summary {
     }
 
     /// Notes each bit that stands over what is not full, given whether a leaf is. Exact while nobody changes anything.
-    #[cfg(not(loom))]
     pub(crate) fn check(&self, found: &mut Found, is_full: impl Fn(usize) -> bool) {
         let ends = self.levels.iter().skip(1).copied();
         let words = ends.zip(&self.levels).map(|(end, first)| end - first);

@@ -17,8 +17,7 @@ impl<M: Memory> Core<M> {
         let (mut taken, mut empty) = (0, 0);
         for group in 0..MEGACHUNKS / GROUP {
             let megachunks = group * GROUP..(group + 1) * GROUP;
-            let touched = self.touched[group as usize].load(Ordering::Relaxed) == 1;
-            if !touched {
+            if !self.is_touched(group) {
                 let at = FlawPlace::Megachunk(megachunks.start);
                 found.expect(self.is_untouched(megachunks), at, || {
                     format!("it or one of {GROUP} from it on was used, and nobody would look there")

@@ -8,7 +8,6 @@
 //! goes back an eighth of those more are kept no longer. So a program that takes and gives 50 MiB again and again
 //! gets them from the system once, and not in every round; one that becomes smaller keeps the least in the end.
 
-#[cfg(not(loom))]
 use crate::flaw::{FlawPlace, Found};
 use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::geometry::MEGACHUNKS;
@@ -59,7 +58,6 @@ impl Spare {
     }
 
     /// Notes whether so many are empty, as is counted when nobody is in a call, and whether more are kept than may be.
-    #[cfg(not(loom))]
     pub(super) fn check(&self, empty: u64, found: &mut Found) {
         let counted = self.empty.load(Ordering::Relaxed).cast_signed();
         let there = empty.cast_signed();

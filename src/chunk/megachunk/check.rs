@@ -23,7 +23,7 @@ use crate::sync::geometry::MEGACHUNK_CHUNKS;
 impl<M: Memory> MegachunkAllocator<M> {
     /// Checks that nothing contradicts itself: what is taken has memory, each chunk that is taken is in use or kept by
     /// one thread, a ticket is for chunks that are taken, a hint that says that there is no run is right, and counts are what
-    /// they count. Looks at every mega-chunk, and at every ticket where memory ever was: some 20 µs.
+    /// they count. Looks at every mega-chunk, and at every ticket where memory ever was: microseconds.
     ///
     /// For quiet moments: exact while no other thread takes, gives, flushes or trims. (One that ends, and gives back what
     /// it kept, is given a tenth of a second.) Else it may find flaws that are none.

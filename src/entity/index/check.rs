@@ -46,8 +46,8 @@ struct Caches {
 
 impl EntityIndex {
     /// Checks that nothing contradicts itself: no slot is free twice or in two hands, no entity lives in a free slot or
-    /// is half dead, a hint that says that nothing is free is right, and counts are what they count. O(blocks in use): some
-    /// 20 µs for each 8,192 slots.
+    /// is half dead, a hint that says that nothing is free is right, and counts are what they count. O(blocks in use), each
+    /// slot of which is looked at.
     ///
     /// For quiet moments: exact while no other thread creates, destroys, flushes or opens or drops a
     /// [`Session`](crate::entity::Session). (One that ends, and gives back what it kept, is given a tenth of a second.) Else

@@ -132,7 +132,7 @@ impl<M: Memory> Shared<M> {
             for lane in 0..MEGACHUNK_CHUNKS {
                 let chunk = megachunk * MEGACHUNK_CHUNKS + lane;
                 let ticket = self.tickets.get(chunk as usize).load(Ordering::Relaxed);
-                if ticket % 2 == 0 {
+                if ticket.is_multiple_of(2) {
                     continue;
                 }
                 let in_use = mask >> lane & 1 == 1 && own.binary_search(&chunk).is_err();

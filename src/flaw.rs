@@ -1,23 +1,21 @@
 //! `Flaw`: what a check has found wrong with a world, an index or an allocator, and where.
 
 use core::fmt;
+#[cfg(not(loom))]
+use core::time::Duration;
 
 use crate::entity::Entity;
+#[cfg(not(loom))]
+use crate::sync::thread;
 
 /// Flaws of which more are only counted.
 const MOST: usize = 64;
-/// How often it is looked whether what seems wrong is a thread that ends. Models know when theirs have ended.
-const LOOKS: u32 = if cfg!(loom) { 1 } else { 100 };
-
-/// Gives a thread that ends the time for it.
+/// How often it is looked again whether what seems wrong is a thread that ends.
 #[cfg(not(loom))]
-fn wait() {
-    crate::sync::thread::sleep(core::time::Duration::from_millis(1));
-}
-
-/// Models look once.
-#[cfg(loom)]
-fn wait() {}
+const LOOKS: u32 = 100;
+/// How long such a thread is given each time.
+#[cfg(not(loom))]
+const MOMENT: Duration = Duration::from_millis(1);
 
 /// A world contradicts itself, or an index, or an allocator.
 #[derive(Clone, PartialEq, Eq)]
@@ -213,15 +211,23 @@ impl Found {
 
     /// What is wrong still when threads that end are done: what `look` finds, which says whether somebody may be about
     /// to end, and gives back what it kept.
+    #[cfg(not(loom))]
     pub(crate) fn settled(look: impl Fn(&mut Self) -> bool) -> Self {
-        for _ in 1..LOOKS {
+        let mut looks = 0;
+        loop {
             let mut found = Self::default();
             let may_pass = look(&mut found);
-            if found.flaws.is_empty() || !may_pass {
+            if found.flaws.is_empty() || !may_pass || looks == LOOKS {
                 return found;
             }
-            wait();
+            looks += 1;
+            thread::sleep(MOMENT);
         }
+    }
+
+    /// Models look once: they know when their threads have ended.
+    #[cfg(loom)]
+    pub(crate) fn settled(look: impl Fn(&mut Self) -> bool) -> Self {
         let mut found = Self::default();
         look(&mut found);
         found

@@ -151,6 +151,7 @@ impl<T: ZeroFilled> Table<T> {
     }
 
     /// The values in `range`, which are committed; checked against the length.
+    #[cfg(not(loom))]
     #[inline]
     pub(crate) fn range(&self, range: Range<usize>) -> &[T] {
         assert!(range.start <= range.end && range.end <= self.len);

@@ -194,35 +194,38 @@ impl Hints {
         0
     }
 
-    /// Notes each bit that says that there is no run where there is one, given the in-use mask of a mega-chunk. Exact
-    /// while nobody changes anything.
-    pub(crate) fn check(&self, found: &mut Found, mask: impl Fn(u32) -> u64) {
-        for (level, span) in SPANS.into_iter().enumerate() {
-            let end = FIRST[level] + MEGACHUNKS / span;
-            let words = self.words.range(FIRST[level] as usize..end as usize);
-            for (word, said) in (0..).zip(words) {
-                // Ordering: Relaxed here and below: who says that it is quiet has seen what the others did.
-                let said = said.load(Ordering::Relaxed);
+    /// Notes whether a mega-chunk's word says that there is no run where there is one, given its in-use mask. Exact while
+    /// nobody changes anything.
+    pub(crate) fn check(&self, megachunk: u32, mask: u64, found: &mut Found) {
+        // Ordering: Relaxed here and below: who says that it is quiet has seen what the others did.
+        let said = self.word(0, megachunk).load(Ordering::Relaxed);
+        let wrong = said & up_to(longest_run(mask));
+        let at = FlawPlace::Hint {
+            level: 0,
+            word: megachunk,
+        };
+        found.expect(wrong == 0, at, || {
+            let len = wrong.trailing_zeros() + 1;
+            format!("it says that there is no run of {len}, and there is one")
+        });
+    }
+
+    /// Notes each word above that says what not all below say. Exact while nobody changes anything.
+    pub(crate) fn check_above(&self, found: &mut Found) {
+        for level in 1..LEVELS {
+            for word in 0..MEGACHUNKS / SPANS[level] {
+                let said = self.word(level, word).load(Ordering::Relaxed);
                 if said == 0 {
                     continue;
                 }
-                let wrong = said
-                    & match level {
-                        0 => up_to(longest_run(mask(word))),
-                        _ => !self.agreed(level, word),
-                    };
+                let wrong = said & !self.agreed(level, word);
                 let at = FlawPlace::Hint {
                     level: level as u32,
                     word,
                 };
                 found.expect(wrong == 0, at, || {
                     let len = wrong.trailing_zeros() + 1;
-                    match level {
-                        0 => format!("it says that there is no run of {len}, and there is one"),
-                        _ => format!(
-                            "it says that there is no run of {len} below, and not all below say so"
-                        ),
-                    }
+                    format!("it says that there is no run of {len} below, and not all below say so")
                 });
             }
         }

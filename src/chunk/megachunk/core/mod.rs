@@ -276,7 +276,7 @@ impl<M: Memory> Core<M> {
     }
 
     /// Whether a mega-chunk's memory is there.
-    fn has_memory(&self, megachunk: u32) -> bool {
+    pub(super) fn has_memory(&self, megachunk: u32) -> bool {
         // Ordering: Relaxed. Only for a holder of all bits is the answer more than a hint, and the mask passes it on.
         self.committed
             .get(megachunk as usize)

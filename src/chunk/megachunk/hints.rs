@@ -212,8 +212,8 @@ impl Hints {
 
     /// Notes each word above that says what not all below say. Exact while nobody changes anything.
     pub(crate) fn check_above(&self, found: &mut Found) {
-        for level in 1..LEVELS {
-            for word in 0..MEGACHUNKS / SPANS[level] {
+        for (level, span) in SPANS.into_iter().enumerate().skip(1) {
+            for word in 0..MEGACHUNKS / span {
                 let said = self.word(level, word).load(Ordering::Relaxed);
                 if said == 0 {
                     continue;

@@ -333,7 +333,7 @@ impl Kinds {
             let version = slot::version(word);
             self.retired |= u64::from(version == RETIRED) << lane;
             self.beyond |= u64::from(version > RETIRED) << lane;
-            self.misplaced |= u64::from(version % 2 == 0 && word as u32 != 0) << lane;
+            self.misplaced |= u64::from(version & 1 == 0 && word as u32 != 0) << lane;
         }
     }
 }

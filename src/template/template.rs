@@ -176,12 +176,8 @@ impl Template {
     /// If a `clone` panics; then there is no new entity. If an observer panics, which is told of it; then it is there.
     #[doc(alias = "spawn")]
     pub fn create(&self, world: &mut World) -> Result<Entity, WorldError> {
-        let batch = self.create_batch(world, 1)?;
-        let mut entities = batch.iter(world);
-        match entities.next() {
-            Some(entity) => Ok(entity),
-            None => unreachable!("one was created"),
-        }
+        self.refuse_foreign(world.registry())?;
+        world.create_copy(&self.prototype)
     }
 
     /// Makes a reserved entity one of this kind: see [`World::build_copy`]. O(fragments). (Through a recorder:

@@ -128,6 +128,23 @@ fn copies_one_by_one_are_as_those_of_one_call() {
 }
 
 #[test]
+fn a_copy_of_the_world_s_own_is_as_those_of_one_call() {
+    let (mut singly, mut together) = (ordered(), ordered());
+    let prototypes = [&singly, &together].map(|world| ant(world.registry()));
+    let first = (0..3_000).map(|_| singly.create_copy(&prototypes[0]).unwrap());
+    let first: Vec<Entity> = first.collect();
+    let batch = together.create_copies(&prototypes[1], 3_000).unwrap();
+    assert!(batch.iter(&together).eq(first));
+    assert_eq!(hash(&singly), hash(&together));
+    sound(&singly);
+    let foreign = singly.create_copy(&prototypes[1]).unwrap_err();
+    assert!(matches!(
+        foreign,
+        WorldError::Fragment(FragmentError::Elsewhere { .. })
+    ));
+}
+
+#[test]
 fn a_copy_lives_at_once_and_its_recorder_reads_and_changes_it() {
     let mut world = World::new();
     let ant = ant(world.registry());

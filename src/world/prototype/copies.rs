@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::Prototype;
 use super::claim::{Claim, Claims, by_order};
 use super::fill::{MakeRows, PAST, Plan, Target, WriteRows};
-use crate::entity::{EntityIndex, Full};
+use crate::entity::{Entity, EntityIndex, Full};
 use crate::fragment::panic::{Panicked, after, first, note, resume};
 use crate::fragment::{Bundle, FragmentId, none_twice};
 use crate::sync::atomic::{AtomicUsize, Ordering};
@@ -27,6 +27,37 @@ pub(crate) struct Order<'a> {
 }
 
 impl World {
+    /// Creates an entity with clones of a prototype's values, and its shared values: [`create_copies`](Self::create_copies)
+    /// of one. O(values).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let name = Value::cloneable(world.registry(), String::from("ant"))?;
+    /// let ant = Prototype::new(world.registry(), DynamicBundle::new().with(name))?;
+    /// let queen = world.create_copy(&ant)?;
+    /// world.get_mut::<String>(queen)?.push_str(" queen");
+    /// assert_eq!(world.get::<String>(queen)?, "ant queen");
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`create_copies`](Self::create_copies).
+    ///
+    /// # Panics
+    /// If a `clone` panics; then there is no new entity. If an observer does, which is told of it; then it is there.
+    #[doc(alias = "instantiate")]
+    #[doc(alias = "spawn_prefab")]
+    pub fn create_copy(&mut self, prototype: &Prototype) -> Result<Entity, WorldError> {
+        let batch = self.create_copies(prototype, 1)?;
+        let mut entities = batch.iter(self);
+        match entities.next() {
+            Some(entity) => Ok(entity),
+            None => unreachable!("one was created"),
+        }
+    }
+
     /// Creates `count` entities with clones of a prototype's values, and its shared values. O(values), a chunk at a
     /// time: columns are filled one after the other, on all threads of the rayon pool if there are many, and plain
     /// values by wide stores. Handles are as those of [`create_batch`](Self::create_batch), and so is everything,

@@ -310,9 +310,24 @@ impl<'q> Commands<'q> {
         self.lane.build_copy(entity, prototype, &mut self.ids)
     }
 
-    /// The fragments that its world's universe knows.
-    pub(crate) fn registry(&self) -> &FragmentRegistry {
-        self.lane.universe.registry()
+    /// The fragments that its world's universe knows: what values are made with whose types are known at run time only.
+    /// Wait-free.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let mut commands = world.commands();
+    /// let legs = Value::new(commands.registry(), 6_u8)?;
+    /// let ant = commands.create_dynamic(DynamicBundle::new().with(legs))?;
+    /// drop(commands);
+    /// world.flush();
+    /// assert_eq!(world.get::<u8>(ant)?, &6);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[must_use]
+    pub fn registry(&self) -> &'q FragmentRegistry {
+        self.queue.registry()
     }
 
     /// A fragment of an entity that this recorder has created. O(chunks that it has filled).

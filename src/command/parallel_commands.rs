@@ -9,6 +9,7 @@ use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::command::stripes::Stripes;
 use crate::command::turn::Turn;
+use crate::fragment::FragmentRegistry;
 use crate::world::World;
 
 /// Opens recorders on any thread, without the world in hand: see [`World::parallel_commands`].
@@ -136,6 +137,28 @@ impl ParallelCommands {
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.queue.has_ended()
+    }
+
+    /// The fragments that the world's universe knows: what values are made with whose types are known at run time only,
+    /// also by threads that do not have the world. Wait-free.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let commands = world.parallel_commands();
+    /// let loader = std::thread::spawn(move || {
+    ///     let legs = Value::new(commands.registry(), 6_u8)?;
+    ///     commands.open().create_dynamic(DynamicBundle::new().with(legs))
+    /// });
+    /// let ant = loader.join().unwrap()?;
+    /// world.flush();
+    /// assert_eq!(world.get::<u8>(ant)?, &6);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[must_use]
+    pub fn registry(&self) -> &FragmentRegistry {
+        self.queue.registry()
     }
 
     /// Opens a recorder with the middle one of all sort keys. Lock-free. In an ordered universe its ids are

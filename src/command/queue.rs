@@ -7,6 +7,7 @@ use crate::command::flush::Memory;
 use crate::command::lane::{Cut, Lane};
 use crate::command::precedence::{Kind, Precedence};
 use crate::command::stripes::Stripe;
+use crate::fragment::FragmentRegistry;
 use crate::fragment::panic::tell;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::openings::Openings;
@@ -61,6 +62,11 @@ impl Queue {
         queue
     }
 
+    /// The fragments that the world's universe knows.
+    pub(super) fn registry(&self) -> &FragmentRegistry {
+        self.seat.universe().registry()
+    }
+
     /// Opens a recorder of a rank, with a sort key. Lock-free.
     pub(super) fn open<'q>(
         &'q self,
@@ -89,7 +95,7 @@ impl Queue {
         let chunks = self.chunks.load(Ordering::Relaxed);
         let cut = Cut {
             chunks: (chunks & !GROW) as usize,
-            enableable: self.seat.universe().registry().enableable(),
+            enableable: self.registry().enableable(),
         };
         lane.open(cut, chunks & GROW != 0);
         (lane, number)

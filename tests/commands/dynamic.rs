@@ -287,3 +287,24 @@ fn chunks_of_new_compositions_begin_with_what_a_bundle_says() {
     assert_eq!(world.chunk_fragment::<Weather>(moth).unwrap(), &Weather(1));
     assert_eq!(world.chunk_fragment::<Weather>(ant).unwrap(), &Weather(2));
 }
+
+#[test]
+fn values_are_made_with_the_registry_of_a_recorder_or_of_what_opens_it() {
+    let mut world = World::new();
+    let commands = world.parallel_commands();
+    let loader = std::thread::spawn(move || {
+        let legs = Value::new(commands.registry(), 6_u8).unwrap();
+        let mut recorder = commands.open();
+        let registry = recorder.registry();
+        let name = Value::new(registry, String::from("ant")).unwrap();
+        let ant = recorder.create_dynamic([legs, name].into_iter().collect());
+        // The world's registry, and not the recorder's own: it is lent for longer.
+        drop(recorder);
+        (ant.unwrap(), registry.of::<String>().unwrap().id())
+    });
+    let (ant, name) = loader.join().unwrap();
+    assert!(world.flush().is_clean());
+    assert_eq!(world.get::<u8>(ant).unwrap(), &6);
+    assert_eq!(world.get::<String>(ant).unwrap(), "ant");
+    assert_eq!(number::<String>(&world), name);
+}

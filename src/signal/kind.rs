@@ -85,6 +85,14 @@ impl Post {
             })
         }
     }
+
+    /// The signal that is known by what it carries.
+    pub(super) fn signal_of<P: Send + Sync + 'static>(&self) -> Signal<P> {
+        match self.signal(None) {
+            Ok(signal) => signal,
+            Err(error) => unreachable!("found by its type: {error}"),
+        }
+    }
 }
 
 impl World {
@@ -100,10 +108,7 @@ impl World {
     /// The signal that is known by what it carries. Any thread, lock-free, O(signals of the world).
     #[must_use]
     pub fn signal_of<P: Send + Sync + 'static>(&self) -> Signal<P> {
-        match Post::of(self).signal(None) {
-            Ok(signal) => signal,
-            Err(error) => unreachable!("found by its type: {error}"),
-        }
+        Post::of(self).signal_of()
     }
 }
 

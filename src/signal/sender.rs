@@ -11,7 +11,6 @@ use crate::signal::mailbag::Mailbag;
 use crate::signal::post::Post;
 use crate::signal::time::nanoseconds;
 use crate::signal::{Signal, SignalError};
-use crate::sync::atomic::Ordering;
 use crate::sync::pool::Lent;
 use crate::world::World;
 
@@ -133,11 +132,16 @@ impl ParallelSignals {
         self.post.signal(Some(name))
     }
 
+    /// As [`World::signal_of`].
+    #[must_use]
+    pub fn signal_of<P: Send + Sync + 'static>(&self) -> Signal<P> {
+        self.post.signal_of()
+    }
+
     /// As [`World::time`].
     #[must_use]
     pub fn time(&self) -> Duration {
-        // Ordering: as in `World::time`.
-        Duration::from_nanos(self.post.now.load(Ordering::Relaxed))
+        self.post.time()
     }
 }
 
@@ -153,6 +157,46 @@ impl<'q> Signals<'q> {
             bag,
             precedence,
         }
+    }
+
+    /// As [`World::signal`].
+    ///
+    /// # Errors
+    /// As for that.
+    pub fn signal<P: Send + Sync + 'static>(&self, name: &str) -> Result<Signal<P>, SignalError> {
+        self.post.signal(Some(name))
+    }
+
+    /// As [`World::signal_of`].
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// struct Hit(u32);
+    ///
+    /// let mut world = World::new();
+    /// let boar = world.create((10_u32,))?;
+    /// let mut wounded = SignalReader::<&mut u32>::new(&world)?;
+    /// let hit = world.signal_of::<Hit>();
+    /// wounded.subscribe(&mut world, hit)?;
+    /// let mut signals = world.signals();
+    /// signals.send(signals.signal_of(), boar, Hit(2));
+    /// drop(signals);
+    /// wounded.deliver(&mut world, |health, received| {
+    ///     *health -= received.of(hit).map(|hit| hit.0).sum::<u32>();
+    /// });
+    /// assert_eq!(world.get::<u32>(boar)?, &8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn signal_of<P: Send + Sync + 'static>(&self) -> Signal<P> {
+        self.post.signal_of()
+    }
+
+    /// As [`World::time`].
+    #[must_use]
+    pub fn time(&self) -> Duration {
+        self.post.time()
     }
 
     /// The signal's number, if it is one of this world.
@@ -234,9 +278,8 @@ impl<'q> Signals<'q> {
         payload: P,
         delay: Duration,
     ) {
-        // Ordering: Relaxed, as in `World::time`.
-        let now = Duration::from_nanos(self.post.now.load(Ordering::Relaxed));
-        self.send_at(signal, entity, payload, now.saturating_add(delay));
+        let time = self.time().saturating_add(delay);
+        self.send_at(signal, entity, payload, time);
     }
 
     /// Signals that this sender has sent.

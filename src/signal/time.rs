@@ -13,14 +13,21 @@ pub(super) fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
+impl Post {
+    /// The world's time.
+    pub(super) fn time(&self) -> Duration {
+        // Ordering: Relaxed: time moves under `&mut` of the world; who reads it beside that gets the time
+        // before or after.
+        Duration::from_nanos(self.now.load(Ordering::Relaxed))
+    }
+}
+
 impl World {
     /// The world's time: what it was [advanced](Self::advance_time) by in all, also before it was
     /// [saved](Self::save). Any thread; wait-free, but for the first call, which is lock-free and allocates.
     #[must_use]
     pub fn time(&self) -> Duration {
-        // Ordering: Relaxed: time moves under `&mut` of the world; who reads it beside that gets the time
-        // before or after.
-        Duration::from_nanos(Post::of(self).now.load(Ordering::Relaxed))
+        Post::of(self).time()
     }
 
     /// The world's time when so much of it will have passed.
@@ -41,7 +48,7 @@ impl World {
         let first = collect::collect(self);
         let post = Post::of(self);
         let now = nanoseconds(self.time_after(by));
-        // Ordering: Relaxed, as in `time`.
+        // Ordering: Relaxed, as in `Post::time`.
         post.now.store(now, Ordering::Relaxed);
         let then = collect::collect(self);
         resume(crate::fragment::panic::first(first, then));

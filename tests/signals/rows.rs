@@ -95,6 +95,26 @@ fn a_name_carries_one_type() {
 }
 
 #[test]
+fn senders_and_what_opens_them_know_signals_and_time_as_their_world_does() {
+    let mut world = World::new();
+    world.advance_time(seconds(3));
+    let named = world.signal::<u32>("hit").unwrap();
+    let typed = world.signal_of::<Hit>();
+    let parallel = world.parallel_signals();
+    let signals = parallel.open();
+    assert_eq!(signals.signal::<u32>("hit").unwrap(), named);
+    assert_eq!(signals.signal_of::<Hit>(), typed);
+    assert_eq!(parallel.signal_of::<Hit>(), typed);
+    assert!(signals.signal::<u64>("hit").is_err());
+    assert_eq!((signals.time(), parallel.time()), (seconds(3), seconds(3)));
+    // Also what nobody has asked the world for.
+    let new = signals.signal::<u8>("healed").unwrap();
+    assert_eq!(world.signal::<u8>("healed").unwrap(), new);
+    let new = signals.signal_of::<u8>();
+    assert_eq!(world.signal_of::<u8>(), new);
+}
+
+#[test]
 fn the_payload_is_optional() {
     let mut world = World::new();
     let all = ants(&mut world, 100);

@@ -3,6 +3,7 @@
 use crate::chunk::ChunkError;
 use crate::entity::{Entity, EntityError, Full};
 use crate::fragment::FragmentError;
+use crate::query::QueryError;
 use crate::world::Lack;
 
 /// A call of a world was refused; nothing has changed, but as far as calls for many entities say
@@ -68,6 +69,21 @@ pub enum WorldError {
     /// A fragment was refused.
     #[error(transparent)]
     Fragment(#[from] FragmentError),
+    /// A query was refused. No call of a world says so: it is for functions that ask queries and change what they find.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// fn wake(world: &mut World) -> Result<usize, WorldError> {
+    ///     world.matching::<With<u8>>()?.add(|_| ("awake",))
+    /// }
+    /// let mut world = World::new();
+    /// world.create((1_u8,))?;
+    /// assert_eq!(wake(&mut world)?, 1);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[error(transparent)]
+    Query(#[from] QueryError),
     /// A fragment cannot be cloned.
     #[error("{name} cannot be cloned: register it with `register_clone`")]
     NotCloneable {

@@ -105,3 +105,21 @@ fn archetypes_that_match_are_counted_when_a_query_has_met_them_and_for_the_world
     assert_eq!(count(&mut typed, &mut dynamic, &mut world), (4, 3, 3));
     assert_eq!(count(&mut typed, &mut dynamic, &mut other), (1, 1, 1));
 }
+
+#[test]
+fn a_function_that_asks_and_changes_says_once_what_a_query_was_refused_for() {
+    fn wake<F: megachunk::query::QueryFilter>(world: &mut World) -> Result<usize, WorldError> {
+        world.matching::<F>()?.add(|_| ("awake",))
+    }
+    let mut world = World::new();
+    let ant = world.create((1_u8,)).unwrap();
+    assert_eq!(wake::<With<u8>>(&mut world), Ok(1));
+    assert_eq!(world.get::<&str>(ant).unwrap(), &"awake");
+    let asked = world.query::<Entity, (With<u8>, Without<u8>)>().err();
+    let asked: QueryError = asked.unwrap();
+    let refused = wake::<(With<u8>, Without<u8>)>(&mut world).unwrap_err();
+    assert_eq!(refused, WorldError::Query(asked.clone()));
+    assert_eq!(refused.to_string(), asked.to_string());
+    assert!(std::error::Error::source(&refused).is_none());
+    assert_eq!(refused.entity(), None);
+}

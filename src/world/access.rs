@@ -31,14 +31,9 @@ impl World {
     pub fn get_mut<T: Fragment>(&mut self, entity: Entity) -> Result<&mut T, WorldError> {
         self.keep_versions();
         let (archetype, row) = self.find(entity)?;
-        match self.value_of::<T>(archetype, row) {
-            Some((value, chunk, column)) => {
-                if size_of::<T>() > 0 {
-                    chunk.touch(column, self.version());
-                }
-                // SAFETY: as in `get`, and `&mut self` lends nothing else meanwhile.
-                Ok(unsafe { &mut *value })
-            }
+        match self.value_to_change::<T>(archetype, row) {
+            // SAFETY: as in `get`, and `&mut self` lends nothing else meanwhile.
+            Some(value) => Ok(unsafe { &mut *value }),
             None => Err(self.missing::<T>(archetype, entity)),
         }
     }
@@ -96,6 +91,31 @@ impl World {
         let (value, ..) = self.value_of::<T>(archetype, row)?;
         // SAFETY: as in `get`.
         Some(unsafe { &*value })
+    }
+
+    /// A fragment of an entity, to change, if the entity lives and has it. O(1).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u8,))?;
+    /// if let Some(legs) = world.find_fragment_mut::<u8>(ant) {
+    ///     *legs = 6;
+    /// }
+    /// assert_eq!(world.get::<u8>(ant)?, &6);
+    /// assert!(world.find_fragment_mut::<u32>(ant).is_none());
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[inline]
+    #[must_use]
+    pub fn find_fragment_mut<T: Fragment>(&mut self, entity: Entity) -> Option<&mut T> {
+        // Not by way of `get_mut`, for the same reason.
+        self.keep_versions();
+        let (archetype, row) = self.locate(entity)?;
+        let value = self.value_to_change::<T>(archetype, row)?;
+        // SAFETY: as in `get_mut`.
+        Some(unsafe { &mut *value })
     }
 
     /// Gives an entity a value of one fragment: [`add`](Self::add) of a single one, as
@@ -167,6 +187,16 @@ impl World {
         let column = data.column_of(id)?;
         let array = chunk.array(data.columns[column].offset).cast::<T>();
         Some((array.wrapping_add(row.row as usize), chunk, column))
+    }
+
+    /// The same, of a value that counts as changed from now on.
+    #[inline(always)]
+    fn value_to_change<T: Fragment>(&self, archetype: u32, row: Row) -> Option<*mut T> {
+        let (value, chunk, column) = self.value_of::<T>(archetype, row)?;
+        if size_of::<T>() > 0 {
+            chunk.touch(column, self.version());
+        }
+        Some(value)
     }
 
     #[inline(always)]

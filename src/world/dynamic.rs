@@ -241,6 +241,11 @@ impl World {
     /// The handle is refused; [`FragmentError::Unknown`].
     pub fn has_dynamic(&self, entity: Entity, id: FragmentId) -> Result<bool, WorldError> {
         let (archetype, _) = self.find(entity)?;
+        self.is_among(archetype, id)
+    }
+
+    /// The same of an entity that was found.
+    pub(super) fn is_among(&self, archetype: u32, id: FragmentId) -> Result<bool, WorldError> {
         self.universe
             .registry()
             .get(id)

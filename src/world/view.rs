@@ -5,8 +5,8 @@ use core::fmt;
 use crate::archetype::Row;
 use crate::entity::Entity;
 use crate::fragment::{
-    Bundle, Fragment, FragmentId, FragmentInfo, FragmentKind, FragmentRole, SharedFragment,
-    TakeBundle, Values,
+    Bundle, DynamicBundle, Fragment, FragmentId, FragmentInfo, FragmentKind, FragmentRole,
+    FragmentSet, SharedFragment, TakeBundle, Values, ValuesMut,
 };
 use crate::world::{World, WorldError};
 
@@ -106,12 +106,29 @@ impl<'w> EntityView<'w> {
         self.world.is_in::<R>(self.archetype)
     }
 
+    /// Whether it has a fragment in whatever role, by its number: see [`World::has_dynamic`]. O(1).
+    ///
+    /// # Errors
+    /// [`FragmentError::Unknown`](crate::fragment::FragmentError::Unknown).
+    pub fn has_dynamic(&self, id: FragmentId) -> Result<bool, WorldError> {
+        self.world.is_among(self.archetype, id)
+    }
+
     /// Whether a fragment is switched on: see [`World::is_enabled`]. O(1).
     ///
     /// # Errors
     /// [`WorldError::Missing`]; [`WorldError::NotEnableable`].
     pub fn is_enabled<T: Fragment>(&self) -> Result<bool, WorldError> {
         self.world.is_enabled::<T>(self.entity)
+    }
+
+    /// Whether a fragment is switched on, by its number: see [`World::is_enabled_dynamic`]. O(1).
+    ///
+    /// # Errors
+    /// [`WorldError::Missing`]; [`WorldError::NotEnableable`];
+    /// [`FragmentError::Unknown`](crate::fragment::FragmentError::Unknown).
+    pub fn is_enabled_dynamic(&self, id: FragmentId) -> Result<bool, WorldError> {
+        self.world.is_enabled_dynamic(self.entity, id)
     }
 
     /// Its shared value.
@@ -136,6 +153,23 @@ impl<'w> EntityView<'w> {
     /// [`WorldError::Missing`].
     pub fn chunk_fragment<T: Fragment>(&self) -> Result<&'w T, WorldError> {
         self.world.chunk_fragment(self.entity)
+    }
+
+    /// What it has, in every role, as a set: see [`World::composition`], which copies it. O(1).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((2.5_f32,).shared("red"))?;
+    /// let bee = world.create((1.5_f32,).shared("blue"))?;
+    /// assert_eq!(world.entity(ant)?.composition(), world.entity(bee)?.composition());
+    /// assert_eq!(world.entity(ant)?.composition().len(), 2);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    #[must_use]
+    pub fn composition(&self) -> &'w FragmentSet {
+        &self.world.archetypes[self.archetype as usize].set
     }
 
     /// What it has, in the order of the fragments' numbers.
@@ -226,7 +260,42 @@ impl EntityViewMut<'_> {
     /// A fragment, to change, if the entity has it.
     #[must_use]
     pub fn find_mut<T: Fragment>(&mut self) -> Option<&mut T> {
-        self.get_mut().ok()
+        self.world.find_fragment_mut(self.entity)
+    }
+
+    /// The fragment of the chunk that it lies in, to change: see [`World::chunk_fragment_mut`].
+    ///
+    /// # Errors
+    /// [`WorldError::Missing`].
+    pub fn chunk_fragment_mut<T: Fragment>(&mut self) -> Result<&mut T, WorldError> {
+        self.world.chunk_fragment_mut(self.entity)
+    }
+
+    /// The value of a fragment, to change, by its number: see [`World::get_dynamic_mut`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_dynamic_mut(&mut self, id: FragmentId) -> Result<ValuesMut<'_>, WorldError> {
+        self.world.get_dynamic_mut(self.entity, id)
+    }
+
+    /// Gives it a value of one fragment: see [`World::set`].
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u8,))?;
+    /// world.entity_mut(ant)?.set(6_u8)?.set('a')?;
+    /// assert_eq!((world.get::<u8>(ant)?, world.get::<char>(ant)?), (&6, &'a'));
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set<T: Fragment>(&mut self, value: T) -> Result<&mut Self, WorldError> {
+        self.world.set(self.entity, value)?;
+        Ok(self)
     }
 
     /// Gives it fragments: see [`World::add`].
@@ -244,6 +313,39 @@ impl EntityViewMut<'_> {
     /// As there.
     pub fn remove<B: Bundle>(&mut self) -> Result<bool, WorldError> {
         self.world.remove::<B>(self.entity)
+    }
+
+    /// Gives it values whose types are known at run time only: see [`World::add_dynamic`].
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create(('a',))?;
+    /// let legs = Value::new(world.registry(), 6_u8)?;
+    /// let number = legs.id();
+    /// let mut view = world.entity_mut(ant)?;
+    /// view.add_dynamic(DynamicBundle::new().with(legs))?;
+    /// *view.get_dynamic_mut(number)?.value::<u8>()? += 2;
+    /// assert_eq!(view.read().get::<u8>()?, &8);
+    /// assert!(view.remove_dynamic(&[number])?);
+    /// assert!(!view.read().has_dynamic(number)?);
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As there.
+    pub fn add_dynamic(&mut self, bundle: DynamicBundle) -> Result<&mut Self, WorldError> {
+        self.world.add_dynamic(self.entity, bundle)?;
+        Ok(self)
+    }
+
+    /// Takes those of these fragments away that it has; whether it had one: see [`World::remove_dynamic`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn remove_dynamic(&mut self, fragments: &[FragmentId]) -> Result<bool, WorldError> {
+        self.world.remove_dynamic(self.entity, fragments)
     }
 
     /// Takes fragments away and gives their values: see [`World::take`].
@@ -302,6 +404,19 @@ impl EntityViewMut<'_> {
     /// As there.
     pub fn set_enabled<T: Fragment>(&mut self, enabled: bool) -> Result<&mut Self, WorldError> {
         self.world.set_enabled::<T>(self.entity, enabled)?;
+        Ok(self)
+    }
+
+    /// Switches a fragment off or on, by its number: see [`World::set_enabled_dynamic`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set_enabled_dynamic(
+        &mut self,
+        id: FragmentId,
+        enabled: bool,
+    ) -> Result<&mut Self, WorldError> {
+        self.world.set_enabled_dynamic(self.entity, id, enabled)?;
         Ok(self)
     }
 

@@ -149,7 +149,74 @@ fn a_view_lends_the_fragments_of_one_entity_checked_and_optional() {
     ));
 }
 
-// Several worlds on one index.
+#[test]
+fn a_view_changes_what_is_known_by_its_number_and_what_its_chunk_has() {
+    let mut world = World::new();
+    let registry = world.registry();
+    let legs = registry.register_enableable::<u8>().unwrap().id();
+    let team = registry.register_shared::<Team>().unwrap().id();
+    let other = registry.register::<u64>().unwrap().id();
+    let values = DynamicBundle::new()
+        .with(Value::new(registry, 6_u8).unwrap())
+        .with(Value::shared(registry, Team(3)).unwrap());
+    let ant = world
+        .create((Position(1.0, 2.0),).per_chunk(Bounds(9.0)))
+        .unwrap();
+    let mut view = world.entity_mut(ant).unwrap();
+    view.set(Position(3.0, 4.0)).unwrap().set('a').unwrap();
+    view.add_dynamic(values)
+        .unwrap()
+        .set_enabled_dynamic(legs, false)
+        .unwrap();
+    let value = view.get_dynamic_mut(legs).unwrap();
+    *value.value::<u8>().unwrap() += 2;
+    assert!(view.get_dynamic_mut(team).is_err(), "it is shared");
+    *view.find_mut::<char>().unwrap() = 'b';
+    view.chunk_fragment_mut::<Bounds>().unwrap().0 = 8.0;
+    assert!(view.chunk_fragment_mut::<Position>().is_err());
+
+    let read = view.read();
+    assert_eq!(read.get::<Position>().unwrap(), &Position(3.0, 4.0));
+    assert_eq!(
+        (read.get::<u8>().unwrap(), read.get::<char>().unwrap()),
+        (&8, &'b')
+    );
+    assert_eq!(read.chunk_fragment::<Bounds>().unwrap(), &Bounds(8.0));
+    assert_eq!(read.shared::<Team>().unwrap(), &Team(3));
+    assert!(!read.is_enabled_dynamic(legs).unwrap());
+    assert!(matches!(
+        read.is_enabled_dynamic(team),
+        Err(WorldError::NotEnableable { .. })
+    ));
+    assert!(read.has_dynamic(legs).unwrap() && read.has_dynamic(team).unwrap());
+    assert!(!read.has_dynamic(other).unwrap());
+    assert_eq!(read.composition().len(), 5);
+    let all = read.fragments().map(|info| info.id());
+    assert!(all.eq(read.composition().iter()));
+
+    assert!(view.remove_dynamic(&[legs, team, other]).unwrap());
+    assert!(!view.remove_dynamic(&[legs]).unwrap());
+    assert!(!view.read().has_dynamic(team).unwrap());
+    let composition = view.read().composition().clone();
+    assert_eq!(world.composition(ant).unwrap(), composition);
+    assert_eq!(composition.len(), 3);
+}
+
+#[test]
+fn a_fragment_that_is_found_to_be_changed_counts_as_changed() {
+    let mut world = World::new();
+    let all = ants(&mut world, 3);
+    let mut changed = Query::<Entity, Changed<Position>>::new(&world).unwrap();
+    assert_eq!(changed.on(&mut world).count(), 3);
+    assert!(world.find_fragment_mut::<u8>(all[1]).is_none());
+    assert_eq!(changed.on(&mut world).count(), 0);
+    world.find_fragment_mut::<Position>(all[1]).unwrap().0 = 7.0;
+    // Of a whole chunk.
+    assert_eq!(changed.on(&mut world).count(), 3);
+    assert_eq!(world.get::<Position>(all[1]).unwrap().0, 7.0);
+    world.destroy(all[1]).unwrap();
+    assert!(world.find_fragment_mut::<Position>(all[1]).is_none());
+}
 
 #[test]
 fn what_an_entity_has_in_another_role_is_said_to_be_there_in_that_role() {
@@ -175,6 +242,8 @@ fn what_an_entity_has_in_another_role_is_said_to_be_there_in_that_role() {
         "{error}"
     );
 }
+
+// Several worlds on one index.
 
 #[test]
 fn entities_chunks_and_archetypes_move_to_another_world_without_new_ids() {

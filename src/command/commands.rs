@@ -9,7 +9,7 @@ use crate::command::queue::Queue;
 use crate::command::stripes::{Ids, Stripe};
 use crate::command::turn::Turn;
 use crate::entity::Entity;
-use crate::fragment::{Bundle, Fragment, FragmentRegistry, SharedFragment};
+use crate::fragment::{Bundle, Fragment, FragmentRegistry, SharedFragment, WithShared};
 use crate::sync::pool::Lent;
 use crate::world::{Lack, Prototype, World, WorldError};
 
@@ -445,6 +445,26 @@ impl<'q> Commands<'q> {
         value: T,
     ) -> Result<(), WorldError> {
         self.add(entity, ().shared(value))
+    }
+
+    /// Records that an entity loses a shared value, the inverse of [`set_shared`](Self::set_shared); if it has none,
+    /// nothing happens.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u8,).shared("red"))?;
+    /// world.commands().remove_shared::<&str>(ant)?;
+    /// world.flush();
+    /// assert!(world.shared::<&str>(ant).is_err());
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`remove`](Self::remove).
+    pub fn remove_shared<T: SharedFragment>(&mut self, entity: Entity) -> Result<(), WorldError> {
+        self.remove::<WithShared<(), T>>(entity)
     }
 
     /// Records that a fragment of an entity is switched off or on, as [`World::set_enabled`] does. If the

@@ -26,6 +26,29 @@ fn shared_values_are_recorded_in_flush_after_flush() {
 }
 
 #[test]
+fn a_shared_value_is_taken_away_from_those_that_have_one_and_from_nobody_else() {
+    let mut world = World::new();
+    let ants = [(); 2].map(|()| world.create((1_u32,).shared(Team(1)).const_shared(Team(2))));
+    let [ant, bee] = ants.map(Result::unwrap);
+    let wasp = world.create((1_u32,).const_shared(Team(1))).unwrap();
+    let mut commands = world.commands();
+    for entity in [ant, wasp] {
+        commands.remove_shared::<Team>(entity).unwrap();
+    }
+    // As for all values, the last word counts.
+    commands.remove_shared::<Team>(bee).unwrap();
+    commands.set_shared(bee, Team(3)).unwrap();
+    drop(commands);
+    assert!(world.flush().is_clean());
+    assert!(world.shared::<Team>(ant).is_err() && world.shared::<Team>(wasp).is_err());
+    assert_eq!(world.shared::<Team>(bee).unwrap(), &Team(3));
+    for (entity, fixed) in [(ant, 2), (bee, 2), (wasp, 1)] {
+        assert_eq!(world.const_shared::<Team>(entity).unwrap(), &Team(fixed));
+        assert_eq!(world.get::<u32>(entity).unwrap(), &1);
+    }
+}
+
+#[test]
 fn entities_with_shared_values_are_created_in_flush_after_flush() {
     let mut world = World::new();
     for round in 0..4 {

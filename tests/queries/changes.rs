@@ -60,6 +60,34 @@ fn the_filter_of_chunks_is_asked_once_for_what_is_told_and_done() {
 }
 
 #[test]
+fn a_shared_value_is_taken_from_all_that_match_and_have_one() {
+    let mut world = World::new();
+    let make = |n: u32| {
+        (n,).shared(["red", "blue"][n as usize % 2])
+            .const_shared("fixed")
+    };
+    let all = world.create_batch((0..3_000).map(make)).unwrap();
+    let all: Vec<Entity> = all.iter(&world).collect();
+    let none = world.create((1_u32,)).unwrap();
+    let other = world.create((1_u8,).shared("red")).unwrap();
+    let change = world.matching::<With<u32>>().unwrap();
+    assert_eq!(change.shared(&"red").remove_shared::<&str>(), Ok(1_500));
+    for (n, &entity) in all.iter().enumerate() {
+        assert_eq!(world.shared::<&str>(entity).is_ok(), n % 2 == 1);
+        assert_eq!(world.get::<u32>(entity).unwrap(), &(n as u32));
+    }
+    let change = world.matching::<With<u32>>().unwrap();
+    assert_eq!(change.remove_shared::<&str>(), Ok(1_500));
+    for &entity in &all {
+        assert!(world.shared::<&str>(entity).is_err());
+        assert_eq!(world.const_shared::<&str>(entity).unwrap(), &"fixed");
+    }
+    assert_eq!(world.get::<u32>(none).unwrap(), &1);
+    assert_eq!(world.shared::<&str>(other).unwrap(), &"red");
+    world.check().unwrap();
+}
+
+#[test]
 fn a_change_that_is_refused_has_changed_no_entity_and_no_template() {
     // What is too wide for a chunk is too wide for a test's stack.
     let roomy = std::thread::Builder::new().stack_size(64 << 20);

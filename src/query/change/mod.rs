@@ -37,7 +37,7 @@ use ways::{chunks_of, emigrate, settled, share, ways};
 /// | destroy | the values' drops, and the ids |
 /// | add or remove of small fragments | the values that come, the drops of those that go |
 /// | add, remove, swap of fragments otherwise | a copy of each column that stays, and the places of the entities |
-/// | add, remove, swap of tags; set shared | O(1), and a call of the closure an entity; as above where there are chunk fragments |
+/// | add, remove, swap of tags; set or remove shared | O(1), and a call of the closure an entity; as above where there are chunk fragments |
 ///
 /// Entities are visited in a fixed order, which is not that of iteration.
 ///
@@ -334,7 +334,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// let ant = world.create((1.0_f32,).shared(Team(1)))?;
     /// assert_eq!(world.matching::<With<f32>>()?.shared(&Team(1)).set_shared(Team(2))?, 1);
     /// assert_eq!(world.shared::<Team>(ant)?, &Team(2));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # Ok::<(), WorldError>(())
     /// ```
     ///
     /// # Errors
@@ -374,6 +374,27 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         world.sharing_one(given, |world| {
             share(world, matches.get(), &seen, number, given)
         })
+    }
+
+    /// Takes a shared value away, the inverse of [`set_shared`](Self::set_shared); how many entities had one.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1.0_f32,).shared("red"))?;
+    /// assert_eq!(world.matching::<With<f32>>()?.remove_shared::<&str>()?, 1);
+    /// assert!(world.shared::<&str>(ant).is_err());
+    /// # Ok::<(), WorldError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`remove`](Self::remove).
+    ///
+    /// # Panics
+    /// As for that.
+    pub fn remove_shared<T: SharedFragment>(self) -> Result<usize, WorldError> {
+        self.remove::<WithShared<(), T>>()
     }
 
     /// Moves the entities to another world of the same universe, where they keep their ids; how many.

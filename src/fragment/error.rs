@@ -1,6 +1,6 @@
 //! What can go wrong with a fragment, as types.
 
-use crate::fragment::FragmentId;
+use crate::fragment::{FragmentId, FragmentKind};
 
 /// A fragment was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -112,11 +112,13 @@ pub enum FragmentError {
     },
     /// Bytes were asked for, or given, of a fragment that is more than its bytes.
     #[error(
-        "{name} is not registered as plain data: its bytes cannot be had, or given; register it with `register_plain`, `register_plain_chunk` or `register_plain_shared`"
+        "{name} is not registered as plain data: its bytes cannot be had, or given; register it with `{}`", kind.register_plain()
     )]
     NotPlain {
         /// The fragment's name.
         name: Box<str>,
+        /// Its role.
+        kind: FragmentKind,
     },
     /// Not all bytes are a value of a plain fragment, and these are not.
     #[error("these bytes are no {name}{}", which_is(name, of))]
@@ -158,9 +160,9 @@ pub enum FragmentError {
         /// Its name.
         name: Box<str>,
         /// What it is.
-        is: crate::fragment::FragmentKind,
+        is: FragmentKind,
         /// What was asked for.
-        wanted: crate::fragment::FragmentKind,
+        wanted: FragmentKind,
     },
 }
 

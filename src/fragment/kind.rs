@@ -60,6 +60,16 @@ impl FragmentKind {
         Self::Shared,
         Self::ConstShared,
     ];
+
+    /// The registry's call that says that a type in this role is plain data.
+    pub(crate) fn register_plain(self) -> &'static str {
+        match self {
+            Self::Fragment | Self::Tag => "register_plain",
+            Self::Chunk => "register_plain_chunk",
+            Self::Shared => "register_plain_shared",
+            Self::ConstShared => "register_plain_const_shared",
+        }
+    }
 }
 
 impl fmt::Display for FragmentKind {

@@ -132,6 +132,7 @@ impl Value {
         if !info.is_plain() {
             return Err(FragmentError::NotPlain {
                 name: info.name().into(),
+                kind: info.kind(),
             });
         }
         if bytes.len() != info.layout().size() {

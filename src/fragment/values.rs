@@ -274,6 +274,7 @@ fn check_bytes(info: &FragmentInfo) -> Result<(), FragmentError> {
     }
     Err(FragmentError::NotPlain {
         name: info.name().into(),
+        kind: info.kind(),
     })
 }
 

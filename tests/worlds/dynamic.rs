@@ -18,6 +18,8 @@ fn number(world: &World, id: FragmentId, value: u32) -> Value {
     Value::from_bytes(world.registry(), id, &value.to_ne_bytes()).unwrap()
 }
 
+struct Tag;
+
 /// Counts its drops; panics in the drop if it is told to.
 #[derive(Clone)]
 struct Counted(Arc<std::sync::atomic::AtomicUsize>, bool);
@@ -495,6 +497,27 @@ fn bytes_that_are_no_value_are_told_with_the_type_that_they_are_not_of() {
     let own = registry.register_plain::<bool>().unwrap().id();
     let refused = Value::from_bytes(&registry, own, &[2]).unwrap_err();
     assert_eq!(refused.to_string(), "these bytes are no bool");
+}
+
+#[test]
+fn who_is_asked_for_bytes_in_vain_names_the_call_that_would_have_helped() {
+    let world = World::new();
+    let registry = world.registry();
+    let by_role = [
+        (registry.register::<i32>(), "register_plain"),
+        (registry.register::<Tag>(), "register_plain"),
+        (registry.register_chunk::<i32>(), "register_plain_chunk"),
+        (registry.register_shared::<i32>(), "register_plain_shared"),
+        (
+            registry.register_const_shared::<i32>(),
+            "register_plain_const_shared",
+        ),
+    ];
+    for (info, call) in by_role {
+        let error = Value::from_bytes(registry, info.unwrap().id(), &[0; 4]).unwrap_err();
+        let text = error.to_string();
+        assert!(text.ends_with(&format!("with `{call}`")), "{text}");
+    }
 }
 
 #[test]

@@ -9,9 +9,11 @@ use crate::command::queue::Queue;
 use crate::command::stripes::{Ids, Stripe};
 use crate::command::turn::Turn;
 use crate::entity::Entity;
-use crate::fragment::{Bundle, Fragment, FragmentRegistry, SharedFragment, WithShared};
+use crate::fragment::{
+    Bundle, Fragment, FragmentInfo, FragmentRegistry, SharedFragment, WithShared,
+};
 use crate::sync::pool::Lent;
-use crate::world::{Lack, Prototype, World, WorldError};
+use crate::world::{Prototype, World, WorldError};
 
 /// Records changes of a world, on any thread, while the world is read, queried or changed by others; the
 /// next [flush](World::flush) applies them.
@@ -358,17 +360,10 @@ impl<'q> Commands<'q> {
         };
         let private = &self.lane.privates[private as usize];
         let stream = &self.lane.streams[private.stream() as usize];
-        let id = self
-            .registry()
-            .of::<T>()
-            .map(crate::fragment::FragmentInfo::id);
-        let id = id.filter(|id| stream.ids.binary_search(id).is_ok());
-        let Some(id) = id else {
-            return Err(WorldError::Missing {
-                entity,
-                name: core::any::type_name::<T>().into(),
-                lack: Lack::Fragment,
-            });
+        let has = |id| stream.ids.binary_search(&id).is_ok();
+        let id = self.registry().of::<T>().map(FragmentInfo::id);
+        let Some(id) = id.filter(|&id| has(id)) else {
+            return Err(WorldError::missing::<T>(self.registry(), entity, has));
         };
         if size_of::<T>() == 0 {
             return Ok(core::ptr::NonNull::dangling().as_ptr());

@@ -1,7 +1,9 @@
 //! `Lack`: how it is that an entity does not have what was asked for.
 
 use crate::entity::Entity;
-use crate::fragment::{ConstShared, FragmentInfo, FragmentKind, PerChunk, Shared};
+use crate::fragment::{
+    ConstShared, FragmentId, FragmentInfo, FragmentKind, FragmentRegistry, PerChunk, Shared,
+};
 use crate::world::{World, WorldError};
 
 /// How it is that an entity does not have what was asked for.
@@ -32,17 +34,27 @@ impl World {
     #[cold]
     #[inline(never)]
     pub(crate) fn missing<T: 'static>(&self, archetype: u32, entity: Entity) -> WorldError {
-        let registry = self.registry();
+        let set = &self.archetypes[archetype as usize].set;
+        WorldError::missing::<T>(self.registry(), entity, |id| set.contains(id))
+    }
+}
+
+impl WorldError {
+    /// The same of an entity of which `has` says which fragments it has.
+    pub(crate) fn missing<T: 'static>(
+        registry: &FragmentRegistry,
+        entity: Entity,
+        has: impl Fn(FragmentId) -> bool,
+    ) -> Self {
         let roles = [
             registry.of_role::<T>(),
             registry.of_role::<PerChunk<T>>(),
             registry.of_role::<Shared<T>>(),
             registry.of_role::<ConstShared<T>>(),
         ];
-        let set = &self.archetypes[archetype as usize].set;
         let mut there = roles.into_iter().flatten();
-        let there = there.find(|info| set.contains(info.id()));
-        WorldError::Missing {
+        let there = there.find(|info| has(info.id()));
+        Self::Missing {
             entity,
             name: core::any::type_name::<T>().into(),
             lack: there

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use megachunk::fragment::WithConstShared;
+use megachunk::fragment::{FragmentKind, WithConstShared};
 use megachunk::prelude::*;
+use megachunk::world::Lack;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Team(u32);
@@ -46,6 +47,23 @@ fn a_shared_value_is_taken_away_from_those_that_have_one_and_from_nobody_else() 
         assert_eq!(world.const_shared::<Team>(entity).unwrap(), &Team(fixed));
         assert_eq!(world.get::<u32>(entity).unwrap(), &1);
     }
+}
+
+#[test]
+fn a_recorder_says_in_which_role_its_entity_has_what_it_lacks_in_another() {
+    let world = World::new();
+    let mut commands = world.commands();
+    let ant = commands.create((1_u32,).shared(Team(1)).per_chunk(Switch(2)));
+    let ant = ant.unwrap();
+    let lack = |error: WorldError| match error {
+        WorldError::Missing { lack, .. } => lack,
+        other => panic!("{other}"),
+    };
+    let shared = commands.get::<Team>(ant).unwrap_err();
+    assert_eq!(lack(shared), Lack::Role(FragmentKind::Shared));
+    let chunk = commands.get_mut::<Switch>(ant).unwrap_err();
+    assert_eq!(lack(chunk), Lack::Role(FragmentKind::Chunk));
+    assert_eq!(lack(commands.get::<u8>(ant).unwrap_err()), Lack::Fragment);
 }
 
 #[test]

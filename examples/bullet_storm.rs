@@ -148,7 +148,7 @@ fn run(options: &Options) -> Result<Trace, Box<dyn std::error::Error>> {
         firing += took;
         trace.time("fly", || {
             let fly =
-                |chunk: megachunk::query::ChunkView<'_>,
+                |chunk: ChunkView<'_>,
                  slices: (&[Entity], &mut [Position], &[Velocity], &mut [Life])| {
                     let (entities, positions, velocities, lives) = slices;
                     for (position, velocity) in positions.iter_mut().zip(velocities) {

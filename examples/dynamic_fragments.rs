@@ -7,7 +7,6 @@
 use core::alloc::Layout;
 use std::error::Error;
 
-use megachunk::fragment::FragmentRegistry;
 use megachunk::prelude::*;
 
 /// What a modder wrote: each line an entity, each word a fragment and its number.

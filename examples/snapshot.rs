@@ -5,8 +5,6 @@
 use std::error::Error;
 use std::time::Duration;
 
-use megachunk::entity::EntityMap;
-use megachunk::fragment::{FragmentError, FragmentRegistry};
 use megachunk::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

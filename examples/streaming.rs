@@ -9,10 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use megachunk::entity::EntityMap;
-use megachunk::fragment::{FragmentError, FragmentRegistry};
 use megachunk::prelude::*;
-use megachunk::world::SnapshotError;
 
 const REGIONS: u32 = 12;
 /// Regions are so wide.

@@ -141,11 +141,11 @@ pub use entity::{Entity, EntityIndex};
 pub mod prelude {
     #[cfg(not(loom))]
     pub use crate::command::{Commands, FlushReport, ParallelCommands};
-    pub use crate::entity::Entity;
+    pub use crate::entity::{Entity, EntityMap};
     #[cfg(not(loom))]
     pub use crate::fragment::{
-        Bundle, ConstShared, DynamicBundle, Fragment, FragmentId, PerChunk, Shared, SharedFragment,
-        Value,
+        Bundle, ConstShared, DynamicBundle, Fragment, FragmentError, FragmentId, FragmentRegistry,
+        PerChunk, Shared, SharedFragment, Value,
     };
     #[cfg(not(loom))]
     pub use crate::index::{Relationship, RelationshipIndex, ValueIndex};
@@ -153,25 +153,29 @@ pub mod prelude {
     pub use crate::observer::{Observed, ObservedBatch, ObserverId};
     #[cfg(not(loom))]
     pub use crate::processor::{
-        App, Composite, Execution, Local, Param, Phase, Processor, ProcessorBuilder,
+        App, AppError, Composite, Execution, Local, Param, Phase, Processor, ProcessorBuilder,
         ProcessorResult, Rate, Schedule, ScheduleError, Simulation, Target, Time,
         exclusive_processor, observing_processor, processor,
     };
     #[cfg(not(loom))]
     pub use crate::query::{
-        Access, Any, Changed, DynamicQuery, Enabled, Has, HasRole, Moved, Or, Query, QueryError,
+        Access, Any, Changed, ChunkView, DynamicQuery, Enabled, Has, HasRole, Moved, Or, Query, QueryError,
         QueryLookup, QueryRun, With, WithRole, Without, WithoutRole,
     };
     #[cfg(not(loom))]
-    pub use crate::signal::{ParallelSignals, Received, Signal, SignalReader, Signalled, Signals};
+    pub use crate::signal::{
+        ParallelSignals, Received, Signal, SignalError, SignalReader, Signalled, Signals,
+    };
     #[cfg(not(loom))]
-    pub use crate::template::spawner::{SpawnPoint, Spawner};
+    pub use crate::template::spawner::{SpawnError, SpawnPoint, Spawner};
     #[cfg(not(loom))]
     pub use crate::template::{BuildContext, EntityTrait, Template, TemplateBuilder, TraitError};
     #[cfg(all(feature = "config", not(loom)))]
     pub use crate::template::{TemplateRegistry, TraitRegistry};
     #[cfg(not(loom))]
-    pub use crate::world::{Prototype, SnapshotOptions, Universe, World, WorldError};
+    pub use crate::world::{
+        Budget, Prototype, SnapshotError, SnapshotOptions, Universe, World, WorldError,
+    };
 }
 
 /// The tests' value that counts itself.

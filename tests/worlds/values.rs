@@ -96,3 +96,55 @@ fn errors_and_reports_are_values_that_can_be_copied_and_compared() {
     assert_eq!(value(&refused(denied)), refused(denied));
     assert_ne!(refused(denied), refused(full));
 }
+
+/// A program that imports the prelude alone.
+mod program {
+    use megachunk::prelude::*;
+
+    fn register(registry: &FragmentRegistry) -> Result<(), FragmentError> {
+        registry.register_plain::<u32>().map(drop)
+    }
+
+    pub(super) fn saved() -> Result<Vec<u8>, SnapshotError> {
+        let mut world = World::new();
+        register(world.registry()).unwrap();
+        world.create((7_u32,)).unwrap();
+        world.compact(Budget::Unlimited);
+        world.to_snapshot(&SnapshotOptions::new())
+    }
+
+    pub(super) fn loaded(bytes: &[u8]) -> Result<(World, EntityMap), SnapshotError> {
+        let universe = std::sync::Arc::new(Universe::new());
+        register(universe.registry()).unwrap();
+        World::from_snapshot_remapped(bytes, &universe, &EntityMap::default())
+    }
+
+    pub(super) fn is_long(chunk: &ChunkView<'_>) -> bool {
+        chunk.len() > 1
+    }
+
+    pub(super) fn carried(world: &World) -> Result<(), SignalError> {
+        world.signal::<u8>("hit")?;
+        world.signal::<u16>("hit").map(drop)
+    }
+
+    pub(super) fn spawned(world: &mut World) -> Result<(), SpawnError> {
+        Spawner::new(1).spawn(world).map(drop)
+    }
+
+    pub(super) fn updated(app: &mut App) -> Result<(), AppError> {
+        app.update(std::time::Duration::ZERO)
+    }
+}
+
+#[test]
+fn a_program_names_what_it_is_told_by_the_prelude_alone() {
+    let (mut world, come) = program::loaded(&program::saved().unwrap()).unwrap();
+    assert_eq!((world.count(), come.len()), (1, 1));
+    assert!(program::loaded(b"no snapshot").is_err());
+    let mut long = world.query::<&u32, ()>().unwrap();
+    assert_eq!(long.filter_chunks(program::is_long).count(), 0);
+    assert!(program::carried(&world).is_err());
+    assert!(program::updated(&mut App::new()).is_ok());
+    assert!(program::spawned(&mut world).is_err(), "there is no kind");
+}

@@ -33,7 +33,7 @@ pub(super) fn detail() -> ProcessorBuilder {
          camera: &Camera,
          time: &Time| {
             let tick = time.tick;
-            let due = move |chunk: &megachunk::query::ChunkView<'_>| {
+            let due = move |chunk: &ChunkView<'_>| {
                 (tick + chunk.sort_key()).is_multiple_of(EVERY)
             };
             near.filter_chunks(due)

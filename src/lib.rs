@@ -159,8 +159,8 @@ pub mod prelude {
     };
     #[cfg(not(loom))]
     pub use crate::query::{
-        Access, Any, Changed, ChunkView, DynamicQuery, Enabled, Has, HasRole, Moved, Or, Query, QueryError,
-        QueryLookup, QueryRun, With, WithRole, Without, WithoutRole,
+        Access, Any, Changed, ChunkView, DynamicQuery, Enabled, Has, HasRole, Moved, Or, Query,
+        QueryError, QueryLookup, QueryRun, With, WithRole, Without, WithoutRole,
     };
     #[cfg(not(loom))]
     pub use crate::signal::{

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::entity::Entity;
+use crate::entity::{Entity, EntityMapIter};
 
 /// Tells which entity has become which: for each old handle the new one, where saved entities came back [with new
 /// ids](crate::world::World::load_remapped). Given to such a load, it says who is meant by handles in the file whose
@@ -190,20 +190,15 @@ impl EntityMap {
     }
 
     /// Each of them, as it was and as it is, in the order of the old indices. O(memory).
-    pub fn iter(&self) -> impl Iterator<Item = (Entity, Entity)> + Clone {
-        let (first, versions, new, sorted) = match &self.table {
+    pub fn iter(&self) -> EntityMapIter<'_> {
+        match &self.table {
             Table::BySlot {
                 first,
                 versions,
                 new,
-            } => (*first, &versions[..], &new[..], &[][..]),
-            Table::Sorted(pairs) => (0, &[][..], &[][..], &pairs[..]),
-        };
-        let slots = versions.iter().zip(new).enumerate();
-        let by_slot = slots.filter_map(move |(at, (&version, &new))| {
-            Some((Entity::new(first + at as u32, version)?, new))
-        });
-        by_slot.chain(sorted.iter().copied())
+            } => EntityMapIter::by_slot(*first, versions, new),
+            Table::Sorted(pairs) => EntityMapIter::sorted(pairs),
+        }
     }
 }
 
@@ -219,6 +214,15 @@ impl FromIterator<(Entity, Entity)> for EntityMap {
     fn from_iter<I: IntoIterator<Item = (Entity, Entity)>>(pairs: I) -> Self {
         let pairs: Vec<(Entity, Entity)> = pairs.into_iter().collect();
         Self::of(pairs.iter().copied())
+    }
+}
+
+impl<'a> IntoIterator for &'a EntityMap {
+    type Item = (Entity, Entity);
+    type IntoIter = EntityMapIter<'a>;
+
+    fn into_iter(self) -> EntityMapIter<'a> {
+        self.iter()
     }
 }
 
@@ -269,6 +273,10 @@ mod tests {
                 map.iter()
                     .eq(expected.iter().map(|(&old, &new)| (old, new)))
             );
+            let mut met = expected.iter();
+            for (old, new) in &map {
+                assert_eq!(met.next(), Some((&old, &new)));
+            }
             for slot in (0..slots as u32 + 8).chain([u32::MAX]).take(300) {
                 for version in [1, 3, 5, 7] {
                     let old = entity(slot, version);

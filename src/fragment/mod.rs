@@ -32,6 +32,8 @@ mod registry;
 #[cfg(not(loom))]
 mod set;
 #[cfg(not(loom))]
+mod set_iter;
+#[cfg(not(loom))]
 mod state;
 mod switches;
 #[cfg(not(loom))]
@@ -60,6 +62,8 @@ pub use plain::{
 pub use registry::{FragmentDefinition, FragmentRegistry};
 #[cfg(not(loom))]
 pub use set::FragmentSet;
+#[cfg(not(loom))]
+pub use set_iter::FragmentSetIter;
 #[cfg(not(loom))]
 pub use state::StateWritten;
 #[cfg(not(loom))]

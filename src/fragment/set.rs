@@ -2,11 +2,10 @@
 
 use core::fmt;
 
-use crate::fragment::FragmentId;
+use crate::fragment::{FragmentId, FragmentSetIter};
 
 /// Words that a set holds without a heap allocation.
 const INLINE: usize = 2;
-const BITS: usize = 64;
 
 /// A set of fragments, a bit each. Fragments numbered below 128 cost no heap memory.
 ///
@@ -29,6 +28,9 @@ pub struct FragmentSet {
 }
 
 impl FragmentSet {
+    /// Fragments of a word.
+    pub(super) const BITS: usize = 64;
+
     /// The empty set.
     #[must_use]
     pub const fn new() -> Self {
@@ -108,22 +110,18 @@ impl FragmentSet {
     }
 
     /// The fragments in the order of their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = FragmentId> + '_ {
-        (0..INLINE + self.high.len()).flat_map(|at| {
-            let mut left = self.word(at);
-            core::iter::from_fn(move || {
-                if left == 0 {
-                    return None;
-                }
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                Some(FragmentId::from_number((at * BITS) as u16 + bit as u16))
-            })
-        })
+    pub fn iter(&self) -> FragmentSetIter<'_> {
+        FragmentSetIter::new(self)
+    }
+
+    /// Words that it has.
+    #[inline]
+    pub(super) fn words(&self) -> usize {
+        INLINE + self.high.len()
     }
 
     #[inline]
-    fn word(&self, at: usize) -> u64 {
+    pub(super) fn word(&self, at: usize) -> u64 {
         match self.low.get(at) {
             Some(&low) => low,
             None => self.high.get(at - INLINE).copied().unwrap_or(0),
@@ -134,7 +132,10 @@ impl FragmentSet {
 #[inline]
 fn split(id: FragmentId) -> (usize, u64) {
     let number = usize::from(id.number());
-    (number / BITS, 1 << (number % BITS))
+    (
+        number / FragmentSet::BITS,
+        1 << (number % FragmentSet::BITS),
+    )
 }
 
 impl FromIterator<FragmentId> for FragmentSet {
@@ -150,6 +151,15 @@ impl Extend<FragmentId> for FragmentSet {
         for id in ids {
             self.insert(id);
         }
+    }
+}
+
+impl<'a> IntoIterator for &'a FragmentSet {
+    type Item = FragmentId;
+    type IntoIter = FragmentSetIter<'a>;
+
+    fn into_iter(self) -> FragmentSetIter<'a> {
+        self.iter()
     }
 }
 
@@ -179,6 +189,27 @@ mod tests {
             assert!(!ids.remove(FragmentId::from_number(number)));
         }
         assert_eq!(ids, FragmentSet::new());
+    }
+
+    #[test]
+    fn the_fragments_of_a_set_come_in_the_order_of_their_numbers_wherever_they_lie() {
+        for numbers in [
+            &[][..],
+            &[63],
+            &[0, 1, 63, 64, 127],
+            &[128],
+            &[5, 4_095, 65_535],
+        ] {
+            let ids = set(numbers);
+            let mut seen = Vec::new();
+            for id in &ids {
+                seen.push(id.number());
+            }
+            assert_eq!(seen, numbers);
+            let mut end = ids.iter();
+            assert_eq!(end.by_ref().count(), ids.len());
+            assert_eq!(end.next(), None);
+        }
     }
 
     #[test]

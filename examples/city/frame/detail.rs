@@ -33,9 +33,7 @@ pub(super) fn detail() -> ProcessorBuilder {
          camera: &Camera,
          time: &Time| {
             let tick = time.tick;
-            let due = move |chunk: &ChunkView<'_>| {
-                (tick + chunk.sort_key()).is_multiple_of(EVERY)
-            };
+            let due = move |chunk: &ChunkView<'_>| (tick + chunk.sort_key()).is_multiple_of(EVERY);
             near.filter_chunks(due)
                 .par_for_each_chunk(|chunk, (entities, positions)| {
                     let mut commands = commands.open_at(chunk.sort_key());

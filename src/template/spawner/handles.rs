@@ -1,5 +1,7 @@
 //! `Spawned`: the entities of a spawn.
 
+use core::slice::Iter;
+
 use crate::entity::Entity;
 use crate::world::{Batch, World};
 
@@ -37,7 +39,7 @@ struct Handles {
 }
 
 /// Handles of one version whose indices follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Run {
     index: u32,
     version: u32,
@@ -123,8 +125,12 @@ impl Spawned {
     }
 
     /// All handles, entry by entry.
-    pub fn iter(&self) -> impl Iterator<Item = Entity> + '_ {
-        self.entries.iter().flat_map(Handles::iter)
+    pub fn iter(&self) -> SpawnedIter<'_> {
+        SpawnedIter {
+            entries: self.entries.iter(),
+            runs: [].iter(),
+            run: Run::default(),
+        }
     }
 
     /// How many were created of each entry.
@@ -153,6 +159,45 @@ impl Spawned {
     }
 }
 
+impl<'a> IntoIterator for &'a Spawned {
+    type Item = Entity;
+    type IntoIter = SpawnedIter<'a>;
+
+    fn into_iter(self) -> SpawnedIter<'a> {
+        self.iter()
+    }
+}
+
+/// The handles of a spawn, entry by entry, from [`Spawned::iter`].
+#[derive(Clone, Debug)]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
+pub struct SpawnedIter<'a> {
+    /// Entries, and runs of the last one, that are to come.
+    entries: Iter<'a, Handles>,
+    runs: Iter<'a, Run>,
+    /// What of the last run is.
+    run: Run,
+}
+
+impl Iterator for SpawnedIter<'_> {
+    type Item = Entity;
+
+    fn next(&mut self) -> Option<Entity> {
+        while self.run.count == 0 {
+            match self.runs.next() {
+                Some(&run) => self.run = run,
+                None => self.runs = self.entries.next()?.runs.iter(),
+            }
+        }
+        let entity = Entity::from_parts(self.run.index, self.run.version);
+        self.run.index += 1;
+        self.run.count -= 1;
+        Some(entity)
+    }
+}
+
+impl core::iter::FusedIterator for SpawnedIter<'_> {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,6 +217,15 @@ mod tests {
             assert_eq!(handles.len, all.len());
             assert_eq!(handles.iter().collect::<Vec<_>>(), all);
             assert_eq!(handles.runs.len(), 6);
+            let spawned = Spawned {
+                entries: vec![Handles::default(), handles.clone(), handles],
+                universe: None,
+            };
+            let mut seen = Vec::new();
+            for entity in &spawned {
+                seen.push(entity);
+            }
+            assert_eq!(seen, [&all[..], &all].concat());
         }
     }
 }

@@ -24,7 +24,7 @@ mod tests;
 
 pub use error::SpawnError;
 pub use generator::{AlongLines, Disc, Each, Grid, PointsFile, PoissonDisc};
-pub use handles::Spawned;
+pub use handles::{Spawned, SpawnedIter};
 pub use job::SpawnJob;
 pub use point::{Generator, Points, SpawnPoint};
 pub use random::Random;

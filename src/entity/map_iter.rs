@@ -1,0 +1,50 @@
+//! `EntityMapIter`: the entities of a map, one after the other.
+
+use core::iter::{Copied, Enumerate, Zip};
+use core::slice::Iter;
+
+use crate::entity::Entity;
+
+/// Each entity of a map, as it was and as it is, in the order of the old indices, from
+/// [`EntityMap::iter`](crate::entity::EntityMap::iter). O(memory of the map) in all.
+#[derive(Clone, Debug)]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
+pub struct EntityMapIter<'a> {
+    /// The slot of the first of those that lie by slots.
+    first: u32,
+    /// Their versions, 0 where there is none, and what they have become.
+    slots: Enumerate<Zip<Iter<'a, u32>, Iter<'a, Entity>>>,
+    /// Those that do not.
+    sorted: Copied<Iter<'a, (Entity, Entity)>>,
+}
+
+impl<'a> EntityMapIter<'a> {
+    pub(super) fn by_slot(first: u32, versions: &'a [u32], new: &'a [Entity]) -> Self {
+        Self {
+            first,
+            slots: versions.iter().zip(new).enumerate(),
+            sorted: [].iter().copied(),
+        }
+    }
+
+    pub(super) fn sorted(pairs: &'a [(Entity, Entity)]) -> Self {
+        Self {
+            sorted: pairs.iter().copied(),
+            ..Self::by_slot(0, &[], &[])
+        }
+    }
+}
+
+impl Iterator for EntityMapIter<'_> {
+    type Item = (Entity, Entity);
+
+    fn next(&mut self) -> Option<(Entity, Entity)> {
+        let first = self.first;
+        let by_slot = self.slots.find_map(|(at, (&version, &new))| {
+            Some((Entity::new(first + at as u32, version)?, new))
+        });
+        by_slot.or_else(|| self.sorted.next())
+    }
+}
+
+impl core::iter::FusedIterator for EntityMapIter<'_> {}

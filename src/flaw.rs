@@ -34,7 +34,7 @@ pub struct Flaw {
 
 /// Where something is wrong. Archetypes, groups and chunks by their numbers in the world, in the order of
 /// [`WorldStats::archetypes`](crate::world::WorldStats::archetypes).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FlawPlace {
     /// Between worlds.

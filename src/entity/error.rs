@@ -7,7 +7,7 @@ use crate::entity::{Entity, Place};
 /// does not when it is touched).
 ///
 /// What "taken" means exactly is each allocator's contract; see there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error(
     "too few entity ids are left: of {capacity} slots, the others are taken, retired, kept by other threads, or without memory"
 )]

@@ -1,7 +1,7 @@
 //! `Execution`: whether processors run side by side.
 
 /// Whether processors run side by side.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Execution {
     /// Where that is quicker, which is tried out now and then.

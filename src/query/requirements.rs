@@ -38,7 +38,7 @@ enum Mistake {
 }
 
 /// What is done with a fragment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Only its presence matters.
     None,

@@ -2,6 +2,7 @@
 
 use core::any::{TypeId, type_name};
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
 
 use crate::exactly::Exactly;
@@ -138,6 +139,12 @@ impl<P> PartialEq for Signal<P> {
 }
 
 impl<P> Eq for Signal<P> {}
+
+impl<P> Hash for Signal<P> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.post, self.number).hash(state);
+    }
+}
 
 impl<P> fmt::Debug for Signal<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -91,7 +91,8 @@ impl Trace {
     ///
     /// # Errors
     /// [`TraceError`] where the file cannot be opened, or is no trace.
-    pub fn load(path: &Path) -> Result<Self, TraceError> {
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, TraceError> {
+        let path = path.as_ref();
         let shown = one_line(&path.display().to_string());
         let cannot_open = |cause: std::io::Error| TraceError::Open {
             file: shown.clone(),

@@ -43,7 +43,8 @@ impl Trace {
     ///
     /// # Errors
     /// What the system says.
-    pub fn save(&self, path: &Path) -> io::Result<()> {
+    pub fn save(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        let path = path.as_ref();
         let gzip = is_gzip(path);
         match fs::metadata(path) {
             Ok(there) if !there.is_file() => {

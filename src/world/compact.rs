@@ -8,7 +8,7 @@ use crate::chunk::CHUNK_BYTES;
 use crate::world::World;
 
 /// How much work a call may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Budget {
     /// As much as there is.

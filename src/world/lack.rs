@@ -7,7 +7,7 @@ use crate::fragment::{
 use crate::world::{World, WorldError};
 
 /// How it is that an entity does not have what was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Lack {
     /// It is not there in any role.

@@ -48,7 +48,8 @@ fn phases_follow_each_other_whatever_the_order_of_adding() {
 #[test]
 fn groups_are_paths_and_whoever_is_ordered_against_one_is_against_all_in_it() {
     let mut schedule = Schedule::new();
-    schedule.add(say("F").after("A"));
+    let first = String::from("A");
+    schedule.add(say("F").after(&first));
     schedule.add(say("A").group("X.Z").after("X.Y").after("E"));
     schedule.add(say("B").group("X.Y"));
     schedule.add(say("C").group("X.Y"));

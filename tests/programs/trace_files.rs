@@ -134,6 +134,16 @@ fn what_is_written_is_what_was_read() {
 }
 
 #[test]
+fn a_path_is_whatever_can_be_seen_as_one() {
+    let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/any-path.trace.gz");
+    let trace = read(small()).unwrap();
+    trace.save(path).unwrap();
+    let loaded = Trace::load(String::from(path)).unwrap();
+    assert_eq!(loaded.name(), "any-path");
+    assert!(loaded.events().eq(trace.events()));
+}
+
+#[test]
 fn every_shipped_trace_is_read_and_all_together_stay_small() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data/traces");
     let mut bytes = 0;
@@ -141,7 +151,7 @@ fn every_shipped_trace_is_read_and_all_together_stay_small() {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         bytes += path.metadata().unwrap().len();
-        let from_file = Trace::load(&path).unwrap();
+        let from_file = Trace::load(path).unwrap();
         assert_eq!(Trace::shipped(from_file.name()), Some(from_file));
         files += 1;
     }

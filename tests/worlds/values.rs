@@ -1,10 +1,15 @@
 //! Bundles, errors and reports as values.
 
+use std::collections::HashSet;
+use std::hash::Hash;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use megachunk::entity::Full;
 use megachunk::prelude::*;
-use megachunk::world::{SnapshotError, SystemError};
+use megachunk::processor::Relation;
+use megachunk::query::Presence;
+use megachunk::world::{FlawPlace, Lack, SystemError};
 
 use crate::rows::{Asleep, Counted, Hungry, Name};
 
@@ -95,6 +100,26 @@ fn errors_and_reports_are_values_that_can_be_copied_and_compared() {
     ];
     assert_eq!(value(&refused(denied)), refused(denied));
     assert_ne!(refused(denied), refused(full));
+}
+
+#[test]
+fn what_tells_cases_apart_is_a_key() {
+    fn distinct<T: Eq + Hash>(all: impl IntoIterator<Item = T>) -> usize {
+        all.into_iter().collect::<HashSet<T>>().len()
+    }
+    let (world, other) = (World::new(), World::new());
+    let signals = [&world, &world, &other].map(|world| world.signal::<u8>("hit").unwrap());
+    let named = world.signal::<u8>("healed").unwrap();
+    assert_eq!(distinct(signals.into_iter().chain([named])), 3);
+    assert_eq!(distinct([1, 2, 1].map(|capacity| Full { capacity })), 2);
+    assert_eq!(distinct([Access::Read, Access::Write, Access::Read]), 2);
+    assert_eq!(distinct([Presence::All, Presence::Any]), 2);
+    assert_eq!(distinct([Lack::Fragment, Lack::Match, Lack::Match]), 2);
+    assert_eq!(distinct([Relation::Before, Relation::After]), 2);
+    assert_eq!(distinct([Rate::EveryFrame, Rate::EveryFrame]), 1);
+    assert_eq!(distinct([1, 2, 2].map(Budget::Entities)), 2);
+    assert_eq!(distinct([Execution::default(), Execution::Alone]), 2);
+    assert_eq!(distinct([FlawPlace::World, FlawPlace::World]), 1);
 }
 
 /// A program that imports the prelude alone.

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 /// How a world's ticks follow the time that passes outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[doc(alias = "FixedUpdate")]
 pub enum Rate {

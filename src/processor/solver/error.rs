@@ -65,7 +65,7 @@ pub enum SolveError {
 }
 
 /// On which side of a target something is to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Relation {
     /// Before it.
     Before,

@@ -70,6 +70,12 @@ impl From<&str> for Target {
     }
 }
 
+impl From<&String> for Target {
+    fn from(name: &String) -> Self {
+        Self::new(name.as_str())
+    }
+}
+
 impl From<String> for Target {
     fn from(name: String) -> Self {
         Self::new(name)

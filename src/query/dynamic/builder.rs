@@ -11,7 +11,7 @@ use crate::world::World;
 pub(super) const LENDS: usize = 128;
 
 /// Whether a fragment has to be there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Presence {
     /// It must be there.
     All,

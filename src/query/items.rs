@@ -17,6 +17,7 @@ use crate::world::World;
 ///
 /// Must hold: the rows in hand, and those behind them, have not been lent. What is lent to be
 /// written was the run's alone for `'q`; so it is this iterator's now.
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct QueryItems<'q, D: QueryData, F: QueryFilter> {
     matches: Matches<'q, D, F>,
     world: &'q World,

@@ -19,6 +19,7 @@ use crate::query::{ChunkView, QueryData, QueryFilter};
 /// chunk's last.
 ///
 /// Must hold: `fetch` is of a chunk that has all rows below `end`; those from `row` on have not been lent.
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct QueryIter<'a, D: QueryData, F: QueryFilter> {
     row: usize,
     end: usize,

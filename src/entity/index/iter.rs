@@ -8,6 +8,7 @@ use crate::entity::{Entity, EntityIndex, Full};
 use crate::sync::geometry::{WORD_BITS, WORDS_PER_BLOCK};
 
 /// New entities; see [`EntityIndex::create_iter`].
+#[must_use = "those that it is not asked for are destroyed again"]
 pub struct Created<'a> {
     index: &'a EntityIndex,
     entities: vec::IntoIter<Entity>,
@@ -55,6 +56,7 @@ impl Drop for Created<'_> {
 }
 
 /// Living entities in index order; see [`EntityIndex::iter`].
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct Live<'a> {
     core: &'a Core,
     /// The word whose slots are in `taken`.

@@ -259,6 +259,16 @@ impl EntityIndex {
     /// # Ok::<(), megachunk::entity::Full>(())
     /// ```
     ///
+    /// So nothing is left of a call whose iterator is let go, of which the compiler warns:
+    ///
+    /// ```compile_fail
+    /// #![deny(unused_must_use)]
+    /// # use megachunk::entity::EntityIndex;
+    /// # let index = EntityIndex::new();
+    /// index.create_iter(5)?;
+    /// # Ok::<(), megachunk::entity::Full>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Full`]; then none stays created.
     pub fn create_iter(&self, count: usize) -> Result<Created<'_>, Full> {
@@ -481,7 +491,6 @@ impl EntityIndex {
 
     /// The living entities, in index order. Entities that are created or destroyed meanwhile may be
     /// there or not; all others are. O(blocks in use).
-    #[must_use]
     pub fn iter(&self) -> Live<'_> {
         Live::new(&self.shared.core)
     }

@@ -11,6 +11,7 @@ use crate::index::relationship::sources::Sources;
 ///
 /// Made by [`RelationshipIndex::descendants`](super::RelationshipIndex::descendants). O(1) for each.
 #[derive(Clone)]
+#[must_use = "iterators are lazy and do nothing unless consumed"]
 pub struct Descendants<'i> {
     sources: &'i Sources,
     start: Entity,

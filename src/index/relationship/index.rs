@@ -180,7 +180,6 @@ impl<R: Relationship> RelationshipIndex<R> {
 
     /// All that name this entity, that name these, and so on: see [`Descendants`]. It ends where entities name each
     /// other in a circle, too; the entity itself is not among them. Below [`Entity::PLACEHOLDER`] is nobody.
-    #[must_use]
     pub fn descendants(&self, entity: Entity) -> Descendants<'_> {
         Descendants::new(&self.index.sources, entity)
     }

@@ -178,9 +178,10 @@ impl Schedule {
     /// The parts that this program plays: processors for others are passed by, and hear nothing. (Signals that come
     /// meanwhile are not kept for them. In their role again, they hear what is sent after the next run has begun.) All
     /// unless that is said.
-    pub fn set_role(&mut self, role: Roles) {
+    pub fn set_role(&mut self, role: Roles) -> &mut Self {
         self.role = role;
         self.restless = true;
+        self
     }
 
     /// Switches a processor on or off; or all of a group, if the name is the path of one, and of
@@ -211,14 +212,16 @@ impl Schedule {
     }
 
     /// Whether processors run side by side.
-    pub fn set_execution(&mut self, execution: Execution) {
+    pub fn set_execution(&mut self, execution: Execution) -> &mut Self {
         self.execution = execution;
+        self
     }
 
     /// Whether it is measured how long each processor takes, and what its queries see. That takes some hundred
     /// nanoseconds a processor and a walk over the chunks that match.
-    pub fn set_measured(&mut self, measured: bool) {
+    pub fn set_measured(&mut self, measured: bool) -> &mut Self {
         self.measured = measured;
+        self
     }
 
     /// The processors' names, in the order in which they were added, with how long each has taken since they are

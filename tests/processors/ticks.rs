@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use megachunk::prelude::*;
+use megachunk::processor::Roles;
 
 use crate::misused::{Said, said, world};
 
@@ -74,4 +75,26 @@ fn a_simulation_is_paused_from_its_pause_until_it_is_resumed() {
     assert!(simulation.is_paused(), "whatever is asked for");
     simulation.resume();
     assert!(!simulation.is_paused());
+}
+
+#[test]
+fn what_a_simulation_and_its_schedule_are_told_is_told_in_one_breath() {
+    let mut simulation = simulation();
+    let paused = simulation.set_tick(7).pause().step(2).advance(MS);
+    assert_eq!(paused.expect("they run").ticks, 2);
+    assert_eq!(said(simulation.world_mut()), ["7 at 10ms", "8 at 20ms"]);
+    assert!(!simulation.pause().step(3).resume().is_paused());
+    simulation.advance(10 * MS).expect("it runs");
+    assert_eq!(said(simulation.world_mut()).len(), 1);
+
+    let schedule = simulation.schedule_mut();
+    schedule
+        .set_role(Roles::SERVER)
+        .set_execution(Execution::Alone)
+        .set_measured(true)
+        .add(processor("after", || {}).roles(Roles::CLIENT));
+    simulation.advance(10 * MS).expect("it runs");
+    let timings = simulation.schedule_mut().timings();
+    let runs: Vec<_> = timings.map(|(name, timing)| (name, timing.runs)).collect();
+    assert_eq!(runs, [("tick", 1), ("after", 0)]);
 }

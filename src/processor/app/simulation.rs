@@ -139,14 +139,16 @@ impl Simulation {
     }
 
     /// No ticks until it is [resumed](Self::resume), but those that are [asked for](Self::step).
-    pub fn pause(&mut self) {
+    pub fn pause(&mut self) -> &mut Self {
         self.clock.paused = true;
+        self
     }
 
     /// Goes on. What passed in the meantime is not caught up, and ticks that were [asked for](Self::step) and have not
     /// run are not run any more, even if it is paused again.
-    pub fn resume(&mut self) {
+    pub fn resume(&mut self) -> &mut Self {
         self.clock.resume();
+        self
     }
 
     /// Whether it is paused.
@@ -159,8 +161,9 @@ impl Simulation {
     /// them, unless it is [resumed](Self::resume) before. While it is not paused, this asks for
     /// nothing. At [`Rate::EveryFrame`] each of them is as long as the frame that runs it: three of
     /// them in one frame take the world's time on by three frames.
-    pub fn step(&mut self, ticks: u32) {
+    pub fn step(&mut self, ticks: u32) -> &mut Self {
         self.clock.ask(ticks);
+        self
     }
 
     /// The number of the next tick, as [`Time::tick`] will have it: how many there were, unless the

@@ -88,6 +88,8 @@ pub struct Schedule {
     /// The world that it belongs to.
     seat: Option<Weak<Seat>>,
     pub(super) measured: bool,
+    /// What the former was before a trace was started, if nobody has said since what it is to be.
+    pub(super) measured_before: Option<bool>,
     pub(super) execution: Execution,
     /// Some processor is to be started, stopped, or passed by.
     restless: bool,
@@ -221,6 +223,7 @@ impl Schedule {
     /// nanoseconds a processor and a walk over the chunks that match.
     pub fn set_measured(&mut self, measured: bool) -> &mut Self {
         self.measured = measured;
+        self.measured_before = None;
         self
     }
 

@@ -156,14 +156,16 @@ fn write_text(to: &mut dyn Write, text: &str) -> io::Result<()> {
 
 impl Schedule {
     /// From now on notes when what runs on which thread; 32 bytes a processor and run. Processors
-    /// are [measured](Self::set_measured) from now on; while that is switched off, flushes alone
-    /// are noted: those that follow processors, and those before them that have something to do.
+    /// are [measured](Self::set_measured) until the trace is [taken](Self::take_trace); while that is switched off,
+    /// flushes alone are noted: those that follow processors, and those before them that have something to do.
     pub fn start_trace(&mut self) {
-        self.set_measured(true);
+        let before = self.measured_before.unwrap_or(self.measured);
+        self.set_measured(true).measured_before = Some(before);
         self.trace = Some(Trace::new());
     }
 
-    /// What was noted since [`start_trace`](Self::start_trace), which ends.
+    /// What was noted since [`start_trace`](Self::start_trace), which ends. From now on processors are measured as they
+    /// were before it, or as [was said](Self::set_measured) since.
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -180,6 +182,9 @@ impl Schedule {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn take_trace(&mut self) -> Option<Trace> {
+        if let Some(before) = self.measured_before.take() {
+            self.measured = before;
+        }
         self.trace.take()
     }
 }

@@ -360,7 +360,7 @@ fn who_was_refused_has_not_run() {
     let mut world = World::new();
     let mut schedule = Schedule::new();
     schedule.add(processor("asks", |_: &String| {}));
-    schedule.start_trace();
+    schedule.set_measured(true).start_trace();
     for _ in 0..2 {
         schedule.run(&mut world).expect_err("it is not there");
     }
@@ -393,6 +393,40 @@ fn a_trace_has_every_run_and_every_flush() {
     assert!(json.contains("two \\\"quoted\\\"\\u000a"), "{json}");
     assert_eq!(json.matches('{').count(), json.matches('}').count());
     assert!(schedule.take_trace().is_none());
+}
+
+#[test]
+fn who_was_measured_for_a_trace_alone_is_not_when_it_is_taken() {
+    let mut world = World::new();
+    let mut schedule = Schedule::new();
+    schedule.add(processor("one", || {}));
+    let mut runs = |schedule: &mut Schedule| {
+        let count =
+            |schedule: &mut Schedule| schedule.timings().map(|(_, it)| it.runs).sum::<u64>();
+        let before = count(schedule);
+        run(schedule, &mut world);
+        count(schedule) - before
+    };
+    // Also of a trace that another takes the place of.
+    for starts in [1, 2] {
+        (0..starts).for_each(|_| schedule.start_trace());
+        assert_eq!(runs(&mut schedule), 1);
+        assert!(schedule.take_trace().is_some());
+        assert_eq!(runs(&mut schedule), 0);
+    }
+    // What is said meanwhile stays.
+    schedule.start_trace();
+    schedule.set_measured(true);
+    assert!(schedule.take_trace().is_some());
+    assert_eq!(runs(&mut schedule), 1);
+    schedule.start_trace();
+    schedule.set_measured(false);
+    assert!(schedule.take_trace().is_some());
+    assert_eq!(runs(&mut schedule), 0);
+    // And what was said before.
+    schedule.set_measured(true).start_trace();
+    assert!(schedule.take_trace().is_some() && schedule.take_trace().is_none());
+    assert_eq!(runs(&mut schedule), 1);
 }
 
 /// What a trace has, each with its thread: name and `tid`.

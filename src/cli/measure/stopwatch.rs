@@ -104,12 +104,6 @@ impl<'a> Stopwatch<'a> {
         self.meet.wait();
     }
 
-    /// Whether this is a counting run.
-    #[must_use]
-    pub fn is_counting(&self) -> bool {
-        self.counting
-    }
-
     /// What was timed, in order.
     #[must_use]
     pub fn into_spans(self) -> Vec<Span> {

@@ -131,25 +131,31 @@ impl WorldError {
         Ok(())
     }
 
-    /// The same, about another entity.
-    pub(crate) fn for_another(&self, entity: Entity) -> Self {
-        match self {
-            Self::ConstShared { name, .. } => Self::ConstShared {
-                entity,
-                name: name.clone(),
-            },
-            Self::Missing { name, lack, .. } => Self::Missing {
-                entity,
-                name: name.clone(),
-                lack: *lack,
-            },
-            Self::Fragment(error) => Self::Fragment(error.clone()),
-            Self::Chunk(error) => Self::Chunk(error.clone()),
-            Self::Full(error) => Self::Full(*error),
-            Self::NotEnableable { name } => Self::NotEnableable { name: name.clone() },
-            Self::TooManyArchetypes => Self::TooManyArchetypes,
-            _ => Self::Interrupted,
+    /// The same, about another entity, if it is about one.
+    pub(crate) fn for_another(&self, another: Entity) -> Self {
+        let mut same = self.clone();
+        // Each by its name: whoever adds one says which it is.
+        match &mut same {
+            Self::Entity(error) => error.entity = another,
+            Self::NotBuilt { entity }
+            | Self::AlreadyBuilt { entity }
+            | Self::Pending { entity }
+            | Self::Elsewhere { entity }
+            | Self::Twice { entity }
+            | Self::ConstShared { entity, .. }
+            | Self::Missing { entity, .. } => *entity = another,
+            Self::Fragment(_)
+            | Self::Query(_)
+            | Self::NotCloneable { .. }
+            | Self::NotEnableable { .. }
+            | Self::Full(_)
+            | Self::Chunk(_)
+            | Self::TooManyWorlds
+            | Self::Interrupted
+            | Self::OtherUniverse
+            | Self::TooManyArchetypes => {}
         }
+        same
     }
 
     /// The entity that the error is about, if it is about one.
@@ -165,6 +171,56 @@ impl WorldError {
             | Self::ConstShared { entity, .. }
             | Self::Missing { entity, .. } => Some(*entity),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entity::EntityFault;
+    use crate::fragment::FragmentKind;
+
+    #[test]
+    fn of_another_entity_an_error_says_the_same() {
+        let [one, other] = [1, 2].map(|index| Entity::new(index, 1).unwrap());
+        let name = || Box::from("ant");
+        let about = |entity| {
+            let fault = EntityFault::Destroyed;
+            [
+                EntityError::new(entity, fault).into(),
+                WorldError::NotBuilt { entity },
+                WorldError::AlreadyBuilt { entity },
+                WorldError::Pending { entity },
+                WorldError::Elsewhere { entity },
+                WorldError::Twice { entity },
+                WorldError::ConstShared {
+                    entity,
+                    name: name(),
+                },
+                WorldError::Missing {
+                    entity,
+                    name: name(),
+                    lack: Lack::Role(FragmentKind::Chunk),
+                },
+            ]
+        };
+        for (of_one, of_other) in about(one).into_iter().zip(about(other)) {
+            assert_eq!(of_one.entity(), Some(one));
+            assert_eq!(of_one.for_another(other), of_other);
+        }
+        for error in [
+            FragmentError::EmptyName.into(),
+            QueryError::OtherUniverse.into(),
+            WorldError::NotCloneable { name: name() },
+            WorldError::NotEnableable { name: name() },
+            Full { capacity: 7 }.into(),
+            WorldError::TooManyWorlds,
+            WorldError::OtherUniverse,
+            WorldError::TooManyArchetypes,
+        ] {
+            assert_eq!(error.entity(), None);
+            assert_eq!(error.for_another(other), error);
         }
     }
 }

@@ -92,7 +92,12 @@ impl World {
 
     /// An empty row at the other end of an edge, among entities with the same shared values.
     #[inline(always)]
-    fn room_on(&mut self, archetype: u32, row: Row, edge: &Edge) -> Result<Row, WorldError> {
+    pub(super) fn room_on(
+        &mut self,
+        archetype: u32,
+        row: Row,
+        edge: &Edge,
+    ) -> Result<Row, WorldError> {
         let group = self.same_group(archetype, row.chunk, edge.target);
         self.room(edge.target, group)
     }
@@ -165,8 +170,7 @@ impl World {
         if edge.target == archetype {
             return Ok(self.replace(archetype, row, edge, bundle));
         }
-        let group = self.same_group(archetype, row.chunk, edge.target);
-        let to = match self.room(edge.target, group) {
+        let to = match self.room_on(archetype, row, edge) {
             Ok(to) => to,
             Err(error) => return Err(refused_bundle(bundle, error)),
         };
@@ -196,8 +200,7 @@ impl World {
             return Ok(self.replace(archetype, row, edge, bundle));
         }
         // Room first: what is shown as going does go.
-        let group = self.same_group(archetype, row.chunk, edge.target);
-        let to = match self.room(edge.target, group) {
+        let to = match self.room_on(archetype, row, edge) {
             Ok(to) => to,
             Err(error) => return Err(refused_bundle(bundle, error)),
         };
@@ -306,8 +309,7 @@ impl World {
         edge: &Edge,
     ) -> Result<Panicked, WorldError> {
         // As in `add_watched`.
-        let group = self.same_group(archetype, row.chunk, edge.target);
-        self.room(edge.target, group)?;
+        self.room_on(archetype, row, edge)?;
         let told = self.leaves(archetype, row, edge.target);
         Ok(first(
             told,
@@ -323,8 +325,7 @@ impl World {
         entity: Entity,
         edge: &Edge,
     ) -> Result<Panicked, WorldError> {
-        let group = self.same_group(archetype, row.chunk, edge.target);
-        let to = self.room(edge.target, group)?;
+        let to = self.room_on(archetype, row, edge)?;
         let version = self.version();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);
         carry(source, row, target, to, edge);

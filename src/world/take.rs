@@ -57,12 +57,10 @@ impl World {
         let mut panicked = None;
         if self.watches(archetype, REMOVED) {
             // Room first: what is shown as going does go.
-            let group = self.same_group(archetype, row.chunk, edge.target);
-            self.room(edge.target, group)?;
+            self.room_on(archetype, row, &edge)?;
             panicked = self.leaves(archetype, row, edge.target);
         }
-        let group = self.same_group(archetype, row.chunk, edge.target);
-        let to = self.room(edge.target, group)?;
+        let to = self.room_on(archetype, row, &edge)?;
         let version = self.version();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);
         carry(source, row, target, to, &edge);

@@ -164,6 +164,12 @@ impl Archetype {
         self.shared.iter().position(|&shared| shared == id)
     }
 
+    /// The chunk fragment of this number, if there is one.
+    #[inline]
+    pub(crate) fn chunk_value_of(&self, id: FragmentId) -> Option<&ChunkValue> {
+        self.chunk_values.iter().find(|value| value.id == id)
+    }
+
     /// Which of a chunk's versions says when a fragment changed; `None` for one that changes only by coming
     /// and going, or is not one an entity.
     pub(crate) fn version_of(&self, id: FragmentId) -> Option<u32> {

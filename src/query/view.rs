@@ -106,11 +106,7 @@ impl<'w> ChunkView<'w> {
     #[must_use]
     pub fn chunk_fragment<T: Fragment>(&self) -> Option<&'w T> {
         let id = self.world.registry().of_role::<PerChunk<T>>()?.id();
-        let value = self
-            .archetype
-            .chunk_values
-            .iter()
-            .find(|value| value.id == id)?;
+        let value = self.archetype.chunk_value_of(id)?;
         // SAFETY: every chunk holds a value of this type there. Nobody has it to write: that takes `&mut` of the world, from
         // the call or for the run of a [`DynamicQuery`](crate::query::DynamicQuery), whose chunks are no `ChunkView`s. (Such
         // runs are no parameter of processors, beside which others could run.)

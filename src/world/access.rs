@@ -275,7 +275,7 @@ impl World {
             .registry()
             .of_role::<PerChunk<T>>()
             .map(FragmentInfo::id);
-        match data.chunk_values.iter().find(|value| Some(value.id) == id) {
+        match id.and_then(|id| data.chunk_value_of(id)) {
             Some(value) => Ok(data.chunks[row.chunk as usize].array(value.offset).cast()),
             None => Err(self.missing::<T>(archetype, entity)),
         }

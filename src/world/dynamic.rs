@@ -340,7 +340,7 @@ impl World {
         } else if let Some(at) = data.shared_at(id) {
             let key = &data.groups[chunk.group as usize].key;
             Some(ValuePlace::Shared(self.shared.get(key[at])))
-        } else if let Some(value) = data.chunk_values.iter().find(|value| value.id == id) {
+        } else if let Some(value) = data.chunk_value_of(id) {
             Some(ValuePlace::Chunk(chunk.array(value.offset)))
         } else {
             // A tag: any address will do.

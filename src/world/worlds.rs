@@ -263,8 +263,7 @@ impl World {
             template.or_insert_with(|| Arc::new(value.template.duplicate()));
         }
         let target = other.archetype_after(&source.ids, &|id| {
-            let mut values = source.chunk_values.iter();
-            Some(&values.find(|value| value.id == id)?.template)
+            Some(&source.chunk_value_of(id)?.template)
         })?;
         let target = &other.archetypes[target as usize];
         let edge = Edge::new(source, target, Box::default(), |_| false);

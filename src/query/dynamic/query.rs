@@ -255,8 +255,7 @@ fn place(id: FragmentId, archetype: &Archetype) -> LendPlace {
     if let Some(at) = archetype.shared_at(id) {
         return LendPlace::Shared(at as u32);
     }
-    let mut values = archetype.chunk_values.iter();
-    match values.find(|value| value.id == id) {
+    match archetype.chunk_value_of(id) {
         Some(value) => LendPlace::Chunk(value.offset),
         None => LendPlace::Absent,
     }

@@ -303,7 +303,7 @@ impl World {
                 off.extend((0..count).filter(is_off).map(|row| (id, row)));
                 at += bit_bytes(chunk.len.into()) as usize;
             }
-            if let Some(value) = data.chunk_values.iter().find(|v| v.id == id) {
+            if let Some(value) = data.chunk_value_of(id) {
                 let bytes = &saved.file[at..][..size];
                 // Not where the template's value is: that one stays, if this is none.
                 let mut bytes = bytes.to_vec();

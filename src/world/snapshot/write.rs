@@ -364,7 +364,7 @@ impl<'w> Part<'w> {
                 .world
                 .shared
                 .get(data.groups[chunk.group as usize].key[at]),
-            None => match data.chunk_values.iter().find(|value| value.id == info.id()) {
+            None => match data.chunk_value_of(info.id()) {
                 Some(value) => chunk.array(value.offset).cast_const(),
                 // A tag.
                 None => core::ptr::null(),
@@ -416,7 +416,7 @@ fn templates_of<'s, 'w>(
     infos: &'s [&'w FragmentInfo],
 ) -> impl Iterator<Item = (&'w FragmentInfo, &'s [u8])> {
     infos.iter().filter_map(|&info| {
-        let value = data.chunk_values.iter().find(|v| v.id == info.id())?;
+        let value = data.chunk_value_of(info.id())?;
         // SAFETY: a plain value of this fragment.
         let bytes = unsafe { bytes_of(value.template.as_ptr(), info.layout().size()) };
         Some((info, bytes))
@@ -454,7 +454,7 @@ fn pieces(
         if enableable.contains(info.id()) {
             write(&bits(data, chunk, info.id()))?;
         }
-        if let Some(value) = data.chunk_values.iter().find(|value| value.id == info.id()) {
+        if let Some(value) = data.chunk_value_of(info.id()) {
             let value = chunk.array(value.offset);
             // SAFETY: a plain value of this fragment.
             write(unsafe { bytes_of(value, info.layout().size()) })?;

@@ -96,10 +96,10 @@ impl<'w> ChunkView<'w> {
     }
 
     pub(crate) fn shared_value<T>(&self, at: usize) -> &'w T {
-        let group = &self.archetype.groups[self.chunk.group as usize];
+        let value = self.world.shared_at(self.archetype, self.chunk, at);
         // SAFETY: callers pass the position of a shared fragment of this type; shared values do not
         // change while the world is lent.
-        unsafe { &*self.world.shared.get(group.key[at]).cast::<T>() }
+        unsafe { &*value.cast::<T>() }
     }
 
     /// Its chunk fragment.

@@ -235,8 +235,7 @@ impl World {
             .map(FragmentInfo::id);
         match id.and_then(|id| data.shared_at(id)) {
             Some(at) => {
-                let group = data.chunks[row.chunk as usize].group;
-                let value = self.shared.get(data.groups[group as usize].key[at]);
+                let value = self.shared_at(data, &data.chunks[row.chunk as usize], at);
                 // SAFETY: a value of this type; shared values do not change while the world is lent.
                 Ok(unsafe { &*value.cast::<T>() })
             }

@@ -338,8 +338,7 @@ impl World {
                 .wrapping_add(row as usize * at.size as usize);
             Some(ValuePlace::Column(Some(column), value))
         } else if let Some(at) = data.shared_at(id) {
-            let key = &data.groups[chunk.group as usize].key;
-            Some(ValuePlace::Shared(self.shared.get(key[at])))
+            Some(ValuePlace::Shared(self.shared_at(data, chunk, at)))
         } else if let Some(value) = data.chunk_value_of(id) {
             Some(ValuePlace::Chunk(chunk.array(value.offset)))
         } else {

@@ -1,6 +1,8 @@
 //! Entities change to other shared values, and with them to other chunks: alone, or with the fragments that come.
 
-use crate::archetype::{Change, Chunk, Edge, Row, SharedId, copy_value, read_bit, write_bit};
+use crate::archetype::{
+    Archetype, Change, Chunk, Edge, Row, SharedId, copy_value, read_bit, write_bit,
+};
 use crate::entity::Entity;
 use crate::fragment::panic::{Panicked, first, refused};
 use crate::fragment::{
@@ -11,6 +13,14 @@ use crate::world::compose::EdgeRef;
 use crate::world::{World, WorldError};
 
 impl World {
+    /// Where the shared value of a chunk's entities lies that is [at this position](Archetype::shared_at) among those of
+    /// their archetype.
+    #[inline]
+    pub(crate) fn shared_at(&self, archetype: &Archetype, chunk: &Chunk, at: usize) -> *const u8 {
+        let group = &archetype.groups[chunk.group as usize];
+        self.shared.get(group.key[at])
+    }
+
     /// The group of `target` that has the shared values of a chunk of `source`, as far as both know them.
     #[inline(always)]
     pub(crate) fn same_group(&mut self, source: u32, chunk: u32, target: u32) -> u32 {

@@ -138,8 +138,8 @@ impl<'w> DynamicChunk<'w> {
             LendPlace::Column { offset, size, .. } => (self.row(offset, size), self.len()),
             LendPlace::Chunk(offset) => (chunk.array(offset), 1),
             LendPlace::Shared(at) => {
-                let group = &self.view.archetype.groups[chunk.group as usize];
-                let value = self.view.world.shared.get(group.key[at as usize]);
+                let data = self.view.archetype;
+                let value = self.view.world.shared_at(data, chunk, at as usize);
                 (value.cast_mut(), 1)
             }
         };

@@ -86,9 +86,9 @@ impl<'q> DynamicRun<'q> {
             let Some(at) = chunk.archetype.shared_at(id) else {
                 return false;
             };
-            let key = &chunk.archetype.groups[chunk.chunk.group as usize].key;
+            let there = chunk.world.shared_at(chunk.archetype, chunk.chunk, at);
             // SAFETY: two values of this fragment.
-            unsafe { (ops.equal)(chunk.world.shared.get(key[at]), value.as_ptr()) }
+            unsafe { (ops.equal)(there, value.as_ptr()) }
         }))
     }
 

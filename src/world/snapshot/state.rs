@@ -104,11 +104,10 @@ fn chunk_hash(
     fragments: &[&FragmentInfo],
     begin: u64,
 ) -> u64 {
-    let group = &archetype.groups[chunk.group as usize];
     let mut begin = begin;
     for info in fragments {
         if let Some(at) = archetype.shared_at(info.id()) {
-            let value = world.shared.get(group.key[at]);
+            let value = world.shared_at(archetype, chunk, at);
             // SAFETY: a plain value of this fragment.
             begin = unsafe { value_hash(begin, value, info.layout().size()) };
         }

@@ -360,10 +360,7 @@ impl<'w> Part<'w> {
                 .position(|value| !info.is_value(value));
         }
         let value = match data.shared_at(info.id()) {
-            Some(at) => self
-                .world
-                .shared
-                .get(data.groups[chunk.group as usize].key[at]),
+            Some(at) => self.world.shared_at(data, chunk, at),
             None => match data.chunk_value_of(info.id()) {
                 Some(value) => chunk.array(value.offset).cast_const(),
                 // A tag.

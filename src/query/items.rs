@@ -5,7 +5,8 @@ use core::mem::MaybeUninit;
 
 use crate::query::iter::{Ahead, Seen};
 use crate::query::matches::{Match, MatchList};
-use crate::query::run::{ChunkFilter, Scope};
+use crate::query::run::Scope;
+use crate::query::sees_chunk::SeesChunk;
 use crate::query::{QueryData, QueryFilter, QueryIter, QueryOnce, QueryRun, ReadOnly};
 use crate::world::World;
 
@@ -23,7 +24,7 @@ pub struct QueryItems<'q, D: QueryData, F: QueryFilter> {
     world: &'q World,
     since: u32,
     version: u32,
-    filter: Option<ChunkFilter<'q>>,
+    filter: Option<SeesChunk<'q>>,
     ahead: Ahead,
     /// The data of the chunk whose rows are in hand; not written before the first.
     fetch: MaybeUninit<D::Fetch<'q>>,

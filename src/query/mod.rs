@@ -32,6 +32,7 @@ mod requirements;
 mod resources;
 mod rows;
 mod run;
+mod sees_chunk;
 mod share;
 mod spans;
 mod view;

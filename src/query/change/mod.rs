@@ -14,7 +14,7 @@ use crate::entity::Entity;
 use crate::fragment::panic::{after, first, note, refused, resume};
 use crate::fragment::{Bundle, SharedFragment, Value, WithShared};
 use crate::query::matches::{Match, MatchList};
-use crate::query::run::ChunkFilter;
+use crate::query::sees_chunk::{SeesChunk, and};
 use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryResources};
 use crate::world::compose::EdgeRef;
 use crate::world::runs::Fill;
@@ -98,10 +98,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// [`swap`](Self::swap) where values come that are shared or a chunk's; and, composition by
     /// composition, of [`set_shared`](Self::set_shared).
     pub fn filter_chunks(mut self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
-        self.seen.chunks = Some(match self.seen.chunks.take() {
-            None => Box::new(filter),
-            Some(before) => Box::new(move |chunk| before(chunk) && filter(chunk)),
-        });
+        self.seen.chunks = Some(and(self.seen.chunks.take(), filter));
         self
     }
 
@@ -462,7 +459,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
         work: impl FnOnce(QueryChange<'_, D, F>, &mut G) -> R,
     ) -> R {
         let filter = self.seen.chunks.take();
-        let lent = filter.as_deref().map(|filter| -> ChunkFilter<'_> {
+        let lent = filter.as_deref().map(|filter| -> SeesChunk<'_> {
             Box::new(move |chunk: &ChunkView<'_>| filter(chunk))
         });
         let change = QueryChange {

@@ -4,7 +4,8 @@ use crate::archetype::Rows;
 use crate::fragment::Bundle;
 use crate::query::masks::masked_rows;
 use crate::query::matches::Match;
-use crate::query::run::{ChunkFilter, Scope};
+use crate::query::run::Scope;
+use crate::query::sees_chunk::SeesChunk;
 use crate::query::{ChunkView, QueryData, QueryFilter};
 use crate::world::World;
 use crate::world::runs::Fill;
@@ -13,7 +14,7 @@ use crate::world::runs::Fill;
 pub(super) struct Seen<'q> {
     pub(super) since: u32,
     pub(super) version: u32,
-    pub(super) chunks: Option<ChunkFilter<'q>>,
+    pub(super) chunks: Option<SeesChunk<'q>>,
 }
 
 impl Seen<'_> {

@@ -10,13 +10,11 @@ use crate::query::collection::{Span, located};
 use crate::query::dynamic::chunk::DynamicChunk;
 use crate::query::dynamic::query::{DynamicMatch, DynamicQuery};
 use crate::query::masks::masked;
+use crate::query::sees_chunk::{SeesChunk, and};
 use crate::query::share::share_chunks;
 use crate::query::{ChunkView, QueryError};
 use crate::sync::fork_join;
 use crate::world::{Lack, SliceReport, World, WorldError};
-
-/// Decides whether a run sees a chunk.
-type ChunkFilter<'q> = Box<dyn Fn(&ChunkView<'_>) -> bool + Sync + 'q>;
 
 /// A dynamic query on a world: goes from chunk to chunk, in the order of archetypes and chunks.
 ///
@@ -27,7 +25,7 @@ pub struct DynamicRun<'q> {
     pub(super) world: &'q World,
     since: u32,
     version: u32,
-    filter: Option<ChunkFilter<'q>>,
+    filter: Option<SeesChunk<'q>>,
     /// Lends as `&mut World` would.
     _lends: PhantomData<&'q mut World>,
 }
@@ -55,12 +53,8 @@ impl<'q> DynamicRun<'q> {
 
     /// Sees only chunks for which `filter` is true: it is asked once a chunk, before its entities.
     pub fn filter_chunks(self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
-        let before = self.filter;
         Self {
-            filter: Some(match before {
-                None => Box::new(filter),
-                Some(before) => Box::new(move |chunk| before(chunk) && filter(chunk)),
-            }),
+            filter: Some(and(self.filter, filter)),
             ..self
         }
     }

@@ -14,13 +14,11 @@ use crate::query::masks::{masked_rows, next_run};
 use crate::query::matches::{Match, MatchList};
 use crate::query::requirements::Mask;
 use crate::query::run::visit::{Chunks, Entities, Slices, Visit, lend_stretches};
+use crate::query::sees_chunk::{SeesChunk, and};
 use crate::query::{ChunkView, QueryData, QueryFilter, QueryIter, ReadOnly};
 use crate::world::World;
 
 pub(super) use scope::Scope;
-
-/// Decides whether a run sees a chunk.
-pub(super) type ChunkFilter<'q> = Box<dyn Fn(&ChunkView<'_>) -> bool + Sync + 'q>;
 
 /// As many chunks of an archetype are taken to be in the caches still from the last walk: 1 MiB.
 const NEAR: usize = 64;
@@ -58,7 +56,7 @@ pub struct QueryRun<'q, D: QueryData, F: QueryFilter = ()> {
     pub(super) world: &'q World,
     pub(super) since: u32,
     pub(super) version: u32,
-    pub(super) chunks: Option<ChunkFilter<'q>>,
+    pub(super) chunks: Option<SeesChunk<'q>>,
     /// What is lent: whoever has this need not be able to have it.
     pub(super) _data: Exactly<D>,
 }
@@ -94,12 +92,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
     /// by calls for a collection of entities, once for each stretch of it that lies side by side in
     /// a chunk.
     pub fn filter_chunks(self, filter: impl Fn(&ChunkView<'_>) -> bool + Sync + 'q) -> Self {
-        let before = self.chunks;
         Self {
-            chunks: Some(match before {
-                None => Box::new(filter),
-                Some(before) => Box::new(move |chunk| before(chunk) && filter(chunk)),
-            }),
+            chunks: Some(and(self.chunks, filter)),
             ..self
         }
     }
@@ -191,7 +185,7 @@ impl<'q, D: QueryData, F: QueryFilter> QueryRun<'q, D, F> {
             world: self.world,
             since: self.since,
             version: self.version,
-            chunks: (self.chunks.as_deref()).map(|filter| -> ChunkFilter<'_> { Box::new(filter) }),
+            chunks: (self.chunks.as_deref()).map(|filter| -> SeesChunk<'_> { Box::new(filter) }),
             _data: PhantomData,
         }
     }

@@ -137,6 +137,22 @@ impl Core {
         unsafe { self.slot(index) }.store(slot::dead(version), order);
     }
 
+    /// Makes the slot word of an entity even that nobody else destroys, changes or builds meanwhile, and whose version is
+    /// none of the [last](slot::is_among_last). The slot's phase in the group word stays, and the next version with it is
+    /// the next but one: the one in between is skipped.
+    ///
+    /// # Safety
+    /// There is such a slot.
+    #[inline(always)]
+    pub(crate) unsafe fn bury_owned(&self, entity: Entity) {
+        debug_assert!(!slot::is_among_last(entity.version()));
+        // SAFETY: the caller's.
+        let slot = unsafe { self.slot(entity.index()) };
+        // Ordering: Release, as in `bury`.
+        let order = mutant::ordering("owned_death_relaxed", Ordering::Release);
+        slot.store(slot::dead(entity.version() + 2), order);
+    }
+
     /// For an entity whose version was seen in its slot while the slot's phase said that it is
     /// condemned. If it is: sees to it that the slot word is even, because whoever condemned it may
     /// have stopped. If it is not, because it was created after the phase was read: the group word.

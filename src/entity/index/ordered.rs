@@ -15,7 +15,6 @@ use crate::entity::index::lowest::Lowest;
 use crate::entity::index::span::{self, SPAN_WORDS};
 use crate::entity::index::{NONE_LEFT, slot};
 use crate::entity::{Entity, EntityIndex, Full, Place};
-use crate::sync::atomic::Ordering;
 use crate::sync::geometry::{FULL, WORD_BITS, WORDS, WORDS_PER_BLOCK};
 use crate::sync::{mutant, probe};
 
@@ -165,7 +164,7 @@ impl EntityIndex {
         let index = entity.index();
         let word = index / WORD_BITS;
         debug_assert!(self.exists(entity));
-        if entity.version() > slot::LAST_VERSION - 4 {
+        if slot::is_among_last(entity.version()) {
             // The last versions of a slot go the usual way.
             let _ = self.destroy(entity);
             self.flush();
@@ -174,10 +173,7 @@ impl EntityIndex {
         if self.shared.core.has_slot(index) {
             self.with_cache(|core, _, tally| {
                 // SAFETY: just checked.
-                let slot = unsafe { core.slot(index) };
-                // Ordering: Release, as in `Core::bury`.
-                let order = mutant::ordering("owned_death_relaxed", Ordering::Release);
-                slot.store(slot::dead(entity.version() + 2), order);
+                unsafe { core.bury_owned(entity) };
                 tally.add_destroyed(1);
                 core.release(tally, word, 1 << (index % WORD_BITS));
             });

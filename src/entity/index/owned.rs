@@ -7,7 +7,6 @@
 use crate::entity::index::freed::Freed;
 use crate::entity::index::slot;
 use crate::entity::{Entity, EntityIndex};
-use crate::sync::atomic::Ordering;
 use crate::sync::geometry::WORD_BITS;
 use crate::sync::mutant;
 
@@ -36,16 +35,13 @@ impl EntityIndex {
     pub(crate) fn bury_owned(&self, entity: Entity, buried: &mut Buried) -> bool {
         debug_assert!(self.exists(entity));
         let core = &self.shared.core;
-        if entity.version() > slot::LAST_VERSION - 4 || !core.has_slot(entity.index()) {
+        if slot::is_among_last(entity.version()) || !core.has_slot(entity.index()) {
             // The last versions of a slot go the usual way.
             let _ = self.destroy(entity);
             return false;
         }
         // SAFETY: just checked.
-        let slot = unsafe { core.slot(entity.index()) };
-        // Ordering: Release, as in `Core::bury`.
-        let order = mutant::ordering("owned_death_relaxed", Ordering::Release);
-        slot.store(slot::dead(entity.version() + 2), order);
+        unsafe { core.bury_owned(entity) };
         buried.0.push(entity.index());
         true
     }

@@ -220,14 +220,11 @@ impl EntityIndex {
     #[inline(always)]
     pub(crate) unsafe fn destroy_found(&self, entity: Entity) {
         debug_assert!(self.exists(entity));
-        if entity.version() > slot::LAST_VERSION - 4 {
+        if slot::is_among_last(entity.version()) {
             return self.retire_owned(entity);
         }
         // SAFETY: the caller's: what lives has a slot.
-        let slot = unsafe { self.shared.core.slot(entity.index()) };
-        // Ordering: Release, as in `Core::bury`.
-        let order = mutant::ordering("owned_death_relaxed", Ordering::Release);
-        slot.store(slot::dead(entity.version() + 2), order);
+        unsafe { self.shared.core.bury_owned(entity) };
         self.with_cache(|core, cache, tally| {
             core.keep(cache, tally, entity.index());
         });
@@ -264,15 +261,12 @@ impl EntityIndex {
                     }
                 }
                 rest = others;
-                if !core.has_slot(index) || entity.version() > slot::LAST_VERSION - 4 {
+                if !core.has_slot(index) || slot::is_among_last(entity.version()) {
                     retiring += 1;
                     continue;
                 }
                 // SAFETY: just checked.
-                let slot = unsafe { core.slot(index) };
-                // Ordering: Release, as in `Core::bury`.
-                let order = mutant::ordering("owned_death_relaxed", Ordering::Release);
-                slot.store(slot::dead(entity.version() + 2), order);
+                unsafe { core.bury_owned(entity) };
                 freed.add(index / GROUP_SLOTS, 1 << (index % GROUP_SLOTS));
             }
             freed.finish();
@@ -282,7 +276,7 @@ impl EntityIndex {
         if retiring > 0 {
             let last = entities
                 .iter()
-                .filter(|entity| entity.version() > slot::LAST_VERSION - 4);
+                .filter(|entity| slot::is_among_last(entity.version()));
             for &entity in last {
                 // The last versions of a slot go the usual way.
                 let _ = self.destroy(entity);

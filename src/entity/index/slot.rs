@@ -15,6 +15,16 @@ use crate::entity::{Entity, Place};
 /// dies the slot retires.
 pub(crate) const LAST_VERSION: u32 = u32::MAX - 2;
 
+/// The last version of an entity after which a life is skipped where a world has it to itself: those behind it die the usual
+/// way, in which a slot retires.
+pub(crate) const LAST_SKIPPING: u32 = LAST_VERSION - 4;
+
+/// Whether an entity's version is one of the last, after which no life is skipped.
+#[inline(always)]
+pub(crate) const fn is_among_last(version: u32) -> bool {
+    version > LAST_SKIPPING
+}
+
 /// The version in a slot word; 0 if nothing was created there yet.
 #[inline(always)]
 pub(crate) const fn version(word: u64) -> u32 {

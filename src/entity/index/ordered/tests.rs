@@ -5,6 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use super::*;
+use crate::sync::atomic::Ordering;
 
 /// An index of so many entities, in order.
 fn full(count: u32) -> (EntityIndex, Lowest, Vec<Entity>) {

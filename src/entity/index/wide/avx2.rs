@@ -195,7 +195,7 @@ pub(super) fn bury_owned(core: &Core, groups: &[[Entity; 16]]) -> usize {
         _mm256_set1_epi64x(i64::from(first)),
         _mm256_set_epi64x(3, 2, 1, 0),
     );
-    let highest = _mm256_set1_epi64x(i64::from(slot::LAST_VERSION - 4) << 32);
+    let highest = _mm256_set1_epi64x(i64::from(slot::LAST_SKIPPING) << 32);
     let dead = _mm256_set1_epi64x(3 << 32);
     for (number, group) in groups.iter().enumerate() {
         let mut versions = [_mm256_setzero_si256(); 4];

@@ -1,6 +1,6 @@
 //! The flush: what recorders have left is applied, round by round ([`rounds`]).
 //!
-//! 1. Recorders are put in order ([`Precedence`](crate::command::Precedence)): what has waited for its entity, what a
+//! 1. Recorders are put in order ([`Precedence`]): what has waited for its entity, what a
 //!    flush has left, what was recorded since; then by the place of their processor, by sort key, and by when they were
 //!    opened.
 //! 2. What they created joins the world ([`link`], [`join`]).

@@ -52,9 +52,12 @@ fn an_index_on_the_memory_of_another_is_as_new() {
         let mut some = Vec::new();
         index.create_into(&mut some, count).unwrap();
         let single = index.create().unwrap();
-        std::thread::scope(|scope| {
-            scope.spawn(|| index.create().map(|entity| index.destroy(entity)));
+        // Joined: only then has the thread given back what it kept.
+        let other = std::thread::scope(|scope| {
+            let other = scope.spawn(|| index.create().map(|entity| index.destroy(entity)));
+            other.join().unwrap()
         });
+        assert_eq!(other, Ok(Ok(())));
         index.destroy(some[count / 2]).unwrap();
         assert!(index.destroy_slice(&some[..count / 2]).is_clean());
         index = index.recycle().expect("it was small");

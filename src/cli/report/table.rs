@@ -64,7 +64,8 @@ impl Report {
     fn footnotes(&self) -> String {
         let mut text = String::from(
             "\nMedian nanoseconds an operation (wall time by the operations of all threads); \
-             × says how many times as fast as that reference the product is.\n",
+             × says how many times as fast as that reference the product is. The least and the most of all \
+             repetitions stand in the report and in the JSON.\n",
         );
         if let Some(net_of) = self.net_of() {
             text += &format!("{net_of}\n");

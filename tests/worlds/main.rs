@@ -26,6 +26,7 @@ mod rows;
 mod shown;
 mod snapshot_files;
 mod snapshots;
+mod snapshots_refused;
 mod state;
 mod takes;
 mod threads;

@@ -25,7 +25,15 @@ const ADDITIONS: Option<Additions> = if cfg!(target_arch = "x86_64") {
 fn assembly() -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("vectors");
     let file = folder.join("vectors.s");
-    let compiled = Command::new(env!("CARGO"))
+    // As users have it, whatever the tests are compiled with.
+    let set_otherwise = std::env::vars_os().map(|(name, _)| name);
+    let set_otherwise =
+        set_otherwise.filter(|name| name.to_string_lossy().starts_with("CARGO_PROFILE_RELEASE"));
+    let mut cargo = Command::new(env!("CARGO"));
+    set_otherwise.for_each(|name| {
+        cargo.env_remove(name);
+    });
+    let compiled = cargo
         .args(["rustc", "--quiet", "--locked", "--release"])
         .args(["--example", "vectors", "--target-dir"])
         .arg(&folder)

@@ -12,7 +12,7 @@
 //!
 //! [`Universe::check`]: crate::archetype::Universe::check
 
-use super::cache::{CACHED_CHUNKS, Cache};
+use super::cache::{CACHED_CHUNKS, Cache, KEPT};
 use super::tally::Tally;
 use super::{MegachunkAllocator, Memory, Shared};
 use crate::chunk::Run;
@@ -21,15 +21,17 @@ use crate::sync::atomic::Ordering;
 use crate::sync::geometry::MEGACHUNK_CHUNKS;
 
 impl<M: Memory> MegachunkAllocator<M> {
-    /// Checks that nothing contradicts itself: what is taken has memory, each chunk that is taken is in use or kept by
-    /// one thread, a ticket is for chunks that are taken, a hint that says that there is no run is right, and counts are what
-    /// they count. O(mega-chunks in groups of 64 of which some were ever used), and tickets where memory is.
+    /// Checks that nothing contradicts itself: what is taken has memory, as many chunks are taken as threads have
+    /// counted, none is in two hands as far as can be seen, a ticket is for a chunk that is taken, a hint that says that
+    /// there is no run is right, and counts are what they count. O(mega-chunks), and their tickets in groups of 64 of which
+    /// some were ever used.
     ///
-    /// For quiet moments: exact while no other thread takes, gives, flushes or trims. (One that ends, and gives back what
-    /// it kept, is given a tenth of a second.) Else it may find flaws that are none.
+    /// For quiet moments: exact while no other thread takes, gives, flushes or trims. (For one that ends, and gives back
+    /// what it kept, what seems wrong is looked at up to a hundred times, a thousandth of a second apart.) Else it may
+    /// find flaws that are none.
     ///
-    /// Chunks that threads keep are accounted for one by one where they are the calling thread's, and by their number
-    /// where they are others'.
+    /// Chunks that threads keep are looked at one by one where they are the calling thread's. Of others' it sees the last
+    /// one; how many these keep is taken at their word.
     ///
     /// ```
     /// use megachunk::chunk::MegachunkAllocator;
@@ -64,25 +66,33 @@ impl<M: Memory> Shared<M> {
     fn check(&self, cache: &Cache, tally: &Tally, found: &mut Found) -> bool {
         let mut has_others = false;
         let mut kept = 0;
+        let mut hands = Vec::new();
         for node in self.registry.nodes() {
             let (owned, other) = (node.is_owned(), &node.public);
-            has_others |= owned && !core::ptr::eq(other, tally);
+            let is_other = !core::ptr::eq(other, tally);
+            has_others |= owned && is_other;
             kept += u64::from(other.cached());
-            self.check_tally(other, owned, found);
+            let hand = self.check_tally(other, owned, found);
+            hands.extend(hand.filter(|_| is_other));
         }
-        let own = self.check_own(cache, tally, found);
+        let own = self.check_own(cache, tally, &mut hands, found);
         let taken = self.core.check(found);
         let in_use = Tally::total(self.registry.nodes().map(|node| &node.public));
-        let right = in_use + kept as i64 == taken as i64;
-        found.expect(right, FlawPlace::Allocator, || {
-            format!("{taken} chunks are taken, {in_use} are counted as in use and {kept} as kept")
+        // What is kept cancels out: a chunk that another thread keeps twice is seen when fewer are in use than none.
+        let counted = in_use + kept as i64;
+        found.expect(counted == taken as i64, FlawPlace::Allocator, || {
+            format!("{taken} chunks are taken, and {counted} are counted")
+        });
+        found.expect(in_use >= 0, FlawPlace::Allocator, || {
+            format!("{in_use} chunks are in use, and {kept} are kept")
         });
         self.check_tickets(&own, found);
         has_others
     }
 
-    /// Notes what is wrong with what everybody may read of a cache.
-    fn check_tally(&self, tally: &Tally, owned: bool, found: &mut Found) {
+    /// Notes what is wrong with what everybody may read of a cache; the chunk that its thread gave back last, if that is
+    /// one that it keeps.
+    fn check_tally(&self, tally: &Tally, owned: bool, found: &mut Found) -> Option<u32> {
         let kept = tally.cached();
         found.expect(
             !tally.lag.is_odd() && !tally.is_leaving(),
@@ -95,9 +105,9 @@ impl<M: Memory> Shared<M> {
         found.expect(owned || kept == 0, FlawPlace::Allocator, || {
             format!("a cache that nobody has keeps {kept} chunks")
         });
-        if let Some(hand) = Run::from_bits(tally.hand.load(Ordering::Relaxed)) {
-            self.check_kept(hand, found);
-        }
+        let hand = Run::from_bits(tally.hand.load(Ordering::Relaxed))?;
+        self.check_kept(hand, found);
+        Some(hand.first())
     }
 
     /// Notes whether a chunk is free that a cache keeps.
@@ -108,27 +118,40 @@ impl<M: Memory> Shared<M> {
         });
     }
 
-    /// Notes what is wrong with what the calling thread keeps; those chunks, in order.
-    fn check_own(&self, cache: &Cache, tally: &Tally, found: &mut Found) -> Vec<u32> {
+    /// Notes what is wrong with what the calling thread keeps, beside what others have in hand; those chunks, in order.
+    fn check_own(
+        &self,
+        cache: &Cache,
+        tally: &Tally,
+        others: &mut Vec<u32>,
+        found: &mut Found,
+    ) -> Vec<u32> {
+        if tally.kept.load(Ordering::Relaxed) as usize > KEPT {
+            // Which is said already.
+            return Vec::new();
+        }
         let mut kept = [Run::single(0); CACHED_CHUNKS];
         let count = cache.all(tally, &mut kept);
         let kept = &kept[..count];
         kept.iter().for_each(|&chunk| self.check_kept(chunk, found));
         let mut own: Vec<u32> = kept.iter().map(|chunk| chunk.first()).collect();
         own.sort_unstable();
-        for two in own.windows(2) {
+        // (Both here and there is twice, too.)
+        others.extend_from_slice(&own);
+        others.sort_unstable();
+        for two in others.windows(2) {
             let at = FlawPlace::Megachunk(two[0] / MEGACHUNK_CHUNKS);
             found.expect(two[0] != two[1], at, || {
-                format!("its thread keeps chunk {} twice", two[0])
+                format!("chunk {} is kept twice", two[0])
             });
         }
         own
     }
 
-    /// Notes tickets that are out for chunks that nobody has taken, or that the calling thread keeps.
+    /// Notes tickets that are out for chunks that nobody has taken, or that the calling thread keeps. (A run's is that of
+    /// its first chunk.)
     fn check_tickets(&self, own: &[u32], found: &mut Found) {
-        let touched = self.core.touched().flatten();
-        for megachunk in touched.filter(|&megachunk| self.core.has_memory(megachunk)) {
+        for megachunk in self.core.touched().flatten() {
             let mask = self.core.mask(megachunk).load(Ordering::Relaxed);
             for lane in 0..MEGACHUNK_CHUNKS {
                 let chunk = megachunk * MEGACHUNK_CHUNKS + lane;

@@ -199,6 +199,9 @@ impl Hints {
     pub(crate) fn check(&self, megachunk: u32, mask: u64, found: &mut Found) {
         // Ordering: Relaxed here and below: who says that it is quiet has seen what the others did.
         let said = self.word(0, megachunk).load(Ordering::Relaxed);
+        if said == 0 {
+            return;
+        }
         let wrong = said & up_to(longest_run(mask));
         let at = FlawPlace::Hint {
             level: 0,

@@ -161,8 +161,8 @@ impl<M: Memory> MegachunkAllocator<M> {
     #[inline(always)]
     fn with_cache<R>(&self, access: impl FnOnce(&Core<M>, &mut Cache, &Tally) -> R) -> R {
         let core = &self.shared.core;
-        // SAFETY: every caller is in this file, and passes a closure that calls nothing but the core
-        // and what belongs to it, which does not know of threads' nodes.
+        // SAFETY: every caller is in this room, and passes a closure that calls nothing but the core
+        // and what belongs to it, and reads what is public of threads' nodes: nothing that looks for this thread's.
         unsafe { local::with(&self.shared, |cache, tally| access(core, cache, tally)) }
     }
 

@@ -40,7 +40,8 @@ struct Caches {
     own: Vec<u32>,
     /// How many caches others have.
     others: usize,
-    /// So many slots are in those at most.
+    /// So many slots are in those at least, in magazines; and with what may be in hand at most.
+    at_least: usize,
     at_most: usize,
 }
 
@@ -50,11 +51,12 @@ impl EntityIndex {
     /// each slot that was ever claimed.
     ///
     /// For quiet moments: exact while no other thread creates, destroys, flushes or opens or drops a
-    /// [`Session`](crate::entity::Session). (One that ends, and gives back what it kept, is given a tenth of a second.) Else
+    /// [`Session`](crate::entity::Session). (For one that ends, and gives back what it kept, what seems
+    /// wrong is looked at up to a hundred times, a thousandth of a second apart.) Else
     /// it may find flaws that are none.
     ///
     /// Slots that caches keep are accounted for one by one where they are the calling thread's, and by their number
-    /// where others have them, another thread or a session that is open.
+    /// where others have them, another thread or a session that is open (up to 64 more each: those are in hand).
     ///
     /// ```
     /// use megachunk::entity::EntityIndex;
@@ -86,8 +88,8 @@ impl EntityIndex {
 
 /// Notes what is wrong; whether others have caches, and may be about to give back what they keep.
 fn look(core: &Core, threads: &Threads, cache: &Cache, tally: &Tally, found: &mut Found) -> bool {
-    // Before the words: what a cache is said to hold may have come back when these are looked at, but not the other
-    // way round.
+    // Before the words: what a cache is said to keep may have come back when these are looked at. Then its thread is
+    // one that ends, and all is looked at again.
     let caches = Caches::of(threads, cache, tally, found);
     let words = core.opened() * WORDS_PER_BLOCK;
     let mut own = caches.own.iter().copied().peekable();
@@ -141,6 +143,7 @@ impl Caches {
         let mut caches = Self {
             own: kept.chain(in_hand).collect(),
             others: 0,
+            at_least: 0,
             at_most: 0,
         };
         caches.own.sort_unstable();
@@ -163,19 +166,20 @@ impl Caches {
             });
             if owned && !core::ptr::eq(other, tally) {
                 caches.others += 1;
+                caches.at_least += kept;
                 caches.at_most += kept + WORD_BITS as usize;
             }
         }
         caches
     }
 
-    /// Notes whether slots are lost: nobody's, and not free.
+    /// Notes whether slots are lost, nobody's and not free; or kept, and free or an entity's.
     fn check(&self, slots: Slots, found: &mut Found) {
-        let (own, others) = (self.own.len(), self.at_most);
-        let right = (own..=own + others).contains(&slots.kept);
+        let (own, least, most) = (self.own.len(), self.at_least, self.at_most);
+        let right = (own + least..=own + most).contains(&slots.kept);
         found.expect(right, FlawPlace::Index, || {
             format!(
-                "{} slots are neither free nor an entity's, of which the thread keeps {own} and others {others} at most",
+                "{} slots are neither free nor an entity's, of which the thread keeps {own} and others {least} to {most}",
                 slots.kept
             )
         });

@@ -99,7 +99,7 @@ fn chunks_that_are_lost_or_in_two_hands_are_named() {
     mask.fetch_or(1 << 60, Ordering::Relaxed);
     let lost = said(&allocator);
     assert!(
-        lost.contains("chunks are taken, 136 are counted as in use"),
+        lost.contains("141 chunks are taken, and 140 are counted"),
         "{lost}"
     );
     mask.fetch_and(!(1 << 60), Ordering::Relaxed);
@@ -132,7 +132,79 @@ fn what_a_thread_keeps_is_accounted_for() {
     allocator.check().unwrap();
     allocator.with_cache(|_, cache, _| cache.chunks[1] = kept);
     let twice = said(&allocator);
-    assert!(twice.contains("its thread keeps chunk"), "{twice}");
+    assert!(
+        twice.contains(&format!("chunk {} is kept twice", kept.first())),
+        "{twice}"
+    );
+}
+
+#[test]
+fn a_chunk_that_two_threads_keep_is_named() {
+    let (allocator, _held) = allocator();
+    let kept = allocator.with_cache(|_, cache, _| cache.chunks[0]);
+    let (begun, looked) = (Barrier::new(2), Barrier::new(2));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            allocator.with_cache(|_, _, tally| tally.hand.store(kept.to_bits(), Ordering::Relaxed));
+            begun.wait();
+            looked.wait();
+            allocator.with_cache(|_, _, tally| tally.hand.store(0, Ordering::Relaxed));
+        });
+        begun.wait();
+        let twice = said(&allocator);
+        looked.wait();
+        assert!(
+            twice.contains(&format!("chunk {} is kept twice", kept.first())),
+            "{twice}"
+        );
+    });
+}
+
+#[test]
+fn a_cache_that_keeps_more_than_it_can_and_more_than_was_taken_is_named() {
+    let (allocator, held) = allocator();
+    let before = allocator.with_cache(|_, _, tally| tally.kept.swap(17, Ordering::Relaxed));
+    let over = said(&allocator);
+    assert!(over.contains("a cache of 16 chunks has 17"), "{over}");
+    allocator.with_cache(|_, _, tally| tally.kept.store(before, Ordering::Relaxed));
+    allocator.check().unwrap();
+    // Of none that is in use one thread keeps one more than it took.
+    for raw in held {
+        drop(allocator.reclaim(raw).unwrap());
+    }
+    allocator.flush();
+    allocator.with_cache(|_, _, tally| tally.kept.store(1, Ordering::Relaxed));
+    let more = said(&allocator);
+    assert!(
+        more.contains("-1 chunks are in use, and 1 are kept"),
+        "{more}"
+    );
+}
+
+#[test]
+fn a_ticket_without_memory_and_a_hint_where_nothing_ever_was_are_named() {
+    let (allocator, mut held) = allocator();
+    let far = MEGACHUNKS as u32 / 2;
+    allocator.shared.core.hints().learn(far, 0, || ALL_CHUNKS);
+    let hidden = said(&allocator);
+    assert!(
+        hidden.contains(&format!(
+            "hint {far} of level 0: it says that there is no run of 1"
+        )),
+        "{hidden}"
+    );
+    allocator.shared.core.hints().forget(0, far);
+    allocator.check().unwrap();
+    let last = held.pop().unwrap().run;
+    // SAFETY: nobody uses its memory.
+    unsafe { allocator.give_back(last) };
+    for raw in held {
+        drop(allocator.reclaim(raw).unwrap());
+    }
+    allocator.flush();
+    allocator.trim();
+    let out = said(&allocator);
+    assert!(out.contains("a ticket is out for chunk 35"), "{out}");
 }
 
 #[test]

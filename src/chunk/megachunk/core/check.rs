@@ -8,11 +8,15 @@ use crate::sync::atomic::Ordering;
 
 impl<M: Memory> Core<M> {
     /// Notes what is wrong with masks, with what is said of them, and with the number of empty mega-chunks; how many
-    /// chunks are taken, by users and by threads that keep them. Where nothing was ever used it does not look. (If
+    /// chunks are taken, by users and by threads that keep them. Where nothing was ever used it looks at hints only. (If
     /// something were taken there all the same, what is in use would be more.)
     pub(crate) fn check(&self, found: &mut Found) -> u64 {
         // Ordering: Relaxed everywhere: who says that it is quiet has seen what the others did.
         let (mut taken, mut empty) = (0, 0);
+        // Of which all chunks are free.
+        for megachunk in self.untouched().flatten() {
+            self.hints.check(megachunk, 0, found);
+        }
         for megachunk in self.touched().flatten() {
             let mask = self.mask(megachunk).load(Ordering::Relaxed);
             let has_memory = self.has_memory(megachunk);

@@ -286,7 +286,17 @@ impl<M: Memory> Core<M> {
 
     /// The mega-chunks that may have been committed, by group.
     pub(super) fn touched(&self) -> impl Iterator<Item = Range<u32>> {
-        let groups = (0..MEGACHUNKS / GROUP).filter(|&group| self.is_touched(group));
+        self.groups(true)
+    }
+
+    /// The others.
+    fn untouched(&self) -> impl Iterator<Item = Range<u32>> {
+        self.groups(false)
+    }
+
+    fn groups(&self, touched: bool) -> impl Iterator<Item = Range<u32>> {
+        let groups = 0..MEGACHUNKS / GROUP;
+        let groups = groups.filter(move |&group| self.is_touched(group) == touched);
         groups.map(|group| group * GROUP..(group + 1) * GROUP)
     }
 

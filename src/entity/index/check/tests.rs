@@ -189,9 +189,28 @@ fn slots_that_caches_keep_are_accounted_for() {
     index.with_cache(|_, _, tally| tally.forget_kept(1));
     let lost = said(&index);
     assert!(
-        lost.contains("of which the thread keeps 1 and others 0 at most"),
+        lost.contains("of which the thread keeps 1 and others 0 to 0"),
         "{lost}"
     );
+}
+
+#[test]
+fn a_slot_that_another_thread_keeps_and_that_is_free_is_named() {
+    let (index, living) = index();
+    let (begun, looked) = (Barrier::new(2), Barrier::new(2));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            index.destroy(living[5]).unwrap();
+            begun.wait();
+            looked.wait();
+        });
+        begun.wait();
+        index.check().unwrap();
+        let (claims, _) = word_of(&index, 0);
+        let free = said_of(&index, claims, |_| 1 << 5);
+        looked.wait();
+        assert!(free.contains("others 1 to 65"), "{free}");
+    });
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod layout_oracle;
 mod snapshot_world;
 
 mod archetypes;
+mod between;
 mod changes;
 mod chunk_fragments;
 mod compacted;

@@ -7,7 +7,7 @@
 
 use megachunk::entity::Place;
 
-use super::stage::Freeze;
+use super::stage::{Freeze, Thread};
 use crate::random::Random;
 
 /// Handles that the threads of a program pass each other: few, so that they meet.
@@ -18,16 +18,8 @@ const FREEZE_STEPS: u64 = 16;
 /// A random program: what each thread calls, and who is frozen where.
 #[derive(Clone, Debug)]
 pub struct Program {
-    pub(super) threads: Vec<Thread>,
+    pub(super) threads: Vec<Thread<Call>>,
     pub(super) seed: u64,
-}
-
-/// What one thread does.
-#[derive(Clone, Debug)]
-pub(super) struct Thread {
-    pub(super) calls: Vec<Call>,
-    /// Where it is frozen, if it is. Frozen threads go on in the order of their numbers.
-    pub(super) freeze: Option<Freeze>,
 }
 
 /// One call of a program. Handles are named by where they are in the pool when the call is made.
@@ -62,7 +54,7 @@ impl Program {
     }
 }
 
-impl Thread {
+impl Thread<Call> {
     fn random(random: &mut Random) -> Self {
         let calls: Vec<_> = (0..3 + random.below(4))
             .map(|_| Call::random(random))

@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use megachunk::entity::{DestroyReport, Entity, EntityAllocator};
 
 use super::program::{Call, POOL, Pick};
-use super::stage::{Part, Stage, dawdle};
+use super::stage::{Part, Stage};
 use super::{Event, Program, Record};
-use crate::random::Random;
 
 /// Histories that run on one allocator, one after the other, so that slots get old.
 const HISTORIES_PER_ALLOCATOR: usize = 32;
@@ -113,13 +112,9 @@ impl<A: EntityAllocator> Scene<'_, A> {
     /// Makes the calls of one thread, and gives what they answered.
     fn play(&self, program: &Program, part: &Part<'_>) -> Vec<Record> {
         let mut records = Vec::new();
-        let mut random = Random::new(program.seed ^ (part.thread as u64) << 56);
-        let calls = &program.threads[part.thread - 1].calls;
-        for (position, call) in calls.iter().enumerate() {
-            dawdle(&mut random);
-            let around = |bare: &mut dyn FnMut()| part.around(position, bare);
+        part.make(&program.threads, program.seed, |call, around| {
             self.perform(part.thread, call, around, &mut records);
-        }
+        });
         records
     }
 

@@ -32,6 +32,14 @@ impl Freeze {
     }
 }
 
+/// What one thread of a program does.
+#[derive(Clone, Debug)]
+pub(super) struct Thread<C> {
+    pub(super) calls: Vec<C>,
+    /// Where it is frozen, if it is. Frozen threads go on in the order of their numbers.
+    pub(super) freeze: Option<Freeze>,
+}
+
 /// What the threads of one running history share, whatever they call.
 pub(super) struct Stage {
     /// The next moment.
@@ -130,8 +138,23 @@ impl Stage {
 }
 
 impl Part<'_> {
+    /// Makes its calls, with a little time between two: `perform` makes one, and puts around its bare call what it is
+    /// given.
+    pub(super) fn make<C>(
+        &self,
+        threads: &[Thread<C>],
+        seed: u64,
+        mut perform: impl FnMut(&C, &dyn Fn(&mut dyn FnMut())),
+    ) {
+        let mut random = Random::new(seed ^ (self.thread as u64) << 56);
+        for (position, call) in threads[self.thread - 1].calls.iter().enumerate() {
+            dawdle(&mut random);
+            perform(call, &|bare| self.around(position, bare));
+        }
+    }
+
     /// Makes the thread's call number `position`, in which it may be frozen.
-    pub(super) fn around(&self, position: usize, bare: &mut dyn FnMut()) {
+    fn around(&self, position: usize, bare: &mut dyn FnMut()) {
         match self.freeze {
             Some(freeze) if freeze.call == position => freeze_at(freeze.step, self.gate, bare),
             _ => bare(),
@@ -140,7 +163,7 @@ impl Part<'_> {
 }
 
 /// Lets a little time go by between two calls.
-pub(super) fn dawdle(random: &mut Random) {
+fn dawdle(random: &mut Random) {
     for _ in 0..random.below(128) {
         std::hint::spin_loop();
     }

@@ -17,6 +17,8 @@
 
 mod contenders;
 mod program;
+#[cfg(test)]
+mod records;
 mod refusal;
 mod run;
 mod specification;

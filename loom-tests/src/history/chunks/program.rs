@@ -2,7 +2,7 @@
 //!
 //! As with entities, which interleaving happens is not decided but for who is frozen where.
 
-use super::super::stage::Freeze;
+use super::super::stage::{Freeze, Thread};
 use crate::random::Random;
 
 /// Runs that the threads of a program pass each other: few, so that they meet.
@@ -21,16 +21,8 @@ pub struct Program {
     pub(super) fill: Vec<usize>,
     /// The lengths of the runs that the threads find.
     pub(super) pool: Vec<usize>,
-    pub(super) threads: Vec<Thread>,
+    pub(super) threads: Vec<Thread<Call>>,
     pub(super) seed: u64,
-}
-
-/// What one thread does.
-#[derive(Clone, Debug)]
-pub(super) struct Thread {
-    pub(super) calls: Vec<Call>,
-    /// Where it is frozen, if it is. Frozen threads go on in the order of their numbers.
-    pub(super) freeze: Option<Freeze>,
 }
 
 /// One call of a program. Runs are named by where they are in the pool when the call is made.
@@ -81,7 +73,7 @@ impl Program {
     }
 }
 
-impl Thread {
+impl Thread<Call> {
     fn random(random: &mut Random, lengths: Lengths, calls: usize) -> Self {
         let steps = FREEZE_STEPS[random.below(2) as usize];
         Self {

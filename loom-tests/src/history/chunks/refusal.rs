@@ -217,42 +217,8 @@ fn disjoint_runs(free: u64, len: u32) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::records::{frees, record, refused, run, takes};
     use super::*;
-
-    fn run(first: u32, len: u32) -> Run {
-        Run::new(first, len).expect("it lies in one mega-chunk")
-    }
-
-    fn record(thread: usize, span: (u64, u64), event: Event) -> Record {
-        Record {
-            thread,
-            call: span.0,
-            response: span.1,
-            event,
-        }
-    }
-
-    fn takes(thread: usize, span: (u64, u64), run: Run) -> Record {
-        record(thread, span, Event::Take(run.len() as usize, Ok(run)))
-    }
-
-    fn frees(thread: usize, span: (u64, u64), run: Run) -> Record {
-        let (intact, answer) = (true, Ok(()));
-        record(
-            thread,
-            span,
-            Event::Free {
-                run,
-                intact,
-                answer,
-            },
-        )
-    }
-
-    fn refused(thread: usize, span: (u64, u64), len: usize) -> Record {
-        let refused = Err(ChunkError::Exhausted { len });
-        record(thread, span, Event::Take(len, refused))
-    }
 
     const KEEPING: Promise = Promise {
         keeps: 16,
@@ -296,7 +262,7 @@ mod tests {
         let history = |free, request| {
             [
                 takes(1, (0, 1), whole),
-                frees(1, free, whole),
+                frees(1, free, whole, true),
                 refused(2, request, 64),
             ]
         };
@@ -380,7 +346,7 @@ mod tests {
         let single = run(0, 1);
         let frees = [
             takes(2, (0, 1), single),
-            frees(2, (3, 4), single),
+            frees(2, (3, 4), single, true),
             refused(1, (2, 5), 32),
         ];
         assert!(right(SHRINKING, &frees));

@@ -5,10 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use megachunk::chunk::{CHUNK_BYTES, ChunkAllocator, MEGACHUNK_CHUNKS, MEGACHUNKS, Run};
 
-use super::super::stage::{Part, Stage, dawdle};
+use super::super::stage::{Part, Stage};
 use super::program::{Call, POOL};
 use super::{Event, Program, Record, Subject, Violation, check};
-use crate::random::Random;
 
 /// Histories that run on one allocator, one after the other, so that its hints get old.
 const HISTORIES_PER_ALLOCATOR: usize = 512;
@@ -161,13 +160,9 @@ impl<S: Subject> Scene<'_, S> {
     /// Makes the calls of one thread; what they answered, and when the last one was over.
     fn play(&self, program: &Program, part: &Part<'_>) -> (Vec<Record>, u64) {
         let mut records = Vec::new();
-        let mut random = Random::new(program.seed ^ (part.thread as u64) << 56);
-        let calls = &program.threads[part.thread - 1].calls;
-        for (position, call) in calls.iter().enumerate() {
-            dawdle(&mut random);
-            let around = |bare: &mut dyn FnMut()| part.around(position, bare);
+        part.make(&program.threads, program.seed, |call, around| {
             self.perform(part.thread, call, around, &mut records);
-        }
+        });
         (records, self.stage.now())
     }
 

@@ -173,42 +173,13 @@ fn is_linearizable(records: &[Record]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::records::{frees, record, run, takes};
     use super::*;
 
     const STRICT: Promise = Promise {
         keeps: 0,
         shrinks: false,
     };
-
-    fn run(first: u32, len: u32) -> Run {
-        Run::new(first, len).expect("it lies in one mega-chunk")
-    }
-
-    fn record(thread: usize, span: (u64, u64), event: Event) -> Record {
-        Record {
-            thread,
-            call: span.0,
-            response: span.1,
-            event,
-        }
-    }
-
-    fn takes(thread: usize, span: (u64, u64), run: Run) -> Record {
-        record(thread, span, Event::Take(run.len() as usize, Ok(run)))
-    }
-
-    fn frees(thread: usize, span: (u64, u64), run: Run, intact: bool) -> Record {
-        let answer = Ok(());
-        record(
-            thread,
-            span,
-            Event::Free {
-                run,
-                intact,
-                answer,
-            },
-        )
-    }
 
     fn counted(span: (u64, u64), in_use: usize, kept: usize) -> Record {
         record(0, span, Event::Counted { in_use, kept })

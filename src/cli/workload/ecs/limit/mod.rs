@@ -145,7 +145,7 @@ impl Limit {
 }
 
 /// Adds velocities to positions: as numbers on end, of which the compiler makes vectors, for three fill none. (By rows
-/// of three it took 2.5 times as long.)
+/// of three it took three times as long.)
 fn step(positions: &mut [[f32; 3]], velocities: &[[f32; 3]]) {
     let numbers = positions.as_flattened_mut().iter_mut();
     for (number, speed) in numbers.zip(velocities.as_flattened()) {

@@ -8,7 +8,8 @@
 //! * [`MegachunkAllocator`]: 1,048,576 chunks of 16 KiB that any thread may take and give back,
 //!   singly or in contiguous runs of up to 64.
 //!
-//! ```
+#![cfg_attr(feature = "world", doc = "```")]
+#![cfg_attr(not(feature = "world"), doc = "```ignore")]
 //! use megachunk::prelude::*;
 //!
 //! struct Position(f32);
@@ -63,6 +64,8 @@
 //! any version.
 //!
 //! # Features
+//! * `world`, on by default: the store. Without it [`sync`], [`memory`], [`entity`] and [`chunk`] alone, which
+//!   are compiled in a quarter of the time.
 //! * `serde`: serialization of [`Entity`], [`Place`](entity::Place) and what is counted:
 //!   [`WorldStats`](world::WorldStats), [`ArchetypeStats`](world::ArchetypeStats),
 //!   [`ChunkRows`](world::ChunkRows), [`ChunkStats`](chunk::ChunkStats), [`CompactReport`](world::CompactReport),
@@ -83,6 +86,11 @@
 
 // Where documentation is built for the public, with a nightly toolchain: each item says which feature it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+// The lower rooms serve worlds with much that nobody outside can call.
+#![cfg_attr(
+    not(feature = "world"),
+    expect(dead_code, unused_imports, reason = "only worlds call it")
+)]
 
 // `megachunk city` is an example's source, which sees the crate from outside.
 #[cfg(feature = "cli")]
@@ -91,42 +99,45 @@ extern crate self as megachunk;
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!("megachunk needs a 64-bit target: an index and 16 GiB of chunks are addresses");
 
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 pub mod archetype;
 pub mod chunk;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 pub mod command;
 pub mod entity;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 mod exactly;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 mod file_bytes;
 mod flaw;
+#[cfg(feature = "world")]
 pub mod fragment;
 // For readers only: no program sees it.
-#[cfg(doc)]
+#[cfg(all(doc, feature = "world"))]
 pub mod guide;
 #[cfg(not(loom))]
 mod hashers;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 pub mod index;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 mod markup;
 pub mod memory;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 pub mod observer;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
+mod panics;
+#[cfg(all(feature = "world", not(loom)))]
 pub mod processor;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 pub mod query;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 pub mod signal;
 pub mod sync;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 pub mod template;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 mod whole_file;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 pub mod world;
 
 #[cfg(feature = "cli")]
@@ -139,51 +150,53 @@ pub use entity::{Entity, EntityIndex};
 
 /// What most programs need: `use megachunk::prelude::*;`.
 pub mod prelude {
-    #[cfg(not(loom))]
+    #[cfg(all(feature = "world", not(loom)))]
     pub use crate::command::{Commands, FlushReport, ParallelCommands};
-    pub use crate::entity::{Entity, EntityMap};
-    #[cfg(not(loom))]
+    pub use crate::entity::Entity;
+    #[cfg(feature = "world")]
+    pub use crate::entity::EntityMap;
+    #[cfg(all(feature = "world", not(loom)))]
     pub use crate::fragment::{
         Bundle, ConstShared, DynamicBundle, Fragment, FragmentError, FragmentId, FragmentRegistry,
         PerChunk, Shared, SharedFragment, Value,
     };
-    #[cfg(not(loom))]
+    #[cfg(all(feature = "world", not(loom)))]
     pub use crate::index::{Relationship, RelationshipIndex, ValueIndex};
-    #[cfg(not(loom))]
+    #[cfg(all(feature = "world", not(loom)))]
     pub use crate::observer::{Observed, ObservedBatch, ObserverId};
-    #[cfg(not(loom))]
+    #[cfg(all(feature = "world", not(loom)))]
     pub use crate::processor::{
         App, AppError, Composite, Execution, Local, Param, Phase, Processor, ProcessorBuilder,
         ProcessorResult, Rate, Schedule, ScheduleError, Simulation, Target, Time,
         exclusive_processor, observing_processor, processor,
     };
-    #[cfg(not(loom))]
+    #[cfg(all(feature = "world", not(loom)))]
     pub use crate::query::{
         Access, Any, Changed, ChunkView, DynamicQuery, Enabled, Has, HasRole, Moved, Or, Query,
         QueryError, QueryLookup, QueryRun, With, WithRole, Without, WithoutRole,
     };
-    #[cfg(not(loom))]
+    #[cfg(all(feature = "world", not(loom)))]
     pub use crate::signal::{
         ParallelSignals, Received, Signal, SignalError, SignalReader, Signalled, Signals,
     };
-    #[cfg(not(loom))]
+    #[cfg(all(feature = "world", not(loom)))]
     pub use crate::template::spawner::{SpawnError, SpawnPoint, Spawner};
-    #[cfg(not(loom))]
+    #[cfg(all(feature = "world", not(loom)))]
     pub use crate::template::{BuildContext, EntityTrait, Template, TemplateBuilder, TraitError};
     #[cfg(all(feature = "config", not(loom)))]
     pub use crate::template::{TemplateRegistry, TraitRegistry};
-    #[cfg(not(loom))]
+    #[cfg(all(feature = "world", not(loom)))]
     pub use crate::world::{
         Budget, Prototype, SnapshotError, SnapshotOptions, Universe, World, WorldError,
     };
 }
 
 /// The tests' value that counts itself.
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, feature = "world", not(loom)))]
 #[path = "../tests/support/counted.rs"]
 mod counted;
 
 /// The README's examples, run as tests.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "world"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,6 +1,8 @@
 //! A subscriber of `tracing` that panics in the middle of a change. A program of its own: whether anybody listens is
 //! kept for the whole program.
 
+#![cfg(feature = "world")]
+
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

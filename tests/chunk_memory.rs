@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use megachunk::chunk::memory::{HeapMemory, Memory, SystemMemory};
 use megachunk::chunk::{CHUNK_BYTES, ChunkError, ChunkOptions, Chunks, MegachunkAllocator};
+#[cfg(feature = "world")]
 use megachunk::world::{Universe, World};
 
 /// Heap memory for so many mega-chunks and no more.
@@ -332,6 +333,7 @@ fn single_chunks_come_from_where_memory_is_after_a_trim() {
 }
 
 /// The only test here that makes worlds: what they leave is the process'.
+#[cfg(feature = "world")]
 #[test]
 fn small_worlds_side_by_side_live_on_what_earlier_ones_left_whatever_these_were() {
     let batch = |world: &mut World, count: u32| {

@@ -1,5 +1,7 @@
 //! A program in which rayon can make no threads. A program of its own: it tries once.
 
+#![cfg(feature = "world")]
+
 use std::sync::Arc;
 
 use megachunk::prelude::*;

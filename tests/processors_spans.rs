@@ -1,6 +1,8 @@
 //! Spans of a schedule. A program of its own: whether anybody listens is kept for the whole program, so tests without a
 //! listener beside this one would change what it sees.
 
+#![cfg(feature = "world")]
+
 use std::sync::{Arc, Mutex};
 
 use megachunk::prelude::*;

@@ -3,6 +3,8 @@
 //! On request, because the library is compiled for it once more:
 //! `cargo test --release --test vectors -- --ignored --nocapture`.
 
+#![cfg(feature = "world")]
+
 use std::path::Path;
 use std::process::Command;
 

@@ -3,6 +3,8 @@
 //!
 //!     cargo test --release --test world_scale -- --ignored --nocapture
 
+#![cfg(feature = "world")]
+
 use std::time::Instant;
 
 use megachunk::fragment::FragmentError;

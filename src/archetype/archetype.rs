@@ -21,8 +21,8 @@ use crate::archetype::mover::Mover;
 use crate::archetype::stagger::begin;
 use crate::archetype::universe::Universe;
 use crate::chunk::{ChunkError, MEGACHUNK_CHUNKS, Run};
-use crate::fragment::panic::{Panicked, end_all, forget, note, resume, tell};
 use crate::fragment::{FragmentId, FragmentSet};
+use crate::panics::{Panicked, end_all, forget, note, resume, tell};
 
 /// 16 KiB chunks in a chunk that an archetype with few entities may have already: 128 KiB, as Mass has them.
 ///

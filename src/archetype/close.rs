@@ -6,8 +6,8 @@ use crate::archetype::column::{Column, copy_row};
 use crate::archetype::directory::place;
 use crate::archetype::universe::Universe;
 use crate::entity::Place;
-use crate::fragment::panic::{Panicked, note};
 use crate::memory;
+use crate::panics::{Panicked, note};
 
 impl Archetype {
     /// Drops the values of a row. What a value's `drop` panics with comes back; all others are dropped.

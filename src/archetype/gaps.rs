@@ -6,8 +6,8 @@ use core::mem::MaybeUninit;
 use crate::archetype::archetype::Archetype;
 use crate::archetype::bits::{read_bit, write_bit};
 use crate::archetype::universe::Universe;
-use crate::fragment::panic::{Panicked, first};
 use crate::memory::prefetch;
+use crate::panics::{Panicked, first};
 
 /// A row that stays, and the gap that it comes to.
 #[derive(Clone, Copy, Debug)]

@@ -10,7 +10,7 @@ use crate::archetype::chunk::{Chunk, NOT_OPEN};
 use crate::archetype::edge::Edge;
 use crate::archetype::universe::Universe;
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, note};
+use crate::panics::{Panicked, note};
 
 /// Neighbouring rows of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

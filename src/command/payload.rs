@@ -9,8 +9,8 @@ use core::ptr::NonNull;
 use std::alloc::{alloc, handle_alloc_error, realloc};
 
 use crate::archetype::copy_value;
-use crate::fragment::panic::{Panicked, note};
 use crate::fragment::{Bundle, DropValues, FragmentId};
+use crate::panics::{Panicked, note};
 use crate::world::COLUMNS;
 
 /// Rows that a column has room for when its first value comes.
@@ -266,7 +266,7 @@ impl Payload {
 
 impl Drop for Payload {
     fn drop(&mut self) {
-        crate::fragment::panic::forget(self.clear());
+        crate::panics::forget(self.clear());
         for column in &self.columns {
             if let Some(layout) = column.bytes(self.room)
                 && layout.size() > 0

@@ -8,7 +8,7 @@ use crate::command::lane::{Cut, Lane};
 use crate::command::precedence::{Kind, Precedence};
 use crate::command::stripes::Stripe;
 use crate::fragment::FragmentRegistry;
-use crate::fragment::panic::tell;
+use crate::panics::tell;
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::openings::Openings;
 use crate::sync::pool::{Lent, Pool};

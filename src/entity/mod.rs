@@ -5,7 +5,9 @@ mod allocator;
 mod error;
 mod id;
 mod index;
+#[cfg(feature = "world")]
 mod map;
+#[cfg(feature = "world")]
 mod map_iter;
 mod parse;
 mod place;
@@ -19,7 +21,9 @@ pub use index::model;
 #[cfg(not(loom))]
 pub(crate) use index::{Buried, Claimed, FreeWords, Lowest, Origin, Places};
 pub use index::{CACHED_IDS, Created, EntityIndex, IndexOptions, Live, Session};
+#[cfg(feature = "world")]
 pub use map::EntityMap;
+#[cfg(feature = "world")]
 pub use map_iter::EntityMapIter;
 pub use parse::{ParseEntityError, ParseEntityFault};
 pub use place::Place;

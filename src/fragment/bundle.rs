@@ -5,11 +5,11 @@ use core::cell::Cell;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 
-use crate::fragment::panic::{note, tell};
 use crate::fragment::{
     Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, SharedFragment, Value,
 };
 use crate::memory::{self, LINE};
+use crate::panics::{note, tell};
 
 /// Fragments and tags that are put into an entity together: a tuple of up to 16 values.
 ///

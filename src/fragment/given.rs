@@ -6,7 +6,7 @@
 use core::ops::{Deref, DerefMut};
 
 use crate::fragment::Bundle;
-use crate::fragment::panic::{refused, resume_alone};
+use crate::panics::{refused, resume_alone};
 
 /// A bundle whose values are dropped one by one, however many panic, unless it is [taken](Self::take) before; then it goes
 /// on with the first panic, unless another is under way.

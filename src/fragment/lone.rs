@@ -7,7 +7,7 @@
 use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
 
-use crate::fragment::panic::{note, resume_alone};
+use crate::panics::{note, resume_alone};
 
 /// A value whose `drop` goes on with its panic, unless another is under way. (Not of the crate alone: parameters of
 /// processors keep some. But nobody else can name it.)

@@ -24,8 +24,6 @@ mod lone;
 #[cfg(loom)]
 pub mod model;
 #[cfg(not(loom))]
-pub(crate) mod panic;
-#[cfg(not(loom))]
 mod pile;
 mod plain;
 mod registry;

@@ -6,7 +6,7 @@
 
 use core::ops::{Deref, DerefMut};
 
-use crate::fragment::panic::{end_all, resume_alone};
+use crate::panics::{end_all, resume_alone};
 
 /// A `Vec` whose values are all dropped, however many panic; then it goes on with the first panic, unless another is
 /// under way.

@@ -4,11 +4,11 @@ use core::alloc::Layout;
 use core::any::{TypeId, type_name};
 use core::ptr::NonNull;
 
-use crate::fragment::panic::{Panicked, note};
 use crate::fragment::{
     CloneValue, DropValues, Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry,
     Plain, SharedFragment, Values, ValuesMut,
 };
+use crate::panics::{Panicked, note};
 
 /// Owns one value of a fragment whose type is known at run time only. Dropped, it drops the value.
 ///

@@ -8,8 +8,8 @@ use core::fmt;
 use smallvec::SmallVec;
 
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, end_all, resume_alone};
 use crate::index::by_slot::BySlot;
+use crate::panics::{Panicked, end_all, resume_alone};
 
 /// Leads from keys to the numbers of their lists.
 pub(super) trait Finder<K> {

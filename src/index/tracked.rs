@@ -8,9 +8,9 @@ use std::collections::HashMap;
 
 use crate::archetype::is_newer;
 use crate::entity::Entity;
-use crate::fragment::panic::{end_all, note, resume, resume_alone};
 use crate::fragment::{Fragment, FragmentId};
 use crate::hashers::ByNumbers;
+use crate::panics::{end_all, note, resume, resume_alone};
 use crate::query::{ChunkView, QueryFilter, QueryRun};
 use crate::world::World;
 

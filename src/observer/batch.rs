@@ -1,8 +1,8 @@
 //! `ObservedBatch`: the rows of one change, as an observer sees them.
 
 use crate::entity::Entity;
-use crate::fragment::panic::after;
 use crate::observer::Observed;
+use crate::panics::after;
 use crate::query::{QueryData, QueryError, Span, entities_of, lend, lend_slices};
 use crate::world::{Resources, World};
 

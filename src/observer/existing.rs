@@ -1,9 +1,9 @@
 //! An observer that came late is shown who is there.
 
 use crate::command::ParallelCommands;
-use crate::fragment::panic::{note, resume};
 use crate::observer::observers::Observers;
 use crate::observer::{Observed, ObservedBatch, ObserverId};
+use crate::panics::{note, resume};
 use crate::world::World;
 
 impl World {

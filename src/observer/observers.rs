@@ -6,11 +6,11 @@ use smallvec::SmallVec;
 
 use crate::archetype::Archetype;
 use crate::command::{Commands, ParallelCommands};
-use crate::fragment::panic::{Panicked, end_all, note, refused, resume_alone};
 use crate::fragment::{
     Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, FragmentRole,
 };
 use crate::observer::{Observed, ObservedBatch};
+use crate::panics::{Panicked, end_all, note, refused, resume_alone};
 use crate::query::{QueryError, QueryFilter, Requirements, Span, masked};
 use crate::world::watch::{NOWHERE, WatchedRows, Watcher};
 use crate::world::{World, new_identity};

@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use crate::exactly::Exactly;
-use crate::fragment::panic::Panicked;
 use crate::fragment::{Lone, Pile};
+use crate::panics::Panicked;
 use crate::processor::param::Plea;
 use crate::processor::runner::{Refusal, Runner};
 use crate::processor::{ScheduleError, Seen, Subscriptions, Turn};

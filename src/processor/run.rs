@@ -229,7 +229,7 @@ impl Schedule {
             let mut outcome = Ok(true);
             span::processor(&member.name, || {
                 let began = self.measured.then(Instant::now);
-                crate::fragment::panic::note(&mut panicked, || outcome = runner.run_alone(world));
+                crate::panics::note(&mut panicked, || outcome = runner.run_alone(world));
                 if let (Some(began), Ok(true) | Err(_)) = (began, &outcome) {
                     timing.note(began, super::Seen::default());
                 }

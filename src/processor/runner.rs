@@ -5,7 +5,7 @@ use core::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
 use crate::exactly::Exactly;
-use crate::fragment::panic::{Panicked, forget, note};
+use crate::panics::{Panicked, forget, note};
 use crate::processor::param::Plea;
 use crate::processor::{
     Param, Processor, ProcessorError, ProcessorOutput, ScheduleError, Seen, Subscriptions, Turn,

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::{Arc, Weak};
 
-use crate::fragment::panic::{Panicked, end_all, note, resume};
+use crate::panics::{Panicked, end_all, note, resume};
 use crate::processor::entry::{Entry, Started};
 use crate::processor::executor::MemberCell;
 use crate::processor::member::{Member, Mode, Timing};

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use crate::fragment::panic::Panicked;
+use crate::panics::Panicked;
 use crate::processor::ScheduleError;
 use crate::query::{QueryData, QueryFilter};
 use crate::signal::{Signal, SignalError, SignalReader};

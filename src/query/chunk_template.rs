@@ -1,8 +1,8 @@
 //! `World::set_chunk_template`: what new chunks of some compositions begin with.
 
 use crate::entity::Entity;
-use crate::fragment::panic::{end_all, note, resume};
 use crate::fragment::{Fragment, PerChunk, Value};
+use crate::panics::{end_all, note, resume};
 use crate::query::{Query, QueryError, QueryFilter, WithRole};
 use crate::world::World;
 

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use crate::archetype::Row;
 use crate::entity::Entity;
-use crate::fragment::panic::after;
+use crate::panics::after;
 use crate::query::lookup::refused;
 use crate::query::masks::{any_masked, masked};
 use crate::query::matches::Match;

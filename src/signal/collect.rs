@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::command::Precedence;
 use crate::entity::Entity;
 use crate::fragment::StateValue;
-use crate::fragment::panic::{Panicked, note};
+use crate::panics::{Panicked, note};
 use crate::signal::log::Log;
 use crate::signal::mailbag::Mailbag;
 use crate::signal::post::Post;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::entity::Entity;
 use crate::fragment::StateValue;
-use crate::fragment::panic::{Panicked, end_all, note, resume, resume_alone};
+use crate::panics::{Panicked, end_all, note, resume, resume_alone};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// How far a reader has read a log. The log and its reader have it; the reader's share ends with it.

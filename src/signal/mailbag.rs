@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use crate::command::Precedence;
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, end_all, forget};
+use crate::panics::{Panicked, end_all, forget};
 
 /// A signal that was sent. 16 bytes.
 #[derive(Clone, Copy, Debug)]

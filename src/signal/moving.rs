@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::fragment::panic::{first, resume};
+use crate::panics::{first, resume};
 use crate::signal::collect::{board, collect};
 use crate::signal::post::Post;
 use crate::sync::atomic::Ordering;

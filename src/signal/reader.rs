@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::archetype::Row;
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::panics::{Panicked, first, note, resume};
 use crate::query::{Query, QueryData, QueryError, QueryFilter, ReadOnly, Requirements};
 use crate::signal::collect::{Board, board, collect};
 use crate::signal::log::Cursor;

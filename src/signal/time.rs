@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::fragment::panic::resume;
+use crate::panics::resume;
 use crate::signal::collect;
 use crate::signal::post::Post;
 use crate::sync::atomic::Ordering;
@@ -51,6 +51,6 @@ impl World {
         // Ordering: Relaxed, as in `Post::time`.
         post.now.store(now, Ordering::Relaxed);
         let then = collect::collect(self);
-        resume(crate::fragment::panic::first(first, then));
+        resume(crate::panics::first(first, then));
     }
 }

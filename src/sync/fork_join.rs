@@ -16,7 +16,7 @@ use super::graph::Bag;
 use super::helpers::with_helpers;
 use super::shares::{Piece, Shares};
 use super::slots::Slots;
-use crate::fragment::panic::{note, resume};
+use crate::panics::{note, resume};
 
 /// Tasks in a piece, at most: then taking it costs next to nothing.
 const LONGEST: u32 = 64;

@@ -15,7 +15,7 @@ use crossbeam_utils::CachePadded;
 use super::atomic::{AtomicUsize, Ordering};
 use super::gate::Gate;
 use super::{Arc, Mutex, thread};
-use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::panics::{Panicked, first, note, resume};
 
 /// What a helper is called for, with the call, so that it can call others, and its number, from 1.
 type Help<'h> = dyn Fn(&Arc<Call>, usize) + Sync + 'h;

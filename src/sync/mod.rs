@@ -11,12 +11,13 @@
 //!   be counted and at which a thread can be frozen for ever (see [`probe`]).
 
 pub mod atomic;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 pub(crate) mod fork_join;
 pub mod gate;
 pub mod geometry;
+#[cfg(feature = "world")]
 pub mod graph;
-#[cfg(not(loom))]
+#[cfg(all(feature = "world", not(loom)))]
 pub(crate) mod helpers;
 pub(crate) mod lease;
 pub(crate) mod local;
@@ -29,15 +30,22 @@ pub mod mutant;
 #[cfg(not(any(loom, shuttle, feature = "probe")))]
 pub(crate) mod mutant;
 mod mutex;
+#[cfg(feature = "world")]
 pub mod openings;
+#[cfg(feature = "world")]
 pub mod pool;
 pub mod probe;
+#[cfg(feature = "world")]
 pub mod queue;
+#[cfg(feature = "world")]
 pub mod refreshed;
+#[cfg(feature = "world")]
 pub mod roster;
 #[cfg(shuttle)]
 mod scheduled;
+#[cfg(feature = "world")]
 pub mod shares;
+#[cfg(feature = "world")]
 pub mod slots;
 
 pub use mutex::{Mutex, MutexGuard};

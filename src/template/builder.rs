@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::archetype::Universe;
 use crate::fragment::Pile;
-use crate::fragment::panic::{note, refused, resume, tell};
+use crate::panics::{note, refused, resume, tell};
 use crate::template::member::{Member, Members};
 use crate::template::parts::{Added, Parts};
 use crate::template::{

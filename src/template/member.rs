@@ -4,7 +4,7 @@ use core::any::TypeId;
 use core::fmt;
 use std::sync::Arc;
 
-use crate::fragment::panic::{Panicked, note, resume_alone};
+use crate::panics::{Panicked, note, resume_alone};
 use crate::template::error::ConfigPlace;
 use crate::template::{EntityTrait, TemplateFault, TraitError};
 

@@ -5,8 +5,8 @@
 use core::any::{Any, type_name};
 
 use crate::archetype::Draft;
-use crate::fragment::panic::refused;
 use crate::fragment::{FragmentError, FragmentId, FragmentKind, FragmentRegistry, Pile, Value};
+use crate::panics::refused;
 use crate::template::TemplateFault;
 use crate::template::fault::near;
 use crate::template::member::Member;

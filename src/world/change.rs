@@ -2,8 +2,8 @@
 
 use crate::archetype::{Archetype, Change, Chunk, Edge, Row, copy_row, place, read_bit, write_bit};
 use crate::entity::{Entity, Place};
-use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{Bundle, refused_bundle};
+use crate::panics::{Panicked, first, note, resume};
 use crate::world::compose::EdgeRef;
 use crate::world::create::columns;
 use crate::world::watch::{ADDED, REMOVED};

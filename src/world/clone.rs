@@ -2,8 +2,8 @@
 
 use crate::archetype::{Row, read_bit, write_bit};
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, note, resume};
 use crate::fragment::{CloneValue, DropValues, FragmentError, FragmentKind};
+use crate::panics::{Panicked, note, resume};
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 

@@ -1,7 +1,7 @@
 //! Collection: compositions that no entity has are forgotten, when somebody asks.
 
 use crate::archetype::{Archetype, Edges};
-use crate::fragment::panic::resume;
+use crate::panics::resume;
 use crate::world::bundles::NO_ARCHETYPE;
 use crate::world::{World, new_identity};
 

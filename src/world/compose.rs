@@ -7,9 +7,9 @@ use crate::archetype::{
     ARCHETYPES, Archetype, Change, ChunkList, ChunkValue, Draft, Edge, Edges, Ends, Group, Mover,
     SharedId,
 };
-use crate::fragment::panic::{end_all, note, resume};
 use crate::fragment::{Bundle, FragmentError, FragmentId, Value};
 use crate::hashers::ByNumbers;
+use crate::panics::{end_all, note, resume};
 use crate::world::bundles::{BundleInfo, NO_ARCHETYPE};
 use crate::world::watch::watch;
 use crate::world::{World, WorldError};

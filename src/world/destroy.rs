@@ -2,7 +2,7 @@
 
 use crate::archetype::{Ends, Row};
 use crate::entity::{DestroyReport, Entity, Place};
-use crate::fragment::panic::{Panicked, first, resume};
+use crate::panics::{Panicked, first, resume};
 use crate::sync::atomic::Ordering;
 use crate::world::watch::DESTROYED;
 use crate::world::{World, WorldError};

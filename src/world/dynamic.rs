@@ -5,11 +5,11 @@
 
 use crate::archetype::{Archetype, Change, Chunk, EnabledBits, Row};
 use crate::entity::Entity;
-use crate::fragment::panic::{note, refused, resume};
 use crate::fragment::{
     DynamicBundle, FragmentError, FragmentId, FragmentInfo, FragmentKind, FragmentSet, Pile, Value,
     Values, ValuesMut, none_twice,
 };
+use crate::panics::{note, refused, resume};
 use crate::world::taken::TakenIn;
 use crate::world::watch::CREATED;
 use crate::world::{Lack, World, WorldError};

@@ -65,8 +65,8 @@ pub use view::{EntityView, EntityViewMut};
 
 use crate::archetype::{Archetype, HavingLists, WorldMark};
 use crate::entity::Place;
-use crate::fragment::panic::{end_all, first, note, resume_alone};
 use crate::fragment::{FragmentId, FragmentRegistry, Value};
+use crate::panics::{end_all, first, note, resume_alone};
 use crate::query::AskedQueries;
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) use create::{COLUMNS, columns};

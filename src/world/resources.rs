@@ -6,9 +6,9 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use std::collections::HashMap;
 
-use crate::fragment::panic::{end_all, note, resume, resume_alone};
 use crate::fragment::{StateForm, StateValue};
 use crate::hashers::ByTypes;
+use crate::panics::{end_all, note, resume, resume_alone};
 use crate::world::{World, new_identity};
 
 /// Values that a world has once, one of each type: the time, a map, settings.

@@ -15,7 +15,7 @@ use core::marker::PhantomData;
 use crate::archetype::{Chunk, Column, Edge, Refitting, Row, Rows, copy_bits, copy_rows};
 use crate::entity::Entity;
 use crate::fragment::Bundle;
-use crate::fragment::panic::{Panicked, first, note};
+use crate::panics::{Panicked, first, note};
 use crate::world::create::{COLUMNS, columns};
 use crate::world::watch::ADDED;
 use crate::world::{World, WorldError};

@@ -6,8 +6,8 @@
 
 use crate::archetype::{Move, Row};
 use crate::entity::Buried;
-use crate::fragment::panic::{Panicked, first};
 use crate::memory::prefetch;
+use crate::panics::{Panicked, first};
 use crate::world::World;
 
 /// Rows of dead entities, whose values are still there.

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::archetype::{Archetype, SharedId};
-use crate::fragment::panic::{Panicked, end_all, forget, note, resume, tell};
 use crate::fragment::{FragmentId, FragmentInfo, Value};
+use crate::panics::{Panicked, end_all, forget, note, resume, tell};
 use crate::world::check::{FlawPlace, Found};
 
 /// The values, found by fragment and content, kept as long as a group of chunks has them.

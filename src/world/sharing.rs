@@ -4,10 +4,10 @@ use crate::archetype::{
     Archetype, Change, Chunk, Edge, Row, SharedId, copy_value, read_bit, write_bit,
 };
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, first, refused};
 use crate::fragment::{
     Bundle, FragmentId, FragmentKind, Given, Pile, SharedFragment, Value, WithShared,
 };
+use crate::panics::{Panicked, first, refused};
 use crate::world::change::{carry, end, two, write_bundle};
 use crate::world::compose::EdgeRef;
 use crate::world::{World, WorldError};

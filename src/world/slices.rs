@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use crate::archetype::{Change, Rows};
 use crate::entity::Entity;
 use crate::fragment::Bundle;
-use crate::fragment::panic::{Panicked, after, first, resume};
+use crate::panics::{Panicked, after, first, resume};
 use crate::world::destroy::SliceReport;
 use crate::world::scattered::Scattered;
 use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED};

@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 
 use crate::archetype::Change;
 use crate::entity::Entity;
-use crate::fragment::panic::resume;
 use crate::fragment::{AboutFragment, Fragment, TakeBundle};
+use crate::panics::resume;
 use crate::world::change::{carry, two};
 use crate::world::create::columns;
 use crate::world::watch::REMOVED;

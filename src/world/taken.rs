@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::archetype::SharedId;
-use crate::fragment::panic::{Panicked, end_all, first, note, resume};
 use crate::fragment::{FragmentId, Pile, Value};
+use crate::panics::{Panicked, end_all, first, note, resume};
 use crate::world::bundles::NO_ARCHETYPE;
 use crate::world::{World, WorldError};
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::entity::Entity;
 use crate::fragment::StateValue;
-use crate::fragment::panic::{Panicked, end_all, note, resume_alone};
+use crate::panics::{Panicked, end_all, note, resume_alone};
 use crate::world::World;
 
 /// The world's time, and what waits for its own, told by whoever has them.

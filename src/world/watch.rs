@@ -10,8 +10,8 @@ use core::fmt;
 
 use crate::archetype::{ARCHETYPES, Archetype, Change, Ends, Row, Rows};
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{FragmentId, FragmentSet};
+use crate::panics::{Panicked, first, note, resume};
 use crate::world::{Batch, SliceReport, World, WorldError};
 
 /// Entities came to life.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use crate::archetype::{Edge, Rows, copy_bits, copy_rows};
 use crate::entity::Entity;
-use crate::fragment::panic::{note, resume};
 use crate::fragment::{Bundle, FragmentError};
+use crate::panics::{note, resume};
 use crate::world::destroy::SliceReport;
 use crate::world::runs::Moved;
 use crate::world::watch::{CREATED, DESTROYED, NOWHERE, Outcome, WatchedRows};

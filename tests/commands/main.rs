@@ -1,5 +1,7 @@
 //! Recorders and the flush.
 
+#![cfg(feature = "world")]
+
 #[path = "../support/counted.rs"]
 mod counted;
 

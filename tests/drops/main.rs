@@ -3,6 +3,8 @@
 //!
 //! Values that panic in the middle of a change are in `tests/world_models` and `tests/commands`.
 
+#![cfg(feature = "world")]
+
 #[path = "../support/brittle.rs"]
 mod brittle;
 

@@ -2,6 +2,8 @@
 //!
 //!     cargo test --release --test full_index -- --ignored
 
+#![cfg(feature = "world")]
+
 #[path = "../support/counted.rs"]
 mod counted;
 

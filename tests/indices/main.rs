@@ -1,4 +1,6 @@
 //! Indices: who names whom, and who has which value, beside naive ones that are made anew each time.
+
+#![cfg(feature = "world")]
 #![expect(
     elided_lifetimes_in_paths,
     reason = "closures name their parameters as users do"

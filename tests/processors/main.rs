@@ -1,5 +1,7 @@
 //! Processors and schedules.
 
+#![cfg(feature = "world")]
+
 #[path = "../support/said.rs"]
 mod said;
 

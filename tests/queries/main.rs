@@ -1,5 +1,7 @@
 //! Queries, typed and put together at run time.
 
+#![cfg(feature = "world")]
+
 #[path = "../support/mod.rs"]
 #[expect(dead_code, reason = "the dice only")]
 mod support;

@@ -1,5 +1,7 @@
 //! Signals and observers: who hears what, and when.
 
+#![cfg(feature = "world")]
+
 mod account;
 mod between_worlds;
 mod deeds;

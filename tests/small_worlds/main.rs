@@ -6,6 +6,8 @@
 //! Values hold pointers, have bytes between, are aligned widely, and are counted where they end: what goes wrong shows
 //! without Miri only if it goes wrong badly.
 
+#![cfg(feature = "world")]
+
 mod chunks;
 mod many;
 mod one;

@@ -1,5 +1,7 @@
 //! Spawners, and the generators of places.
 
+#![cfg(feature = "world")]
+
 #[path = "../support/counted.rs"]
 mod counted;
 

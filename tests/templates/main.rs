@@ -1,5 +1,7 @@
 //! Templates in code and in config files.
 
+#![cfg(feature = "world")]
+
 #[cfg(feature = "config")]
 #[path = "../support/config_folder.rs"]
 mod config_folder;

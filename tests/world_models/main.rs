@@ -1,5 +1,7 @@
 //! Whole worlds beside naive ones.
 
+#![cfg(feature = "world")]
+
 #[path = "../support/world_bulk.rs"]
 mod world_bulk;
 #[path = "../support/world_calls.rs"]

@@ -1,5 +1,7 @@
 //! Worlds, their archetypes and their snapshots.
 
+#![cfg(feature = "world")]
+
 #[path = "../support/layout_oracle.rs"]
 mod layout_oracle;
 #[path = "../support/snapshot_world.rs"]

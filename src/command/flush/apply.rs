@@ -12,8 +12,8 @@ use crate::command::lane::NONE;
 use crate::command::payload::PayloadColumn;
 use crate::entity::Entity;
 use crate::fragment::FragmentId;
-use crate::fragment::panic::{Panicked, note};
 use crate::memory::prefetch;
+use crate::panics::{Panicked, note};
 use crate::sync::geometry::WORD_BITS;
 use crate::world::World;
 

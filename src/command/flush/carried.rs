@@ -9,8 +9,8 @@ use crate::command::Commands;
 use crate::command::flush::ops::{ChangeOp, FlushOp};
 use crate::command::queue::Queue;
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, note};
 use crate::fragment::{DynamicBundle, FragmentId, FragmentRegistry, Value};
+use crate::panics::{Panicked, note};
 use crate::world::WorldError;
 
 /// Commands that wait for their entities, in order.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::archetype::{Archetype, Carry, Chunk, Draft, Edge, Row, SharedId, copy_rows, set_bits};
 use crate::command::lane::{Lane, Private, Template};
-use crate::fragment::panic::{Panicked, first, note, resume};
 use crate::fragment::{FragmentError, Value};
+use crate::panics::{Panicked, first, note, resume};
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};
 

@@ -9,8 +9,8 @@ use crate::command::flush::join::{Joining, LITTLE, Rows};
 use crate::command::flush::{Flush, FlushReport};
 use crate::command::lane::end::give_back;
 use crate::command::lane::{Lane, NONE, Part, Private, Span};
-use crate::fragment::panic::{Panicked, first, note};
 use crate::memory::prefetch;
+use crate::panics::{Panicked, first, note};
 use crate::world::{World, WorldError};
 
 /// For so many chunks memory is asked at a time: for the directory's entries of these, and for the records of as many

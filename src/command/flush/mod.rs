@@ -51,7 +51,7 @@ use crate::command::log::{self, Rows, Word};
 use crate::command::precedence::Precedence;
 use crate::command::queue::Queue;
 use crate::entity::{Entity, EntityFault};
-use crate::fragment::panic::{Panicked, first, note, resume};
+use crate::panics::{Panicked, first, note, resume};
 use crate::sync::fork_join;
 use crate::sync::pool::Taken;
 use crate::world::watch::CREATED;

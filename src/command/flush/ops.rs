@@ -7,7 +7,7 @@ use crate::command::flush::net::matters;
 use crate::command::lane::{Call, Lane, NONE, Op};
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::fragment::FragmentId;
-use crate::fragment::panic::{Panicked, note};
+use crate::panics::{Panicked, note};
 use crate::world::{Seat, World, WorldError};
 
 /// What a command does.

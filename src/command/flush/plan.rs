@@ -13,8 +13,8 @@ use crate::command::flush::merge::{Handed, Work};
 use crate::command::flush::net::Net;
 use crate::entity::Entity;
 use crate::fragment::FragmentId;
-use crate::fragment::panic::{Panicked, note};
 use crate::hashers::ByNumbers;
+use crate::panics::{Panicked, note};
 use crate::world::{World, WorldError};
 
 /// How entities of one archetype get to where a net change takes them.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::command::flush::Flush;
 use crate::command::lane::Lane;
 use crate::command::precedence::Kind;
-use crate::fragment::panic::{first, note, tell};
+use crate::panics::{first, note, tell};
 use crate::sync::atomic::Ordering;
 use crate::sync::pool::Lent;
 use crate::world::World;

@@ -5,7 +5,7 @@ use crate::archetype::Rows;
 use crate::command::flush::merge::Work;
 use crate::command::flush::plan::Plan;
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, first};
+use crate::panics::{Panicked, first};
 use crate::world::World;
 use crate::world::watch::{ADDED, DESTROYED, NOWHERE, REMOVED, WatchedRows};
 

@@ -7,8 +7,8 @@ use super::{Lane, NONE};
 use crate::archetype::place;
 use crate::command::stripes::Ids;
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, first, forget, note, refused, resume, resume_alone};
 use crate::fragment::{Bundle, refused_bundle};
+use crate::panics::{Panicked, first, forget, note, refused, resume, resume_alone};
 use crate::world::{WorldError, columns};
 
 /// Where entities lie: private chunk, first row, count.

@@ -13,9 +13,9 @@ use super::{Lane, NONE};
 use crate::archetype::place;
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityIndex, Full};
-use crate::fragment::panic::{note, refused, resume};
 use crate::fragment::{Bundle, FragmentId, none_twice};
 use crate::hashers::TypeHasher;
+use crate::panics::{note, refused, resume};
 use crate::world::prototype::{Filling, PAST, Target};
 use crate::world::{COLUMNS, Prototype, WorldError};
 

@@ -6,8 +6,8 @@ use super::{Cut, LONGEST, Lane, NONE, Part, Private, Span, Stream, Way};
 use crate::archetype::{Draft, ROWS_PER_CHUNK, Universe, place};
 use crate::command::stripes::Ids;
 use crate::entity::{Entity, EntityFault, Place};
-use crate::fragment::panic::{Panicked, refused, resume};
 use crate::fragment::{Bundle, FragmentError, FragmentId, Given, Pile, Value, refused_bundle};
+use crate::panics::{Panicked, refused, resume};
 use crate::world::{WorldError, columns};
 
 /// What came of the creation of one entity.

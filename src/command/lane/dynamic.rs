@@ -13,10 +13,10 @@ use crate::archetype::{Draft, place};
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::command::stripes::Ids;
 use crate::entity::Entity;
-use crate::fragment::panic::{refused, resume};
 use crate::fragment::{
     DynamicBundle, FragmentError, FragmentId, FragmentKind, Pile, Value, none_twice,
 };
+use crate::panics::{refused, resume};
 use crate::world::WorldError;
 
 /// Ops and payloads that a lane keeps from flush to flush: if there are more, it forgets all of them, and learns anew

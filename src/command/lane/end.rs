@@ -2,7 +2,7 @@
 
 use super::{Lane, NONE, Op};
 use crate::archetype::{Chunk, Universe};
-use crate::fragment::panic::{Panicked, end_all, first, forget, note};
+use crate::panics::{Panicked, end_all, first, forget, note};
 
 /// Streams, each with a nursery, that a lane keeps from flush to flush: if there are more, it
 /// forgets all, and learns anew those that are still wanted. So compositions that come and go take

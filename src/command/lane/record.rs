@@ -9,8 +9,8 @@ use super::{Combo, FoundOp, Lane, NONE, Op, OpKey, Template};
 use crate::archetype::Draft;
 use crate::command::payload::{Payload, PayloadColumn};
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, note, refused, resume};
 use crate::fragment::{Bundle, Fragment, FragmentId, Given, Pile, Value, refused_bundle};
+use crate::panics::{Panicked, note, refused, resume};
 use crate::world::{World, WorldError, end_shared};
 
 /// What the op that switches a fragment is found by.

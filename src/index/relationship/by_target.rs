@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 
 use crate::entity::Entity;
-use crate::fragment::panic::Panicked;
 use crate::index::by_slot::BySlot;
 use crate::index::lists::Finder;
+use crate::panics::Panicked;
 
 /// "No list."
 const NONE: u32 = u32::MAX;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::archetype::Universe;
 use crate::entity::Entity;
 use crate::fragment::Fragment;
-use crate::fragment::panic::{note, resume};
 use crate::index::relationship::Descendants;
 use crate::index::relationship::sources::Sources;
 use crate::index::tracked::{Knows, Tracked};
+use crate::panics::{note, resume};
 use crate::query::{Query, QueryError, QueryRun};
 use crate::world::World;
 

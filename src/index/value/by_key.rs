@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::fragment::panic::{Panicked, end_all};
 use crate::index::lists::Finder;
+use crate::panics::{Panicked, end_all};
 
 pub(super) struct ByKey<K>(pub(super) BTreeMap<K, u32>);
 

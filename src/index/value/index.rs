@@ -6,11 +6,11 @@ use core::ops::RangeBounds;
 use std::collections::BTreeMap;
 
 use crate::entity::Entity;
-use crate::fragment::panic::{note, resume};
 use crate::fragment::{Fragment, Lone};
 use crate::index::lists::Lists;
 use crate::index::tracked::{Knows, Tracked};
 use crate::index::value::by_key::ByKey;
+use crate::panics::{note, resume};
 use crate::query::{Query, QueryError, QueryFilter, QueryRun};
 use crate::world::World;
 

@@ -16,7 +16,7 @@ pub use error::AppError;
 pub use simulation::{Simulation, SimulationReport};
 pub use time::Time;
 
-use crate::fragment::panic::{Panicked, after, end_all, first, note, resume, tell};
+use crate::panics::{Panicked, after, end_all, first, note, resume, tell};
 use crate::processor::ScheduleError;
 use crate::sync::fork_join;
 

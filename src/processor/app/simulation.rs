@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::fragment::panic::{note, resume};
+use crate::panics::{note, resume};
 use crate::processor::app::clock::Clock;
 use crate::processor::{Rate, Schedule, ScheduleError, ScheduleReport, Time};
 use crate::world::World;

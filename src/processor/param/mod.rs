@@ -24,7 +24,7 @@ mod signal;
 
 pub use local::Local;
 
-use crate::fragment::panic::Panicked;
+use crate::panics::Panicked;
 use crate::processor::needs::Needs;
 use crate::processor::{ScheduleError, Subscriptions, Turn};
 use crate::query::{QueryError, Requirements};

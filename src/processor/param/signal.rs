@@ -1,7 +1,7 @@
 //! Signals as parameters.
 
 use super::{Param, Plea, Seen};
-use crate::fragment::panic::Panicked;
+use crate::panics::Panicked;
 use crate::processor::{ScheduleError, Subscriptions, Turn};
 use crate::query::{QueryData, QueryError, QueryFilter};
 use crate::signal::{ParallelSignals, SignalReader, Signalled, Signals};

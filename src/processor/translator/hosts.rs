@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use crate::entity::Entity;
 use crate::exactly::Exactly;
-use crate::fragment::panic::{end_all, note, refused, resume};
 use crate::fragment::{Lone, Pile};
 use crate::observer::{Observed, ObserverId};
+use crate::panics::{end_all, note, refused, resume};
 use crate::query::QueryError;
 use crate::world::check::{Found, Held};
 use crate::world::{Attachment, World, WorldError, new_identity};

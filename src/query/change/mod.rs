@@ -11,8 +11,8 @@ mod ways;
 
 use crate::archetype::Change;
 use crate::entity::Entity;
-use crate::fragment::panic::{after, first, note, refused, resume};
 use crate::fragment::{Bundle, SharedFragment, Value, WithShared};
+use crate::panics::{after, first, note, refused, resume};
 use crate::query::matches::{Match, MatchList};
 use crate::query::sees_chunk::{SeesChunk, and};
 use crate::query::{ChunkView, Query, QueryData, QueryError, QueryFilter, QueryResources};

@@ -2,7 +2,7 @@
 
 use crate::archetype::{Change, Edge, SharedId};
 use crate::fragment::FragmentId;
-use crate::fragment::panic::{Panicked, resume};
+use crate::panics::{Panicked, resume};
 use crate::query::change::seen::Seen;
 use crate::query::matches::Match;
 use crate::query::{QueryData, QueryFilter};

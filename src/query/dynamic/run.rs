@@ -4,8 +4,8 @@ use core::marker::PhantomData;
 
 use crate::archetype::{Archetype, Chunk, is_newer};
 use crate::entity::Entity;
-use crate::fragment::panic::after;
 use crate::fragment::{FragmentError, FragmentKind, Value};
+use crate::panics::after;
 use crate::query::collection::{Span, located};
 use crate::query::dynamic::chunk::DynamicChunk;
 use crate::query::dynamic::query::{DynamicMatch, DynamicQuery};

@@ -10,7 +10,7 @@ use super::generations::{Generations, Kin};
 use super::source::{Source, SourceText, TextKey, Texts, one_path};
 use super::{ConfigChanges, TraitRegistry};
 use crate::archetype::Universe;
-use crate::fragment::panic::refused;
+use crate::panics::refused;
 use crate::template::{Template, TemplateError, TemplateErrors};
 
 /// Which sources are read again.

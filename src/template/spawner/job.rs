@@ -9,8 +9,8 @@ use super::permutation::Permutation;
 use super::place::{Place, Placing};
 use super::point::Points;
 use super::{SpawnError, Spawned};
-use crate::fragment::panic::{after, resume};
 use crate::fragment::{FragmentRegistry, Lone, Pile};
+use crate::panics::{after, resume};
 use crate::world::prototype::{Order, WriteRows};
 use crate::world::{Budget, Prototype, World};
 

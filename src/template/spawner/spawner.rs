@@ -10,8 +10,8 @@ use super::point::{Generator, Points, SpawnPoint};
 use super::proportion::{check, shares};
 use super::{SpawnError, Spawned};
 use crate::entity::{EntityIndex, Full};
-use crate::fragment::panic::refused;
 use crate::fragment::{Bundle, Lone, Pile};
+use crate::panics::refused;
 use crate::template::Template;
 use crate::world::{Budget, Prototype, World, WorldError};
 

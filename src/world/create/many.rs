@@ -1,7 +1,7 @@
 //! Entities come in batches: all of them, or none.
 
-use crate::fragment::panic::refused;
 use crate::fragment::{Bundle, refused_bundle};
+use crate::panics::refused;
 use crate::world::create::columns;
 use crate::world::create::unfinished::{Singles, Unfinished, Written};
 use crate::world::watch::CREATED;

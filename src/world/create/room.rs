@@ -1,7 +1,7 @@
 //! Room: empty rows for entities that come.
 
 use crate::archetype::Row;
-use crate::fragment::panic::{note, resume};
+use crate::panics::{note, resume};
 use crate::world::{World, WorldError};
 
 impl World {

@@ -6,7 +6,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::archetype::{Archetype, Row, Rows, Universe};
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, first as earlier, resume, resume_alone};
+use crate::panics::{Panicked, first as earlier, resume, resume_alone};
 use crate::world::create::batch::Span;
 use crate::world::taken::Before;
 use crate::world::{Batch, World, WorldError};

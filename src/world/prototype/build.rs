@@ -6,7 +6,7 @@ use super::Prototype;
 use super::fill::{Plan, Target};
 use crate::archetype::Row;
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, note, resume};
+use crate::panics::{Panicked, note, resume};
 use crate::world::taken::TakenIn;
 use crate::world::watch::CREATED;
 use crate::world::{World, WorldError};

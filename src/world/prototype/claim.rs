@@ -1,7 +1,7 @@
 //! Rows and ids that a call has taken for entities whose values are still to be written.
 
 use crate::archetype::Rows;
-use crate::fragment::panic::{Panicked, forget, tell};
+use crate::panics::{Panicked, forget, tell};
 use crate::world::taken::TakenIn;
 use crate::world::{World, WorldError};
 

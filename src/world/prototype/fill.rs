@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 
 use super::Prototype;
 use crate::archetype::{Archetype, Chunk, Column};
-use crate::fragment::panic::{Panicked, note};
 use crate::fragment::{Bundle, FragmentError, FragmentId, FragmentRegistry};
+use crate::panics::{Panicked, note};
 use crate::world::COLUMNS;
 
 /// Writes some fragments of new entities: users' code, on any thread.

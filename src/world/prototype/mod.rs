@@ -18,11 +18,11 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
 use crate::archetype::copy_value;
-use crate::fragment::panic::refused;
 use crate::fragment::{
     CloneValue, DynamicBundle, FillValues, FragmentError, FragmentId, FragmentInfo, FragmentKind,
     FragmentRegistry, FragmentSet, Pile, Value, Values, fill_bytes,
 };
+use crate::panics::refused;
 use crate::world::WorldError;
 
 pub(crate) use copies::Order;

@@ -17,7 +17,7 @@ use crate::command::flush::told::Told;
 use crate::command::flush::{Flush, Piece};
 use crate::command::lane::Lane;
 use crate::entity::Entity;
-use crate::fragment::panic::{Panicked, first, note};
+use crate::panics::{Panicked, first, note};
 use crate::world::change::carry;
 use crate::world::compose::EdgeRef;
 use crate::world::watch::{ADDED, DESTROYED, REMOVED};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::finite;
-use crate::fragment::panic::refused;
+use crate::panics::refused;
 use crate::template::spawner::{Generator, Points, Random, SpawnError, SpawnPoint};
 
 const NAME: &str = "lines";

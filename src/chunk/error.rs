@@ -15,10 +15,10 @@ pub enum ChunkError {
         /// The length that was asked for.
         len: usize,
     },
-    /// No run of that length is free.
+    /// No run of that length is free; or there are not [so many](crate::chunk::MegachunkAllocator::allocate_many) chunks.
     #[error("no run of {len} free chunks is left")]
     Exhausted {
-        /// The length that was asked for.
+        /// The length that was asked for, or the chunks in all.
         len: usize,
     },
     /// The system refused memory.

@@ -93,7 +93,7 @@ impl EntityError {
 
 /// What became of each handle of a batch that was to be destroyed.
 ///
-/// Nothing is allocated while every handle is live. `refused` is sorted by position.
+/// `refused` is sorted by position, and takes no memory while every handle is live.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[must_use = "a batch may hold stale handles; the report says which"]
 pub struct DestroyReport {

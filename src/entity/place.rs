@@ -5,8 +5,8 @@ use core::fmt;
 /// Where an entity's data lies: a 16 KiB chunk (20 bits) and a row in it (12 bits).
 ///
 /// Four bytes. Every chunk of the [mega-chunk allocator](crate::chunk) can be named; 2,048 rows of
-/// at least eight bytes fit in 16 KiB, so 12 bits are ample (in a run of several chunks a row
-/// beyond the first 2,048 is named by the chunk that many rows further on).
+/// at least eight bytes fit in 16 KiB, so 12 bits are ample. (Worlds name the rows of a run of several chunks by 2,048 for
+/// each chunk: row 5,000 of the run is row 904 of its third chunk.)
 ///
 /// ```
 /// use megachunk::entity::Place;

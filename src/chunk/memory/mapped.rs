@@ -30,7 +30,7 @@ fn nulls<T>() -> Box<[AtomicPtr<T>]> {
 }
 
 impl MappedMemory {
-    /// Maps nothing yet.
+    /// Maps nothing yet. What the two say: [`ChunkOptions`](crate::chunk::ChunkOptions).
     #[must_use]
     pub fn new(huge_pages: bool, populate: bool) -> Self {
         Self {

@@ -17,7 +17,7 @@ pub struct ReservedMemory {
 }
 
 impl ReservedMemory {
-    /// Reserves 16 GiB of addresses; no memory.
+    /// Reserves 16 GiB of addresses; no memory. What the two say: [`ChunkOptions`](crate::chunk::ChunkOptions).
     ///
     /// # Errors
     /// What the system said, when it has no such range.

@@ -18,7 +18,7 @@ pub enum SystemMemory {
 }
 
 impl SystemMemory {
-    /// Reserves addresses, or falls back.
+    /// Reserves addresses, or falls back. What the two say: [`ChunkOptions`](crate::chunk::ChunkOptions).
     #[must_use]
     pub fn new(huge_pages: bool, populate: bool) -> Self {
         if cfg!(miri) {

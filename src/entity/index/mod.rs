@@ -330,9 +330,12 @@ impl EntityIndex {
     }
 
     /// Destroys each of `entities`; handles that are not alive, or stand there twice, are reported
-    /// by position, and the rest is destroyed. Lock-free.
+    /// by position, and the rest is destroyed. Lock-free, but for the memory that is taken from the heap: for refusals,
+    /// and where many stand in no order.
     ///
     /// Neighbours in index order die up to 16 at a time by one read-modify-write; those that lie far apart by one each.
+    /// Many that stand in no order are laid out by slot first, where they lie [close enough](Self#costs): four bytes for
+    /// each slot of their range, of the heap if it is more than 4 KiB.
     pub fn destroy_slice(&self, entities: &[Entity]) -> DestroyReport {
         self.with_cache(|core, cache, tally| deaths::destroy(core, cache, tally, entities))
     }

@@ -176,7 +176,7 @@ impl<'a> Session<'a> {
         self.with_cache(|shared, cache, tally| shared.core.pass_on(cache, tally, entity));
     }
 
-    /// Destroys each of `entities`; see [`EntityIndex::destroy_slice`]. Lock-free.
+    /// Destroys each of `entities`; see [`EntityIndex::destroy_slice`]. Lock-free, but for what memory it takes.
     pub fn destroy_slice(&mut self, entities: &[Entity]) -> DestroyReport {
         self.with_cache(|shared, cache, tally| {
             deaths::destroy(&shared.core, cache, tally, entities)

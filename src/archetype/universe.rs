@@ -226,7 +226,7 @@ impl Universe {
     /// Reserves an id for each place of `out`; all or none. Lock-free.
     ///
     /// # Errors
-    /// [`Full`].
+    /// [`Full`]. Then none stays reserved, and `out` holds unspecified handles.
     pub fn reserve_slice(&self, out: &mut [Entity]) -> Result<(), Full> {
         if !self.ordered {
             return self.index.create_slice(out);
@@ -263,7 +263,7 @@ impl Universe {
         self.index.count()
     }
 
-    /// How the chunks stand.
+    /// How the chunks stand. Looks at every mega-chunk: microseconds.
     #[must_use]
     pub fn chunk_stats(&self) -> crate::chunk::ChunkStats {
         self.chunks.stats()

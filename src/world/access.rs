@@ -8,10 +8,10 @@ use crate::fragment::{
 use crate::world::{World, WorldError};
 
 impl World {
-    /// A fragment of an entity. O(1).
+    /// A fragment of an entity, whether it is switched on or off. O(1).
     ///
     /// # Errors
-    /// The handle is refused; [`WorldError::Missing`].
+    /// The [handle is refused](World#what-calls-say-when-they-are-refused); [`WorldError::Missing`].
     #[inline(always)]
     pub fn get<T: Fragment>(&self, entity: Entity) -> Result<&T, WorldError> {
         let (archetype, row) = self.find(entity)?;
@@ -22,8 +22,8 @@ impl World {
         }
     }
 
-    /// A fragment of an entity, to change. O(1). Several side by side:
-    /// [`QueryOnce::one`](crate::query::QueryOnce::one).
+    /// A fragment of an entity, to change. O(1). To [filters](crate::query::Changed) it has changed then, whatever is done
+    /// with it. Several side by side: [`QueryOnce::one`](crate::query::QueryOnce::one).
     ///
     /// # Errors
     /// As for [`get`](Self::get).
@@ -93,7 +93,7 @@ impl World {
         Some(unsafe { &*value })
     }
 
-    /// A fragment of an entity, to change, if the entity lives and has it. O(1).
+    /// A fragment of an entity, to change, if the entity lives and has it: as [`get_mut`](Self::get_mut). O(1).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -142,7 +142,8 @@ impl World {
         self.add(entity, (value,))
     }
 
-    /// Whether an entity has a fragment or tag. In another role than that: [`has_role`](Self::has_role). O(1).
+    /// Whether an entity has a fragment or tag, switched on or off. In another role than that:
+    /// [`has_role`](Self::has_role). O(1).
     ///
     /// # Errors
     /// The handle is refused.

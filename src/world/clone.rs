@@ -16,7 +16,8 @@ struct ColumnClone {
 }
 
 impl World {
-    /// Clones an entity: a new one with clones of all fragments, the same shared values, and its own bits.
+    /// Clones an entity: a new one with clones of all fragments, the same shared values, the same ones switched on, and no
+    /// name. O(values).
     ///
     /// # Errors
     /// The handle is refused; [`WorldError::NotCloneable`] names the fragment or tag for which
@@ -24,7 +25,7 @@ impl World {
     /// memory is left.
     ///
     /// # Panics
-    /// If a `clone` panics; then there is no new entity.
+    /// If a `clone` panics; then there is no new entity. If an observer does, which is told of it; then it is there.
     pub fn clone_entity(&mut self, entity: Entity) -> Result<Entity, WorldError> {
         let (archetype, row) = self.find(entity)?;
         let clones = self.clones(archetype)?;

@@ -103,6 +103,18 @@ use watch::Watch;
 /// all over a world leave no more than that free, and come in runs of neighbours. (Where it has
 /// shared values or chunk fragments: as soon as a row is free.)
 ///
+/// # What calls say when they are refused
+/// * *The handle is refused*: [`WorldError::Entity`], if the entity is destroyed or was never created;
+///   [`NotBuilt`](WorldError::NotBuilt); [`Pending`](WorldError::Pending); [`Elsewhere`](WorldError::Elsewhere).
+/// * *No id is left*: [`WorldError::Full`]; *no memory*: [`WorldError::Chunk`].
+/// * *A fragment stands there twice*, or *is too large*: [`WorldError::Fragment`], which is
+///   [`Twice`](crate::fragment::FragmentError::Twice), or [`TooLarge`](crate::fragment::FragmentError::TooLarge) or
+///   [`TooAligned`](crate::fragment::FragmentError::TooAligned).
+/// * Whatever meets a type or a composition for the first time can be refused because there are too many:
+///   [`FragmentError::TooMany`](crate::fragment::FragmentError::TooMany), [`WorldError::TooManyArchetypes`].
+///
+/// What an [observer](World::observe) panics with comes back from every call of which it hears, when that is done.
+///
 /// ```
 /// use megachunk::prelude::*;
 ///

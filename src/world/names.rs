@@ -283,7 +283,7 @@ impl World {
     /// most of those that had it have it no more.
     ///
     /// # Errors
-    /// The handle is refused.
+    /// As for [`set_name`](Self::set_name).
     pub fn remove_name(&mut self, entity: Entity) -> Result<bool, WorldError> {
         self.check_exists(entity)?;
         Ok(self.names.remove(entity).is_some())
@@ -292,7 +292,7 @@ impl World {
     /// An entity's name, if it has one. O(1).
     ///
     /// # Errors
-    /// The handle is refused.
+    /// As for [`set_name`](Self::set_name).
     pub fn name(&self, entity: Entity) -> Result<Option<&str>, WorldError> {
         self.check_exists(entity)?;
         Ok(self

@@ -29,12 +29,13 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// The handle is refused; a fragment stands there twice or is too large; no memory is left. The
-    /// bundle is dropped then.
+    /// The handle is refused; a fragment stands there twice or is too large; [`WorldError::ConstShared`]; no memory is
+    /// left. The bundle is dropped then.
     ///
     /// # Panics
-    /// If the `drop` of a value that is replaced panics; the new values are in place then. If the `clone` of a chunk
-    /// fragment panics, with which a new chunk was to begin; nothing has changed then.
+    /// If the `drop` of a value, or of a [template](Bundle::per_chunk), that is replaced panics; the new values are in place
+    /// then. If the `clone` of a chunk fragment panics, with which a new chunk was to begin, or the `eq` or `hash` of a
+    /// shared value; nothing has changed then.
     #[inline]
     #[doc(alias = "insert")]
     pub fn add<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {

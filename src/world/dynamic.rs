@@ -45,6 +45,9 @@ impl World {
     /// # Errors
     /// As for [`create`](Self::create); [`FragmentError::Elsewhere`] for a value of another universe. The
     /// bundle is dropped then.
+    ///
+    /// # Panics
+    /// As for [`create`](Self::create).
     pub fn create_dynamic(&mut self, bundle: DynamicBundle) -> Result<Entity, WorldError> {
         self.placing(bundle, World::create_row)
     }
@@ -53,6 +56,9 @@ impl World {
     ///
     /// # Errors
     /// As for [`build`](Self::build) and [`create_dynamic`](Self::create_dynamic).
+    ///
+    /// # Panics
+    /// As for [`build`](Self::build).
     pub fn build_dynamic(
         &mut self,
         entity: Entity,
@@ -177,7 +183,7 @@ impl World {
     /// As for [`add`](Self::add) and [`create_dynamic`](Self::create_dynamic).
     ///
     /// # Panics
-    /// If the `drop` of a value that is replaced panics; the new values are in place then.
+    /// As for [`add`](Self::add).
     pub fn add_dynamic(&mut self, entity: Entity, bundle: DynamicBundle) -> Result<(), WorldError> {
         let (archetype, row) = match self.find(entity) {
             Ok(found) => found,
@@ -212,7 +218,7 @@ impl World {
     /// The handle is refused; [`FragmentError::Unknown`], [`FragmentError::Twice`]; no memory is left.
     ///
     /// # Panics
-    /// If the `drop` of a value panics; the fragments are gone then.
+    /// As for [`remove`](Self::remove).
     pub fn remove_dynamic(
         &mut self,
         entity: Entity,

@@ -269,6 +269,9 @@ impl World {
     ///
     /// # Errors
     /// As for [`add`](Self::add).
+    ///
+    /// # Panics
+    /// As for that.
     pub fn set_shared<T: SharedFragment>(
         &mut self,
         entity: Entity,

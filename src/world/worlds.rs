@@ -55,8 +55,8 @@ impl World {
     }
 
     /// Moves each entity of a slice to another world of the same universe; handles that are refused are
-    /// reported by position. All of a chunk side by side go as in [`move_all_to`](Self::move_all_to), others come to
-    /// chunks that have room.
+    /// reported by position, as are those for whom no memory is left. All of a chunk side by side go as in
+    /// [`move_all_to`](Self::move_all_to), others come to chunks that have room.
     ///
     /// # Errors
     /// [`WorldError::OtherUniverse`].
@@ -144,6 +144,9 @@ impl World {
     /// # Errors
     /// [`WorldError::OtherUniverse`]; a fragment stands in `B` twice; no memory is left: then some of the
     /// entities have moved.
+    ///
+    /// # Panics
+    /// As for [`move_slice_to`](Self::move_slice_to).
     pub fn move_archetype_to<B: Bundle>(&mut self, other: &mut Self) -> Result<usize, WorldError> {
         self.check_universe(other)?;
         let number = self.bundles.number::<B>(self.universe.registry())? as usize;
@@ -171,6 +174,9 @@ impl World {
     ///
     /// # Errors
     /// [`WorldError::OtherUniverse`]; no memory is left: then some of the entities have moved.
+    ///
+    /// # Panics
+    /// As for [`move_slice_to`](Self::move_slice_to).
     pub fn move_all_to(&mut self, other: &mut Self) -> Result<usize, WorldError> {
         self.check_universe(other)?;
         let mut going = Vec::new();

@@ -27,6 +27,10 @@ impl World {
     ///
     /// # Errors
     /// As for [`create`](Self::create).
+    ///
+    /// # Panics
+    /// If the iterator panics, or what makes [`create`](Self::create) panic does; there is no new entity then. If an
+    /// observer does; then all are there.
     #[doc(alias = "spawn_batch")]
     pub fn create_batch<I>(&mut self, bundles: I) -> Result<Batch, WorldError>
     where

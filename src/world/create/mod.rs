@@ -35,11 +35,12 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// A fragment that stands there twice or is too large, no id or no memory left.
+    /// A fragment that stands there twice or is too large, no id or no memory left. The bundle is dropped then.
     ///
     /// # Panics
-    /// If a value of the bundle [takes the place](Bundle::per_chunk) of a template, and the `drop`
-    /// of that template panics. The entity is there then.
+    /// If the `eq` or `hash` of a shared value panics, or the `clone` of a chunk fragment with which a new chunk was to
+    /// begin; then there is no new entity. If a value of the bundle [takes the place](Bundle::per_chunk) of a template, and
+    /// the `drop` of that template panics; the entity is there then.
     #[inline]
     #[doc(alias = "spawn")]
     pub fn create<B: Bundle>(&mut self, bundle: B) -> Result<Entity, WorldError> {

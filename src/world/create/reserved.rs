@@ -43,7 +43,11 @@ impl World {
     ///
     /// # Errors
     /// As for [`create`](Self::create); [`WorldError::AlreadyBuilt`] if it is built, here or in another
-    /// world, or by a recorder. (A copy of a prototype: [`build_copy`](Self::build_copy).)
+    /// world, or by a recorder; [`WorldError::Entity`] if it does not live. (A copy of a prototype:
+    /// [`build_copy`](Self::build_copy).)
+    ///
+    /// # Panics
+    /// As for [`create`](Self::create): where that leaves no new entity, this one is reserved as before.
     pub fn build<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
         match self.universe.index().locate(entity) {
             Ok(None) => {}
@@ -124,7 +128,7 @@ impl World {
     ///
     /// # Errors
     /// [`WorldError::AlreadyBuilt`] if it is built, or a recorder has built it: then [`destroy`](Self::destroy) it in
-    /// its world, after the flush.
+    /// its world, after the flush. [`WorldError::Entity`] if it does not live.
     pub fn release(&self, entity: Entity) -> Result<(), WorldError> {
         // So that nobody builds it while it dies.
         match self

@@ -170,7 +170,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// A query for worlds of this world's universe.
     ///
     /// # Errors
-    /// [`QueryError`]: it asks for a fragment and excludes it, or takes one twice.
+    /// [`QueryError`]: it asks for a fragment and excludes it; takes a fragment or resource twice, even if only to read it;
+    /// [switches](crate::query::Enabled) a fragment that cannot be switched off; or the registry is full.
     pub fn new(world: &World) -> Result<Self, QueryError> {
         let mut requirements = Requirements::new();
         let registry = world.registry();
@@ -242,7 +243,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// ```
     ///
     /// # Errors
-    /// [`QueryError::NoResource`].
+    /// [`QueryError::NoResource`]. That does not count as a run.
     ///
     /// # Panics
     /// As for [`on`](Self::on).
@@ -260,7 +261,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// `&World`.
     ///
     /// # Errors
-    /// [`QueryError::NoResource`].
+    /// As for [`with_resources`](Self::with_resources).
     ///
     /// # Panics
     /// As for [`on`](Self::on).
@@ -428,6 +429,9 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// The query on a world, for random access: to look entities up by their handles, many of them. O(archetypes
     /// that match, and their chunks, up to a GiB or two of these). For one entity: [`peek`](Self::peek).
     ///
+    /// It is no run: its filters ask what has [changed](crate::query::Changed) since the last one, which stays the last.
+    /// (As the parameter of a processor it is one.)
+    ///
     /// # Panics
     /// As for [`on`](Self::on).
     #[inline]
@@ -481,7 +485,8 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         QueryLookup::new(world, &self.matches, table, since, version)
     }
 
-    /// Lends the data of one entity, if the query sees it.
+    /// Lends the data of one entity, if the query sees it. It is no run, as a [`lookup`](Self::lookup) is none. O(log
+    /// archetypes that match + archetypes that came since).
     ///
     /// # Errors
     /// The handle is refused; [`WorldError::Missing`] if the query does not see the entity.
@@ -499,7 +504,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         unsafe { self.lend(world, entity) }
     }
 
-    /// Lends the data of one entity to be read, if the query sees it.
+    /// Lends the data of one entity to be read, if the query sees it: [`get`](Self::get) for `&World`.
     ///
     /// # Errors
     /// As for [`get`](Self::get).

@@ -182,7 +182,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     ///
     /// # Panics
     /// If `bundle` panics: the entities before are done, the others unchanged. If the `drop` of a value
-    /// that is replaced panics: some of the entities are done, that one among them. If a
+    /// that is replaced panics: some of the entities are done, that one among them. If the `clone` of a chunk fragment
+    /// does, with which a new chunk was to begin, or the `eq` or `hash` of a shared value that comes: some are done. If a
     /// [filter of chunks](Self::filter_chunks) panics: see there.
     #[doc(alias = "set")]
     #[doc(alias = "insert")]
@@ -273,7 +274,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// then some of the entities are done.
     ///
     /// # Panics
-    /// If the `drop` of a value panics: some of the entities are done, that one among them. If a
+    /// If the `drop` of a value panics: some of the entities are done, that one among them. If the `clone` of a chunk
+    /// fragment does, with which a new chunk was to begin: some are done. If a
     /// [filter of chunks](Self::filter_chunks) panics: see there.
     pub fn remove<Gone: Bundle>(self) -> Result<usize, WorldError> {
         self.ending((), |change, ()| change.remove_told::<Gone>())
@@ -338,7 +340,8 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
     /// As for [`add`](Self::add).
     ///
     /// # Panics
-    /// If a [filter of chunks](Self::filter_chunks) panics: see there.
+    /// If the `eq` or `hash` of the value panics: no entity has changed. If the `clone` of a chunk fragment does, with which
+    /// a new chunk was to begin: some are done. If a [filter of chunks](Self::filter_chunks) panics: see there.
     pub fn set_shared<T: SharedFragment>(self, value: T) -> Result<usize, WorldError> {
         self.ending((), |change, ()| change.set_shared_told(value))
     }
@@ -560,6 +563,9 @@ impl<'q, D: QueryData, F: QueryFilter> QueryChange<'q, D, F> {
 impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// What the query matches in a world, to be changed or destroyed. It counts as a run of the query:
     /// the next one looks for changes since.
+    ///
+    /// # Panics
+    /// As for [`on`](Self::on).
     pub fn change<'q>(&'q mut self, world: &'q mut World) -> QueryChange<'q, D, F> {
         world.keep_versions();
         self.update(world);

@@ -138,7 +138,7 @@ impl<'w> DynamicQueryBuilder<'w> {
     ///
     /// # Errors
     /// * [`FragmentError::Unknown`] for a number that the world's registry did not give out;
-    /// * [`QueryError::Contradiction`]: a fragment is excluded and must be there;
+    /// * [`QueryError::Contradiction`]: a fragment is excluded, and must be there or is to be lent;
     /// * [`QueryError::Conflict`]: a fragment or resource is lent twice, one of them to be written;
     /// * [`FragmentError::Twice`]: a fragment or resource is lent twice to be read;
     /// * [`QueryError::NoValues`]: a tag is to be lent;

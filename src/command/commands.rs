@@ -146,6 +146,9 @@ impl<'q> Commands<'q> {
     ///
     /// # Errors
     /// As for [`World::create`].
+    ///
+    /// # Panics
+    /// If the iterator panics, or what makes [`create`](Self::create) panic does; there is no new entity then.
     #[doc(alias = "spawn_batch")]
     pub fn create_batch<I>(&mut self, bundles: I) -> Result<RecordedBatch, WorldError>
     where
@@ -279,6 +282,9 @@ impl<'q> Commands<'q> {
     ///
     /// # Errors
     /// As for [`World::build`].
+    ///
+    /// # Panics
+    /// As for [`create`](Self::create): where that leaves no new entity, this one is reserved as before.
     pub fn build<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), WorldError> {
         self.lane
             .create_in_stream(bundle, Some(entity), &mut self.ids)
@@ -378,7 +384,8 @@ impl<'q> Commands<'q> {
         self.lane.universe.exists(entity)
     }
 
-    /// Records that an entity is destroyed, or released if it is only reserved.
+    /// Records that an entity is destroyed, or released if it is only reserved. If it is dead when the command's turn comes,
+    /// the flush's report [counts](crate::command::FlushReport::dead) that, as of all commands.
     #[inline(always)]
     #[doc(alias = "despawn")]
     pub fn destroy(&mut self, entity: Entity) {
@@ -421,6 +428,9 @@ impl<'q> Commands<'q> {
     ///
     /// # Errors
     /// As for [`add`](Self::add).
+    ///
+    /// # Panics
+    /// As for that.
     #[inline(always)]
     pub fn swap<Gone: Bundle, Come: Bundle>(
         &mut self,
@@ -434,6 +444,9 @@ impl<'q> Commands<'q> {
     ///
     /// # Errors
     /// As for [`add`](Self::add).
+    ///
+    /// # Panics
+    /// As for that.
     pub fn set_shared<T: SharedFragment>(
         &mut self,
         entity: Entity,

@@ -42,6 +42,9 @@ impl Commands<'_> {
     ///
     /// # Errors
     /// As for [`World::build_dynamic`](crate::world::World::build_dynamic).
+    ///
+    /// # Panics
+    /// As for [`build`](Self::build).
     pub fn build_dynamic(
         &mut self,
         entity: Entity,

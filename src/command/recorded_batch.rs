@@ -28,7 +28,8 @@ impl RecordedBatch {
         self.spans.is_empty()
     }
 
-    /// The handles, in the order of the bundles or numbers, from the recorder that created them.
+    /// The handles, in the order of the bundles or numbers, from the recorder that created them. Asked of another one, that
+    /// is no error: it gives whoever lies in such rows there, or nobody.
     pub fn iter<'c>(&'c self, commands: &'c Commands<'_>) -> impl Iterator<Item = Entity> + 'c {
         self.spans
             .iter()

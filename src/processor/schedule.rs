@@ -278,7 +278,12 @@ impl Schedule {
     /// A run does that too.
     ///
     /// # Errors
-    /// [`ScheduleError`], all but [`NoResource`](ScheduleError::NoResource).
+    /// [`ScheduleError`]: whatever is wrong with the order, a query, a signal or other parameters of a processor, or with its
+    /// conditions; [`OtherWorld`](ScheduleError::OtherWorld).
+    ///
+    /// # Panics
+    /// If a processor does when it starts or stops, or what it [keeps](super::Local) is made: with its name. If the `drop`
+    /// of a signal's payload does, that nobody wants.
     #[inline]
     pub fn solve(&mut self, world: &mut World) -> Result<(), ScheduleError> {
         self.solve_if_new(world).map_err(|error| *error)
@@ -331,6 +336,9 @@ impl Schedule {
     /// Belongs to no world any more: the next one that it runs on is its own. Processors that were started are
     /// not stopped: [`stop`](Self::stop) does that. What parameters keep, [`Local`](super::Local) values among
     /// them, is dropped.
+    ///
+    /// # Panics
+    /// If the `drop` of what is kept panics; it belongs to no world then.
     pub fn detach(&mut self) {
         let panicked = self.forget();
         self.seat = None;

@@ -184,6 +184,9 @@ impl App {
     ///
     /// # Errors
     /// As for [`update`](Self::update).
+    ///
+    /// # Panics
+    /// As for [`update`](Self::update), and if `go_on` does.
     pub fn run(
         &mut self,
         mut go_on: impl FnMut(&mut Self, Duration) -> bool,

@@ -229,10 +229,10 @@ impl<'q> Signals<'q> {
         self.bag.send(number, entity, payload);
     }
 
-    /// Sends a signal to each of these entities, in order.
+    /// Sends a signal to each of these entities, in order. O(entities), lock-free.
     ///
     /// # Panics
-    /// As for [`send`](Self::send).
+    /// As for [`send`](Self::send). If a `clone` does; then it is sent to those before.
     pub fn send_all<P: Clone + Send + Sync + 'static>(
         &mut self,
         signal: Signal<P>,

@@ -68,7 +68,8 @@ impl<'a> BuildContext<'a> {
         self.add(tag)
     }
 
-    /// The value of a fragment that a trait before has added; else adds what `make` returns. O(fragments).
+    /// The value of a fragment that a trait before has added; else adds what `make` returns. O(fragments). A tag has none:
+    /// that does not compile, and [`add_tag`](Self::add_tag) may be called by several.
     ///
     /// ```
     /// use megachunk::prelude::*;

@@ -164,7 +164,8 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// As for [`add`](Self::add), and if `bundle` panics: the entities before are done then.
+    /// As for [`add`](Self::add), and if `bundle` panics: the entities before are done then; if the `drop` of a value that is
+    /// replaced panics, also those that lie beside it.
     pub fn add_slice<B: Bundle>(
         &mut self,
         entities: &[Entity],

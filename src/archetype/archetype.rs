@@ -297,7 +297,7 @@ impl Archetype {
     ///
     /// Up to [`STRIDE`] a new chunk is no longer than half of what is there, or than what comes and an eighth of all
     /// that is there then: so rare compositions take little memory. A longer one is no longer than a 32nd of what is
-    /// there: so frequent ones are walked in long strides, and have chunks enough for many threads.
+    /// there then: so frequent ones are walked in long strides, and have chunks enough for many threads.
     fn next_shift(&self, group: u32, coming: usize) -> u32 {
         if !self.grows {
             return 0;
@@ -317,7 +317,8 @@ impl Archetype {
             0 => there / 2,
             _ => coming.saturating_add(there.saturating_add(coming) / 8),
         };
-        shift(soon / least, STRIDE).max(shift(there / least / 32, MEGACHUNK_CHUNKS as u32))
+        let then = there.saturating_add(coming);
+        shift(soon / least, STRIDE).max(shift(then / least / 32, MEGACHUNK_CHUNKS as u32))
     }
 
     /// Notes that `count` rows at the end of an open chunk have been filled.

@@ -226,7 +226,7 @@ impl Universe {
     /// Reserves an id for each place of `out`; all or none. Lock-free.
     ///
     /// # Errors
-    /// [`Full`]. Then none stays reserved, and `out` holds unspecified handles.
+    /// [`Full`]. Then none stays reserved, and `out` holds [`Entity::PLACEHOLDER`].
     pub fn reserve_slice(&self, out: &mut [Entity]) -> Result<(), Full> {
         if !self.ordered {
             return self.index.create_slice(out);
@@ -236,6 +236,7 @@ impl Universe {
                 Ok(entity) => out[at] = entity,
                 Err(full) => {
                     self.give_back_reserved(&out[..at]);
+                    out.fill(Entity::PLACEHOLDER);
                     return Err(full);
                 }
             }

@@ -16,7 +16,7 @@ pub enum ChunkError {
         len: usize,
     },
     /// No run of that length is free; or there are not [so many](crate::chunk::MegachunkAllocator::allocate_many) chunks.
-    #[error("no run of {len} free chunks is left")]
+    #[error("{}", shortage(*len))]
     Exhausted {
         /// The length that was asked for, or the chunks in all.
         len: usize,
@@ -47,6 +47,15 @@ pub enum ChunkError {
         /// The chunks that the ticket was for.
         run: Run,
     },
+}
+
+/// Says that there are not so many chunks.
+fn shortage(len: usize) -> String {
+    if len <= crate::chunk::MEGACHUNK_CHUNKS {
+        format!("no run of {len} free chunks is left")
+    } else {
+        format!("fewer than {len} chunks are free")
+    }
 }
 
 impl ChunkError {

@@ -52,7 +52,8 @@ use crate::world::{Prototype, World, WorldError};
 ///
 /// Recording is lock-free and, once its memory is there, allocates nothing but a chunk now and then; what is shared, a
 /// chunk's, or known at run time only, comes in a box and costs some allocations each time. The memory serves the next
-/// recorder; [`World::trim`] gives it back.
+/// recorder; [`World::trim`] gives it back. More than 4 billion commands between two flushes panic: those of one
+/// recorder's memory, or of one type there, when they are recorded, all together when they are flushed.
 ///
 /// ```
 /// use megachunk::prelude::*;

@@ -348,3 +348,12 @@ fn of_many_threads_that_want_the_last_chunks_each_gets_its_own<A: Contender>() {
     assert_eq!(allocator.in_use(), 0);
     allocator.check_itself();
 }
+
+#[test]
+fn who_is_refused_chunks_is_told_whether_they_are_too_few_or_apart() {
+    let chunks = MegachunkAllocator::new();
+    let more = chunks.allocate_many(CHUNKS + 1).unwrap_err();
+    assert_eq!(more.to_string(), "fewer than 1048577 chunks are free");
+    let apart = ChunkError::Exhausted { len: 64 };
+    assert_eq!(apart.to_string(), "no run of 64 free chunks is left");
+}

@@ -30,6 +30,7 @@ fn fill(universe: &Universe) -> Vec<Entity> {
     loop {
         let mut some = vec![Entity::PLACEHOLDER; 1 << 16];
         if universe.reserve_slice(&mut some).is_err() {
+            assert!(some.iter().all(|one| *one == Entity::PLACEHOLDER));
             break;
         }
         last = some;

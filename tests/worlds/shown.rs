@@ -94,6 +94,26 @@ fn rows_of_chunks_are_those_that_a_query_walks_in_its_order() {
 }
 
 #[test]
+fn chunks_of_a_batch_are_as_long_as_all_that_is_there_then_warrants() {
+    // A chunk of 16 KiB holds 150 of them, one of 1 MiB 9,700.
+    let batch = |count: usize| (0..count).map(|n| ([n as u8; 100],));
+    let mut world = World::new();
+    let _ = world.create_batch(batch(400_000)).unwrap();
+    let lengths: Vec<_> = world.chunk_rows().map(|chunk| chunk.bytes >> 10).collect();
+    assert!(lengths.len() < 48 && lengths[0] == 1024, "{lengths:?}");
+    // Nobody knows of those to come.
+    let mut world = World::new();
+    batch(40_000).for_each(|values| drop(world.create(values)));
+    let lengths: Vec<_> = world.chunk_rows().map(|chunk| chunk.bytes >> 10).collect();
+    assert!(lengths[0] == 16 && lengths.is_sorted(), "{lengths:?}");
+    // Chunks enough for many threads.
+    assert!(lengths.len() > 32, "{lengths:?}");
+    let mut world = World::new();
+    let _ = world.create_batch(batch(50_000)).unwrap();
+    assert!((32..48).contains(&world.chunk_rows().count()));
+}
+
+#[test]
 fn a_chunk_that_is_kept_is_there_without_entities() {
     let mut world = World::new();
     assert_eq!(world.chunk_rows().count(), 0);

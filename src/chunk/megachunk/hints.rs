@@ -129,8 +129,10 @@ impl Hints {
     fn agreed(&self, level: usize, at: u32) -> u64 {
         let children = at * HINT_FANOUT..(at + 1) * HINT_FANOUT;
         children.fold(ALL_CHUNKS, |all, child| {
-            // Ordering: Relaxed: the Acquire of the set keeps the look that follows it behind it.
-            all & self.word(level - 1, child).load(Ordering::Relaxed)
+            // Ordering: the Acquire of the set keeps the look that follows it behind it. Acquire, with the Release of
+            // the set below: who says above what a child says has seen what that one's setter did before, that its
+            // hints lag first of all, and passes it on. (See *Full* in papers/entity-index.md.)
+            all & self.word(level - 1, child).load(Ordering::Acquire)
         })
     }
 

@@ -148,8 +148,9 @@ impl Hints {
             if mutant::active("hints_skip_if_clear") && word.load(Ordering::Acquire) & bits == 0 {
                 return;
             }
-            // Ordering: Release pairs with the Acquire of whoever sets a bit afterwards. (Acquire
-            // is not needed for that; kept.) Always a read-modify-write: see the file's head.
+            // Ordering: Release pairs with the Acquire of whoever sets a bit afterwards. Acquire, with the Release of who
+            // cleared the bits before: who goes no further because they are clear has seen that the other's hints lag
+            // until the words above are clear, too. Always a read-modify-write: see the file's head.
             let order = mutant::ordering("hints_clear_relaxed", Ordering::AcqRel);
             let old = word.fetch_and(!bits, order);
             // Above, only bits that stood here can stand.

@@ -44,7 +44,8 @@ impl Core {
         let claims = unsafe { self.claims(word) };
         // The bits are the caller's and clear, so nothing is carried to others.
         //
-        // Ordering: Release pairs with the Acquire in `claim_word`.
+        // Ordering: Release pairs with the Acquire in `claim_word`. Acquire, with the Release of who gave slots back here
+        // before: whom it spares the hint has seen that the other's hints lag until it is cleared.
         let old = claims.fetch_add(slots, mutant::ordering("release_relaxed", Ordering::AcqRel));
         debug_assert!(old & slots == 0, "a slot was released that was not claimed");
         old == 0
@@ -60,7 +61,8 @@ impl Core {
             return;
         }
         // Ordering: Release pairs with the Acquire in `claim_whole`, and in `mark_now`: whoever sets a
-        // hint after this sees the claim word opened. Always a read-modify-write: see `summary`.
+        // hint after this sees the claim word opened. Acquire, and always a read-modify-write: see
+        // `Summary::clear`.
         let old = word.fetch_and(!bits, mutant::ordering("open_relaxed", Ordering::AcqRel));
         debug_assert!(
             old & whole == whole,

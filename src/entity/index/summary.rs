@@ -137,7 +137,9 @@ impl Summary {
                 return;
             }
             // Ordering: AcqRel. Release pairs with the Acquire in `set`: whoever sets a bit after
-            // this sees the child opened. Always a read-modify-write: see the file's head.
+            // this sees the child opened. Acquire, with the Release of who opened this word before:
+            // who goes no further because of that has seen that the other's hints lag until the
+            // words above follow. Always a read-modify-write: see the file's head.
             let order = mutant::ordering("summary_clear_relaxed", Ordering::AcqRel);
             let old = word.fetch_and(!bits, order);
             if old != FULL || mutant::active("summary_clear_one_level") {

@@ -1,4 +1,6 @@
 //! The thread's cache: a few chunks that it holds and nobody uses.
+//!
+//! Orderings: all relaxed: the words of the tally are written by their owner alone, and others only count (see there).
 
 use super::seat::Seat;
 use super::tally::Tally;

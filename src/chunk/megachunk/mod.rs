@@ -400,6 +400,8 @@ impl<M: Memory> MegachunkAllocator<M> {
             megachunk < geometry::MEGACHUNKS,
             "mega-chunk {megachunk} is out of range"
         );
+        // Ordering: Acquire, for who looks from outside: what came before a change that is seen is seen, too. The
+        // allocator does without.
         self.shared.core.mask(megachunk).load(Ordering::Acquire)
     }
 

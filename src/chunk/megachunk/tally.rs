@@ -11,6 +11,10 @@
 //! node's part of the sum change one after the other. So the thread first writes down what they come to
 //! ([`Tally::leaving`]), and who reads meanwhile, or finds that this was written since it read the words, takes
 //! what is written there: it does not change while chunks only leave.
+//!
+//! # Orderings
+//! The words are written by their owner alone, and others only count: relaxed, but for what says that chunks leave. (A
+//! node goes from one owner to the next by the Release and the Acquire of `Registry`.)
 
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::sync::local::{Lag, Lagging};
@@ -73,6 +77,7 @@ impl Tally {
 
     /// Whether chunks leave the cache now.
     pub(crate) fn is_leaving(&self) -> bool {
+        // Ordering: Acquire, as in `in_use`.
         self.leaving.load(Ordering::Acquire) >> SUM_BITS & 1 == 1
     }
 

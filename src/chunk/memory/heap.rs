@@ -56,7 +56,8 @@ unsafe impl Memory for HeapMemory {
         if block.is_null() {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        // Ordering: Release pairs with the Acquire in `base`; chunks are handed out after this.
+        // Ordering: Release pairs with the Acquire in `base`. Both are more than is needed, here and in `decommit`: whoever
+        // has a chunk sees what was stored for it by the mask, and others follow no address.
         let old = self.blocks[megachunk as usize].swap(block, Ordering::AcqRel);
         debug_assert!(old.is_null(), "mega-chunk {megachunk} was taken twice");
         Ok(())
@@ -76,6 +77,7 @@ unsafe impl Memory for HeapMemory {
 
     #[inline]
     fn base(&self, chunk: u32) -> NonNull<u8> {
+        // Ordering: Acquire, see `commit`.
         let block = self.blocks[chunk as usize / MEGACHUNK_CHUNKS].load(Ordering::Acquire);
         let offset = chunk as usize % MEGACHUNK_CHUNKS * CHUNK_BYTES;
         // Wrapping: for a chunk that is not committed the address means nothing.

@@ -68,7 +68,8 @@ unsafe impl Memory for MappedMemory {
                 result => result?,
             }
         }
-        // Ordering: Release pairs with the Acquire in `base`; chunks are handed out after this.
+        // Ordering: Release pairs with the Acquire in `base`. Both are more than is needed, here and in `decommit`: whoever
+        // has a chunk sees what was stored for it by the mask, and others follow no address.
         self.starts[megachunk as usize].store(memory.base().as_ptr(), Ordering::Release);
         let mapping = Box::into_raw(Box::new(memory));
         let old = self.maps[megachunk as usize].swap(mapping, Ordering::AcqRel);
@@ -91,6 +92,7 @@ unsafe impl Memory for MappedMemory {
 
     #[inline]
     fn base(&self, chunk: u32) -> NonNull<u8> {
+        // Ordering: Acquire, see `commit`.
         let start = self.starts[chunk as usize / MEGACHUNK_CHUNKS].load(Ordering::Acquire);
         let offset = chunk as usize % MEGACHUNK_CHUNKS * CHUNK_BYTES;
         // Wrapping: for a chunk that is not committed the address means nothing.

@@ -44,6 +44,7 @@ impl<M: Memory> Core<M> {
                 .iter()
                 .filter(|chunk| chunk.megachunk() == one.megachunk());
             let bits = own.fold(0, |bits, chunk| bits | chunk.mask());
+            // Ordering: Relaxed, a guess; who takes then decides.
             let mask = self.mask(one.megachunk()).load(Ordering::Relaxed) & !bits;
             lowest_run(mask, len).is_some()
         })

@@ -202,6 +202,7 @@ impl<M: Memory> Core<M> {
         wanted: &Wanted<P>,
     ) -> Result<Attempt, ChunkError> {
         let word = self.mask(megachunk);
+        // Ordering: Relaxed: the compare-and-swap decides, and acquires.
         let mut mask = word.load(Ordering::Relaxed);
         loop {
             probe::probed(1);
@@ -248,8 +249,8 @@ impl<M: Memory> Core<M> {
             self.spare.taken();
             return Ok(());
         }
+        // Ordering: Relaxed, all of them: the first only counts; the mask passes on the others, with the chunks.
         self.commits.fetch_add(1, Ordering::Relaxed);
-        // Ordering: Relaxed. The mask passes it on, with the chunks.
         #[cfg(not(loom))]
         self.touched[(megachunk / GROUP) as usize].store(1, Ordering::Relaxed);
         // Also if the memory breaks its promise not to unwind.
@@ -303,6 +304,8 @@ impl<M: Memory> Core<M> {
     /// Whether mega-chunks of a group may have been committed.
     #[cfg(not(loom))]
     fn is_touched(&self, group: u32) -> bool {
+        // Ordering: Relaxed: who missed it would miss a mega-chunk that others have just begun with. What came back there
+        // before a call is seen there, and so is this.
         self.touched[group as usize].load(Ordering::Relaxed) == 1
     }
 
@@ -359,6 +362,7 @@ impl<M: Memory> Core<M> {
     // --- Statistics -----------------------------------------------------------------------------
 
     pub(crate) fn totals(&self) -> Totals {
+        // Ordering: Relaxed, all of them: counts for who looks on.
         let mut totals = Totals {
             committed: 0,
             empty: 0,

@@ -1,6 +1,9 @@
 //! The search: where chunks are looked for.
 //!
 //! Must hold: a search that finds nothing has been everywhere, wherever it began.
+//!
+//! Orderings: looks at masks are relaxed: what came back before the call is seen, as that happened before, and `take`
+//! decides by a compare-and-swap.
 
 use core::cell::Cell;
 use core::ops::Range;

@@ -1,6 +1,7 @@
 //! `Spare`: how many empty mega-chunks there are, and how many of them keep their memory.
 //!
-//! About so many: no number here is relied upon for more than when to give memory back.
+//! About so many: no number here is relied upon for more than when to give memory back. So all accesses are relaxed; who
+//! holds which memory, and sees it how, is the masks' business.
 //!
 //! # How many are kept
 //! At least as many as the options say. Where memory that went back is asked for again, too little was kept: for

@@ -1,6 +1,9 @@
 //! The surplus: empty mega-chunks beyond those that are to be kept, whose memory goes back.
 //!
 //! Must hold: the mapping changes only while its changer holds all chunks of the mega-chunk.
+//!
+//! Orderings: looks at masks and flags are relaxed where they only guess which mega-chunks can be held; the
+//! compare-and-swap in `hold_empty` decides. The flag of one that is held is the holder's: relaxed, as the mask passes it on.
 
 use core::ops::Range;
 
@@ -73,7 +76,7 @@ impl<M: Memory> Core<M> {
     fn hold_empty(&self, range: Range<u32>) -> Range<u32> {
         let mut end = range.start;
         for megachunk in range.clone() {
-            // Ordering: as in `take`.
+            // Ordering: as in `take`: all who gave chunks back before are done with them.
             let order = mutant::ordering("hold_relaxed", Ordering::AcqRel);
             let word = self.mask(megachunk);
             let unheld = mutant::active("decommit_unheld") && word.load(Ordering::Acquire) == 0;

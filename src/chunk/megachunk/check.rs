@@ -10,6 +10,8 @@
 //! what it kept, and memory with it, which is no flaw: while there is one that may, what seems wrong is looked at again
 //! for a while.
 //!
+//! Orderings: relaxed: who says that it is quiet has seen what the others did.
+//!
 //! [`Universe::check`]: crate::archetype::Universe::check
 
 use super::cache::{CACHED_CHUNKS, Cache, KEPT};

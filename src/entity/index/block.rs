@@ -1,4 +1,6 @@
 //! Who works in which data block: a hint that keeps threads apart, and how a new block is opened.
+//!
+//! Orderings: relaxed: who works where says nothing of other memory; that a block is there says `Opened`.
 
 use core::ops::Range;
 

@@ -131,6 +131,9 @@ const KEPT_BITS: u32 = 8;
 const _: () = assert!(MAGAZINE < 1 << KEPT_BITS);
 
 /// What everybody may read of a thread's cache.
+///
+/// Orderings: the counts are written by their owner alone, and others only add them up: relaxed. (A node goes from one
+/// owner to the next by the Release and the Acquire of `Registry`.)
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     /// `live 56 | kept 8`: entities that this node's threads created less those that they destroyed, modulo 2⁵⁶,

@@ -10,6 +10,8 @@
 //! Of other threads' caches only the public part may be read. A thread that is about to end may still give back
 //! what it kept, which is no flaw: while there is one that may, what seems wrong is looked at again for a while.
 //!
+//! Orderings: relaxed: who says that it is quiet has seen what the others did.
+//!
 //! [`Universe::check`]: crate::archetype::Universe::check
 
 use crate::entity::EntityIndex;
@@ -192,8 +194,6 @@ impl Core {
     fn check_word(&self, word: u32, own: u64, slots: &mut Slots, found: &mut Found) {
         let at = FlawPlace::ClaimWord(word);
         let lane = span::lane(word);
-        // Ordering: Relaxed here and below: who says that it is quiet has seen what the others did.
-        //
         // SAFETY: a word of a block that is open.
         let (seen, claims) = unsafe {
             let (span, claims) = (self.span(span::of(word)), self.claims(word));

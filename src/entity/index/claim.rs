@@ -98,6 +98,7 @@ impl Core {
     pub(crate) fn claim_word(&self, word: u32) -> u64 {
         // SAFETY: callers pass words of open blocks.
         let claims = unsafe { self.claims(word) };
+        // Ordering: Relaxed: it saves a swap, which decides.
         if claims.load(Ordering::Relaxed) == 0 {
             return 0;
         }
@@ -123,6 +124,7 @@ impl Core {
     ) -> u64 {
         // SAFETY: callers pass spans below `SPANS`.
         let word = unsafe { self.span(number) };
+        // Ordering: Relaxed, also on failure: the compare-and-swap decides, and acquires.
         let mut seen = word.load(Ordering::Relaxed);
         loop {
             let lanes = choose(seen);

@@ -46,6 +46,8 @@ impl Core {
         if !self.has_slot(entity.index()) {
             return EntityFault::NeverCreated;
         }
+        // Ordering: Acquire, as in `living`: who is told that it is dead sees what its destroyer did before.
+        //
         // SAFETY: just checked.
         let word = unsafe { self.slot(entity.index()) }.load(Ordering::Acquire);
         // Death is for ever: if the entity lives now, it was created after it was refused.

@@ -475,6 +475,7 @@ impl EntityIndex {
     #[must_use]
     pub fn retired(&self) -> usize {
         let nodes = self.shared.registry.nodes();
+        // Ordering: Relaxed, see `Tally`.
         nodes
             .map(|node| node.public.retired.load(Ordering::Relaxed))
             .sum::<u64>() as usize

@@ -1,4 +1,6 @@
 //! What a snapshot needs of the index: the versions of all slots, and a fresh index that has them.
+//!
+//! Orderings: what fills a fresh index is relaxed: nobody else is there, and whoever comes is sent by the caller.
 
 use crate::entity::index::NONE_LEFT;
 use crate::entity::index::core::Core;
@@ -91,8 +93,6 @@ fn restore_span(core: &Core, number: u32, versions: &[u32]) {
     }
     let word = broken | span::closed(closed);
     // SAFETY: the caller has as many slots as versions.
-    //
-    // Ordering: Relaxed here and below: nobody else is here, and whoever comes is sent by the caller.
     unsafe { core.span(number) }.store(word, Ordering::Relaxed);
     if word == CLOSED {
         core.summary.mark_full(number as usize, || true);

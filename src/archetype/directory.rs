@@ -216,6 +216,7 @@ impl Directory {
 
     /// Says that a chunk is nobody's.
     pub(crate) fn leave(&self, chunk: &Chunk) {
+        // Ordering: as in `enter`; whoever takes the chunk next sees it by the chunk's mask.
         for entry in self.of(chunk) {
             entry.store(0, Ordering::Relaxed);
         }

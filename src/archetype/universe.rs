@@ -49,6 +49,7 @@ fn exchange_spare(place: usize, new: Option<Parts>) -> Option<Parts> {
 
 /// Whether nothing seems to be in a place. The exchange decides.
 fn is_bare(place: usize) -> bool {
+    // Ordering: Relaxed, a guess.
     SPARE[place].load(Ordering::Relaxed).is_null()
 }
 

@@ -22,6 +22,7 @@ impl WorldNumbers {
     pub(super) fn take(&self) -> Option<u16> {
         for at in 0..WORLDS.div_ceil(64) {
             let word = self.0.get(at);
+            // Ordering: Relaxed: the compare-and-swap decides.
             let mut taken = word.load(Ordering::Relaxed);
             while taken != u64::MAX {
                 let bit = taken.trailing_ones();
@@ -29,7 +30,8 @@ impl WorldNumbers {
                 if number >= WORLDS {
                     return None;
                 }
-                // Ordering: Acquire pairs with the Release in `give_back`.
+                // Ordering: Acquire pairs with the Release in `give_back`: the directory names no chunk as one of the world
+                // that had the number before.
                 match word.compare_exchange_weak(
                     taken,
                     taken | 1 << bit,

@@ -444,8 +444,9 @@ impl FragmentRegistry {
         Some(self)
     }
 
-    /// Numbers that were given out.
+    /// Numbers that were given out; for who has the registry to itself.
     fn numbers(&self) -> usize {
+        // Ordering: Acquire is not needed, here and below: to have it to oneself comes after everybody. Kept.
         (self.next.load(Ordering::Acquire) as usize).min(CAPACITY)
     }
 

@@ -200,11 +200,13 @@ impl<C, P> Registry<C, P> {
             owned: AtomicU32::new(1),
             next: ptr::null(),
         }));
+        // Ordering: Acquire, here and on failure, is not needed, as nothing is read of that node; kept.
         let mut head = self.head.load(Ordering::Acquire);
         loop {
             node.next = head;
             let raw = Box::into_raw(node);
-            // Ordering: Release publishes the node's content to whoever walks the list (Acquire).
+            // Ordering: Release publishes the node's content to whoever walks the list (Acquire), and continues the
+            // release sequences of the nodes below.
             match self
                 .head
                 .compare_exchange(head, raw, Ordering::AcqRel, Ordering::Acquire)
@@ -231,6 +233,7 @@ impl<C, P> Registry<C, P> {
 
     /// All nodes that were ever added, owned or not; the newest first.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = &CachePadded<Node<C, P>>> {
+        // Ordering: Acquire pairs with the Release in `acquire`, for all nodes from here on.
         let mut next: *const CachePadded<Node<C, P>> = self.head.load(Ordering::Acquire);
         core::iter::from_fn(move || {
             // SAFETY: nodes live as long as the registry, and `next` does not change once the node
@@ -244,6 +247,7 @@ impl<C, P> Registry<C, P> {
 
 impl<C, P> Drop for Registry<C, P> {
     fn drop(&mut self) {
+        // Ordering: Relaxed would do: `&mut` comes after everybody.
         let mut next = self.head.load(Ordering::Acquire);
         while !next.is_null() {
             // SAFETY: every node came from `Box::into_raw`, is in the list once, and `&mut self`

@@ -243,6 +243,9 @@ impl<T> Pool<T> {
     }
 
     /// Puts nodes that hang together in front of a list, from the first to the last.
+    ///
+    /// Ordering: the caller's, a Release, for who swaps the list out. The rest is Relaxed: nothing is read of the node
+    /// that is there, and the compare-and-swap continues the release sequences of those below.
     fn push(
         &self,
         list: &AtomicPtr<Node<T>>,

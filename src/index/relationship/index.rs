@@ -27,8 +27,8 @@ use crate::world::World;
 /// ```
 ///
 /// An entity has one target for each such fragment. [`Entity::PLACEHOLDER`] is nobody, and so is any handle whose index no
-/// entity can have: let those that name nobody be few, for they are a list like others; who has no parent needs no fragment that says so. A fragment that is switched off still
-/// names whom it names. A target that changes behind `&self`, an atomic one for instance, is seen when the chunk changes
+/// entity can have: let those that name nobody be few, for they are a list like others; who has no
+/// parent needs no fragment that says so. A fragment that is switched off still names whom it names. A target that changes behind `&self`, an atomic one for instance, is seen when the chunk changes
 /// otherwise.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no relationship",

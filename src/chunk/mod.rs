@@ -9,6 +9,8 @@ mod run;
 
 pub use allocator::ChunkAllocator;
 pub use error::ChunkError;
+#[cfg(loom)]
+pub use megachunk::model;
 pub use megachunk::{
     CACHED_CHUNKS, ChunkOptions, ChunkStats, Chunks, MegachunkAllocator, RawChunks,
 };

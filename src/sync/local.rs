@@ -124,7 +124,7 @@ impl<C, P: Lagging> Registry<C, P> {
         // Ordering: this fence pairs with the Release of the read-modify-writes that set the hints: the
         // search before has seen a hint by a Relaxed load, and must now see that its setter lags. (On
         // x86-64 it is no instruction.)
-        if !mutant::active("quiet_no_fence") {
+        if !mutant::active("quiet_no_fence") && !mutant::looks_acquire() {
             fence(Ordering::Acquire);
         }
         self.nodes()

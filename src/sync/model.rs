@@ -2,7 +2,7 @@
 
 use crossbeam_utils::CachePadded;
 
-use super::local::{Node, Registry};
+use super::local::{Lag, Lagging, Node, Registry};
 
 /// A thread's cache in a model's hands. Dropped, it does what the end of its thread does.
 pub trait ThreadCache: Send {
@@ -44,5 +44,52 @@ impl Nodes {
         // SAFETY: `&mut self` says that no thread owns a node.
         let number = |node: &CachePadded<Node<u64, ()>>| unsafe { node.private(|number| *number) };
         self.0.nodes().map(number).collect()
+    }
+}
+
+/// A public part of a node that says nothing but whether its owner's hints lag.
+#[derive(Debug, Default)]
+struct OnlyLag(Lag);
+
+impl Lagging for OnlyLag {
+    fn lag(&self) -> &Lag {
+        &self.0
+    }
+}
+
+/// The counts of some threads of when their hints lag, for models of hints alone. Each thread has a number.
+#[derive(Debug)]
+pub struct Lags(Registry<(), OnlyLag>);
+
+impl Lags {
+    /// Those of `threads` threads.
+    #[must_use]
+    pub fn of(threads: usize) -> Self {
+        let registry = Registry::new();
+        for _ in 0..threads {
+            registry.acquire(|| ((), OnlyLag::default()));
+        }
+        Self(registry)
+    }
+
+    fn of_thread(&self, thread: usize) -> &OnlyLag {
+        let node = self.0.nodes().nth(thread);
+        &node.expect("the thread has a number").public
+    }
+
+    /// Changes hints, which lag meanwhile.
+    pub fn change<R>(&self, thread: usize, change: impl FnOnce() -> R) -> R {
+        let _lag = self.of_thread(thread).0.begin();
+        change()
+    }
+
+    /// What a search came to that went by hints alone, if it may believe them, as those of the index and the allocator
+    /// do: it searches again, and asks before and afterwards whether other threads' hints lag. `None`: it may not.
+    pub fn believed<R>(&self, thread: usize, search: impl Fn() -> R) -> Option<R> {
+        let own = self.of_thread(thread);
+        search();
+        let quiet = self.0.quiet(own)?;
+        let found = search();
+        (self.0.quiet(own) == Some(quiet)).then_some(found)
     }
 }

@@ -173,8 +173,16 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "as `bury_relaxed`, where another thread helped",
     ),
     (
+        "hints_agreed_relaxed",
+        "who says above what hints below say has not seen that they lag",
+    ),
+    (
         "hints_clear_relaxed",
         "who sets a hint over chunks again does not see what was given back",
+    ),
+    (
+        "hints_clear_release",
+        "who leaves a hint over chunks to another thread has not seen that it lags",
     ),
     (
         "hints_group_relaxed",
@@ -305,12 +313,8 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "who claims a word that was given back whole does not see what its last owners did",
     ),
     (
-        "opening_relaxed",
-        "who sees that something was opened does not see that its lane is gone",
-    ),
-    (
-        "opening_takes_what_waits",
-        "who opens beside a collection keeps what the collection was to have",
+        "open_release",
+        "who opens words of a span that another thread has just opened has not seen that the hints lag",
     ),
     (
         "opened_before_commit",
@@ -327,6 +331,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "opened_relaxed",
         "as `opened_read_relaxed`, by whom opens it",
+    ),
+    (
+        "opening_relaxed",
+        "who sees that something was opened does not see that its lane is gone",
+    ),
+    (
+        "opening_takes_what_waits",
+        "who opens beside a collection keeps what the collection was to have",
     ),
     (
         "owned_death_relaxed",
@@ -431,6 +443,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "the next owner of a slot does not see what the last one did",
     ),
     (
+        "release_release",
+        "who gives a slot back to a word where another thread has just done so has not seen that the hints lag",
+    ),
+    (
         "relocate_relaxed",
         "as `publish_relaxed`, of a place that is changed",
     ),
@@ -476,6 +492,10 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "the second look may see the claim word as it was before",
     ),
     (
+        "span_look_relaxed",
+        "who says that a span is closed has not seen that its hints lag",
+    ),
+    (
         "span_no_recheck",
         "a claim word is marked closed without a second look at it",
     ),
@@ -498,6 +518,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
     (
         "summary_clear_relaxed",
         "who sets a hint again does not see the child opened",
+    ),
+    (
+        "summary_clear_release",
+        "who leaves a word of hints to another thread has not seen that it lags",
+    ),
+    (
+        "summary_look_relaxed",
+        "who says above that a word of hints is full has not seen that it lags",
     ),
     (
         "summary_no_recheck",
@@ -572,6 +600,17 @@ pub(crate) fn active(name: &'static str) -> bool {
     chosen.as_deref() == Some(name)
 }
 
+/// `sound`, or [`Ordering::Release`] while the mutant `name` is in force.
+#[inline(always)]
+#[must_use]
+pub(crate) fn released(name: &'static str, sound: Ordering) -> Ordering {
+    if active(name) {
+        Ordering::Release
+    } else {
+        sound
+    }
+}
+
 /// `sound`, or [`Ordering::Relaxed`] while the mutant `name` is in force.
 #[inline(always)]
 #[must_use]
@@ -580,5 +619,35 @@ pub(crate) fn ordering(name: &'static str, sound: Ordering) -> Ordering {
         Ordering::Relaxed
     } else {
         sound
+    }
+}
+
+/// Mutants of who goes by a hint that another thread has changed, and does not pass on what that one did before.
+const NOT_PASSED_ON: [&str; 7] = [
+    "hints_agreed_relaxed",
+    "hints_clear_release",
+    "open_release",
+    "release_release",
+    "span_look_relaxed",
+    "summary_clear_release",
+    "summary_look_relaxed",
+];
+
+/// Whether looks at hints acquire at once, and no fence does it after them: under the mutants of whom passes nothing on.
+/// The fence of loom acquires also what others saw from whom the caller has acquired, so that they could not fail to.
+#[inline(always)]
+#[must_use]
+pub(crate) fn looks_acquire() -> bool {
+    NOT_PASSED_ON.into_iter().any(active)
+}
+
+/// The order of a look at a hint, which a fence follows where it matters.
+#[inline(always)]
+#[must_use]
+pub(crate) fn look() -> Ordering {
+    if looks_acquire() {
+        Ordering::Acquire
+    } else {
+        Ordering::Relaxed
     }
 }

@@ -192,8 +192,16 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_words::who_sees_a_death_that_was_helped_sees_what_its_destroyer_did_before",
     ),
     (
+        "hints_agreed_relaxed",
+        "chunk_late::exhausted_is_not_said_because_of_a_late_hint_that_another_search_passed_on",
+    ),
+    (
         "hints_clear_relaxed",
         "chunk_hints::a_run_given_back_while_a_search_learned_is_found_again",
+    ),
+    (
+        "hints_clear_release",
+        "chunk_late::exhausted_is_not_said_though_the_first_who_gave_chunks_back_has_not_said_so",
     ),
     (
         "hints_group_relaxed",
@@ -324,12 +332,8 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_spans::a_word_that_is_given_back_whole_and_claimed_has_the_next_versions",
     ),
     (
-        "opening_relaxed",
-        "sync_pool::a_flush_that_is_spared_misses_nothing",
-    ),
-    (
-        "opening_takes_what_waits",
-        "sync_pool::who_opens_after_a_flush_has_begun_holds_back_nothing_from_before",
+        "open_release",
+        "entity_late::full_is_not_said_though_the_first_who_opened_a_span_has_not_said_so",
     ),
     (
         "opened_before_commit",
@@ -346,6 +350,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "opened_relaxed",
         "entity_opened::an_open_block_is_there_for_whoever_looks",
+    ),
+    (
+        "opening_relaxed",
+        "sync_pool::a_flush_that_is_spared_misses_nothing",
+    ),
+    (
+        "opening_takes_what_waits",
+        "sync_pool::who_opens_after_a_flush_has_begun_holds_back_nothing_from_before",
     ),
     (
         "owned_death_relaxed",
@@ -456,6 +468,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_claims::a_slot_that_is_released_and_claimed_has_the_next_version",
     ),
     (
+        "release_release",
+        "entity_late::full_is_not_said_though_the_first_who_released_a_slot_of_a_word_has_not_said_so",
+    ),
+    (
         "relocate_relaxed",
         "entity_words::who_sees_a_place_that_was_changed_sees_what_was_written_there",
     ),
@@ -504,6 +520,10 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "entity_spans::a_word_emptied_and_opened_is_not_hidden",
     ),
     (
+        "span_look_relaxed",
+        "entity_late::full_is_not_said_because_of_a_late_hint_that_another_search_passed_on",
+    ),
+    (
         "span_no_recheck",
         "entity_spans::a_word_emptied_and_opened_is_not_hidden",
     ),
@@ -526,6 +546,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
     (
         "summary_clear_relaxed",
         "entity_summary::a_word_filled_and_opened_is_not_hidden_at_two_levels",
+    ),
+    (
+        "summary_clear_release",
+        "entity_summary::full_is_not_said_though_the_first_who_opened_a_branch_has_not_said_so",
+    ),
+    (
+        "summary_look_relaxed",
+        "entity_summary::full_is_not_said_because_of_a_late_hint_that_another_thread_passed_on",
     ),
     (
         "summary_no_recheck",

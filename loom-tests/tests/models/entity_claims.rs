@@ -211,7 +211,7 @@ fn full_is_not_said_when_a_claimer_lags() {
 }
 
 /// A cache whose thread has claimed the one free slot of word 0 and not yet set the word's hint.
-fn with_late_hint(index: &EntityIndex) -> (Box<dyn ThreadCache>, Entity) {
+pub(crate) fn with_late_hint(index: &EntityIndex) -> (Box<dyn ThreadCache>, Entity) {
     let late: Box<dyn ThreadCache> = Box::new(index.thread_cache());
     late.adopt();
     let entity = index.create().expect("slot 0 is free");

@@ -5,7 +5,7 @@ use std::sync::{Arc as PlainArc, Mutex};
 
 use loom::sync::Arc;
 use loom::thread;
-use megachunk::sync::atomic::{AtomicU64, Ordering};
+use megachunk::sync::atomic::{AtomicU64, Ordering, fence};
 use megachunk_loom_tests::Bound::Exhaustive;
 use megachunk_loom_tests::model;
 
@@ -117,5 +117,56 @@ fn an_old_value_can_be_loaded_and_never_an_older_one_after_it() {
         },
     );
     let all = [[0, 0], [0, 1], [0, 2], [1, 1], [1, 2], [2, 2]].map(Vec::from);
+    assert_eq!(seen, BTreeSet::from(all));
+}
+
+/// What a thread may see of `first`, which another one set before `second`, which a third one saw and told it of
+/// without passing on more.
+fn seen_of_the_first(name: &str, order: Ordering, fenced: bool) -> BTreeSet<Vec<u64>> {
+    results(name, move || {
+        let words = Arc::new([(); 3].map(|()| AtomicU64::new(0)));
+        let spawn = |work: fn(&[AtomicU64; 3])| {
+            let words = Arc::clone(&words);
+            thread::spawn(move || work(&words))
+        };
+        let first = spawn(|[_, second, first]| {
+            first.store(1, Ordering::Relaxed);
+            second.store(1, Ordering::Release);
+        });
+        let teller = spawn(|[told, second, _]| {
+            let seen = second.load(Ordering::Relaxed);
+            told.store(seen, Ordering::Release);
+        });
+        let told = words[0].load(order);
+        if fenced {
+            fence(Ordering::Acquire);
+        }
+        let seen = words[2].load(Ordering::Relaxed);
+        first.join().expect("no panic");
+        teller.join().expect("no panic");
+        vec![told, seen]
+    })
+}
+
+#[test]
+fn a_load_acquires_no_more_than_it_has_to() {
+    let seen = seen_of_the_first(
+        "a_load_acquires_no_more_than_it_has_to",
+        Ordering::Acquire,
+        false,
+    );
+    let all = [[0, 0], [0, 1], [1, 0], [1, 1]].map(Vec::from);
+    assert_eq!(seen, BTreeSet::from(all));
+}
+
+#[test]
+fn a_fence_acquires_also_what_others_saw_without_acquiring_it() {
+    // Which the memory model does not promise: see `mutant::looks_acquire`.
+    let seen = seen_of_the_first(
+        "a_fence_acquires_also_what_others_saw_without_acquiring_it",
+        Ordering::Relaxed,
+        true,
+    );
+    let all = [[0, 0], [0, 1], [1, 1]].map(Vec::from);
     assert_eq!(seen, BTreeSet::from(all));
 }

@@ -7,6 +7,7 @@
 mod chunk_cache;
 mod chunk_commit;
 mod chunk_hints;
+mod chunk_late;
 mod chunk_takes;
 mod chunk_three;
 mod entity_batches;
@@ -14,6 +15,7 @@ mod entity_broken;
 mod entity_cache;
 mod entity_claims;
 mod entity_few;
+mod entity_late;
 mod entity_lowest;
 mod entity_opened;
 mod entity_owned;

@@ -132,7 +132,8 @@ impl Hints {
             // Ordering: the Acquire of the set keeps the look that follows it behind it. Acquire, with the Release of
             // the set below: who says above what a child says has seen what that one's setter did before, that its
             // hints lag first of all, and passes it on. (See *Full* in papers/entity-index.md.)
-            all & self.word(level - 1, child).load(Ordering::Acquire)
+            let order = mutant::ordering("hints_agreed_relaxed", Ordering::Acquire);
+            all & self.word(level - 1, child).load(order)
         })
     }
 
@@ -152,6 +153,7 @@ impl Hints {
             // cleared the bits before: who goes no further because they are clear has seen that the other's hints lag
             // until the words above are clear, too. Always a read-modify-write: see the file's head.
             let order = mutant::ordering("hints_clear_relaxed", Ordering::AcqRel);
+            let order = mutant::released("hints_clear_release", order);
             let old = word.fetch_and(!bits, order);
             // Above, only bits that stood here can stand.
             bits &= old;
@@ -248,7 +250,7 @@ impl Hints {
     fn says(&self, level: usize, at: u32, bit: u64) -> bool {
         probe::probed(1);
         // Ordering: Relaxed, it is a hint.
-        self.word(level, at).load(Ordering::Relaxed) & bit != 0
+        self.word(level, at).load(mutant::look()) & bit != 0
     }
 }
 

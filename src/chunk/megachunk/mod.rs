@@ -6,6 +6,8 @@ mod check;
 mod chunks;
 mod core;
 mod hints;
+#[cfg(loom)]
+pub mod model;
 mod options;
 mod seat;
 mod stats;

@@ -241,7 +241,7 @@ impl Core {
         // Ordering: Relaxed, the claim decides.
         //
         // SAFETY: callers pass spans below `SPANS`.
-        let seen = unsafe { self.span(number) }.load(Ordering::Relaxed);
+        let seen = unsafe { self.span(number) }.load(mutant::look());
         let open = span::open(seen) & !behind;
         (open != 0).then(|| number * SPAN_WORDS + open.trailing_zeros())
     }
@@ -317,7 +317,7 @@ impl Core {
 
     /// Says that a span was found closed, unless it is not any more.
     #[cold]
-    fn mark_closed(&self, tally: &Tally, number: u32) {
+    pub(super) fn mark_closed(&self, tally: &Tally, number: u32) {
         let _lag = (!mutant::active("close_lag_not_said")).then(|| tally.lag.begin());
         self.mark_span(number);
     }
@@ -328,7 +328,8 @@ impl Core {
             // Ordering: Acquire: see `Summary::mark_full`.
             //
             // SAFETY: callers pass spans below `SPANS`.
-            unsafe { self.span(number) }.load(Ordering::Acquire) == CLOSED
+            let span = unsafe { self.span(number) };
+            span.load(mutant::ordering("span_look_relaxed", Ordering::Acquire)) == CLOSED
         });
     }
 }

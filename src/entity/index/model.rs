@@ -97,6 +97,12 @@ pub fn free_words(entities: &EntityIndex) -> [Vec<u32>; 2] {
     [before, all(entities.free_words().0)]
 }
 
+/// Says of a span what a search says that found it closed: that nothing is free there. It looks again, and takes that
+/// back if it is wrong.
+pub fn mark_closed(entities: &EntityIndex, span: u32) {
+    entities.with_cache(|core, _, tally| core.mark_closed(tally, span));
+}
+
 /// Creates an entity that lies at a place from the beginning, as a world does.
 ///
 /// # Errors

@@ -46,7 +46,8 @@ impl Core {
         //
         // Ordering: Release pairs with the Acquire in `claim_word`. Acquire, with the Release of who gave slots back here
         // before: whom it spares the hint has seen that the other's hints lag until it is cleared.
-        let old = claims.fetch_add(slots, mutant::ordering("release_relaxed", Ordering::AcqRel));
+        let order = mutant::ordering("release_relaxed", Ordering::AcqRel);
+        let old = claims.fetch_add(slots, mutant::released("release_release", order));
         debug_assert!(old & slots == 0, "a slot was released that was not claimed");
         old == 0
     }
@@ -63,7 +64,8 @@ impl Core {
         // Ordering: Release pairs with the Acquire in `claim_whole`, and in `mark_now`: whoever sets a
         // hint after this sees the claim word opened. Acquire, and always a read-modify-write: see
         // `Summary::clear`.
-        let old = word.fetch_and(!bits, mutant::ordering("open_relaxed", Ordering::AcqRel));
+        let order = mutant::ordering("open_relaxed", Ordering::AcqRel);
+        let old = word.fetch_and(!bits, mutant::released("open_release", order));
         debug_assert!(
             old & whole == whole,
             "a word was given back whole that was not taken"

@@ -96,7 +96,10 @@ impl Summary {
             // papers/entity-index.md.)
             let is_full = match level {
                 0 => still_full(),
-                _ => self.word(level - 1, child).load(Ordering::Acquire) == FULL,
+                _ => {
+                    let order = mutant::ordering("summary_look_relaxed", Ordering::Acquire);
+                    self.word(level - 1, child).load(order) == FULL
+                }
             };
             let recheck = match level {
                 0 => "summary_no_recheck",
@@ -141,6 +144,7 @@ impl Summary {
             // who goes no further because of that has seen that the other's hints lag until the
             // words above follow. Always a read-modify-write: see the file's head.
             let order = mutant::ordering("summary_clear_relaxed", Ordering::AcqRel);
+            let order = mutant::released("summary_clear_release", order);
             let old = word.fetch_and(!bits, order);
             if old != FULL || mutant::active("summary_clear_one_level") {
                 return;
@@ -204,7 +208,7 @@ impl Summary {
             }
             probe::probed(1);
             // Ordering: Relaxed, it is a hint.
-            let open = !self.word(level, word).load(Ordering::Relaxed) & (FULL << lane) & FULL;
+            let open = !self.word(level, word).load(mutant::look()) & (FULL << lane) & FULL;
             if open != 0 {
                 child = word * FANOUT + open.trailing_zeros() as usize;
                 if level == 0 {

@@ -59,7 +59,7 @@ pub(crate) struct Core<M> {
     masks: Table<AtomicU64>,
     /// 1 = committed. Written only by the holder of all 64 bits; anybody may read it for statistics.
     committed: Table<AtomicU32>,
-    hints: Hints,
+    pub(super) hints: Hints,
     /// One for each group of mega-chunks, not 0 once one of them was committed: who looks at all memory
     /// looks no further. Models do without, and look everywhere.
     #[cfg(not(loom))]

@@ -85,9 +85,9 @@ use crate::world::{Prototype, World, WorldError};
 #[doc(alias = "EntityCommandBuffer")]
 #[doc(alias = "CommandBuffer")]
 pub struct Commands<'q> {
-    queue: &'q Queue,
+    pub(super) queue: &'q Queue,
     pub(super) lane: Lent<'q, Lane>,
-    precedence: Precedence,
+    pub(super) precedence: Precedence,
     pub(super) ids: Ids<'q>,
 }
 
@@ -158,7 +158,7 @@ impl<'q> Commands<'q> {
     {
         let bundles = bundles.into_iter();
         let spans = self.lane.create_batch(bundles, &mut self.ids)?;
-        Ok(RecordedBatch::new(spans))
+        Ok(RecordedBatch::new(spans, self))
     }
 
     /// Creates an entity with clones of a prototype's values, and its shared values, at once. O(fragments), lock-free;
@@ -228,7 +228,7 @@ impl<'q> Commands<'q> {
         count: usize,
     ) -> Result<RecordedBatch, WorldError> {
         let spans = self.lane.create_copies(prototype, count, &mut self.ids)?;
-        Ok(RecordedBatch::new(spans))
+        Ok(RecordedBatch::new(spans, self))
     }
 
     /// Creates `count` copies of a prototype with fragments that differ from copy to copy: `make` is called for one
@@ -266,7 +266,7 @@ impl<'q> Commands<'q> {
     ) -> Result<RecordedBatch, WorldError> {
         let ids = &mut self.ids;
         let spans = self.lane.create_copies_with(prototype, count, ids, make)?;
-        Ok(RecordedBatch::new(spans))
+        Ok(RecordedBatch::new(spans, self))
     }
 
     /// Reserves an id, for [`build`](Self::build). Lock-free.

@@ -13,11 +13,13 @@ use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::openings::Openings;
 use crate::sync::pool::{Lent, Pool};
 use crate::world::check::{Found, Held};
-use crate::world::{Attachment, Pending, Seat, World};
+use crate::world::{Attachment, Pending, Seat, World, new_identity};
 
 /// What a world and its recorders share.
 #[derive(Debug)]
 pub(crate) struct Queue {
+    /// No queue had it before.
+    pub(super) identity: u64,
     pub(super) lanes: Pool<Lane>,
     /// What flushes need: one at a time, if they do not nest.
     pub(super) memory: Pool<Memory>,
@@ -38,6 +40,7 @@ const GROW: u32 = 1 << 31;
 impl Queue {
     fn new(seat: &Arc<Seat>) -> Self {
         Self {
+            identity: new_identity(),
             lanes: Pool::new(),
             memory: Pool::new(),
             recorders: Openings::new(),

@@ -9,11 +9,22 @@ use crate::entity::Entity;
 #[derive(Clone, Debug, Default)]
 pub struct RecordedBatch {
     spans: AllMade,
+    recorder: Recorder,
+}
+
+/// A recorder that was opened: its queue's identity, and its number there.
+type Recorder = (u64, u64);
+
+fn recorder(commands: &Commands<'_>) -> Recorder {
+    (commands.queue.identity, commands.precedence.number)
 }
 
 impl RecordedBatch {
-    pub(super) fn new(spans: AllMade) -> Self {
-        Self { spans }
+    pub(super) fn new(spans: AllMade, commands: &Commands<'_>) -> Self {
+        Self {
+            spans,
+            recorder: recorder(commands),
+        }
     }
 
     /// How many entities were created.
@@ -28,10 +39,12 @@ impl RecordedBatch {
         self.spans.is_empty()
     }
 
-    /// The handles, in the order of the bundles or numbers, from the recorder that created them. Asked of another one, that
-    /// is no error: it gives whoever lies in such rows there, or nobody.
+    /// The handles, in the order of the bundles or numbers, from the recorder that created them. Another one has none
+    /// of them: then there is nothing to iterate over.
     pub fn iter<'c>(&'c self, commands: &'c Commands<'_>) -> impl Iterator<Item = Entity> + 'c {
-        self.spans
+        let is_its_own = self.recorder == recorder(commands);
+        let spans = if is_its_own { &self.spans[..] } else { &[] };
+        spans
             .iter()
             .flat_map(|&(private, first, count)| {
                 let private = commands.lane.privates.get(private as usize);

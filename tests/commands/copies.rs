@@ -128,6 +128,27 @@ fn copies_one_by_one_are_as_those_of_one_call() {
 }
 
 #[test]
+fn a_batch_is_asked_of_the_recorder_that_made_it() {
+    let (mut world, other_world) = (World::new(), World::new());
+    let mut commands = world.commands();
+    let batch = commands.create_batch([(1_u32,), (2,)]).unwrap();
+    assert_eq!(batch.iter(&commands).count(), 2);
+    let mut beside = world.commands();
+    beside.create_batch([(3_u32,), (4,)]).unwrap();
+    assert_eq!(batch.iter(&beside).next(), None);
+    let mut elsewhere = other_world.commands();
+    elsewhere.create_batch([(5_u32,), (6,)]).unwrap();
+    assert_eq!(batch.iter(&elsewhere).next(), None);
+    drop((commands, beside));
+    assert_eq!(world.flush().created, 4);
+    // What it recorded with serves again.
+    let mut later = world.commands();
+    later.create_batch([(7_u32,), (8,)]).unwrap();
+    assert_eq!(batch.iter(&later).next(), None);
+    assert_eq!(RecordedBatch::default().iter(&later).next(), None);
+}
+
+#[test]
 fn a_copy_of_the_world_s_own_is_as_those_of_one_call() {
     let (mut singly, mut together) = (ordered(), ordered());
     let prototypes = [&singly, &together].map(|world| ant(world.registry()));

@@ -147,7 +147,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
     }
 
     /// See [`QueryRun::since`].
-    pub fn since(&mut self, version: u32) -> QueryRun<'_, D, F> {
+    pub fn since(&mut self, version: u64) -> QueryRun<'_, D, F> {
         self.run().since(version)
     }
 
@@ -248,7 +248,7 @@ impl<'w, D: QueryData, F: QueryFilter> QueryOnce<'w, D, F> {
     #[inline]
     unsafe fn lend(&self, entity: Entity) -> Result<D::Item<'w>, WorldError> {
         let world = self.world;
-        let version = world.version();
+        let version = world.stamp();
         let versions = (world.since(self.since, version), version);
         let matches = &self.query.get().matches;
         // SAFETY: the caller's; looked for just now.

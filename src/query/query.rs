@@ -308,7 +308,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     /// Calls `see` for each chunk of the archetypes that match, and says whether a run would see it.
     pub(crate) fn count_chunks(&mut self, world: &World, mut see: impl FnMut(ChunkView<'_>, bool)) {
         self.update(world);
-        let version = world.version();
+        let version = world.stamp();
         let scope = Scope {
             world,
             since: world.since(self.since, version),
@@ -468,7 +468,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
     #[inline]
     fn lookup_in<'q>(&'q mut self, world: &'q World) -> QueryLookup<'q, D, F> {
         self.update(world);
-        let version = world.version();
+        let version = world.stamp();
         let since = world.since(self.since, version);
         self.lookup_since(world, since, version)
     }
@@ -535,7 +535,7 @@ impl<D: QueryData, F: QueryFilter, R: QueryResources> Query<D, F, R> {
         entity: Entity,
     ) -> Result<D::Item<'q>, WorldError> {
         self.update(world);
-        let version = world.version();
+        let version = world.stamp();
         let versions = (world.since(self.since, version), version);
         // SAFETY: the caller's.
         unsafe { lend(world, &self.matches, versions, entity, world.locate(entity)) }

@@ -36,7 +36,7 @@ fn each_span<D: QueryData>(
 }
 
 fn view<'w>(world: &'w World, archetype: &'w Archetype, span: &Span) -> ChunkView<'w> {
-    let version = world.version();
+    let version = world.stamp();
     ChunkView {
         world,
         archetype,

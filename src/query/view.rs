@@ -113,21 +113,23 @@ impl<'w> ChunkView<'w> {
         Some(unsafe { &*self.chunk.array(value.offset).cast::<T>() })
     }
 
-    /// The version at which entities last came, went, or changed rows.
+    /// The [version](World::version) at which entities last came, went, or changed rows; a later one than that if it
+    /// was more than a billion versions ago.
     #[must_use]
-    pub fn order_version(&self) -> u32 {
-        self.chunk.order_version
+    pub fn order_version(&self) -> u64 {
+        self.world.moment(self.chunk.order_version)
     }
 
-    /// The version at which a fragment was last lent for writing here, got new values, or was switched off or
-    /// on; `None` for a tag that can not be switched.
+    /// The [version](World::version) at which a fragment was last lent for writing here, got new values, or was switched
+    /// off or on; `None` for a tag that can not be switched. A later one than that if it was more than a billion
+    /// versions ago.
     ///
     /// Processors that run side by side are kept apart by what their queries read, write and
     /// [watch](crate::query::Changed): of another fragment it is chance whether this counts what is written meanwhile.
     #[must_use]
-    pub fn change_version<T: Fragment>(&self) -> Option<u32> {
+    pub fn change_version<T: Fragment>(&self) -> Option<u64> {
         let id = self.world.registry().of::<T>()?.id();
         let version = self.archetype.version_of(id)?;
-        Some(self.chunk.version(version as usize))
+        Some(self.world.moment(self.chunk.version(version as usize)))
     }
 }

@@ -75,7 +75,7 @@ impl World {
                 unreachable!("all have been found")
             };
             if size_of::<T>() > 0 {
-                chunk.touch(column, self.version());
+                chunk.touch(column, self.stamp());
             }
             // SAFETY: as in `get_mut`; no two entities have the same value.
             unsafe { &mut *value }
@@ -195,7 +195,7 @@ impl World {
     fn value_to_change<T: Fragment>(&self, archetype: u32, row: Row) -> Option<*mut T> {
         let (value, chunk, column) = self.value_of::<T>(archetype, row)?;
         if size_of::<T>() > 0 {
-            chunk.touch(column, self.version());
+            chunk.touch(column, self.stamp());
         }
         Some(value)
     }
@@ -300,7 +300,7 @@ impl World {
         let Some((data, bits)) = self.enabled_bits::<T>(archetype) else {
             return Err(self.unswitchable::<T>(archetype, entity));
         };
-        data.switch(row, bits, enabled, self.version());
+        data.switch(row, bits, enabled, self.stamp());
         Ok(())
     }
 

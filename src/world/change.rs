@@ -118,7 +118,7 @@ impl World {
         to: Row,
         write: impl FnOnce(&Chunk),
     ) {
-        let version = self.version();
+        let version = self.stamp();
         let next = self.next_hole(from, row);
         let archetypes = self.archetypes.as_mut_ptr();
         // SAFETY: an edge leads between two archetypes that there are; a plain one, between two that differ.
@@ -175,7 +175,7 @@ impl World {
             Ok(to) => to,
             Err(error) => return Err(refused_bundle(bundle, error)),
         };
-        let version = self.version();
+        let version = self.stamp();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);
         carry(source, row, target, to, edge);
         let chunk = &target.chunks[to.chunk as usize];
@@ -228,7 +228,7 @@ impl World {
         write: impl FnOnce(&Chunk, u32),
     ) -> Panicked {
         self.keep_versions();
-        let version = self.version();
+        let version = self.stamp();
         let data = &self.archetypes[archetype as usize];
         let panicked = end(data, row, edge);
         let chunk = &data.chunks[row.chunk as usize];
@@ -327,7 +327,7 @@ impl World {
         edge: &Edge,
     ) -> Result<Panicked, WorldError> {
         let to = self.room_on(archetype, row, edge)?;
-        let version = self.version();
+        let version = self.stamp();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);
         carry(source, row, target, to, edge);
         let panicked = end(source, row, edge);

@@ -139,7 +139,7 @@ impl World {
 
     /// The clones are those of a new entity.
     fn settle_clone(&mut self, archetype: u32, row: Row, to: Row, new: Entity) {
-        let version = self.version();
+        let version = self.stamp();
         let data = &mut self.archetypes[archetype as usize];
         let to_chunk = &data.chunks[to.chunk as usize];
         // SAFETY: the row behind the last.

@@ -189,7 +189,7 @@ impl World {
 
     /// Moves the last rows of a chunk to the end of another.
     fn shift(&mut self, archetype: u32, rows: Rows, to: u32, edge: &Edge) {
-        let version = self.version();
+        let version = self.stamp();
         let data = &mut self.archetypes[archetype as usize];
         if !data.chunks[to as usize].is_open() {
             data.open(to);

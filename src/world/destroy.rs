@@ -192,7 +192,7 @@ impl World {
     /// Destroys the entity of a row whose values are gone, or need not be dropped.
     #[inline(always)]
     fn forget_row(&mut self, archetype: u32, row: Row, entity: Entity) {
-        let version = self.version();
+        let version = self.stamp();
         let data = &mut self.archetypes[archetype as usize];
         self.universe.kill(entity);
         data.close_row(&self.universe, self.number, row, version);
@@ -253,7 +253,7 @@ impl World {
 
     /// Destroys all entities of a chunk, and gives it back unless it is wanted.
     pub(crate) fn clear_chunk(&mut self, archetype: u32, chunk: u32) -> Panicked {
-        let version = self.version();
+        let version = self.stamp();
         let data = &mut self.archetypes[archetype as usize];
         let count = data.chunks[chunk as usize].len;
         if count == 0 {

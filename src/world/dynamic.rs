@@ -119,7 +119,7 @@ impl World {
         columns: Pile<(usize, Value)>,
         entity: Entity,
     ) {
-        let version = self.version();
+        let version = self.stamp();
         let data = &mut self.archetypes[archetype as usize];
         let chunk = &data.chunks[row.chunk as usize];
         let offsets = &self.bundles.infos[number as usize].offsets;
@@ -304,7 +304,7 @@ impl World {
             ValuePlace::Column(column, value) => {
                 if let Some(column) = column {
                     let chunk = &self.archetypes[archetype as usize].chunks[row.chunk as usize];
-                    chunk.touch(column, self.version());
+                    chunk.touch(column, self.stamp());
                 }
                 value
             }
@@ -374,7 +374,7 @@ impl World {
     ) -> Result<(), WorldError> {
         self.keep_versions();
         let (data, row, bits) = self.bits_of(entity, id)?;
-        data.switch(row, bits, enabled, self.version());
+        data.switch(row, bits, enabled, self.stamp());
         Ok(())
     }
 

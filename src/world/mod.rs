@@ -370,7 +370,7 @@ impl fmt::Debug for World {
             .field("number", &self.number)
             .field("entities", &self.count())
             .field("archetypes", &self.archetype_count())
-            .field("version", &self.version())
+            .field("version", &self.stamp())
             .field("time", &self.time())
             .finish_non_exhaustive()
     }

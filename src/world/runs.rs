@@ -210,7 +210,7 @@ impl World {
             moved.panicked = first(panicked, moved.panicked);
             return moved;
         }
-        let version = self.version();
+        let version = self.stamp();
         let source = &mut self.archetypes[archetype as usize];
         // SAFETY: the values that go along are the target's, the others end here.
         let ended = unsafe { source.end_rows(rows, edge) };
@@ -295,7 +295,7 @@ impl World {
                 ..moved
             };
         }
-        let version = self.version();
+        let version = self.stamp();
         if edge.target == archetype {
             self.archetypes[archetype as usize].regroup(rows.chunk, group, version);
         } else {
@@ -320,7 +320,7 @@ impl World {
         group: u32,
         fill: &mut impl FnMut(&mut Fill<'_, B>),
     ) -> Moved {
-        let version = self.version();
+        let version = self.stamp();
         let mut moved = Moved::default();
         while moved.count < rows.count && moved.panicked.is_none() {
             let left = rows.count - moved.count;
@@ -412,7 +412,7 @@ impl World {
         edge: &Edge,
         fill: impl FnOnce(&mut Fill<'_, B>),
     ) -> Panicked {
-        let version = self.version();
+        let version = self.stamp();
         let data = &self.archetypes[archetype as usize];
         let chunk = &data.chunks[rows.chunk as usize];
         for at in data.positions_of(&edge.ended) {
@@ -448,7 +448,7 @@ impl World {
 
     /// Destroys the entities of a run.
     pub(crate) fn destroy_rows(&mut self, archetype: u32, rows: Rows) -> Panicked {
-        let version = self.version();
+        let version = self.stamp();
         let data = &mut self.archetypes[archetype as usize];
         // SAFETY: the values end with their entities.
         let panicked = unsafe { data.drop_rows(rows.chunk, rows.first, rows.count) };

@@ -234,7 +234,7 @@ impl World {
         rows: &[u32],
         moves: &mut Vec<Move>,
     ) -> Panicked {
-        let version = self.version();
+        let version = self.stamp();
         let (universe, number) = (&self.universe, self.number);
         let data = &mut self.archetypes[archetype as usize];
         // SAFETY: the rows' values end with their entities.

@@ -136,7 +136,7 @@ impl World {
         }
         let to = self.room(edge.target, group)?;
         let told = self.leaves(archetype, row, edge.target);
-        let version = self.version();
+        let version = self.stamp();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);
         carry(source, row, target, to, edge);
         write(&target.chunks[to.chunk as usize], to.row);
@@ -186,7 +186,7 @@ impl World {
 
     /// Moves an entity to an empty row of another group of its archetype.
     pub(super) fn move_within(&mut self, archetype: u32, row: Row, entity: Entity, to: Row) {
-        let version = self.version();
+        let version = self.stamp();
         let data = &mut self.archetypes[archetype as usize];
         let (from_chunk, to_chunk) = (
             &data.chunks[row.chunk as usize],

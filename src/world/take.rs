@@ -61,7 +61,7 @@ impl World {
             panicked = self.leaves(archetype, row, edge.target);
         }
         let to = self.room_on(archetype, row, &edge)?;
-        let version = self.version();
+        let version = self.stamp();
         let (source, target) = two(&mut self.archetypes, archetype, edge.target);
         carry(source, row, target, to, &edge);
         let columns = columns::<B>(&source.chunks[row.chunk as usize], &offsets);

@@ -15,14 +15,14 @@ impl World {
     /// is room, which are to be quick, nor by who only destroys or moves whole chunks.)
     #[inline]
     pub(crate) fn keep_versions(&mut self) {
-        if self.version().wrapping_sub(self.aged as u32) >= AGING {
+        if self.stamp().wrapping_sub(self.aged as u32) >= AGING {
             self.age();
         }
     }
 
     #[cold]
     fn age(&mut self) {
-        self.aged = self.moment(self.version());
+        self.aged = self.moment(self.stamp());
         let aged = self.aged as u32;
         let chunks = self.archetypes.iter_mut().flat_map(|data| &mut data.chunks);
         chunks.for_each(|chunk| chunk.age(aged));
@@ -46,13 +46,34 @@ impl World {
 
     /// A moment before all that chunks have.
     pub(crate) fn long_ago(&self) -> u64 {
-        self.moment(self.version()) - u64::from(LONG_AGO)
+        self.moment(self.stamp()) - u64::from(LONG_AGO)
     }
 
-    /// The version that changes made now get. It grows with each query that runs, and wraps.
-    #[inline]
+    /// The version that changes made now get. It grows with each query that runs, and never wraps: what is kept of it can
+    /// be told to [`since`](crate::query::QueryRun::since) however much later (what was there more than a billion versions
+    /// ago may count as changed then). O(1), wait-free.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u8,))?;
+    /// let sent = world.version();
+    /// assert_eq!(world.query::<&u8, Changed<u8>>()?.count(), 1);
+    /// // A day later.
+    /// assert_eq!(world.query::<&u8, Changed<u8>>()?.run().since(sent).count(), 0);
+    /// *world.get_mut::<u8>(ant)? = 2;
+    /// assert_eq!(world.query::<&u8, Changed<u8>>()?.run().since(sent).count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
-    pub fn version(&self) -> u32 {
+    pub fn version(&self) -> u64 {
+        self.moment(self.stamp())
+    }
+
+    /// The version as chunks have it, which wraps.
+    #[inline]
+    pub(crate) fn stamp(&self) -> u32 {
         // Ordering: Relaxed: a counter. Who compares versions is ordered by the borrow of the world.
         self.version.load(Ordering::Relaxed).wrapping_add(1)
     }
@@ -60,7 +81,7 @@ impl World {
     /// The version of a query that runs now. Wait-free, one read-modify-write.
     #[inline]
     pub(crate) fn begin_version(&self) -> u32 {
-        // Ordering: Relaxed, as in `version`; here and below.
+        // Ordering: Relaxed, as in `stamp`; here and below.
         let version = self.version.load(Ordering::Relaxed);
         if version.wrapping_add(1).wrapping_sub(self.aged as u32) >= READ_ON {
             // Queries have read alone for so long that versions of chunks could soon not be compared any more. What
@@ -74,7 +95,7 @@ impl World {
     /// The version of the first of so many processors that run now, and have one each.
     pub(crate) fn begin_versions(&mut self, count: u32) -> u32 {
         self.keep_versions();
-        // Ordering: Relaxed, as in `version`. Not a read-modify-write: the world is this call's alone.
+        // Ordering: Relaxed, as in `stamp`. Not a read-modify-write: the world is this call's alone.
         let before = self.version.load(Ordering::Relaxed);
         let after = before.wrapping_add(count);
         self.version.store(after, Ordering::Relaxed);
@@ -93,10 +114,45 @@ mod tests {
     fn pass(world: &mut World, runs: u32) {
         for _ in 0..runs / (1 << 28) {
             // Ordering: one thread.
-            let version = world.version().wrapping_add(1 << 28);
+            let version = world.stamp().wrapping_add(1 << 28);
             world.version.store(version, Ordering::Relaxed);
             world.keep_versions();
         }
+    }
+
+    #[test]
+    fn a_version_that_was_kept_is_good_however_much_later() {
+        let mut world = World::new();
+        let ant = world.create((1_u32, 2_u64)).unwrap();
+        let seen = world.version();
+        assert_eq!(world.query::<&u32, ()>().unwrap().count(), 1);
+        let mut before = seen;
+        // Three times round.
+        for _ in 0..48 {
+            pass(&mut world, 1 << 28);
+            assert!(world.version() > before);
+            before = world.version();
+            *world.get_mut(ant).unwrap() = 1_u32;
+            for since in [0, seen, before - 1] {
+                let mut new = world.query::<&u32, Changed<u32>>().unwrap();
+                assert_eq!(new.since(since).count(), 1, "since {since} at {before}");
+            }
+            let now = world.version();
+            assert_eq!(world.query::<&u32, ()>().unwrap().count(), 1);
+            let mut new = world.query::<&u32, Changed<u32>>().unwrap();
+            assert_eq!(new.since(now).count(), 0);
+            let mut versions = Vec::new();
+            let mut chunks = world.query::<&u64, ()>().unwrap();
+            chunks.run().for_each_chunk(|chunk, _| {
+                let of = [chunk.change_version::<u32>(), chunk.change_version::<u64>()];
+                versions.extend(of.map(Option::unwrap));
+                versions.push(chunk.order_version());
+            });
+            assert_eq!(versions[0], before, "as the world says it");
+            assert!(versions.iter().all(|&version| version <= before));
+            assert!(versions.iter().all(|&version| version + (3 << 29) > before));
+        }
+        assert!(world.version() > seen + (3 << 32));
     }
 
     #[test]
@@ -199,7 +255,7 @@ mod tests {
         assert_eq!(changed.read(&world).count(), 1);
         for _ in 0..20 {
             *world.get_mut(ant).unwrap() = 7_u32;
-            let start = world.version();
+            let start = world.stamp();
             for _ in 0..40 {
                 // As many runs as that, as far as they count.
                 // Ordering: one thread.
@@ -212,7 +268,7 @@ mod tests {
                 world.version.fetch_add(1 << 27, Ordering::Relaxed);
                 world.check().unwrap();
             }
-            assert!(world.version().wrapping_sub(start) < AGING + AGING);
+            assert!(world.stamp().wrapping_sub(start) < AGING + AGING);
             assert_eq!(changed.read(&world).count(), 1, "it is not missed");
             // A value is changed by whoever has the world to itself: versions grow again.
             *world.get_mut(ant).unwrap() = 8_u64;
@@ -240,13 +296,13 @@ mod tests {
             };
             let _ = see(&world);
             assert_eq!(see(&world), (0, 0));
-            let start = world.version();
+            let start = world.stamp();
             *world.get_mut(ant).unwrap() = 7_u32;
             while passed < wraps << 32 {
                 pass(&mut world, 1 << 28);
                 passed += 1 << 28;
             }
-            assert!(world.version().wrapping_sub(start) < 1 << 20);
+            assert!(world.stamp().wrapping_sub(start) < 1 << 20);
             assert_eq!(see(&world), (1, 1), "after {wraps} wraps");
             world.check().unwrap();
         }

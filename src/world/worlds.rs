@@ -375,7 +375,7 @@ impl World {
         target: u32,
         group: u32,
     ) -> Moved {
-        let version = other.version();
+        let version = other.stamp();
         let source = &mut self.archetypes[archetype as usize];
         let chunk = source.detach(&self.universe, self.number, rows.chunk);
         let target = &mut other.archetypes[target as usize];
@@ -394,7 +394,7 @@ impl World {
         edge: &Edge,
         group: u32,
     ) -> Moved {
-        let version = other.version();
+        let version = other.stamp();
         let mut moved = Moved::default();
         let from = &self.archetypes[archetype as usize].chunks[rows.chunk as usize];
         while moved.count < rows.count {
@@ -420,7 +420,7 @@ impl World {
             count: moved.count,
             ..rows
         };
-        let version = self.version();
+        let version = self.stamp();
         let source = &mut self.archetypes[archetype as usize];
         // No value ends: the compositions are the same.
         source.close_rows(&self.universe, self.number, done, version);

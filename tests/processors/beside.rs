@@ -446,7 +446,7 @@ fn quiet(kind: u32, name: String, salt: u32) -> ProcessorBuilder {
 struct Left {
     hash: u64,
     rows: Vec<(Entity, u32)>,
-    version: u32,
+    version: u64,
     tally: u64,
     reports: Vec<String>,
 }

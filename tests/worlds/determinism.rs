@@ -71,8 +71,8 @@ impl Dice {
 struct Seen {
     tags: [bool; 2],
     team: Option<u8>,
-    order_version: u32,
-    change_versions: [Option<u32>; 4],
+    order_version: u64,
+    change_versions: [Option<u64>; 4],
     rows: Vec<Row>,
 }
 

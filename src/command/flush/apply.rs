@@ -153,7 +153,7 @@ impl<'a> Scene<'a> {
             return coming.map_or(chunk.base.as_ptr(), |(_, array)| array);
         }
         if let Some(at) = data.column_of(column.id) {
-            chunk.touch(at, self.world.version());
+            chunk.touch(at, self.world.stamp());
         }
         chunk.array(column.offset)
     }
@@ -261,7 +261,7 @@ impl<'a> Scene<'a> {
         let rows = &rows[task.first as usize..(task.first + task.count) as usize];
         let source = &self.world.archetypes[work.archetype as usize];
         let Some(to) = task.to else {
-            let (chunk, version) = (work.chunk, self.world.version());
+            let (chunk, version) = (work.chunk, self.world.stamp());
             for &(bits, on) in &way.switched {
                 for &row in rows {
                     source.switch(Row { chunk, row }, bits, on, version);

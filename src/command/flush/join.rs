@@ -153,7 +153,7 @@ impl World {
             unsafe { set_bits(there.chunk.array(bits.offset), 0, there.chunk.len) };
         }
         if let Some(Private { chunk }) = private.take() {
-            let version = self.version();
+            let version = self.stamp();
             let all = chunk.len;
             let data = &mut self.archetypes[joining.archetype as usize];
             data.take_in(&self.universe, self.number, chunk, joining.group, version);
@@ -172,7 +172,7 @@ impl World {
     /// Adds a chunk, as short as a nursery, for the rows that are poured next; if there is no memory, they go where there
     /// is room. `false` if a template's `clone` panicked: they are not to go anywhere then, as if the chunk were theirs.
     pub(super) fn begin_chunk(&mut self, joining: &Joining, panicked: &mut Panicked) -> bool {
-        let version = self.version();
+        let version = self.stamp();
         let data = &mut self.archetypes[joining.archetype as usize];
         let before = panicked.take();
         let mut added = None;
@@ -197,7 +197,7 @@ impl World {
         joining: &Joining,
         panicked: &mut Panicked,
     ) -> Result<u32, (u32, WorldError)> {
-        let version = self.version();
+        let version = self.stamp();
         let mut done = 0;
         while done < rows.count {
             let mut room = None;

@@ -187,7 +187,7 @@ impl Linking<'_> {
     /// The same with those that were [expected](Self::expect), of which one is there.
     fn link_expected(&mut self, mut next: u32, archetype: u32, group: u32) -> u32 {
         let world = &mut *self.world;
-        let version = world.version();
+        let version = world.stamp();
         let data = &mut world.archetypes[archetype as usize];
         let (lane, privates, asked) = (self.lane, &mut *self.privates, self.asked);
         let span = &lane.spans[next as usize];

@@ -257,7 +257,7 @@ impl Flush<'_> {
         to: u32,
     ) -> (u32, Option<WorldError>) {
         let target = plan.ways[way as usize].target;
-        let version = world.version();
+        let version = world.stamp();
         let mut first = 0;
         while first < rows {
             let mut room = None;

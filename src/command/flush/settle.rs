@@ -7,7 +7,7 @@ use crate::world::World;
 /// Notes what has left each chunk, hands chunks over, and gives empty ones back. From the last chunk to the
 /// first, so that those that go leave the others where they are.
 pub(super) fn settle(world: &mut World, works: Vec<Work>) {
-    let version = world.version();
+    let version = world.stamp();
     let mut handed = Vec::new();
     for work in works.into_iter().rev() {
         let universe = &world.universe;

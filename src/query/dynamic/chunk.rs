@@ -105,18 +105,18 @@ impl<'w> DynamicChunk<'w> {
         self.view.archetype.set.contains(id)
     }
 
-    /// The version at which entities last came, went, or changed rows.
+    /// As [`ChunkView::order_version`](crate::query::ChunkView::order_version).
     #[must_use]
-    pub fn order_version(&self) -> u32 {
+    pub fn order_version(&self) -> u64 {
         self.view.order_version()
     }
 
-    /// The version at which a fragment was last lent for writing here, got new values, or was switched off or
-    /// on; `None` for a tag that can not be switched, and for what is not one an entity.
+    /// As [`ChunkView::change_version`](crate::query::ChunkView::change_version); `None` also for what is not one an entity.
     #[must_use]
-    pub fn change_version(&self, id: FragmentId) -> Option<u32> {
+    pub fn change_version(&self, id: FragmentId) -> Option<u64> {
         let version = self.view.archetype.version_of(id)?;
-        Some(self.view.chunk.version(version as usize))
+        let stamp = self.view.chunk.version(version as usize);
+        Some(self.view.world.moment(stamp))
     }
 
     /// A fragment's values, to read: one a row, or one for all rows if it is shared or the chunk's. O(fragments

@@ -86,10 +86,10 @@ impl<'q> DynamicRun<'q> {
         }))
     }
 
-    /// Looks for changes since this version, instead of since the last run.
-    pub fn since(self, version: u32) -> Self {
+    /// See [`QueryRun::since`](crate::query::QueryRun::since).
+    pub fn since(self, version: u64) -> Self {
         Self {
-            since: version,
+            since: self.world.since(version, self.version),
             ..self
         }
     }

@@ -317,7 +317,7 @@ impl World {
                 format!("the directory says of its part {sub}: {owner:?}")
             });
         }
-        let now = self.version();
+        let now = self.stamp();
         let columns = (0..data.columns.len()).map(|column| chunk.version(column));
         let versions = columns.chain([chunk.order_version, chunk.filled_version]);
         for version in versions {

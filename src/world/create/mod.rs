@@ -78,7 +78,7 @@ impl World {
         bundle: B,
         entity: impl FnOnce(&Universe, Run, u32) -> Result<Entity, E>,
     ) -> Result<Entity, E> {
-        let version = self.version();
+        let version = self.stamp();
         let archetype = &mut self.archetypes[number_of_archetype as usize];
         // SAFETY: the caller's.
         let chunk = unsafe { archetype.chunks.at_mut(position) };

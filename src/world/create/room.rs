@@ -52,7 +52,7 @@ impl World {
             return Ok(Row { chunk, row });
         }
         self.keep_versions();
-        let version = self.version();
+        let version = self.stamp();
         let data = &mut self.archetypes[archetype as usize];
         let mut panicked = None;
         let mut added = None;

@@ -96,7 +96,7 @@ impl<'w> Unfinished<'w> {
     /// Rows at the end of a chunk are entities now.
     #[inline]
     fn grown(&mut self, row: Row, count: u32) {
-        let version = self.world.version();
+        let version = self.world.stamp();
         let archetype = &mut self.world.archetypes[self.batch.archetype as usize];
         archetype.grown(row.chunk, count, version);
         self.world.gather_created(self.batch.archetype, row, count);
@@ -172,7 +172,7 @@ impl World {
     /// gone, and of the chunks that are empty then all that nothing is kept for; also of those of no rows. (Which chunk is
     /// filled next may be another one than before the call.)
     pub(in crate::world) fn take_back(&mut self, mut all: Vec<(u32, Rows)>) {
-        let version = self.version();
+        let version = self.stamp();
         // The newest first: the rows of each are the last ones of their chunk.
         for &(archetype, rows) in all.iter().rev().filter(|(_, rows)| rows.count > 0) {
             let data = &mut self.archetypes[archetype as usize];

@@ -87,7 +87,7 @@ impl World {
         // SAFETY: the row's.
         unsafe { chunk.handles().add(row.row as usize).write(entity) };
         self.births += 1;
-        let version = self.version();
+        let version = self.stamp();
         let data = &mut self.archetypes[archetype as usize];
         data.grown(row.chunk, 1, version);
         let mut told = None;

@@ -48,7 +48,7 @@ impl Claims<'_> {
         (archetype, group): (u32, u32),
         count: usize,
     ) -> Result<(), WorldError> {
-        let version = world.version();
+        let version = world.stamp();
         let mut number = 0;
         while number < count {
             let at = world.room_for(archetype, group, count - number)?;

@@ -275,7 +275,7 @@ impl World {
         to: Row,
         first: u32,
     ) -> Result<(), SnapshotError> {
-        let version = self.version();
+        let version = self.stamp();
         let data = &mut self.archetypes[number as usize];
         let (position, count) = (to.chunk, to.row);
         let new = &data.chunks[position as usize];

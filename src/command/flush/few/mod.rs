@@ -205,7 +205,7 @@ impl Flush<'_> {
                 continue;
             }
             let to = world.same_group(archetype, chunk, edge.target);
-            let version = world.version();
+            let version = world.stamp();
             for at in 0..rows {
                 let mut room = None;
                 // As above.
@@ -280,7 +280,7 @@ impl Flush<'_> {
             let (into, place) = match to {
                 None => {
                     for at in source.positions_of(&edge.ended) {
-                        there.touch(at, world.version());
+                        there.touch(at, world.stamp());
                     }
                     (there, row)
                 }
@@ -335,7 +335,7 @@ impl Flush<'_> {
             // SAFETY: rows of the chunk, whose values are elsewhere or have ended; all that come are there.
             unsafe { fill_holes(world, data, chunk, &leaving, &mut holes.movers) };
         }
-        let version = world.version();
+        let version = world.stamp();
         // From the last chunk to the first, so that those that go leave the others where they are.
         for run in in_chunks(singles).rev() {
             let leaving = run.iter().filter(|single| single.leaves()).count() as u32;

@@ -10,6 +10,8 @@ use std::process::Command;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+#[cfg(target_os = "linux")]
+use megachunk::chunk::memory::MappedMemory;
 use megachunk::chunk::memory::{HeapMemory, Memory, SystemMemory};
 use megachunk::chunk::{CHUNK_BYTES, ChunkError, ChunkOptions, Chunks, MegachunkAllocator};
 #[cfg(feature = "world")]
@@ -64,6 +66,71 @@ fn fill<M: Memory>(chunks: &mut Chunks<'_, M>, byte: u8) {
         .iter_mut()
         .step_by(CHUNK_BYTES / 4)
         .for_each(|at| _ = at.write(byte));
+}
+
+/// Resident memory of this process in bytes.
+#[cfg(target_os = "linux")]
+fn resident() -> usize {
+    let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
+    let line = rollup.lines().find(|line| line.starts_with("Rss:"));
+    let kibibytes: usize = line
+        .unwrap()
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    kibibytes << 10
+}
+
+/// Holds one chunk of each of many mega-chunks, and gives the memory of the others back.
+#[cfg(target_os = "linux")]
+fn memory_of_free_chunks_goes_back<M: Memory>(memory: M) {
+    const CHUNKS: usize = 128 * 64;
+    const ALL: usize = CHUNKS * CHUNK_BYTES;
+    let allocator = ChunkOptions::new().build_with(memory).unwrap();
+    let mut chunks: Vec<_> = (0..CHUNKS).map(|_| allocator.allocate().unwrap()).collect();
+    chunks.iter_mut().for_each(|chunk| fill(chunk, 7));
+    let mut seen = std::collections::HashSet::new();
+    chunks.retain(|chunk| seen.insert(chunk.run().megachunk()));
+    let (before, kept) = (resident(), chunks.len());
+    allocator.trim();
+    assert!(resident() + ALL / 4 > before, "each mega-chunk is in use");
+    assert_eq!(allocator.discard(), CHUNKS - kept);
+    assert!(
+        resident() + ALL * 3 / 4 < before,
+        "{before} bytes were resident, and {} are",
+        resident()
+    );
+    assert_eq!(allocator.in_use(), kept);
+    for chunk in &mut chunks {
+        let bytes = chunk.as_uninit();
+        // SAFETY: written by `fill`.
+        assert_eq!(unsafe { bytes[CHUNK_BYTES / 4].assume_init() }, 7);
+    }
+    // It is there again where it is wanted.
+    chunks.extend((kept..CHUNKS).map(|_| allocator.allocate().unwrap()));
+    chunks.iter_mut().for_each(|chunk| fill(chunk, 8));
+    allocator.check().unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_of_free_chunks_goes_back_though_others_of_their_mega_chunks_are_in_use() {
+    memory_of_free_chunks_goes_back(SystemMemory::new(false, false));
+    memory_of_free_chunks_goes_back(MappedMemory::new(false, false));
+}
+
+#[test]
+fn memory_that_cannot_be_discarded_stays() {
+    let allocator = Scarce::allocator(1);
+    let kept = allocator.allocate().unwrap();
+    assert_eq!(allocator.discard(), 0);
+    assert_eq!(
+        allocator.allocate_run(32).unwrap().run().megachunk(),
+        kept.run().megachunk()
+    );
+    allocator.check().unwrap();
 }
 
 #[test]

@@ -21,7 +21,8 @@ use megachunk::sync::model::ThreadCache;
 pub type Allocator = MegachunkAllocator<WatchedMemory>;
 
 /// No memory at all, but a witness: it fails the model when a mega-chunk is committed twice in a row,
-/// decommitted while somebody owns a chunk of it or twice in a row, and when a chunk has two owners.
+/// decommitted while somebody owns a chunk of it or twice in a row, when a chunk is discarded that somebody owns, and when a
+/// chunk has two owners.
 ///
 /// The cells are part of the model: whoever owns, commits or decommits a chunk writes to its cell, so
 /// that who does not *see* the one before is found out in every execution, not only where it hurts.
@@ -125,6 +126,20 @@ unsafe impl Memory for WatchedMemory {
             }
             let before = self.committed[megachunk as usize].swap(false, Ordering::Relaxed);
             assert!(before, "decommitted twice");
+        }
+        Ok(())
+    }
+
+    unsafe fn discard(&self, chunks: Range<u32>) -> io::Result<()> {
+        assert!(
+            self.is_committed(chunks.start / MEGACHUNK_CHUNKS as u32),
+            "memory is discarded that is not there"
+        );
+        let chunks = chunks.start as usize..chunks.end as usize;
+        self.write(chunks.clone());
+        for chunk in chunks {
+            let owned = self.owned[chunk].load(Ordering::Relaxed);
+            assert!(!owned, "the memory of chunk {chunk} is in use");
         }
         Ok(())
     }

@@ -271,9 +271,14 @@ impl Universe {
         self.chunks.stats()
     }
 
-    /// Gives memory of empty mega-chunks back to the system; how many mega-chunks.
+    /// Gives memory of chunks that are not in use back to the system: of empty mega-chunks, which are counted, and of free
+    /// chunks beside others that are in use. For the end of a peak: chunks that are taken next touch fresh memory. Worlds
+    /// keep empty chunks until they are [trimmed](crate::world::World::trim). Lock-free, but for what the system does; what it
+    /// takes: [`MegachunkAllocator::discard`](crate::chunk::MegachunkAllocator::discard).
     pub fn trim(&self) -> usize {
-        self.chunks.trim()
+        let trimmed = self.chunks.trim();
+        self.chunks.discard();
+        trimmed
     }
 
     pub(crate) fn index(&self) -> &EntityIndex {

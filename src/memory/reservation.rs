@@ -49,6 +49,16 @@ unsafe impl Send for Reservation {}
 // SAFETY: as above.
 unsafe impl Sync for Reservation {}
 
+/// The page size of any system divides this.
+const LARGEST_PAGE: usize = 64 << 10;
+
+/// The page size of this system divides this.
+const PAGE: usize = if cfg!(any(target_arch = "x86", target_arch = "x86_64")) {
+    4 << 10
+} else {
+    LARGEST_PAGE
+};
+
 impl Reservation {
     /// Takes `bytes` that may be touched. The first byte lies `stagger` bytes behind a 2 MiB border:
     /// tables that all began on such a border would fight for the same cache sets.
@@ -169,12 +179,32 @@ impl Reservation {
     /// Nobody relies on the content of `range` any more, touches it before it is [committed](Self::commit) again, or
     /// has a reference to it.
     pub unsafe fn decommit(&self, range: Range<usize>) -> io::Result<()> {
-        let (offset, len) = self.pages_inside(range);
+        let (offset, len) = self.pages_inside(range, LARGEST_PAGE);
         if len == 0 {
             return Ok(());
         }
         // SAFETY: the caller gives up the content of `range`, and these pages lie inside it.
         unsafe { self.pages.decommit(offset, len) }
+    }
+
+    /// Lets the system have the memory of pages that lie wholly in `range`, which stay committed: what is touched there
+    /// has memory again, with zeros in it or with what was there.
+    ///
+    /// # Errors
+    /// What the system said; `Unsupported` where it has no such call.
+    ///
+    /// # Panics
+    /// As for [`commit`](Self::commit).
+    ///
+    /// # Safety
+    /// `range` is committed, nobody relies on its content any more or has a reference to it.
+    pub unsafe fn discard(&self, range: Range<usize>) -> io::Result<()> {
+        let (offset, len) = self.pages_inside(range, PAGE);
+        if len == 0 {
+            return Ok(());
+        }
+        // SAFETY: the caller gives up the content of `range`, and these pages lie inside it.
+        unsafe { self.pages.discard(offset, len) }
     }
 
     /// Offset and length from the first page of what `range` touches.
@@ -184,14 +214,12 @@ impl Reservation {
         (self.offset() + range.start, range.end - range.start)
     }
 
-    /// Offset and length from the first page of the pages that lie wholly in `range`.
-    fn pages_inside(&self, range: Range<usize>) -> (usize, usize) {
+    /// Offset and length from the first page of the pages of so many bytes that lie wholly in `range`.
+    fn pages_inside(&self, range: Range<usize>, page: usize) -> (usize, usize) {
         self.check(&range);
-        // The page size of any system divides 64 KiB; ranges smaller than that are not worth a call.
-        const PAGE: usize = 64 << 10;
         let base = self.base.as_ptr().addr();
-        let start = (base + range.start).next_multiple_of(PAGE);
-        let end = (base + range.end) / PAGE * PAGE;
+        let start = (base + range.start).next_multiple_of(page);
+        let end = (base + range.end) / page * page;
         (start - self.pages.start().addr(), end.saturating_sub(start))
     }
 

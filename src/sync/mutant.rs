@@ -87,6 +87,14 @@ pub const MUTANTS: &[(&str, &str)] = &[
         "memory is given back because the mask was seen empty, not held",
     ),
     (
+        "discard_relaxed",
+        "who discards the memory of free chunks does not see their last use",
+    ),
+    (
+        "discard_unheld",
+        "the memory of free chunks is discarded while others may take them",
+    ),
+    (
         "doorbell_wakes_nobody",
         "a vertex is left without its thread being woken",
     ),

@@ -191,6 +191,8 @@ impl Subject for Tickets {
             stats.empty_megachunks == 0 || refused > 0,
             "memory was kept"
         );
+        self.0.discard();
+        assert_eq!(self.0.stats(), stats, "what is discarded stays committed");
     }
 
     fn refuse(&self, commits: u32, decommits: u32) {
@@ -306,6 +308,16 @@ unsafe impl Memory for Watched {
         }
         // SAFETY: the caller's.
         unsafe { self.system.decommit(megachunks) }
+    }
+
+    unsafe fn discard(&self, chunks: Range<u32>) -> io::Result<()> {
+        let megachunk = chunks.start as usize / MEGACHUNK_CHUNKS;
+        assert!(
+            self.committed[megachunk].load(Ordering::Relaxed),
+            "{chunks:?} had no memory to discard"
+        );
+        // SAFETY: the caller's.
+        unsafe { self.system.discard(chunks) }
     }
 
     fn base(&self, chunk: u32) -> NonNull<u8> {

@@ -88,6 +88,14 @@ pub(super) const EXPECTED: &[(&str, &str)] = &[
         "chunk_commit::memory_is_not_given_back_under_a_taker",
     ),
     (
+        "discard_relaxed",
+        "chunk_commit::memory_is_discarded_of_chunks_that_nobody_has",
+    ),
+    (
+        "discard_unheld",
+        "chunk_commit::memory_is_discarded_of_chunks_that_nobody_has",
+    ),
+    (
         "doorbell_wakes_nobody",
         "sync_graph::who_is_rung_for_wakes_and_sees_what_was_done",
     ),

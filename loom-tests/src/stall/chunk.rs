@@ -148,6 +148,15 @@ impl Subject for SparingChunks {
                 },
             )
             .reaching(|a| a.decommits() > 0 && a.0.0.stats().empty_megachunks == 0),
+            // Free chunks beside others that are in use.
+            Scenario::<Self>::new(
+                "discard",
+                |a| a.0.prepared_and_freed(&[1; 80], 70),
+                |a, _| {
+                    assert!(a.0.0.discard() > 0, "there is nothing to discard");
+                    0
+                },
+            ),
             // Memory that went back is committed again.
             Scenario::<Self>::new(
                 "alloc-after-trim",

@@ -3,10 +3,10 @@
 //!
 //! The memory of the models watches: see `chunks::WatchedMemory`.
 
-use megachunk::chunk::{ChunkError, MEGACHUNK_CHUNKS, MEGACHUNKS};
+use megachunk::chunk::{CHUNKS, ChunkError, MEGACHUNK_CHUNKS, MEGACHUNKS};
 use megachunk_loom_tests::Bound::{Exhaustive, Preemptions};
 use megachunk_loom_tests::chunks::{
-    fresh, give, give_ticket, hold_cache, keep, refusing, room, spawn, take, ticket,
+    check, fresh, give, give_ticket, hold_cache, keep, refusing, room, spawn, take, ticket,
 };
 use megachunk_loom_tests::model;
 
@@ -57,6 +57,29 @@ fn memory_is_given_back_after_its_last_owner_used_it() {
             give_ticket(&allocator, run);
             let trimmed = other.join();
             assert_eq!(trimmed + allocator.trim(), 1);
+        },
+    );
+}
+
+#[test]
+fn memory_is_discarded_of_chunks_that_nobody_has() {
+    model(
+        "memory_is_discarded_of_chunks_that_nobody_has",
+        Exhaustive,
+        || {
+            let allocator = fresh();
+            let _cache = hold_cache(&allocator);
+            // A mega-chunk of which a half is in use.
+            assert!(keep(&allocator, 2));
+            let run = ticket(&allocator, 2);
+            let other = spawn(&allocator, |allocator| allocator.discard());
+            give_ticket(&allocator, run);
+            let taken = keep(&allocator, 2);
+            let discarded = other.join();
+            check(&allocator);
+            assert!(discarded <= 2);
+            assert!(taken, "there is another mega-chunk");
+            assert_eq!(room(&allocator, 2), (CHUNKS - 4) / 2, "a chunk was lost");
         },
     );
 }

@@ -90,6 +90,20 @@ unsafe impl Memory for MappedMemory {
         Ok(())
     }
 
+    unsafe fn discard(&self, chunks: Range<u32>) -> io::Result<()> {
+        let megachunk = chunks.start as usize / MEGACHUNK_CHUNKS;
+        // Ordering: Relaxed: whoever has a chunk of the mega-chunk sees its mapping by the mask.
+        let mapping = self.maps[megachunk].load(Ordering::Relaxed);
+        // SAFETY: from `commit`; it lives as long as the mega-chunk is committed, which it is while the caller holds chunks
+        // of it.
+        let Some(mapping) = (unsafe { mapping.as_ref() }) else {
+            return Ok(());
+        };
+        let offset = |chunk: u32| (chunk as usize - megachunk * MEGACHUNK_CHUNKS) * CHUNK_BYTES;
+        // SAFETY: the caller holds these chunks, and nobody uses their memory.
+        unsafe { mapping.discard(offset(chunks.start)..offset(chunks.end)) }
+    }
+
     #[inline]
     fn base(&self, chunk: u32) -> NonNull<u8> {
         // Ordering: Acquire, see `commit`.

@@ -48,8 +48,8 @@ fn there(starts: &[AtomicPtr<u8>]) -> usize {
 /// address of 16 KiB that are readable, writable, aligned to 4 KiB, and part of no other chunk; the
 /// chunks of one mega-chunk lie one behind the other.
 ///
-/// `commit` and `decommit` run in the middle of a call of the allocator: they, and whatever their
-/// error does when it is dropped, do not call an allocator over this memory, and do not unwind. (If
+/// `commit`, `decommit` and [`discard`](Self::discard) run in the middle of a call of the allocator: they, and whatever
+/// their error does when it is dropped, do not call an allocator over this memory, and do not unwind. (If
 /// `decommit` unwinds all the same, the mega-chunks that were held for it are lost, up to 64, and are counted as empty from then on;
 /// where a thread ends, the process is.)
 pub unsafe trait Memory: Send + Sync + Debug + 'static {
@@ -70,6 +70,19 @@ pub unsafe trait Memory: Send + Sync + Debug + 'static {
     /// # Safety
     /// The caller holds all chunks of all of them, they are committed, and nobody uses their memory.
     unsafe fn decommit(&self, megachunks: Range<u32>) -> io::Result<()>;
+
+    /// Lets the system have the memory of neighbouring chunks of a committed mega-chunk, which stays committed: what is
+    /// touched there afterwards has memory again, with whatever in it.
+    ///
+    /// # Errors
+    /// What the system said. `Unsupported`, as it is unless this is written, if no chunk's memory can be had.
+    ///
+    /// # Safety
+    /// The caller holds the chunks, their mega-chunk is committed, and nobody uses their memory.
+    unsafe fn discard(&self, chunks: Range<u32>) -> io::Result<()> {
+        let _ = chunks;
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Where a chunk of a committed mega-chunk begins. For other chunks the address means nothing, but
     /// anybody may ask for it at any time.

@@ -68,6 +68,12 @@ unsafe impl Memory for ReservedMemory {
         unsafe { self.range.decommit(start..end) }
     }
 
+    unsafe fn discard(&self, chunks: Range<u32>) -> io::Result<()> {
+        let (start, end) = (chunks.start as usize, chunks.end as usize);
+        // SAFETY: the caller holds these chunks, and nobody uses their memory.
+        unsafe { self.range.discard(start * CHUNK_BYTES..end * CHUNK_BYTES) }
+    }
+
     #[inline(always)]
     fn base(&self, chunk: u32) -> NonNull<u8> {
         debug_assert!((chunk as usize) < crate::chunk::CHUNKS);

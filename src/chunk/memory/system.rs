@@ -57,6 +57,16 @@ unsafe impl Memory for SystemMemory {
         }
     }
 
+    unsafe fn discard(&self, chunks: Range<u32>) -> io::Result<()> {
+        // SAFETY: the caller's.
+        unsafe {
+            match self {
+                Self::Reserved(memory) => memory.discard(chunks),
+                Self::Mapped(memory) => memory.discard(chunks),
+            }
+        }
+    }
+
     #[inline(always)]
     fn base(&self, chunk: u32) -> NonNull<u8> {
         match self {

@@ -47,6 +47,14 @@ impl Pages {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Nothing is given back.
+    ///
+    /// # Safety
+    /// None.
+    pub(in crate::memory) unsafe fn discard(&self, _: usize, _: usize) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     pub(in crate::memory) fn advise_huge(&self, _: usize, _: usize) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

@@ -38,6 +38,15 @@ impl Pages {
         unsafe { self.0.unchecked_advise_range(advice, offset, len) }
     }
 
+    /// The same: what is touched there has memory again.
+    ///
+    /// # Safety
+    /// As for [`decommit`](Self::decommit).
+    pub(in crate::memory) unsafe fn discard(&self, offset: usize, len: usize) -> io::Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.decommit(offset, len) }
+    }
+
     /// Asks for huge pages.
     pub(in crate::memory) fn advise_huge(&self, offset: usize, len: usize) -> io::Result<()> {
         self.advise(HUGE, offset, len)

@@ -67,6 +67,14 @@ impl Pages {
         Ok(())
     }
 
+    /// What is not committed may not be touched, and what is committed is accounted.
+    ///
+    /// # Safety
+    /// None.
+    pub(in crate::memory) unsafe fn discard(&self, _: usize, _: usize) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Huge pages take a right here that few programs have, and are never taken apart.
     pub(in crate::memory) fn advise_huge(&self, _: usize, _: usize) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())

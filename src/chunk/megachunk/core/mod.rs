@@ -11,6 +11,7 @@
 //!   bits that are not wanted (the first compare-and-swap; the others become free at the `fetch_sub`).
 //! * give back: `fetch_sub` of the bits.
 //! * decommit: a compare-and-swap 0 → all; give the memory back; clear the flag; `swap` to 0.
+//! * discard: a compare-and-swap → all, of a mask that is not 0; the memory of the chunks that were free; give back.
 //!
 //! # Invariants
 //! 1. Bits are removed only by whoever added them (or holds them by a handle that was passed on).
@@ -25,6 +26,7 @@
 //! papers/mega-chunk.md has the argument; loom-tests/ the models.
 
 mod check;
+mod discard;
 mod kept;
 mod search;
 mod spare;

@@ -123,6 +123,10 @@ impl Runner for Conditional {
         self.runner.hear(world, subscriptions, processor, panicked)
     }
 
+    fn discard(&mut self, world: &mut World, panicked: &mut Panicked) -> usize {
+        self.runner.discard(world, panicked)
+    }
+
     fn start(&mut self, world: &mut World) -> bool {
         self.runner.start(world)
     }

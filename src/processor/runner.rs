@@ -32,6 +32,11 @@ pub(super) trait Runner: Send {
         Ok(())
     }
 
+    /// Lets the signals go that were collected and wait for it; how many. Panics of users' `drop`s are noted.
+    fn discard(&mut self, _: &mut World, _: &mut Panicked) -> usize {
+        0
+    }
+
     /// Starts; `false` if it cannot yet, and is to be asked again.
     fn start(&mut self, world: &mut World) -> bool;
     fn stop(&mut self, world: &mut World);
@@ -98,6 +103,11 @@ impl<P: Processor> Runner for Prepared<P> {
             unreachable!("it was prepared");
         };
         P::Params::hear(state, world, subscriptions, processor, panicked)
+    }
+
+    fn discard(&mut self, world: &mut World, panicked: &mut Panicked) -> usize {
+        let state = self.state.as_mut();
+        state.map_or(0, |state| P::Params::discard(state, world, panicked))
     }
 
     fn start(&mut self, world: &mut World) -> bool {

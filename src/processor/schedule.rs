@@ -213,6 +213,59 @@ impl Schedule {
         Ok(all.into_iter().all(|at| self.entries[at].enabled))
     }
 
+    /// Collects what was sent, and lets all signals go that wait for a processor, or for all of a group, if the name is the
+    /// path of one: what it [hears](ProcessorBuilder::hears) and has not got, switched off, say; how many, those that wait
+    /// for several counted for each. It hears on: see [`SignalReader::discard`](crate::signal::SignalReader::discard).
+    /// O(processors + what they hear), what is dropped, and what [collecting](World::collect_signals) takes.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let boar = world.create((10_u32,))?;
+    /// let mut schedule = Schedule::new();
+    /// schedule.add(
+    ///     processor("wound", |mut wounded: Signalled<&mut u32>| {
+    ///         let _ = wounded.deliver(|health, received| *health -= received.len() as u32);
+    ///     })
+    ///     .hears::<()>("hit")
+    ///     .enabled(false),
+    /// );
+    /// schedule.run(&mut world)?;
+    /// let hit = world.signal::<()>("hit")?;
+    /// world.signals().send(hit, boar, ());
+    /// assert_eq!(schedule.discard_signals(&mut world, "wound")?, 1);
+    /// schedule.set_enabled("wound", true)?;
+    /// schedule.run(&mut world)?;
+    /// assert_eq!(world.get::<u32>(boar)?, &10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ScheduleError::NoProcessor`] if there is no such group either; [`ScheduleError::OtherWorld`] if it has run on
+    /// another one, which still lives.
+    ///
+    /// # Panics
+    /// If the `drop` of what a signal carried panics: all is gone then.
+    pub fn discard_signals(
+        &mut self,
+        world: &mut World,
+        name: &str,
+    ) -> Result<usize, ScheduleError> {
+        let all = self.find_all(name)?;
+        if !self.is_of(world)? {
+            return Ok(0);
+        }
+        let (mut count, mut panicked) = (0, None);
+        note(&mut panicked, || world.collect_signals());
+        for at in all {
+            let runner = &mut self.crew[at].get_mut().runner;
+            count += runner.discard(world, &mut panicked);
+        }
+        resume(panicked);
+        Ok(count)
+    }
+
     /// Whether processors run side by side.
     pub fn set_execution(&mut self, execution: Execution) -> &mut Self {
         self.execution = execution;

@@ -83,6 +83,14 @@ fn unpacked(place: u64) -> (u32, Row) {
     (archetype, Row { chunk, row })
 }
 
+/// Asserts that a reader's world is this one.
+fn assert_own(post: &Arc<Post>, world: &World) {
+    assert!(
+        Arc::ptr_eq(post, Post::of(world)),
+        "a reader runs in the world whose signals it has subscribed to"
+    );
+}
+
 /// What a run has got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -264,6 +272,60 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         unsafe { self.run(world, world.begin_version(), each) }
     }
 
+    /// Collects what was sent, and lets all go that waits for this reader, as if it had been delivered to nobody; how many
+    /// signals. Nobody is called but the `drop`s of what no other reader waits for. It stays subscribed: what is sent from
+    /// now on waits for it, and what waits for its [time](crate::signal::Signals::send_at), or for its entity to be built,
+    /// comes then. The room of the logs is used again; [`World::trim`] gives it back. O(subscriptions + readers of these
+    /// signals), what is dropped, and what [collecting](World::collect_signals) takes.
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let ant = world.create((1_u32,))?;
+    /// let hit = world.signal::<u32>("hit")?;
+    /// let mut reader = SignalReader::<Entity>::new(&world)?;
+    /// reader.subscribe(&mut world, hit)?;
+    /// world.signals().send_all(hit, &[ant, ant], &3);
+    /// assert_eq!(reader.discard(&mut world), 2);
+    /// world.signals().send(hit, ant, 4);
+    /// assert_eq!(reader.deliver(&mut world, |_, _| {}).signals, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the world is not the one whose signals it has subscribed to. If the `drop` of what a signal carried panics: all
+    /// is gone then.
+    #[doc(alias = "clear")]
+    #[doc(alias = "skip")]
+    pub fn discard(&mut self, world: &mut World) -> usize {
+        if let Some(post) = &self.post {
+            assert_own(post, world);
+        }
+        let mut panicked = collect(world);
+        let count = self.discard_collected(world, &mut panicked);
+        resume(panicked);
+        count
+    }
+
+    /// The same, of what was collected before in its world; what the `drop` of a payload panics with is noted.
+    pub(crate) fn discard_collected(
+        &mut self,
+        world: &mut World,
+        panicked: &mut Panicked,
+    ) -> usize {
+        let board = board(world);
+        let mut count = 0;
+        for Subscription { signal, cursor } in &self.subscriptions {
+            let log = &mut board.logs[*signal as usize];
+            // Ordering: Relaxed, as in `run`.
+            count += log.end() - cursor.load(Ordering::Relaxed);
+            cursor.store(log.end(), Ordering::Relaxed);
+            log.trim(panicked);
+        }
+        count as usize
+    }
+
     /// What its query asks of archetypes.
     pub(crate) fn requirements(&self) -> &Requirements {
         self.query.requirements()
@@ -296,10 +358,7 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         let Some(post) = &self.post else {
             return delivery;
         };
-        assert!(
-            Arc::ptr_eq(post, Post::of(world)),
-            "a reader runs in the world whose signals it has subscribed to"
-        );
+        assert_own(post, world);
         let Some(board) = world.attached.get::<Board>() else {
             return delivery;
         };

@@ -5,6 +5,7 @@
 mod account;
 mod between_worlds;
 mod deeds;
+mod discarded;
 mod existing;
 mod many_observers;
 mod observed_batches;

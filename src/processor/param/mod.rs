@@ -94,6 +94,12 @@ pub unsafe trait Param {
         Ok(())
     }
 
+    /// Lets the signals go that were collected and wait for it; how many. What the `drop`s of payloads panic with is noted.
+    #[doc(hidden)]
+    fn discard(_: &mut Self::State, _: &mut World, _: &mut Panicked) -> usize {
+        0
+    }
+
     /// Adds what a run would see now.
     #[doc(hidden)]
     fn count(_: &mut Self::State, _: &World, _: &mut Seen) {}
@@ -231,6 +237,16 @@ macro_rules! tuple {
                 let ($($at,)*) = state;
                 $($part::hear($at, world, subscriptions, processor, panicked)?;)*
                 Ok(())
+            }
+
+            fn discard(
+                state: &mut Self::State,
+                world: &mut World,
+                panicked: &mut Panicked,
+            ) -> usize {
+                let _ = (&world, &panicked);
+                let ($($at,)*) = state;
+                0 $(+ $part::discard($at, world, panicked))*
             }
 
             fn count(state: &mut Self::State, world: &World, seen: &mut Seen) {

@@ -83,6 +83,14 @@ where
         }
     }
 
+    fn discard(
+        reader: &mut SignalReader<D, F>,
+        world: &mut World,
+        panicked: &mut Panicked,
+    ) -> usize {
+        reader.discard_collected(world, panicked)
+    }
+
     #[inline]
     unsafe fn lend<'w>(
         reader: &'w mut SignalReader<D, F>,

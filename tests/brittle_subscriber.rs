@@ -172,3 +172,43 @@ fn a_tuple_in_a_filter_is_one_fragment_and_said_to_be_unless_there_is_such_a_one
         assert!(world.exists(both));
     });
 }
+
+#[test]
+fn signals_that_heap_up_for_a_reader_are_said_to_and_again_when_they_are_twice_as_many() {
+    let heard = Arc::default();
+    tracing::subscriber::with_default(Burns(Arc::clone(&heard)), || {
+        let said = || std::mem::take(&mut *heard.lock().unwrap());
+        let mut world = World::new();
+        let ants = vec![world.create((1_u8,)).unwrap(); 1_000_000];
+        let hit = world.signal::<()>("hit").unwrap();
+        let [mut slow, mut quick] = [(); 2].map(|()| {
+            let mut reader = SignalReader::<Entity>::new(&world).unwrap();
+            reader.subscribe(&mut world, hit).unwrap();
+            reader
+        });
+        let mut run = |world: &mut World, ants: &[Entity]| {
+            world.signals().send_all(hit, ants, &());
+            assert_eq!(quick.deliver(world, |_, _| {}).signals, ants.len());
+        };
+        for few in [&ants[..], &[], &ants[..1]] {
+            run(&mut world, few);
+            assert_eq!(said(), [""; 0], "a million are not many");
+        }
+        run(&mut world, &[]);
+        let first = said();
+        assert_eq!(first.len(), 1, "{first:?}");
+        assert!(first[0].contains("signal: \"hit\"") && first[0].contains("waiting: 1000001"));
+        run(&mut world, &ants);
+        run(&mut world, &[]);
+        let second = said();
+        assert_eq!(second.len(), 1, "{second:?}");
+        assert!(second[0].contains("waiting: 2000001"));
+        run(&mut world, &ants);
+        assert_eq!(said(), [""; 0], "not twice as many");
+        // Who runs may get as many at once.
+        assert_eq!(slow.discard(&mut world), 3_000_001);
+        run(&mut world, &ants);
+        assert_eq!(slow.deliver(&mut world, |_, _| {}).signals, ants.len());
+        assert_eq!(said(), [""; 0]);
+    });
+}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::command::Precedence;
 use crate::entity::Entity;
 use crate::fragment::StateValue;
-use crate::panics::{Panicked, note};
+use crate::panics::{Panicked, note, tell};
 use crate::signal::log::Log;
 use crate::signal::mailbag::Mailbag;
 use crate::signal::post::Post;
@@ -111,8 +111,11 @@ pub(super) fn collect(world: &mut World) -> Panicked {
     // After the bags: a signal was known before it was sent.
     board.add_logs(&post);
     board.adopt(&post);
-    for log in &mut board.logs {
+    for (number, log) in (0..).zip(&mut board.logs) {
         log.trim(&mut panicked);
+        if let Some(waiting) = log.heaps_up() {
+            tell_of_heap(&post, number, waiting);
+        }
     }
     board.rouse(world, &mut panicked);
     // Ordering: Relaxed: time moves under `&mut` of the world.
@@ -127,6 +130,19 @@ pub(super) fn collect(world: &mut World) -> Panicked {
     post.waits.store(waits.into(), Ordering::Relaxed);
     *self::board(world) = board;
     panicked
+}
+
+/// Says that so much of a signal waits for a reader.
+#[cold]
+fn tell_of_heap(post: &Post, number: u32, waiting: usize) {
+    let signal = post.kinds.get(number).map_or("", |kind| kind.name());
+    tell(|| {
+        tracing::warn!(
+            signal,
+            waiting,
+            "signals heap up for a reader that has not got them: let it run, discard them, unsubscribe or drop it"
+        );
+    });
 }
 
 /// Whether a collection has nothing to do: nothing was sent since the last one, and nothing waits for entities to be

@@ -9,6 +9,9 @@ use crate::fragment::StateValue;
 use crate::panics::{Panicked, end_all, note, resume, resume_alone};
 use crate::sync::atomic::{AtomicU64, Ordering};
 
+/// When more signals than these wait for the slowest reader of a log, it is said.
+const MANY: usize = 1_000_000;
+
 /// How far a reader has read a log. The log and its reader have it; the reader's share ends with it.
 pub(super) type Cursor = Arc<AtomicU64>;
 
@@ -152,6 +155,8 @@ pub(super) struct Log {
     first: u64,
     pub(super) payloads: Box<dyn Store>,
     readers: Vec<Cursor>,
+    /// When more than these wait, it is said next.
+    many: usize,
 }
 
 impl Log {
@@ -161,6 +166,7 @@ impl Log {
             first: 0,
             payloads,
             readers: Vec::new(),
+            many: MANY,
         }
     }
 
@@ -218,6 +224,20 @@ impl Log {
             self.first = read;
             note(panicked, || self.payloads.forget(count));
         }
+    }
+
+    /// How many wait for the slowest reader, if that is to be said: the first time that they are many, then each time that
+    /// they are twice as many. For who has just [trimmed](Self::trim) the log.
+    #[inline]
+    pub(super) fn heaps_up(&mut self) -> Option<usize> {
+        let waiting = self.sent.len();
+        if waiting <= self.many {
+            return None;
+        }
+        while self.many < waiting {
+            self.many *= 2;
+        }
+        Some(waiting)
     }
 
     /// Signals that some reader has not read.

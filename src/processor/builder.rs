@@ -222,7 +222,9 @@ impl ProcessorBuilder {
     /// must hold; they are asked in this order, up to the first that does not.
     ///
     /// What its queries look for changes [since](crate::query::Changed), and signals that it gets,
-    /// wait for its next run.
+    /// wait for its next run: signals in 16 bytes each and what they carry, for as long as the
+    /// condition does not hold, or until they are
+    /// [discarded](super::Schedule::discard_signals).
     ///
     /// ```
     /// use megachunk::prelude::*;
@@ -261,7 +263,8 @@ impl ProcessorBuilder {
     /// Is passed by as long as no archetype of the world matches one of its queries. Who is ordered against it
     /// keeps its place. One without queries always runs: one that takes the whole world and asks it itself, say.
     ///
-    /// Signals that it gets wait for its next run, as when it is [switched off](super::Schedule::set_enabled).
+    /// Signals that it gets wait for its next run, as when it is [switched off](super::Schedule::set_enabled), and take
+    /// memory until then.
     #[doc(alias = "bAutoRegisterWithProcessingPhases")]
     pub fn run_if_any_match(mut self) -> Self {
         self.run_if_any_match = true;
@@ -275,13 +278,16 @@ impl ProcessorBuilder {
         self
     }
 
-    /// Its [`Signalled`](crate::signal::Signalled) parameters get the signal of this name, which carries a `P`.
+    /// Its [`Signalled`](crate::signal::Signalled) parameters get the signal of this name, which carries a `P`. What is sent
+    /// waits for them until the processor runs and [delivers](crate::signal::Signalled::deliver) it, or it is
+    /// [discarded](super::Schedule::discard_signals).
     pub fn hears<P: Send + Sync + 'static>(mut self, signal: impl Into<String>) -> Self {
         self.subscriptions.named::<P>(signal.into());
         self
     }
 
-    /// Its [`Signalled`](crate::signal::Signalled) parameters get the signal that is known by what it carries.
+    /// Its [`Signalled`](crate::signal::Signalled) parameters get the signal that is known by what it carries; else as
+    /// [`hears`](Self::hears).
     pub fn hears_type<P: Send + Sync + 'static>(mut self) -> Self {
         self.subscriptions.typed::<P>();
         self

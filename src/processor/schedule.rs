@@ -191,8 +191,10 @@ impl Schedule {
     /// passed by; who is ordered against it keeps its place.
     ///
     /// What its queries look for changes since, and signals that it [hears](ProcessorBuilder::hears), wait for its next
-    /// run: its subscriptions stay, and so do all signals that come meanwhile, with what they carry.
-    /// [Removed](Self::remove), it lets them go.
+    /// run: its subscriptions stay, and so do all signals that come meanwhile, 16 bytes each and what they carry, for as
+    /// long as it is off: see [`SignalReader`](crate::signal::SignalReader). [`discard_signals`](Self::discard_signals)
+    /// lets them go; so does the processor when it is [removed](Self::remove). A processor that is off for long and
+    /// wants none of them is to be removed, or in a [role](Self::set_role) that is not played.
     ///
     /// # Errors
     /// [`ScheduleError::NoProcessor`] if there is no such group either.

@@ -21,6 +21,14 @@ use crate::world::World;
 /// What is sent while it runs comes with the next run. It has its own place in every log: readers take nothing
 /// from each other. Dropped, it has unsubscribed. [`Signals`](crate::signal::Signals) are what sends.
 ///
+/// What is sent waits for it until it is [delivered](Self::deliver), [read](Self::read) or
+/// [discarded](Self::discard), or the reader has [unsubscribed](Self::unsubscribe) or is dropped: a reader that is kept
+/// and not run holds back all that is sent meanwhile, for any length of time. A signal that was collected takes 16 bytes
+/// and those of what it carries, however many readers it waits for, and up to twice that, as lists grow by doubling. When more
+/// than a million of a signal have waited from one collection to the next, an event of [`tracing`] (a warning) names
+/// it, and again each time that they are twice as many. What nobody waits for any more is dropped with the next
+/// [collection](World::collect_signals); [`World::trim`] gives the room back.
+///
 /// ```
 /// use megachunk::prelude::*;
 ///
@@ -175,6 +183,9 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
     /// for these to be built, and those of senders that are still open for these to be dropped. O(1), and what
     /// [collecting](World::collect_signals) takes.
     ///
+    /// From then on each signal waits for this reader, in [some bytes](Self) of memory, until it is delivered or
+    /// [discarded](Self::discard).
+    ///
     /// # Errors
     /// [`SignalError::Twice`] if it does already; [`SignalError::OtherWorld`] if the signal, or one that it has
     /// subscribed to before, is not of this world.
@@ -220,7 +231,8 @@ impl<D: QueryData, F: QueryFilter> SignalReader<D, F> {
         Ok(())
     }
 
-    /// From now on the reader does not get this signal; `false` if it has not got it before.
+    /// From now on the reader does not get this signal; `false` if it has not got it before. What waits for it and for
+    /// nobody else is dropped with the next [collection](World::collect_signals).
     pub fn unsubscribe<P>(&mut self, signal: Signal<P>) -> bool {
         let before = self.subscriptions.len();
         if self.post.as_ref().map(|post| post.number) == Some(signal.post) {

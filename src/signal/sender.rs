@@ -30,6 +30,17 @@ use crate::world::World;
 /// those of others, too, as long as the world, a reader or a
 /// [`ParallelSignals`] of it lives: nobody gets them.
 ///
+/// What is sent takes memory until somebody who has the world collects it, also where nobody has
+/// subscribed: [`World::collect_signals`] does, a run of a [schedule](crate::processor::Schedule::run),
+/// or of a [phase](crate::processor::Schedule::run_phase) of it,
+/// [`Schedule::discard_signals`](crate::processor::Schedule::discard_signals); a reader's
+/// [`deliver`](crate::signal::SignalReader::deliver), [`subscribe`](crate::signal::SignalReader::subscribe) and
+/// [`discard`](crate::signal::SignalReader::discard); [`World::advance_time`] and
+/// [`World::move_signals_to`]. A [flush](World::flush) does not, nor does a
+/// [paused](crate::processor::Simulation::pause) simulation: who does nothing of all that, and sends, is to call
+/// [`World::collect_signals`] now and then. Then it waits for its
+/// [readers](crate::signal::SignalReader). [`World::pending`] says how much waits.
+///
 /// Sending is lock-free and, once its memory is there, allocates nothing. Signals that nobody has
 /// subscribed to are dropped when they are collected. But delayed ones are kept until their time
 /// has come, and those for entities that are not built until these are, whether or not anybody has
@@ -71,7 +82,9 @@ pub struct Signals<'q> {
     precedence: Precedence,
 }
 
-/// Opens senders on any thread, without the world in hand: see [`World::parallel_signals`].
+/// Opens senders on any thread, without the world in hand: see [`World::parallel_signals`]. What they send waits, in
+/// memory that grows, until somebody who has the world [collects](Signals) it: threads that send beside a world which
+/// only rests, or is only flushed, fill memory without end.
 #[derive(Clone)]
 pub struct ParallelSignals {
     post: Arc<Post>,

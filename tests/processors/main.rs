@@ -15,6 +15,7 @@ mod lent;
 mod misused;
 mod nested;
 mod order;
+mod paused;
 mod runs;
 mod sequence;
 mod ticks;

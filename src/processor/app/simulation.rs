@@ -139,6 +139,34 @@ impl Simulation {
     }
 
     /// No ticks until it is [resumed](Self::resume), but those that are [asked for](Self::step).
+    ///
+    /// Without a tick, here or between two that are far apart, [`advance`](Self::advance) does nothing to the world: what
+    /// threads send and record meanwhile waits in memory for the next tick, however long that takes. (How many frames a
+    /// pause has changes nothing then: what was sent and recorded in it comes by its sort keys, as if all came in one.) In
+    /// a long pause beside threads that go on, call [`World::collect_signals`] from time to time, which drops signals that
+    /// nobody hears, and [`Schedule::discard_signals`] for those that processors hear, if they are not wanted; what is
+    /// collected comes before what is sent later, whatever its sort key. [`World::flush`] applies commands, pause or not.
+    /// [`World::pending`] says how much waits.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut game = Simulation::new(World::new(), Schedule::new());
+    /// let ant = game.world_mut().create((1_u32,))?;
+    /// let seen = game.world().signal::<()>("seen")?;
+    /// let watchers = game.world().parallel_signals();
+    /// game.pause();
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| watchers.open().send(seen, ant, ()));
+    /// });
+    /// game.advance(Duration::from_secs(1))?;
+    /// assert_eq!(game.world().pending().signals, 1);
+    /// game.world_mut().collect_signals();
+    /// assert_eq!(game.world().pending().signals, 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pause(&mut self) -> &mut Self {
         self.clock.paused = true;
         self
@@ -186,7 +214,8 @@ impl Simulation {
         self.clock.until_next()
     }
 
-    /// So much time has passed outside: runs the ticks that are due.
+    /// So much time has passed outside: runs the ticks that are due. Without one, signals are not collected and commands
+    /// not flushed: see [`pause`](Self::pause).
     ///
     /// # Errors
     /// As for [`Schedule::run`]. Ticks that were due after the one that failed are dropped.

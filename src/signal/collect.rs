@@ -18,7 +18,7 @@ use crate::world::waiting::{ComeSignals, SignalName, Told, ToldSignal, Waits};
 use crate::world::{Attachment, Pending, World, WorldError};
 
 /// How many letters ahead their entities' slots are asked for.
-const AHEAD: u32 = 24;
+const AHEAD: usize = 24;
 
 /// Of the signals for entities that are not built, so many are looked at where nothing was built,
 /// in turn: those that died, or were built elsewhere, are found by and by.
@@ -295,7 +295,7 @@ impl Board {
         let finder = world.finder();
         let mut kept = 0;
         for at in 0..early.len() {
-            if let Some(later) = early.get(at + AHEAD as usize) {
+            if let Some(later) = early.get(at + AHEAD) {
                 finder.expect(later.entity);
             }
             let waiting = early[at];
@@ -341,7 +341,7 @@ impl Board {
             let mut next = bag.times.partition_point(|(at, _)| *at < letters.start);
             for at in letters {
                 let letter = bag.letters[at as usize];
-                if let Some(later) = bag.letters.get((at + AHEAD) as usize) {
+                if let Some(later) = bag.letters.get(at as usize + AHEAD) {
                     finder.expect(later.entity);
                 }
                 let time = match bag.times.get(next) {

@@ -77,8 +77,13 @@ impl<P: Send + Sync + 'static> Payloads<P> {
                 slot
             }
             None => {
+                let slot = self.kept.len();
+                assert!(
+                    slot < u32::MAX as usize,
+                    "4 billion signals of one kind wait"
+                );
                 self.kept.push(payload);
-                self.kept.len() as u32 - 1
+                slot as u32
             }
         }
     }

@@ -8,6 +8,13 @@ use crate::command::Precedence;
 use crate::entity::Entity;
 use crate::panics::{Panicked, end_all, forget};
 
+/// Letters that a bag can hold: numbers of 32 bits say where a segment ends. Few in tests.
+const MOST: usize = if cfg!(test) {
+    100_000
+} else {
+    u32::MAX as usize
+};
+
 /// A signal that was sent. 16 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Letter {
@@ -83,8 +90,15 @@ impl Mailbag {
     }
 
     /// Sends a signal.
+    ///
+    /// # Panics
+    /// If the bag is full. (There are as many rows in all columns as letters.)
     #[inline]
     pub(super) fn send<P: Send + 'static>(&mut self, signal: u32, entity: Entity, payload: P) {
+        assert!(
+            self.letters.len() < MOST,
+            "4 billion signals in one sender's memory"
+        );
         let column = match self.columns.get_mut(signal as usize) {
             Some(Some(column)) => column,
             _ => self.add_column::<P>(signal),
@@ -139,5 +153,44 @@ impl Drop for Mailbag {
         }
         // There is nobody to give a panic to.
         forget(panicked);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::panic::AssertUnwindSafe;
+    use std::panic::catch_unwind;
+
+    use super::*;
+    use crate::signal::SignalReader;
+    use crate::world::World;
+
+    #[test]
+    fn a_bag_that_is_full_takes_no_signal_more_and_keeps_what_it_has() {
+        let mut world = World::new();
+        let ant = world.create((1_u8,)).unwrap();
+        let [hit, healed] = ["hit", "healed"].map(|name| world.signal::<u32>(name).unwrap());
+        let mut reader = SignalReader::<Entity>::new(&world).unwrap();
+        reader.subscribe(&mut world, hit).unwrap();
+        reader.subscribe(&mut world, healed).unwrap();
+        let mut signals = world.signals();
+        // Rows of one signal are few when letters are many.
+        signals.send(healed, ant, 1);
+        signals.send_all(hit, &vec![ant; MOST - 1], &2);
+        let calls: [&mut dyn FnMut(&mut crate::signal::Signals<'_>); 3] = [
+            &mut |signals| signals.send(healed, ant, 3),
+            &mut |signals| signals.send_all(hit, &[ant], &4),
+            &mut |signals| signals.send_after(hit, ant, 5, core::time::Duration::ZERO),
+        ];
+        for call in calls {
+            let panic = catch_unwind(AssertUnwindSafe(|| call(&mut signals))).unwrap_err();
+            let text = panic.downcast_ref::<&str>();
+            assert_eq!(text, Some(&"4 billion signals in one sender's memory"));
+            assert_eq!(signals.len(), MOST);
+        }
+        drop(signals);
+        assert_eq!(reader.discard(&mut world), MOST);
+        world.signals().send(hit, ant, 6);
+        assert_eq!(reader.discard(&mut world), 1);
     }
 }

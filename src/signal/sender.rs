@@ -48,7 +48,10 @@ use crate::world::World;
 /// to a reserved entity takes memory until somebody builds it or [releases](World::release) it, or
 /// the world ends: who gives a reservation up is to release it. Collecting looks at all that wait
 /// for entities when some were built, and else at a few of them, so that what was sent to entities
-/// that were released is dropped by and by. [`World::trim`] gives the memory of a burst back.
+/// that were released is dropped by and by. [`World::trim`] gives the memory of a burst back. More than
+/// 4 billion signals in one sender's memory between two collections panic when they are sent; so do
+/// more than 4 billion of one signal that wait for their time or entity, when they are collected, and
+/// the world loses what it had collected.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -230,7 +233,8 @@ impl<'q> Signals<'q> {
     /// is, from all readers that have subscribed by then. One that is dead does not; readers count that.
     ///
     /// # Panics
-    /// If the signal is of another world; that is also one that was loaded from what its world had saved.
+    /// If the signal is of another world; that is also one that was loaded from what its world had saved. If 4 billion
+    /// lie in the sender's memory that were not collected; those stay.
     #[inline]
     pub fn send<P: Send + Sync + 'static>(
         &mut self,
@@ -245,7 +249,7 @@ impl<'q> Signals<'q> {
     /// Sends a signal to each of these entities, in order. O(entities), lock-free.
     ///
     /// # Panics
-    /// As for [`send`](Self::send). If a `clone` does; then it is sent to those before.
+    /// As for [`send`](Self::send), and if a `clone` does; then it is sent to those before.
     pub fn send_all<P: Clone + Send + Sync + 'static>(
         &mut self,
         signal: Signal<P>,

@@ -41,8 +41,11 @@ impl<H> fmt::Debug for HostOf<H> {
 /// one for each type of object.
 ///
 /// The host changes its objects through [`get_mut`](Self::get_mut), which notes them as changed; the
-/// [translators](super) copy what has changed, in both directions. Objects of entities that
-/// are destroyed, or lose their [`HostOf`], are handed back by [`take_orphans`](Self::take_orphans).
+/// [translators](super) copy what has changed, in both directions.
+///
+/// An object whose entity is destroyed, or loses its [`HostOf`], or gets another one, is an *orphan*: it is kept until
+/// the host asks for it by [`take_orphans`](Self::take_orphans), and takes it down. So a host calls that every frame, or
+/// at least now and then: orphans that nobody takes heap up.
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -70,6 +73,13 @@ impl<H> fmt::Debug for HostOf<H> {
 /// sprites.get_mut(slot).unwrap().x = 7.0;
 /// schedule.run(&mut world)?;
 /// assert_eq!(world.get::<Position>(ant)?.0, 7.0);
+///
+/// // At the end of each frame: what stood for entities that are gone is taken down.
+/// world.destroy(ant)?;
+/// let sprites = world.resources_mut().get_mut::<Hosts<Sprite>>().unwrap();
+/// assert!(sprites.is_empty());
+/// let orphans = sprites.take_orphans();
+/// assert_eq!(orphans.iter().map(|sprite| sprite.x).collect::<Vec<_>>(), [7.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -396,7 +406,7 @@ impl<H: Send + Sync + 'static> Hosts<H> {
         self.len() == 0
     }
 
-    /// The objects whose entities are gone, for the host to take down.
+    /// The objects whose entities are gone, for the host to take down; they are kept until this is called. O(1).
     pub fn take_orphans(&mut self) -> Vec<H> {
         core::mem::take(&mut self.orphans).into_vec()
     }

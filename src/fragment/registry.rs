@@ -63,6 +63,11 @@ const ENTRIES: usize = if cfg!(loom) { 8 } else { 1 << 17 };
 /// moment, one waits until the other has stored it. 65,535 fragments at most; memory only for those
 /// that there are.
 ///
+/// A fragment stays as long as the registry, which is its universe's: none is ever taken out, nor is its number given
+/// again, whether or not an entity has it. So a script that is loaded again [finds](Self::find) under its name what it
+/// has defined before, and defines only what is new: see [`define_plain`](Self::define_plain). One that makes up names as
+/// it goes on comes to [`FragmentError::TooMany`].
+///
 /// ```
 /// use megachunk::fragment::{FragmentKind, FragmentRegistry};
 ///

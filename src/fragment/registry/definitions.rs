@@ -27,6 +27,9 @@ impl FragmentRegistry {
     /// cloned byte by byte. A size that is no multiple of the alignment is rounded up to one, as those of types are: 5
     /// bytes, aligned to 4, are 8. Of size zero it is a tag. O(1) expected, however many there are.
     ///
+    /// It stays as long as the universe, as one of 65,535 at most. A script that is loaded again [finds](Self::find) it
+    /// and uses it; one of another layout needs another name.
+    ///
     /// ```
     /// use core::alloc::Layout;
     /// use megachunk::fragment::FragmentRegistry;
@@ -35,6 +38,15 @@ impl FragmentRegistry {
     /// let health = registry.define_plain("health", Layout::new::<u32>())?;
     /// assert_eq!(registry.find("health").unwrap().id(), health.id());
     /// assert!(registry.define_plain("health", Layout::new::<u64>()).is_err());
+    ///
+    /// // What a script asks for, however often it is loaded.
+    /// let of_script = |name: &str, layout: Layout| match registry.find(name) {
+    ///     Some(known) if known.layout() == layout => Ok(known.id()),
+    ///     _ => registry.define_plain(name, layout).map(|new| new.id()),
+    /// };
+    /// for _ in 0..100_000 {
+    ///     assert_eq!(of_script("health", Layout::new::<u32>())?, health.id());
+    /// }
     /// # Ok::<(), megachunk::fragment::FragmentError>(())
     /// ```
     ///
@@ -85,7 +97,8 @@ impl FragmentRegistry {
         self.define_as(definition, Some(PlainValues::of::<T>()))
     }
 
-    /// Defines a fragment that no type stands for; a new one with each call. O(1) expected.
+    /// Defines a fragment that no type stands for; a new one with each call, which stays as long as the universe. O(1)
+    /// expected.
     ///
     /// # Errors
     /// [`FragmentError::NameTaken`], also if a type is called so; [`FragmentError::EmptyName`];

@@ -45,10 +45,11 @@ use super::mutant;
 use super::pool::{Lent, Pool, Taken};
 
 /// What a collection adds to the count. Each time that so many were opened they count as one more:
-/// nobody goes on with what waits then, which does no harm. After 2^48 collections the count begins
-/// anew, and of two things of which one was opened before that and one after the second seems to be
-/// the older.
-const COLLECTION: u64 = 1 << 16;
+/// nobody goes on with what waits then. So where nobody collects, each such time leaves a few things behind that are
+/// the collector's, and once these fill all slots of the pool, whatever leaves something behind takes a new thing: after a
+/// billion openings, whose own leavings are more than that by then. After 2^40 collections the count begins anew, and of
+/// two things of which one was opened before that and one after the second seems to be the older.
+const COLLECTION: u64 = 1 << 24;
 
 /// How often something was opened, and how often until nothing was left of it.
 #[derive(Debug)]
@@ -172,5 +173,27 @@ impl Openings {
 impl Default for Openings {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_serves_again_though_nobody_collects_for_long() {
+        let (pool, openings) = (Pool::new(), Openings::new());
+        let open = || {
+            let (thing, number) = openings.open(&pool, || 0_u32);
+            thing.keep(number);
+        };
+        // Were 65,536 of them to count as a collection, all slots would hold what this one has missed.
+        (0..5_000_000).for_each(|_| open());
+        assert_eq!(pool.len(), 2, "a thread goes on with what it left last");
+        let found = openings.collect(&pool);
+        assert_eq!(found.things.len(), 2);
+        drop(found);
+        open();
+        assert!(pool.len() <= 4);
     }
 }

@@ -1,6 +1,7 @@
 //! `Observers`: those of a world.
 
 use core::fmt;
+use std::sync::Weak;
 
 use smallvec::SmallVec;
 
@@ -10,7 +11,7 @@ use crate::fragment::{
     Fragment, FragmentError, FragmentId, FragmentInfo, FragmentRegistry, FragmentRole,
 };
 use crate::observer::{Observed, ObservedBatch};
-use crate::panics::{Panicked, end_all, note, refused, resume_alone};
+use crate::panics::{Panicked, end_all, forget, note, refused, resume_alone, tell};
 use crate::query::{QueryError, QueryFilter, Requirements, Span, masked};
 use crate::world::watch::{NOWHERE, WatchedRows, Watcher};
 use crate::world::{World, new_identity};
@@ -29,6 +30,8 @@ pub(super) struct Observer {
     pub(super) fragment: FragmentId,
     /// What the entities must have beside it.
     requirements: Requirements,
+    /// It is dead when this has ended: it is called no more, and forgotten when that is next looked at.
+    life: Option<Weak<()>>,
     pub(super) run: ObserverRun,
 }
 
@@ -62,6 +65,11 @@ impl fmt::Debug for Observer {
 }
 
 impl Observer {
+    fn is_dead(&self) -> bool {
+        let life = self.life.as_ref();
+        life.is_some_and(|life| life.strong_count() == 0)
+    }
+
     fn sees(&self, archetype: &Archetype) -> bool {
         archetype.set.contains(self.fragment) && self.requirements.met_by(archetype)
     }
@@ -142,6 +150,29 @@ impl Observers {
     fn forget_seeing(&mut self) {
         self.seeing.of.clear();
     }
+
+    /// Forgets those that are dead, if there are some: archetypes are watched for the others only. The others stay in
+    /// order. O(observers), and for each dead one as [`World::unobserve`].
+    fn forget_dead(&mut self, world: &mut World) {
+        let dead: Vec<Observer> = self.all.extract_if(.., |one| one.is_dead()).collect();
+        if dead.is_empty() {
+            return;
+        }
+        self.forget_seeing();
+        let mut fragments: Vec<FragmentId> = dead.iter().map(|gone| gone.fragment).collect();
+        fragments.sort_unstable();
+        fragments.dedup();
+        for fragment in fragments {
+            world.watch_anew(self, self.kinds(), fragment);
+        }
+        // Whoever had made them is gone: there is nobody to give a panic of their `drop`s to.
+        let mut panicked = None;
+        end_all(&mut panicked, dead);
+        if panicked.is_some() {
+            forget(panicked);
+            tell(|| tracing::error!("the drop of an observer panicked; the panic ends here"));
+        }
+    }
 }
 
 impl Drop for Observers {
@@ -163,9 +194,14 @@ impl Watcher for Observers {
         let mut recorders: Option<ParallelCommands> = None;
         let mut panicked = None;
         let mut spans = Vec::new();
+        let mut some_dead = false;
         for at in self.asked(world, rows) {
             let observer = &mut self.all[at as usize];
             if !observer.observed.contains(change) {
+                continue;
+            }
+            if observer.is_dead() {
+                some_dead = true;
                 continue;
             }
             observer.spans(world, rows, &mut spans);
@@ -177,6 +213,9 @@ impl Watcher for Observers {
             // SAFETY: the world tells of rows that hold values, each once, in order; spans are parts of them.
             let mut batch = unsafe { ObservedBatch::new(world, &spans, change) };
             note(&mut panicked, || (observer.run)(&mut batch, &mut commands));
+        }
+        if some_dead {
+            self.forget_dead(world);
         }
         panicked
     }
@@ -255,7 +294,18 @@ impl World {
         observed: Observed,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        self.observe_registered::<F>(FragmentRegistry::register::<T>, observed, run)
+        self.observe_registered::<F>(FragmentRegistry::register::<T>, observed, None, run)
+    }
+
+    /// Observes as long as `life` has not ended; then the observer is called no more. It is forgotten when a change is
+    /// found that it would have been told of, or when another one comes or goes.
+    pub(crate) fn observe_while<T: Fragment, F: QueryFilter>(
+        &mut self,
+        life: Weak<()>,
+        observed: Observed,
+        run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
+    ) -> Result<ObserverId, QueryError> {
+        self.observe_registered::<F>(FragmentRegistry::register::<T>, observed, Some(life), run)
     }
 
     /// Observes a type in a [role](FragmentRole), as [`observe`](Self::observe) does a fragment: entities come and go
@@ -283,13 +333,14 @@ impl World {
         observed: Observed,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
-        self.observe_registered::<F>(R::register, observed, run)
+        self.observe_registered::<F>(R::register, observed, None, run)
     }
 
     fn observe_registered<F: QueryFilter>(
         &mut self,
         register: impl FnOnce(&FragmentRegistry) -> Result<&FragmentInfo, FragmentError>,
         observed: Observed,
+        life: Option<Weak<()>>,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
         const { assert!(F::SEES_ALL, "observers see changes, not versions") };
@@ -301,7 +352,7 @@ impl World {
         };
         match required(self.registry()) {
             Ok((fragment, requirements)) => {
-                self.observe_dynamic(observed, fragment, requirements, run)
+                self.observe_living(observed, fragment, requirements, life, run)
             }
             Err(error) => Err(refused(run, error)),
         }
@@ -320,6 +371,17 @@ impl World {
         requirements: Requirements,
         run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
     ) -> Result<ObserverId, QueryError> {
+        self.observe_living(observed, fragment, requirements, None, run)
+    }
+
+    fn observe_living(
+        &mut self,
+        observed: Observed,
+        fragment: FragmentId,
+        requirements: Requirements,
+        life: Option<Weak<()>>,
+        run: impl FnMut(&mut ObservedBatch<'_>, &mut Commands<'_>) + Send + Sync + 'static,
+    ) -> Result<ObserverId, QueryError> {
         let check = |registry: &FragmentRegistry| -> Result<(), QueryError> {
             registry
                 .get(fragment)
@@ -336,9 +398,12 @@ impl World {
             observed,
             fragment,
             requirements,
+            life,
             run: Box::new(run),
         };
         let id = observer.id;
+        // Whoever replaces schedules again and again adds observers again and again.
+        self.with_watcher(|world, observers: &mut Observers| observers.forget_dead(world));
         self.watch_more(observed.bits(), fragment, |data| observer.sees(data));
         let observers = self.watcher::<Observers>();
         observers.all.push(observer);
@@ -348,22 +413,25 @@ impl World {
 
     /// Lets an observer go; `false` if it has gone already. O(observers), for each composition that has its fragment.
     pub fn unobserve(&mut self, observer: ObserverId) -> bool {
-        let observers = self.watcher::<Observers>();
-        let Some(at) = observers.all.iter().position(|known| known.id == observer) else {
-            return false;
-        };
-        let gone = observers.all.remove(at);
-        observers.forget_seeing();
-        let kinds = observers.kinds();
-        self.watch_anew(kinds, gone.fragment);
-        true
+        let mut gone = None;
+        self.with_watcher(|world, observers: &mut Observers| {
+            observers.forget_dead(world);
+            let at = observers.all.iter().position(|known| known.id == observer);
+            let Some(at) = at else { return };
+            let fragment = observers.all[at].fragment;
+            gone = Some(observers.all.remove(at));
+            observers.forget_seeing();
+            world.watch_anew(observers, observers.kinds(), fragment);
+        });
+        gone.is_some()
     }
 }
 
 impl Observers {
     /// An observer, if it has not gone.
     pub(super) fn find(&mut self, id: ObserverId) -> Option<&mut Observer> {
-        self.all.iter_mut().find(|observer| observer.id == id)
+        let mut living = self.all.iter_mut().filter(|observer| !observer.is_dead());
+        living.find(|observer| observer.id == id)
     }
 
     fn kinds(&self) -> u8 {
@@ -378,6 +446,7 @@ mod tests {
     use crate::fragment::{DynamicBundle, Value};
     use crate::query::Access;
     use core::alloc::Layout;
+    use std::sync::Arc;
 
     #[test]
     fn archetypes_are_watched_as_their_observers_say_whichever_came_first() {
@@ -395,8 +464,9 @@ mod tests {
             (state >> 33) as usize % limit
         };
         let mut observers = Vec::new();
+        let mut lives = Vec::new();
         for round in 0..600 {
-            match number(5) {
+            match number(6) {
                 0 => {
                     let mut bundle = DynamicBundle::new();
                     for &id in ids.iter().filter(|_| number(2) == 0) {
@@ -414,9 +484,20 @@ mod tests {
                         _ => {}
                     }
                     let observed = Observed::from_bits(1 << number(4) | 1 << number(4));
+                    let life = (number(2) == 0).then(|| Arc::new(()));
+                    let weak = life.as_ref().map(Arc::downgrade);
                     let run = |_: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {};
-                    let id = world.observe_dynamic(observed, fragment, requirements, run);
-                    observers.push(id.unwrap());
+                    let id = world.observe_living(observed, fragment, requirements, weak, run);
+                    match life {
+                        Some(life) => lives.push((id.unwrap(), life)),
+                        None => observers.push(id.unwrap()),
+                    }
+                }
+                3 if !lives.is_empty() => {
+                    let (dead, life) = lives.swap_remove(number(lives.len()));
+                    drop(life);
+                    // Nobody has looked yet, or somebody asks for it.
+                    assert!(number(2) == 0 || !world.unobserve(dead));
                 }
                 _ if !observers.is_empty() => {
                     let gone = observers.swap_remove(number(observers.len()));
@@ -436,5 +517,134 @@ mod tests {
             }
         }
         assert!(world.archetypes.len() > 30);
+    }
+
+    #[test]
+    fn the_dead_are_forgotten_when_they_would_be_told_and_when_another_comes() {
+        let mut world = World::new();
+        world.create((1_u8,)).unwrap();
+        world.create((1_u8, 2_u16)).unwrap();
+        let watched = |world: &World| [0, 1].map(|at| world.archetypes[at].watched);
+        let heard = Arc::new(crate::sync::Mutex::new(Vec::new()));
+        let observe = |world: &mut World, number, life: Option<&Arc<()>>| {
+            let heard = Arc::clone(&heard);
+            let run = move |_: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {
+                heard.lock().push(number);
+            };
+            match life {
+                Some(life) => {
+                    world.observe_while::<u8, ()>(Arc::downgrade(life), Observed::COME, run)
+                }
+                None => world.observe::<u16, ()>(Observed::GO, run),
+            }
+        };
+        // More than a few, and few.
+        for count in [30, 3] {
+            let lives: Vec<Arc<()>> = (0..count).map(|_| Arc::new(())).collect();
+            let mut ids = Vec::new();
+            for (number, life) in (0..).zip(&lives) {
+                ids.push(observe(&mut world, number, Some(life)).unwrap());
+            }
+            let stays = observe(&mut world, 100, None).unwrap();
+            let come = Observed::COME.bits();
+            assert_eq!(watched(&world), [come, come | Observed::GO.bits()]);
+            let mut lives: Vec<Option<Arc<()>>> = lives.into_iter().map(Some).collect();
+            lives[1] = None;
+            assert_eq!(world.show_existing(ids[1]), 0);
+            assert_eq!(world.show_existing(ids[0]), 2);
+            heard.lock().clear();
+            // A change that it would not have been told of.
+            let entity = world.create((2_u16,)).unwrap();
+            world.destroy(entity).unwrap();
+            assert_eq!(core::mem::take(&mut *heard.lock()), [100]);
+            assert_eq!(world.watcher::<Observers>().all.len(), count + 1);
+            let entity = world.create((1_u8,)).unwrap();
+            assert_eq!(world.watcher::<Observers>().all.len(), count);
+            world.destroy(entity).unwrap();
+            let told = core::mem::take(&mut *heard.lock());
+            let living = (0..count).filter(|&number| number != 1);
+            assert_eq!(told, living.collect::<Vec<_>>());
+            lives.clear();
+            assert!(!world.unobserve(ids[0]) && !world.unobserve(ids[1]));
+            assert_eq!(world.watcher::<Observers>().all.len(), 1);
+            assert_eq!(watched(&world), [0, Observed::GO.bits()]);
+            assert!(!world.is_watched(come));
+            assert!(world.unobserve(stays));
+            assert_eq!(watched(&world), [0, 0]);
+        }
+        for _ in 0..100 {
+            observe(&mut world, 0, Some(&Arc::new(()))).unwrap();
+            assert_eq!(world.watcher::<Observers>().all.len(), 1);
+        }
+        // The last one is met when it would be told.
+        let last = Arc::strong_count(&heard);
+        world.create((1_u8,)).unwrap();
+        assert_eq!(Arc::strong_count(&heard), last - 1);
+        assert_eq!(watched(&world), [0, 0]);
+        assert!(!world.is_watched(u8::MAX) && heard.lock().is_empty());
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn archetypes_are_unwatched_in_the_middle_of_each_kind_of_change() {
+        let change: [fn(&mut World, &[crate::entity::Entity]); 8] = [
+            |world, all| world.destroy(all[0]).unwrap(),
+            |world, all| drop(world.destroy_slice(all)),
+            |world, all| world.add(all[1], (3_u64,)).unwrap(),
+            |world, all| drop(world.add_slice(all, |_| (3_u64,))),
+            |world, all| assert!(world.remove::<(u16,)>(all[2]).unwrap()),
+            |world, all| drop(world.remove_slice::<(u16,)>(all)),
+            |world, _| assert_eq!(world.clear(), 5),
+            |world, all| {
+                let mut commands = world.commands();
+                commands.destroy(all[0]);
+                commands.add(all[1], (3_u64,)).unwrap();
+                commands.remove::<(u16,)>(all[2]).unwrap();
+                drop(commands);
+                assert_eq!(world.flush().commands, 3);
+            },
+        ];
+        for change in change {
+            let mut counts = [true, false].map(|dies| {
+                let mut world = World::new();
+                world.resources_mut().insert(0_usize);
+                let life = Arc::new(());
+                let all = Observed::COME | Observed::GO;
+                for weak in [
+                    Some(Arc::downgrade(&life)),
+                    None,
+                    Some(Arc::downgrade(&life)),
+                ] {
+                    let living = weak.is_none();
+                    let run = move |batch: &mut ObservedBatch<'_>, _: &mut Commands<'_>| {
+                        let count = batch.len() * usize::from(living);
+                        *batch.resources_mut().get_mut::<usize>().unwrap() += count;
+                    };
+                    let id = world.registry().register::<u16>().unwrap().id();
+                    let observed = if living {
+                        Observed::DESTROY | Observed::ADD
+                    } else {
+                        all
+                    };
+                    world
+                        .observe_living(observed, id, Requirements::new(), weak, run)
+                        .unwrap();
+                }
+                let entities: Vec<_> = (0..5).map(|n| world.create((n, 2_u16))).collect();
+                let entities: Vec<_> = entities.into_iter().map(Result::unwrap).collect();
+                let kept = (!dies).then_some(life);
+                change(&mut world, &entities);
+                world.check().unwrap();
+                if dies {
+                    assert_eq!(world.watcher::<Observers>().all.len(), 1);
+                }
+                let mut data = world.archetypes.iter();
+                assert!(data.all(|data| data.watched == world.watched_kinds(data)));
+                drop(kept);
+                (*world.resources().get::<usize>().unwrap(), world.count())
+            });
+            counts.sort_unstable();
+            assert_eq!(counts[0], counts[1]);
+        }
     }
 }

@@ -22,8 +22,10 @@ use crate::world::{Seat, World};
 /// observes happens, not in a phase: no [report](crate::processor::ScheduleReport), timing or trace counts that as a
 /// run.
 ///
-/// With its schedule it ends: when that is dropped, the closure is called no more; the world
-/// forgets it when the schedule is stopped before.
+/// With its schedule it ends: when that is dropped, the closure is called no more. The world forgets it, and drops the
+/// closure, when the schedule is stopped before; else with the first change that it would have been told of, or when
+/// another observer comes or goes. So schedules can be replaced without end. (If the `drop` of a closure that is
+/// forgotten panics, the panic ends there, and `tracing` is told.)
 ///
 /// It observes one world at a time: in another one when it was
 /// [stopped](crate::processor::Schedule::stop) in the first, or that is gone. A schedule that was
@@ -75,7 +77,7 @@ struct Observing<T, F> {
     name: Arc<str>,
     observed: Observed,
     home: Home,
-    /// Ends with it.
+    /// Ends with it. Its schedule may go when nobody is there who could stop it: the world forgets the closure then.
     life: Arc<()>,
     /// The world that it observes.
     on: Option<(Weak<Seat>, ObserverId)>,
@@ -93,16 +95,10 @@ struct Out {
     name: Arc<str>,
     run: Option<ObserverRun>,
     home: Home,
-    /// Of the processor whose closure it is.
-    life: Weak<()>,
 }
 
 impl Out {
     fn call(&mut self, batch: &mut ObservedBatch<'_>, commands: &mut Commands<'_>) {
-        // Its schedule may be gone: nobody is there who could stop it.
-        if self.life.strong_count() == 0 {
-            return;
-        }
         if let Some(run) = &mut self.run {
             let ran = catch_unwind(AssertUnwindSafe(|| run(batch, commands)));
             if let Err(payload) = ran {
@@ -157,12 +153,12 @@ impl<T: Fragment, F: QueryFilter> Runner for Observing<T, F> {
             name: Arc::clone(&self.name),
             run,
             home: Arc::clone(&self.home),
-            life: Arc::downgrade(&self.life),
         };
         let run = move |batch: &mut ObservedBatch<'_>, commands: &mut Commands<'_>| {
             out.call(batch, commands);
         };
-        match world.observe::<T, F>(self.observed, run) {
+        let life = Arc::downgrade(&self.life);
+        match world.observe_while::<T, F>(life, self.observed, run) {
             Ok(id) => {
                 self.on = Some((Arc::downgrade(&world.seat), id));
                 self.told = false;

@@ -223,16 +223,15 @@ impl World {
         }
     }
 
-    /// The watcher wants to hear of these kinds at all, and has changed its mind about archetypes
-    /// that have a fragment: it is asked about each. O(archetypes that have it), and what the
-    /// watcher takes.
-    pub(crate) fn watch_anew(&mut self, kinds: u8, fragment: FragmentId) {
+    /// The watcher, which is [lent](Self::with_watcher) or hears, wants to hear of these kinds at all, and has changed
+    /// its mind about archetypes that have a fragment: it is asked about each. In the middle of a change it may only
+    /// have come to want less: that is looked at anew for each entity. O(archetypes that have it), and what the watcher
+    /// takes.
+    pub(crate) fn watch_anew(&mut self, watcher: &dyn Watcher, kinds: u8, fragment: FragmentId) {
         self.watch.kinds = kinds;
-        let watcher = self.watch.watcher.as_deref();
         for having in self.having.of(fragment) {
             let data = &mut self.archetypes[having.archetype as usize];
-            let kinds = watcher.map_or(0, |watcher| watcher.kinds_of(data));
-            watch(data, kinds, self.universe.is_ordered());
+            watch(data, watcher.kinds_of(data), self.universe.is_ordered());
         }
     }
 
@@ -599,8 +598,7 @@ mod tests {
         assert_eq!(calls.get(), 2);
         let watched = |world: &World| [0, 1, 2, 3].map(|n| world.archetypes[n].watched);
         assert_eq!(watched(&world), [0, ADDED, 0, 0]);
-        world.watcher::<Asked>();
-        world.watch_anew(CREATED, id);
+        world.with_watcher(|world, asked: &mut Asked| world.watch_anew(asked, CREATED, id));
         assert_eq!(world.watcher::<Asked>().0.load(Ordering::Relaxed), 2);
         assert_eq!(watched(&world), [CREATED, CREATED, 0, 0]);
         assert!(world.is_watched(CREATED) && !world.is_watched(ADDED));

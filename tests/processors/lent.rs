@@ -4,8 +4,8 @@
     reason = "closures name their parameters as users do"
 )]
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crate::said::{Said, run, said, say, world};
 use megachunk::observer::Observed;
@@ -260,6 +260,73 @@ fn an_observer_ends_with_its_schedule_and_what_it_panics_with_names_it() {
         *told.expect("it is text"),
         "processor `brittle` panicked: no"
     );
+    world.check().expect("it is whole");
+}
+
+#[test]
+fn schedules_that_are_replaced_leave_one_observer_in_the_world() {
+    let mut world = world();
+    let heard = Arc::new(AtomicUsize::new(0));
+    let build = || {
+        let count = Arc::clone(&heard);
+        let mut schedule = Schedule::new();
+        schedule.add(observing_processor::<A, ()>(
+            "count",
+            Observed::COME,
+            move |batch, _| {
+                count.fetch_add(batch.len(), Ordering::Relaxed);
+            },
+        ));
+        schedule
+    };
+    let mut schedule = build();
+    for _ in 0..100 {
+        run(&mut schedule, &mut world);
+        schedule = build();
+    }
+    run(&mut schedule, &mut world);
+    // That of this test, and that of one closure.
+    assert_eq!(Arc::strong_count(&heard), 2);
+    world.create((A(0),)).expect("there is room");
+    assert_eq!(heard.load(Ordering::Relaxed), 1);
+    drop(schedule);
+    assert_eq!(Arc::strong_count(&heard), 2, "nobody has looked");
+    world.create((A(1),)).expect("there is room");
+    assert_eq!(Arc::strong_count(&heard), 1);
+    assert_eq!(heard.load(Ordering::Relaxed), 1);
+    world.check().expect("it is whole");
+}
+
+#[test]
+fn an_observer_whose_schedule_another_observer_ends_is_not_called_and_forgotten() {
+    let mut world = world();
+    let held = Arc::new(Mutex::new(None::<Schedule>));
+    let ended = Arc::clone(&held);
+    let end = world.observe::<A, ()>(Observed::COME, move |_, _| {
+        drop(ended.lock().expect("it is whole").take());
+    });
+    end.expect("it is right");
+    let called = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&called);
+    let mut schedule = Schedule::new();
+    schedule.add(observing_processor::<A, ()>(
+        "count",
+        Observed::COME,
+        move |_, _| {
+            count.fetch_add(1, Ordering::Relaxed);
+        },
+    ));
+    run(&mut schedule, &mut world);
+    *held.lock().expect("it is whole") = Some(schedule);
+    let last = Arc::clone(&called);
+    let after = world.observe::<A, ()>(Observed::COME, move |batch, _| {
+        last.fetch_add(100 * batch.len(), Ordering::Relaxed);
+    });
+    after.expect("it is right");
+    let all = world.create_batch((0..5).map(|n| (A(n),)));
+    assert_eq!(all.expect("there is room").len(), 5);
+    assert_eq!(called.load(Ordering::Relaxed), 500);
+    assert_eq!(Arc::strong_count(&called), 2);
     world.check().expect("it is whole");
 }
 

@@ -124,8 +124,16 @@ fn an_order_of_a_group_that_nobody_is_in_is_an_error_unless_it_is_optional() {
     );
     run(&mut schedule(Target::from("Mods").optional()), &mut world);
     assert_eq!(said(&mut world), ["draw", "fall"]);
-    run(&mut schedule("Physics".into()), &mut world);
+    let mut ordered = schedule("Physics".into());
+    run(&mut ordered, &mut world);
     assert_eq!(said(&mut world), ["fall", "draw"]);
+    assert_eq!(ordered.remove_group_orders("Physics"), 1);
+    run(&mut ordered, &mut world);
+    assert_eq!(said(&mut world), ["draw", "fall"]);
+    let mut others = schedule("Physcs".into());
+    assert_eq!(others.remove_group_orders("Physcs"), 1);
+    run(&mut others, &mut world);
+    assert_eq!(said(&mut world), ["draw", "fall"]);
     let mut empty = Schedule::new();
     empty.add(say("draw"));
     empty.add_composite(megachunk::processor::Composite::new("Mods", []).before("draw"));

@@ -23,7 +23,7 @@ pub(crate) struct Node {
 }
 
 /// What a group asks for: it holds for all its members.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GroupOrder {
     pub(crate) path: String,
     /// Nobody need be in it.

@@ -78,6 +78,12 @@ pub enum TemplateFault {
         /// The known id that is most like it.
         nearest: Option<Box<str>>,
     },
+    /// Something is to be taken out that was not loaded under this name or path.
+    #[error("is not loaded{}", hint(.nearest))]
+    NotLoaded {
+        /// The name or path of what was loaded that is most like it.
+        nearest: Option<Box<str>>,
+    },
     /// A config is its own ancestor.
     #[error("the parents are a loop: {}", .path.join(" → "))]
     ParentLoop {

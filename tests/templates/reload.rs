@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::config_folder::Folder;
 use crate::template_traits::{Speed, traits};
 use megachunk::prelude::*;
+use megachunk::template::{TemplateError, TemplateFault};
 
 fn load(folder: &Folder, world: &World) -> TemplateRegistry {
     let mut registry = TemplateRegistry::new(world.universe(), traits());
@@ -210,6 +211,129 @@ fn a_file_or_a_directory_may_go_and_come_back() {
     );
     fs::rename(&c, &b).unwrap();
     assert_eq!(registry.refresh().unwrap().added, ["b"]);
+}
+
+#[test]
+fn what_was_loaded_is_taken_out_by_its_name_or_path() {
+    let folder = Folder::new("unload");
+    folder.write("dir/a.toml", &walker("a", 1.0));
+    folder.write("dir/below/b.toml", &walker("b", 2.0));
+    folder.write("c.toml", &walker("c", 3.0));
+    let mut world = World::new();
+    let mut registry = TemplateRegistry::new(world.universe(), traits());
+    let (dir, file) = (folder.path().join("dir"), folder.path().join("c.toml"));
+    registry.load_str("text", &walker("d", 4.0)).unwrap();
+    registry.load_dir(&dir).unwrap();
+    registry.load_file(&file).unwrap();
+    let kept = registry.template("a").unwrap();
+    let (first, other) = (kept.create(&mut world).unwrap(), registry.template("d"));
+    let other = other.unwrap();
+
+    let changes = registry.unload(&dir).unwrap();
+    assert_eq!(changes.removed, ["a", "b"]);
+    assert!(changes.added.is_empty() && changes.changed.is_empty());
+    assert!(registry.template("a").is_err() && registry.file_of("a").is_none());
+    // Who has it, has it.
+    let second = kept.create(&mut world).unwrap();
+    for entity in [first, second] {
+        assert_eq!(world.get::<Speed>(entity).unwrap(), &Speed(1.0));
+    }
+    assert!(registry.ids().eq(["c", "d"]));
+    assert!(registry.refresh().unwrap().is_empty(), "it is read no more");
+
+    // Those behind it are still known by what they were loaded as.
+    folder.write("c.toml", &walker("c", 5.0));
+    assert_eq!(registry.refresh().unwrap().changed, ["c"]);
+    registry.load_str("text", &walker("d", 6.0)).unwrap();
+    assert!(!Arc::ptr_eq(&other, &registry.template("d").unwrap()));
+    registry.load_dir(&dir).unwrap();
+    assert_eq!(registry.unload(&file).unwrap().removed, ["c"]);
+    assert_eq!(registry.unload("text").unwrap().removed, ["d"]);
+    assert_eq!(registry.unload(&dir).unwrap().removed, ["a", "b"]);
+    assert_eq!(registry.ids().count(), 0);
+    assert!(registry.refresh().unwrap().is_empty());
+}
+
+#[test]
+fn what_others_inherit_from_stays_and_what_was_not_loaded_is_an_error() {
+    let world = World::new();
+    let mut registry = TemplateRegistry::new(world.universe(), traits());
+    registry.load_str("base", &walker("base", 1.0)).unwrap();
+    registry
+        .load_texts([
+            ("one", "id = 'one'\nparent = 'base'"),
+            ("two", "id = 'two'\nname = '2'\nparent = 'base'"),
+        ])
+        .unwrap();
+    let before = registry.template("one").unwrap();
+    let errors = registry.unload("base").unwrap_err();
+    assert_eq!(
+        errors.to_string(),
+        "one:2:10: no config has the id `base`\ntwo:3:10: no config has the id `base`"
+    );
+    let parent = |error: &TemplateError| matches!(&error.fault, TemplateFault::UnknownParent { parent, .. } if &**parent == "base");
+    assert!(errors.as_slice().iter().all(parent));
+    assert!(Arc::ptr_eq(&before, &registry.template("one").unwrap()));
+    assert!(registry.ids().eq(["base", "one", "two"]));
+    let errors = registry.unload("bass").unwrap_err();
+    assert_eq!(
+        errors.to_string(),
+        "bass: is not loaded: did you mean `base`?"
+    );
+    // What is the file of a config is not what was loaded.
+    let folder = Folder::new("unload_not_loaded");
+    folder.write("a.toml", &walker("a", 1.0));
+    registry.load_dir(folder.path()).unwrap();
+    let errors = registry.unload(folder.path().join("a.toml")).unwrap_err();
+    assert!(matches!(
+        errors.as_slice()[0].fault,
+        TemplateFault::NotLoaded { .. }
+    ));
+    for child in ["one", "two", "base"] {
+        assert_eq!(registry.unload(child).unwrap().removed, [child]);
+    }
+}
+
+#[test]
+fn a_file_that_was_loaded_twice_stays_until_it_is_taken_out_twice() {
+    let folder = Folder::new("unload_twice");
+    folder.write("a.toml", &walker("a", 1.0));
+    folder.write("b.toml", &walker("b", 1.0));
+    let path = folder.path().join("a.toml");
+    let again = folder.path().join("../unload_twice/a.toml");
+    let world = World::new();
+    for refreshed in [false, true] {
+        for dir_first in [false, true] {
+            for unload_dir_first in [false, true] {
+                let mut registry = TemplateRegistry::new(world.universe(), traits());
+                if !dir_first {
+                    registry.load_file(&again).unwrap();
+                }
+                registry.load_dir(folder.path()).unwrap();
+                if dir_first {
+                    registry.load_file(&again).unwrap();
+                }
+                registry.load_file(&path).unwrap();
+                if refreshed {
+                    assert!(registry.refresh().unwrap().is_empty());
+                }
+                let before = registry.template("a").unwrap();
+                if unload_dir_first {
+                    assert_eq!(registry.unload(folder.path()).unwrap().removed, ["b"]);
+                }
+                assert!(registry.unload(&path).unwrap().is_empty());
+                assert!(Arc::ptr_eq(&before, &registry.template("a").unwrap()));
+                let changes = registry.unload(&again).unwrap();
+                if unload_dir_first {
+                    assert_eq!(changes.removed, ["a"]);
+                } else {
+                    assert!(changes.is_empty());
+                    assert_eq!(registry.unload(folder.path()).unwrap().removed, ["a", "b"]);
+                }
+                assert_eq!(registry.ids().count(), 0);
+            }
+        }
+    }
 }
 
 #[test]

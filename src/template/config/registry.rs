@@ -1,20 +1,26 @@
 //! `TemplateRegistry`: entity configs, and the templates that they describe.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::family::builder;
-use super::source::Source;
+use super::lines::about_file;
+use super::source::{Source, Sources};
 use super::state::{Fresh, State};
 use super::{ConfigChanges, TraitRegistry};
 use crate::archetype::Universe;
+use crate::template::fault::near;
 use crate::template::{Template, TemplateError, TemplateErrors, TemplateFault};
 
 /// Entity configs, and the templates that they describe: one for each id, built when it is first asked for.
 ///
 /// Whatever is loaded is checked as a whole, together with what is there: its templates are built once on trial, so
 /// what was loaded can be used. If anything is wrong, all of it is told, and the registry is as before.
+///
+/// So each call costs O(all that is loaded), and n that load one file each cost O(n²): load many by one call, of
+/// [`load_dir`](Self::load_dir) or [`load_texts`](Self::load_texts). What was loaded stays until it is [taken
+/// out](Self::unload).
 ///
 /// ```
 /// use megachunk::prelude::*;
@@ -198,7 +204,8 @@ impl TemplateRegistry {
         self.load(vec![Source::Directory(path.into())])
     }
 
-    /// Loads one file. Its parent must be loaded before.
+    /// Loads one file. Its parent must be loaded before. The cost of [`load_dir`](Self::load_dir), of all sources: many
+    /// files are loaded by their directory, or as texts.
     ///
     /// # Errors
     /// All that is wrong.
@@ -210,7 +217,7 @@ impl TemplateRegistry {
     }
 
     /// Loads a text that is no file; its name stands for the path in errors. One that was loaded with this name before
-    /// is replaced.
+    /// is replaced. The cost is that of [`load_dir`](Self::load_dir): [`load_texts`](Self::load_texts) loads many.
     ///
     /// # Errors
     /// All that is wrong.
@@ -242,19 +249,76 @@ impl TemplateRegistry {
 
     fn load(&mut self, fresh: Vec<Source>) -> Result<ConfigChanges, TemplateErrors> {
         let mut sources = self.state.sources.clone();
-        let known = sources.iter().map(Source::key).zip(0..);
+        let known = sources
+            .iter()
+            .map(|(&number, source)| (source.key(), number));
         let mut known: HashMap<_, usize> = known.collect();
+        let mut next = sources.last_key_value().map_or(0, |(last, _)| last + 1);
         let mut numbers = HashSet::with_capacity(fresh.len());
         for source in fresh {
-            let number = *known.entry(source.key()).or_insert(sources.len());
+            let number = *known.entry(source.key()).or_insert(next);
+            next = next.max(number + 1);
             numbers.insert(number);
-            if number == sources.len() {
-                sources.push(source);
-            } else {
-                sources[number] = source;
-            }
+            sources.insert(number, source);
         }
         self.turn(sources, &Fresh::Loaded(numbers))
+    }
+
+    /// Takes out again what was loaded under this name or path: the text, the file or the directory, as it was called
+    /// then; all of them, if they are several. What was found in it is gone, unless it is also in something else that
+    /// is loaded: a file by itself and in a directory. Nothing is read. All or nothing: a parent goes when no child of it
+    /// stays.
+    ///
+    /// As with configs whose files are gone, [`template`](Self::template) knows them no more; who has a template keeps it,
+    /// and entities stay as they are. O(sources + configs log configs).
+    ///
+    /// ```
+    /// use megachunk::prelude::*;
+    ///
+    /// let mut world = World::new();
+    /// let mut registry = TemplateRegistry::new(world.universe(), TraitRegistry::new());
+    /// registry.load_texts([
+    ///     ("agents.toml", "id = 'agent'"),
+    ///     ("mods/porter.toml", "id = 'porter'\nparent = 'agent'"),
+    /// ])?;
+    /// let porter = registry.template("porter")?;
+    ///
+    /// let refused = registry.unload("agents.toml").unwrap_err();
+    /// assert_eq!(refused.to_string(), "mods/porter.toml:2:10: no config has the id `agent`");
+    /// assert_eq!(registry.unload("mods/porter.toml")?.removed, ["porter"]);
+    /// assert!(registry.template("porter").is_err());
+    /// // It lives as long as somebody has it.
+    /// porter.create(&mut world)?;
+    /// assert_eq!(registry.unload("agents.toml")?.removed, ["agent"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TemplateFault::NotLoaded`] if nothing was loaded under it; [`TemplateFault::UnknownParent`] for each config that
+    /// would stay without its parent, with its place; whatever else is wrong then. All is as before.
+    ///
+    /// # Panics
+    /// As for [`load_dir`](Self::load_dir).
+    pub fn unload(
+        &mut self,
+        name_or_path: impl AsRef<Path>,
+    ) -> Result<ConfigChanges, TemplateErrors> {
+        let path = name_or_path.as_ref();
+        let mut sources = self.state.sources.clone();
+        sources.retain(|_, source| source.path() != path);
+        if sources.len() == self.state.sources.len() {
+            return Err(self.not_loaded(path).into());
+        }
+        self.turn(sources, &Fresh::Loaded(HashSet::new()))
+    }
+
+    fn not_loaded(&self, path: &Path) -> TemplateError {
+        let sources = self.state.sources.values();
+        let known: BTreeSet<_> = sources
+            .map(|source| source.path().to_string_lossy())
+            .collect();
+        let nearest = near(&path.to_string_lossy(), known.iter().map(|path| &**path));
+        about_file(path, TemplateFault::NotLoaded { nearest })
     }
 
     /// Looks whether files have changed, are new, or are gone, alone or with their directory, and
@@ -262,7 +326,8 @@ impl TemplateRegistry {
     /// built anew, if they were in use: who asks for them then gets the new ones; entities stay as
     /// they are.
     ///
-    /// It reads the files: a change that leaves size and time of modification as they were is seen too. So call it
+    /// A file or directory that was loaded and is gone is looked for each time, until it is [taken
+    /// out](Self::unload). It reads the files: a change that leaves size and time of modification as they were is seen too. So call it
     /// once a second rather than once a frame. O(bytes of all files + configs log configs), and for what has changed as
     /// [`load_dir`](Self::load_dir).
     ///
@@ -276,11 +341,7 @@ impl TemplateRegistry {
         self.turn(self.state.sources.clone(), &Fresh::Refreshed)
     }
 
-    fn turn(
-        &mut self,
-        sources: Vec<Source>,
-        fresh: &Fresh,
-    ) -> Result<ConfigChanges, TemplateErrors> {
+    fn turn(&mut self, sources: Sources, fresh: &Fresh) -> Result<ConfigChanges, TemplateErrors> {
         let (next, changes) = self
             .state
             .next(sources, fresh, &self.traits, &self.universe)?;

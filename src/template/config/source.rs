@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::lines::{Lines, about_file};
+use smallvec::SmallVec;
+
 use crate::file_bytes;
 use crate::template::{TemplateError, TemplateFault};
 
@@ -25,22 +27,39 @@ pub(super) enum Source {
     Text(PathBuf, Arc<str>),
 }
 
+/// Sources by their numbers, in the order in which they were loaded first. A number stays as long as its source does.
+pub(super) type Sources = BTreeMap<usize, Source>;
+
 impl Source {
+    /// The directory, the file, or the name of the text.
+    pub(super) fn path(&self) -> &Path {
+        let (Self::Directory(path) | Self::File(path) | Self::Text(path, _)) = self;
+        path
+    }
+
     /// What a source is known by: one that is loaded again takes the place of that with the same.
     pub(super) fn key(&self) -> (Discriminant<Self>, PathBuf) {
-        let (Self::Directory(path) | Self::File(path) | Self::Text(path, _)) = self;
-        (discriminant(self), path.clone())
+        (discriminant(self), self.path().into())
     }
 }
 
 /// By what a text is found again: the path, and whether it is only a name.
 pub(super) type TextKey = (PathBuf, bool);
 
-/// A text, and the number of the source that it is of.
+/// A text, and the numbers of the sources that it is of, each once: a file may be one by itself, and lie in a directory
+/// that is one.
 #[derive(Clone, Debug)]
 pub(super) struct SourceText {
     pub(super) text: Arc<str>,
-    pub(super) source: usize,
+    pub(super) sources: SmallVec<[usize; 2]>,
+}
+
+impl SourceText {
+    fn is_of(&mut self, source: usize) {
+        if !self.sources.contains(&source) {
+            self.sources.push(source);
+        }
+    }
 }
 
 /// The texts of sources while they are gathered.
@@ -64,6 +83,7 @@ impl Texts {
                 return;
             };
             text.text = read.text;
+            read.sources.into_iter().for_each(|read| text.is_of(read));
         }
         self.texts.entry(key).or_insert(text);
     }
@@ -79,8 +99,8 @@ impl Texts {
     }
 
     fn found(&mut self, path: &Path, is_text: bool, text: Arc<str>) {
-        let source = self.source;
-        let text = SourceText { text, source };
+        let sources = SmallVec::from_slice(&[self.source]);
+        let text = SourceText { text, sources };
         self.texts.insert((path.into(), is_text), text);
     }
 
@@ -105,7 +125,12 @@ impl Texts {
 
     fn file(&mut self, path: &Path, must_be_there: bool) {
         match self.known.entry(one_path(path)) {
-            Entry::Occupied(_) => return,
+            Entry::Occupied(known) => {
+                if let Some(text) = self.texts.get_mut(&(known.get().clone(), false)) {
+                    text.is_of(self.source);
+                }
+                return;
+            }
             Entry::Vacant(unknown) => unknown.insert(path.into()),
         };
         match file_bytes::read(path, LONGEST) {

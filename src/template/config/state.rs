@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use super::config::Config;
 use super::family::{Family, builder};
 use super::generations::{Generations, Kin};
-use super::source::{Source, SourceText, TextKey, Texts, one_path};
+use super::source::{SourceText, Sources, TextKey, Texts, one_path};
 use super::{ConfigChanges, TraitRegistry};
 use crate::archetype::Universe;
 use crate::panics::refused;
@@ -16,7 +16,7 @@ use crate::template::{Template, TemplateError, TemplateErrors};
 /// Which sources are read again.
 #[derive(Debug)]
 pub(super) enum Fresh {
-    /// Those with these numbers, which must be there.
+    /// Those with these numbers, which must be there. What is only of sources that are no more is gone.
     Loaded(HashSet<usize>),
     /// All.
     Refreshed,
@@ -25,7 +25,7 @@ pub(super) enum Fresh {
 /// All that a registry knows.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Sources,
     files: BTreeMap<TextKey, ConfigFile>,
     pub(super) family: Family,
     /// By the id of its config, once it was asked for.
@@ -43,13 +43,13 @@ struct ConfigFile {
 
 impl State {
     /// The texts of sources, of which those that are `fresh` are read. Others are as they were.
-    fn texts(&self, sources: &[Source], fresh: &Fresh) -> Texts {
+    fn texts(&self, sources: &Sources, fresh: &Fresh) -> Texts {
         let mut texts = Texts::default();
         let is_fresh = |number: usize| match fresh {
             Fresh::Loaded(numbers) => numbers.contains(&number),
             Fresh::Refreshed => true,
         };
-        for (number, source) in sources.iter().enumerate() {
+        for (&number, source) in sources {
             if is_fresh(number) {
                 // What was there, and is not, are configs that are gone.
                 texts.read(number, source, matches!(fresh, Fresh::Loaded(_)));
@@ -57,8 +57,11 @@ impl State {
         }
         // Afterwards, so that a file of an older source that is loaded again is read again.
         for (key, file) in &self.files {
-            if !is_fresh(file.text.source) {
-                texts.keep(key.clone(), file.text.clone());
+            let mut text = file.text.clone();
+            text.sources
+                .retain(|source| sources.contains_key(source) && !is_fresh(*source));
+            if !text.sources.is_empty() {
+                texts.keep(key.clone(), text);
             }
         }
         texts
@@ -87,7 +90,7 @@ impl State {
     /// go again at once.
     pub(super) fn next(
         &self,
-        sources: Vec<Source>,
+        sources: Sources,
         fresh: &Fresh,
         traits: &TraitRegistry,
         universe: &Arc<Universe>,

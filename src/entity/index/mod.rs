@@ -113,8 +113,8 @@ const NONE_LEFT: Full = Full {
 /// | publish | lock-free | 1 | O(1) |
 /// | count | wait-free | 0 | O(threads and sessions) |
 ///
-/// Memory: 8.6 bytes a slot, and only for blocks in use; an empty index costs no more than a few
-/// pages (on Windows it is accounted 600 KiB). With huge pages (the default where the system grants
+/// Memory: 8.6 bytes a slot, and only for blocks that were ever used, which stay until the index is dropped; a new index
+/// costs no more than a few pages (on Windows it is accounted 600 KiB). With huge pages (the default where the system grants
 /// them) it grows by 2 MiB, beyond the first 32,768 slots.
 ///
 /// # Threads, forks, allocators, signals

@@ -209,6 +209,38 @@ impl Archetype {
         }
     }
 
+    /// Forgets the groups without chunks, and gives the room of all lists of groups back: the others get the numbers from
+    /// 0 on, in order. Only chunks keep numbers of groups from call to call. O(chunks + groups).
+    #[cold]
+    pub(crate) fn forget_idle_groups(&mut self) {
+        if !self.idle_groups.is_empty() {
+            let mut stays = vec![true; self.groups.len()];
+            for idle in core::mem::take(&mut self.idle_groups) {
+                stays[idle as usize] = false;
+            }
+            let mut numbers = Vec::with_capacity(stays.len());
+            let mut next = 0;
+            self.groups.retain(|_| {
+                let stays = stays[numbers.len()];
+                numbers.push(next);
+                next += u32::from(stays);
+                stays
+            });
+            for chunk in &mut self.chunks {
+                chunk.group = numbers[chunk.group as usize];
+            }
+            for group in self.group_of.values_mut() {
+                *group = numbers[*group as usize];
+            }
+        }
+        for group in &mut self.groups {
+            group.open.shrink_to_fit();
+        }
+        self.groups.shrink_to_fit();
+        self.group_of.shrink_to_fit();
+        self.retired_keys.shrink_to_fit();
+    }
+
     /// Moves a chunk to another group of this archetype; all that its entities have counts as new.
     pub(crate) fn regroup(&mut self, position: u32, group: u32, version: u32) {
         let before = self.chunks[position as usize].group;

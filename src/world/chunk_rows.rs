@@ -12,7 +12,8 @@ pub struct ChunkRows {
     /// Its composition: a position in [`WorldStats::archetypes`](crate::world::WorldStats::archetypes).
     pub archetype: usize,
     /// Which combination of shared values its entities have: a number in the composition, the same for all chunks of
-    /// that combination. It may be another's after all its chunks have gone; 0 where nothing is shared.
+    /// that combination. It may be another's after all its chunks have gone, and the combination may have another after
+    /// [`World::trim`] or [`World::compact`]; 0 where nothing is shared.
     pub group: usize,
     /// Entities in it: rows in use, the first ones. None in a chunk that is kept for whoever comes next.
     pub entities: usize,

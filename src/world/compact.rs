@@ -87,6 +87,10 @@ impl World {
     /// budget is for the last of these only: a call looks at all compositions and their chunks
     /// however small it is.
     ///
+    /// Chunks are emptied by how empty they are, not by where they lie: the memory of a mega-chunk, 1 MiB, goes back when
+    /// all of its chunks are empty, and one of them in use keeps it. So after a compaction there may be more mega-chunks
+    /// than the chunks would need.
+    ///
     /// Entities change rows, as when others are destroyed; values, ids and bits stay. Afterwards the chunks of a
     /// composition (and combination) that have room have less of it in all than the shortest of them holds.
     ///
@@ -134,6 +138,11 @@ impl World {
                 report.chunks += 1;
             }
             self.settle_groups(archetype);
+            // Else each call would look at all that there ever were.
+            let data = &mut self.archetypes[archetype as usize];
+            if data.idle_groups.len() > data.groups.len() / 2 {
+                data.forget_idle_groups();
+            }
         }
         report
     }
@@ -228,6 +237,61 @@ mod tests {
     use super::*;
     use crate::entity::Entity;
     use crate::fragment::Bundle;
+
+    #[test]
+    fn groups_and_shared_values_that_are_gone_keep_no_room() {
+        for trims in [true, false] {
+            let mut world = World::new();
+            let mut ants: Vec<Entity> = Vec::new();
+            for team in 0..1_000_u16 {
+                let ant = world.create((u32::from(team),).shared(team).shared(u64::from(team % 7)));
+                ants.push(ant.unwrap());
+            }
+            for (at, &ant) in ants.iter().enumerate() {
+                if at % 100 != 50 {
+                    world.destroy(ant).unwrap();
+                }
+            }
+            let groups = |world: &World| world.archetypes[0].groups.len();
+            assert_eq!(groups(&world), 1_000);
+            let free = [ants[50], ants[650], ants[950]];
+            let number = |world: &World, ant| {
+                let (_, row) = world.locate(ant).unwrap();
+                world.archetypes[0].chunks[row.chunk as usize].group
+            };
+            if trims {
+                world.trim();
+                assert!(world.archetypes[0].groups.capacity() < 20);
+                assert!(world.archetypes[0].group_of.capacity() < 40);
+                assert!(world.shared.numbers() < 1_000);
+            } else {
+                let _ = world.compact(Budget::Entities(0));
+            }
+            assert_eq!(groups(&world), 10);
+            assert_eq!(free.map(|ant| number(&world, ant)), [0, 6, 9]);
+            world.check().unwrap();
+            for (team, &ant) in (0..).zip(&ants).skip(50).step_by(100) {
+                assert_eq!(world.shared::<u16>(ant).unwrap(), &team);
+                assert_eq!(world.get::<u32>(ant).unwrap(), &u32::from(team));
+            }
+            // They go on: those that are there are found, and others come.
+            let again = world
+                .create((0_u32,).shared(650_u16).shared(650_u64 % 7))
+                .unwrap();
+            assert_eq!(number(&world, again), 6);
+            world.create((0_u32,).shared(7_u16).shared(0_u64)).unwrap();
+            assert_eq!(groups(&world), 11);
+            world.check().unwrap();
+            world.clear();
+            world.check().unwrap();
+            if trims {
+                world.trim();
+                assert_eq!((groups(&world), world.shared.numbers()), (0, 0));
+            }
+            world.create((0_u32,).shared(7_u16).shared(0_u64)).unwrap();
+            world.check().unwrap();
+        }
+    }
 
     #[test]
     fn empty_chunks_are_found_among_those_with_room() {

@@ -143,6 +143,18 @@ impl SharedValues {
         self.release_unused(id);
     }
 
+    /// Gives back the room for values that are gone: as much as there is behind the last value that stays, whose number
+    /// others keep. O(values).
+    pub(crate) fn shrink(&mut self) {
+        let last = self.slots.iter().rposition(Option::is_some);
+        let len = last.map_or(0, |last| last + 1);
+        self.slots.truncate(len);
+        self.free.retain(|&number| (number as usize) < len);
+        self.slots.shrink_to_fit();
+        self.free.shrink_to_fit();
+        self.by_hash.shrink_to_fit();
+    }
+
     /// A flush may use values, until it is [done](Self::flush_ends) with all.
     pub(crate) fn flush_begins(&mut self) {
         self.flushes += 1;
@@ -265,6 +277,12 @@ impl SharedValues {
         found.expect(listed == there, FlawPlace::World, || {
             format!("{listed} shared values are found by hash, and there are {there}")
         });
+    }
+
+    /// Numbers that are given or free, for tests.
+    #[cfg(test)]
+    pub(crate) fn numbers(&self) -> usize {
+        self.slots.len()
     }
 
     /// Breaks the count of a flush that is over, for tests of the check.

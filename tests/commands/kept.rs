@@ -7,6 +7,7 @@ use std::thread;
 
 use megachunk::command::FlushReport;
 use megachunk::prelude::*;
+use megachunk::world::Budget;
 
 /// What a recorder keeps for what it creates next.
 #[test]
@@ -312,6 +313,52 @@ fn a_world_that_was_taken_from_a_flush_keeps_no_shared_value_for_ever() {
         look(&mut world);
         assert_eq!(Arc::strong_count(&count), 1, "after {number}");
         world.check().unwrap();
+    }
+}
+
+/// Between two closures of a flush, which holds the shared values of all its commands.
+#[test]
+fn a_closure_that_trims_forgets_combinations_and_no_value_of_its_flush() {
+    let trims: [fn(&mut World); 2] = [
+        |world| assert_eq!(world.trim(), 0),
+        |world| assert!(world.compact(Budget::Unlimited).is_done),
+    ];
+    for trim in trims {
+        let mut world = World::new();
+        let create = |n: u16| (u32::from(n),).shared(n);
+        let ants = (0..200).map(|n| world.create(create(n)).unwrap());
+        let ants: Vec<Entity> = ants.collect();
+        let mut commands = world.commands();
+        let kept = commands.create(create(500)).unwrap();
+        // Most combinations go, and one comes.
+        for &ant in &ants[..190] {
+            commands.set_shared(ant, 190_u16).unwrap();
+        }
+        commands.defer(move |world| {
+            trim(world);
+            world.check().unwrap();
+        });
+        for &ant in &ants[100..190] {
+            commands.set_shared(ant, 600_u16).unwrap();
+        }
+        for &ant in &ants[195..] {
+            commands.destroy(ant);
+        }
+        commands.defer(trim);
+        commands.set_shared(ants[0], 700_u16).unwrap();
+        drop(commands);
+        assert!(world.flush().is_clean());
+        world.check().unwrap();
+        let shared = |ant| *world.shared::<u16>(ant).unwrap();
+        assert_eq!(
+            [0, 1, 100, 193].map(|at| shared(ants[at])),
+            [700, 190, 600, 193]
+        );
+        assert_eq!(shared(kept), 500);
+        assert_eq!(world.stats().archetypes[0].groups, 8);
+        for (n, &ant) in (0..195).zip(&ants) {
+            assert_eq!(world.get::<u32>(ant).unwrap(), &n);
+        }
     }
 }
 

@@ -87,9 +87,9 @@ impl World {
     /// budget is for the last of these only: a call looks at all compositions and their chunks
     /// however small it is.
     ///
-    /// Chunks are emptied by how empty they are, not by where they lie: the memory of a mega-chunk, 1 MiB, goes back when
-    /// all of its chunks are empty, and one of them in use keeps it. So after a compaction there may be more mega-chunks
-    /// than the chunks would need.
+    /// Chunks are emptied by how empty they are, not by where they lie: the memory of a mega-chunk, 1 MiB, goes back by
+    /// itself when all of its chunks are empty. That of free chunks beside others that are in use goes back with
+    /// [`Universe::trim`](crate::world::Universe::trim).
     ///
     /// Entities change rows, as when others are destroyed; values, ids and bits stay. Afterwards the chunks of a
     /// composition (and combination) that have room have less of it in all than the shortest of them holds.

@@ -282,9 +282,8 @@ impl World {
     ///
     /// Some room stays as it was at its peak:
     ///
-    /// * *Mega-chunks:* one chunk in use keeps the whole of its mega-chunk, 1 MiB. [`compact`](Self::compact) leaves fewer
-    ///   chunks, wherever they lie. Of mega-chunks that are empty the universe keeps some for later:
-    ///   [`Universe::trim`](crate::world::Universe::trim).
+    /// * *Mega-chunks:* one chunk in use keeps the whole of its mega-chunk, 1 MiB, and of those that are empty the universe
+    ///   keeps some for later: [`Universe::trim`](crate::world::Universe::trim) gives the memory of both back.
     /// * *The entity index:* 8.6 bytes a slot, of blocks that were ever used.
     /// * *Shared values:* 24 bytes each, up to the last one, by number, that is in use.
     /// * *Compositions,* their records and ways to others, until [`collect_archetypes`](Self::collect_archetypes).

@@ -28,6 +28,9 @@ pub(crate) enum CityError {
     Interrupted { left_out: u64 },
     #[error("the world is damaged: integrity errors: {errors}")]
     Broken { errors: u64 },
+    /// What the program says, whose part this is.
+    #[error("{0}")]
+    Program(CliError),
     /// What the library says.
     #[error("{0}")]
     Library(Box<dyn std::error::Error + Send + Sync>),
@@ -35,9 +38,22 @@ pub(crate) enum CityError {
 
 impl From<CliError> for CityError {
     fn from(error: CliError) -> Self {
+        Self::Program(error)
+    }
+}
+
+impl From<CityError> for CliError {
+    fn from(error: CityError) -> Self {
         match error {
-            CliError::File { path, source } => Self::File { path, source },
-            other => Self::of(other),
+            CityError::Program(error) => error,
+            CityError::BadArgument { flag, reason } => Self::BadArgument {
+                argument: flag.to_owned(),
+                reason,
+            },
+            CityError::Interrupted { left_out } => {
+                Self::Interrupted(format!("{left_out} frames were not run"))
+            }
+            other => Self::Failed(other.to_string()),
         }
     }
 }

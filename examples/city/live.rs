@@ -3,14 +3,15 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use megachunk::cli::Bar;
 
 use super::report::Report;
 
-/// A line on the terminal: agents, frame time, creates a second. Nothing where nobody looks.
+/// A line on the terminal: agents, frame time, creates a second. Elsewhere a line now and then.
 #[derive(Debug)]
 pub(crate) struct Live {
-    bar: ProgressBar,
+    bar: Bar,
+    frames: u64,
     drawn: Cell<Instant>,
 }
 
@@ -19,13 +20,9 @@ const EVERY: Duration = Duration::from_millis(100);
 
 impl Live {
     pub(crate) fn new(frames: u64) -> Self {
-        let bar = ProgressBar::new(frames);
-        // It is a constant.
-        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} {msg}") {
-            bar.set_style(style);
-        }
         Self {
-            bar,
+            bar: Bar::start(Some(frames), "{wide_bar} {pos}/{len} {msg}"),
+            frames,
             drawn: Cell::new(Instant::now()),
         }
     }
@@ -35,15 +32,17 @@ impl Live {
             return;
         }
         self.drawn.set(Instant::now());
-        self.bar.set_position(report.frames());
-        self.bar.set_message(format!(
-            "{entities} alive, {:.2} ms a frame, {:.0} creates/s",
-            report.last_milliseconds(),
-            report.creates_a_second()
-        ));
-    }
-
-    pub(crate) fn end(&self) {
-        self.bar.finish_and_clear();
+        let frames = report.frames();
+        self.bar.set(frames, || {
+            let counts = match self.bar.is_shown() {
+                true => String::new(),
+                false => format!("{frames} of {} frames: ", self.frames),
+            };
+            format!(
+                "{counts}{entities} alive, {:.2} ms a frame, {:.0} creates/s",
+                report.last_milliseconds(),
+                report.creates_a_second()
+            )
+        });
     }
 }

@@ -21,11 +21,7 @@ struct Program {
 }
 
 fn main() -> ExitCode {
-    match city::main(&Program::parse().city) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let program = Program::parse();
+    megachunk::cli::show_warnings();
+    megachunk::cli::ended(city::main(&program.city))
 }

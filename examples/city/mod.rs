@@ -24,29 +24,26 @@ pub(crate) mod run;
 #[cfg(test)]
 mod tests;
 
-use megachunk::cli::{Destination, Screen};
+use megachunk::cli::{CliError, Destination, Screen};
 
 pub(crate) use args::Args;
 pub(crate) use error::CityError;
 
 /// Runs a city and writes what was asked for.
-pub(crate) fn main(args: &Args) -> Result<(), CityError> {
+pub(crate) fn main(args: &Args) -> Result<(), CliError> {
     // Before minutes are spent: can the results be kept?
     let files = args.open()?;
     let screen = Screen::beside(&files);
     let [json, png, svg, html, trace] = files;
     let mut city = run::run(args)?;
     // Each result whatever became of the others.
-    let results = [
-        screen
-            .show(&city.report.to_string())
-            .map_err(CityError::from),
-        write_json(&city.report, json),
-        draw(&mut city, args, [png, svg, html]),
-        write_trace(&mut city, trace),
-        city.report.verdict(),
-    ];
-    results.into_iter().collect()
+    let shown = screen.show(&city.report.to_string());
+    let json = write_json(&city.report, json);
+    let drawn = draw(&mut city, args, [png, svg, html]);
+    let trace = write_trace(&mut city, trace);
+    let others = [json, trace, city.report.verdict()];
+    let results = drawn.into_iter().chain(others);
+    CliError::last_of(core::iter::once(shown).chain(results.map(|one| one.map_err(CliError::from))))
 }
 
 fn write_json(report: &report::Report, file: Option<Destination<'_>>) -> Result<(), CityError> {
@@ -65,20 +62,21 @@ fn write_trace(city: &mut run::City, file: Option<Destination<'_>>) -> Result<()
     Ok(file.write_with(|out| trace.write_to(out))?)
 }
 
+/// Draws what is asked for: what came of each.
 fn draw(
     city: &mut run::City,
     args: &Args,
     [png, svg, html]: [Option<Destination<'_>>; 3],
-) -> Result<(), CityError> {
+) -> Vec<Result<(), CityError>> {
     if png.is_none() && svg.is_none() && html.is_none() {
-        return Ok(());
+        return Vec::new();
     }
     let world = city.simulation.world_mut();
     // A picture looks at the world with queries; the map is lent beside it.
     let Some(map) = world.resources_mut().remove::<map::Map>() else {
-        return Ok(());
+        return Vec::new();
     };
-    let drawn = picture::Scene::of(world, &map).and_then(|scene| {
+    let drawn = picture::Scene::of(world, &map).map(|scene| {
         let png = png.map(|file| {
             let bytes = picture::png(&scene)?;
             Ok(file.write_with(|out| out.write_all(&bytes))?)
@@ -89,11 +87,8 @@ fn draw(
             let title = format!("{} agents in {name}", args.agents);
             Ok(file.write(&picture::page(&scene, &city.film, &title))?)
         });
-        [png, svg, page]
-            .into_iter()
-            .flatten()
-            .fold(Ok(()), Result::and)
+        [png, svg, page].into_iter().flatten().collect()
     });
     world.resources_mut().insert(map);
-    drawn
+    drawn.unwrap_or_else(|error| vec![Err(error)])
 }

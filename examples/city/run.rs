@@ -117,7 +117,7 @@ fn run_here(args: &Args, map: Map) -> Result<City, CityError> {
         }
         live.frame(&city.report, city.simulation.world().count());
     }
-    live.end();
+    drop(live);
     city.finish()?;
     Ok(city)
 }

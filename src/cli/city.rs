@@ -10,7 +10,7 @@ use crate::world::World;
 pub(crate) use source::Args;
 
 pub(super) fn run(args: &Args) -> Result<(), CliError> {
-    source::main(args).map_err(failed)
+    source::main(args)
 }
 
 /// What `look` sees in the world of a city, which begins with so many agents, after so many seconds.
@@ -35,11 +35,7 @@ pub(super) fn after<R>(
         html: None,
         trace: None,
     };
-    let city = source::run::run(&args).map_err(failed)?;
-    city.report.verdict().map_err(failed)?;
+    let city = source::run::run(&args)?;
+    city.report.verdict()?;
     Ok(look(city.simulation.world()))
-}
-
-fn failed(error: source::CityError) -> CliError {
-    CliError::Failed(error.to_string())
 }

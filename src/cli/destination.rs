@@ -38,6 +38,8 @@ fn is_own_output(_: &Path) -> bool {
 /// A file for results, or standard output.
 #[derive(Debug)]
 pub struct Destination<'a> {
+    /// The argument that names it.
+    argument: &'a str,
     path: &'a Path,
     target: Target,
 }
@@ -58,12 +60,12 @@ impl<'a> Destination<'a> {
     /// # Errors
     /// A file cannot be written, two results would be mixed on standard output, or one would replace an input.
     pub fn open_all<const N: usize>(
-        paths: [(&str, Option<&'a Path>); N],
+        paths: [(&'a str, Option<&'a Path>); N],
         inputs: &[PathBuf],
     ) -> Result<[Option<Self>; N], CliError> {
         let mut opened = [const { None }; N];
         for (destination, (argument, path)) in opened.iter_mut().zip(paths) {
-            *destination = path.map(Self::open).transpose()?;
+            *destination = path.map(|path| Self::open(argument, path)).transpose()?;
             let replaces =
                 |input: &&PathBuf| destination.as_ref().is_some_and(|one| one.replaces(input));
             if let Some(input) = inputs.iter().find(replaces) {
@@ -74,19 +76,19 @@ impl<'a> Destination<'a> {
             }
         }
         for (at, one) in opened.iter().flatten().enumerate() {
-            if opened
-                .iter()
-                .flatten()
-                .skip(at + 1)
-                .any(|two: &Self| one.is(two))
-            {
-                let reason = match &one.target {
-                    Target::Output => "only one result can go to standard output",
-                    _ => "only one result can go to a file",
+            let mut others = opened.iter().flatten().skip(at + 1);
+            if let Some(two) = others.find(|two: &&Self| one.is(two)) {
+                let place = match &one.target {
+                    Target::Output => "standard output",
+                    _ => "a file",
                 };
                 return Err(CliError::BadArgument {
-                    argument: one.path.display().to_string(),
-                    reason: reason.into(),
+                    argument: two.argument.into(),
+                    reason: format!(
+                        "only one result can go to {place}; {} goes to {}",
+                        one.argument,
+                        one.path.display()
+                    ),
                 });
             }
         }
@@ -114,7 +116,7 @@ impl<'a> Destination<'a> {
         fs::canonicalize(path).is_ok_and(|path| path == *target)
     }
 
-    fn open(path: &'a Path) -> Result<Self, CliError> {
+    fn open(argument: &'a str, path: &'a Path) -> Result<Self, CliError> {
         let opened = |path: &Path| {
             if is_standard_stream(path) || is_own_output(path) {
                 return Ok(Target::Output);
@@ -139,8 +141,13 @@ impl<'a> Destination<'a> {
             }
         };
         match opened(path) {
-            Ok(target) => Ok(Self { path, target }),
+            Ok(target) => Ok(Self {
+                argument,
+                path,
+                target,
+            }),
             Err(source) => Err(CliError::File {
+                argument: Some(argument.into()),
                 path: path.into(),
                 source,
             }),
@@ -189,6 +196,7 @@ impl<'a> Destination<'a> {
             Target::Stream(mut file) => write(&mut file),
         };
         written.map_err(|source| CliError::File {
+            argument: Some(self.argument.into()),
             path: self.path.into(),
             source,
         })

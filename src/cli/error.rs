@@ -1,6 +1,9 @@
-//! What ends a subcommand early, as one type.
+//! What ends a subcommand early, as one type, and with which code the program ends then.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::output::tell;
 
 /// Why a subcommand failed. Its message goes to standard error.
 #[derive(Debug, thiserror::Error)]
@@ -15,12 +18,14 @@ pub enum CliError {
         reason: String,
     },
     /// A file could not be read or written.
-    #[error("{}", path.display())]
+    #[error("{}{}: {source}", prefix(argument), path.display())]
     File {
+        /// The argument that names it, `--json`.
+        argument: Option<String>,
         /// The file.
         path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
+        /// What the system said. (Raw: it is shown, and is not to be told again as what lies behind.)
+        r#source: std::io::Error,
     },
     /// The system has no memory, or no addresses, for an allocator.
     #[error("there is no room for {allocator}")]
@@ -30,7 +35,95 @@ pub enum CliError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// Somebody has ended the run before its end.
+    #[error("interrupted: {0}")]
+    Interrupted(String),
     /// What was to be shown does not hold.
     #[error("{0}")]
     Failed(String),
+}
+
+fn prefix(argument: &Option<String>) -> String {
+    argument
+        .as_ref()
+        .map_or_else(String::new, |argument| format!("{argument}: "))
+}
+
+/// How a process ends that was interrupted: what shells say of SIGINT.
+pub(super) const INTERRUPTED: u8 = 130;
+
+impl CliError {
+    /// With which code the program ends: 2 for an argument, as where the arguments cannot be understood at all; 130 for
+    /// an interrupted run; 1 for all else.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::BadArgument { .. } => 2,
+            Self::Interrupted(_) => INTERRUPTED,
+            _ => 1,
+        }
+    }
+
+    /// The last error of `results`, each of which there is whatever became of the others; those before it are told.
+    ///
+    /// # Errors
+    /// That one.
+    pub fn last_of(
+        results: impl IntoIterator<Item = Result<(), CliError>>,
+    ) -> Result<(), CliError> {
+        let mut errors = results.into_iter().filter_map(Result::err).peekable();
+        while let Some(error) = errors.next() {
+            if errors.peek().is_none() {
+                return Err(error);
+            }
+            tell(&error.told());
+        }
+        Ok(())
+    }
+
+    /// The lines that are told of it.
+    fn told(&self) -> String {
+        let mut text = format!("error: {self}\n");
+        let mut cause = std::error::Error::source(self);
+        while let Some(error) = cause {
+            text += &format!("  caused by: {error}\n");
+            cause = error.source();
+        }
+        text
+    }
+}
+
+/// Tells what went wrong, if something did: the code with which the program ends.
+pub fn ended(result: Result<(), CliError>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tell(&error.told());
+            error.exit_code().into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_error_is_left_to_whoever_asked() {
+        let failed = |what: &str| Err(CliError::Failed(what.into()));
+        let last = CliError::last_of([failed("one"), Ok(()), failed("two"), Ok(())]);
+        assert_eq!(last.unwrap_err().to_string(), "two");
+        assert!(CliError::last_of([Ok(()), Ok(())]).is_ok());
+    }
+
+    #[test]
+    fn an_error_of_a_file_names_argument_file_and_cause_once() {
+        let error = CliError::File {
+            argument: Some("--json".into()),
+            path: "out.json".into(),
+            source: std::io::Error::other("no"),
+        };
+        assert_eq!(error.told(), "error: --json: out.json: no\n");
+        assert_eq!(error.exit_code(), 1);
+    }
 }

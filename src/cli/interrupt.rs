@@ -2,10 +2,8 @@
 
 use std::sync::OnceLock;
 
+use super::error::INTERRUPTED;
 use super::output::tell;
-
-/// How a process ends that was interrupted: what shells say of SIGINT.
-const INTERRUPTED: i32 = 130;
 
 /// Whether the run is to end: the user has pressed Ctrl-C, or somebody has asked the process to end.
 #[derive(Debug)]
@@ -20,12 +18,19 @@ impl Interrupt {
     /// terminal's end stays ignored.) Where the system refuses, the first does what it always did.
     #[must_use]
     pub fn listen(promise: &'static str) -> Self {
+        Self::listen_with(promise, || {})
+    }
+
+    /// The same; before the second ends the program, `at_once` is done.
+    #[must_use]
+    pub(super) fn listen_with(promise: &'static str, at_once: fn()) -> Self {
         static LISTENS: OnceLock<()> = OnceLock::new();
         LISTENS.get_or_init(|| {
             keeping_nohup(|| {
                 let set = ctrlc::set_handler(move || {
                     if ASKED.set(()).is_err() {
-                        std::process::exit(INTERRUPTED);
+                        at_once();
+                        std::process::exit(INTERRUPTED.into());
                     }
                     tell(&format!("\n{promise}; once more: at once, with nothing\n"));
                 });

@@ -1,13 +1,14 @@
 //! The `megachunk` program: `bench`, `ecs`, `replay`, `check`, `map` and `city`.
 //!
 //! A subcommand is a module with `Args` and `run(&Args) -> Result<(), CliError>`. Results go to
-//! standard output, progress and errors to standard error; an error ends the program with a
-//! non-zero exit code.
+//! standard output, progress and errors to standard error; the error that ends the program says
+//! with which code ([`CliError::exit_code`]).
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+mod bar;
 pub mod bench;
 pub mod check;
 mod city;
@@ -21,11 +22,14 @@ mod ready;
 pub mod replay;
 pub mod report;
 mod trace_named;
+mod warnings;
 pub mod workload;
 
+pub use bar::Bar;
 pub use destination::{Destination, Screen};
-pub use error::CliError;
+pub use error::{CliError, ended};
 pub use interrupt::Interrupt;
+pub use warnings::show_warnings;
 use workload::Registry;
 
 /// Measure, replay, check and draw the lock-free entity index and mega-chunk allocator.
@@ -78,7 +82,8 @@ pub fn main() -> ExitCode {
 /// `ecs`.
 pub fn main_with(registry: &Registry) -> ExitCode {
     let cli = Cli::parse();
-    let result = match &cli.command {
+    show_warnings();
+    ended(match &cli.command {
         None => bench::run_with(&cli.bench, registry),
         Some(Command::Bench(args)) => bench::run_with(args, registry),
         Some(Command::Ecs(args)) => bench::run_worlds(args, registry),
@@ -86,18 +91,5 @@ pub fn main_with(registry: &Registry) -> ExitCode {
         Some(Command::Check(args)) => check::run(args),
         Some(Command::Map(args)) => map::run(args),
         Some(Command::City(args)) => city::run(args),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            let mut text = format!("error: {error}\n");
-            let mut cause = std::error::Error::source(&error);
-            while let Some(error) = cause {
-                text += &format!("  caused by: {error}\n");
-                cause = error.source();
-            }
-            output::tell(&text);
-            ExitCode::FAILURE
-        }
-    }
+    })
 }

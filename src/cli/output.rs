@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 use comfy_table::{Table, TableComponent, presets};
 
 use super::CliError;
+use super::bar::above;
 
 /// A table as the terminal shows it: a line under the header, nothing else.
 pub(super) fn plain_table() -> Table {
@@ -28,6 +29,7 @@ pub(super) fn show_with(
     let mut output = std::io::stdout().lock();
     match write(&mut output).and_then(|()| output.flush()) {
         Err(source) if source.kind() != ErrorKind::BrokenPipe => Err(CliError::File {
+            argument: None,
             path: "standard output".into(),
             source,
         }),
@@ -37,8 +39,7 @@ pub(super) fn show_with(
 
 /// Writes `text` to standard error, where nobody is left to be told if that fails.
 pub(super) fn tell(text: &str) {
-    let mut output = std::io::stderr().lock();
-    let _ = output.write_all(text.as_bytes());
+    let _ = above(|| std::io::stderr().lock().write_all(text.as_bytes()));
 }
 
 /// `1 thread`, `12,345 threads`.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use crate::support::{closed, failure, folder, program, success, text, written};
+use crate::support::{closed, failure, folder, program, refusal, success, text, written};
 
 /// A source tree with nothing in it, and a cargo that says what `script` makes it say.
 fn staged(test: &str, script: &str) -> (PathBuf, PathBuf) {
@@ -94,7 +94,7 @@ fn check_writes_json_to_standard_output() {
     assert!(!folder.join("-").exists());
 
     let output = check(&folder, &cargo, &["--json", "-", "--record", "-"]);
-    assert!(failure(&output).contains("only one result can go to standard output"));
+    assert!(refusal(&output).contains("only one result can go to standard output"));
 }
 
 #[cfg(target_os = "linux")]
@@ -243,7 +243,7 @@ fn check_says_so_where_there_is_no_source_tree() {
         .arg(std::env::temp_dir())
         .output()
         .unwrap();
-    assert!(failure(&output).contains("is no source tree of megachunk"));
+    assert!(refusal(&output).contains("is no source tree of megachunk"));
 }
 
 #[test]
@@ -274,5 +274,5 @@ fn whoever_reads_the_errors_may_stop_reading() {
         .stderr(closed())
         .status()
         .unwrap();
-    assert_eq!(failed.code(), Some(1));
+    assert_eq!(failed.code(), Some(2));
 }

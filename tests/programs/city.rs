@@ -343,7 +343,7 @@ fn a_city_that_is_asked_to_end_writes_its_report() {
         .status();
     assert!(sent.unwrap().success());
     let output = run.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(130));
     let error = String::from_utf8(output.stderr).unwrap();
     assert!(error.contains("error: interrupted: "), "{error}");
     let report = fs::read(folder.join("city.json")).unwrap();

@@ -7,7 +7,7 @@ use std::process::{Output, Stdio};
 use crate::support::closed;
 #[cfg(target_os = "linux")]
 use crate::support::program_within;
-use crate::support::{failure, folder, is_plain_svg, program, success, text, written};
+use crate::support::{failure, folder, is_plain_svg, program, refusal, success, text, written};
 
 const FORMAT: &str = "# entity-trace 1: one event a line\n";
 /// Two threads; object 0 crosses from one to the other, object 1 survives.
@@ -92,7 +92,7 @@ fn replay_takes_one_allocator_and_a_number_of_threads() {
         .arg(&path)
         .output()
         .unwrap();
-    let said = failure(&output);
+    let said = refusal(&output);
     assert!(said.contains("--threads: small has 2 threads"), "{said}");
 }
 
@@ -254,7 +254,7 @@ fn replay_saves_a_window_that_it_can_replay() {
         .arg(&whole)
         .output()
         .unwrap();
-    assert!(failure(&output).contains("--events: whole has only 5 events"));
+    assert!(refusal(&output).contains("--events: whole has only 5 events"));
     // Not over what it is cut from, were it by another name.
     for over in [whole.clone(), folder.join("./whole.trace")] {
         let output = program()
@@ -262,7 +262,7 @@ fn replay_saves_a_window_that_it_can_replay() {
             .args([&over, &whole])
             .output()
             .unwrap();
-        let said = failure(&output);
+        let said = refusal(&output);
         assert!(said.contains("--save: "), "{said}");
         assert!(said.contains("is a file that is read"), "{said}");
     }
@@ -281,7 +281,7 @@ fn replay_writes_its_figures_over_no_trace_that_it_replays() {
             .args([&json, &path])
             .output()
             .unwrap();
-        let said = failure(&output);
+        let said = refusal(&output);
         assert!(
             said.contains("--json: ") && said.contains("is a file that is read"),
             "{said}"
@@ -532,7 +532,7 @@ fn map_draws_over_no_trace_that_it_reads() {
     let folder = folder("map_over");
     let path = written(&folder, "small.trace", SMALL);
     let name = path.to_str().unwrap();
-    let said = failure(&map(&[name, "--svg", name]));
+    let said = refusal(&map(&[name, "--svg", name]));
     assert!(said.contains("--svg: "), "{said}");
     assert!(
         said.contains("small.trace is a file that is read"),
@@ -545,7 +545,7 @@ fn map_draws_over_no_trace_that_it_reads() {
         .stdin(std::fs::File::open(&path).unwrap())
         .output();
     if cfg!(target_os = "linux") {
-        assert!(failure(&output.unwrap()).contains("is a file that is read"));
+        assert!(refusal(&output.unwrap()).contains("is a file that is read"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), SMALL);
     }
 }
@@ -625,11 +625,11 @@ fn map_runs_every_workload_and_refuses_an_unknown_trace() {
         printed.starts_with("fill at its end: 4 events on 2 threads\n"),
         "{printed}"
     );
-    let said = failure(&map(&["--workload", "larson", "--threads", "3"]));
+    let said = refusal(&map(&["--workload", "larson", "--threads", "3"]));
     assert!(said.contains("--threads: larson has 2 threads"), "{said}");
     let output = map(&["python", "--size", "10"]);
     assert!(text(&output.stderr).contains("cannot be used with"));
-    let said = failure(&map(&["perl"]));
+    let said = refusal(&map(&["perl"]));
     assert!(
         said.contains("perl is neither a file nor one of python, gcc, node"),
         "{said}"
@@ -660,7 +660,7 @@ fn a_trace_is_a_file_or_one_that_the_program_carries_or_comes_from_standard_inpu
         &["replay", "-", "-"][..],
         &["bench", "--trace", "-", "--trace", "-"],
     ] {
-        let said = failure(&program().args(arguments).output().unwrap());
+        let said = refusal(&program().args(arguments).output().unwrap());
         assert!(
             said.contains("standard input can be read only once"),
             "{said}"
@@ -678,7 +678,10 @@ fn a_trace_is_a_file_or_one_that_the_program_carries_or_comes_from_standard_inpu
         ("perl.trace", "perl.trace"),
         ("-", "standard input"),
     ] {
-        let said = failure(&replay(trace, Stdio::null()));
+        let output = replay(trace, Stdio::null());
+        let code = if trace == "perl" { 2 } else { 1 };
+        assert_eq!(output.status.code(), Some(code), "{trace}");
+        let said = text(&output.stderr);
         assert!(said.contains(expected), "{said}");
     }
 }

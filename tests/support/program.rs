@@ -23,6 +23,14 @@ pub(crate) fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_megachunk"));
     // Errors are compared; a backtrace is no part of them.
     program.env_remove("RUST_BACKTRACE").env_remove("RUST_LOG");
+    // Who runs the tests with these set does not mean what `check` checks in them.
+    for name in [
+        "MEGACHUNK_LOOM_QUICK",
+        "MEGACHUNK_SCHEDULES",
+        "MEGACHUNK_STALL_POINTS",
+    ] {
+        program.env_remove(name);
+    }
     program
 }
 
@@ -41,6 +49,13 @@ pub(crate) fn success(output: &Output) -> String {
 #[track_caller]
 pub(crate) fn failure(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    text(&output.stderr)
+}
+
+/// What the program said of a wrong argument, on standard error, which must have ended with exit code 2.
+#[track_caller]
+pub(crate) fn refusal(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stdout));
     text(&output.stderr)
 }
 

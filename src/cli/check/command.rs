@@ -196,6 +196,7 @@ fn cargo() -> OsString {
 fn fuzz_targets(root: &Path) -> Result<Vec<String>, CliError> {
     let folder = root.join("fuzz/fuzz_targets");
     let cannot_read = |source| CliError::File {
+        argument: None,
         path: folder.clone(),
         source,
     };

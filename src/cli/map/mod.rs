@@ -186,7 +186,7 @@ pub fn run(args: &Args) -> Result<(), CliError> {
     // Whatever became of the screen.
     let [svg] = files;
     let drawn = svg.map_or(Ok(()), |file| file.write(&subject.svg()));
-    shown.and(drawn)
+    CliError::last_of([shown, drawn])
 }
 
 /// The files that are read.
@@ -199,7 +199,7 @@ fn inputs(args: &Args) -> Vec<PathBuf> {
 }
 
 /// Whether the environment lets a terminal have colours. (An empty `NO_COLOR` says nothing: <https://no-color.org>.)
-fn wants_colour(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+pub(super) fn wants_colour(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let refuses = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
     let cannot = variable("TERM").is_some_and(|value| value == "dumb");
     !refuses && !cannot

@@ -249,11 +249,163 @@ fn check_says_so_where_there_is_no_source_tree() {
 #[test]
 fn check_says_so_where_there_is_no_cargo() {
     let (folder, _) = staged("check_no_cargo", "");
-    let said = failure(&check(&folder, &folder.join("no-cargo-here"), &[]));
+    let output = check(&folder, &folder.join("no-cargo-here"), &[]);
+    assert!(failure(&output).contains("error: failed: stall table, "));
+    let printed = text(&output.stdout);
     assert!(
-        said.contains("cannot be started: ") && said.contains("Rust toolchain"),
+        printed.contains("cannot be started: ") && printed.contains("Rust toolchain"),
+        "{printed}"
+    );
+    assert_eq!(printed.matches("FAILED").count(), 5, "{printed}");
+}
+
+#[test]
+fn a_check_that_cannot_be_started_costs_none_of_the_others() {
+    let (folder, cargo) = staged("check_unstarted", ALL_IS_WELL);
+    // A program beside which no mutation gate was built.
+    let alone = folder.join("megachunk");
+    std::fs::hard_link(env!("CARGO_BIN_EXE_megachunk"), &alone).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = std::process::Command::new(&alone)
+            .args(["check", "--json", "check.json"])
+            .args(arguments)
+            .env("CARGO", &cargo)
+            .env("PATH", &folder)
+            .env("CARGO_MANIFEST_DIR", &folder)
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        failure(&output);
+        let figures = std::fs::read(folder.join("check.json")).unwrap();
+        let figures: serde_json::Value = serde_json::from_slice(&figures).unwrap();
+        assert_eq!(figures["stages"][0]["passed"], true, "{figures}");
+        assert_eq!(figures["stages"][1]["passed"], false, "{figures}");
+        text(&output.stdout)
+    };
+    let printed = run(&["--only", "stall,fuzz", "--fuzz", "1"]);
+    assert!(printed.contains("fuzz/fuzz_targets: "), "{printed}");
+    std::fs::create_dir_all(folder.join("fuzz/fuzz_targets")).unwrap();
+    for target in ["entity_index", "trace_file"] {
+        written(&folder, &format!("fuzz/fuzz_targets/{target}.rs"), "");
+    }
+    let printed = run(&["--only", "stall,fuzz", "--fuzz", "1"]);
+    assert_eq!(
+        printed.matches("cannot be started: ").count(),
+        1,
+        "{printed}"
+    );
+    assert!(printed.contains("needs rustup"), "{printed}");
+    let printed = run(&["--only", "stall,mutants", "--workspace"]);
+    assert!(
+        printed.contains("`cargo test --workspace --features cli --no-run` builds it"),
+        "{printed}"
+    );
+    // What whole worlds find was asked all the same.
+    assert!(printed.contains("1 of 1 mutants killed"), "{printed}");
+}
+
+#[test]
+fn a_check_that_is_asked_to_end_shows_what_it_has_found_and_leaves_nobody() {
+    use std::io::{BufRead, BufReader};
+    let waits = ALL_IS_WELL.replace(
+        "checked=24 seed=3\" >&2 ;;",
+        "checked=24 seed=3\" >&2\n    sleep 600 & echo $! >waiting; echo waits >&2; wait ;;",
+    );
+    let (folder, cargo) = staged("check_asked_to_end", &waits);
+    let mut run = program()
+        .args(["check", "--json", "check.json"])
+        .env("CARGO", &cargo)
+        .env("CARGO_MANIFEST_DIR", &folder)
+        .current_dir(&folder)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let kill = |arguments: &[&str]| {
+        let mut kill = std::process::Command::new("kill");
+        kill.args(arguments).stderr(std::process::Stdio::null());
+        kill.status().unwrap().success()
+    };
+    let lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    let mut lines = lines.map(|line| line.unwrap());
+    assert!(lines.any(|line| line.starts_with("history check: megachunk-sparing: ")));
+    while !folder.join("waiting").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    assert!(kill(&["-TERM", &run.id().to_string()]));
+    let told: Vec<String> = lines.collect();
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{told:?}");
+    let last = "error: interrupted: 4 of 5 checks did not come to their end";
+    assert_eq!(told.last().unwrap(), last);
+    let printed = text(&output.stdout);
+    for part in [
+        "busy_block 3 of 7",
+        "Interrupted: history check was ended before its end.",
+        "Interrupted: not run: loom models, schedules, mutation gate.",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    let figures = std::fs::read(folder.join("check.json")).unwrap();
+    let figures: serde_json::Value = serde_json::from_slice(&figures).unwrap();
+    assert_eq!(figures["interrupted"], true);
+    assert_eq!(figures["passed"], false);
+    assert_eq!(figures["left_out"].as_array().unwrap().len(), 3);
+    assert_eq!(figures["stages"][1]["interrupted"], true, "{figures}");
+    assert_eq!(
+        figures["stages"][1]["findings"].as_array().unwrap().len(),
+        3
+    );
+    assert!(!folder.join("papers/checked.md").exists());
+    let waiting = std::fs::read_to_string(folder.join("waiting")).unwrap();
+    // It is ended a moment before it is gone.
+    let is_gone = (0..500).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        !kill(&["-0", waiting.trim()])
+    });
+    assert!(is_gone, "what cargo has started goes on");
+}
+
+#[test]
+fn what_the_environment_has_weakened_is_said_and_not_recorded() {
+    let (folder, cargo) = staged("check_weakened", ALL_IS_WELL);
+    let output = program()
+        .args(["check", "--json", "check.json"])
+        .env("CARGO", &cargo)
+        .env("CARGO_MANIFEST_DIR", &folder)
+        .env("MEGACHUNK_STALL_POINTS", "2")
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let printed = success(&output);
+    assert!(printed.contains("MEGACHUNK_STALL_POINTS=2"), "{printed}");
+    assert!(
+        printed.contains("papers/checked.md is not written"),
+        "{printed}"
+    );
+    assert!(!folder.join("papers/checked.md").exists());
+    let figures = std::fs::read(folder.join("check.json")).unwrap();
+    let figures: serde_json::Value = serde_json::from_slice(&figures).unwrap();
+    assert_eq!(figures["weakened_by"][0], "MEGACHUNK_STALL_POINTS=2");
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_told_before_anything_is_checked() {
+    let (folder, cargo) = staged("check_record_first", "echo ran >ran");
+    let record = folder.join("papers/checked.md");
+    let output = check(&folder, &cargo, &["--json", record.to_str().unwrap()]);
+    let said = refusal(&output);
+    assert!(
+        said.contains("--record: only one result can go to a file"),
         "{said}"
     );
+    std::fs::remove_dir(folder.join("papers")).unwrap();
+    let said = failure(&check(&folder, &cargo, &[]));
+    assert!(
+        said.contains("error: --record: ") && said.contains("checked.md: "),
+        "{said}"
+    );
+    assert!(!folder.join("ran").exists());
 }
 
 #[test]

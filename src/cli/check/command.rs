@@ -15,13 +15,29 @@ const FUZZ_SECONDS: u32 = 30;
 
 /// Who runs the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Program {
+pub(super) enum Program {
     /// The cargo that runs this program.
     Cargo,
     /// The one of rustup's nightly toolchain.
     Nightly,
     /// The mutation gate that was built together with this program.
     Gate,
+}
+
+impl Program {
+    /// What has to be there for it.
+    pub(super) const fn needs(self) -> &'static str {
+        match self {
+            Self::Cargo => "check needs a Rust toolchain",
+            Self::Nightly => {
+                "to fuzz, check needs rustup, and its nightly toolchain with cargo-fuzz"
+            }
+            Self::Gate => {
+                "`cargo test --workspace --features cli --no-run` builds it beside the program that it builds; \
+                 without --workspace, check builds it for itself"
+            }
+        }
+    }
 }
 
 /// The mutation gate's program.
@@ -32,7 +48,7 @@ const GATE: &str = "mutation-gate";
 pub(super) struct Invocation {
     /// What it is about, where its output does not say: the fuzz target.
     pub(super) subject: String,
-    program: Program,
+    pub(super) program: Program,
     arguments: Vec<String>,
     variables: Vec<(&'static str, String)>,
 }

@@ -5,30 +5,30 @@
 //! them one after the other through cargo, shows how far they are, and judges: a check that printed
 //! nothing has checked nothing, and fails.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
-
-use super::CliError;
 use super::destination::{Destination, Screen};
-use super::output::tell;
+use super::output::{plural, tell};
+use super::{Bar, CliError, Interrupt};
 
+mod child;
 mod command;
+mod environment;
 mod finding;
 mod report;
 mod run;
 mod source;
 mod stage;
 
+use environment::weakening;
+use report::Checked;
 use run::{Outcome, Progress};
 use stage::Stage;
 
 /// Run the models, whole-world schedules, the stall table, the mutation gate and the history check.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Args {
-    /// Fewer histories
+    /// Fewer histories: 10,000 instead of 100,000; all else takes as long as ever
     #[arg(long)]
     quick: bool,
 
@@ -49,12 +49,12 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,
 
-    /// Write what was checked to a file (`-`: standard output)
+    /// Write what was checked to a file as JSON (`-`: standard output)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
     /// Write what was checked as Markdown [default: papers/checked.md of the source tree after a
-    /// whole run that passed, nothing after any other]
+    /// whole run that passed, nothing after any other, nor where a MEGACHUNK_ variable makes a check weaker]
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
 }
@@ -75,81 +75,120 @@ impl Args {
 /// Runs the subcommand.
 ///
 /// # Errors
-/// [`CliError`] where a check fails, or none can be run.
+/// [`CliError`] where a check fails or the run is interrupted, no source tree is there, or a result cannot be written.
 pub fn run(args: &Args) -> Result<(), CliError> {
     let root = source::root(args.source.as_deref())?;
+    let weakened_by = weakening(|name| Some(std::env::var_os(name)?.to_string_lossy().into()));
+    let by_default = root.join("papers/checked.md");
+    let is_whole = args.record.is_none() && !args.quick && args.only.is_empty();
+    let writes_by_default = is_whole && weakened_by.is_empty();
+    let record = writes_by_default.then_some(by_default.as_path());
     // Before minutes are spent: can the results be kept?
     let files = [
         ("--json", args.json.as_deref()),
-        ("--record", args.record.as_deref()),
+        ("--record", args.record.as_deref().or(record)),
     ];
     let files = Destination::open_all(files, &[])?;
     let screen = Screen::beside(&files);
-    let mut outcomes = Vec::new();
-    for stage in Stage::ALL {
-        if args.wants(stage) {
-            let outcome = run_stage(stage, args, &outcomes, &root)?;
-            outcomes.push(outcome);
-        }
-    }
-    // Each result whatever became of the others: they took minutes.
-    let shown = screen.show(&report::text(&outcomes));
-
-    let failed: Vec<&str> = outcomes
-        .iter()
-        .filter(|outcome| !outcome.problems.is_empty())
-        .map(|outcome| outcome.stage.name())
-        .collect();
     let [json, record] = files;
+
+    let mut checked = check(args, weakened_by, &root);
+    checked.record_kept_back = is_whole && !writes_by_default && checked.passed();
+
+    // Each result whatever became of the others: they took minutes.
+    let shown = screen.show(&report::text(&checked));
     let json = json.map_or(Ok(()), |json| {
-        let text = report::json(&outcomes, args.quick);
+        let text = report::json(&checked);
         json.write(&(text.map_err(|error| CliError::Failed(error.to_string()))? + "\n"))
     });
-    let whole = failed.is_empty() && !args.quick && args.only.is_empty();
-    let by_default = root.join("papers/checked.md");
-    let record = match record {
-        None if whole => Destination::open_all([("--record", Some(by_default.as_path()))], &[]),
-        asked_for => Ok([asked_for]),
+    let record = record.filter(|_| !writes_by_default || checked.passed());
+    let record = record.map_or(Ok(()), |record| record.write(&report::markdown(&checked)));
+    CliError::last_of([shown, json, record, failed(&checked), interrupted(&checked)])
+}
+
+/// Runs the stages that are wanted, one after the other, until somebody asks it to end.
+fn check(args: &Args, weakened_by: Vec<String>, root: &Path) -> Checked {
+    let interrupt = Interrupt::listen_with(
+        "ends this check, and shows what was found",
+        child::kill_running,
+    );
+    let mut checked = Checked {
+        outcomes: Vec::new(),
+        left_out: Vec::new(),
+        quick: args.quick,
+        weakened_by,
+        record_kept_back: false,
     };
-    let record = record.and_then(|[record]| {
-        record.map_or(Ok(()), |record| {
-            record.write(&report::markdown(&outcomes, args.quick))
-        })
-    });
-    shown.and(json).and(record)?;
-    if failed.is_empty() {
-        Ok(())
-    } else {
-        Err(CliError::Failed(format!("failed: {}", failed.join(", "))))
+    for stage in Stage::ALL.into_iter().filter(|&stage| args.wants(stage)) {
+        if interrupt.is_asked() {
+            checked.left_out.push(stage);
+        } else {
+            let outcome = run_stage(stage, args, &checked.outcomes, root, &interrupt);
+            checked.outcomes.push(outcome);
+        }
+    }
+    checked
+}
+
+/// That checks have failed, if some have.
+fn failed(checked: &Checked) -> Result<(), CliError> {
+    let failed = checked
+        .outcomes
+        .iter()
+        .filter(|outcome| !outcome.problems.is_empty());
+    let names: Vec<&str> = failed.map(|outcome| outcome.stage.name()).collect();
+    match names.is_empty() {
+        true => Ok(()),
+        false => Err(CliError::Failed(format!("failed: {}", names.join(", ")))),
     }
 }
 
-/// Runs one stage after those that came to `before`; shows a line that changes on a terminal, a line for each
+/// That somebody has ended the run, if somebody has.
+fn interrupted(checked: &Checked) -> Result<(), CliError> {
+    if !checked.is_interrupted() {
+        return Ok(());
+    }
+    let done = checked.outcomes.iter();
+    let done = done.filter(|outcome| !outcome.interrupted).count();
+    let all = checked.outcomes.len() + checked.left_out.len();
+    Err(CliError::Interrupted(format!(
+        "{} of {} did not come to their end",
+        all - done,
+        plural(all, "check")
+    )))
+}
+
+/// Runs one stage after those that came to `before`; shows a line that changes where there can be one, a line for each
 /// finding elsewhere.
 fn run_stage(
     stage: Stage,
     args: &Args,
     before: &[Outcome],
     root: &Path,
-) -> Result<Outcome, CliError> {
-    let bar = ProgressBar::new_spinner();
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {elapsed} {wide_msg}") {
-        bar.set_style(style);
-    }
-    bar.set_prefix(stage.name());
-    bar.enable_steady_tick(Duration::from_millis(120));
-    let on_terminal = std::io::stderr().is_terminal();
+    interrupt: &Interrupt,
+) -> Outcome {
+    let name = stage.name();
+    let bar = Bar::start(
+        None,
+        &format!("{{spinner}} {name} {{elapsed}} {{wide_msg}}"),
+    );
     let mut checked = 0;
-    let outcome = run::run(stage, args, before, root, |progress| match progress {
-        Progress::Found(finding, count) => {
-            checked = count;
-            bar.set_message(format!("{count} checked; {}", finding.brief()));
-            if !on_terminal {
-                tell(&format!("{}: {}\n", stage.name(), finding.brief()));
+    run::run(
+        stage,
+        args,
+        before,
+        root,
+        interrupt,
+        |progress| match progress {
+            Progress::Found(finding, count) => {
+                checked = count;
+                bar.set_message(|| format!("{count} checked; {}", finding.brief()));
+                if !bar.is_shown() {
+                    tell(&format!("{name}: {}\n", finding.brief()));
+                }
             }
-        }
-        Progress::Said(line) => bar.set_message(format!("{checked} checked; {line}")),
-    });
-    bar.finish_and_clear();
-    outcome
+            Progress::Said(line) => bar.set_message(|| format!("{checked} checked; {line}")),
+            Progress::Waiting => bar.tick(),
+        },
+    )
 }

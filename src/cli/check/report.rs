@@ -7,10 +7,65 @@ use serde::Serialize;
 
 use super::finding::Finding;
 use super::run::Outcome;
+use super::stage::Stage;
 use crate::cli::output::plain_table;
 
+/// What a run has come to.
+#[derive(Debug)]
+pub(super) struct Checked {
+    pub(super) outcomes: Vec<Outcome>,
+    /// What was to come after somebody has ended the run.
+    pub(super) left_out: Vec<Stage>,
+    pub(super) quick: bool,
+    /// What of the environment makes the checks weaker.
+    pub(super) weakened_by: Vec<String>,
+    /// Whether there is no record for that reason alone.
+    pub(super) record_kept_back: bool,
+}
+
+impl Checked {
+    /// Whether all of it was checked, and holds.
+    pub(super) fn passed(&self) -> bool {
+        !self.is_interrupted() && self.outcomes.iter().all(Outcome::passed)
+    }
+
+    /// Whether somebody has ended the run before its end.
+    pub(super) fn is_interrupted(&self) -> bool {
+        !self.left_out.is_empty() || self.outcomes.iter().any(|outcome| outcome.interrupted)
+    }
+
+    /// What the tables do not say.
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let ended = self.outcomes.iter().filter(|outcome| outcome.interrupted);
+        remarks.extend(ended.map(|outcome| {
+            format!(
+                "Interrupted: {} was ended before its end.",
+                outcome.stage.name()
+            )
+        }));
+        if !self.left_out.is_empty() {
+            let names = self.left_out.iter().map(|stage| stage.name());
+            let names: Vec<_> = names.collect();
+            remarks.push(format!("Interrupted: not run: {}.", names.join(", ")));
+        }
+        if !self.weakened_by.is_empty() {
+            remarks.push(format!(
+                "Less was checked than usual, because of the environment: {}.{}",
+                self.weakened_by.join(", "),
+                match self.record_kept_back {
+                    true => " So papers/checked.md is not written.",
+                    false => "",
+                }
+            ));
+        }
+        remarks
+    }
+}
+
 /// Everything that was checked, then the summary; for the terminal.
-pub(super) fn text(outcomes: &[Outcome]) -> String {
+pub(super) fn text(checked: &Checked) -> String {
+    let outcomes = &checked.outcomes;
     let mut text = String::new();
     for outcome in outcomes {
         if !outcome.findings.is_empty() {
@@ -31,18 +86,25 @@ pub(super) fn text(outcomes: &[Outcome]) -> String {
         }
     }
     let _ = writeln!(text, "{}", summary(outcomes, plain_table()));
+    for remark in checked.remarks() {
+        let _ = writeln!(text, "{remark}");
+    }
     text
 }
 
 /// The same as Markdown, for `papers/`.
-pub(super) fn markdown(outcomes: &[Outcome], quick: bool) -> String {
+pub(super) fn markdown(checked: &Checked) -> String {
+    let outcomes = &checked.outcomes;
     let mut text = format!(
         "# What was checked\n\n\
          Written by `megachunk check{}`; do not edit. Times and the executions of the fuzz targets\n\
          depend on the machine; the executions of the models do not.\n\n{}\n",
-        if quick { " --quick" } else { "" },
+        if checked.quick { " --quick" } else { "" },
         summary(outcomes, markdown_table())
     );
+    for remark in checked.remarks() {
+        let _ = write!(text, "\n{remark}\n");
+    }
     for outcome in outcomes {
         let _ = write!(
             text,
@@ -82,10 +144,10 @@ fn summary(outcomes: &[Outcome], table: Table) -> Table {
             outcome.stage.name().to_owned(),
             outcome.stage.summary(&outcome.findings),
             format!("{:.1}", outcome.took.as_secs_f64()),
-            if outcome.problems.is_empty() {
-                "passed"
-            } else {
-                "FAILED"
+            match (outcome.problems.is_empty(), outcome.interrupted) {
+                (true, false) => "passed",
+                (true, true) => "interrupted",
+                (false, _) => "FAILED",
             }
             .to_owned(),
         ]);
@@ -154,35 +216,43 @@ fn details(outcome: &Outcome, table: Table) -> Table {
 }
 
 /// The outcomes as JSON.
-pub(super) fn json(outcomes: &[Outcome], quick: bool) -> serde_json::Result<String> {
+pub(super) fn json(checked: &Checked) -> serde_json::Result<String> {
     #[derive(Serialize)]
     struct File<'a> {
         format: &'static str,
         quick: bool,
         passed: bool,
+        interrupted: bool,
+        left_out: &'a [Stage],
+        weakened_by: &'a [String],
         stages: Vec<Entry<'a>>,
     }
     #[derive(Serialize)]
     struct Entry<'a> {
-        stage: super::Stage,
+        stage: Stage,
         commands: &'a [String],
         seconds: f64,
         passed: bool,
+        interrupted: bool,
         problems: &'a [String],
         findings: &'a [Finding],
     }
-    let stages = outcomes.iter().map(|outcome| Entry {
+    let stages = checked.outcomes.iter().map(|outcome| Entry {
         stage: outcome.stage,
         commands: &outcome.commands,
         seconds: outcome.took.as_secs_f64(),
-        passed: outcome.problems.is_empty(),
+        passed: outcome.passed(),
+        interrupted: outcome.interrupted,
         problems: &outcome.problems,
         findings: &outcome.findings,
     });
     serde_json::to_string_pretty(&File {
         format: "megachunk-check 1",
-        quick,
-        passed: outcomes.iter().all(|outcome| outcome.problems.is_empty()),
+        quick: checked.quick,
+        passed: checked.passed(),
+        interrupted: checked.is_interrupted(),
+        left_out: &checked.left_out,
+        weakened_by: &checked.weakened_by,
         stages: stages.collect(),
     })
 }

@@ -3,19 +3,24 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Stdio};
-use std::sync::mpsc;
+use std::process::Stdio;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::Args;
+use super::child::Child;
 use super::command::Invocation;
 use super::finding::Finding;
 use super::stage::Stage;
-use crate::cli::CliError;
+use crate::cli::Interrupt;
 
 /// How many lines are kept to be shown when a stage fails.
 const KEPT: usize = 60;
+/// Between two looks at whether somebody asks the run to end.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long whoever was asked to end has for it.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// What a stage came to.
 #[derive(Debug)]
@@ -25,8 +30,10 @@ pub(super) struct Outcome {
     pub(super) commands: Vec<String>,
     pub(super) took: Duration,
     pub(super) findings: Vec<Finding>,
-    /// Why it failed; nothing where it passed.
+    /// Why it failed; nothing where it passed, or was ended before.
     pub(super) problems: Vec<String>,
+    /// Whether somebody has ended it.
+    pub(super) interrupted: bool,
     /// The last lines that were no findings.
     pub(super) tail: VecDeque<String>,
 }
@@ -37,20 +44,20 @@ pub(super) enum Progress<'a> {
     Found(&'a Finding, usize),
     /// Cargo or a test says something else.
     Said(&'a str),
+    /// Nobody has said anything for a moment.
+    Waiting,
 }
 
-/// Runs all commands of `stage` in the source tree `root`, after those that came to `before`; tells `progress` of
-/// each line.
-///
-/// # Errors
-/// [`CliError`] where a command cannot be started. That the stage fails is an outcome, no error.
+/// Runs all commands of `stage` in the source tree `root`, after those that came to `before`, until somebody asks it to
+/// end; tells `progress` of each line. That a command cannot be started is a failure of the stage.
 pub(super) fn run(
     stage: Stage,
     args: &Args,
     before: &[Outcome],
     root: &Path,
+    interrupt: &Interrupt,
     mut progress: impl FnMut(Progress<'_>),
-) -> Result<Outcome, CliError> {
+) -> Outcome {
     let started = Instant::now();
     let mut outcome = Outcome {
         stage,
@@ -58,84 +65,141 @@ pub(super) fn run(
         took: Duration::ZERO,
         findings: Vec::new(),
         problems: Vec::new(),
+        interrupted: false,
         tail: VecDeque::with_capacity(KEPT),
     };
     let models_hold = before
         .iter()
-        .any(|outcome| outcome.stage == Stage::Models && outcome.problems.is_empty());
-    for invocation in Invocation::all(stage, args, models_hold, root)? {
-        outcome.run(&invocation, root, &mut progress)?;
+        .any(|outcome| outcome.stage == Stage::Models && outcome.passed());
+    match Invocation::all(stage, args, models_hold, root) {
+        Ok(invocations) => outcome.run_all(&invocations, root, interrupt, &mut progress),
+        Err(error) => outcome.problems.push(error.to_string()),
     }
-    outcome.problems.extend(stage.problems(&outcome.findings));
+    let problems = stage.problems(&outcome.findings, !outcome.interrupted);
+    outcome.problems.extend(problems);
     outcome.took = started.elapsed();
-    Ok(outcome)
+    outcome
 }
 
 impl Outcome {
+    /// Whether all of it was checked, and holds.
+    pub(super) fn passed(&self) -> bool {
+        self.problems.is_empty() && !self.interrupted
+    }
+
+    fn run_all(
+        &mut self,
+        invocations: &[Invocation],
+        root: &Path,
+        interrupt: &Interrupt,
+        progress: &mut impl FnMut(Progress<'_>),
+    ) {
+        // Who cannot be started once cannot be started for the next fuzz target either.
+        let mut absent = Vec::new();
+        for invocation in invocations {
+            if interrupt.is_asked() {
+                self.interrupted = true;
+                return;
+            }
+            if absent.contains(&invocation.program) {
+                continue;
+            }
+            if let Err(cause) = self.run(invocation, root, interrupt, progress) {
+                absent.push(invocation.program);
+                self.problems.push(format!(
+                    "`{}` cannot be started: {cause}; {}",
+                    invocation.typed(),
+                    invocation.program.needs()
+                ));
+            }
+        }
+    }
+
     fn run(
         &mut self,
         invocation: &Invocation,
         root: &Path,
+        interrupt: &Interrupt,
         progress: &mut impl FnMut(Progress<'_>),
-    ) -> Result<(), CliError> {
+    ) -> io::Result<()> {
+        let mut command = invocation.command(root)?;
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = Child::start(&mut command)?;
         let typed = invocation.typed();
-        let cannot = |what: &str, cause: io::Error| {
-            let needs = "check needs a Rust toolchain, and rustup's nightly one to fuzz";
-            CliError::Failed(format!("`{typed}` cannot be {what}: {cause}; {needs}"))
-        };
-        let mut child = invocation
-            .command(root)
-            .and_then(|mut command| {
-                command
-                    .stdin(Stdio::null())
-                    .stdout(Stdio::piped())
-                    .stderr(Stdio::piped())
-                    .spawn()
-            })
-            .map_err(|cause| cannot("started", cause))?;
+        self.commands.push(typed.clone());
+        let lines = lines(&mut child).inspect_err(|_| child.end())?;
         let before = self.findings.len();
-        for line in lines(&mut child) {
-            if let Some(finding) = Finding::parse(&line, &invocation.subject) {
-                progress(Progress::Found(&finding, self.findings.len() + 1));
-                self.findings.push(finding);
-            } else if !line.trim().is_empty() {
-                progress(Progress::Said(line.trim()));
-                if self.tail.len() == KEPT {
-                    self.tail.pop_front();
+        let mut is_read = false;
+        let failure = loop {
+            if interrupt.is_asked() {
+                self.interrupted = true;
+                child.ask_to_end();
+                let asked = Instant::now();
+                while let Some(left) = PATIENCE.checked_sub(asked.elapsed())
+                    && let Ok(line) = lines.recv_timeout(left)
+                {
+                    self.hear(line, &invocation.subject, progress);
                 }
-                self.tail.push_back(line);
+                child.end();
+                return Ok(());
             }
-        }
-        let status = child.wait().map_err(|cause| cannot("waited for", cause))?;
+            match lines.recv_timeout(LOOK) {
+                Ok(line) => self.hear(line, &invocation.subject, progress),
+                Err(RecvTimeoutError::Timeout) => progress(Progress::Waiting),
+                Err(RecvTimeoutError::Disconnected) if !is_read => is_read = true,
+                // It goes on though it has closed both streams.
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(LOOK),
+            }
+            if is_read {
+                match child.ended() {
+                    Ok(None) => {}
+                    Ok(Some(status)) if status.success() => break None,
+                    Ok(Some(status)) => break Some(status.to_string()),
+                    Err(cause) => break Some(format!("an error of the system: {cause}")),
+                }
+            }
+        };
         if self.findings.len() == before {
             self.problems
                 .push(format!("nothing was checked: `{typed}` printed no result"));
         }
-        if !status.success() {
-            self.problems.push(format!("`{typed}` ended with {status}"));
-        }
-        self.commands.push(typed);
+        let failure = failure.map(|how| format!("`{typed}` ended with {how}"));
+        self.problems.extend(failure);
         Ok(())
+    }
+
+    /// Keeps a line: as a finding, or among the last lines that are none.
+    fn hear(&mut self, line: String, subject: &str, progress: &mut impl FnMut(Progress<'_>)) {
+        if let Some(finding) = Finding::parse(&line, subject) {
+            progress(Progress::Found(&finding, self.findings.len() + 1));
+            self.findings.push(finding);
+        } else if !line.trim().is_empty() {
+            progress(Progress::Said(line.trim()));
+            if self.tail.len() == KEPT {
+                self.tail.pop_front();
+            }
+            self.tail.push_back(line);
+        }
     }
 }
 
 /// What `child` prints to either stream, line by line, until both end. Bytes that are not UTF-8
 /// are replaced.
-fn lines(child: &mut Child) -> impl Iterator<Item = String> + use<> {
+///
+/// # Errors
+/// The system refuses a thread.
+fn lines(child: &mut Child) -> io::Result<Receiver<String>> {
     let (sender, receiver) = mpsc::channel();
-    let streams = [
-        child
-            .stdout
-            .take()
-            .map(|stream| Box::new(stream) as Box<dyn Read + Send>),
-        child
-            .stderr
-            .take()
-            .map(|stream| Box::new(stream) as Box<dyn Read + Send>),
-    ];
+    let Child(child) = child;
+    let stdout = child.stdout.take().map(|stream| Box::new(stream) as _);
+    let stderr = child.stderr.take().map(|stream| Box::new(stream) as _);
+    let streams: [Option<Box<dyn Read + Send>>; 2] = [stdout, stderr];
     for stream in streams.into_iter().flatten() {
         let sender = sender.clone();
-        thread::spawn(move || {
+        let read = move || {
             let mut stream = BufReader::new(stream);
             let mut line = Vec::new();
             // A stream that cannot be read any more has ended.
@@ -149,7 +213,8 @@ fn lines(child: &mut Child) -> impl Iterator<Item = String> + use<> {
                 }
                 line.clear();
             }
-        });
+        };
+        thread::Builder::new().spawn(read)?;
     }
-    receiver.into_iter()
+    Ok(receiver)
 }

@@ -68,8 +68,8 @@ impl Stage {
     }
 
     /// What `findings` fail to show, in words; nothing where all is well. (That there are any is
-    /// seen to by whoever runs the commands.)
-    pub(super) fn problems(self, findings: &[Finding]) -> Vec<String> {
+    /// seen to by whoever runs the commands.) Only of a whole run is something missing.
+    pub(super) fn problems(self, findings: &[Finding], whole: bool) -> Vec<String> {
         let mut problems = Vec::new();
         for finding in findings {
             match finding {
@@ -111,10 +111,10 @@ impl Stage {
                 _ => {}
             }
         }
-        if self == Self::Stall && !findings.is_empty() {
+        if self == Self::Stall && whole && !findings.is_empty() {
             problems.extend(stall_problems(findings));
         }
-        if self == Self::Histories && !findings.is_empty() {
+        if self == Self::Histories && whole && !findings.is_empty() {
             problems.extend(history_problems(findings));
         }
         problems
@@ -288,10 +288,10 @@ mod tests {
     fn a_surviving_mutant_is_a_problem() {
         let mixed = findings(&["mutant a killed by m", "mutant b SURVIVED"]);
         assert_eq!(
-            Stage::Mutants.problems(&mixed),
+            Stage::Mutants.problems(&mixed, true),
             ["mutant b survived: no model finds it"]
         );
-        assert!(Stage::Mutants.problems(&mixed[..1]).is_empty());
+        assert!(Stage::Mutants.problems(&mixed[..1], true).is_empty());
         assert_eq!(Stage::Mutants.summary(&mixed), "1 of 2 mutants killed");
     }
 
@@ -320,25 +320,41 @@ mod tests {
             "histories megachunk-sparing of=chunks checked=4 seed=3",
             "histories naive of=chunks checked=0 seed=4",
         ]);
-        assert!(Stage::Histories.problems(&all[..3]).is_empty());
+        assert!(Stage::Histories.problems(&all[..3], true).is_empty());
         assert_eq!(
             Stage::Histories.summary(&all[..3]),
             "explained of chunks: megachunk 5, megachunk-sparing 4; of entities: bitmask 9"
         );
         assert_eq!(
-            Stage::Histories.problems(&all[..2]),
+            Stage::Histories.problems(&all[..2], true),
             ["megachunk-sparing had no history of chunks"]
         );
         assert_eq!(
-            Stage::Histories.problems(&all),
+            Stage::Histories.problems(&all, true),
             ["no history of chunks of naive was checked"]
+        );
+    }
+
+    #[test]
+    fn nothing_is_missing_where_a_stage_was_ended() {
+        let some = findings(&[
+            "stall bitmask create points=9 blocked=0",
+            "stall sessions create points=9 blocked=1",
+        ]);
+        assert!(Stage::Stall.problems(&some, true).len() > 1);
+        assert_eq!(
+            Stage::Stall.problems(&some, false),
+            ["sessions create: a thread that stops at 1 of 9 points blocks others"]
         );
     }
 
     #[test]
     fn a_model_that_was_cut_short_is_a_problem() {
         let cut = findings(&["model m executions=5 seconds=1 CUT-SHORT"]);
-        assert_eq!(Stage::Models.problems(&cut), ["model m was cut short"]);
+        assert_eq!(
+            Stage::Models.problems(&cut, true),
+            ["model m was cut short"]
+        );
     }
 
     #[test]
@@ -352,7 +368,7 @@ mod tests {
             "stall megachunk-sparing trim points=4 blocked=0",
             "stall sessions create points=3 blocked=0",
         ];
-        assert!(Stage::Stall.problems(&findings(&good)).is_empty());
+        assert!(Stage::Stall.problems(&findings(&good), true).is_empty());
         let cases = [
             (
                 0,
@@ -398,7 +414,7 @@ mod tests {
         for (position, line, problem) in cases {
             let mut lines = good;
             lines[position] = line;
-            let problems = Stage::Stall.problems(&findings(&lines));
+            let problems = Stage::Stall.problems(&findings(&lines), true);
             assert_eq!(problems.len(), 1, "{problems:?}");
             assert!(problems[0].contains(problem), "{problems:?}");
         }

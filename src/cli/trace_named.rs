@@ -6,15 +6,18 @@ use super::CliError;
 use super::destination::is_standard_stream;
 use crate::trace::Trace;
 
-/// The traces that `paths`, all of them values of `argument`, name.
+/// The traces that `paths`, all of them values of `argument`, name; `None` is an argument without a name.
 ///
 /// # Errors
 /// As [`trace_named`]; that several are to come from standard input.
-pub(super) fn traces_named(argument: &str, paths: &[PathBuf]) -> Result<Vec<Trace>, CliError> {
+pub(super) fn traces_named(
+    argument: Option<&str>,
+    paths: &[PathBuf],
+) -> Result<Vec<Trace>, CliError> {
     let from_input = paths.iter().filter(|path| is_standard_stream(path));
     if from_input.count() > 1 {
         return Err(CliError::BadArgument {
-            argument: argument.to_owned(),
+            argument: argument.unwrap_or("-").to_owned(),
             reason: "standard input can be read only once".to_owned(),
         });
     }
@@ -24,12 +27,12 @@ pub(super) fn traces_named(argument: &str, paths: &[PathBuf]) -> Result<Vec<Trac
         .collect()
 }
 
-/// The trace that `path`, the value of `argument`, names. A file comes before a shipped trace of its name, which may be
+/// The trace that `path`, a value of `argument`, names. A file comes before a shipped trace of its name, which may be
 /// `trace:name` too, as the benchmarks call it.
 ///
 /// # Errors
 /// [`CliError`] that says what there is, or what is wrong with the file.
-pub(super) fn trace_named(argument: &str, path: &Path) -> Result<Trace, CliError> {
+pub(super) fn trace_named(argument: Option<&str>, path: &Path) -> Result<Trace, CliError> {
     let failed = |error| CliError::Failed(format!("{error}"));
     if is_standard_stream(path) {
         return Trace::from_reader("standard input", std::io::stdin().lock()).map_err(failed);
@@ -43,11 +46,36 @@ pub(super) fn trace_named(argument: &str, path: &Path) -> Result<Trace, CliError
     match name {
         Some(name) if !name.contains(['.', '/', '\\']) => {
             let names: Vec<_> = Trace::shipped_names().collect();
-            Err(CliError::BadArgument {
-                argument: argument.to_owned(),
-                reason: format!("{name} is neither a file nor one of {}", names.join(", ")),
+            let names = names.join(", ");
+            Err(match argument {
+                Some(argument) => CliError::BadArgument {
+                    argument: argument.to_owned(),
+                    reason: format!("{name} is neither a file nor one of {names}"),
+                },
+                None => CliError::BadArgument {
+                    argument: name.to_owned(),
+                    reason: format!("neither a file nor one of {names}"),
+                },
             })
         }
         _ => Trace::load(path).map_err(failed),
     }
+}
+
+/// `traces`, each under a name of its own that none of `taken` is: its own, or with a number, `gcc-2`.
+pub(super) fn told_apart(traces: Vec<Trace>, mut taken: Vec<String>) -> Vec<Trace> {
+    let named = traces.into_iter().map(|trace| {
+        let name = unlike(&taken, trace.name());
+        taken.push(name.clone());
+        trace.named(name)
+    });
+    named.collect()
+}
+
+/// `name`, or, if it is one of `names`, the first of `name-2`, `name-3` … that is not: rows are known by it.
+fn unlike(names: &[String], name: &str) -> String {
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut all = core::iter::once(name.to_owned()).chain(numbered);
+    let free = all.find(|name| !names.contains(name));
+    free.unwrap_or_else(|| unreachable!("there are more numbers than names"))
 }

@@ -146,7 +146,7 @@ fn bad_arguments_are_refused_by_name() {
         ),
         (
             &["--json", "missing/out.json", "--filter", "^pair$"],
-            "missing/out.json",
+            "error: --json: missing/out.json: ",
         ),
         (&["--trace", "missing.trace"], "missing.trace"),
     ] {
@@ -265,7 +265,7 @@ fn asked_to_end(signal: &str) {
     let told: Vec<String> = progress.lines().map(|line| line.unwrap()).collect();
     let output = run.wait_with_output().unwrap();
 
-    assert_eq!(output.status.code(), Some(1), "{told:?}");
+    assert_eq!(output.status.code(), Some(130), "{told:?}");
     assert!(
         told.iter()
             .any(|line| line.starts_with("ends after this row")),
@@ -332,7 +332,7 @@ fn what_has_no_row_is_explained() {
     let folder = folder("bench_no_row");
     let said = |arguments: &[&str]| {
         let output = megachunk(&folder, arguments);
-        assert!(!output.status.success());
+        assert_eq!(output.status.code(), Some(2));
         text(&output.stderr).to_owned()
     };
     let no_row = said(&["bench", "--filter", "^none$"]);
@@ -349,8 +349,31 @@ fn what_has_no_row_is_explained() {
     let nobody = said(&arguments);
     assert!(nobody.contains("--contenders: none of them"), "{nobody}");
     assert!(nobody.contains("busy_block, bitmask"), "{nobody}");
+    let threads = said(&["bench", "--threads", "2,2", "--filter", "^cold_1m$"]);
+    let expected = "--threads: rows of such a name are measured on 1 thread, not on 2";
+    assert!(threads.contains(expected), "{threads}");
     let trace = said(&["ecs", "--trace", "some.trace"]);
     assert!(trace.contains("--trace: "), "{trace}");
+}
+
+#[test]
+fn a_slow_row_that_is_named_is_measured_in_a_quick_run() {
+    let folder = folder("bench_slow");
+    let arguments = "bench --quick --reps 1 --threads 1 --contenders naive --filter ^near_full$";
+    let output = megachunk(&folder, &arguments.split(' ').collect::<Vec<_>>());
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("near_full "));
+}
+
+#[test]
+fn a_run_that_measures_nothing_is_no_success() {
+    let folder = folder("bench_nothing");
+    let arguments = "ecs --quick --threads 1 --contenders limit --filter ^solve_1000$";
+    let output = megachunk(&folder, &arguments.split(' ').collect::<Vec<_>>());
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    assert!(said.contains("error: nothing was measured"), "{said}");
+    assert!(text(&output.stdout).contains("skipped: is not measured in this row"));
 }
 
 #[test]
@@ -388,9 +411,20 @@ fn a_report_that_cannot_be_written_costs_neither_the_table_nor_the_others() {
     let arguments = "--quick --reps 1 --threads 1 --filter ^pair$ --json /dev/full";
     let output = megachunk(&folder, &arguments.split(' ').collect::<Vec<_>>());
     assert!(!output.status.success());
-    assert!(text(&output.stderr).contains("/dev/full"));
-    assert!(text(&output.stdout).contains("busy_block"));
+    let said = text(&output.stderr);
+    assert!(said.contains("error: --json: /dev/full: "), "{said}");
+    let shown = text(&output.stdout);
+    assert!(shown.contains("busy_block") && shown.contains("Report: bench-report.html"));
+    assert!(shown.contains("A quick run (--quick)"), "{shown}");
     assert!(folder.join("bench-report.html").exists());
+    // Each failure is told.
+    let arguments = format!("{arguments} --html /dev/full");
+    let output = megachunk(&folder, &arguments.split(' ').collect::<Vec<_>>());
+    let said = text(&output.stderr);
+    for flag in ["--json", "--html"] {
+        let expected = format!("error: {flag}: /dev/full: ");
+        assert!(said.contains(&expected), "{said}");
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -631,7 +631,7 @@ fn map_runs_every_workload_and_refuses_an_unknown_trace() {
     assert!(text(&output.stderr).contains("cannot be used with"));
     let said = refusal(&map(&["perl"]));
     assert!(
-        said.contains("perl is neither a file nor one of python, gcc, node"),
+        said.contains("error: perl: neither a file nor one of python, gcc, node"),
         "{said}"
     );
 }
@@ -673,7 +673,7 @@ fn a_trace_is_a_file_or_one_that_the_program_carries_or_comes_from_standard_inpu
     for (trace, expected) in [
         (
             "perl",
-            "FILE: perl is neither a file nor one of python, gcc, node",
+            "error: perl: neither a file nor one of python, gcc, node",
         ),
         ("perl.trace", "perl.trace"),
         ("-", "standard input"),

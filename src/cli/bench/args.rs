@@ -25,17 +25,17 @@ pub struct Args {
     #[arg(long, value_name = "REGEX")]
     pub filter: Option<Regex>,
 
-    /// Numbers of threads: `4` for 1 to 4, or a list as `1,2,8`. Else 1, 2, 3, 4, 8, 16 … up to the
-    /// machine's processors.
+    /// Numbers of threads: `4` for 1 to 4, a list as `1,2,8`, or `8,` for 8 alone. Else 1, 2, 3, 4, 8, 16 … up to
+    /// the machine's processors.
     #[arg(long, value_name = "N")]
     pub threads: Option<Threads>,
 
-    /// Repetitions of each figure.
+    /// Repetitions of each figure [default: 9; 4 with --quick].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub reps: Option<u16>,
 
     /// Only these contenders, as `naive,bitmask`. `megachunk` is this crate's own in every section: of ids, `bitmask`.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = trimmed)]
     pub contenders: Vec<String>,
 
     /// Replay this trace too (`-`: from standard input), besides those that the program carries; may be repeated. One
@@ -124,12 +124,26 @@ fn up_to(cores: usize) -> Vec<usize> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Threads(Vec<usize>);
 
+impl Threads {
+    /// All numbers up to this one.
+    pub(super) fn up_to(most: usize) -> Self {
+        Self((1..=most).collect())
+    }
+}
+
+/// A value without the blanks round it.
+fn trimmed(text: &str) -> Result<String, core::convert::Infallible> {
+    Ok(text.trim().to_owned())
+}
+
 /// More threads than this are a slip of the finger.
 const MOST_THREADS: usize = 1_024;
 
 /// Why an argument is no number of threads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("threads are a number from 1 to {MOST_THREADS}, or several with commas between them")]
+#[error(
+    "threads are a number from 1 to {MOST_THREADS}, or several with commas between them (`8,` is 8 alone)"
+)]
 pub struct BadThreads;
 
 impl FromStr for Threads {
@@ -141,9 +155,11 @@ impl FromStr for Threads {
             _ => Err(BadThreads),
         };
         if !text.contains(',') {
-            return Ok(Self((1..=number(text)?).collect()));
+            return Ok(Self::up_to(number(text)?));
         }
-        let mut counts = text.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
+        // So that one number can be a list.
+        let list = text.trim_end().strip_suffix(',').unwrap_or(text);
+        let mut counts = list.split(',').map(number).collect::<Result<Vec<_>, _>>()?;
         counts.sort_unstable();
         counts.dedup();
         Ok(Self(counts))
@@ -158,7 +174,8 @@ mod tests {
     fn one_number_of_threads_means_all_up_to_it() {
         assert_eq!("3".parse(), Ok(Threads(vec![1, 2, 3])));
         assert_eq!("8,1, 2,8".parse(), Ok(Threads(vec![1, 2, 8])));
-        for bad in ["0", "", "two", "1,,2", "-1", "1025"] {
+        assert_eq!("8,".parse(), Ok(Threads(vec![8])));
+        for bad in [",", "8,,", "0", "", "two", "1,,2", "-1", "1025"] {
             assert_eq!(bad.parse::<Threads>(), Err(BadThreads), "{bad}");
         }
     }
@@ -167,7 +184,7 @@ mod tests {
     fn megachunk_is_this_crates_own_in_every_section() {
         use clap::{Args as _, FromArgMatches};
         let command = Args::augment_args(clap::Command::new("bench"));
-        let matches = command.get_matches_from(["bench", "--contenders", "naive,megachunk"]);
+        let matches = command.get_matches_from(["bench", "--contenders", "naive, megachunk"]);
         let args = Args::from_arg_matches(&matches).unwrap();
         for name in ["naive", "bitmask", "megachunk"] {
             assert!(args.wants_contender(name), "{name}");

@@ -7,7 +7,7 @@ use super::interrupt::Interrupt;
 use super::measure::{Cell, Machine, Pool, Span, available_memory, caught, measure_cell};
 use super::output::plural;
 use super::report::{Report, Row, Section, Skipped};
-use super::trace_named::traces_named;
+use super::trace_named::{told_apart, traces_named};
 use super::workload::Registry;
 use crate::trace::Trace;
 
@@ -84,19 +84,24 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
     let page = report.to_html();
     let page = page.map_err(|error| CliError::Failed(error.to_string()));
     let html = page.and_then(|page| html.map_or(Ok(()), |html| html.write(&page)));
-    shown.and(json).and(html)?;
-    if has_page {
-        screen.show(&format!("Report: {}\n", args.html.display()))?;
-    }
-    if report.left_out > 0 {
-        return Err(CliError::Failed(format!(
-            "interrupted: {} of {} were not measured",
-            report.left_out,
-            plural(cells.len(), "cell")
-        )));
-    }
+    let told = match has_page && html.is_ok() {
+        true => screen.show(&format!(
+            "Report: {}, also with the least and the most of all repetitions\n",
+            args.html.display()
+        )),
+        false => Ok(()),
+    };
+    let results = [shown, json, html, told, failed(&report)];
+    CliError::last_of(results.into_iter().chain([interrupted(&report, &cells)]))
+}
+
+/// That rows have failed, if some have, or that there is none.
+fn failed(report: &Report) -> Result<(), CliError> {
     let failed: Vec<_> = report.skipped.iter().filter(|row| row.failed).collect();
     match failed.first() {
+        None if report.rows.is_empty() && report.left_out == 0 => Err(CliError::Failed(
+            "nothing was measured: nobody could take part in these rows".to_owned(),
+        )),
         None => Ok(()),
         Some(first) => Err(CliError::Failed(format!(
             "{} of the rows failed; the first: {first}",
@@ -104,6 +109,20 @@ fn run_sections(args: &Args, registry: &Registry, sections: &[Section]) -> Resul
         ))),
     }
 }
+
+/// That somebody has ended the run before all of `cells` were measured, if somebody has.
+fn interrupted(report: &Report, cells: &[Planned<'_>]) -> Result<(), CliError> {
+    match report.left_out {
+        0 => Ok(()),
+        left_out => Err(CliError::Interrupted(format!(
+            "{left_out} of {} were not measured",
+            plural(cells.len(), "cell")
+        ))),
+    }
+}
+
+/// More threads than any workload asks for as its only number.
+const MANY: usize = 64;
 
 /// Why nothing is to be measured.
 fn no_row(args: &Args, registry: &Registry, sections: &[Section], traces: &[Trace]) -> CliError {
@@ -127,6 +146,37 @@ fn no_row(args: &Args, registry: &Registry, sections: &[Section], traces: &[Trac
             ),
         };
     }
+    let anywhere = Args {
+        threads: Some(Threads::up_to(MANY)),
+        ..anybody
+    };
+    let mut counts: Vec<usize> = plan(&anywhere, registry, sections, traces)
+        .iter()
+        .map(|cell| cell.threads)
+        .collect();
+    counts.sort_unstable();
+    counts.dedup();
+    if let [.., last] = counts[..] {
+        let wanted: Vec<_> = args.thread_counts().iter().map(usize::to_string).collect();
+        let there_are = match last {
+            MANY => format!("{} and more", plural(counts[0], "thread")),
+            _ => {
+                let counts: Vec<_> = counts.iter().map(usize::to_string).collect();
+                format!(
+                    "{} thread{}",
+                    counts.join(", "),
+                    if last == 1 { "" } else { "s" }
+                )
+            }
+        };
+        return CliError::BadArgument {
+            argument: "--threads".into(),
+            reason: format!(
+                "rows of such a name are measured on {there_are}, not on {}",
+                wanted.join(", ")
+            ),
+        };
+    }
     let command = match sections.contains(&Section::Worlds) {
         true => "ecs",
         false => "bench",
@@ -141,21 +191,10 @@ fn no_row(args: &Args, registry: &Registry, sections: &[Section], traces: &[Trac
 fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
     let shipped = Trace::shipped_names().filter(|name| args.wants(&format!("trace:{name}")));
     let mut traces: Vec<_> = shipped.filter_map(Trace::shipped).collect();
-    let mut names: Vec<String> = Trace::shipped_names().map(str::to_owned).collect();
-    for trace in traces_named("--trace", &args.trace)? {
-        let name = unlike(&names, trace.name());
-        names.push(name.clone());
-        traces.push(trace.named(name));
-    }
+    let names: Vec<String> = Trace::shipped_names().map(str::to_owned).collect();
+    let more = traces_named(Some("--trace"), &args.trace)?;
+    traces.extend(told_apart(more, names));
     Ok(traces)
-}
-
-/// `name`, or, if it is one of `names`, the first of `name-2`, `name-3` … that is not: rows are known by it.
-fn unlike(names: &[String], name: &str) -> String {
-    let numbered = (2..).map(|number| format!("{name}-{number}"));
-    let mut all = core::iter::once(name.to_owned()).chain(numbered);
-    let free = all.find(|name| !names.contains(name));
-    free.unwrap_or_else(|| unreachable!("there are more numbers than names"))
 }
 
 fn measure(args: &Args, cells: &[Planned<'_>]) -> Result<Report, CliError> {
@@ -178,7 +217,7 @@ fn measure(args: &Args, cells: &[Planned<'_>]) -> Result<Report, CliError> {
         measure_one(args, &pool, cell, &mut report)?;
         progress.end(cell, &report.rows[rows..], &report.skipped[skipped..]);
     }
-    progress.finish();
+    drop(progress);
     report.set_ratios();
     Ok(report)
 }

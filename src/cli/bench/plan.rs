@@ -127,7 +127,7 @@ fn of_ids<'a>(
         memory: workload.memory() * entrants.len() as u64 + workload.memory_at_once(),
         entrants,
         overhead: None,
-        skip: (args.quick && workload.is_slow()).then_some("takes too long for a quick run"),
+        skip: is_too_slow(args, workload.is_slow(), &workload.family()),
     }
 }
 
@@ -193,6 +193,12 @@ fn of_worlds<'a>(
         memory: workload.memory() * entrants.len() as u64 + workload.memory_at_once(),
         entrants,
         overhead: None,
-        skip: (args.quick && workload.is_slow()).then_some("takes too long for a quick run"),
+        skip: is_too_slow(args, workload.is_slow(), &workload.rows()[0]),
     }
+}
+
+/// Why a quick run has no time for a workload, unless the filter names it.
+fn is_too_slow(args: &Args, is_slow: bool, family: &str) -> Option<&'static str> {
+    let is_left_out = args.quick && is_slow && !args.asks_for(family);
+    is_left_out.then_some("takes too long for a quick run, unless --filter names it")
 }

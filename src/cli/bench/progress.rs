@@ -1,18 +1,14 @@
-//! `Progress`: how far a run is. A bar on a terminal; elsewhere, as in a log, a line for each
+//! `Progress`: how far a run is. A bar where there can be one; elsewhere, as in a log, a line for each
 //! finished row.
 
-use std::io::{self, IsTerminal};
-
-use indicatif::{ProgressBar, ProgressStyle};
-
 use super::Planned;
+use crate::cli::Bar;
 use crate::cli::output::{plural, tell};
 use crate::cli::report::{Row, Skipped};
 
 /// How far a run is, on standard error.
 pub(super) struct Progress {
-    /// Only on a terminal.
-    bar: Option<ProgressBar>,
+    bar: Bar,
     cells: usize,
     done: usize,
 }
@@ -20,13 +16,8 @@ pub(super) struct Progress {
 impl Progress {
     /// Nothing of so many cells is done.
     pub(super) fn start(cells: usize) -> Self {
-        let bar = io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {msg}");
-            let style = style.expect("a constant template is right or wrong once and for all");
-            ProgressBar::new(cells as u64).with_style(style)
-        });
         Self {
-            bar,
+            bar: Bar::start(Some(cells as u64), "{bar:30} {pos}/{len} {elapsed} {msg}"),
             cells,
             done: 0,
         }
@@ -34,25 +25,18 @@ impl Progress {
 
     /// A cell is going to be measured.
     pub(super) fn begin(&self, cell: &Planned<'_>) {
-        if let Some(bar) = &self.bar {
+        self.bar.set_message(|| {
             let threads = plural(cell.threads, "thread");
-            bar.set_message(format!("{} on {threads}", cell.rows[0]));
-        }
+            format!("{} on {threads}", cell.rows[0])
+        });
     }
 
     /// It was measured, and these are its rows.
     pub(super) fn end(&mut self, cell: &Planned<'_>, rows: &[Row], skipped: &[Skipped]) {
         self.done += 1;
-        match &self.bar {
-            Some(bar) => bar.inc(1),
-            None => tell(&self.lines(cell, rows, skipped)),
-        }
-    }
-
-    /// Everything is done.
-    pub(super) fn finish(self) {
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
+        match self.bar.is_shown() {
+            true => self.bar.advance(),
+            false => tell(&self.lines(cell, rows, skipped)),
         }
     }
 

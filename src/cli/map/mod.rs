@@ -219,7 +219,7 @@ fn trace(args: &Args) -> Result<Trace, CliError> {
             let name = name.map_or_else(String::new, |name| name.get_name().to_owned());
             workload.trace(&name, args.size.unwrap_or(USUAL_SIZE) as usize)
         }
-        (path, None) => trace_named("TRACE", path.as_deref().unwrap_or(Path::new("python")))?,
+        (path, None) => trace_named(None, path.as_deref().unwrap_or(Path::new("python")))?,
     };
     Ok(match args.at {
         Moment::End => whole,

@@ -164,7 +164,7 @@ fn traces(args: &Args) -> Result<Vec<Trace>, CliError> {
     let whole: Vec<Trace> = if args.files.is_empty() {
         Trace::shipped_names().filter_map(Trace::shipped).collect()
     } else {
-        traces_named("FILE", &args.files)?
+        traces_named(None, &args.files)?
     };
     let Some(EventRange { from, to }) = args.events else {
         return Ok(whole);

@@ -74,6 +74,9 @@ impl Report {
              is wall time by the operations of all threads. Pale bars are void: the machine gave \
              fewer than 0.9 processors a thread while they were measured.</p>",
         );
+        if let Some(quick) = self.quick() {
+            page.line(&format!("<p><strong>{quick}</strong></p>"));
+        }
         if let Some(unsteady) = self.unsteady() {
             page.line(&format!(
                 "<p>{} Bars of such ratios are pale, too.</p>",

@@ -108,7 +108,16 @@ pub struct Row {
 }
 
 /// How many times the least the median of repetitions on one thread may be before they are unsteady.
-const STEADY: f64 = 1.5;
+pub(in crate::cli) const STEADY: f64 = 1.5;
+
+/// What `~` before a ratio means.
+pub(in crate::cli) fn unsteady_means() -> String {
+    format!(
+        "~: of one of the two there is one repetition only, or its median on one thread is more than {STEADY} \
+         times its least repetition: what disturbed it is in the ratio. (On several threads repetitions lie \
+         apart anyhow, and are not judged by that.)"
+    )
+}
 
 impl Row {
     /// The median, if it is one: if more than reading the events was timed.
@@ -234,6 +243,13 @@ impl Report {
         lines
     }
 
+    /// That less was done for each figure than usual, if so.
+    fn quick(&self) -> Option<&'static str> {
+        self.quick.then_some(
+            "A quick run (--quick): fewer and shorter repetitions than usual, so that figures say less.",
+        )
+    }
+
     /// That the run was ended before all was measured, if it was.
     fn left_out(&self) -> Option<String> {
         (self.left_out > 0).then(|| {
@@ -297,13 +313,7 @@ impl Report {
     /// What the mark of [`ratio_text`](Self::ratio_text) means, if it is anywhere.
     fn unsteady(&self) -> Option<String> {
         let marked = self.rows.iter().any(|row| row.unsteady);
-        marked.then(|| {
-            format!(
-                "~: of one of the two there is one repetition only, or its median on one thread is more than {STEADY} \
-                 times its least repetition: what disturbed it is in the ratio. (On several threads repetitions lie \
-                 apart anyhow, and are not judged by that.)"
-            )
-        })
+        marked.then(unsteady_means)
     }
 
     /// What cold rows of worlds do not compare, if there are any.
@@ -500,6 +510,18 @@ mod tests {
         let page = report.to_html().unwrap();
         assert!(page.contains("<h1>megachunk ecs</h1>"));
         assert!(page.contains("<th>× hecs</th><th>× limit</th>"));
+    }
+
+    #[test]
+    fn a_quick_run_says_so() {
+        let mut report = Report::new(Machine::here());
+        report.rows = vec![row("naive", 1, 10.0)];
+        let said = "A quick run (--quick)";
+        for quick in [false, true] {
+            report.quick = quick;
+            assert_eq!(report.to_table().contains(said), quick);
+            assert_eq!(report.to_html().unwrap().contains(said), quick);
+        }
     }
 
     #[test]

@@ -64,9 +64,11 @@ impl Report {
     fn footnotes(&self) -> String {
         let mut text = String::from(
             "\nMedian nanoseconds an operation (wall time by the operations of all threads); \
-             × says how many times as fast as that reference the product is. The least and the most of all \
-             repetitions stand in the report and in the JSON.\n",
+             × says how many times as fast as that reference the product is.\n",
         );
+        if let Some(quick) = self.quick() {
+            text += &format!("{quick}\n");
+        }
         if let Some(net_of) = self.net_of() {
             text += &format!("{net_of}\n");
         }
